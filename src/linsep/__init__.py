@@ -1,13 +1,14 @@
-"""linsep learns linear separators at memory speed and proves what it says about them.
+"""linsep learns linear separators at memory speed and proves its statements about them.
 
-- ``linsep.describe(data)`` shows what files or a data frame hold, and what to type next;
-  ``linsep.fit(data, target=..., learner=...)`` learns as the command ``linsep fit`` does, and
-  ``linsep.score(model, data)`` tells what its predictions are worth, with baselines and intervals.
+- ``linsep.describe(data)`` shows what files or a data frame contain, and which command comes next;
+  ``linsep.fit(data, target=..., learner=...)`` trains a model as the command ``linsep fit`` does,
+  and ``linsep.score(model, data)`` evaluates its predictions, with baselines and confidence
+  intervals.
 - Estimators, as in scikit-learn: Perceptron, MarginPerceptron, Winnow, BalancedWinnow,
   PassiveAggressive, ALMA, AROW, SCW, SecondOrderPerceptron, OnlineLogistic, KernelPerceptron,
   SoftMargin, KernelSoftMargin, LinearRegression, LogisticRegression, GaussianNaiveBayes.
 - ``separation(X, y)`` decides whether a hyperplane separates classes, with a proof; ``bounds``
-  bounds mistakes before learning; ``trace`` shows every step of a small run.
+  bounds the number of mistakes before training; ``trace`` shows every step of a small run.
 - ``save``, ``load`` and ``export`` write and read models; ``open_source`` opens files of any size.
 
 ``dir(linsep)`` lists all names; ``help(linsep.fit)`` describes one of them.

@@ -1,4 +1,4 @@
-"""Rows in memory with their labels and weights: a batch, and what is made of some batches.
+"""Rows in memory with their labels and weights: a batch, and operations on several batches.
 
 Rows that can be read again are a function without arguments that returns an iterator over batches,
 from the first row: :data:`Batches`. :meth:`linsep.sources.Source.batches` is one.
@@ -27,23 +27,22 @@ class Batch(NamedTuple):
     ----------
     X : C-contiguous float array or csr_matrix of shape (rows, features)
         In a sequence of batches, the width is the number of features seen so far: later batches may
-        be wider, with features that are zero in the earlier ones. For proofs, an array of Python's
-        numbers where doubles do not hold some.
+        be wider, with features that are zero in the earlier ones. For proofs, an array of Python
+        numbers if some are not representable as doubles.
     y : array of shape (rows,) or None
-        Labels as they stand in the data (floats, ints, bools or strings), or the numbers that
-        classes have been given. None when there are no labels.
+        Labels as given in the data (floats, ints, bools or strings), or class numbers. None when
+        there are no labels.
     first : int
         How many rows of the data come before this batch.
     weights : float64 array of shape (rows,) or None
-        What each row counts, finite and at least 0; None if all count 1.
+        The weight of each row, finite and at least 0; None if all weights are 1.
     groups : uint64 array of shape (rows,) or None
         The same number for rows that are held out together; None if every row is drawn by itself.
     unanswered : bool array of shape (rows,) or None
         Which rows have a missing value, in whose place X has zeros, and get no prediction; None
         unless the rows are read with ``missing="skip"``.
     offset : float64 array of shape (rows,) or None
-        What is added to the linear predictor of each row of a regression, finite; None if nothing
-        is.
+        Added to the linear predictor of each row of a regression, finite; None for no offset.
     """
 
     X: Any
@@ -62,7 +61,7 @@ class Batch(NamedTuple):
 
     @property
     def importance(self) -> np.ndarray:
-        """The weights as compiled loops take them: an empty array if all rows count 1."""
+        """The weights in the form that compiled loops expect: an empty array if all are 1."""
         return NO_IMPORTANCE if self.weights is None else self.weights
 
     @property
@@ -73,7 +72,7 @@ class Batch(NamedTuple):
         return sum(part.nbytes for part in parts)
 
     def between(self, start: int, stop: int) -> "Batch":
-        """Return some neighboring rows, which are not copied."""
+        """Return some neighboring rows, as a view."""
         if start == 0 and stop >= self.size:  # lanes are often whole batches
             return self
         X, y, first, *others = self
@@ -102,7 +101,7 @@ class Batch(NamedTuple):
 
     @property
     def sparse(self) -> bool:
-        """Whether sparse operations are worthwhile."""
+        """Whether sparse operations pay off."""
         X = self.X
         return sp.issparse(X) and X.nnz < WORTHWHILE * X.shape[0] * X.shape[1]
 
@@ -117,7 +116,7 @@ Batches: TypeAlias = Callable[[], Iterator[Batch]]
 
 def weighed(batches: Iterable[Batch]) -> Iterator[Batch]:
     """Yield X and y of the batches without rows of weight 0, which proofs leave out; ``first``
-    counts what is left.
+    counts the rows that remain.
     """
     first = 0
     for batch in batches:
@@ -148,9 +147,9 @@ def _lines(X: Any, start: int, stop: int) -> Any:
 
 
 def join(parts: list[Any], n_features: int) -> Any:
-    """Stack features of equal or growing width to one matrix of ``n_features`` columns.
+    """Stack features of equal or growing width into one matrix of ``n_features`` columns.
 
-    The list is emptied while its parts are copied, so that the rows are in memory about once.
+    The list is emptied while its parts are copied, so the rows are held in memory about once.
     """
     rows = sum(part.shape[0] for part in parts)
     # Python's numbers may come after floats, see Batch.X.
@@ -224,8 +223,8 @@ def check_summable(weights: np.ndarray, name: str = "the weights") -> None:
 def weight_totals(totals: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return ``totals`` plus the weights of the rows of each code, extended by new codes.
 
-    Rows are added one after the other, so that no digit depends on the batches. Empty ``weights``
-    are ones. DataError if the sum overflows.
+    Rows are added one after the other, so the sum does not depend on the batches. Empty ``weights``
+    mean ones. Raises DataError if the sum overflows.
     """
     found = np.bincount(codes, minlength=totals.size).astype(totals.dtype)
     if weights.size:

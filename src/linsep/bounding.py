@@ -1,4 +1,4 @@
-"""Mistake bounds of all learners on given rows, before any of them learns."""
+"""Mistake bounds of all learners on given rows, computed before training."""
 
 from __future__ import annotations
 
@@ -35,48 +35,49 @@ def bounds(
 ) -> Bounds:
     """Bound the number of mistakes of online learners on these rows, in any order.
 
-    With an intercept the theory is about z = [x; 1]: R and the margin are those of z. For a run of
-    a fitted estimator use ``estimator.bounds(X, y)``.
+    With an intercept, the theory applies to z = [x; 1]: R and the margin are measured in z. For a
+    run of a fitted estimator use ``estimator.bounds(X, y)``.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (rows, features)
-        Each value of a frame's columns of text or categories is a feature.
+        Each value of a text or categorical column of a data frame is a feature.
     y : array of shape (rows,)
         Labels, two or more classes.
     fit_intercept : bool, default=True
     multiclass : {"native", "ovr", "ovo"}, default="native"
-        Bounds of several machines are summed; the native rule has 2 R^2 / gamma^2 (Collins).
+        The strategy for several classes. The bounds of several binary classifiers are added up; the
+        native rule has the bound 2 R^2 / gamma^2 (Collins).
     weights : array of shape (features,), or with the intercept (features + 1,); default=None
-        A separator or comparator, two classes only; None searches for the best. Any weights give
-        valid bounds.
+        A separator or comparator, for two classes only; None searches for the best one. Any weights
+        give valid bounds.
     mistakes : int, default=None
-        Counted mistakes of a perceptron, to compare with its bounds.
+        The number of mistakes that a perceptron made, to compare with its bounds.
     passes : int, default=1
-        Number of passes: the hinge loss counts once per pass; Novikoff's bound stays the same.
+        Number of passes. The hinge loss counts once per pass; Novikoff's bound does not change.
     literals : int, default=None
-        For multiplicative updates: number of features of the disjunction, which is checked. None
-        searches for a disjunction greedily.
+        For multiplicative updates: the number of features in the disjunction, which is checked.
+        None searches for a disjunction greedily.
     majority : int, default=1
-        How many of the ``literals`` are on in positive rows at least, and not in others,
-        which is checked. Beyond 1 the bound is for ``promotion=1 + 1 / (2 * majority)``.
+        A row is positive if and only if at least this many of the ``literals`` are on, which is
+        checked. Above 1 the bound is for ``promotion=1 + 1 / (2 * majority)``.
     gamma : float > 0, default=None
-        Two classes: also bound the mistakes by the total distance TD that the rows must be moved to
-        have this margin, R^2/gamma^2 + 2 TD/gamma; a local search finds their direction.
+        For two classes: also bound the mistakes by R^2/gamma^2 + 2 TD/gamma, where TD is the total
+        distance that the rows must move to have this margin; a local search finds the direction.
 
     Returns
     -------
     Bounds
-        Bounds in real arithmetic, rounded up. (``estimator.bounds`` states none for a run whose
-        floats may have underflowed, or whose multiplied weights may have reached 1e150.) For the
-        perceptron (from zero weights, at a constant rate): ``Novikoff`` (R/gamma)^2 and, separable
-        or not, ``hinge`` ||w||^2 R^2 + 2 hinge(w), ``hinge, sharp`` (the same proof without its
-        last estimate) and ``squared hinge`` ((R + D)/gamma)^2, all at the w that minimizes
-        ``hinge``. For MarginPerceptron ``8/gamma^2`` (updates, rows of length 1), for
+        Bounds in real arithmetic, rounded up. (``estimator.bounds`` states no bounds for a run
+        whose floats may have underflowed, or whose multiplied weights may have reached 1e150.) For
+        the perceptron (from zero weights, at a constant rate): ``Novikoff`` (R/gamma)^2 and,
+        separable or not, ``hinge`` ||w||^2 R^2 + 2 hinge(w), ``hinge, sharp`` (the same proof
+        without its last estimate) and ``squared hinge`` ((R + D)/gamma)^2, all at the w that
+        minimizes ``hinge``. For MarginPerceptron ``8/gamma^2`` (updates, rows of length 1), for
         multiplicative updates ``disjunction`` or ``majority``, and ``L1 margin`` if weights may
-        have either sign. With ``gamma`` also
-        ``total distance``. The hinge bounds of two classes have the ``comparator`` w and its
-        ``distance``. Bounds that cannot be stated are in ``left_out``, with the reason.
+        have either sign. With ``gamma`` also ``total distance``. The hinge bounds of two classes
+        have the ``comparator`` w and its ``distance``. ``left_out`` holds the bounds that do not
+        apply, with the reason.
 
     Raises
     ------

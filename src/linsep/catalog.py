@@ -10,7 +10,7 @@ import linsep
 
 
 def _learners() -> Iterator[str]:
-    """Yield the learners that the stub of the package makes public, in its order."""
+    """Yield the learners that the package's stub makes public, in its order."""
     stub = Path(__file__).with_name("__init__.pyi").read_text("utf-8")
     for node in ast.parse(stub).body:
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("learners."):
@@ -28,9 +28,9 @@ def _has_weights(kind: Any) -> bool:
 
 
 class Learners(Mapping[str, Any]):
-    """Learners of some kind, by their names.
+    """Learners of one kind, by name.
 
-    Each says itself what it is called, so that looking one up imports those before it, too.
+    Each learner defines its own name, so looking one up also imports the learners before it.
     """
 
     def __init__(self, wanted: Any = _any):
@@ -53,7 +53,7 @@ class Learners(Mapping[str, Any]):
 
 
 class Named(Mapping[str, Any]):
-    """Estimators by their names, which are given with those of their classes."""
+    """Estimators by name, given with the names of their classes."""
 
     def __init__(self, classes: dict[str, str]):
         self.classes = classes
@@ -111,6 +111,6 @@ def is_margin(model: Any) -> bool:
 def is_scaled(name: str) -> bool:
     """Return whether commands scale columns by default for the estimator of this name.
 
-    They do not if it takes no negative values, or if its estimates are in units of the columns.
+    They do not if it accepts no negative values, or if its estimates are in units of the columns.
     """
     return name not in REGRESSIONS and not getattr(ESTIMATORS[name], "positive_only", False)

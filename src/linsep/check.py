@@ -1,7 +1,7 @@
 """Check a proof written by linsep: ``python -m linsep.check PROOF DATA [--target COLUMN]``.
 
 It needs no other file. DATA (a Gram matrix, if the proof is about one) is svmlight text or, with
---target, CSV. docs/reference/proofs.md describes the proofs, canonical.py the hash. Row x has
+--target, CSV. docs/reference/proofs.md describes the proofs, and canonical.py the hash. Row x has
 constraints a = s (x) [x; 1], Kronecker products with sign vectors: y [x; 1] for two sides, else one
 for each rival class. Weights w are right about x if <w, a> > 0. Rows are {column: number}, without
 zeros.
@@ -26,7 +26,7 @@ PRIME = 2**61 - 1
 #: the fields of the fewest errors
 ERRORS = ["strict", "unit", "weights", "least", "most", "hyperplane", "rows", "copies"]
 ERRORS += ["contradictions", "tree"]
-#: what of a recipe is followed here, and the other settings where they say nothing
+#: settings of the preprocessing that are supported here, and neutral values of the others
 OURS = "target", "target_kind", "numeric", "bool", "text", "exclude", "dtype"
 USUAL: list = [None, "error", {}, [], "table", "svmlight"]
 TRUE, FALSE = ["1", "true", "True", "TRUE"], ["0", "false", "False", "FALSE"]
@@ -49,7 +49,7 @@ def read(path, target, exclude):
 
 
 def read_svmlight(lines):
-    """Read them from ``label index:value ...``."""
+    """Read them from lines ``label index:value ...``."""
     lines = [line for line in (line.partition("#")[0].split() for line in lines) if line]
     pairs = [[x.split(":") for x in line[1:] if not x.startswith("qid:")] for line in lines]
     base = min(1, 1, *(int(j) for row in pairs for j, _ in row))
@@ -74,7 +74,7 @@ def read_csv(lines, target, exclude):
 
 
 def shown_names(columns):
-    """Return how columns are called: in quotes if they look like features of a text column."""
+    """Return the names of columns: in quotes if they look like features of a text column."""
     texts = [f"{name}=" for name in columns if not columns[name]]
     like = {name for name in columns if name.startswith((*texts,))}
     like |= {name for name in columns if like and name.startswith('"')}
@@ -89,7 +89,7 @@ def numbers(cells):
 
 
 def elsewhere(recipe):
-    """Return the settings of a recipe that only ``linsep verify`` follows, as a phrase."""
+    """Return the settings of the preprocessing that only ``linsep verify`` supports, as a phrase."""
     left = {k: v for k, v in (recipe or {}).items() if k not in OURS and v not in USUAL}
     odd = [f"{k} {dumps(v)[:40]}" for k, v in left.items() if (k, v) != ("index_base", 1)]
     return f"; this file needs linsep verify, as it was read with {', '.join(odd)}" if odd else ""
@@ -225,7 +225,7 @@ def fraction(given):
 
 
 def leaves(tree, sets, room, paid, wrong, depth=0):
-    """Yield what the errors weigh at least in each leaf; rows that are right have left ``room``."""
+    """Yield the least weight of the errors in each leaf; rows that are right leave ``room``."""
     need(depth <= 200, "a tree is too deep")
     if [*tree] == ["row", "wrong", "right"]:
         i = tree["row"]
@@ -253,7 +253,7 @@ def added(planes, normal, errors):
 
 
 def tried(rows, size, strict):
-    """Return the least weight of errors of any weights: (reflected row, weight) are given."""
+    """Return the least weight of errors of any weights, given pairs (sign-flipped row, weight)."""
     planes: dict = {}
     for row, weight in rows:
         added(planes, row, (0, weight))  # it errs on its negative side

@@ -1,9 +1,9 @@
-"""Cross-validation: folds of rows in memory, and what models say of rows that they did not learn
-from.
+"""Cross-validation: folds of rows in memory, and predictions for rows that were not used for
+training.
 
 Rows are read and parsed once, and a fold is a selection of them. What reading learns from all rows
 (means and deviations to scale by, vocabularies, rare values) uses no label and is the same in all
-folds; everything else is learned from the training rows of a fold alone.
+folds; everything else is fitted on the training rows of a fold alone.
 """
 
 import warnings
@@ -38,17 +38,17 @@ Split = tuple[np.ndarray, np.ndarray]
 class Folds(NamedTuple):
     """How rows are divided into folds.
 
-    Each fold is predicted by a model that has learned from the others, of which the folds have the
-    same shares of every class. Groups of rows, if a source has some, are never divided.
+    Each fold is predicted by a model trained on the others. All folds have the same share of every
+    class. Groups of rows, if a source has any, are never divided.
 
     Attributes
     ----------
     cv : int or a splitter of scikit-learn
         The number of folds, or an object whose ``split(X, y, groups)`` yields training and test
         rows.
-    repeats : how often all rows are divided, each time otherwise
-    by_time : whether the rows are in the order of time, and each fold is predicted by models of the
-        rows before it only; the first part of the rows is only learned from
+    repeats : how often all rows are divided, each time in a different way
+    by_time : whether the rows are in time order, and each fold is predicted only by models trained
+        on earlier rows; the first part of the rows is used only for training
     random_state : seed of the division
     """
 
@@ -58,7 +58,7 @@ class Folds(NamedTuple):
     random_state: int = 0
 
     def check(self, grouped: bool = False) -> None:
-        """Raise ParameterError for what does not go together."""
+        """Raise ParameterError for options that cannot be combined."""
         if hasattr(self.cv, "split"):
             return
         if not isinstance(self.cv, int | np.integer) or isinstance(self.cv, bool) or self.cv < 2:
@@ -72,7 +72,7 @@ class Folds(NamedTuple):
             )  # fmt: skip
         if self.by_time and self.repeats > 1:
             raise ParameterError(
-                "Rows in the order of time are divided in one way only",
+                "Rows in time order can be divided in only one way",
                 hint("leave out {}", repeats=None),
             )
 
@@ -106,7 +106,7 @@ class Folds(NamedTuple):
         return kind(shuffle=True, **how)
 
     def _check_rows(self, rows: "LabeledRows") -> None:
-        """Raise DataError for more folds than there are rows, groups or rows of a class."""
+        """Raise DataError if there are more folds than rows, groups, or rows of a class."""
         k, name = int(self.cv), rows.name
         if rows.size < k + self.by_time:
             raise DataError(f"{name} has {counted(rows.size, 'row')}, too few for {k} folds.")
@@ -116,7 +116,9 @@ class Folds(NamedTuple):
             if (groups := np.unique(rows.groups).size) < k:
                 raise DataError(
                     f"{name} has {counted(groups, 'group')}, fewer than the {k} folds",
-                    hint("choose {}", cv=groups) if groups > 1 else "bring more groups",
+                    hint("choose {}", cv=groups)
+                    if groups > 1
+                    else "add groups, or use fewer folds",
                 )
             return
         if rows.classes is None or rows.codes is None:
@@ -127,16 +129,16 @@ class Folds(NamedTuple):
             raise DataError(
                 f"Class {label} of {name} has {counted(least, 'row')}, fewer than the {k} folds",
                 *([hint("choose {}", cv=least)] if least > 1 else []),
-                "bring more rows of it, or leave it out",
+                "add rows of this class, or leave it out",
             )
 
 
 class LabeledRows(NamedTuple):
-    """All rows of a source that count, in memory.
+    """All rows of a source with positive weight, in memory.
 
     Attributes
     ----------
-    name : of the source
+    name : name of the source
     X : array or csr_matrix of shape (rows, features)
     outcomes : array of shape (rows,), labels or numbers
     classes, codes : the sorted labels and the number of the label of each row; None for numbers
@@ -180,9 +182,9 @@ def kept(source: Source) -> tuple[Source, Batch]:
 
 
 def labeled_rows(source: Source, rows: Batch, classify: bool = True) -> LabeledRows:
-    """Return the rows of a source that count, for classifiers or regressions of numbers.
+    """Return the rows of a source with positive weight, for classifiers or regressions of numbers.
 
-    Raises DataError if they have no labels, or labels that are no classes.
+    Raises DataError if they have no labels, or if the labels are not classes.
     """
     if rows.y is None:
         raise DataError(f"{source.name} has no labels to learn from.")
@@ -210,18 +212,19 @@ def predictions_by_fold(
     estimators: Sequence[Any], rows: LabeledRows, splits: Sequence[Split],
     predict: Callable[[Any, LabeledRows, Split], Any] | None = None,
 ) -> list[list[Any]]:  # fmt: skip
-    """Return what each estimator, learned from the training rows of each fold, says of the others.
+    """Return the predictions of each estimator, fitted on the training rows of each fold, for the
+    others.
 
     Parameters
     ----------
-    estimators : not fitted, nor changed
+    estimators : need not be fitted, and are not changed
     rows, splits : the folds of some rows
-    predict : function that fits an estimator and returns what it says of the test rows, by default
+    predict : function that fits an estimator and returns its predictions for the test rows; default
         :func:`predicted`
 
     Returns
     -------
-    For each estimator a list of :class:`Scored` (or :class:`ScoredNumbers`), one a fold.
+    For each estimator a list of :class:`Scored` (or :class:`ScoredNumbers`), one per fold.
 
     Raises
     ------
@@ -253,7 +256,7 @@ def predictions_by_fold(
 
 
 def predicted(estimator: Any, rows: LabeledRows, split: Split) -> Any:
-    """Fit an estimator to the training rows, and return what it says of the test rows."""
+    """Fit an estimator to the training rows, and return its predictions for the test rows."""
     training, test = split
     X, outcomes, weights = rows.part(training)
     beside = {} if rows.offset is None else {"offset": rows.offset[training]}
@@ -265,7 +268,7 @@ def predicted(estimator: Any, rows: LabeledRows, split: Split) -> Any:
 
 
 def in_threads(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]]) -> None:
-    """Do each job in one of several threads; Ctrl-C and errors end those that have begun."""
+    """Run each job in one of several threads; Ctrl-C and errors end the running jobs."""
     stop = StopSign()
     with (
         interrupts_deferred(),
@@ -302,7 +305,7 @@ def _check_splits(rows: LabeledRows, splits: Sequence[Split]) -> None:
 
 
 def _of_all_classes(found: Any, rows: LabeledRows, test: np.ndarray) -> Any:
-    """Return the same for all classes, where some have no row to learn from, with the groups."""
+    """Return predictions extended to all classes where some have no training row, and the groups."""
     groups = None if rows.groups is None else rows.groups[test]
     if rows.classes is None or rows.codes is None:
         return found._replace(groups=groups)
@@ -338,24 +341,24 @@ def together(parts: Sequence[Any], splits: Sequence[Split]) -> Any:
 
 
 def out_of_fold(estimator: Any, source: Source, folds: Folds | None = None) -> Any:
-    """Return what models that have not learned a row say of it, for every row that is in a fold.
+    """Return out-of-fold predictions for every row that is in a fold.
 
     Parameters
     ----------
-    estimator : classifier or regression, which is not changed
+    estimator : classifier or regression; not changed
     source : Source, read once
     folds : :class:`Folds`, by default five
 
     Returns
     -------
     :class:`linsep.scoring.Scored`, or :class:`ScoredNumbers` of a regression of numbers
-        In the order of the rows, without those of weight 0; rows that are repeated come so often,
-        and the first rows of ``by_time`` not at all.
+        In the order of the rows, without rows of weight 0. With repeats, each row occurs once per
+        repeat; with ``by_time`` the first rows are missing.
 
     Raises
     ------
     DataError, ParameterError
-        If the rows cannot be divided so, or a fit fails.
+        If the rows cannot be divided in this way, or a fit fails.
     """
     rows = labeled_rows(*kept(source), classify=is_classifier(estimator))
     splits = (folds or Folds()).splits(rows)
@@ -364,11 +367,11 @@ def out_of_fold(estimator: Any, source: Source, folds: Folds | None = None) -> A
 
 
 def mean_and_error(values: np.ndarray, n_folds: int) -> tuple[float, float]:
-    """Return the mean of one number a fold and its standard error.
+    """Return the mean of one number per fold and its standard error.
 
-    Repeats divide the same rows again, so that the standard error is that of one of them: the
-    standard deviation between its folds divided by the root of their number, where the variances
-    of the repeats are averaged.
+    Repeats divide the same rows again, so the standard error is computed as for one repeat: the
+    standard deviation between folds divided by the square root of their number, with the variances
+    of the repeats averaged.
     """
     by_repeat = values.reshape(-1, n_folds)
     variance = by_repeat.var(axis=1, ddof=1).mean()
@@ -383,7 +386,7 @@ def cross_validated(
     Returns
     -------
     {name of a metric: array of shape (folds,)}
-        Those of :func:`linsep.scoring.metrics_of` that are defined in all folds.
+        The metrics of :func:`linsep.scoring.metrics_of` that are defined in all folds.
     """
     rows = labeled_rows(source, batch, classify=is_classifier(estimator))
     (parts,) = predictions_by_fold([estimator], rows, folds.splits(rows))

@@ -45,12 +45,12 @@ class Descent:
 
     Attributes
     ----------
-    x : array of the shape of x0, the last point
+    x : array of the same shape as x0, the last point
     value : float, J(x)
-    gradient : array of the shape of x0, of J at x
+    gradient : array of the same shape as x0, the gradient of J at x
     n_iter : int, number of steps
     reason : "converged", "max_iter", "cycle" or "diverged"
-    sentence : str, the reason in a sentence
+    sentence : str, the reason as a sentence
     path : array of shape (n_iter + 1, ...), all points from x0 to x; None without trace
     values : array of shape (n_iter + 1,), J at each of them; None without trace
     rates : array of shape (n_iter,), the learning rate of each step; None without trace
@@ -104,42 +104,43 @@ def minimize(
 ) -> Descent:
     """Minimize J by ``x <- x - eta(k) grad J(x)``, while ``eta(k) |grad J(x)| > tol``.
 
-    It finds a local minimum, which is the global one if J is convex. A rate that is too small
-    converges slowly; one that is too large overshoots, so that the points oscillate or diverge.
-    The result says which of these happened and whether to raise or lower the rate.
+    It finds a local minimum, which is the global one if J is convex. If the rate is too small,
+    convergence is slow; if it is too large, the steps overshoot and the points oscillate or
+    diverge. The result reports which of these happened and whether to raise or lower the rate.
 
     Parameters
     ----------
-    J : function from an array of the shape of x0 to a number
+    J : function from an array of the same shape as x0 to a number
     x0 : number or array of any shape, the starting point
-    grad : function from x to an array of its shape, or None
-        If None, central differences are used: two values of J for every weight and step.
+    grad : function from x to an array of the same shape, or None
+        If None, central differences are used, at the cost of two values of J per weight and step.
     learning_rate : float, or function from k = 1, 2, ... to the rate of step k, default=0.1
     schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
-        The rate of step k where learning_rate is a number: that, divided by k, or by sqrt(k).
+        The rate of step k if learning_rate is a number: the number itself, divided by k, or divided
+        by sqrt(k).
     tol : float, default=1e-6
         Stop when the next step would be no longer than this (Euclidean).
     maximize : bool, default=False
         Maximize J instead (gradient ascent).
     trace : bool, default=True
-        Keep every point with its value and rate.
+        Keep every point with its value and learning rate.
     max_iter : int, default=10000
         Maximum number of steps.
     check_grad : bool, default=False
-        First compare grad(x0) with central differences.
+        Compare grad(x0) with central differences before the first step.
 
     Returns
     -------
     Descent
         Its ``reason`` is "converged"; "max_iter"; "cycle": at a constant rate, a step returned to
-        an earlier point, so the same steps repeat for ever; or "diverged": J or its gradient
+        an earlier point, so the same steps repeat forever; or "diverged": J or its gradient
         overflowed, or ten steps in a row made J worse and were each longer than the one before.
 
     Raises
     ------
     ValueError
-        If the gradient has another shape than x or differs from the numerical one, if J or its
-        gradient is not finite at x0, or if a parameter is invalid.
+        If the gradient and x have different shapes, if the gradient differs from central
+        differences, if J or its gradient is not finite at x0, or if a parameter is invalid.
 
     References
     ----------
@@ -174,7 +175,7 @@ def minimize(
 
 
 class _Slope(NamedTuple):
-    """J and its gradient; raises if they return another shape than expected."""
+    """J and its gradient; raises if one returns an unexpected shape."""
 
     J: Function
     grad: Function | None
@@ -191,8 +192,8 @@ class _Slope(NamedTuple):
         gradient = np.asarray(self.grad(x), dtype=np.float64)
         if gradient.shape != x.shape:
             raise ValueError(
-                f"grad(x) has shape {gradient.shape}, but x has shape {x.shape}: give one "
-                "derivative for every weight."
+                f"grad(x) has shape {gradient.shape}, but x has shape {x.shape}: return one "
+                f"derivative per weight."
             )
         return gradient
 
@@ -250,7 +251,7 @@ class _Run:
             self.rates.append(eta)
 
     def _came_back(self) -> bool:
-        """Return whether this is the marked point again (Brent's cycle detection)."""
+        """Return whether this point equals the marked one (Brent's cycle detection)."""
         _, x, gradient = self.mark
         return np.array_equal(x, self.x) and np.array_equal(gradient, self.gradient)
 
@@ -264,7 +265,7 @@ class _Run:
             if first
             else f"step {self.k:,} came back to x0"
         )
-        message += f", so the last {self.k - first:,} steps repeat for ever"
+        message += f", so the last {self.k - first:,} steps repeat forever"
         return "cycle", f"{message}: {_lower(eta, True)}"
 
     def _unfinished(self, max_iter: int, length: float, eta: float, constant: bool) -> str:
@@ -310,7 +311,7 @@ def numerical_gradient(J: Function, x: Any) -> np.ndarray:
 
     Returns
     -------
-    array of the shape of x, accurate to about ten digits if J is smooth and of moderate size
+    array of the same shape as x, accurate to about ten digits if J is smooth and of moderate size
     """
     x = np.array(x, dtype=np.float64)
     gradient = np.empty_like(x)
@@ -340,7 +341,7 @@ def check_gradient(J: Function, grad: Function, x: Any) -> None:
         where = f" {j[0] if len(j) == 1 else j}" if j else ""
         raise ValueError(
             f"Derivative{where} of grad at x0 is {given[j]:.8g}, but J changes by {found[j]:.8g} "
-            "there: correct grad, or leave it out."
+            "there: correct grad, or omit it."
         )
 
 

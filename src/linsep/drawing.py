@@ -1,7 +1,7 @@
-"""What the method ``plot`` of estimators and results draws with.
+"""Drawing for the ``plot`` methods of estimators and results.
 
-Pictures and pages come from tools that :data:`linsep.TOOLS` names. They are loaded when something
-is drawn, so that nothing else needs matplotlib.
+Pictures and pages come from the tools named in :data:`linsep.TOOLS`. They are loaded when something
+is drawn, so nothing else needs matplotlib.
 """
 
 from base64 import b64encode
@@ -19,12 +19,12 @@ MOST_ROWS, MOST_NUMBERS = 1000, 20_000
 
 
 def display(name: str) -> Any:
-    """Return a kind of picture: a class of the tool for pictures."""
+    """Return a display class of the picture tool."""
     return getattr(resolve_name(linsep.TOOLS["picture"]), name)
 
 
 def lab_page(trace: Any, X: Any, y: Any) -> str:
-    """Return the run of a trace as a page that steps through it."""
+    """Return a page that steps through the run of a trace."""
     page: str = resolve_name(linsep.TOOLS["page"])(trace, X, y)
     return page
 
@@ -36,9 +36,10 @@ def frames_page(title: str, frames: list[tuple[bytes, str]]) -> str:
 
 
 def beside(table: str, draw: Callable[[], Any] | None) -> str:
-    """Return HTML of a table, and beside it what ``draw`` draws.
+    """Return HTML of a table with the picture of ``draw`` beside it.
 
-    It is the table alone without matplotlib, without a function, and where no picture can be drawn.
+    It is the table alone without matplotlib, without a ``draw`` function, and where no picture can
+    be drawn.
     """
     if draw is None or find_spec("matplotlib") is None:
         return table
@@ -57,9 +58,9 @@ def beside(table: str, draw: Callable[[], Any] | None) -> str:
 
 
 class WithRows:
-    """Mixin of results that need their rows to be drawn, for notebooks: they remember few rows.
+    """Mixin of results whose pictures need the rows: they keep the rows, if few, for notebooks.
 
-    The rows are no part of what the result claims, and are not pickled.
+    The rows are not part of the result's claims, and are not pickled.
     """
 
     _rows: tuple[Any, Any] | None

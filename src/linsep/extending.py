@@ -1,8 +1,8 @@
-"""What a learner of your own needs; docs/how-to/write-your-own-learner.md writes one.
+"""Base classes for your own learner; docs/how-to/write-your-own-learner.md shows an example.
 
-A rule is a NamedTuple of numbers and arrays; ``@step.when(Rule)`` says what it does with an
-example. A :class:`Learner` has the rule and whatever lasts from pass to pass. A
-:class:`LinearLearner` is the estimator: its parameters, and the learner that they describe.
+A rule is a NamedTuple of numbers and arrays; ``@step.when(Rule)`` defines its update on an example.
+A :class:`Learner` holds the rule and any state kept between passes. A :class:`LinearLearner` is the
+estimator: its parameters, and the learner that they describe.
 """
 
 from linsep.compiled.loop import step
@@ -16,22 +16,22 @@ __all__ = ["Learner", "LinearLearner", "add", "machine", "parameter", "square", 
 
 
 class LinearLearner(LinearClassifier):
-    """Base of the linear learners that you write, with the parameters that all learners share.
+    """Base class for your own linear learners, with the parameters that all learners share.
 
     A subclass declares its own parameters as annotated attributes with :func:`parameter`; they and
-    the shared ones become the keyword arguments of its ``__init__``. It has all else that
-    :class:`linsep.Perceptron` has: several classes, sources, weights to keep, early stopping,
-    ``partial_fit``, scikit-learn's rules. It has no mistake bounds, as :meth:`bounds` says, and no
-    model files: use pickle.
+    the shared ones become the keyword arguments of its ``__init__``. Everything else is as in
+    :class:`linsep.Perceptron`: several classes, sources, averaged and voted weights, early
+    stopping, ``partial_fit``, scikit-learn's API. There are no mistake bounds (:meth:`bounds`
+    raises an error) and no model files: use pickle.
 
     Parameters
     ----------
     multiclass, fit_intercept, max_iter, shuffle, random_state, keep, vote_mb, normalize,
     early_stopping, validation_fraction, n_iter_no_change, class_weight, reference, warm_start,
     verbose, tie :
-        As of :class:`linsep.Perceptron`.
+        As in :class:`linsep.Perceptron`.
     """
 
     def learner(self) -> Learner:
-        """Return the learner of these parameters; raise ValueError if they are incompatible."""
+        """Return the learner with these parameters; raise ValueError if they are incompatible."""
         raise NotImplementedError

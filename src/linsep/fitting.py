@@ -1,5 +1,5 @@
-"""What a fit of files is, below the command line: how the files are opened for a learner, and the
-parameters it has where none are given.
+"""Fitting files, below the command line: how files are opened for a learner, and its default
+parameters.
 """
 
 from collections.abc import Mapping
@@ -48,19 +48,19 @@ def opened_for(
     format: str | None = None,
     **how: Any,
 ) -> Source:
-    """Open files for the learner of this name.
+    """Open files for a named learner.
 
     Parameters
     ----------
     learner : str
     data : files, or a data frame
     intercept : bool
-        Whether it learns an intercept.
+        Whether the learner fits an intercept.
     scale : str, optional
         As in :func:`linsep.open_source`; by default "standard" for the columns of a table, unless
-        the learner takes no negative values or estimates in units of the columns.
+        the learner accepts no negative values or its estimates are in units of the columns.
     reference_level : dict, optional
-        Also as there; by default "first" if a regression has an intercept.
+        As in :func:`linsep.open_source`; by default "first" if a regression has an intercept.
     format, how : further arguments of :func:`linsep.open_source`
     """
     # Svmlight text and Vowpal Wabbit's have no columns to encode.
@@ -78,23 +78,23 @@ def opened_for(
 
 
 class Chosen(NamedTuple):
-    """A learner, and for what kind of rows it was chosen: None for any."""
+    """A learner, and the kind of rows for which it was chosen (None for any)."""
 
     learner: str
     rows: str | None = None
 
 
 def chosen_learner(source: Source, given: Mapping[str, Any] = MappingProxyType({})) -> Chosen:
-    """Return what learns a source if no learner is named: AROW, if rows are texts or like texts,
-    else the perceptron.
+    """Return the default learner of a source: AROW if rows are texts or similar to texts, else the
+    perceptron.
 
-    Rows are like texts if they are wide, sparse and of length about 1, as far as the first rows
-    show. Longer rows need a larger r.
+    Rows are similar to texts if the first rows are wide, sparse and of length about 1. Longer rows
+    need a larger r.
 
     Parameters
     ----------
     source : as :func:`opened_for` opens it
-    given : parameters, None where they are not given; those of the perceptron only choose it
+    given : parameters, None if not given; parameters that only the perceptron has select it
     """
     rows = _as_texts(source)
     if rows is None:
@@ -107,7 +107,7 @@ def chosen_learner(source: Source, given: Mapping[str, Any] = MappingProxyType({
 
 
 def _as_texts(source: Source) -> str | None:
-    """Return in which way the rows of a source are texts or like texts; None if they are not."""
+    """Return why the rows of a source are treated as texts; None if they are not."""
     # Rows of a converted file are those of the file that it was made from.
     made_from: dict[str, Any] = (
         source.recipe() if source.kind == "rows" else {"format": source.kind}
@@ -120,9 +120,7 @@ def _as_texts(source: Source) -> str | None:
 
 
 def like_texts(source: Source) -> str | None:
-    """Return in which way the first rows of a source of sparse rows are like those of texts; None
-    if they are not.
-    """
+    """Return why the first rows of a sparse source resemble texts; None if they do not."""
     try:
         with closing(source.batches()) as batches:  # type: ignore[type-var]
             X = next(batches).X[:FIRST_ROWS]
@@ -153,46 +151,48 @@ def fit(
     threshold: Any = None,
     **options: Any,
 ) -> Any:
-    """Learn from files or a data frame as the command ``linsep fit`` does, to the same bits.
+    """Fit a model to files or a data frame as the command ``linsep fit`` does, with bit-identical
+    results.
 
-    Its defaults are those of the command, not of the estimators: columns of numbers are scaled
-    (``scale="none"`` leaves them), and online learners make at most ten passes and predict with
-    averaged weights.
+    The defaults are the same as for the command, not the estimators: numeric columns are
+    standardized (``scale="none"`` turns this off), and online learners make at most ten passes and
+    predict with averaged weights.
 
     Parameters
     ----------
-    data : a data frame of pandas or polars, an Arrow table; files, folders, globs or addresses
-    target : name of the label column; not for formats that have labels first, nor with a
-        ``formula``, which names it
+    data : a data frame of pandas or polars, an Arrow table; files, folders, globs or URLs
+    target : name of the label column; omit it for formats with leading labels, and with a
+        ``formula``, which names the target
     learner : name of the learner, as of ``linsep fit --learner``, such as "logistic" or "pa"; None
-        takes "arow" for columns of text and for rows like those of texts, and else "perceptron"
-    test : data to score at the end, read as `data` is; default None
-    calibrate, calibration : data on which to calibrate probabilities, and "sigmoid" or "isotonic"
-    random_state : seed of learners that draw at random
+        chooses "arow" for text columns and text-like sparse rows, else "perceptron"
+    test : data to score after the fit, read like `data`; default None
+    calibrate, calibration : data for calibrating probabilities, and "sigmoid" or "isotonic"
+    random_state : seed of learners that use random numbers
     class_weight : dict of label to weight, "balanced", or None
     reference : which of two classes is -1, or the reference class of a logistic regression
-    cv : number of folds in which to cross-validate, of the same shares of every class (and of whole
-        groups, if there are any), or a splitter of scikit-learn; default None
-    threshold : from where on the positive of two classes is predicted, such as "recall=0.9",
-        "cost=10:1" or 0.3, as in :func:`linsep.set_threshold`: chosen on the rows of `calibrate`,
-        else in the folds of `cv`, or in five; of the Winnow learners a number is their parameter
+    cv : number of cross-validation folds, stratified by class (with whole groups, if there are
+        any), or a splitter of scikit-learn; default None
+    threshold : decision threshold for the positive class of two, such as "recall=0.9", "cost=10:1"
+        or 0.3, as in :func:`linsep.set_threshold`; chosen on the rows of `calibrate`, else in the
+        folds of `cv`, else in five folds; for the Winnow learners a number is their own parameter
+        ``threshold``
     **options : arguments of :func:`open_source`, such as ``missing="mean"``,
         ``categorical="rank"`` or ``formula="admit ~ gre * C(rank)"``, and parameters of the
         estimator, such as ``keep="last"``
 
     Returns
     -------
-    The fitted estimator. Its ``recipe_`` says how rows become features: :meth:`predict` takes data
-    frames with the columns of `data`, and names of files. With `test`, ``test_scores_`` has what
-    ``linsep score --json`` prints. With `cv`, ``cv_scores_`` has the metrics of each fold, as
-    arrays by their names.
+    The fitted estimator. Its ``recipe_`` holds the preprocessing: :meth:`predict` accepts data
+    frames with the columns of `data`, and file names. With `test`, ``test_scores_`` holds the
+    output of ``linsep score --json``. With `cv`, ``cv_scores_`` holds the metrics of each fold, as
+    arrays by name.
 
     Raises
     ------
     TypeError
-        For an option that neither reading nor the learner has.
+        For an unknown option.
     DataError
-        As :func:`open_source` and the estimator do.
+        For invalid data, as in :func:`open_source` and the estimator.
 
     Examples
     --------
@@ -245,7 +245,9 @@ def fit(
 
 
 def _check_options(learner: str, given: Mapping[str, Any], reading: Mapping[str, Any]) -> None:
-    """Raise TypeError for an option that neither reading nor a learner has."""
+    """Raise TypeError for an option that is neither a reading option nor a parameter of the
+    learner.
+    """
     own, takes = parameters_of(ESTIMATORS[learner]), signature(ESTIMATORS[learner]).parameters
     if unknown := [name for name in given if name not in own and name not in takes]:
         known = get_close_matches(unknown[0], [*own, *reading], 1)
@@ -256,8 +258,8 @@ def _check_options(learner: str, given: Mapping[str, Any], reading: Mapping[str,
 
 
 def _learned(estimator: Any, source: Source, cv: Any, rule: Rule | None, seed: int) -> Any:
-    """Fit an estimator to a source; cross-validate it, and choose its threshold in the folds, where
-    these are asked for.
+    """Fit an estimator to a source; cross-validate it and choose its threshold in the folds if
+    requested.
     """
     if cv is None and rule is None:
         return estimator.fit(source)
@@ -277,8 +279,8 @@ def _learned(estimator: Any, source: Source, cv: Any, rule: Rule | None, seed: i
 
 
 def decision_rule(rule: Rule | None, learner: str, parameters: dict[str, Any]) -> Rule | None:
-    """Return the rule of a threshold; a number becomes the parameter of a learner that has one of
-    this name. Raises ParameterError for a learner of numbers.
+    """Return the rule of a threshold; a number becomes the parameter ``threshold`` of a learner
+    that has one. Raises ParameterError for a regression.
     """
     kind = ESTIMATORS[learner]
     if rule is None:
@@ -288,26 +290,26 @@ def decision_rule(rule: Rule | None, learner: str, parameters: dict[str, Any]) -
         return None
     if not hasattr(kind, "decision_function"):
         raise ParameterError(
-            f"A threshold is for two classes, and {learner} predicts numbers",
+            f"A threshold applies to two classes, but {learner} predicts numbers",
             hint("leave out {}", threshold=None), hint("choose another {}", learner=None),
         )  # fmt: skip
     return rule
 
 
 def check_in_folds(model: Any) -> None:
-    """Raise DataError for a learner whose scores in one fit say nothing of those in another."""
+    """Raise DataError for a learner whose scores are not comparable between fits."""
     if model.get_params(deep=False).get("keep", "average") in ("last", "best"):
         raise DataError(
-            f"The scores of {model.keep} weights have another scale in every fit, so that no "
-            "threshold can be chosen in folds",
+            f"The scores of {model.keep} weights have a different scale in every fit, so a "
+            f"threshold cannot be chosen in folds",
             hint("choose {}", keep="average"),
             hint("choose it on other rows with {}", calibrate=None),
         )  # fmt: skip
 
 
 def set_in_folds(model: Any, rule: Rule, source: Source, folds: Any) -> None:
-    """Give a fitted model a threshold that is chosen on what models that have not learned a row of
-    a source say of it, in :class:`linsep.cross_validation.Folds`.
+    """Give a fitted model a threshold that is chosen on out-of-fold predictions for a source, in
+    :class:`linsep.cross_validation.Folds`.
     """
     from linsep.cross_validation import out_of_fold
 
@@ -321,9 +323,9 @@ def set_in_folds(model: Any, rule: Rule, source: Source, folds: Any) -> None:
 def with_intercept(
     learner: str, formula: str | None, parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the parameters of a learner with the intercept that a formula says, None for none.
+    """Return the parameters of a learner with the intercept set by a formula (None: no formula).
 
-    Raises ParameterError where they say something else.
+    Raises ParameterError if the parameters contradict the formula.
     """
     found = dict(parameters)
     if formula is None or "fit_intercept" not in parameters_of(ESTIMATORS[learner]):
@@ -342,8 +344,8 @@ def with_intercept(
 
 
 def make_estimator(learner: str, given: Mapping[str, Any], usual: Mapping[str, Any] = USUAL) -> Any:
-    """Return the learner of this name with the given parameters, and ``usual`` ones for the rest,
-    which others than online learners do not have.
+    """Return the named learner with the given parameters, and for online learners the ``usual``
+    ones for the rest.
     """
     others = {} if learner in WITHOUT_PASSES else dict(usual)
     return ESTIMATORS[learner](**others | dict(given))

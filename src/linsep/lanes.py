@@ -1,9 +1,9 @@
-"""Sums over rows in lanes, added in a fixed tree.
+"""Sums over rows in fixed-size blocks ("lanes"), added in a fixed reduction tree.
 
-A lane is a fixed number of rows, counted from the first row of the data: it does not depend on the
-batches in which rows come. Sums of lanes are added in groups of eight neighbors, the sums of
-groups again, and so on. So whoever computes the sum of a lane, one thread, several, or the workers
-of a cluster, the total is the same to the bit.
+A lane is a block of a fixed number of rows, counted from the first row of the data, whatever the
+batches in which rows arrive. Sums of lanes are added in groups of eight neighbors, the sums of
+groups again, and so on. The total is therefore bit-identical whether one thread, several threads or
+the workers of a cluster compute the sums.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +18,7 @@ from linsep.errors import NoRows
 
 
 def no_weight() -> NoRows:
-    """Return the error for rows of which none has a positive weight."""
+    """Return the error for rows without a positive weight."""
     return NoRows("Every row has weight 0: check the weights.")
 
 
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 def in_lanes(parts: Iterable[Batch], rows: int) -> Iterator[Batch]:
-    """Yield the rows of parts in lanes of ``rows`` rows, the last perhaps with fewer.
+    """Yield the rows of parts in lanes of ``rows`` rows; the last may have fewer.
 
     The parts follow each other, and the first begins with a lane.
     """
@@ -50,7 +50,7 @@ def in_lanes(parts: Iterable[Batch], rows: int) -> Iterator[Batch]:
 
 
 def in_tree(parts: list[T], add: Callable[[list[T]], T]) -> T:
-    """Return the sum of all parts: of groups of :data:`FAN` neighbors, then of groups of these."""
+    """Return the sum of all parts, in groups of :data:`FAN` neighbors, then groups of groups."""
     while len(parts) > 1:
         groups = [parts[k : k + FAN] for k in range(0, len(parts), FAN)]
         parts = [group[0] if len(group) == 1 else add(group) for group in groups]
@@ -69,8 +69,8 @@ Work: TypeAlias = Any
 
 
 class Piece(NamedTuple):
-    """The sum of ``many`` neighbors at a level of the tree, the first of which is the first of
-    its group unless ``many`` is 1.
+    """The sum of ``many`` neighbors at a level of the tree. The first neighbor is the first of its
+    group unless ``many`` is 1.
     """
 
     level: int
@@ -115,7 +115,7 @@ class Tree:
             self.push(whole, level + 1)
 
     def _make(self, level: int) -> None:
-        """Make the levels up to this one, which begin in the group of lane ``first``."""
+        """Create the levels up to this one, which begin in the group of lane ``first``."""
         for made in range(len(self._counts), level + 1):
             self._counts.append(self._first // FAN**made % FAN)
             self._sums.append(None)
@@ -130,7 +130,7 @@ class Tree:
             self._skip(level + 1)
 
     def rest(self) -> list[Piece]:
-        """Return all that is not yet added up, in order."""
+        """Return the pieces that are not yet added up, in order."""
         left = [
             Piece(level, count, value)
             for level, (count, value) in enumerate(zip(self._counts, self._sums, strict=True))
@@ -139,7 +139,7 @@ class Tree:
         return self.pieces + left[::-1]
 
     def total(self) -> Any:
-        """Return the sum of all, None of none."""
+        """Return the sum of all, or None if there is nothing to add."""
         total = None
         for value in self._sums:
             if value is not None:
@@ -148,7 +148,7 @@ class Tree:
 
 
 def merged(add: Add, first: int, parts: Iterable[list[Piece]]) -> Tree:
-    """Return the sums of neighbors, of which each sent its pieces, from lane ``first`` on."""
+    """Return the sums of neighbors, each of which sent its pieces, from lane ``first`` on."""
     tree = Tree(add, first)
     for pieces in parts:
         for level, many, value in pieces:
@@ -181,7 +181,7 @@ class Lanes:
         return tree.total()
 
     def first(self) -> Batch:
-        """Return the first lane; the next sum goes on with this reading."""
+        """Return the first lane; the next sum continues with this reading."""
         lanes = lanes_of(self._seen())
         lane = next(lanes, None)
         if lane is None:
@@ -221,7 +221,7 @@ def lanes_of(blocks: Iterable[Batch]) -> Iterator[Batch]:
 
 
 def _used_columns(lane: Batch) -> Batch:
-    """Return sparse rows up to the last column that is used, whatever columns other rows have."""
+    """Return sparse rows up to the last column in use, whatever columns other rows have."""
     X = lane.X
     if not sp.issparse(X):
         return lane

@@ -1,4 +1,4 @@
-"""Models on disk: safetensors with JSON metadata. Nothing in the file is ever executed."""
+"""Models on disk: safetensors with JSON metadata. No code in a file is ever executed."""
 
 import json
 from collections.abc import Iterator
@@ -32,12 +32,12 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
     Parameters
     ----------
     model : fitted estimator
-    path : the file; an existing one is only replaced with ``force``
+    path : the file to write; an existing file is replaced only with ``force``
 
     Raises
     ------
     ModelFileError
-        If the file exists or cannot be written, or labels have a type that JSON lacks.
+        If the file exists or cannot be written, or labels have a type without a JSON equivalent.
     NotFittedError
         If the model is not fitted.
     """
@@ -50,7 +50,7 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
 
 
 def holds(path: str | Path, model: BaseEstimator) -> bool:
-    """Return whether a file is a model file of this model, whenever it was saved."""
+    """Return whether a file is a model file of this model, ignoring when it was saved."""
     try:
         tensors, about = unsealed(Path(path), MODEL_FILE)
     except ModelFileError:
@@ -78,37 +78,39 @@ def _content(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise ModelFileError(
             f"A {kind} cannot be saved in a model file, only {', '.join(CLASSES)}."
         )
-    check_is_fitted(model, msg="This %(name)s has learned nothing to save: call fit first.")
+    check_is_fitted(
+        model, msg="This %(name)s is not fitted, so there is nothing to save: call fit first."
+    )
     tensors, rest = model.get_state()
     return tensors, _describe(model) | rest
 
 
 def load(path: str | Path) -> Any:
-    """Load a model written by :func:`save`; its predictions are the same to the bit.
+    """Load a model written by :func:`save`; its predictions are bit-identical.
 
-    Files are read as those of training with ``open_source(file, recipe=model.recipe_)``, which
-    fills, encodes and scales their columns; arrays are taken as they are, and a DataFrame is
-    refused if the model scales columns.
+    ``open_source(file, recipe=model.recipe_)`` reads files like the training data: it imputes,
+    encodes and scales their columns. Arrays are used as they are, and a DataFrame is refused if the
+    model scales columns.
 
     A checksum of the whole file detects damage. It is not a signature: a file from someone else may
-    hold any weights, but no code.
+    contain any weights, but never code.
 
     Raises
     ------
     ModelFileError
-        If the file is missing, truncated, altered, not a linsep model, or of a later format.
+        If the file is missing, truncated, altered, not a linsep model, or in a newer format.
     """
     path = Path(path)
     tensors, about = unsealed(path, MODEL_FILE)
     if "checkpoint" in about:
         raise ModelFileError(
-            f"{path} is a checkpoint of a fit that has not ended, not a model file; go on with "
-            f"that fit: `linsep fit --resume {path}`."
+            f"{path} is a checkpoint of a fit that has not ended, not a model file; resume that "
+            f"fit: `linsep fit --resume {path}`."
         )
     if about.get("format") != FORMAT:
         raise ModelFileError(
-            f"{path} has model format {about.get('format')!r}, this linsep reads {FORMAT}; "
-            f"use the linsep that wrote it ({about.get('version', 'unknown version')})."
+            f"{path} has model format {about.get('format')!r}, but this linsep reads {FORMAT}; "
+            f"use the linsep version that wrote it ({about.get('version', 'unknown version')})."
         )
     with _whole(path):
         return _rebuild(tensors, about)
@@ -126,12 +128,12 @@ def _whole(path: Path) -> Iterator[None]:
         MemoryError,
     ) as problem:  # fmt: skip
         raise ModelFileError(
-            f"{path} does not describe a whole model ({problem}); fit again."
+            f"{path} does not describe a complete model ({problem}); fit again."
         ) from None
 
 
 def _describe(model: Any) -> dict[str, Any]:
-    """Return the description common to all kinds of models."""
+    """Return the part of the description that all models share."""
     parameters = model.get_params(deep=False)
     if is_regression(model):  # parameters are stored as they were in the fit
         fit = {name: fitted_parameter(model, name) for name in parameters}
@@ -142,8 +144,8 @@ def _describe(model: Any) -> dict[str, Any]:
         parameters["random_state"] = None  # a generator has no number
     if callable(parameters.get("learning_rate")):
         raise ModelFileError(
-            "A learning_rate that is a function cannot be saved in a model file, only numbers: set "
-            "it to a number first (predictions do not depend on it)."
+            "A model file can hold only a numeric learning_rate, not a function: set it to a "
+            "number first (predictions do not depend on it)."
         )
     if isinstance(parameters.get("class_weight"), dict):
         parameters["class_weight"] = [[plain(k), v] for k, v in parameters["class_weight"].items()]

@@ -43,16 +43,17 @@ if TYPE_CHECKING:
 
 
 class ClassMoments(NamedTuple):
-    """Moments of the classes over the rows so far.
+    """Moments of the classes over the rows seen so far.
 
     Attributes
     ----------
     totals : array of shape (classes,), summed row weights
     means : array of shape (classes, features)
     rest : array of shape (classes, features)
-        Rounding errors of the means: that of 1.7e15, 1.7e15 + 1, ... has more digits than a float.
+        Rounding errors of the means: the mean of 1.7e15, 1.7e15 + 1, ... needs more digits than a
+        float has.
     squares : array of shape (features,), weighted squares around the class means, summed
-    own : array of shape (classes, features), those of each class, or None if they are not wanted
+    own : array of shape (classes, features), the squares of each class, or None if not needed
     """
 
     totals: np.ndarray
@@ -62,13 +63,13 @@ class ClassMoments(NamedTuple):
     own: np.ndarray | None = None
 
     def apart(self) -> np.ndarray:
-        """Return the means less that of the first class with weight."""
+        """Return the means minus the mean of the first class with weight."""
         first = int(np.argmax(self.totals > 0))
         return (self.means - self.means[first]) + (self.rest - self.rest[first])
 
 
 class InClasses(NamedTuple):
-    """The moments of a lane, whose y are class codes; ``own`` adds the squares of each class."""
+    """The moments of a lane, where y holds class codes; ``own`` adds the squares of each class."""
 
     n_classes: int
     own: bool = False
@@ -77,14 +78,15 @@ class InClasses(NamedTuple):
         """Return them."""
         X, codes = lane.X, lane.y
         weights = np.ones(codes.size) if lane.weights is None else lane.weights
-        if not weights.all():  # others may be beyond floating point
+        if not weights.all():  # others may overflow float64
             X, codes, weights = X[weights > 0], codes[weights > 0], weights[weights > 0]
         with np.errstate(over="ignore", invalid="ignore"):  # overflow is checked at the end
             return _of(X, codes, weights, self.n_classes, self.own)
 
 
 def class_moments(rows: Lanes, n_classes: int, own: bool = False) -> ClassMoments:
-    """Return the moments of rows, whose y are class codes; with ``own`` also those of each class.
+    """Return the moments of rows, where y holds class codes; ``own`` adds the moments of each
+    class.
 
     Lanes are merged by their differences (Chan, Golub and LeVeque 1983), which keeps accuracy for
     means far from zero.
@@ -96,8 +98,8 @@ def class_moments(rows: Lanes, n_classes: int, own: bool = False) -> ClassMoment
 
 
 def _of(X: Any, codes: np.ndarray, weights: np.ndarray, n_classes: int, own: bool) -> ClassMoments:
-    """Return the moments of rows, summed as differences from a row of the class, which are exact
-    wherever they are small against the values: so those of equal values are zero.
+    """Return the moments of rows, summed as differences from a row of the class. Differences that
+    are small relative to the values are exact, so equal values have zero variance.
     """
     rows = np.arange(len(codes))
     member = sp.csr_matrix((weights, (codes, rows)), shape=(n_classes, len(codes)))
@@ -118,7 +120,7 @@ def _of(X: Any, codes: np.ndarray, weights: np.ndarray, n_classes: int, own: boo
 def _of_stored(
     X: sp.csr_matrix, codes: np.ndarray, weights: np.ndarray, totals: np.ndarray, own: bool
 ) -> ClassMoments:
-    """Return the moments of sparse rows, whose values that are not stored are zero.
+    """Return the moments of sparse rows, in which values that are not stored are zero.
 
     Differences are from zero, or from the first value of a column all of whose values in a class
     are stored.
@@ -157,7 +159,7 @@ def widened(moments: ClassMoments, width: int) -> ClassMoments:
 
 
 def added_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
-    """Return the moments over the rows of both."""
+    """Return the moments over the rows of both parts."""
     with np.errstate(over="ignore", invalid="ignore"):
         return _merged(a, b)
 
@@ -189,24 +191,25 @@ class GaussianNaiveBayes(
     HasEquation, PlotsProbability, ClassifierMixin, HasParameters, BaseEstimator
 ):
     """Gaussian naive Bayes: independent Gaussian features, with variances shared by all classes or
-    of each class.
+    separate for each class.
 
     P(y = k) = p_k (Bernoulli, for two classes) and x_j | y = k ~ N(m_kj, s_j^2), estimated by
     maximum likelihood: class shares, class means, and mean squares around the class means. P(y | x)
-    is that of a logistic regression, which :meth:`to_logistic` returns:
-    w_kj = (m_kj - m_rj) / s_j^2 and b_k = ln(p_k / p_r) + sum_j (m_rj^2 - m_kj^2) / (2 s_j^2),
-    where r is the reference. With variances of each class, s_kj^2, the log-odds are quadratic, as
-    those of scikit-learn's ``GaussianNB``: such a model has no weights, and cannot be exported.
+    has the form of a logistic regression, which :meth:`to_logistic` returns: w_kj = (m_kj - m_rj) /
+    s_j^2 and b_k = ln(p_k / p_r) + sum_j (m_rj^2 - m_kj^2) / (2 s_j^2), where r is the reference.
+    With separate variances for each class, s_kj^2, the log-odds are quadratic, as in scikit-learn's
+    ``GaussianNB``; such a model has no weights and cannot be exported.
 
     Parameters
     ----------
     variances : "shared" or "by_class", default="shared"
-        Whether a feature has one variance, or one for each class.
+        Whether a feature has one variance for all classes, or one for each class.
     var_smoothing : float, default=0.0
-        Share of the largest variance of a feature, over all rows, that is added to all variances.
-        The default of scikit-learn is 1e-9.
+        Fraction of the largest feature variance (over all rows) that is added to all variances.
+        scikit-learn's default is 1e-9.
     priors : array of shape (classes,), default=None
-        Probabilities of the classes in the order of ``classes_``; None estimates them.
+        Prior probabilities of the classes in the order of ``classes_``; None estimates them from
+        the data.
 
     Attributes
     ----------
@@ -217,8 +220,8 @@ class GaussianNaiveBayes(
     equation_ : the log-odds as an equation in the features; print it
     n_rows_, n_features_in_, feature_names_in_
     recipe_ : dict, if fitted to a source
-    stop_reason_ : "interrupted" if Ctrl-C ended the reading of a source: the estimates are those of
-        the rows read before, and ``fit`` raised KeyboardInterrupt; else not set
+    stop_reason_ : "interrupted" if Ctrl-C ended the reading of a source: the estimates are from the
+        rows read before, and ``fit`` raised KeyboardInterrupt; else not set
 
     References
     ----------
@@ -238,15 +241,16 @@ class GaussianNaiveBayes(
 
     priors: Any = None
     variances: Literal["shared", "by_class"] = parameter(
-        default="shared", help="variances of a feature: shared by the classes, or of each class"
+        default="shared",
+        help="whether classes share the variance of a feature, or each has its own",
     )
     var_smoothing: float = parameter(
-        default=0.0, at_least=0.0, help="share of the largest variance to add to all variances"
+        default=0.0, at_least=0.0, help="fraction of the largest variance to add to all variances"
     )
 
     def later_parameters(self) -> dict[str, Any]:
-        """Return the parameters of the fit that earlier versions did not have, as plain JSON, where
-        they are not the default: without them earlier versions read the files of models.
+        """Return the fit parameters that earlier versions lacked, as plain JSON, if they are not
+        the default; otherwise earlier versions can read the model files.
         """
         found = {
             "priors": None if self.priors is None else self.priors_.tolist(),
@@ -274,7 +278,7 @@ class GaussianNaiveBayes(
             has its own labels, so omit y.
         y : array of shape (rows,), labels of any type
         sample_weight : array of shape (rows,), default ones
-            Number of times that each row counts.
+            Weight of each row: a weight of 2 is equivalent to repeating the row.
 
         Returns
         -------
@@ -288,8 +292,8 @@ class GaussianNaiveBayes(
         Warns
         -----
         SeparationWarning
-            If a feature varies between the classes but within none: its variance would be zero and
-            is set to a billionth of the largest variance.
+            If a feature varies between the classes but within no class: its variance would be zero
+            and is set to 1e-9 of the largest variance.
         UserWarning
             If all rows of a class have weight 0: its probability is 0.
         """
@@ -310,15 +314,15 @@ class GaussianNaiveBayes(
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to those that were learned before, by any split into calls.
+        """Update the model with more rows, which may be split into calls in any way.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features)
         y : array of shape (rows,)
         classes : array of all labels
-            Needed in the first call. A class without a row yet has probability 0, unless ``priors``
-            are given.
+            Needed in the first call. A class without rows so far has probability 0, unless
+            ``priors`` are given.
         sample_weight : array of shape (rows,), default ones
 
         Returns
@@ -329,8 +333,8 @@ class GaussianNaiveBayes(
         Raises
         ------
         ValueError
-            If a row, label or weight is invalid, or ``variances`` or the classes are others than in
-            the first call.
+            If a row, label or weight is invalid, or ``variances`` or the classes differ from the
+            first call.
         """
         check_parameters(self)
         check_beside(X, y=y, sample_weight=sample_weight)
@@ -360,7 +364,7 @@ class GaussianNaiveBayes(
         return self
 
     def _before(self, classes: Any) -> ClassMoments | None:
-        """Return the moments of the rows learned so far, None if there are none."""
+        """Return the moments of the rows seen so far; None if there are no rows."""
         if not hasattr(self, "classes_"):
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
@@ -368,20 +372,20 @@ class GaussianNaiveBayes(
         found: ClassMoments | None = getattr(self, "_moments", None)
         if found is None:
             raise ValueError(
-                "This model was saved without what partial_fit adds to: learn it again by fit."
+                "This model was saved without the sums that partial_fit needs: call fit again."
             )
         if (found.own is None) != (self.variances == "shared"):
-            raise ValueError("variances is another than in the first call to partial_fit.")
+            raise ValueError("variances differs from the first call to partial_fit.")
         known = self.classes_ if classes is None else np.unique(labels_of(list(classes)))
         if not np.array_equal(known, self.classes_):
-            raise ValueError("classes differ from those of the first call to partial_fit.")
+            raise ValueError("classes differ from the first call to partial_fit.")
         return found
 
     def _moments_of(self, rows: Lanes, n_classes: int) -> ClassMoments:
         return class_moments(rows, n_classes, self.variances == "by_class")
 
     def _fit_source(self, source: Source) -> None:
-        """Read the rows once, or again if a new class turns up late."""
+        """Read the rows once, or again if a new class appears late."""
         from linsep.learners.from_source import measure, refuse_one_class, warn_of_measurements
         from linsep.rows.source_stream import SourceStream
         from linsep.rows.stored import StartAgain
@@ -410,7 +414,7 @@ class GaussianNaiveBayes(
                 reading.finish_interrupted(self, source.name)
 
     def _take(self, classes: np.ndarray, moments: ClassMoments, told: bool = True) -> None:
-        """Set the fitted attributes; ``told`` says whether to warn of classes and features."""
+        """Set the fitted attributes; ``told`` is whether to warn about classes and features."""
         self.__dict__.pop("threshold_", None)
         if told:
             labels.warn_of_weightless(classes, moments.totals)
@@ -442,31 +446,29 @@ class GaussianNaiveBayes(
         self.variances_, self._moments = variances, moments
 
     def _warn_of_narrow(self, narrow: np.ndarray) -> None:
-        """Warn of the first feature without a width where classes, or their rows, differ."""
+        """Warn about the first feature with zero variance where classes, or their rows, differ."""
         j = int(np.argmax(narrow.any(axis=0) if narrow.ndim == 2 else narrow))
         names = getattr(self, "feature_names_in_", None)
         name = j if names is None else repr(names[j])
         what = (
-            "varies, but not within some class"
+            "varies, but has zero variance within some class"
             if narrow.ndim == 2
-            else ("varies between the classes, but within none")
+            else ("varies between the classes, but has zero variance within each class")
         )
         warn_caller(
             SeparationWarning(
-                f"Feature {name} {what}, so its Gaussian has no width: it is given a billionth of "
-                "the largest variance; leave it out where that is not meant."
+                f"Feature {name} {what}: 1e-9 of the largest variance is used; drop the feature "
+                f"if that is not intended."
             )
         )
 
     def _refuse_tiny(self, apart: np.ndarray, within: np.ndarray, between: np.ndarray) -> None:
-        """Raise DataError for features whose squares are too small for floats of all digits."""
+        """Raise DataError for features whose squares underflow to subnormal floats."""
         least = np.finfo(np.float64).tiny
         tiny = ((within > 0) & (within < least)) | (apart & (within + between < least))
         if tiny.any():
             name = labels.feature_names(self)[int(np.argmax(tiny))]
-            raise DataError(
-                f"The variance of {name} is smaller than floating point holds: scale the features."
-            )
+            raise DataError(f"The variance of {name} underflows float64; scale the features.")
 
     def _between(self, moments: ClassMoments) -> np.ndarray:
         """Return the variance between the class means."""
@@ -474,15 +476,15 @@ class GaussianNaiveBayes(
         return shares @ (apart - shares @ apart) ** 2
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return what the fit has learned, for files: arrays, and facts as plain JSON.
+        """Return the fitted state for model files: arrays, and facts as plain JSON.
 
         Returns
         -------
         arrays : dict
             For k classes and d features: ``priors`` of shape (k,), ``means`` (k, d), ``means_rest``
-            (k, d), the rounding errors of the means, and ``variances`` (d,), or (k, d) where each
-            class has its own; ``totals`` (k,), ``squares`` (d,) and perhaps ``own`` (k, d), to
-            which :meth:`partial_fit` adds.
+            (k, d), the rounding errors of the means, and ``variances`` (d,), or (k, d) if each
+            class has its own; ``totals`` (k,), ``squares`` (d,) and, if needed, ``own`` (k, d),
+            which :meth:`partial_fit` updates.
         facts : dict
             ``classes`` (``type`` and ``values``), ``n_rows``, ``pairs`` (True: the means have
             rounding errors) and ``interrupted`` (whether Ctrl-C ended the reading).
@@ -502,12 +504,12 @@ class GaussianNaiveBayes(
         }
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        """Set what :meth:`get_state` returned, after checking it.
+        """Set the state that :meth:`get_state` returned, after checking it.
 
         Raises
         ------
         ValueError, LookupError or TypeError
-            If something is missing, or of another shape or type.
+            If something is missing or has the wrong shape or type.
         """
         self.classes_ = classes_of(**facts["classes"])
         k, d = self.classes_.size, arrays["variances"].shape[-1]
@@ -541,20 +543,20 @@ class GaussianNaiveBayes(
         Returns
         -------
         LogisticRegression
-            It has the same predictions and no standard errors. A constant feature has weight 0.
-            Of several classes, those whose log-odds against the reference are beyond 1e10 lose
-            digits against each other: choose a reference that is less far away.
+            It makes the same predictions and has no standard errors. A constant feature has weight
+            0. With several classes, log-odds above 1e10 against the reference lose digits in
+            comparisons between classes: choose a closer reference.
 
         Raises
         ------
         DataError
-            If each class has variances of its own: the log-odds are not linear.
+            If each class has its own variances, since the log-odds are then not linear.
         """
         check_is_fitted(self)
         if self.variances_.ndim == 2:
             raise DataError(
-                "The classes of this GaussianNaiveBayes have variances of their own, so that its "
-                "boundaries are curved and it has no weights",
+                "Each class of this GaussianNaiveBayes has its own variances, so its boundaries "
+                "are curved and it has no weights",
                 Hint("learn the model with {}", {"variances": "shared"}, again=True),
             )
         return self._implied(reference)
@@ -578,8 +580,8 @@ class GaussianNaiveBayes(
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return weights of all classes against one, the center, and log-odds at the center.
 
-        None: the mean of all classes, so that means far from zero lose digits in the raw intercept
-        only. Where each class has variances of its own there are no weights: all are zero.
+        With None, the center is the mean of all classes, so means far from zero lose digits only in
+        the raw intercept. If each class has its own variances, all weights are zero.
         """
         if self.variances_.ndim == 2:
             k, d = self.means_.shape
@@ -594,15 +596,15 @@ class GaussianNaiveBayes(
             1.0, self.variances_, out=np.zeros_like(self.variances_), where=self.variances_ > 0
         )
         coef = apart * precision
-        # halfway to the reference the log-odds are those of the shares
+        # halfway to the reference the log-odds equal those of the class shares
         halfway = apart / 2 + ((self.means_[reference] - center) + self._means_rest[reference])
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.log(self.priors_) - np.log(self.priors_[reference])
         return coef, center, shares - (coef * halfway).sum(axis=1)
 
     def _scorer(self) -> "LogisticRegression":
-        """Return the logistic regression that predicts; of several classes it scores rows against
-        near classes where the reference is far away.
+        """Return the logistic regression that predicts; with several classes, it scores rows
+        against near classes if the reference is far away.
         """
         check_is_fitted(self)
         if self.variances_.ndim == 2:
@@ -614,8 +616,9 @@ class GaussianNaiveBayes(
         return model
 
     def _exportable(self) -> "LogisticRegression | None":
-        """Return the logistic regression whose linear scores keep the digits of all classes, None
-        if there is none: classes near each other that are far from the reference lose theirs.
+        """Return the logistic regression whose linear scores keep the digits of all classes; None
+        if there is none, because classes close to each other but far from the reference lose
+        digits.
         """
         model = self.to_logistic()
         roots = np.sqrt(self.variances_)
@@ -631,14 +634,14 @@ class GaussianNaiveBayes(
         return None
 
     def _curved(self, X: Any, scores: np.ndarray, reference: int) -> np.ndarray:
-        """Return log-odds of the classes against the reference, whose variances are their own."""
+        """Return log-odds against the reference for classes with their own variances."""
         d, found = X.shape[1], np.empty_like(scores)  # rows of a sparse source may be narrower
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             shares = np.log(self.priors_)
         for k, (mean, rest, variance) in enumerate(
             zip(self.means_, self._means_rest, self.variances_, strict=True)
         ):
-            used = variance > 0  # a feature that never varies tells nothing
+            used = variance > 0  # a constant feature has no information
             precision = np.divide(1.0, variance, out=np.zeros_like(variance), where=used)
             if sp.issparse(X):
                 whole = mean + rest
@@ -648,12 +651,12 @@ class GaussianNaiveBayes(
                 squares = ((X - mean) - rest) ** 2 @ precision
             found[:, k] = shares[k] - (np.log(variance[used]).sum() + squares) / 2
         if not np.isfinite(found[:, self.priors_ > 0]).all():
-            raise DataError("The score of a row is beyond floating point; scale the features.")
+            raise DataError("The score of a row overflows float64; scale the features.")
         return found - found[:, [reference]]
 
     def _nearer(self, X: Any, scores: np.ndarray, reference: int) -> np.ndarray:
-        """Return log-odds of several classes against the reference; where that is less probable
-        than the most probable class by more than exp(-BEYOND), against the latter.
+        """Return log-odds of several classes against the reference; against the most probable class
+        where the reference is less probable by a factor below exp(-BEYOND).
         """
         from linsep.logistic.inference import centered
 
@@ -695,16 +698,16 @@ class GaussianNaiveBayes(
     def decision_function(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Return the log-odds, as :meth:`LogisticRegression.decision_function`.
 
-        Of several classes they are against the most probable class in rows where the reference is
-        less probable than that by a factor of more than exp(2**20), because differences of larger
-        numbers would lose the digits of the other classes.
+        With several classes, they are relative to the most probable class in rows where it exceeds
+        the reference by a factor of more than exp(2**20), because differences of larger numbers
+        would lose the digits of the other classes.
         """
         model, X = self._scored(X, missing)
         return model.decision_function(X)
 
     def predict(self, X: Any, missing: str | None = None) -> np.ndarray:
-        """Predict the most probable class of each row; the smaller one at equal odds; after
-        :func:`linsep.set_threshold` the positive of two classes from that score on.
+        """Predict the most probable class of each row, and the smaller class at equal odds. After
+        :func:`linsep.set_threshold`, predict the positive class from the threshold on.
 
         With ``missing="skip"`` the prediction of a row with a missing value is None.
         """
@@ -718,7 +721,7 @@ class GaussianNaiveBayes(
     def predict_proba(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Return class probabilities, shape (rows, classes), in the order of ``classes_``.
 
-        With ``missing="skip"`` those of a row with a missing value are NaN.
+        With ``missing="skip"``, rows with a missing value have NaN.
         """
         model, X = self._scored(X, missing)
         return model.predict_proba(X)
@@ -730,8 +733,8 @@ class GaussianNaiveBayes(
 
 
 def _counted(reading: Reading, stream: "SourceStream", counted: list[int]) -> Iterator[Batch]:
-    """Yield the rows of a stream with their codes and weights, until interrupted; add the number of
-    rows of positive weight to ``counted``.
+    """Yield the rows of a stream with their codes and weights until interrupted; add the number of
+    rows with positive weight to ``counted``.
     """
     for row_batch in reading.of(iter(stream.row_batches(0))):
         reading.count(row_batch.codes.size)
@@ -740,7 +743,7 @@ def _counted(reading: Reading, stream: "SourceStream", counted: list[int]) -> It
 
 
 def checked_priors(given: Any, classes: np.ndarray) -> np.ndarray:
-    """Return probabilities of the classes; raise ParameterError if they are none."""
+    """Return the probabilities of the classes; raise ParameterError if they are invalid."""
     try:
         priors = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
@@ -756,7 +759,7 @@ def checked_priors(given: Any, classes: np.ndarray) -> np.ndarray:
 
 
 def scoring_regression(model: GaussianNaiveBayes) -> "LogisticRegression":
-    """Return the logistic regression that predicts what a naive Bayes classifier predicts."""
+    """Return the logistic regression that makes the same predictions as a naive Bayes classifier."""
     return model._scorer()
 
 
@@ -768,7 +771,7 @@ def exportable_regression(model: GaussianNaiveBayes) -> "LogisticRegression | No
 
 
 def fit_lanes(model: GaussianNaiveBayes, classes: np.ndarray, lanes: Lanes, n_rows: int) -> None:
-    """Fit naive Bayes to lanes whose y are codes of ``classes``, with ``n_rows`` rows of positive
+    """Fit naive Bayes to lanes with y as codes of ``classes``, with ``n_rows`` rows of positive
     weight.
     """
     check_parameters(model)

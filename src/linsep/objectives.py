@@ -103,7 +103,7 @@ def _rows(X: Any, fit_intercept: bool, y: Any) -> np.ndarray:
     refuse_masked(X, "Input X")
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or X.shape[0] != np.size(y):
-        raise ValueError(f"X has shape {X.shape} and y {np.shape(y)}: give a label for every row.")
+        raise ValueError(f"X has shape {X.shape} and y {np.shape(y)}: give one label per row.")
     if not np.isfinite(X).all():
         raise ValueError("X contains NaN or infinity: every value must be a number.")
     return np.column_stack([X, np.ones(len(X))]) if fit_intercept else X

@@ -1,5 +1,5 @@
-"""Declarations of parameters: checks in ``fit``, options of the command line, controls of the lab
-and their help derive from them.
+"""Declarations of parameters: checks in ``fit``, command-line options, controls of the lab and
+their help texts are derived from them.
 """
 
 from collections.abc import Callable
@@ -35,15 +35,15 @@ class Parameter:
     kind : type
         int, float, bool or str (one of ``choices``).
     help : str
-        A phrase without a capital and without a period.
+        A phrase without a capital letter and without a period.
     default : object
     at_least, above, at_most, below : float
         Bounds of numbers.
     choices : tuple of str
     also : tuple
-        Values that are valid beside those of ``kind``: None, a word, infinity, True.
+        Values that are valid in addition to ``kind``: None, a word, infinity, True.
     called_with : str
-        What a function is called with, if the value may be a function; else empty.
+        The arguments of a function, if the value may be a function; else empty.
     """
 
     name: str = ""
@@ -79,7 +79,7 @@ class Parameter:
         return low and high and (isfinite(number) or number in self.also)
 
     def parse(self, text: str) -> Any:
-        """Return the value that ``text`` spells; ``text`` itself if that is not a number."""
+        """Return the number that ``text`` spells, or ``text`` itself if it is not a number."""
         if self.kind is str or text in self.also:
             return text
         try:
@@ -89,7 +89,7 @@ class Parameter:
 
     @property
     def words(self) -> list[str]:
-        """The words that are valid in place of a number."""
+        """The words that are valid instead of a number."""
         return [value for value in self.also if isinstance(value, str)]
 
     @property
@@ -101,7 +101,7 @@ class Parameter:
 
     @property
     def typed(self) -> str:
-        """The valid values that can be typed on the command line, in words."""
+        """The values that are valid on the command line, in words."""
         if self.choices:
             return "one of " * (len(self.choices) > 1) + ", ".join(map(repr, self.choices))
         text = {int: "a whole number", float: "a number", bool: "True or False"}[self.kind]
@@ -114,7 +114,7 @@ class Parameter:
 
 
 def _is_bool(value: Any) -> bool:
-    """Return whether a value is a bool of Python or of NumPy, which need not be installed."""
+    """Return whether a value is a Python or NumPy bool; NumPy need not be installed."""
     kind = type(value)
     return kind is bool or (kind.__module__, kind.__name__[:4]) == ("numpy", "bool")
 
@@ -126,7 +126,7 @@ def parameter(*, default: Any, help: str, **valid: Any) -> Any:
     ----------
     default : object
     help : str
-        A phrase for the command line.
+        A phrase for the command-line help.
     valid : ``at_least``, ``above``, ``at_most``, ``below``, ``also``, ``called_with``, ``choices``
         The valid values, as in :class:`Parameter`. The kind, choices, None and words come from the
         annotation: int, float, bool, a Literal, or a union of these.
@@ -136,7 +136,7 @@ def parameter(*, default: Any, help: str, **valid: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """What a page adds to the declaration of a parameter that people can turn there.
+    """What a page adds to the declaration of a parameter that can be changed there.
 
     Attributes
     ----------
@@ -144,12 +144,12 @@ class Control:
     label : str
         Its name on the page.
     name : str
-        In addresses; that of the parameter if empty.
+        Its name in URLs; if empty, the parameter's name.
     narrowed : dict
-        Attributes of :class:`Parameter` that are others on a page: a default that teaches more, or
+        Attributes of :class:`Parameter` that differ on a page: a default that teaches more, or
         fewer valid values.
     needs : (str, object) or None
-        The parameter, and its value, without which this one has no effect.
+        The parameter and value that this one requires to have an effect.
     """
 
     parameter: str
@@ -161,20 +161,20 @@ class Control:
 
 @dataclass(frozen=True, kw_only=True)
 class Demonstration:
-    """A learner as a page shows how it learns, step by step.
+    """A learner on a page that shows its training step by step.
 
     Attributes
     ----------
     name, title : str
-        In addresses, and in words.
+        The name in URLs, and the title shown.
     controls : tuple of Control
-        For the parameters that only some learners have.
+        Controls of the parameters that only some learners have.
     fixed : dict
-        Parameters that are not the default, or that tell this one from another of the estimator.
+        Parameters that differ from the default, or that distinguish variants of one estimator.
     intercept : bool
         Whether the intercept may be left out.
     start : bool
-        Whether it may start from given weights.
+        Whether training may start from given weights.
     """
 
     name: str
@@ -191,7 +191,7 @@ class HasParameters:
 
     So a subclass inherits the parameters of its bases, and scikit-learn finds all of them in the
     signature. Annotations without a value are required arguments: declare attributes of a fitted
-    model in another base, or not at all.
+    model in another base class, or not at all.
     """
 
     def __init_subclass__(cls, **how: Any) -> None:
@@ -203,7 +203,7 @@ class HasParameters:
             cls.__init__ = _with_advice(cls.__init__)  # type: ignore[method-assign]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; ``deep`` adds those of estimators among them."""
+        """Return the parameters by name; ``deep`` adds the parameters of nested estimators."""
         if deep:
             found: dict[str, Any] = super().get_params(deep=True)  # type: ignore[misc]
             return found
@@ -213,13 +213,13 @@ class HasParameters:
 
 @cache
 def _names_of(estimator: Any) -> list[str]:
-    """Return the names of the parameters of a class, whose signature takes long to read."""
+    """Return the names of the parameters of a class (cached, since reading a signature is slow)."""
     names: list[str] = estimator._get_param_names()
     return names
 
 
 def _with_advice(init: Any) -> Any:
-    """Return an ``__init__`` that says what the parameters of other programs are called here."""
+    """Return an ``__init__`` that translates parameter names of other programs in its errors."""
     known = {*signature(init).parameters}
 
     @wraps(init)
@@ -232,7 +232,7 @@ def _with_advice(init: Any) -> Any:
 
 
 def _unknown(estimator: type, name: str, known: set[str]) -> str:
-    """Return what is wrong with the name of a parameter, and which one may be meant."""
+    """Return the error for an unknown parameter name, with the likely intended name."""
     from difflib import get_close_matches
 
     advice = [f"did you mean {one}?" for one in get_close_matches(name, known, 1)]
@@ -243,7 +243,7 @@ def _unknown(estimator: type, name: str, known: set[str]) -> str:
 
 @cache
 def parameters_of(estimator: Any) -> dict[str, Parameter]:
-    """Return the declared parameters of a class by name, its own before those that it inherits."""
+    """Return the declared parameters of a class by name, its own before the inherited ones."""
     own = get_annotations(estimator)
     if not is_dataclass(estimator):
         return {}
@@ -252,7 +252,7 @@ def parameters_of(estimator: Any) -> dict[str, Parameter]:
 
 
 def _declared(one: Any) -> Parameter:
-    """Return the parameter of a field, whose annotation says the kind of its values."""
+    """Return the parameter of a field; its annotation determines the kind of values."""
     kind: type | None = None
     choices: tuple[str, ...] = ()
     also: list[Any] = []
@@ -293,9 +293,10 @@ def as_fitted(model: Any, **changed: Any) -> Any:
 
 
 def fitted_parameter(model: Any, name: str, default: Any = None) -> Any:
-    """Return a parameter of a fitted model as it was in the fit, whatever it has been set to since.
+    """Return a parameter of a fitted model as it was during the fit, ignoring later changes.
 
-    Models of other libraries, which do not store it, and models without it are taken as they are.
+    For models without a record of the fit, such as those of other libraries, the current value is
+    returned.
     """
     return getattr(model, "_learned_with", {}).get(name, getattr(model, name, default))
 
@@ -307,13 +308,13 @@ def rate_of(learning_rate: Any | Callable[[int], Any], schedule: str, k: int) ->
     ----------
     learning_rate : number, or function from k to a number
     schedule : "constant", "inverse" (the rate / k) or "inverse_sqrt" (the rate / sqrt(k))
-        How a number changes with k; a function ignores it.
+        How a number changes with k; ignored for a function.
     k : int, counted from 1
 
     Raises
     ------
     ValueError
-        If a function returns anything but a finite number above 0.
+        If a function does not return a finite number above 0.
     """
     if callable(learning_rate):
         value = learning_rate(k)

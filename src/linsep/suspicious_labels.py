@@ -1,5 +1,5 @@
-"""Rows whose labels deserve a second look, with reasons: those in contradictions, or that alone
-keep the classes from being separable, or that make the margin narrow.
+"""Rows whose labels deserve a second look, with reasons: rows in contradictions, rows that alone
+keep the classes from being separable, and rows that make the margin narrow.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ MOST_TRIED = 12
 class SuspiciousLabel(NamedTuple):
     """A row, its label, how suspicious it is from 0 to 1, and why.
 
-    ``row`` counts from 0. ``contradictions`` is the number of contradictions that were found with
-    it, and ``smallest`` the number of rows of the smallest of them, 0 if there is none.
+    ``row`` counts from 0. ``contradictions`` is the number of contradictions found that contain it,
+    and ``smallest`` the number of rows of the smallest of them, or 0.
     """
 
     row: int
@@ -48,7 +48,7 @@ class SuspiciousLabel(NamedTuple):
 
 
 class SuspiciousLabels(list[SuspiciousLabel]):
-    """Suspicious rows, the most suspicious first; as text a table, with rows counted from 1."""
+    """Suspicious rows, the most suspicious first; printed as a table, with rows counted from 1."""
 
     def table(self) -> list[list[str]]:
         """Return a heading, and a line for each row."""
@@ -58,7 +58,7 @@ class SuspiciousLabels(list[SuspiciousLabel]):
         return [["row", "label", "score", "why"], *lines]
 
     def scores(self, n_rows: int) -> np.ndarray:
-        """Return the score of each of so many rows, 0 for those that are not suspicious."""
+        """Return the score of each of ``n_rows`` rows; 0 for rows that are not suspicious."""
         found = np.zeros(n_rows)
         for one in self:
             found[one.row] = one.score
@@ -93,22 +93,22 @@ def suspicious_labels(
 ) -> SuspiciousLabels:
     """Rank the rows whose labels deserve a second look.
 
-    Of classes that overlap, a row's score is the mean of two numbers: its share in the cheapest
-    fractional cover of the contradictions that were found (rows that no hyperplane gets all right,
-    at most one more than there are weights), and whether the hyperplane of the fewest errors that
-    was found gets it wrong. Of separable classes, it is the part of the widest margin that the row
-    costs: 1 - (margin) / (margin without the row).
+    For classes that overlap, a row's score is the mean of two numbers: its share in the cheapest
+    fractional cover of the contradictions found (sets of rows that no hyperplane classifies
+    correctly, with at most one more row than there are weights), and whether the best hyperplane
+    found misclassifies it. For separable classes, it is the fraction of the widest margin that the
+    row costs: 1 - (margin) / (margin without the row).
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (rows, features), or source
     y : array of shape (rows,), not for a source
-        Of several classes, each against the rest is looked at, and the highest score counts.
+        With several classes, each is compared with the rest, and the highest score is used.
     fit_intercept : bool, default=True
     sample_weight : array of shape (rows,), or None
-        What an error in each row counts; rows of weight 0 are not looked at.
+        The cost of an error in each row; rows of weight 0 are ignored.
     time_limit : float, default=10.0
-        Seconds of the search. More find more contradictions.
+        Seconds for the search. A longer search finds more contradictions.
 
     Returns
     -------
@@ -122,8 +122,8 @@ def suspicious_labels(
 
     Notes
     -----
-    A wrong label is not the only reason of a high score: where classes overlap, so do right labels.
-    The covers are those of Amaldi, Pfetsch and Trotter (2003).
+    A wrong label is not the only reason for a high score: where classes overlap, correctly labeled
+    rows have high scores too. The covers are due to Amaldi, Pfetsch and Trotter (2003).
 
     Examples
     --------
@@ -135,7 +135,7 @@ def suspicious_labels(
     if not time_limit > 0 or not math.isfinite(time_limit):
         raise DataError(f"The time limit is {time_limit:g} seconds: give a number above 0.")
     if isinstance(X, str):
-        raise TypeError("suspicious_labels takes rows or a source, not the name of a file.")
+        raise TypeError("suspicious_labels takes rows or a source, not a file name.")
     weights = weights_of(X) if y is None and sample_weight is None else sample_weight
     X, y, _ = with_features(X, y)
     data = data_of(X, y)
@@ -156,7 +156,7 @@ def suspicious_labels(
 
 
 def _sides(data: Data, fit_intercept: bool) -> Iterator[Subject]:
-    """Yield the question of two classes, or those of each class against the rest."""
+    """Yield the subproblem of two classes, or one for each class against the rest."""
     whole, labels = subject_of(data, fit_intercept), tuple(data.labels())
     if len(labels) == 2:
         yield whole.of_sides(labels[1:], labels[:1])
@@ -166,7 +166,7 @@ def _sides(data: Data, fit_intercept: bool) -> Iterator[Subject]:
 
 
 def _of_sides(rows: WeightedRows, task: Task) -> Iterator[SuspiciousLabel]:
-    """Yield the suspicious rows of a question."""
+    """Yield the suspicious rows of a subproblem."""
     search = Search(rows)
     with limited(task):
         found = search.run()
@@ -215,7 +215,7 @@ def _alone(
 
 
 def _of_margin(rows: WeightedRows, task: Task) -> Iterator[SuspiciousLabel]:
-    """Yield the rows that bound the margin of separable classes, with what they cost."""
+    """Yield the rows that bound the margin of separable classes, with their cost."""
     widest = _verdict(rows, task, "max")
     if not isinstance(widest, Separable):
         return
@@ -232,7 +232,7 @@ def _of_margin(rows: WeightedRows, task: Task) -> Iterator[SuspiciousLabel]:
 def _verdict(
     rows: WeightedRows, task: Task, margin: Literal["max"] | None, without: int = -1
 ) -> Any:
-    """Return the verdict on the rows but one; None without two sides, and when the time is up."""
+    """Return the verdict on all rows but one; None without two sides, and when the time is up."""
     kept = rows.numbers != without
     side = rows.sides()[kept]
     seconds = task.until - time.monotonic()

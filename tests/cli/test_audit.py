@@ -119,7 +119,7 @@ def test_words_have_the_weights_of_inspect(folder, tmp_path):
 def test_what_has_no_audit(folder, tmp_path):
     model = tmp_path / "m"
     here("fit", "rows.svm", "--model", model, cwd=folder)
-    said = "rows.svm has 60 rows, no row 61: choose another."
+    said = "rows.svm has 60 rows, so there is no row 61."
     assert_refused("audit", model, "rows.svm", "--row", 61, cwd=folder, said=said)
     assert_refused("audit", model, "rows.svm", "--row", 0, cwd=folder, said="--row must be", code=2)
     for options, said in [

@@ -162,5 +162,5 @@ def test_labels_in_errors_are_written_as_in_the_file(folder, learner):
     )
     if learner in ("perceptron", "logistic"):
         weights = ("--learner", learner, "--class-weight", "7=2")
-        said = r"weight is given for 7, which is no class of t\.svm: its classes are 0, 1\."
+        said = r"weight is given for 7, which is not a class of t\.svm: its classes are 0, 1\."
         assert_refused("fit", "t.svm", *weights, cwd=folder, said=said)

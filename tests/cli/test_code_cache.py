@@ -143,7 +143,7 @@ def test_a_full_disk_costs_a_warning_and_leaves_no_file(cache):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
     try:
-        runs_without(cache, r"cannot be kept in .* \(File too large\), .*make room there")
+        runs_without(cache, r"cannot be cached in .* \(File too large\), .*free some space there")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert [path.suffix for path in cache.path.rglob("*.*")] == [".lock"]

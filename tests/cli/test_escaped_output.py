@@ -225,6 +225,6 @@ def test_advice_about_the_cache_is_an_option(tmp_path):
     writer.path = tmp_path / "rows"
     problem = writer._unwritable(OSError(28, "No space left on device"))
     told = problem.render(lambda hint: hint.render(lambda name, value: f"--{name}"))
-    assert told.endswith("make room there or choose another folder with --cache.")
+    assert told.endswith("free some space there or choose another folder with --cache.")
     assert "LINSEP_CACHE_DIR" not in str(problem)
     assert_refused("fit", "t.svm", "--model", "file", cwd=tmp_path, said="exists.*--force")

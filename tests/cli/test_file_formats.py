@@ -326,7 +326,7 @@ def test_saving_what_has_learned_nothing(tmp_path):
     from sklearn.exceptions import NotFittedError
 
     with pytest.raises(
-        NotFittedError, match="This Perceptron has learned nothing to save: call fit"
+        NotFittedError, match="This Perceptron is not fitted, so there is nothing to save: call fit"
     ):
         linsep.save(Perceptron(), tmp_path / "m")
     assert os.listdir(tmp_path) == []

@@ -149,7 +149,7 @@ def test_a_damaged_model_is_refused(folder, tmp_path):
     model_files.save(model, tmp_path / "forged")
     people().to_csv(tmp_path / "p.csv", index=False)
     for command in ("predict forged p.csv", "inspect forged", "score forged p.csv"):
-        said = "does not describe a whole model.*calls __import__"
+        said = "does not describe a complete model.*calls __import__"
         assert_refused(*command.split(), cwd=tmp_path, said=said)
 
 

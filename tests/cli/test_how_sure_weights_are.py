@@ -98,7 +98,7 @@ def test_the_picture_has_a_bar_for_every_weight(folder, name):
             expected = model.coef_[k][j], model.variances_[k][j]
             assert name == "words" or feature == "abc"[j]
         assert (abs(weight), own) == pytest.approx((abs(expected[0]), np.sqrt(expected[1])))
-    assert display.ax_.get_xlabel() == "weight, with a standard deviation on either side"
+    assert display.ax_.get_xlabel() == "weight ± one standard deviation"
 
 
 def test_the_command_draws_it_without_odds(folder):
@@ -106,6 +106,6 @@ def test_the_command_draws_it_without_odds(folder):
     assert "standard deviation" in (folder / "two.svg").read_text()
     done = here("plot", "coefficients", "two.linsep", "--odds", "-o", "odds.svg", cwd=folder)
     assert done.returncode == 1
-    assert "AROW are no logarithms of odds: leave out --odds" in done.stderr
+    assert "AROW are not log-odds: leave out --odds" in done.stderr
     with pytest.raises(DataError, match="a learner with variances"):
         CoefficientDisplay.from_estimator(linsep.load(folder / "p.linsep"))

@@ -199,5 +199,5 @@ def test_a_fit_of_the_students_has_the_weights_of_the_notes(tmp_path):
     for learner in ("winnow", "kernel", "pa"):
         assert_refused(
             "fit", *how[:3], "--learner", learner, "--reference", "B", cwd=tmp_path,
-            said="The reference 'B' is no class: the classes are 'A', 'F'",
+            said="The reference 'B' is not a class: the classes are 'A', 'F'",
         )  # fmt: skip

@@ -119,7 +119,7 @@ TABLE = "kind,age,size\na,1,-1\nb,2,3\na,0,2\n"
         (("margin", "--epsilon", 1), "--epsilon must be .*above 0 and below 1", 2),
         (
             ("margin", "--no-fit-intercept"),
-            "t.svm line 5: it is all zeros and has no margin; leave such rows out",
+            "t.svm line 5: it is all zeros and has no margin; remove such rows",
             1,
         ),
         (

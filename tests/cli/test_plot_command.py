@@ -110,7 +110,7 @@ def test_the_ending_is_the_format(models, tmp_path, ending):
         (("curve", "p.linsep", "two.csv"), "linsep plot curve is drawn without DATA", 1),
         (("curve", "logistic.linsep"), "does not learn in passes", 1),
         (("coefficients", "p.linsep"), "Perceptron has no intervals", 1),
-        (("gap", "p.linsep"), "Perceptron has no gap; draw a SoftMargin", 1),
+        (("gap", "p.linsep"), "Perceptron has no gap; use a SoftMargin", 1),
         (("margins", "p.linsep", "unlabeled.csv"), "label", 1),
         (
             ("decision", "two-names.linsep", "two-names.csv", "--feature", "width"),

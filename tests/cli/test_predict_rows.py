@@ -145,7 +145,7 @@ def test_numbers_with_intervals_skip_rows_too(folder):
     [
         (["linear.linsep", "new.csv", "--threshold", "1"], "predicts numbers: --threshold is", 1),
         (["three.linsep", "new.csv", "--threshold", "1"], "has 3 classes, and --threshold", 1),
-        (["logistic.linsep", "new.csv", "--threshold", "2"], "give one from 0 to 1", 2),
+        (["logistic.linsep", "new.csv", "--threshold", "2"], "choose one from 0 to 1", 2),
         (["logistic.linsep", "new.csv", "--threshold", "x"], "--threshold must be a", 2),
         (["logistic.linsep", "new.csv", "--keep-columns", "ids"], "no column 'ids'", 1),
         (["logistic.linsep", "new.csv", "--missing", "drop"], "--missing must be .*error", 2),

@@ -75,7 +75,7 @@ def test_a_row_with_a_gap_is_not_explained(folder):
     here("fit", "gaps.csv", *_options("gaps.csv"), "--model", "g", "--force", cwd=folder)
     done = here("audit", "g", "gaps.csv", "--row", 2, cwd=folder)
     assert done.returncode == 1
-    assert "gaps.csv line 3 has a missing value: fill it in." in done.stderr
+    assert "gaps.csv line 3 has a missing value: provide a value." in done.stderr
     assert here("audit", "g", "gaps.csv", "--row", 3, cwd=folder).returncode == 0
 
 

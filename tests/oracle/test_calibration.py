@@ -119,14 +119,16 @@ def test_what_cannot_be_calibrated_is_said():
     model, X, y = learned("native")
     with pytest.raises(ParameterError, match=r"method is 'platt': choose sigmoid or isotonic\."):
         linsep.calibrate(model, X, y, method="platt")
-    with pytest.raises(DataError, match=r"No row to calibrate on is of class c"):
+    with pytest.raises(DataError, match=r"The calibration rows contain no row of class c"):
         linsep.calibrate(model, X[y != "c"], y[y != "c"])
     row = re.escape(row_text(np.argmax(y == "a")))
-    said = f"{row}: the model never learned the label z: leave such rows out"
+    said = f"{row}: the label z is not a class of the model: remove such rows"
     for rows in (X, np.where(y == "a", "z", y)), (ArraySource(X, np.where(y == "a", "z", y)),):
         with pytest.raises(DataError, match=said):
             linsep.calibrate(model, *rows)
-    with pytest.raises(DataError, match=r"row 1 \(index 0\): the model never learned the label 0"):
+    with pytest.raises(
+        DataError, match=r"row 1 \(index 0\): the label 0 is not a class of the model"
+    ):
         linsep.calibrate(model, X, np.arange(len(y)))
     for other in (LogisticRegression(l2=1.0), GaussianNaiveBayes(), linsep.LinearRegression()):
         target = np.arange(len(y)) if isinstance(other, linsep.LinearRegression) else y
@@ -190,7 +192,9 @@ def test_the_command_line_refuses_before_it_learns(folder):
 @pytest.mark.parametrize("name", ["binary", "native"])
 def test_the_picture_shows_what_scikit_learn_counts(name, folder):
     model, X, y = learned(name)
-    with pytest.raises(DataError, match=r"has no probabilities: linsep\.calibrate"):
+    with pytest.raises(
+        DataError, match=r"has no probabilities: calibrate its scores with linsep\.calibrate"
+    ):
         ReliabilityDisplay.from_estimator(model, X, y)
     linsep.calibrate(model, X[::2], y[::2])
     shown = ReliabilityDisplay.from_estimator(model, X[1::2], y[1::2], n_bins=4)
@@ -204,7 +208,7 @@ def test_the_picture_shows_what_scikit_learn_counts(name, folder):
         assert np.array_equal(curve.get_xydata(), np.column_stack([predicted, observed]))
         shares.append(brier_score_loss(y[1::2] == label, column))
         assert curve.get_label() == f"{label}: Brier score {shares[-1]:.3g}"
-    with pytest.raises(DataError, match="has a label that the model never learned"):
+    with pytest.raises(DataError, match="has a label that is not a class of the model"):
         ReliabilityDisplay.from_estimator(model, X, np.full(len(y), "z"))
 
 

@@ -538,7 +538,7 @@ def test_other_rows_and_models_are_refused_in_a_sentence():
         model.diagnostics(X[::-1], y)
     with pytest.raises(ValueError, match="not the rows of the fit: their log-likelihood is -"):
         model.diagnostics(X, y, np.full(40, 2.0))
-    with pytest.raises(ValueError, match="y has 7, which is no class of the fit"):
+    with pytest.raises(ValueError, match="y has 7, which is not a class of the fit"):
         model.diagnostics(X, np.where(y, 7, 0))
     with pytest.raises(ValueError, match="requires y"):
         model.diagnostics(X)

@@ -98,7 +98,7 @@ def test_constant_means_equal():
         model = GaussianNaiveBayes().fit(X, y, np.full(100, 0.3))
         assert model.variances_.tolist() == [0.0]
         assert model.to_logistic().coef_.tolist() == [[0.0]]
-    with pytest.warns(SeparationWarning, match="varies between the classes, but within none"):
+    with pytest.warns(SeparationWarning, match="varies between the classes, but has zero"):
         GaussianNaiveBayes().fit(np.where(y[:, None], np.nextafter(0.1, 1), 0.1), y)
 
 

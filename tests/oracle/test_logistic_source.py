@@ -133,10 +133,10 @@ def test_bad_sources_are_refused():
     X = np.array([[1.0], [2.0]])
     with pytest.raises(DataError, match="Only one class"):
         LogisticRegression().fit(ArraySource(X, np.zeros(2)))
-    with pytest.raises(ValueError, match="brings its own labels"):
+    with pytest.raises(ValueError, match="has its own labels"):
         LogisticRegression().fit(ArraySource(X, np.arange(2)), [0, 1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = LogisticRegression().fit(ArraySource(X, np.arange(2)))
-    with pytest.raises(ValueError, match="brings its own labels"):
+    with pytest.raises(ValueError, match="has its own labels"):
         model.score(ArraySource(X, np.arange(2)), [0, 1])

@@ -147,14 +147,16 @@ def test_cross_validation_counts_the_same_rows():
 
 @pytest.mark.parametrize("model", [Perceptron(), KernelPerceptron()], ids=repr)
 def test_other_references_are_refused_in_one_sentence(model, tmp_path):
-    no_class = "^The reference 'plum' is no class: the classes are 'apple', 'pear'.$"
+    no_class = "^The reference 'plum' is not a class: the classes are 'apple', 'pear'.$"
     path = tmp_path / "rows.svm"
     path.write_text("1 1:1\n2 1:2\n3 1:3\n")
     with pytest.raises(DataError, match=no_class):
         clone(model).set_params(reference="plum").fit(X, NAMED)
     named = tmp_path / "named.svm"
     named.write_text("1 1:1\n2 1:2\n")
-    with pytest.raises(DataError, match=r"^The reference 7 is no class: the classes are 1, 2\.$"):
+    with pytest.raises(
+        DataError, match=r"^The reference 7 is not a class: the classes are 1, 2\.$"
+    ):
         clone(model).set_params(reference=7).fit(linsep.open_source(named))
     several = clone(model).set_params(reference=1)
     match = "^A reference is for two classes, and these rows have 3.$"
@@ -170,7 +172,7 @@ def test_a_model_file_with_another_reference_is_refused(tmp_path):
     model = Perceptron(reference="pear").fit(X, NAMED)
     model._learned_with["reference"] = model.reference = "plum"
     path = linsep.save(model, tmp_path / "odd.linsep")
-    with pytest.raises(ModelFileError, match="does not describe a whole model"):
+    with pytest.raises(ModelFileError, match="does not describe a complete model"):
         linsep.load(path)
 
 

@@ -257,7 +257,7 @@ def test_the_equation_is_that_of_the_threshold(fitted):
         ("accuracy", "give recall=0.9"),
         ("nan", "give recall=0.9"),
         (float("inf"), "give recall=0.9"),
-        (1.5, "has probabilities: give one from 0 to 1"),
+        (1.5, "has probabilities: choose one from 0 to 1"),
     ],
 )
 def test_bad_rules_are_one_sentence(fitted, rule, said):
@@ -304,7 +304,7 @@ def test_a_damaged_threshold_in_a_file_is_refused(fitted, tmp_path, change):
     about["threshold"] |= change
     path = tmp_path / "m.linsep"
     path.write_bytes(sealed(arrays, about, model_files.plain))
-    with pytest.raises(ModelFileError, match="does not describe a whole model"):
+    with pytest.raises(ModelFileError, match="does not describe a complete model"):
         linsep.load(path)
 
 

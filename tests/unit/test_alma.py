@@ -156,7 +156,7 @@ def test_bounds_are_those_of_its_theorems():
     told = model.bounds(A, b)
     (found,) = told
     assert model.n_updates_ <= found.value
-    assert told.left_out["ALMA"] == "it is about the default B and C"
+    assert told.left_out["ALMA"] == "it holds for the default B and C only"
 
 
 def test_traces_and_calibration():

@@ -372,7 +372,7 @@ def test_sample_weight(weight, words):
 @pytest.mark.parametrize("weight", [np.zeros(12), 0.0])
 def test_sample_weight_that_is_zero_everywhere(weight):
     X, y = blobs(12, 3)
-    with assert_refuses("All of sample_weight is zero, so there is nothing to learn from."):
+    with assert_refuses("All values of sample_weight are zero, so there are no rows to train on."):
         Perceptron().fit(X, y, sample_weight=weight)
     # More rows may come to partial_fit, whose weights are not zero.
     assert Perceptron().partial_fit(X, y, classes=[0, 1, 2], sample_weight=weight).n_updates_ == 0

@@ -317,7 +317,7 @@ def test_gradient_ascent_and_lbfgs_have_the_same_covariance():
 
 def refused(tensors, about, folder):
     (folder / "edited").write_bytes(model_files.sealed(tensors, about))
-    with pytest.raises(ModelFileError, match="does not describe a whole model"):
+    with pytest.raises(ModelFileError, match="does not describe a complete model"):
         linsep.load(folder / "edited")
 
 

@@ -113,7 +113,7 @@ def test_longer_cycles_are_found_without_a_trace():
         lambda x: x**4 - x**2, 0.3, lambda x: 4 * x**3 - 2 * x, learning_rate=0.6, trace=False
     )
     assert found.reason == "cycle"
-    assert "so the last 4 steps repeat for ever" in found.sentence
+    assert "so the last 4 steps repeat forever" in found.sentence
     x = found.x
     for _ in range(4):
         x = x - 0.6 * (4 * x**3 - 2 * x)

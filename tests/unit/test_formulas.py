@@ -416,7 +416,7 @@ def test_forged_recipes_are_refused(model, what, tmp_path, monkeypatch):
     with pytest.raises(DataError, match="The recipe for reading tables is damaged"):
         forged.predict(PEOPLE)
     model_files.save(forged, "forged.linsep")
-    with pytest.raises(ModelFileError, match="does not describe a whole model"):
+    with pytest.raises(ModelFileError, match="does not describe a complete model"):
         linsep.load("forged.linsep")
     assert [path.name for path in tmp_path.iterdir()] == ["forged.linsep"]
 

@@ -261,5 +261,5 @@ def test_separation_of_a_frame(people):
 @pytest.mark.parametrize("frame", [pd.DataFrame(index=range(4)), pl.DataFrame(), pa.table({})])
 @pytest.mark.parametrize("estimator", [LinearRegression, LogisticRegression, Perceptron])
 def test_a_frame_without_columns_is_refused(frame, estimator):
-    with pytest.raises(DataError, match="X is a frame without columns: give at least"):
+    with pytest.raises(DataError, match="X is a data frame without columns: give at least"):
         estimator().fit(frame, [0, 1, 1, 0])

@@ -175,7 +175,7 @@ def test_weights_that_no_run_could_have_learned(tmp_path, wrong):
     path = tmp_path / "m.linsep"
     linsep.save(Perceptron().fit(X, CODES), path)
     assert linsep.load(rewritten(path)).coef_.shape == (3, 5)
-    with pytest.raises(ModelFileError, match="does not describe a whole model"):
+    with pytest.raises(ModelFileError, match="does not describe a complete model"):
         linsep.load(rewritten(path, **wrong))
 
 
@@ -269,7 +269,7 @@ def test_nothing_is_made_of_what_a_file_declares_too_large(tmp_path, name):
 @pytest.mark.parametrize("features", [2.0, "vote", [1], 0, 10**6, None])
 def test_kernels_take_rows_of_as_many_features_as_the_support_vectors_have(tmp_path, features):
     path = linsep.save(KernelPerceptron().fit(X, CODES), tmp_path / "m.linsep")
-    with pytest.raises(ModelFileError, match="does not describe a whole model"):
+    with pytest.raises(ModelFileError, match="does not describe a complete model"):
         linsep.load(rewritten(path, {"features": features}))
 
 
@@ -286,7 +286,7 @@ def test_one_text_is_no_list_of_names_and_no_number_of_rounds(tmp_path):
     with pytest.raises(ModelFileError, match="not a list of text"):
         linsep.load(rewritten(path, {"feature_names": "abcde"}))
     training = unsealed(path, model_files.MODEL_FILE)[1]["training"] | {"rounds": "60"}
-    with pytest.raises(ModelFileError, match="'60' is no valid count"):
+    with pytest.raises(ModelFileError, match="'60' is not a valid count"):
         linsep.load(rewritten(path, {"feature_names": None, "training": training}))
 
 
@@ -312,7 +312,7 @@ ENORMOUS = 10**400
 def test_counts_beyond_all_rows_are_refused(model, part, change, tmp_path):
     path = linsep.save(model.fit(X, CODES), tmp_path / "m.linsep")
     whole = unsealed(path, model_files.MODEL_FILE)[1][part]
-    with pytest.raises(ModelFileError, match="does not describe a whole model"):
+    with pytest.raises(ModelFileError, match="does not describe a complete model"):
         linsep.load(rewritten(path, {part: whole | change if isinstance(whole, dict) else change}))
 
 

@@ -227,10 +227,10 @@ def test_other_uses_are_refused(rows: pd.DataFrame, tmp_path: object) -> None:
     for kind in ("Perceptron", "GaussianNaiveBayes", "SoftMargin", "KernelPerceptron"):
         with pytest.raises(DataError, match="which only linear and logistic regressions learn"):
             getattr(linsep, kind)().fit(source)
-    with pytest.raises(DataError, match="A source brings its own offsets"):
+    with pytest.raises(DataError, match="A source has its own offsets"):
         LogisticRegression().fit(source, offset=rows.o)
     model = linsep.LogisticRegression().fit(source)
-    with pytest.raises(DataError, match="not read as the training data"):
+    with pytest.raises(DataError, match="not read like the model's training data"):
         model.predict(open_source(rows, target="y", exclude=["v", "o"]))
     linsep.save(model, tmp_path / "m.linsep")
     from linsep.serving.limits import Limits

@@ -374,7 +374,7 @@ def test_images_need_a_shape_that_fits():
     model = Perceptron().fit(IRIS[:, :3], SPECIES)
     with pytest.raises(
         ValueError,
-        match="3 features are no square: give the height and the width",
+        match="3 features do not form a square image: give the height and the width",
     ):
         WeightImageDisplay.from_estimator(model)
     with pytest.raises(ValueError, match="have 4, and there are 3 features"):

@@ -161,7 +161,7 @@ def test_every_picture_is_drawn_or_refused_in_a_sentence(kind):
     drawn(kind, two, X[:100], y[:100]).save(io.BytesIO(), format="png")
     with pytest.raises(DataError, match="is no class of the fit"):
         drawn(kind, two, X, y)
-    with pytest.raises(DataError, match="give y"):
+    with pytest.raises(DataError, match="pass y"):
         drawn(kind, two, X[:100], None)
     with pytest.raises(DataError, match="has no classes"):
         drawn(kind, linsep.LinearRegression().fit(X[:, :2], X[:, 2]), X[:, :2], y)

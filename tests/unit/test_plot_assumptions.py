@@ -157,5 +157,5 @@ def test_what_cannot_be_drawn_is_one_sentence():
     with pytest.raises(ValueError, match="fitted to 21 rows of positive weight, and these are 9"):
         AssumptionsDisplay.from_estimator(model, X.to_numpy()[:9], Y[:9])
     other = LogisticRegression().fit(X, Y > 13)
-    with pytest.raises(ValueError, match="no assumptions to draw: draw a LinearRegression"):
+    with pytest.raises(ValueError, match="no assumptions to draw; use a LinearRegression"):
         AssumptionsDisplay.from_estimator(other, X, Y)

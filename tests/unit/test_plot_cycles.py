@@ -54,7 +54,7 @@ def test_more_weights_are_projected_on_two_principal_components():
     drawn = shown.path_.get_xydata()
     assert np.abs(drawn) == pytest.approx(np.abs(components.transform(shown.path)))
     share = 100 * components.explained_variance_ratio_.sum()
-    assert f"3 weights, projected on their two principal components\n({share:.3g}%" in (
+    assert f"3 weights, projected onto their two principal components\n({share:.3g}%" in (
         shown.ax_.get_title()
     )
     starts = np.append(0, shown.ends[:-1])
@@ -107,7 +107,7 @@ def test_several_classes(multiclass):
         assert shown.numbers_ == []
         assert len(shown.arrows_) == 40
         return
-    with pytest.raises(ValueError, match="cycles of 3 machines: draw one of them"):
+    with pytest.raises(ValueError, match="cycles of 3 binary classifiers: draw one of them"):
         CycleDisplay.from_estimator(model, X, y)
     for k, cycle in enumerate(model.cycle_.cycles):
         shown = CycleDisplay.from_cycle(cycle, X, y)

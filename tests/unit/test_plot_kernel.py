@@ -185,7 +185,7 @@ def test_what_cannot_be_drawn_is_one_sentence():
         ValueError, match=r"Row 41 .index 40.: 'b' is no class of the fit, which has 'a', 'c'"
     ):
         KernelDisplay.from_estimator(named, X, np.repeat(["a", "b"], 40))
-    with pytest.raises(ValueError, match="Perceptron has no kernel: draw a KernelPerceptron"):
+    with pytest.raises(ValueError, match="Perceptron has no kernel; use a KernelPerceptron"):
         KernelDisplay.from_estimator(Perceptron().fit(X, Y), X, Y)
     with pytest.raises(ValueError, match="There is no kernel 'rbg'"):
         KernelDisplay.from_kernel("rbg", X)

@@ -177,7 +177,7 @@ def test_regions_of_several_classes_are_the_predictions(scheme):
     wrong = np.count_nonzero(model.predict(X) != SPECIES)
     assert shown.legend_.get_texts()[-1].get_text() == f"on the wrong side: {wrong}"
     said = shown.show(5).ax_.get_title(loc="left")
-    assert re.search(r"is taken for [012]\.|equal scores|predicted right", said)
+    assert re.search(r"is predicted as [012]\.|equal scores|predicted right", said)
 
 
 def test_more_features_are_drawn_by_their_distances():
@@ -343,7 +343,7 @@ def test_runs_that_cannot_be_repeated_or_are_too_long_are_refused():
     with pytest.raises(DataError, match=r"too long a run for an animation.*max_iter.*fewer rows"):
         RunDisplay.from_estimator(many, X, SPECIES)
     texts = KernelPerceptron(kernel=linsep.kernels.Spectrum(2)).fit(["aab", "bba"], [0, 1])
-    with pytest.raises(DataError, match="its kernel is not one of rows of numbers"):
+    with pytest.raises(DataError, match="its kernel does not apply to rows of numbers"):
         RunDisplay.from_estimator(texts, ["aab", "bba"], [0, 1])
 
 

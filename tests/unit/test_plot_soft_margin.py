@@ -89,7 +89,7 @@ def test_the_gap_closes(classes):
     assert display.tol_.get_ydata()[0] == 1e-5
     for above, below in zip(display.objectives_, display.bounds_, strict=True):
         assert (above.get_ydata() >= np.nan_to_num(below.get_ydata())).all()
-    with pytest.raises(DataError, match="Perceptron has no gap; draw a SoftMargin"):
+    with pytest.raises(DataError, match="Perceptron has no gap; use a SoftMargin"):
         GapDisplay.from_estimator(Perceptron(max_iter=2).fit(rows, y))
 
 

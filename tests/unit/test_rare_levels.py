@@ -152,7 +152,7 @@ def test_damaged_recipes(model, change):
 def test_a_recipe_of_other_rare_values_is_another(model):
     other = linsep.fit(SALES, target="sold", min_count=6)
     source = open_source(SALES, recipe=other.recipe_)
-    with pytest.raises(DataError, match="not read as the training data of the model were"):
+    with pytest.raises(DataError, match="not read like the model's training data"):
         model.predictions(source)
 
 

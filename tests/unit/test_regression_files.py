@@ -143,7 +143,7 @@ def test_a_file_whose_parts_do_not_fit_is_refused(tmp_path, kind):
 def refuse(tensors, about, folder):
     path = folder / "edited"
     path.write_bytes(model_files.sealed(tensors, about))
-    with pytest.raises(ModelFileError, match="does not describe a whole model"):
+    with pytest.raises(ModelFileError, match="does not describe a complete model"):
         linsep.load(path)
 
 

@@ -117,7 +117,7 @@ def test_winnow_counts_class_weights_of_a_source_as_given():
 
 # Classes whose rows all have weight 0.
 
-WITHOUT = "All rows of class.* have weight 0, so nothing is learned about it"
+WITHOUT = "All rows of class.* have weight 0, so the model learns nothing about it"
 PROBABLE = [
     LogisticRegression(l2=1.0),
     LogisticRegression(l2=1.0, fit_intercept=False),

@@ -178,7 +178,11 @@ def test_rows_that_cannot_be_learned_are_not_logged(tmp_path):
     fine = {"ids": ["x"], "rows": X[:1].tolist(), "labels": [y[0]]}
     deep = json.loads("[" * 900 + "]" * 900)
     bad = [
-        ({"labels": ["d"]}, 422, 'labels[0] is "d", which is no class of the model: its classes '),
+        (
+            {"labels": ["d"]},
+            422,
+            'labels[0] is "d", which is not a class of the model: its classes ',
+        ),
         ({"labels": [0]}, 422, "labels[0] is 0, which is no class"),
         ({"labels": [["a"]]}, 422, 'labels[0] is ["a"], which is no class'),
         ({"labels": [deep]}, 422, "labels[0] is [[[[[[[["),

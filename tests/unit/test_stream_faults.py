@@ -398,7 +398,7 @@ def test_labels_of_every_type(labels):
 
 
 def test_weights_for_classes_that_are_not_there_are_refused(file):
-    said = "class weight is given for 7, which is no class of .*rows.svm: its classes are 0, 1"
+    said = "class weight is given for 7, which is not a class of .*rows.svm: its classes are 0, 1"
     with pytest.raises(DataError, match=said):
         from_file(file(BINARY), class_weight={1: 1.0, 7: 2.0})
     with pytest.raises(LinsepError, match=r"Only one class \(0\) is in .*rows.svm"):

@@ -60,7 +60,7 @@ def test_bad_input_gets_a_sentence():
         linsep.suspicious_labels(*XOR, time_limit=0)
     with pytest.raises(DataError, match="at least two classes"):
         linsep.suspicious_labels([[1.0], [2.0]], [1, 1])
-    with pytest.raises(TypeError, match="not the name of a file"):
+    with pytest.raises(TypeError, match="not a file name"):
         linsep.suspicious_labels("rows.csv")
     assert str(linsep.suspicious_labels([[0.0], [0.0], [1.0]], [0, 0, 1])) == "no suspicious labels"
 

@@ -120,7 +120,9 @@ def test_why_it_stopped():
     assert trace(P, X, y, max_rounds=len(whole)).stop_reason == "converged"
     cut = trace(Perceptron(max_iter=2), X, y)
     assert (len(cut), cut.stop_reason) == (10, "max_iter")
-    assert "all passes allowed were made and the last still had mistakes;" in str(cut)
+    assert "the maximum number of passes was reached and the last pass still had mistakes;" in str(
+        cut
+    )
     assert repr(cut).startswith("<Trace of 10 rounds; max_iter: ")
 
 
@@ -434,7 +436,9 @@ def test_the_reference_is_the_negative_class(model):
     named = trace(weighted, X, y, reference="F")
     signs = trace(weighted.set_params(class_weight={1: 2.0, -1: 1.0}), X, np.where(y == "A", 1, -1))
     assert [row.weights for row in named] == [row.weights for row in signs]
-    with pytest.raises(DataError, match="The reference 'B' is no class: the classes are 'A', 'F'"):
+    with pytest.raises(
+        DataError, match="The reference 'B' is not a class: the classes are 'A', 'F'"
+    ):
         trace(model, X, y, reference="B")
     with pytest.raises(DataError, match="A reference is for two classes, and these rows have 4"):
         trace(model, X, range(4), reference=1)

@@ -150,7 +150,7 @@ def threshold_given(model: Any, path: Path, least: float) -> Threshold:
     has_probabilities = hasattr(model, "predict_proba")
     if has_probabilities and not 0 <= least <= 1:
         raise click.BadParameter(
-            f"--threshold is {least:g}, but {path} has probabilities: give one from 0 to 1."
+            f"--threshold is {least:g}, but {path} has probabilities: choose one from 0 to 1."
         )
     found = given_threshold(model, Rule("fixed", least))
     label = label_text(model.classes_[found.positive])

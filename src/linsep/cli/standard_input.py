@@ -77,7 +77,7 @@ def _filled(path: Path) -> Path:
     except OSError as problem:
         raise DataError(
             f"Standard input cannot be kept in {path.parent} ({problem.strerror})",
-            "make room there",
+            "free some space there",
             "set TMPDIR to another folder",
         ) from None
     return path

@@ -1,1 +1,1 @@
-"""Hot loops: numba functions on arrays and scalars that read like the textbook."""
+"""Hot loops: numba functions on arrays and scalars, written like the textbook algorithms."""

@@ -1,6 +1,6 @@
 """The loop over all circles in which planes meet: on each, the fewest errors by a sweep of angles.
 
-:mod:`linsep.separability.enumeration` says what for.
+:mod:`linsep.separability.enumeration` explains their purpose.
 """
 
 import numpy as np
@@ -44,7 +44,7 @@ _noise = inlined(projected_noise)
 
 @compiled
 def sweep(x, y, noise, plus, minus, lines, strict):
-    """Return the fewest errors on a circle, or a lower bound if floats cannot tell.
+    """Return the fewest errors on a circle, or a lower bound if floats cannot decide.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def _passed(x, y, noise, plus, minus, group, strict, errors, total):
 
 @compiled
 def _sorted(x, y, plus, minus, group, strict, errors, total):
-    """Return the same of normals of integers, by their exact order."""
+    """Return the same for integer normals, by their exact order."""
     for at in range(1, group.size):
         k, to = group[at], at
         while to > 0 and _side(x, y, group[to - 1], k) < 0:
@@ -176,7 +176,7 @@ def enumerate_circles(points, noise, divisor, outer, rows, begin, end, plus, min
     Parameters
     ----------
     points : array of shape (n, 3)
-        The lines of rank 3, or those of rank 4 projected along one of them, ``outer`` (else -1).
+        Lines of rank 3, or lines of rank 4 projected along one of them, ``outer`` (else -1).
     noise : array of shape (n,)
         Bounds on the errors of their numbers, or zeros: these are integers.
     divisor : float

@@ -1,14 +1,14 @@
 """Compiled loops on disk, checked before use and compiled by one process at a time.
 
-numba's own cache trusts its files: a truncated file breaks every later run, and a full disk the run
-that compiles. It also keys files by the source file of the function alone, so an edit of an
+numba's own cache trusts its files: a truncated file breaks every later run, and a full disk breaks
+the run that compiles. It also keys files by the source file of the function alone, so an edit of an
 *imported* file is not noticed. Here a file is one loop for one signature::
 
     magic, SHA-256 of the rest, pickle of (signature, processor, what numba needs)
 
-in a folder that is named by a hash over every file of ``compiled/`` and that only this user can
-write. Files with a wrong checksum are compiled again. Processes that need the same loop at the same
-time wait for the one that compiles it. Loops with a rule of another package are not kept.
+in a folder named by a hash over every file of ``compiled/``, to which only this user can write.
+Files with a wrong checksum are compiled again. Processes that need the same loop at the same time
+wait for the one that compiles it. Loops with a rule from another package are not cached.
 """
 
 import hashlib
@@ -77,7 +77,7 @@ def code_folder() -> Path | None:
         if fresh:
             _trim(folder)
     except UnsafeFolder as why:
-        warn_without(f"Compiled code is not kept in {parent}, because {why}, {SLOW}", ELSEWHERE)
+        warn_without(f"Compiled code is not cached in {parent}, because {why}, {SLOW}", ELSEWHERE)
         return None
     except OSError as error:
         _warn_unwritable(parent, error)
@@ -86,8 +86,8 @@ def code_folder() -> Path | None:
 
 
 def _warn_unwritable(folder: Path, error: OSError) -> None:
-    problem = f"Compiled code cannot be kept in {folder} ({error.strerror}), {SLOW}"
-    warn_without(problem, "make room there", "set LINSEP_CACHE_DIR to another folder")
+    problem = f"Compiled code cannot be cached in {folder} ({error.strerror}), {SLOW}"
+    warn_without(problem, "free some space there", "set LINSEP_CACHE_DIR to another folder")
 
 
 def _trim(fresh: Path) -> None:
@@ -110,9 +110,9 @@ def _remove_empty(folder: Path) -> None:
 
 
 def is_ours(kind: Any) -> bool:
-    """Return whether a numba type, or a tuple of types, is built of this package's classes only.
+    """Return whether a numba type, or a tuple of types, uses only this package's classes.
 
-    The source hash does not cover others, such as the rule of a learner defined elsewhere.
+    The source hash does not cover other classes, such as the rule of a learner defined elsewhere.
     """
     if isinstance(kind, tuple):
         return all(map(is_ours, kind))
@@ -143,8 +143,8 @@ class CodeCache(_Cache):
     def alone(self, signature: Any, context: Any) -> Iterator[None]:
         """Hold the lock on ``signature`` while the block loads or compiles it.
 
-        Machine code needs numba's memory manager only. Its compiler loads what it needs itself, a
-        third of a second's worth.
+        Machine code needs only numba's memory manager. The compiler itself takes a third of a
+        second to load, only when needed.
         """
         rtsys.initialize(context)
         path = self._path(signature, context.codegen())
@@ -195,11 +195,11 @@ class CodeCache(_Cache):
         """Nothing to do: it is always enabled."""
 
     def flush(self) -> None:
-        """Nothing to do: files are replaced as they are written."""
+        """Nothing to do: writing replaces files."""
 
 
 def read_code(path: Path, about: tuple) -> Any:
-    """Read what :func:`write_code` wrote; None if missing, damaged or not about ``about``."""
+    """Read a file of :func:`write_code`; None if it is missing, damaged or not about ``about``."""
     try:
         with os.fdopen(open_own(path), "rb") as file:
             head, content = file.read(len(MAGIC) + DIGEST), file.read()
@@ -225,7 +225,7 @@ def write_code(path: Path, about: tuple, compiled: Any) -> None:
 
 
 def _lock(path: Path, stack: ExitStack) -> None:
-    """Lock a file until the stack ends; continue without the lock if it cannot be had."""
+    """Lock a file until the stack ends; continue without the lock if it is unavailable."""
     from filelock import FileLock, Timeout  # needed for compiling only
 
     try:

@@ -1,5 +1,5 @@
-"""Words as columns: MurmurHash3, and sorting the columns of a row, which are whole numbers below a
-known one.
+"""Words as columns: MurmurHash3, and sorting the columns of a row, which are integers below a known
+bound.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ def four(data, at):
 
 @inlined
 def joined(h, k):
-    """Return ``h`` with four bytes joined to it."""
+    """Return ``h`` combined with four bytes."""
     k = (k * C1) & M32
     return h ^ ((((k << B15) | (k >> B17)) & M32) * C2 & M32)
 
@@ -51,8 +51,8 @@ def with_end(h, data, at, begin, end):
 def murmur(data, begin, end, seed):
     """Return the 32-bit MurmurHash3 (Appleby, 2011) of ``data[begin:end]``.
 
-    The places are unsigned, whose use needs no test for negative ones. Up to four bytes behind the
-    end are read, and ignored.
+    Positions are unsigned, so negative ones need no test. Up to four bytes behind the end are read
+    and ignored.
     """
     h, at = seed, begin
     while at + FOUR <= end:
@@ -63,9 +63,8 @@ def murmur(data, begin, end, seed):
 
 @inlined
 def murmur_of_word(data, begin, end):
-    """Return what :func:`murmur` does with seed 0; words of less than twelve bytes take no branch
-    that depends on their length, which no processor can foresee. Up to eight bytes behind the end
-    are read.
+    """Return the same as :func:`murmur` with seed 0, without an unpredictable branch on the length
+    of words shorter than twelve bytes. Up to eight bytes behind the end are read.
     """
     size = end - begin
     if size >= TWELVE:
@@ -85,14 +84,14 @@ DIGIT, MANY, LARGE_DIGIT = 6, 700, 9
 
 @exact
 def room_for_heads():
-    """Return room for where the keys of each digit begin."""
+    """Return a buffer for the start of the keys of each digit."""
     return np.empty(1 << LARGE_DIGIT, np.int64)
 
 
 @exact
 def sort_keys(keys, spare, heads, n, shift, n_columns):
     """Return one of two arrays, in which ``keys[:n]`` are sorted by their columns, the bits from
-    ``shift`` on; what is below keeps its order, or is sorted, too.
+    ``shift`` on. The lower bits keep their order or are sorted, too.
 
     A radix sort, least digit first, or for a few keys an insertion sort.
     """

@@ -1,4 +1,4 @@
-"""Decorators that compile hot loops and keep them on disk."""
+"""Decorators that compile hot loops and cache them on disk."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -19,14 +19,14 @@ from linsep.compiled.code_cache import CodeCache
 
 
 class _Piece(JITCodeLibrary):
-    """A function for other libraries to link, in LLVM's language only."""
+    """A function to be linked into other libraries, as LLVM IR only."""
 
     @property
     def codegen(self) -> Any:
         return self
 
     def set_env(self, name: str, environment: Any) -> None:
-        """Do nothing: the memory that numba would write to comes with machine code."""
+        """Do nothing: the memory that numba would write to exists only with machine code."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -51,12 +51,12 @@ class _IntoPiece(LoweringPass):
 
 
 class PieceCompiler(CompilerBase):
-    """Compile a function that is only ever inlined, as far as its callers need it: the steps numba
-    takes for any function, which end in a :class:`_Piece`.
+    """Compile a function that is only ever inlined, as far as its callers need it: numba's usual
+    steps, ending in a :class:`_Piece`.
 
-    numba optimizes such a function as a whole and makes machine code of it, which nobody calls:
-    LLVM optimizes it again wherever it is inlined. Without both, a loop compiles in two thirds of
-    the time, to the same code.
+    numba also optimizes such a function on its own and emits machine code that is never called;
+    LLVM optimizes it again wherever it is inlined. Without both steps, a loop compiles to the same
+    code in two thirds of the time.
     """
 
     def define_pipelines(self) -> list[Any]:
@@ -83,7 +83,7 @@ INLINED = OPTIONS | {
     "no_cpython_wrapper": True,
     "pipeline_class": PieceCompiler,
 }
-# Parsing a number must give the same bits as Python: nothing fused, -0.0 kept.
+# Parsed numbers must be bit-identical to Python's: nothing fused, -0.0 kept.
 EXACT = OPTIONS | {"fastmath": False}
 
 
@@ -92,10 +92,10 @@ COMPILING = not getattr(config, "DISABLE_JIT", 0)
 
 
 def _kept(loop: Any) -> Any:
-    """Keep a loop on disk, and delay Ctrl-C while it is compiled or loaded.
+    """Cache a loop on disk, and defer Ctrl-C while it is compiled or loaded.
 
     LLVM calls back into Python, where KeyboardInterrupt is swallowed; elsewhere in the compiler it
-    leaves half a function behind, and the process may crash at exit.
+    leaves a partial function behind, and the process may crash at exit.
     """
     if not COMPILING:
         return loop
@@ -115,7 +115,7 @@ def _kept(loop: Any) -> Any:
 
 
 def compiled(function: Callable) -> Any:
-    """Compile a loop without the GIL, kept on disk; multiplications and additions may be fused."""
+    """Compile a loop without the GIL, cached on disk; multiplications and additions may be fused."""
     return _kept(njit(**OPTIONS)(function))
 
 
@@ -132,8 +132,8 @@ def inlined(function: Callable, **options: Any) -> Any:
 def generic(argument: int) -> Callable[[Callable], Any]:
     """Make a function that dispatches on the NamedTuple class of one positional argument.
 
-    The body is chosen and inlined at compile time; with the compiler switched off it is looked up
-    at each call. Bodies are added with ``@name.when(Class)``, and one for all other classes with
+    The body is chosen and inlined at compile time; with the compiler disabled, it is looked up at
+    each call. Bodies are added with ``@name.when(Class)``, and one for all other classes with
     ``@name.when(None)``.
     """
 

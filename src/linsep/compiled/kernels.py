@@ -53,7 +53,7 @@ SERIES = tuple(1 / math.factorial(k) for k in range(13, 1, -1))
 
 @inlined
 def _each(n):
-    """Return the places of n values, one after another; uncompiled all at once, for numpy."""
+    """Return the indices of n values, one after another; uncompiled, all at once for numpy."""
     return range(n) if COMPILING else [slice(n)]
 
 
@@ -62,7 +62,7 @@ def radial(products, left, right, factor):
     """Turn <x, y> of all pairs of rows into exp(-factor |x - y|^2), in place.
 
     exp(x) = 2^k exp(r) with r = x - k ln 2 in [-0.35, 0.35], by its Taylor series: within one unit
-    in the last place, with the same bits on every machine, and several values at a time (SIMD).
+    in the last place, bit-identical on every machine, and several values at a time (SIMD).
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def _load(text, begins, ends, first, lanes):
 
 @compiled
 def _scale_down(tables, sums, exponents, length):
-    """Scale large tables down, each with those derived from it."""
+    """Scale large tables down, each with the tables derived from it."""
     for level in range(exponents.size):
         if tables[level, : length + 1].max() > BOUND or (
             level == exponents.size - 1 and sums.max() > BOUND
@@ -307,7 +307,7 @@ def subsequences(left, right, p, decay, start, stop, symmetric, mantissas, expon
 
     Parameters
     ----------
-    left, right : (text, begins, ends) of the strings of both sides
+    left, right : (text, begins, ends) of the strings on both sides
     start, stop : range of strings of the left side
     symmetric : skip pairs whose right string comes before the left one (in steps of SIMD_WIDTH)
     mantissas, exponents : arrays of shape (strings left, strings right), written to

@@ -9,7 +9,7 @@ from linsep.compiled.jit import compiled, exact, generic, inlined
 from linsep.compiled.rows import Csr, Dense, U
 from linsep.compiled.twofold import two_product, two_sum
 
-#: smaller probabilities count as this
+#: smaller probabilities are treated as this
 TINY = 1e-300
 
 
@@ -81,7 +81,7 @@ def two_classes(scores, codes, weights, first, residuals, curvature):
 @compiled
 def two_class_terms(columns, codes, weights, b):
     """Return the log-likelihood of two classes at the weights b, its gradient, the information, and
-    the score and the curvature of each row. ``columns`` are those of the standardized rows.
+    the score and curvature of each row. ``columns`` are the columns of the standardized rows.
     """
     scores = np.dot(b, columns)
     residuals, curvature = np.empty(scores.size), np.empty(scores.size)
@@ -210,7 +210,7 @@ def extents(Z, weights, first, reach, squares):
 @compiled
 def moves(scores, codes, weights, first):
     """Return the largest moves of rows with positive weight: of their class ahead of another, or
-    behind another, and of any two classes apart. ``scores`` are those of a step.
+    behind another, and of any two classes apart. ``scores`` are the scores of a step.
     """
     forward, backward, apart, q = 0.0, 0.0, 0.0, scores.shape[1]
     for i in range(scores.shape[0]):

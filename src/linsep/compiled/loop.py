@@ -1,5 +1,5 @@
 """The pass loop: learn from rows in a given order, by any scheme and rule; the order of rows, and
-scores of what was learned.
+scores.
 """
 
 from typing import NamedTuple
@@ -29,7 +29,9 @@ class Binary(NamedTuple):
 
 
 class OneVsRest(NamedTuple):
-    """One machine per class, each against all others; ``scores`` is a buffer for their scores."""
+    """One binary classifier per class, each against all others; ``scores`` is a buffer for their
+    scores.
+    """
 
     classes: int
     tie: int
@@ -37,10 +39,10 @@ class OneVsRest(NamedTuple):
 
 
 class OneVsOne(NamedTuple):
-    """One machine per pair of classes; the larger class is +1.
+    """One binary classifier per pair of classes; the larger class is +1.
 
-    ``machines`` and ``sides`` have shape (classes, classes - 1): the machines of class c and its
-    side in each. With ``whole`` every machine is scored, to count prediction errors.
+    ``machines`` and ``sides`` have shape (classes, classes - 1): the binary classifiers of class c
+    and its side in each. With ``whole`` every one is scored, to count prediction errors.
     """
 
     classes: int
@@ -66,7 +68,7 @@ class Native(NamedTuple):
 
 @generic(0)
 def factor(rule, k):
-    """Return the number by which the stored weights of machine k are to be multiplied."""
+    """Return the factor of the stored weights of machine k."""
 
 
 @factor.when(None)
@@ -90,7 +92,7 @@ def best_class(rule, rows, i, W, bias, classes, tie, scores):
 
 @compiled
 def most_wins(classes, tie, scores, votes):
-    """Return the class with most wins; of equals that of highest summed score, then by tie.
+    """Return the class with most wins; among equals the highest summed score, then by tie.
 
     ``scores`` are in the order (0,1), (0,2), ..., (1,2), ...; positive is a win of the second
     class, zero goes by tie. ``votes`` is a buffer of shape (2, classes) for wins and summed scores.
@@ -199,7 +201,7 @@ AHEAD = 6
 
 @compiled
 def pass_loop(scheme, rule, keep, W, bias, rows, codes, importance, order, now, tally):
-    """Learn from the rows listed in ``order``; return how many were learned.
+    """Learn from the rows listed in ``order``; return the number of rows processed.
 
     Parameters
     ----------
@@ -210,13 +212,13 @@ def pass_loop(scheme, rule, keep, W, bias, rows, codes, importance, order, now, 
     codes : int32 class of each row
     importance : float64 weight of each row, or empty where all are 1
     order : int64 row numbers
-    now : number of rows learned before
+    now : number of rows processed before
     tally : int64 counts [mistakes, updates, errors], updated in place
 
     Returns
     -------
     Fewer than ``order.size`` if the next row has no finite score, or a feature without a weight;
-    nothing has been learned from that row.
+    that row has not changed anything.
     """
     scheme, rule, keep = borrow(scheme), borrow(rule), borrow(keep)
     rows, W = borrow(rows), borrow(W)
@@ -241,7 +243,8 @@ def pass_loop(scheme, rule, keep, W, bias, rows, codes, importance, order, now, 
 @compiled
 def passes_loop(scheme, rule, keep, W, bias, rows, codes, importance, orders, now, tallies):
     """Make a pass in each of the ``orders``, up to the first without a mistake, as
-    :func:`pass_loop` does; return how many rows were learned. ``tallies`` has a row for each pass.
+    :func:`pass_loop` does; return the number of rows processed. ``tallies`` has a row for each
+    pass.
     """
     learned = 0
     for k in range(orders.shape[0]):
@@ -329,11 +332,11 @@ def score_votes(moved, starts, columns, machines, survived, joint, tie, scores, 
     moved : float64 of shape (rows, parts), the change of the score by each part of a version
     starts : int64, version v has the parts from ``starts[v]`` up to ``starts[v + 1]``
     columns : int, the score that each part changes
-    machines : int, the machine of each version
-    survived : int64, the rounds that each version lasted: the weight of its vote
-    joint : whether one machine votes for a class; else each votes for a sign
+    machines : int, the binary classifier of each version
+    survived : int64, the steps that each version survived: the weight of its vote
+    joint : whether one joint rule votes for a class; else each binary classifier votes for a sign
     tie : LOWEST, HIGHEST or RANDOM, for scores of zero and equal ones
-    scores, votes : float64 of shape (rows, classes or machines), updated in place
+    scores, votes : float64 of shape (rows, classes or binary classifiers), updated in place
     """
     for i in range(moved.shape[0]):
         for v in range(survived.size):
@@ -363,7 +366,7 @@ def score_single_votes(
 
 @compiled
 def first_votes(survived, joint, tie, scores, votes):
-    """Let the initial weights of each machine vote; ``survived`` has one number per machine."""
+    """Let the initial weights of each binary classifier vote; ``survived`` has one number for each."""
     for i in range(scores.shape[0]):
         for m in range(survived.size):
             _vote(m, survived[m], joint, tie, scores[i], votes[i])

@@ -2,15 +2,12 @@
 
 A record starts at a multiple of 8 bytes, is padded to 8 bytes with zeros, and holds:
 
-=============  ================================================================
-checksum       uint64, over everything that follows
-extent         uint64, CSR: how many values are stored; dense: values per row
-weights        float64 per row (files of weighted rows only)
-codes          int32 per row
-lengths        int32 per row, how many values it stores (CSR only)
-indices        int32 or int64 per stored value (CSR only)
-values         float32 or float64 per stored value, or per row and feature
-=============  ================================================================
+=============  ================================================================ checksum
+uint64, over everything that follows extent         uint64, CSR: number of stored values; dense:
+values per row weights        float64 per row (files of weighted rows only) codes          int32 per
+row lengths        int32 per row, how many values it stores (CSR only) indices        int32 or int64
+per stored value (CSR only) values         float32 or float64 per stored value, or per row and
+feature =============  ================================================================
 
 Sizes and offsets are in bytes. Value and index arrays are passed as bytes (uint8), so that one
 compiled function serves all types.
@@ -112,9 +109,9 @@ def pack_csr(
 ):  # fmt: skip
     """Write the CSR rows from ``first`` on to ``words`` as records of ``sizes`` bytes.
 
-    ``indptr`` and ``codes`` have shapes (rows + 1,) and (rows,), ``weights`` that of ``codes`` or
-    (0,) if there are none; the last record may be short. ``block`` is the number of the first
-    record, ``nonce`` a uint64 of the whole file.
+    ``indptr`` and ``codes`` have shapes (rows + 1,) and (rows,), ``weights`` (rows,) or (0,) if
+    there are no weights; the last record may be short. ``block`` is the number of the first record,
+    ``nonce`` a uint64 of the whole file.
     """
     raw, ints = words.view(np.uint8), words.view(np.int32)
     at = 0

@@ -423,7 +423,7 @@ def _careful_scale(rows, i):
 
 
 class Block(NamedTuple):
-    """Rows known by their kernel values only, learned one after another.
+    """Rows known only by their kernel values, processed one after another.
 
     In the space of a kernel the weights are sum_j a_j phi(x_j), so every example is a feature of
     its own with weight a_j, which a step changes. A step needs only the score of a row, and the
@@ -444,7 +444,7 @@ class Block(NamedTuple):
 
 
 def block(scores: np.ndarray, gram: np.ndarray, features: np.ndarray, places: np.ndarray) -> Block:
-    """Return a block that waits for nothing."""
+    """Return a block that is not waiting for kernel values."""
     return Block(scores, gram, features, places, np.zeros_like(scores[:1]), np.full(1, -1))
 
 
@@ -509,7 +509,9 @@ def catch_up(gram, first, places, columns, amounts, scores):
 
 
 def settle(rows: Block, values: np.ndarray) -> None:
-    """Add what is owed to the scores of a block; ``values`` are the kernel values it waited for."""
+    """Add the owed changes to the scores of a block; ``values`` are the kernel values it waited
+    for.
+    """
     columns = np.flatnonzero(rows.owed)
     catch_up(
         values[:, None], np.zeros(values.size, np.int64), np.zeros_like(columns), columns,
@@ -604,7 +606,7 @@ def packed(rows: Dense) -> Csr | Dense:
     would not halve the stored values.
 
     A packed row is summed like the dense one (:func:`dots`): without its zeros if these are at
-    least half of it, else with them. So the scores are the same to the bit.
+    least half of it, else with them. So the scores are bit-identical.
     """
     if rows.values.size < WORTH_PACKING:
         return rows

@@ -1,4 +1,4 @@
-"""Random orders of many passes at once, those that numpy's generators give one by one."""
+"""Random orders of many passes at once, identical to the orders of numpy's generators."""
 
 import numpy as np
 
@@ -59,8 +59,8 @@ def permutations(n, seed, first, orders):
     for the numbers from ``first`` on.
 
     SeedSequence and PCG64 (M. O'Neill, PCG: a family of simple fast space-efficient statistically
-    good algorithms for random number generation, 2014); the swaps of Fisher and Yates, whose places
-    are drawn in as many bits as they need until one is in range.
+    good algorithms for random number generation, 2014); the swaps of Fisher and Yates, with indices
+    drawn by rejection in as few bits as needed.
     """
     pool, words = np.empty(POOL, np.uint64), np.empty(WORDS, np.uint64)
     for number in range(orders.shape[0]):

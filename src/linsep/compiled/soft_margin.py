@@ -16,7 +16,7 @@ def descend(rows, order, dual, signs, costs, curvature, w, bias, squared, limits
     """Optimize one dual variable after the other, and return the largest and the smallest slope
     seen, and how many of the rows ``order`` begins with are still to visit.
 
-    ``w`` are the weights of the dual variables; its last is the intercept, that of a constant
+    ``w`` are the weights of the dual variables; the last is the intercept, the weight of a constant
     feature ``bias``, and follows them. A variable at a bound whose slope is beyond ``limits`` is
     set aside, at the end of ``order`` (C. Hsieh and others, A dual coordinate descent method for
     large-scale linear SVM, ICML 2008, algorithms 1 and 3).
@@ -101,8 +101,8 @@ def score_carefully(rows, w, bias, scores, reach):
 
 @compiled
 def add_gram(rows, weights, out):
-    """Add the sum of the products of all pairs of features of CSR rows, each row times its weight,
-    to the upper or lower half of ``out``, wherever a row has them.
+    """Add the sum of the products of all pairs of stored features of CSR rows, each row times its
+    weight, to the upper or lower half of ``out``.
     """
     for i in range(U(weights.size)):
         first, end = U(rows.starts[i]), U(rows.starts[i + U(1)])

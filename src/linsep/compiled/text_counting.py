@@ -1,5 +1,5 @@
 """Loops that count the n-grams of texts, by hashed columns or by a vocabulary, and keep some hashed
-terms for people who ask what a column is.
+terms to explain columns.
 """
 
 from typing import Any, NamedTuple
@@ -15,11 +15,11 @@ ZERO, ONE, THREE, FOUR = U(0), U(1), U(3), U(4)
 
 
 class KeptTerms(NamedTuple):
-    """Some terms of each hashed column, for people who ask what a column is.
+    """Some terms of each hashed column, to explain it.
 
     Attributes
     ----------
-    hashes : uint32 array of shape (4 * columns,), in order of appearance; 0 for free places
+    hashes : uint32 array of shape (4 * columns,), in order of appearance; 0 for free slots
     pool, ends : bytes of the terms and where each ends; columns : the column of each
     size : number of terms, and number of bytes
     """
@@ -36,7 +36,7 @@ class NewTerms(NamedTuple):
 
     Attributes
     ----------
-    recent : uint32 array, hashes of terms that are here, each at the place of its lowest bits
+    recent : uint32 array, hashes of terms in this object, each at the index of its lowest bits
     hashes, columns, pool, ends : of the terms; size : number of terms, and number of bytes
     """
 
@@ -70,7 +70,7 @@ def is_known(seen, column, h):
 
 @inlined
 def add_new_term(news, column, h, out, begin, end):
-    """Add a term to the news, unless it is there or there is no room."""
+    """Add a term to the news, unless it is there already or there is no space."""
     recent = U(h) & U(news.recent.size - 1)
     term, size = news.size[0], news.size[1]
     if news.recent[recent] == h or term == news.columns.size or size + end - begin > news.pool.size:
@@ -85,7 +85,7 @@ def add_new_term(news, column, h, out, begin, end):
 
 @exact
 def keep_new_terms(seen, news):
-    """Keep the terms of the news, each unless it is known, or its column or the memory is full."""
+    """Keep the terms of the news that are not known yet, unless their column or the memory is full."""
     for k in range(news.size[0]):
         column, h = news.columns[k], news.hashes[k]
         begin, length = news.ends[k], news.ends[k + 1] - news.ends[k]
@@ -107,7 +107,7 @@ GRAMS_AT_ONCE = 128
 
 
 class TextColumns(NamedTuple):
-    """The terms of one text: twice the column of each, plus 1 if it counts -1.
+    """The terms of one text: twice the column of each, plus 1 for a count of -1.
 
     Attributes
     ----------
@@ -157,15 +157,15 @@ class ByVocabulary(NamedTuple):
 
 
 class Vocabulary(NamedTuple):
-    """Terms and in how many texts they occur.
+    """Terms and the number of texts in which they occur.
 
     Attributes
     ----------
     places : int32 array, a table of term numbers by hash, -1 where it is free
     hashes : uint32 array of shape (most terms,)
     pool, ends : the bytes of all terms, and where each ends (ends[0] = 0)
-    texts : how many texts have the term; last : the last of them
-    size : number of terms, number of the text at hand, whether room has run out
+    texts : number of texts with the term; last : the last of them
+    size : number of terms, number of the current text, whether space has run out
     """
 
     places: Any
@@ -179,7 +179,7 @@ class Vocabulary(NamedTuple):
 
 @generic(0)
 def count_grams(sink, out, grams):
-    """Give n-grams of ``out`` to what counts them."""
+    """Pass n-grams of ``out`` to a counter."""
 
 
 @inlined
@@ -241,7 +241,7 @@ def find_term(words, h, out, begin, end):
 
 @inlined
 def hash_all(words, out, grams):
-    """Hash n-grams, and let the places come where they are looked up."""
+    """Hash n-grams, and prefetch the slots where they are looked up."""
     mask = U(words.places.size - 1)
     for k in range(U(grams.number)):
         h = hash_of_gram(out, grams, k)
@@ -274,7 +274,7 @@ def _count_new_terms(sink, out, grams):
 
 @inlined
 def add_term(sink, h, out, begin, end):
-    """Add a term of the text at hand to a vocabulary; ``size[2]`` is 1 if there is no room."""
+    """Add a term of the current text to a vocabulary; ``size[2]`` is 1 if there is no space."""
     term = find_term(sink, h, out, begin, end)
     if term < 0:
         place, term = -1 - term, sink.size[0]
@@ -296,7 +296,7 @@ def add_term(sink, h, out, begin, end):
 
 @inlined
 def take_grams(sink, cutting, out, edges, units, room):
-    """Give all n-grams of a text to what counts them."""
+    """Pass all n-grams of a text to a counter."""
     # A word has two edges of its own, and characters share them with the next.
     step = 2 if cutting.analyzer == WORD else 1
     first = 0
@@ -320,7 +320,7 @@ def take_grams(sink, cutting, out, edges, units, room):
 
 @inlined
 def room_for_grams():
-    """Return room for the hashes and columns of n-grams that are taken at a time."""
+    """Return buffers for the hashes and columns of a batch of n-grams."""
     return GramBuffers(np.empty(GRAMS_AT_ONCE, np.uint32), np.empty(GRAMS_AT_ONCE, np.int64))
 
 
@@ -328,8 +328,8 @@ def room_for_grams():
 def learn_terms(texts, first, cutting, words):
     """Add the terms of texts from number ``first`` on to a vocabulary.
 
-    Returns the number of the text for which there is no room (to go on from, with more), or of
-    texts; and ``-1 - byte`` where a text is no UTF-8, or 0.
+    Returns the number of the first text without space (to resume from there), or the number of
+    texts; and ``-1 - byte`` where a text is not valid UTF-8, or 0.
     """
     room = GROWTH * longest(texts, first) + 8
     out, edges, hashed = np.empty(room, np.uint8), np.empty(room + 1, np.int64), room_for_grams()
@@ -346,8 +346,8 @@ def learn_terms(texts, first, cutting, words):
 
 @exact
 def add_terms(texts, words):
-    """Add texts that are different terms, with eight bytes more behind the last, to a vocabulary
-    that has room for them.
+    """Add distinct terms, with eight more bytes after the last, to a vocabulary that has space for
+    them.
     """
     room, n_terms = room_for_grams(), texts.offsets.size - 1
     for first in range(0, n_terms, GRAMS_AT_ONCE):
@@ -368,7 +368,7 @@ def rebuilt(places, hashes, size):
 
 @generic(0)
 def with_keys(sink, found):
-    """Return what takes n-grams, with other room for the keys of a text."""
+    """Return a counter of n-grams with another buffer for the keys of a text."""
 
 
 @with_keys.when(ByHash)
@@ -401,7 +401,7 @@ def count_terms(texts, cutting, sink, n_columns):
     """Count the columns of the n-grams of texts.
 
     Returns counts (float64), columns (int32, sorted in each row) and starts (int64) of a CSR
-    matrix; if a text is no UTF-8, its number and ``-1 - byte``, else 0 and 0.
+    matrix; if a text is not valid UTF-8, its number and ``-1 - byte``, else 0 and 0.
     """
     n_texts = texts.offsets.size - 1
     room = GROWTH * longest(texts, 0) + 8
@@ -432,7 +432,7 @@ def count_terms(texts, cutting, sink, n_columns):
 
 @inlined
 def grown(array, n, more):
-    """Return the first ``n`` entries in an array with room for twice as many and ``more``."""
+    """Return the first ``n`` entries in an array with space for twice as many plus ``more``."""
     result = np.empty(2 * (n + more), array.dtype)
     result[:n] = array[:n]
     return result

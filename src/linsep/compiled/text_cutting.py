@@ -13,7 +13,7 @@ from linsep.compiled.jit import borrow, exact, inlined
 #: what a code point is; the table has four times its lower case plus this
 LETTER, BLANK = 1, 2
 WORD, CHAR, CHAR_WB = 0, 1, 2
-#: bytes a text may grow by when it is lower-cased and its words are set apart
+#: growth of a text in bytes when it is lower-cased and its words are separated
 GROWTH = 3
 
 
@@ -35,7 +35,7 @@ class Cutting(NamedTuple):
 
 @inlined
 def decoded(data, at, stop):
-    """Return a code point of two bytes or more and its length, which is 0 if it is no UTF-8."""
+    """Return a code point of two bytes or more and its length, which is 0 if it is not valid UTF-8."""
     first = np.int64(data[at])
     length = 2 if first < 0xE0 else 3 if first < 0xF0 else 4
     if first < 0xC2 or first > 0xF4 or at + length > stop:
@@ -76,7 +76,7 @@ def put(out, size, point):
 
 @inlined
 def next_entry(data, at, stop, table):
-    """Return what the table has for a code point, and its length, which is 0 if it is no UTF-8."""
+    """Return the table entry of a code point, and its length, which is 0 if it is not valid UTF-8."""
     byte = data[np.uint64(at)]
     if byte < 0x80:
         return table[byte], 1
@@ -93,8 +93,8 @@ def close(out, size, edges, units):
 
 @inlined
 def fold_ascii(data, table, out, letters):
-    """Write ASCII in lower case to ``out``, and which bytes are of words to ``letters``; return
-    False if ``data`` is no ASCII. LLVM makes each loop one of many bytes a step.
+    """Write ASCII in lower case to ``out``, and which bytes belong to words to ``letters``; return
+    False if ``data`` is not ASCII. LLVM vectorizes each loop.
     """
     high, upper = np.uint8(0), np.uint8((table[65] >> 2) - 65)
     for k in range(data.size):
@@ -115,7 +115,7 @@ def fold_ascii(data, table, out, letters):
 
 @inlined
 def cut_ascii(letters, edges):
-    """Write where words begin and end; return the number of such places."""
+    """Write where words begin and end; return the number of such positions."""
     n = inside = np.int64(0)
     for k in range(letters.size):
         # No branch in here depends on where words end, which no processor can foresee.
@@ -130,7 +130,7 @@ def cut_ascii(letters, edges):
 @inlined
 def cut_unicode(data, begin, stop, table, out, edges):
     """Write a text in lower case, and where its words begin and end; return the number of such
-    places, or ``-1 - at`` where it is no UTF-8.
+    positions, or ``-1 - at`` where it is not valid UTF-8.
     """
     at, size, n, inside = begin, 0, 0, 0
     while at < stop:
@@ -156,7 +156,7 @@ def cut_unicode(data, begin, stop, table, out, edges):
 
 @exact
 def cut_words(data, begin, stop, table, out, edges):
-    """Cut a text into words of two letters or more, as :func:`cut` says."""
+    """Cut a text into words of two letters or more (see :func:`cut`)."""
     size = stop - begin
     letters = out[size : 2 * size]
     if fold_ascii(data[begin:stop], table, out, letters):
@@ -240,10 +240,10 @@ def cut_padded(data, begin, stop, table, out, edges):
 
 @exact
 def cut(data, begin, stop, cutting, out, edges):
-    """Cut one text; return the number of units, or ``-1 - at`` where it is no UTF-8.
+    """Cut one text; return the number of units, or ``-1 - at`` where it is not valid UTF-8.
 
     Word i is ``out[edges[2 * i]:edges[2 * i + 1]]``, character i ``out[edges[i]:edges[i + 1]]``.
-    One blank is between words if n-grams of several are wanted.
+    For n-grams of several words, one blank separates words.
     """
     edges[0] = 0
     table = borrow(cutting.table)

@@ -1,11 +1,12 @@
 """Weights as a step uses them: one vector, one column of several, or a pair of columns.
 
 A step is written once for all of them. Binary learning changes one vector; one-vs-rest and
-one-vs-one change a column per machine; the native multiclass rule adds to the true class what it
-subtracts from its rival, which is the binary rule on the difference of the two columns (Kesler).
+one-vs-one change one column per binary classifier; the native multiclass rule adds to the true
+class what it subtracts from its rival, which is the binary rule on the difference of the two
+columns (Kesler).
 
-``keep`` determines what is recorded of earlier weights (:class:`Last`, :class:`Average`,
-:class:`Vote`, :class:`Best`), and ``now`` is the number of earlier examples of the machine.
+``keep`` determines the record of earlier weights (:class:`Last`, :class:`Average`, :class:`Vote`,
+:class:`Best`), and ``now`` is the number of earlier examples of the binary classifier.
 """
 
 from typing import Any, NamedTuple
@@ -37,7 +38,7 @@ class Column(NamedTuple):
 class Pair(NamedTuple):
     """The difference of two columns: what is added to ``plus`` is subtracted from ``minus``.
 
-    ``scores`` are those of all columns, for rules that learn from more than two.
+    ``scores`` are the scores of all columns, for rules that learn from more than two.
     """
 
     w: np.ndarray
@@ -102,7 +103,7 @@ def _shift_pair(weights, array, j, amount):
 
 @generic(0)
 def machine(weights):
-    """Return the number of the machine of these weights; the native rule is one machine."""
+    """Return the index of the binary classifier of these weights; the native rule counts one."""
 
 
 @machine.when(Vector)
@@ -122,7 +123,7 @@ def _machine_of_pair(weights):
 
 @generic(0)
 def copied(weights, array):
-    """Copy all weights of the machine to their place in ``array``."""
+    """Copy all weights of the binary classifier to their position in ``array``."""
 
 
 @copied.when(Vector)
@@ -147,7 +148,9 @@ def _copied_pair(weights, array):
 
 @generic(0)
 def vectors(weights):
-    """Return the number of vectors that an example is added to: its squared length grows by it."""
+    """Return the number of weight vectors that an update changes; it scales the example's squared
+    norm.
+    """
 
 
 @vectors.when(Vector)
@@ -172,8 +175,8 @@ class Last(NamedTuple):
 class Average(NamedTuple):
     """``sums``, of the shape of the weights, of each change times its round.
 
-    A change in round t counts in the T - t rounds from then on, so that the mean of the weights
-    over T rounds is weights - sums / T.
+    A change in step t applies to the T - t steps from then on, so the mean of the weights over T
+    steps is weights - sums / T.
     """
 
     sums: np.ndarray
@@ -183,8 +186,8 @@ class Vote(NamedTuple):
     """Every change of every version of the weights, in order.
 
     Change n adds ``amounts[n]`` to the weight of ``features[n]`` in column ``columns[n]``. Version
-    v was made in round ``rounds[v]`` of machine ``machines[v]`` by the changes from ``starts[v]``
-    on. ``used`` counts changes and versions; the arrays may be longer.
+    v was created in step ``rounds[v]`` of binary classifier ``machines[v]`` by the changes from
+    ``starts[v]`` on. ``used`` counts changes and versions; the arrays may be longer.
     """
 
     features: np.ndarray
@@ -197,9 +200,9 @@ class Vote(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The replaced ``weights`` that survived most rounds (``record``, one per machine).
+    """The replaced ``weights`` that survived most steps (``record``, one per binary classifier).
 
-    ``created`` is the round in which each machine's current weights were made.
+    ``created`` is the step in which each binary classifier's current weights were created.
     """
 
     weights: np.ndarray
@@ -208,7 +211,7 @@ class Best(NamedTuple):
 
 
 class Deferred(NamedTuple):
-    """``weights`` whose changes are added to ``sums``, to be made later all at once."""
+    """``weights`` whose changes are added to ``sums``, to be applied later all at once."""
 
     weights: Vector
     sums: np.ndarray
@@ -216,7 +219,7 @@ class Deferred(NamedTuple):
 
 @generic(0)
 def replaced(keep, weights):
-    """Record the weights of a machine before they change."""
+    """Record the weights of a binary classifier before they change."""
 
 
 @replaced.when(Last)
@@ -248,7 +251,7 @@ def _best_replaced(keep, weights):
 
 @generic(0)
 def elapsed(weights):
-    """Return the rounds before this one, each times the factor of the weights in it."""
+    """Return the number of earlier steps, each times the factor of the weights in it."""
 
 
 def _rounds_before(weights):

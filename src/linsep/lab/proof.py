@@ -19,8 +19,8 @@ MOST_PAIRS = 6
 def proof_of(scene: Scene, run: dict[str, Any]) -> dict[str, Any]:
     """Return the verdict on the points and the bounds on the mistakes of the run.
 
-    ``verdict`` has ``kind``, ``title`` and ``sentences``, the numbers of ``rows`` to light up,
-    and of two classes the ``meeting`` point of both hulls or the ``widest`` line. ``kernel`` is the
+    ``verdict`` has ``kind``, ``title`` and ``sentences``, the numbers of ``rows`` to light up, and
+    of two classes the ``meeting`` point in both hulls or the ``widest`` line. ``kernel`` is the
     verdict in the space of the kernel, None for other learners; the rest is that of
     :func:`linsep.lab.library.bounds_of`, or of :func:`linsep.lab.verdict.plain_bounds`.
     """

@@ -14,32 +14,31 @@ from linsep.parameters import Control, Demonstration, TwoSided, parameter
 class ALMA(LinearClassifier):
     """The approximate maximal margin algorithm for Euclidean lengths, ALMA_2.
 
-    Rows, with their constant feature, are scaled to length 1. Correction k is made if
-    y <w, z> <= (1 - alpha) B / sqrt(k): w grows by C y z / sqrt(k), and is divided by its length if
-    that is above 1. So steps, and the margin that is asked for, get smaller and smaller. On rows
-    separable with margin g at most (2 / g^2) (2 / alpha - 1)^2 + 8 / alpha - 4 corrections are made
-    with the default B and C, and a pass without one leaves every row a margin of (1 - alpha) g,
-    which need not be known.
+    Rows, with their constant feature, are scaled to length 1. Correction k is made if y <w, z> <=
+    (1 - alpha) B / sqrt(k): w grows by C y z / sqrt(k), and is divided by its length if that
+    exceeds 1. Steps and the required margin therefore decrease. On rows separable with margin g, at
+    most (2 / g^2) (2 / alpha - 1)^2 + 8 / alpha - 4 corrections are made with the default B and C,
+    and a pass without one leaves every row a margin of (1 - alpha) g, which need not be known.
 
-    A correction counts as a mistake, also of a row on the right side. There is no joint rule for
-    several classes: they are learned one against the rest, or in pairs.
+    Every correction is counted as a mistake, even for a row on the right side. There is no joint
+    rule for several classes: they are trained one against the rest, or in pairs.
 
     Parameters
     ----------
     alpha : float in (0, 1], default=0.9
-        Share of the margin that may be lost; with 1 only rows on the wrong side are corrected.
+        Share of the margin that may be lost; with 1, only rows on the wrong side are corrected.
     B : float, default=None
-        Factor of the margin asked for; None is sqrt(8) / alpha.
+        Factor of the required margin; None means sqrt(8) / alpha.
     C : float, default=None
-        Factor of a step; None is sqrt(2).
+        Factor of the step; None means sqrt(2).
     multiclass : {"ovr", "ovo"}, default="ovr"
 
-    Other parameters are those of :class:`linsep.Perceptron`. The weight of a row multiplies its
-    step.
+    The other parameters are the same as for :class:`linsep.Perceptron`. The weight of a row
+    multiplies its step.
 
     Attributes
     ----------
-    Those of :class:`linsep.Perceptron`; ``mistakes_`` counts corrections.
+    The same as for :class:`linsep.Perceptron`; ``mistakes_`` counts corrections.
 
     References
     ----------
@@ -68,19 +67,19 @@ class ALMA(LinearClassifier):
         default=0.9, above=0.0, at_most=1.0, help="share of the margin that may be lost"
     )
     B: float | None = parameter(
-        default=None, above=0.0, help="factor of the margin asked for; by default sqrt(8) / alpha"
+        default=None, above=0.0, help="factor of the required margin; by default sqrt(8) / alpha"
     )
     C: float | None = parameter(
-        default=None, above=0.0, help="factor of a step; by default sqrt(2)"
+        default=None, above=0.0, help="factor of the step; by default sqrt(2)"
     )
     multiclass: TwoSided = parameter(
         default="ovr",
-        help="how to learn more than two classes: each against the rest, or each pair",
+        help="strategy for more than two classes: each against the rest, or each pair",
     )
     normalize: ClassVar[bool] = False  # type: ignore[misc]  # the rule scales rows by itself
 
     def learner(self) -> Learner:
-        """Return the learner of these parameters; raise ValueError if they are incompatible."""
+        """Return the learner with these parameters; raise ValueError if they are incompatible."""
         return ALMALearner(*self.constants())
 
     def constants(self) -> tuple[float, float, float]:
@@ -97,7 +96,7 @@ class ALMA(LinearClassifier):
         return ALMA(alpha, None if self.B is None else float(self.B), C)
 
     def theorems(self, case: Any) -> list[Any]:
-        """Return the bounds on corrections of separable rows, and of any."""
+        """Return the bounds on corrections for separable rows, and for any rows."""
         from linsep.mistake_bounds.alma import (
             GENTILE,
             corrections_of_any,
@@ -110,7 +109,7 @@ class ALMA(LinearClassifier):
 
         def separable() -> float:
             if self.B is not None or self.C is not None:
-                raise Unknown("it is about the default B and C")
+                raise Unknown("it holds for the default B and C only")
             return corrections_of_separable(case.problems, alpha)
 
         def other() -> float:
@@ -122,7 +121,7 @@ class ALMA(LinearClassifier):
         ]
 
     def premises(self) -> tuple[Any, ...]:
-        """Return the parameters that its theorems are about."""
+        """Return the parameters covered by its theorems."""
         return self.constants()
 
 
@@ -138,7 +137,8 @@ class ALMALearner(Learner):
 
     def __init__(self, alpha: float, B: float, C: float):
         super().__init__()
-        # The mean of the weights goes about as far as one shard: steps and margins go on as in it.
+        # The mean of the weights is about as far along as one shard: steps and margins continue
+        # from there.
         self.beside = {CORRECTIONS: "largest"}
         self.reach, self.C = (1.0 - alpha) * B, C
 
@@ -149,7 +149,7 @@ class ALMALearner(Learner):
         state.per_machine(SQUARES, np.float64)[:] = (W**2).sum(axis=0)
 
     def rule(self, state: State) -> Any:
-        """Return the rule with the numbers of the machines."""
+        """Return the rule with the counts of the binary classifiers."""
         names = CORRECTIONS, SQUARES, FACTORS, ELAPSED, SINCE
         kinds = np.int64, np.float64, np.float64, np.float64, np.int64
         numbers = [state.per_machine(*one) for one in zip(names, kinds, strict=True)]
@@ -157,12 +157,12 @@ class ALMALearner(Learner):
         return ALMARule(self.reach, self.C, *numbers)
 
     def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
-        """Explain a row of zeros, which has no margin, and the end of a vote."""
+        """Explain the errors for a row of zeros, which has no margin, and for the end of a vote."""
         if (self._factors < SMALLEST).any():
             return (
-                "the weights grew too far for a vote of all of them; keep their average, or choose "
-                "a larger alpha or smaller weights of rows"
+                "the weights grew too large for a vote; keep their average, or choose a larger "
+                "alpha or smaller row weights"
             )
         if not values_of(rows, row).any():
-            return "it is all zeros and has no margin; leave such rows out or fit an intercept"
+            return "it is all zeros and has no margin; remove such rows or fit an intercept"
         return TOO_LARGE

@@ -10,40 +10,40 @@ from linsep.parameters import Control, Demonstration, parameter
 
 
 class AROW(ConfidenceClassifier):
-    """Adaptive regularization of weights: the more often a weight was learned, the less it changes.
+    """Adaptive regularization of weights: the more often a weight was updated, the less it changes.
 
-    Every weight has a mean, which scores, and a variance, 1 at first. A row z with a margin
-    m = y <w, z> below 1 is learned: with v = sum of variance_j z_j^2, w_j grows by
-    y variance_j z_j (1 - m) / (v + r), and then the row counts as an observation of its weights
-    with noise of variance r. So rare features take long steps, and frequent ones short steps. One
-    pass is often enough, for text and other wide sparse data above all.
+    Every weight has a mean, used for scores, and a variance, initially 1. A row z with a margin m =
+    y <w, z> below 1 causes an update: with v = sum of variance_j z_j^2, w_j grows by y variance_j
+    z_j (1 - m) / (v + r), and then the row is treated as an observation of its weights with noise
+    of variance r. Rare features therefore take long steps, and frequent features short steps. One
+    pass is often enough, especially for text and other wide sparse data.
 
     Only m <= 0 is a mistake, but rows with a margin below 1 change the weights too. A pass without
-    a mistake ends the run; as the weights may have changed in it, that does not prove that they
-    separate the rows (``stop_reason_ == "clean"``). A bound on its mistakes is proved for whole
-    covariance matrices (:meth:`bounds`); none is for variances without covariances, nor stated.
+    a mistake ends the run; as the weights may have changed in it, this does not prove that they
+    separate the rows (``stop_reason_ == "clean"``). A bound on the mistakes is known for full
+    covariance matrices (:meth:`bounds`), but not for variances without covariances.
 
     Parameters
     ----------
     r : float, default=1.0
-        Variance of the noise of a row; larger values learn less from each row.
+        Noise variance of a row; larger values reduce the effect of each row.
     covariance_type : {"diagonal", "diagonal-drop", "full"}, default="diagonal"
-        How a row makes variances smaller. "diagonal" minimizes the objective of the paper over
-        variances: 1 / variance_j grows by z_j^2 / r. "diagonal-drop" takes the diagonal of the
-        update of a whole covariance matrix: variance_j falls by variance_j^2 z_j^2 / (v + r).
-        "full" keeps the matrix, the inverse of which grows by z z' / r, of at most 4,000 features:
-        a row takes time proportional to its square. The weights are then those of ridge regression
-        with penalty r on the rows learned, repeats counted.
+        How a row reduces variances. "diagonal" minimizes the objective of the paper over variances:
+        1 / variance_j grows by z_j^2 / r. "diagonal-drop" uses the diagonal of the update of a full
+        covariance matrix: variance_j falls by variance_j^2 z_j^2 / (v + r). "full" stores the full
+        matrix, whose inverse grows by z z' / r, for at most 4,000 features: a row takes time
+        proportional to the square of their number. The weights are then equal to ridge regression
+        with penalty r on the rows that caused updates, repeats counted.
 
-    Other parameters are those of :class:`linsep.Perceptron`. With the native rule of several
-    classes a row is learned against its best rival, and v is the sum over both classes.
+    The other parameters are the same as for :class:`linsep.Perceptron`. With the native rule of
+    several classes, a row is compared with its best rival, and v is the sum over both classes.
 
     Attributes
     ----------
-    variances_ : array of the shape of ``coef_``, the variance of each weight
-    intercept_variances_ : array of the shape of ``intercept_``
+    variances_ : array with the shape of ``coef_``, the variance of each weight
+    intercept_variances_ : array with the shape of ``intercept_``
 
-    Other attributes are those of :class:`linsep.Perceptron`.
+    The other attributes are the same as for :class:`linsep.Perceptron`.
 
     References
     ----------
@@ -68,11 +68,13 @@ class AROW(ConfidenceClassifier):
     )  # fmt: skip
 
     r: float = parameter(
-        default=1.0, above=0.0, help="variance of the noise of a row; larger values learn less"
+        default=1.0,
+        above=0.0,
+        help="noise variance of a row; larger values reduce the effect of each row",
     )
     covariance_type: CovarianceType = parameter(
         default="diagonal",
-        help="variances, those that a whole matrix would leave, or the whole matrix",
+        help="variances, the diagonal of a full-matrix update, or the full matrix",
     )
 
     def learner(self) -> Learner:
@@ -86,19 +88,19 @@ class AROW(ConfidenceClassifier):
         return AROW(self.r, self.covariance_type)
 
     def theorems(self, case: Any) -> list[Any]:
-        """Return the bound on mistakes of a whole covariance matrix."""
+        """Return the bound on mistakes for a full covariance matrix."""
         from linsep.mistake_bounds.second_order import CRAMMER, second_order_theorem
 
         return [second_order_theorem(case, float(self.r), CRAMMER)]
 
     def premises(self) -> tuple[Any, ...]:
-        """Return the parameters that its theorem is about."""
+        """Return the parameters covered by its theorem."""
         return float(self.r), self.covariance_type
 
     def obstacle(self) -> str | None:
-        """Return why mistake bounds do not apply to this run, or None if they do."""
+        """Return why mistake bounds do not apply to this run, or None if they apply."""
         if self.covariance_type != "full":
-            return "no theorem about AROW is known for variances without covariances"
+            return "AROW has no known theorem for variances without covariances"
         return super().obstacle()
 
     def beyond_floats(self, case: Any) -> str | None:

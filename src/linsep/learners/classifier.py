@@ -32,8 +32,8 @@ from linsep.validation.values import check_prepared, faults_named, rows_to_fit
 
 
 class LinearClassifier(HasEquation, OnlineClassifier):
-    """Base of the online linear classifiers; a subclass has parameters, :meth:`learner` and the
-    theorems about it.
+    """Base class of the online linear classifiers; a subclass has parameters, :meth:`learner` and
+    theorems.
     """
 
     @property
@@ -48,7 +48,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         """Intercepts, one per row of ``coef_``."""
         return self.fitted_run().weights()[1]
 
-    fit_intercept: bool = parameter(default=True, help="learn an intercept")
+    fit_intercept: bool = parameter(default=True, help="fit an intercept")
     keep: Keep = parameter(
         default="last",
         help="weights to predict with: the last, the mean, a vote of all, or the best so far",
@@ -56,7 +56,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
     vote_mb: float = parameter(
         default=256.0,
         above=0.0,
-        help="memory in MB for the updates that a vote stores, 16 bytes per value of each row",
+        help="memory in MB for the updates stored by a vote, 16 bytes per value of each row",
     )
     normalize: bool = parameter(default=False, help="scale every row to length 1")
 
@@ -77,20 +77,20 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         X : array or sparse matrix of shape (rows, features), or a Source
             Not copied if float32 or float64 and C-contiguous, or CSR (a million int64 indices or
             fewer are); dense rows of several classes that are mostly zeros are packed. A source
-            (:func:`linsep.open_source`) is learned as it is read, in constant memory, with the same
-            weights; it has its own labels, so omit y.
+            (:func:`linsep.open_source`) is used for training while it is read, in constant memory,
+            with the same weights; it has its own labels, so omit y.
         y : array of shape (rows,)
-            Labels of any type; of two, the one that is not the ``reference`` is +1.
-        coef_init : array of the shape of ``coef_``, default zeros
-        intercept_init : array of the shape of ``intercept_``, default zeros
+            Labels of any type; with two classes, the one that is not the ``reference`` is +1.
+        coef_init : array with the shape of ``coef_``, default zeros
+        intercept_init : array with the shape of ``intercept_``, default zeros
         sample_weight : array of shape (rows,), default ones
-            Multiplies the row's update (its exponent in multiplicative updates, its C where there
-            is one), its mistakes in ``keep="best"`` and, if held out, its part in
-            ``early_stopping``; rounds of an average or a vote count rows. A row of weight 0 is
+            Multiplies the row's update (the exponent of multiplicative updates, or C if the learner
+            has one), its mistakes in ``keep="best"`` and, if held out, its part in
+            ``early_stopping``; an average or a vote counts rows, not weights. A row of weight 0 is
             skipped, but must be finite.
         checkpoint : path or :class:`linsep.Checkpoint`, default None
             A file in which the fit saves its state. If the process ends early, the fit can resume
-            from it, to the same bits.
+            from it with bit-identical results.
 
         Returns
         -------
@@ -99,8 +99,8 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         Raises
         ------
         ValueError
-            If a parameter, row, label, weight or initial weight is invalid; the message says which,
-            where, and what to do.
+            If a parameter, row, label, weight or initial weight is invalid; the message names it,
+            its position, and a remedy.
         """
         check_parameters(self)
         with self.saving(checkpoint) as saving:
@@ -120,7 +120,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         """Fit to rows in memory, as :meth:`fit` does, and return self."""
         saving = saving or Saving()
         learner = self.learner()
-        if not self.warm_start:  # the rows are features, and not those of a source any more
+        if not self.warm_start:  # the rows are features, no longer columns of a source
             self.__dict__.pop("recipe_", None)
         X, y = self.checked_rows(X, y, learner, reset=True, checked=False)
         classes, codes, counted = labels.labeled(self, y, sample_weight)
@@ -143,17 +143,17 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from these rows once, in their order.
+        """Train on these rows once, in their order.
 
-        One call with many rows and many calls with one row give the same weights to the bit, except
-        with ``update="batch"`` of :class:`linsep.Perceptron`, which makes one update per call.
+        One call with many rows and many calls with one row give bit-identical weights, except with
+        ``update="batch"`` of :class:`linsep.Perceptron`, which makes one update per call.
         (``gamma="auto"`` of :class:`linsep.MarginPerceptron` stays at 1/2.)
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features)
         y : array of shape (rows,)
-        classes : array of all labels that will occur; required in the first call only
+        classes : array of all labels that will occur; required only in the first call
         sample_weight : array of shape (rows,), default ones
 
         Returns
@@ -192,9 +192,9 @@ class LinearClassifier(HasEquation, OnlineClassifier):
 
     @property
     def report_(self) -> Any:
-        """What the run proves without the rows: after M mistakes no separator has a margin above
-        ||w||/M. A :class:`linsep.mistake_bounds.bounds.Bounds`; :meth:`bounds` adds bounds that
-        need the rows.
+        """The bound that the run proves without the rows: after M mistakes no separator has a
+        margin above ||w||/M. A :class:`linsep.mistake_bounds.bounds.Bounds`; :meth:`bounds` adds
+        bounds that need the rows.
         """
         from linsep.learners.proofs import report_of
 
@@ -206,29 +206,29 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features)
-            The rows of the fit in their order, or those of all calls of partial_fit. The fit is
-            repeated, and rows that lead to other mistakes are refused.
+            The training rows in their order, or the rows of all calls of partial_fit. The fit is
+            repeated, and rows that lead to different mistakes are refused.
         y : array of shape (rows,)
         literals : int, default=None
             For multiplicative updates: the number of features in the disjunction, which is
             checked; None searches for one.
         majority : int, default=1
-            How many of the ``literals`` are on in positive rows at least, and not in others,
-            which is checked; 1 is a disjunction.
+            A row is positive if and only if at least this many of the ``literals`` are on, which is
+            checked; 1 is a disjunction.
 
         Returns
         -------
         linsep.mistake_bounds.bounds.Bounds
             As :func:`linsep.bounds`, with the mistakes of the run. Bounds that do not apply, such
             as after initial weights or with weighted rows, are in ``left_out`` with the reason. The
-            theorems assume real arithmetic, so none is stated if floats may have underflowed or
-            multiplied weights have reached 1e150.
+            theorems assume real arithmetic, so no bound is stated if floats may have underflowed or
+            multiplied weights may have reached 1e150.
 
         Raises
         ------
         DataError, ValueError
-            If rows, features or labels are not those of the fit, or X has NaN or infinity or is a
-            source, or ``literals`` or ``majority`` is not a positive number.
+            If rows, features or labels differ from the fit, X has NaN or infinity or is a source,
+            or ``literals`` or ``majority`` is not a positive number.
         """
         from linsep.learners.proofs import bounds_of
 
@@ -259,7 +259,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
 
         if self.normalize:
             if hasattr(X, "batches"):
-                raise DataError("With normalize=True give arrays: rows have to be scaled first.")
+                raise DataError("With normalize=True pass arrays: rows must be scaled first.")
             check_beside(X, y=y)
             X, y, *_ = in_memory(X, y)
             X = seen_rows(X, False, True, False)
@@ -268,7 +268,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
 
     @property
     def learns_intercept(self) -> bool:
-        """Whether the intercept is learned, as the weight of a feature that is always 1."""
+        """Whether the intercept is trained as the weight of a feature that is always 1."""
         return bool(self.fit_intercept)
 
     def twin(self) -> Any:
@@ -295,17 +295,17 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         return []
 
     def premises(self) -> tuple[Any, ...]:
-        """Return the parameters that its theorems are about."""
+        """Return the parameters covered by its theorems."""
         return ()
 
     def obstacle(self) -> str | None:
-        """Return why mistake bounds do not apply to this run, or None if they do."""
+        """Return why mistake bounds do not apply to this run, or None if they apply."""
         if type(self).theorems is LinearClassifier.theorems:
-            return f"no theorem about {type(self).__name__} is known"
+            return f"{type(self).__name__} has no known theorem"
         if not hasattr(self, "_run"):
             return None
         if self._run.mixture is not None and not self.bounds_of_mixtures:
-            return "the theorem of mixing is about the perceptron"
+            return "the theorem of mixing applies only to the perceptron"
         return self._run.obstacle()
 
     def beyond_floats(self, case: Any) -> str | None:
@@ -317,7 +317,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         return None
 
     def _counted_updates(self) -> float:
-        """Return what bounds on updates count."""
+        """Return the number that bounds on updates count."""
         return self.n_updates_
 
     def checked_rows(
@@ -348,7 +348,9 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             )  # fmt: skip
 
     def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
-        """Return the scores of every machine; ``whole`` has features not seen in training, too."""
+        """Return the scores of every binary classifier; ``whole`` also has features not seen in
+        training.
+        """
         if not fitted_parameter(self, "normalize"):
             return self._run.keeping.scores(self._run.state, as_rows(X), X.shape[0])
         # Features without a weight count in the length of a row.
@@ -358,11 +360,13 @@ class LinearClassifier(HasEquation, OnlineClassifier):
     def start_run(
         self, learner: Learner, classes: np.ndarray, n_features: int, coef: Any, intercept: Any
     ) -> Run:
-        """Hold and return a run with a new state, or with warm_start the old one."""
+        """Store and return a run with a new state, or with warm_start the old one."""
         warm = self.warm_start and hasattr(self, "_run")
         if warm:
             if not np.array_equal(classes, self.classes_):
-                raise ValueError("warm_start needs the classes of the last fit; y has others.")
+                raise ValueError(
+                    "warm_start needs the classes of the last fit, but y has different ones."
+                )
             self.check_same_parameters("warm_start", but=("keep", "normalize", "tie", "zero"))
             state = self._run.state
             state.own()
@@ -374,7 +378,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         coef = labels.initial(coef, (state.n_columns, state.n_features), "coef_init")
         intercept = labels.initial(intercept, (state.n_columns,), "intercept_init")
         if intercept is not None and intercept.any() and not self.fit_intercept:
-            raise ValueError("intercept_init must be zero or left out when fit_intercept is False.")
+            raise ValueError("intercept_init must be zero or omitted if fit_intercept is False.")
         learner.check_initial(coef, intercept, warm)
         state.forget(learner.beside)
         state.set_weights(coef, intercept)

@@ -1,4 +1,4 @@
-"""What the learners share that know how sure they are of their weights."""
+"""Shared code of the learners with variances or covariances of their weights."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -21,21 +21,21 @@ PRECISION = "precision"
 
 
 class ConfidenceLearner(Learner):
-    """A learner with variances of its weights, or with whole covariance matrices.
+    """A learner with variances of its weights, or with full covariance matrices.
 
-    What shards observe adds up: precisions (inverse variances) grow by the sum of what they grew by
-    in the shards. The mean of a weight over shards counts each by that growth, so that a feature
-    that one shard alone has learned keeps its weight. With matrices P_k of the shards, P_0 before
-    and P afterwards, P w = P_0 w_0 + sum of (P_k w_k - P_0 w_0): the weights of one machine that
-    made the same updates. (That product of normal distributions is not taken of variances without
+    Observations of shards add up: precisions (inverse variances) grow by the sum of their growth in
+    the shards. The mean of a weight over shards is weighted by that growth, so a feature that only
+    one shard has seen keeps its weight. With matrices P_k of the shards, P_0 before and P
+    afterward, P w = P_0 w_0 + sum of (P_k w_k - P_0 w_0): the weights of a single learner that made
+    the same updates. (This product of normal distributions is not used for variances without
     covariances: steps of shards along correlated features would add up, and grow from pass to
     pass.)
 
     Parameters
     ----------
     covariance_type : "diagonal", "diagonal-drop" or "full"
-    make_rule : function from what a rule knows of the weights to the rule
-    step : what the parameter is called that limits updates, or ""
+    make_rule : function from the covariances of the weights to the rule
+    step : name of the parameter that limits updates, or ""
     """
 
     needs_lengths = True
@@ -54,13 +54,13 @@ class ConfidenceLearner(Learner):
         """Raise DataError if there are too many features for a matrix."""
         if self.moves_all_features and n_features > MOST_IN_FULL:
             raise DataError(
-                f"A covariance matrix is for at most {MOST_IN_FULL:,} features, and there are "
+                f"A covariance matrix supports at most {MOST_IN_FULL:,} features, but there are "
                 f"{n_features:,}",
                 self.instead,
             )
 
     def rule(self, state: State) -> Any:
-        """Return the rule with what is known of the weights."""
+        """Return the rule with the covariances of the weights."""
         known = state.like_weights(KNOWN)
         if not self.moves_all_features:
             return self.make_rule(Diagonal(known, self.drop))
@@ -68,7 +68,7 @@ class ConfidenceLearner(Learner):
         return self.make_rule(Full(known, state.square(MIXED), room[:2], room[2]))
 
     def say(self, state: State, before: Arrays, after: Arrays) -> np.ndarray | None:
-        """Return what was learned of each weight in the pass; None for matrices, which add."""
+        """Return the growth of each precision in the pass; None for matrices, which add up."""
         return None if self.moves_all_features else after[KNOWN] - before[KNOWN]
 
     def to_mix(self, state: State, arrays: Arrays) -> Arrays:
@@ -86,7 +86,7 @@ class ConfidenceLearner(Learner):
         found = factors(arrays.pop(PRECISION), arrays)
         if found is None:
             raise DataError(
-                "The covariance matrices of shards cannot be added up in floating point",
+                "The covariance matrices of shards cannot be added in floating point",
                 "scale the features",
                 self.instead,
             )
@@ -116,8 +116,8 @@ def products(matrices: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def factors(matrices: np.ndarray, information: Arrays) -> Arrays | None:
-    """Return what :func:`precisions` was given, and weights instead of their products; None if a
-    matrix has no inverse within floating point.
+    """Invert :func:`precisions`, and return weights instead of their products; None if a matrix is
+    singular in floating point.
     """
     from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 
@@ -142,23 +142,23 @@ def factors(matrices: np.ndarray, information: Arrays) -> Arrays | None:
 
 
 def columns(weights: np.ndarray) -> np.ndarray:
-    """Return a view of an array like the weights, a row for each of its columns."""
+    """Return a view of an array like the weights, with one row for each of its columns."""
     return weights.reshape(len(weights), -1).T
 
 
 class ConfidenceClassifier(LinearClassifier):
-    """Base of the learners with a :class:`ConfidenceLearner`."""
+    """Base class of the learners with a :class:`ConfidenceLearner`."""
 
     mixable = True
 
     @property
     def variances_(self) -> np.ndarray:
-        """Variances of the current weights, of the shape of ``coef_``."""
+        """Variances of the current weights, with the shape of ``coef_``."""
         return self._variances()[0]
 
     @property
     def intercept_variances_(self) -> np.ndarray:
-        """Variances of the current intercepts, of the shape of ``intercept_``."""
+        """Variances of the current intercepts, with the shape of ``intercept_``."""
         return self._variances()[1]
 
     def _variances(self) -> tuple[np.ndarray, np.ndarray]:

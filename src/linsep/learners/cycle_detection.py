@@ -1,10 +1,10 @@
 """Detect weights that recur at the start of a pass, which proves the rows inseparable.
 
 A perceptron with constant rate and order repeats itself from the same weights, as does each of
-several machines. Each pass hashes the weights, if they are few. Before a cycle is reported, its
-passes are replayed in integers (:mod:`linsep.certificate.cycles`), so that
-neither hashes nor rounding matter. For a kernel machine scores are compared, because different
-dual weights can be the same vector in the feature space of the kernel.
+several binary classifiers. Each pass hashes the weights, if they are few. Before a cycle is
+reported, its passes are replayed in integers (:mod:`linsep.certificate.cycles`), so neither hashes
+nor rounding matter. For a kernel classifier, scores are compared, because different dual weights
+can be the same vector in the feature space of the kernel.
 """
 
 from hashlib import blake2b
@@ -34,7 +34,7 @@ MOST_FAILURES = 3
 
 
 class CycleDetection:
-    """Remembers hashes of the weights of each machine at the start of each pass."""
+    """Stores hashes of the weights of each binary classifier at the start of each pass."""
 
     def __init__(
         self, state: State, stream: Any, rate: float, update: str, tie: str, zero: str
@@ -126,22 +126,22 @@ def _too_many(state: State) -> bool:
 
 
 def _compared_weights(state: State, stream: Any) -> np.ndarray:
-    """Return what is compared: the weights, or for a kernel the scores of the rows; two axes for
-    several classes.
+    """Return the values to compare: the weights, or for a kernel the scores of the rows; two axes
+    for several classes.
     """
     return state.W if stream.of_features else stream.scores_now()
 
 
 def _of_machines(weights: np.ndarray, state: State, gram: bool) -> list[np.ndarray]:
-    """Return the vector of each machine: weights and intercept, or scores."""
+    """Return the vector of each binary classifier: weights and intercept, or scores."""
     columns = weights.reshape(len(weights), -1)[:, : state.n_columns]
     used = columns if gram else np.vstack([columns[: state.n_features], columns[-1:]])
     return [used.T] if state.n_machines == 1 else [row[None] for row in used.T]
 
 
 def _hashes_of_machines(weights: np.ndarray, state: State) -> list[int]:
-    """Return a hash for each machine, equal for weights equal up to rounding and independent of the
-    capacity for features.
+    """Return a hash for each binary classifier, equal for weights that are equal up to rounding,
+    and independent of the capacity for features.
     """
     with np.errstate(over="ignore"):
         whole = weights * GRID

@@ -32,7 +32,7 @@ from linsep.validation.labels import warn_of_many_classes
 
 
 class Measured(NamedTuple):
-    """Accuracy on some rows (None if they weigh nothing), the weight of the rows of each class, and
+    """Accuracy on some rows (None if all have weight 0), the weight of the rows of each class, and
     the number of rows.
     """
 
@@ -42,17 +42,17 @@ class Measured(NamedTuple):
 
 
 def warn_of_measurements(stream: SourceStream) -> None:
-    """Warn if the labels, all of which were read, seem to be measurements."""
+    """Warn if the labels, after all were read, look like measurements."""
     warn_of_many_classes(stream.classes, int(stream.sample.counts.sum()))
 
 
 def measure(model: Any, stream: SourceStream, on_all: Measured | None = None) -> None:
     """Set ``training_accuracy_``, ``training_baseline_`` (the share of the most frequent class),
     ``training_rows_`` and ``training_sampled_`` (whether these are a sample), measured on the rows
-    read, including held-out rows; each row counts its weight. Where class weights have made the
-    accuracy worse than the baseline, set ``training_balanced_accuracy_``, which they are to raise.
+    read, including held-out rows, with row weights. If class weights have made the accuracy worse
+    than the baseline, also set ``training_balanced_accuracy_``, which they are meant to raise.
 
-    ``on_all`` is the result on all rows, if known; else a sample is measured.
+    ``on_all`` is the result on all rows, if known; otherwise a sample is used.
     """
     stream.source.stage = "measuring"
     total = int(stream.sample.counts.sum())
@@ -105,7 +105,7 @@ def class_importance(
             unknown = [label for label in class_weight if label not in known]
             if unknown and not class_weight.keys() >= set(known):
                 raise DataError(
-                    f"A class weight is given for {listed(unknown)}, which is no class of "
+                    f"A class weight is given for {listed(unknown)}, which is not a class of "
                     f"{name}: its classes are {listed(known)}."
                 )
         found = weigh_classes(class_weight, classes, counts)
@@ -154,7 +154,7 @@ def fit_source(
 
 
 class SourceRun:
-    """The passes of one fit over a source, restarted if need be."""
+    """The passes of one fit over a source, restarted if necessary."""
 
     def __init__(
         self, estimator: Any, source: Source, coef_init: Any, intercept_init: Any, saving: Saving
@@ -198,7 +198,9 @@ class SourceRun:
         stream, estimator = self.stream, self.estimator
         refuse_one_class(stream)
         classes = np.sort(stream.classes)
-        is_turned(getattr(estimator, "reference", None), classes)  # refuses one that is no class
+        is_turned(
+            getattr(estimator, "reference", None), classes
+        )  # raises an error for an unknown class
         stream.hold_out(self.held_out)
         if self.before is not None:  # copied, so that a restart finds it unchanged
             estimator._run = self.before.snapshot()
@@ -214,7 +216,7 @@ class SourceRun:
         self.run.seed = self.seed
 
     def passes(self, plan: Plan) -> Iterator[PassReport]:
-        """Yield one report per pass, each once even if the passes have to be restarted."""
+        """Yield one report per pass, each once even if the passes must be restarted."""
         reported = False, -1  # whether of all rows after a trial, and the number of the pass
         try:
             while True:
@@ -237,7 +239,7 @@ class SourceRun:
 
 
 def _on_all(run: SourceRun) -> Measured | None:
-    """Return the accuracy of the weights kept on all rows; None if these would have to be parsed
+    """Return the accuracy of the kept weights on all rows; None if the rows would have to be parsed
     again, or predictions may be random.
     """
     estimator, stream = run.estimator, run.stream

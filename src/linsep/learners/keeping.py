@@ -1,6 +1,6 @@
-"""Weights to predict with: the last, their average, the best, or all of them, which vote.
+"""Weights for prediction: the last, the average, the best, or a vote of all versions.
 
-Versions of the weights are kept as changes of the first. To vote, rows and versions are processed
+Versions of the weights are stored as changes of the first. To vote, rows and versions are processed
 in blocks: one matrix product updates the scores of a block of rows by a block of versions, then the
 versions vote one after another. A version consists of parts, one for each column of the weights
 that it changed.
@@ -35,8 +35,8 @@ def count_mistakes(
     tie: str,
     zero: str = "mistake",
 ) -> tuple[np.ndarray, int, int]:
-    """Return the weighted mistakes of each machine, the number of rows predicted wrongly, and the
-    number of rows.
+    """Return the weighted mistakes of each binary classifier, the number of rows predicted wrongly,
+    and the number of rows.
     """
     watch, tally, rows = Watch(np.zeros(state.n_machines)), np.zeros(3, np.int64), 0
     rule = sparing(watch, zero, np.zeros(state.n_machines, np.int64))
@@ -64,34 +64,36 @@ class KeepLast:
     steady = False
 
     def compiled(self, state: State, most_changes: int) -> Any:
-        """Return what the compiled loop records of at most ``most_changes`` changes of weights."""
+        """Return the recorder of the compiled loop for at most ``most_changes`` changes of weights."""
         return Last()
 
     def rows_at_once(self, state: State, longest: int) -> int | None:
-        """Return how many rows of at most ``longest`` values may be learned at once; None: any."""
+        """Return how many rows of at most ``longest`` values may be processed at once; None: any
+        number.
+        """
         return None
 
     def take(self, state: State) -> None:
-        """Collect what the compiled loop recorded."""
+        """Collect the records of the compiled loop."""
 
     def close_pass(self, state: State, learned: Learned, tie: str) -> None:
         """Finish a pass; ``learned`` returns its training rows, if kept."""
 
     def remember(self) -> Any:
-        """Return what :meth:`put_back` needs to return to this moment."""
+        """Return a snapshot for :meth:`put_back`."""
 
     def put_back(self, before: Any) -> None:
-        """Return to the moment of :meth:`remember`."""
+        """Restore a snapshot of :meth:`remember`."""
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return what is kept outside the state, by name."""
+        """Return the arrays kept outside the state, by name."""
         return {}
 
     def set_arrays(self, state: State, arrays: dict[str, np.ndarray]) -> None:
         """Restore what :meth:`arrays` returned; raise ValueError if it is inconsistent."""
 
     def start_again(self, state: State) -> None:
-        """Reset, as the weights are zero again."""
+        """Reset, because the weights are zero again."""
 
     def features_in_use(self, state: State) -> np.ndarray:
         """Return the features with a nonzero weight in training or prediction."""
@@ -104,7 +106,7 @@ class KeepLast:
         state.select(features)
 
     def weights(self, state: State) -> np.ndarray:
-        """Return the weights to predict with, of the shape of ``state.W``."""
+        """Return the weights for prediction, with the shape of ``state.W``."""
         return state.actual_weights()
 
     def errors(self, state: State, row_batches: Iterator[RowBatch], tie: str) -> tuple[int, int]:
@@ -115,7 +117,7 @@ class KeepLast:
     def weighed_errors(
         self, state: State, row_batches: Iterator[RowBatch], tie: str
     ) -> tuple[float, float]:
-        """Return the same with rows counted by their ``importance``, if they have one."""
+        """Return the same, weighted by the ``importance`` of the rows, if any."""
         wrong = right = 0.0
         for row_batch in row_batches:
             if row_batch.importance.size:
@@ -130,9 +132,10 @@ class KeepLast:
         return wrong, wrong + right
 
     def missed(self, state: State, row_batch: RowBatch, tie: str) -> np.ndarray:
-        """Return which visited rows are predicted wrongly, random ties as the lowest class.
+        """Return which visited rows are predicted wrongly; random ties are predicted as the lowest
+        class.
 
-        Raises Unlearnable if a score is beyond floating point.
+        Raises Unlearnable if a score overflows float64.
         """
         chosen = np.asarray(row_batch.order)
         scores = self.scores(state, row_batch.rows, row_batch.codes.size)[chosen]
@@ -142,17 +145,17 @@ class KeepLast:
         return codes != row_batch.codes[chosen]
 
     def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
-        """Return the scores to predict with, of the shape of :meth:`State.scores`."""
+        """Return the scores for prediction, with the shape of :meth:`State.scores`."""
         return state.scores(rows, n_rows, self.weights(state))
 
 
 class KeepAverage(KeepLast):
-    """Keep the mean of the weights over all rounds, computed from the changes."""
+    """Keep the mean of the weights over all steps, computed from the changes."""
 
     steady = True
 
     def compiled(self, state: State, most_changes: int) -> Any:
-        """Return the sum of all changes, each times its round."""
+        """Return the sum of all changes, each times its step number."""
         return Average(state.like_weights("sums"))
 
     def weights(self, state: State) -> np.ndarray:
@@ -168,7 +171,7 @@ class KeepBest(KeepLast):
 
     Parameters
     ----------
-    zero : what a score of zero is, when mistakes are counted: "mistake", "negative" or "correct"
+    zero : meaning of a score of zero when mistakes are counted: "mistake", "negative" or "correct"
     """
 
     steady = True
@@ -228,7 +231,7 @@ class KeepBest(KeepLast):
 
 
 def _choose(state: State, chosen: np.ndarray, weights: np.ndarray, into: np.ndarray) -> None:
-    """Copy the weights of the chosen machines into an array."""
+    """Copy the weights of the chosen binary classifiers into an array."""
     if chosen.size == 1:
         if chosen[0]:
             into[:] = weights
@@ -238,7 +241,7 @@ def _choose(state: State, chosen: np.ndarray, weights: np.ndarray, into: np.ndar
 
 
 def count_changes(state: State, longest: int) -> int:
-    """Return how many weights an example with ``longest`` values may change."""
+    """Return the number of weights that an example with ``longest`` values may change."""
     if state.n_classes == 2:
         machines = 1
     else:
@@ -282,7 +285,7 @@ class KeepVote(KeepLast):
         self._room: Vote | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the buffer, which is empty between calls."""
+        """Omit the buffer, which is empty between calls."""
         return self.__dict__ | {"_room": None}
 
     def compiled(self, state: State, most_changes: int) -> Any:
@@ -295,7 +298,7 @@ class KeepVote(KeepLast):
         return self._room
 
     def rows_at_once(self, state: State, longest: int) -> int | None:
-        """Return how many rows fit in the buffer, whatever they change."""
+        """Return the number of rows that fit in the buffer in any case."""
         return max(1, CHANGES_AT_ONCE // count_changes(state, longest))
 
     def take(self, state: State) -> None:
@@ -317,9 +320,9 @@ class KeepVote(KeepLast):
         self._bytes += _bytes_of_changes(changes, versions)
         if self._bytes > self.most_bytes:
             raise TooManyVotes(
-                f"A vote has to remember more than {self.most_bytes / 1e6:g} MB of updates",
+                f"A vote has to store more than {self.most_bytes / 1e6:g} MB of updates",
                 hint("raise {}", vote_mb=None),
-                hint("use {}, which needs one more vector only", keep="average"),
+                hint("use {}, which needs only one more vector", keep="average"),
             )
 
     def remember(self) -> tuple[int, int]:
@@ -392,7 +395,7 @@ class KeepVote(KeepLast):
             (machines, 0, state.n_machines - 1), (np.diff(edges), 0, last),
         ):  # fmt: skip
             if numbers.size and not (numbers.min() >= low and numbers.max() <= high):
-                raise ValueError("votes that do not fit the weights")
+                raise ValueError("votes that do not match the weights")
         self.first, self._taken = first, [tuple(changes.values())]
         self._bytes = _bytes_of_changes(last, starts.size)
 
@@ -403,7 +406,7 @@ class KeepVote(KeepLast):
         return dict(zip(Vote._fields, joined_changes(self._taken), strict=False))
 
     def errors(self, state: State, row_batches: Iterator[RowBatch], tie: str) -> tuple[int, int]:
-        """Count wrong predictions; a random tie counts as if the lowest class were drawn."""
+        """Count wrong predictions; a random tie is treated as if the lowest class were drawn."""
         wrong = rows = 0
         for row_batch in row_batches:
             missed = self.missed(state, row_batch, tie)
@@ -411,7 +414,9 @@ class KeepVote(KeepLast):
         return wrong, rows
 
     def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
-        """Return shares of votes: in [-1, 1] for a machine, in [0, 1] for a native rule's class."""
+        """Return shares of votes: in [-1, 1] for a binary classifier, in [0, 1] for a class of the
+        native rule.
+        """
         self._taken = [joined_changes(self._taken)] if self._taken else []
         first = state.scores(rows, n_rows, self.first_weights(state)).reshape(n_rows, -1)
         votes = VoteScoring(state, self.changes(), self.tie).votes(rows, first)
@@ -450,7 +455,7 @@ class VoteScoring:
         self.joint = state.n_classes > 2 and state.multiclass == "native"
         self.ends = np.append(log["starts"][1:], log["amounts"].size)
         self.rounds = state.machine_rounds()
-        #: rounds that each version survived, and those of each machine's first weights
+        #: steps that each version survived, and the first weights of each binary classifier
         self.survived = np.empty(log["rounds"].size, np.int64)
         self.at_first = np.empty(state.n_machines, np.int64)
         order = np.argsort(log["machines"], kind="stable")
@@ -462,7 +467,7 @@ class VoteScoring:
             self.at_first[machine], self.survived[mine] = lasted[0], lasted[1:]
 
     def votes(self, rows: Dense | Csr | Unit, first_scores: np.ndarray) -> np.ndarray:
-        """Return shares of votes, of the shape of ``first_scores``, the scores of version 0."""
+        """Return shares of votes, with the shape of ``first_scores``, the scores of version 0."""
         X, scales = _matrix(rows, first_scores.shape[0], self.state.n_features)
         votes = np.zeros_like(first_scores)
         at_once = ROWS_AT_ONCE if sp.issparse(X) else max(1, BLOCK_VALUES // (X.shape[1] + 1))
@@ -578,7 +583,7 @@ def _matrix(
 
 
 def keeping_of(model: Any) -> KeepLast:
-    """Return a new keeper of the weights that the parameters of a model choose."""
+    """Return a new keeper for the ``keep`` parameter of a model."""
     if model.keep == "vote":
         return KeepVote(getattr(model, "vote_mb", np.inf), model.tie)
     if model.keep == "best":

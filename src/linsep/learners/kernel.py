@@ -55,9 +55,9 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     """The perceptron in the space of a kernel: on a mistake, the row becomes a support vector.
 
     Scores are ``f(x) = sum_i a_i K(x_i, x)``, without an intercept; use ``RBF() + 1`` for one.
-    Kernel values are computed many at a time. The mistakes are those of the algorithm that scores
-    one row at a time: exactly if kernel values are whole numbers, else up to rounding, which
-    decides a score that is zero in exact arithmetic. (Tenths are not exact in floats; 10 X is.)
+    Kernel values are computed in blocks. The mistakes are the same as when scoring one row at a
+    time: exactly if kernel values are integers, else up to rounding, which decides scores that are
+    zero in exact arithmetic. (Tenths are not exact in floats; 10 X is.)
 
     Parameters
     ----------
@@ -72,22 +72,22 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     coef0 : float, default=1.0
     multiclass : {"native", "ovr", "ovo"}, default="native"
         For more than two classes: one joint rule (a mistake adds the row to the true class and
-        subtracts it from the predicted one), one machine per class against the rest, or one machine
-        per pair.
+        subtracts it from the predicted one), one binary classifier per class against the rest, or
+        one per pair.
     keep : {"last", "average", "vote"}, default="last"
-        The weights to predict with; each takes one pass over the support vectors. "average": the
-        mean over all rounds (rows seen). "vote": each version votes with the number of rounds it
+        The weights for prediction; each choice takes one pass over the support vectors. "average":
+        the mean over all steps (rows seen). "vote": each version votes with the number of steps it
         survived.
     max_iter : int, default=100
         Maximum number of passes over the data.
     budget : int or None, default=None
-        Maximum number of support vectors. Those beyond it whose removal changes the weights least
-        are projected onto the others (as is their part in an average): at the end of every pass or
-        call, and whenever there are 512 too many (for a function, twice the budget if that is
-        less). Not with ``keep="vote"``.
+        Maximum number of support vectors. Excess support vectors whose removal changes the weights
+        least are projected onto the others (also in an average): at the end of every pass or call,
+        and whenever there are 512 too many (for a function, twice the budget if that is less). Not
+        with ``keep="vote"``.
     cache_mb : float, default=200
-        If the Gram matrix of all rows (8 bytes per value) fits in so many megabytes, the values
-        that are needed are cached; otherwise none are kept between blocks of rows.
+        If the Gram matrix of all rows (8 bytes per value) fits in this many megabytes, the values
+        needed are cached; otherwise no values are kept between blocks of rows.
     shuffle : bool, default=True
         Visit the rows in random order in every pass after the first.
     random_state : int, RandomState or None, default=0
@@ -99,16 +99,16 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     Attributes
     ----------
     support_ : array of shape (support vectors,)
-        Row numbers of the support vectors, ascending; after partial_fit counted over all calls, -1
-        for those of an earlier fit with warm_start.
+        Row numbers of the support vectors, ascending; after partial_fit counted over all calls,
+        with -1 for support vectors of an earlier fit with warm_start.
     support_vectors_ : array, CSR matrix or array of objects
         The support vectors; empty for "precomputed".
     dual_coef_ : array of shape (1, support vectors), (classes, ...) or (pairs, ...)
-        The a_i; with ``keep="vote"`` those of the last version.
+        The coefficients a_i; with ``keep="vote"`` of the last version.
     cycle_ : the cycle that ended the run, with ``verify(K, y)`` on the Gram matrix, or None
         Detected with ``shuffle=False``, ``keep="last"``, no weights and no budget, for up to 1,024
-        rows times machines whose kernel values are cached (``cache_mb``).
-    kernel_ : the kernel with the parameters it took from the data
+        rows times binary classifiers with cached kernel values (``cache_mb``).
+    kernel_ : the kernel with the parameters computed from the data
     classes_, reference_, n_iter_, mistakes_, n_updates_, stop_reason_, stop_sentence_,
     validation_scores_, validation_curve_, progressive_accuracy_, n_features_in_,
     feature_names_in_
@@ -183,7 +183,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
         if self.budget is not None and self.keep == "vote":
             raise ParameterError(
-                "A vote needs every support vector there ever was, and a budget drops some",
+                "A vote needs every support vector, but a budget drops some",
                 hint("choose {}", keep="average"),
                 hint("{}", keep="last"),
             )
@@ -196,8 +196,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), list of strings, or a Source
-            Of the type the kernel takes; a Gram matrix of shape (rows, rows) for "precomputed". A
-            source is read into memory as a whole; for streams use :meth:`partial_fit`.
+            Rows of a type that the kernel supports; for "precomputed" a Gram matrix of shape (rows,
+            rows). A source is read into memory completely; for streams use :meth:`partial_fit`.
         y : array of shape (rows,)
             Labels of any type; of two, the one that is not the ``reference`` is +1. Omit it for a
             source.
@@ -253,21 +253,20 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
                 grams, self.budget, codes, counted, seed, bool(self.shuffle), hold
             )
             stream.begin(run.state, run.keeping)
-            with one_blas_thread, self._forgetting():  # the same bits with any number of processors
+            with one_blas_thread, self._forgetting():  # bit-identical with any number of processors
                 self._learn_rows(stream, X, y, sample_weight, saving)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows once, in their order.
 
         Without a budget, one call with many rows and many calls with one row make the same
-        mistakes, up to rounding if kernel values are not whole numbers. With a budget, support
-        vectors are removed at the end of each call: pass some hundred rows at once.
+        mistakes, up to rounding if kernel values are not integers. With a budget, support vectors
+        are removed at the end of each call: pass a few hundred rows at once.
 
         Parameters
         ----------
-        X : rows as for :meth:`fit`, but no Gram matrix and no Source
-            Parameters that a kernel takes from the data (``gamma="scale"``) come from the first
-            call.
+        X : rows as for :meth:`fit`, but not a Gram matrix or a Source
+            Kernel parameters computed from the data (``gamma="scale"``) come from the first call.
         y : array of shape (rows,)
         classes : array of all labels that will occur; required in the first call only
         sample_weight : array of shape (rows,), default ones
@@ -286,11 +285,13 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         kernel = self.chosen_kernel() if first else self.kernel_
         if kernel.takes == "gram":
             raise ParameterError(
-                "A precomputed Gram matrix cannot grow by rows that come later: give partial_fit "
-                "rows and a kernel"
+                "A precomputed Gram matrix cannot grow by later rows: pass rows and a kernel to "
+                "partial_fit"
             )
         if isinstance(X, Source):
-            raise ValueError("partial_fit takes rows: give it X and y of each of X.batches().")
+            raise ValueError(
+                "partial_fit takes rows: call it with X and y of each batch of X.batches()."
+            )
         check_beside(X, y=y, sample_weight=sample_weight)
         rows = checked_for_kernel(self, kernel, X, reset=first)
         y = label_a_row(self, y, rows.shape[0])
@@ -315,7 +316,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
 
         Parameters
         ----------
-        X : rows as for :meth:`fit`, a few thousand at most
+        X : rows as for :meth:`fit`, at most a few thousand
         y : array of shape (rows,)
         **how : ``formulations`` of :func:`linsep.separation`
 
@@ -324,8 +325,9 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         linsep.certificate.verdicts.Verdict
             About K = ``kernel.exact(X)`` of the kernel, without rounding, for linear, polynomial
             and all-subsets kernels, counts of substrings, and sums, products and multiples of
-            these. Other kernels have values in floats only, K = ``kernel(X)``: the first line says
-            so. Check it with ``verify(K, y)``. The estimator need not be fitted and is not changed.
+            these. Other kernels have only floating-point values, K = ``kernel(X)``, and the first
+            line says so. Check it with ``verify(K, y)``. The estimator need not be fitted and is
+            not changed.
 
         Raises
         ------
@@ -342,11 +344,15 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         return separation(K=kernel(X) if K is None else K, y=y, **how)
 
     def _start(self, learner: Learner, kernel: Kernel, classes: np.ndarray, rows: Any) -> Run:
-        """Hold and return a run without support vectors, or with those of the last fit."""
+        """Store and return a run without support vectors, or with the support vectors of the last
+        fit.
+        """
         warm = self.warm_start and hasattr(self, "_run") and kernel.takes != "gram"
         if warm:
             if not np.array_equal(classes, self.classes_):
-                raise ValueError("warm_start needs the classes of the last fit; y has others.")
+                raise ValueError(
+                    "warm_start needs the classes of the last fit, but y has different ones."
+                )
             self.check_same_parameters("warm_start", but=("keep", "tie"))
             state = self._run.state
             state.forget()
@@ -367,8 +373,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
 
     @property
     def dual_coef_(self) -> np.ndarray:
-        """Weights of the support vectors used to predict (with ``keep="vote"`` the last version),
-        shape (1, support vectors) for two classes, else one row per class (or pair).
+        """Weights of the support vectors used for prediction (with ``keep="vote"`` of the last
+        version), shape (1, support vectors) for two classes, else one row per class (or pair).
         """
         return self.fitted_run().weights()[0]
 
@@ -390,7 +396,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
 
     @contextmanager
     def _forgetting(self) -> Iterator[None]:
-        """Context manager that drops the rows without a weight in the end."""
+        """Context manager that drops the rows without a weight at the end."""
         try:
             yield
         finally:
@@ -417,16 +423,16 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         return attributes | mine | {"kernel_": self.kernel_}
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return what was learned as arrays and plain JSON: as :meth:`OnlineClassifier.get_state`
-        does, with the support vectors: ``support.numbers``, and an array, the parts of a CSR matrix
-        or JSON strings.
+        """Return the fitted state as arrays and plain JSON, like
+        :meth:`OnlineClassifier.get_state`, with the support vectors: ``support.numbers``, and an
+        array, the parts of a CSR matrix or JSON strings.
         """
         arrays, facts = super().get_state()
         facts["kernel"], facts["training"]["rows_seen"] = self.kernel_.to_dict(), self._rows_seen
         return arrays | supports_of(self), facts
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        """Take what :meth:`get_state` returned; ``facts`` has the number of ``features``, too, or
+        """Set the state from :meth:`get_state`; ``facts`` also has the number of ``features``, or
         None if the rows are not numeric.
         """
         super().set_state(arrays, facts)
@@ -475,7 +481,7 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
 
 
 class DualLearner(PerceptronLearner):
-    """The kernel perceptron, for which the learning rate changes nothing but the scale."""
+    """The kernel perceptron, for which the learning rate changes only the scale."""
 
     step = ""
 

@@ -5,7 +5,7 @@ The stream provides the scores of a block of rows; within the block the loop upd
 (:class:`linsep.compiled.rows.Block`). If kernel values are cached, all rows are one block, and the
 loop stops at a row whose kernel values are needed for the first time. Otherwise the scores of a
 block are updated with one Gram matrix for all weights that have changed since its rows were last
-scored. So the mistakes are those of the algorithm that scores one row at a time, up to rounding.
+scored. The mistakes are therefore the same as when scoring one row at a time, up to rounding.
 """
 
 import os
@@ -35,7 +35,7 @@ class Grams:
     kernel : a fitted :class:`linsep.kernels.Kernel`
     examples : rows prepared by it
     n_examples : number of examples
-    cache_bytes : values are cached if the whole Gram matrix fits in so many bytes
+    cache_bytes : values are cached if the whole Gram matrix fits in this many bytes
     """
 
     def __init__(self, kernel: Any, examples: Any, n_examples: int, cache_bytes: float = 0):
@@ -61,19 +61,21 @@ class Grams:
         return self._rows
 
     def rows_among(self, examples: np.ndarray) -> GramCache:
-        """Return the rows of the Gram matrix of some examples, for the time being."""
+        """Return the rows of the Gram matrix of some examples, valid until the next call."""
         if self.cheap:
             return GramCache(self.kernel, self.examples[examples], examples.size)
         there = GramRows(self.between(examples, examples), np.arange(examples.size))
         return GramCache(self.kernel, there, examples.size)
 
     def forget(self) -> None:
-        """Forget the cached values: among other rows, they could differ in the last digit."""
+        """Drop the cached values: computed together with other rows, they could differ in the last
+        digit.
+        """
         self._known = self._rows = None
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the cached values, NaN where unknown: computed among other rows, they could differ
-        in the last digit.
+        """Return the cached values, NaN where unknown: computed together with other rows, they
+        could differ in the last digit.
         """
         if self._rows is not None:
             return self._rows.arrays()
@@ -120,12 +122,12 @@ def memory_bytes() -> int | None:
 
 
 def _check_memory(size: int, n_examples: int) -> None:
-    """Raise DataError if the machine has less memory than the cache would take."""
+    """Raise DataError if the computer has less memory than the cache needs."""
     there = memory_bytes()
     if there is not None and size > there:
         raise DataError(
-            f"The Gram matrix of {n_examples:,} rows takes {size / 1e6:,.0f} MB, but this machine "
-            f"has {there / 1e6:,.0f}",
+            f"The Gram matrix of {n_examples:,} rows takes {size / 1e6:,.0f} MB, but this "
+            f"computer has {there / 1e6:,.0f}",
             hint("lower {}", cache_mb=None),
         )
 
@@ -149,7 +151,7 @@ def reduced_support(
     -------
     kept : int array of at most ``budget`` indices
     represents : array of shape (kept, supports)
-        Weights A become the weights ``represents @ A`` of those kept.
+        Weights A become the weights ``represents @ A`` of the kept ones.
     """
     scale = np.sqrt(np.einsum("jk,jk->j", weights, weights))
     scaled = scale[:, None] * gram * scale
@@ -175,7 +177,7 @@ LAZY = 2
 
 
 def _next_mistakes(rows: Block, codes: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Guess which of the next rows of a block will be mistakes and lack kernel values."""
+    """Predict which of the next rows of a block will be mistakes and need kernel values."""
     some = order[:WAITING]
     some = some[rows.places[some] < 0]
     scores = rows.scores[some]
@@ -184,7 +186,7 @@ def _next_mistakes(rows: Block, codes: np.ndarray, order: np.ndarray) -> np.ndar
 
 
 def _provide(rows: Block, kept: GramCache, codes: np.ndarray, rest: np.ndarray) -> None:
-    """Compute the kernel values that a block waits for, and those of some rows of its ``rest``."""
+    """Compute the kernel values that a block waits for, and values for some rows of its ``rest``."""
     row = int(rows.waiting[0])
     kept.keep(np.append(_next_mistakes(rows, codes, rest), row))
     settle(rows, kept.values[kept.places[row]])
@@ -197,7 +199,7 @@ CHANGE = ("examples", "columns", "amounts")
 class Changes:
     """Changes of the dual weights that are not yet in the scores of all rows.
 
-    Changes are numbered from the start of the run; those in all scores are dropped.
+    Changes are numbered from the start of the run; changes that are in all scores are dropped.
     """
 
     def __init__(self) -> None:
@@ -242,7 +244,7 @@ class Changes:
         if not examples.shape == columns.shape == amounts.shape == (examples.size,):
             raise ValueError("changes of different lengths")
         if examples.size and not 0 <= examples.min() <= examples.max() < n_examples:
-            raise ValueError("changes of weights that there are not")
+            raise ValueError("changes of weights that do not exist")
         self._parts = examples, columns, amounts
         self.dropped = int(arrays["changes.dropped"][0])
         self.end = self.dropped + examples.size
@@ -276,7 +278,7 @@ class KernelStream(MemoryStream):
         self.offset = grams.n_examples - codes.size
 
     def begin(self, state: State, keeping: KeepLast) -> None:
-        """Set the state to learn; no row has been scored yet."""
+        """Set the state to train; no row has been scored yet."""
         self.state, self.keeping, self.changes = state, keeping, Changes()
         self.scores = np.zeros((self.codes.size, *state.W.shape[1:]))
         self.seen = np.zeros(self.codes.size, np.int64)
@@ -287,7 +289,7 @@ class KernelStream(MemoryStream):
         self.changes.add(examples, np.zeros_like(W[examples]), W[examples])
 
     def learn_all(self, state: State, keeping: KeepLast) -> None:
-        """Hold no row out any more; cached kernel values stay if all rows would give the same."""
+        """Stop holding out rows; cached kernel values stay if they would not change."""
         super().learn_all(state, keeping)
         if (self.budget is not None or self.offset) and self.grams.rows_at_once > 1:
             self.grams.forget()
@@ -339,7 +341,7 @@ class KernelStream(MemoryStream):
             columns = self._weights().shape[1]
             fits = self.n_features, columns, self.codes.size, columns
             if (*self._then[0].shape, *self._then[1].shape) != fits:
-                raise ValueError("scores that do not fit their weights")
+                raise ValueError("scores that do not match their weights")
         self.changes.restore(arrays, self.n_features)
         self.grams.restore(arrays)
 
@@ -385,7 +387,7 @@ class KernelStream(MemoryStream):
 
     def _reduce_support(self, waiting: int) -> None:
         """Reduce the support vectors to the budget if it is exceeded by more than ``waiting``: all
-        arrays of weights are projected onto those kept.
+        arrays of weights are projected onto the kept ones.
         """
         if self.budget is None:
             return

@@ -16,34 +16,35 @@ BLUM = "A. Blum, Machine Learning Theory, lecture 4 (2014)"
 
 
 class MarginPerceptron(LinearClassifier):
-    """A perceptron that also updates on correct rows with too small a margin.
+    """A perceptron that also updates on correct rows if their margin is too small.
 
-    Rows, with their constant feature, are scaled to unit length. It updates unless
-    y <w, z> >= (1 - epsilon) gamma ||w||. On rows separable with margin gamma it makes at most
-    2 / (epsilon gamma)^2 updates, which is 8 / gamma^2 for epsilon = 1/2, and a pass without an
-    update proves that every row has a margin of (1 - epsilon) gamma. For weighted rows, the bound
-    holds for the sum of the weights over all updates, divided by the largest weight.
+    Rows, with their constant feature, are scaled to unit length. There is an update unless y <w, z>
+    >= (1 - epsilon) gamma ||w||. On rows separable with margin gamma it makes at most 2 / (epsilon
+    gamma)^2 updates, which is 8 / gamma^2 for epsilon = 1/2, and a pass without an update proves
+    that every row has a margin of (1 - epsilon) gamma. For weighted rows, the bound holds for the
+    sum of the weights over all updates, divided by the largest weight.
 
     Parameters
     ----------
     gamma : float in (0, 1] or "auto", default="auto"
         The target margin. "auto" tries 1/2, 1/4, ...: when a pass ends with more updates than a
-        margin of gamma allows, learning restarts with half of it. partial_fit, which has no passes,
+        margin of gamma allows, training restarts with half of it. partial_fit, which has no passes,
         stays at 1/2.
     epsilon : float in (0, 1), default=0.5
         Share of the margin that may be lost.
 
-    Other parameters are those of :class:`linsep.Perceptron`.
+    The other parameters are the same as for :class:`linsep.Perceptron`.
 
     Attributes
     ----------
     gamma_ : float, the margin tried last
     margin_interval_ : (low, high), proved bounds on the largest margin of the unit-length rows: at
-        least ``low`` and less than ``high`` (1 if no gamma failed); with several machines, on the
-        smallest of their margins. ``low`` is (1 - epsilon) gamma minus rounding; None before a pass
-        without an update, and if rows were held out or had weight 0
+        least ``low`` and less than ``high`` (1 if no gamma failed); with several binary
+        classifiers, on the smallest of their margins. ``low`` is (1 - epsilon) gamma minus
+        rounding; None before a pass without an update, and if rows were held out or had weight 0
 
-    Other attributes are those of :class:`linsep.Perceptron`; ``mistakes_`` counts margin mistakes.
+    The other attributes are the same as for :class:`linsep.Perceptron`; ``mistakes_`` counts margin
+    mistakes.
 
     References
     ----------
@@ -92,8 +93,8 @@ class MarginPerceptron(LinearClassifier):
         return MarginPerceptron(self.gamma, self.epsilon)
 
     def theorems(self, case: Any) -> list[Any]:
-        """Return the bound on updates for the margin that was found, that is given or, in advance,
-        that the rows have.
+        """Return the bound on updates for the margin found, the margin given or, in advance, the
+        margin of the rows.
         """
         from linsep.mistake_bounds.bounding import Theorem, widest
 
@@ -109,7 +110,7 @@ class MarginPerceptron(LinearClassifier):
         return [Theorem(name, most, "updates", BLUM)]
 
     def premises(self) -> tuple[Any, ...]:
-        """Return the parameters that its theorem is about."""
+        """Return the parameters covered by its theorem."""
         return (float(self.epsilon),)
 
     def _total_rate(self) -> float | None:
@@ -120,7 +121,7 @@ class MarginPerceptron(LinearClassifier):
 
     @property
     def gamma_(self) -> float:
-        """The last margin tried."""
+        """The margin tried last."""
         return float(self.fitted_run().state.counts["gamma"][0])
 
     @property
@@ -131,7 +132,7 @@ class MarginPerceptron(LinearClassifier):
         return self._reached() if known else None, failed or 1.0
 
     def _reached(self) -> float:
-        """Return the margin that a pass without an update proves, less the rounding errors of
+        """Return the margin that a pass without an update proves, minus the rounding errors of
         scores and of the updated length.
         """
         from linsep.mistake_bounds.rounding import length, share_of
@@ -148,7 +149,7 @@ class MarginPerceptron(LinearClassifier):
 
 
 class MarginLearner(Learner):
-    """The margin perceptron for a margin that is given or found by halving."""
+    """The margin perceptron for a given margin, or a margin found by halving."""
 
     needs_lengths = True
 
@@ -162,7 +163,7 @@ class MarginLearner(Learner):
         """Raise ValueError for initial weights with halving, which restarts from zero."""
         if self.gamma is None and (warm or coef is not None or intercept is not None):
             raise ValueError(
-                "coef_init, intercept_init and warm_start need a gamma that is given, not 'auto'."
+                "coef_init, intercept_init and warm_start need a number as gamma, not 'auto'."
             )
 
     def start(self, state: State) -> None:
@@ -182,13 +183,13 @@ class MarginLearner(Learner):
         return MarginRule((1.0 - self.epsilon) * gamma[0], *numbers)
 
     def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
-        """Explain a row of zeros, which has no margin."""
+        """Explain the error for a row of zeros, which has no margin."""
         if not values_of(rows, row).any():
-            return "it is all zeros and has no margin; leave such rows out or fit an intercept"
+            return "it is all zeros and has no margin; remove such rows or fit an intercept"
         return TOO_LARGE
 
     def restarts(self, state: State) -> bool:
-        """Halve a margin that took more updates than its bound, and restart from zero."""
+        """Halve a margin that caused more updates than its bound, and restart from zero."""
         gamma = float(state.per_machine("gamma", np.float64)[0])
         total, heaviest = (state.per_machine(name, np.float64) for name in ("total", "heaviest"))
         most = most_updates(gamma, self.epsilon) * ROUNDING
@@ -203,7 +204,7 @@ class MarginLearner(Learner):
 def most_updates(gamma: float, epsilon: float) -> float:
     """Return the most updates of the margin perceptron on unit rows separable with margin gamma.
 
-    That is 8 / gamma^2 for epsilon = 1/2 (Blum, lecture 4), in general 2 / (epsilon gamma)^2: each
+    It is 8 / gamma^2 for epsilon = 1/2 (Blum, lecture 4), in general 2 / (epsilon gamma)^2: each
     update adds at least gamma to <w, w*>, but at most (1 - epsilon / 2) gamma to ||w|| once that
     exceeds 1 / (epsilon gamma). For weighted rows, it bounds the sum of the weights over all
     updates, divided by the largest.
@@ -213,9 +214,9 @@ def most_updates(gamma: float, epsilon: float) -> float:
 
 
 def margin_bound(problems: Sequence[Any], gamma: float, epsilon: float) -> float:
-    """Return 2 / (epsilon gamma)^2 per machine, if every machine's margin is at least gamma.
+    """Return 2 / (epsilon gamma)^2 per binary classifier, if every margin is at least gamma.
 
-    The larger of two values: with the parameters as floats, and as the decimals that they print as.
+    The larger of two values: with the parameters as floats, and as their printed decimals.
     """
     from linsep.mistake_bounds.bounding import widest
     from linsep.mistake_bounds.bounds import Unknown
@@ -223,6 +224,8 @@ def margin_bound(problems: Sequence[Any], gamma: float, epsilon: float) -> float
 
     low, high = widest(problems)
     if gamma > low:
-        raise Unknown(f"the margin aimed at is {gamma:.4g}, that of the rows below {shown(high)}")
+        raise Unknown(
+            f"the target margin is {gamma:.4g}, but the margin of the rows is below {shown(high)}"
+        )
     pairs = product(parameter_readings(gamma), parameter_readings(epsilon))
     return float_above(len(problems) * max(2 / (one * other) ** 2 for one, other in pairs))

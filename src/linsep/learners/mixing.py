@@ -1,9 +1,10 @@
-"""Iterative parameter mixing: shards learn one pass each from the same weights, which are mixed.
+"""Iterative parameter mixing: each shard makes one pass from the same weights; the results are
+mixed.
 
 R. McDonald, K. Hall and G. Mann, Distributed training strategies for the structured perceptron,
-NAACL 2010, Figure 3. Which process learns a shard, and when, changes nothing: what the shards
-learned is summed in a fixed tree over their order. What becomes of arrays beside the weights, such
-as variances, a :class:`linsep.learners.state.Learner` declares.
+NAACL 2010, Figure 3. The result does not depend on which process trains a shard, or when: results
+of shards are summed in a fixed reduction tree over their order. A
+:class:`linsep.learners.state.Learner` declares how other arrays, such as variances, are mixed.
 """
 
 from collections.abc import Callable, Iterator
@@ -44,9 +45,9 @@ MixingName = Literal["uniform", "mistakes"]
 
 
 class Counts(NamedTuple):
-    """What happened in one pass over a shard. ``amount`` is its share in the mixture, not yet
-    divided by the sum of all: 1 or the number of mistakes, 0 without rows. ``zeros`` is 1 if scores
-    of zero were left and right.
+    """The counts of one pass over a shard. ``amount`` is its share in the mixture before division
+    by the sum: 1 or the number of mistakes, 0 without rows. ``zeros`` is 1 if scores of zero remain
+    that are treated as correct.
     """
 
     rows: int
@@ -58,15 +59,15 @@ class Counts(NamedTuple):
 
 
 class ShardSums(NamedTuple):
-    """What some shards learned in a pass, in the form in which their learner mixes it.
+    """The results of some shards in a pass, in the form in which their learner mixes them.
 
     Attributes
     ----------
     sums : arrays by name
-        Sums of changes, and of arrays times the amounts of their shards; "say" is the sum of how
-        much shards count in the mean of each weight, if they do not count alike.
+        Sums of changes, and of arrays times the amounts of their shards; "say" is the sum of the
+        shards' shares in the mean of each weight, if they differ by weight.
     largest : arrays by name, largest values
-    rounds : array, the examples that each machine has seen
+    rounds : array, the examples that each binary classifier has seen
     counts : list of Counts, one for each shard, in order
     """
 
@@ -88,8 +89,8 @@ def added_sums(parts: list[ShardSums]) -> ShardSums:
 
 
 def arrays_of(run: Run) -> Arrays:
-    """Return what shards begin a pass with: the weights, the mean over earlier passes of their
-    averages, if these are kept, and what belongs to the weights.
+    """Return the start of a pass for shards: the weights, the mean over earlier passes of their
+    averages, if these are kept, and the arrays that belong to the weights.
     """
     state, learner = run.state, run.learner
     found = {"W": state.actual_weights().copy()}
@@ -101,7 +102,7 @@ def arrays_of(run: Run) -> Arrays:
 
 
 def sums_of(run: Run, start: Arrays, amount: int) -> tuple[Arrays, Arrays]:
-    """Return the sums and the largest values of one shard, which has learned from ``start``."""
+    """Return the sums and the largest values of one shard that was trained from ``start``."""
     state, learner = run.state, run.learner
     own = {"W": state.actual_weights()} | {name: state.array(name) for name in learner.beside}
     if "average" in start:
@@ -125,13 +126,13 @@ def sums_of(run: Run, start: Arrays, amount: int) -> tuple[Arrays, Arrays]:
 
 
 def _begun(start: Arrays) -> Arrays:
-    """Return what a pass begins with; the average of a pass without rows is that of no change."""
+    """Return the start of a pass; a pass without rows does not change the average."""
     return start | {"average": start["W"]} if "average" in start else start
 
 
 def mix(run: Run, before: Arrays, total: ShardSums, number: int) -> Arrays:
-    """Return what is mixed after pass ``number`` (from 0). A pass without a mistake and without an
-    update changes nothing, nor does one in which no shard has a share.
+    """Return the mixture after pass ``number`` (from 0). A pass without mistakes and updates
+    changes nothing, nor does a pass in which no shard has a share.
     """
     amounts = sum(counts.amount for counts in total.counts)
     found = _begun(before)
@@ -156,7 +157,7 @@ def mix(run: Run, before: Arrays, total: ShardSums, number: int) -> Arrays:
 def _mean(
     before: np.ndarray, total: np.ndarray, say: np.ndarray | None, amounts: int
 ) -> np.ndarray:
-    """Return the mean of an array over shards; as before, where no shard counts."""
+    """Return the mean of an array over shards; unchanged where no shard has a share."""
     if say is None or say.shape != before.shape:
         return total / amounts
     return np.where(say > 0.0, total / np.where(say > 0.0, say, 1.0), before)
@@ -168,9 +169,9 @@ class Mixture(NamedTuple):
     Attributes
     ----------
     mistakes : int array of shape (passes, shards)
-    amounts : int array of that shape
-        Relative shares of the shards in the mixed weights; some learners multiply them by what a
-        shard knows of a weight.
+    amounts : int array of shape (passes, shards)
+        Relative shares of the shards in the mixed weights; some learners multiply them by the
+        precision of a weight in the shard.
     rows : tuple of int, rows in each shard
     mixing : "uniform" or "mistakes"
     """
@@ -190,14 +191,14 @@ class Mixture(NamedTuple):
 
     @property
     def weighted_mistakes(self) -> float:
-        """The mistakes, each times the share of its shard: what theorem 3 of the paper bounds by
+        """The mistakes, each times the share of its shard, which theorem 3 of the paper bounds by
         (R / gamma)^2 on separable rows.
         """
         return float((self.shares * self.mistakes).sum())
 
     @property
     def learning_shards(self) -> int:
-        """Number of shards with rows; all mistakes are at most so many times (R / gamma)^2."""
+        """Number of shards with rows; the number of mistakes is at most this times (R / gamma)^2."""
         return sum(1 for rows in self.rows if rows)
 
     def and_pass(self, counts: list[Counts]) -> "Mixture":
@@ -217,13 +218,13 @@ MIXABLE = {
 
 
 class Setting(NamedTuple):
-    """All that the pass of a shard depends on, besides its rows and the mixed weights.
+    """The settings of a shard's pass, besides its rows and the mixed weights.
 
     Attributes
     ----------
-    estimator : not fitted
+    estimator : unfitted estimator
     classes : array of the sorted labels of all shards
-    class_weights : array of one weight a class, or None
+    class_weights : array with one weight per class, or None
     n_features : int
     seed : int
     mixing : "uniform" or "mistakes"
@@ -237,22 +238,26 @@ class Setting(NamedTuple):
     mixing: MixingName
 
     def coded(self, rows: Batch) -> Batch:
-        """Return rows as they are learned, with codes of their labels, which are in ``classes``."""
+        """Return rows for training, with codes of their labels, which are in ``classes``."""
         model, codes = self.estimator, labels.encode_with(rows.y, self.classes)
         assert codes is not None
         X = summed(rows.X) if model.normalize or model.learner().needs_lengths else rows.X
         return rows._replace(X=X, y=codes_given(model, self.classes, codes))
 
     def importance(self, rows: Batch) -> np.ndarray:
-        """Return what each row counts in learning: class weights times its own; empty if all 1."""
-        # Class weights do not count in scores, so that they are not among those of the rows.
+        """Return the training weight of each row: class weight times row weight; empty if all are
+        1.
+        """
+        # Class weights do not count in scores, so they are not part of the row weights.
         if self.class_weights is None:
             return rows.importance
         of_class = self.class_weights[codes_given(self.estimator, self.classes, rows.y)]
         return of_class if rows.weights is None else of_class * rows.weights
 
     def learn(self, shard: int, rows: Batch, start: Arrays, number: int) -> ShardSums:
-        """Return what a shard learns from what was mixed before pass ``number``, from 0."""
+        """Return the result of a shard's pass ``number`` (from 0), starting from the mixture before
+        it.
+        """
         model, n_classes = self.estimator, self.classes.size
         learner = model.learner()
         state = model.new_state(learner, n_classes, self.n_features)
@@ -283,7 +288,7 @@ class Setting(NamedTuple):
 
 
 def _put(run: Run, mixed: Arrays) -> None:
-    """Give a state what was mixed, but for the average."""
+    """Set a state to the mixture, except for the average."""
     state, learner = run.state, run.learner
     if learner.beside:
         learner.rule(state)
@@ -303,8 +308,8 @@ def refuse_unmixable(estimator: Any, mixing: str) -> None:
     name = type(estimator).__name__
     if not getattr(estimator, "mixable", False):
         raise ParameterError(
-            f"{name} cannot be fitted in shards: mixing is for learners whose updates add examples "
-            "to the weights, such as Perceptron and AROW."
+            f"{name} cannot be fitted in shards: mixing needs a learner whose updates add "
+            f"examples to the weights, such as Perceptron or AROW."
         )
     check_parameters(estimator)
     for parameter, allowed in MIXABLE.items():
@@ -312,16 +317,16 @@ def refuse_unmixable(estimator: Any, mixing: str) -> None:
         if value not in allowed:
             choices = " or ".join(map(repr, allowed))
             raise ParameterError(
-                f"{name} with {parameter}={value!r} cannot be learned in shards: choose {choices}."
+                f"{name} with {parameter}={value!r} cannot be fitted in shards: choose {choices}."
             )
     if callable(getattr(estimator, "learning_rate", None)):
         raise ParameterError(
-            f"{name} with a function as learning_rate cannot be learned in shards: give a number."
+            f"{name} with a function as learning_rate cannot be fitted in shards: set a number."
         )
     if mixing == "mistakes" and estimator.learner().of_weights == "sum":
         raise ParameterError(
-            f"What shards of {name} with covariance matrices learn adds up, so that none can count "
-            "by its mistakes: choose mixing='uniform'."
+            f"The results of shards of {name} with covariance matrices are added, not weighted by "
+            f"mistakes: choose mixing='uniform'."
         )
 
 
@@ -329,7 +334,7 @@ def setting_of(
     estimator: Any, classes: np.ndarray, totals: np.ndarray, n_features: int, mixing: MixingName,
     saving: Saving | None = None,
 ) -> Setting:  # fmt: skip
-    """Return the setting of a fit; ``totals`` are the summed row weights of the classes."""
+    """Return the settings of a fit; ``totals`` are the summed row weights of the classes."""
     labels.check_two_classes(classes, "the data")
     weights = None
     if estimator.class_weight is not None:
@@ -343,8 +348,8 @@ def fit_mixed(
     estimator: Any, setting: Setting, learn: LearnAll, n_shards: int, weighted: bool,
     coef_init: Any = None, intercept_init: Any = None, saving: Saving | None = None,
 ) -> None:  # fmt: skip
-    """Fit ``estimator`` by passes over shards; ``learn`` makes a pass over all of them. ``saving``
-    saves the mixed weights between two passes.
+    """Fit ``estimator`` by passes over shards; ``learn`` makes a pass over all shards. ``saving``
+    saves the mixed weights between passes.
     """
     run = estimator.start_run(
         estimator.learner(), setting.classes, setting.n_features, coef_init, intercept_init
@@ -358,7 +363,7 @@ def fit_mixed(
 
 
 class _Between:
-    """What is between two passes, as the row stream of a run that is saved."""
+    """The state between two passes, as the row stream of a saved run."""
 
     of_features = True
 
@@ -366,7 +371,7 @@ class _Between:
         self.run, self.mixed = run, mixed
 
     def arrays(self) -> Arrays:
-        """Return what was mixed and the counts of all passes."""
+        """Return the mixture and the counts of all passes."""
         mixture = self.run.mixture
         counts = {"mistakes": mixture.mistakes, "amounts": mixture.amounts}
         return self.mixed | counts | {"rows": np.array(mixture.rows, np.int64)}
@@ -392,7 +397,7 @@ def _kind(array: np.ndarray) -> tuple[Any, ...]:
 def _passes(
     estimator: Any, run: Run, learn: LearnAll, plan: Plan, saving: Saving
 ) -> Iterator[PassReport]:
-    """Yield a report of every pass; weights are those mixed after it."""
+    """Yield a report of every pass, with the weights mixed after it."""
     progress = estimator.progress_
     between = _Between(run, arrays_of(run))
     course = Course(run, between, plan, progress)
@@ -431,10 +436,10 @@ def _passes(
 
 
 def _take_mixed(run: Run, mixed: Arrays, total: ShardSums) -> None:
-    """Set the state to what was mixed, and count."""
+    """Set the state to the mixture, and count."""
     state, W = run.state, mixed["W"]
     if not np.isfinite([W.min(), W.max()]).all():
-        raise DataError("A mixed weight is beyond floating point: scale the features.")
+        raise DataError("A mixed weight overflows float64: scale the features.")
     _put(run, mixed)
     state.rounds += sum(counts.rows for counts in total.counts)
     state.n_updates += sum(counts.updates for counts in total.counts)
@@ -457,7 +462,7 @@ def _report(number: int, counts: list[Counts], plan: Plan) -> PassReport:
 
 
 def learn_here(setting: Setting, shards: list[Batch]) -> LearnAll:
-    """Return a function that learns all shards in this process."""
+    """Return a function that trains all shards in this process."""
 
     def learn(start: Arrays, number: int) -> ShardSums:
         tree = Tree(lambda a, b: added_sums([a, b]))  # which holds few parts at a time
@@ -472,7 +477,7 @@ def fit_in_shards(
     estimator: Any, X: Any, y: Any, rows: list[int], mixing: MixingName = "uniform",
     saving: Saving | None = None,
 ) -> Any:  # fmt: skip
-    """Fit to arrays cut into shards, in this process: what a cluster computes, to the bit.
+    """Fit to arrays cut into shards, in this process; bit-identical to a fit on a cluster.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Base of the classifiers that learn row by row, pass after pass."""
+"""Base class of the classifiers that are trained row by row, pass after pass."""
 
 from collections.abc import Callable, Iterator, Set
 from contextlib import closing
@@ -50,10 +50,10 @@ from linsep.words import row_text
 class OnlineClassifier(
     PredictsOnline, CallbackSupportMixin, ClassifierMixin, HasParameters, BaseEstimator
 ):
-    """Base of the classifiers that learn row by row, pass after pass.
+    """Base class of the classifiers that are trained row by row, pass after pass.
 
-    What a fit has learned is in one :class:`linsep.learners.passes.Run`, from which the fitted
-    attributes are computed.
+    The result of a fit is one :class:`linsep.learners.passes.Run`, from which the fitted attributes
+    are computed.
     """
 
     # What a learner says of itself, so that commands, pages and proofs need not know it.
@@ -71,7 +71,7 @@ class OnlineClassifier(
 
     multiclass: Multiclass = parameter(
         default="native",
-        help="how to learn more than two classes: one joint rule, one-vs-rest, or one-vs-one",
+        help="strategy for more than two classes: one joint rule, one-vs-rest, or one-vs-one",
     )
     max_iter: int = parameter(
         default=1000, at_least=1, help="maximum number of passes over the data"
@@ -80,11 +80,11 @@ class OnlineClassifier(
     random_state: Any = 0
     early_stopping: bool = parameter(
         default=False,
-        help="stop when the accuracy on held-out rows no longer improves; then learn them, too, "
-        "unless the last weights are kept",
+        help="stop when the accuracy on held-out rows no longer improves; then train on them, "
+        "too, unless the last weights are kept",
     )
     validation_fraction: float = parameter(
-        default=0.1, above=0.0, below=1.0, help="share of the rows to hold out"
+        default=0.1, above=0.0, below=1.0, help="fraction of the rows to hold out"
     )
     n_iter_no_change: int = parameter(
         default=5, at_least=1, help="passes without improvement before stopping early"
@@ -119,7 +119,7 @@ class OnlineClassifier(
 
     @property
     def mistakes_(self) -> np.ndarray:
-        """Mistakes in each pass; all rows given to partial_fit count as one pass."""
+        """Mistakes in each pass; all rows passed to partial_fit are treated as one pass."""
         run = self.fitted_run()
         open_pass = [] if run.open_mistakes is None else [run.open_mistakes]
         return np.array([p.mistakes for p in run.reports] + open_pass, dtype=np.int64)
@@ -131,9 +131,9 @@ class OnlineClassifier(
 
     @property
     def cycle_(self) -> Any:
-        """The :class:`linsep.certificate.cycles.Cycle` that ended the run and proves that no
-        number of passes will separate the rows; with ovr and ovo the
-        :class:`linsep.certificate.cycles.Cycles` of the machines; None if there was none.
+        """The :class:`linsep.certificate.cycles.Cycle` that ended the run and proves that no number
+        of passes will separate the rows; with ovr and ovo the
+        :class:`linsep.certificate.cycles.Cycles` of the binary classifiers; None without a cycle.
         """
         return self.fitted_run().cycle
 
@@ -142,21 +142,28 @@ class OnlineClassifier(
         """Why the run ended, in one sentence; known after fit, not partial_fit."""
         run = self.fitted_run()
         if self.stop_reason_ is None:
-            raise AttributeError("stop_sentence_ is known after fit, not partial_fit.")
+            raise AttributeError("stop_sentence_ is available after fit, not after partial_fit.")
         if run.cycle is not None:
             return str(run.cycle.sentence)
         if run.trial is not None and self.stop_reason_ == StopReason.EARLY_STOP:
-            return "as many passes were made as without the held-out rows, or a callback asked"
+            return (
+                "all rows were used for as many passes as without the held-out rows, or a callback "
+                "stopped the fit"
+            )
         changed = bool(run.reports) and run.reports[-1].updates > 0
         native = run.state.n_classes > 2 and run.state.multiclass == "native"
         return stop_sentence(self.stop_reason_, native, fitted_parameter(self, "tie"), changed)
 
     @property
     def progressive_accuracy_(self) -> float:
-        """Share of the first pass's rows predicted correctly before they were learned."""
+        """Progressive (predict-then-train) accuracy: the share of the first pass's rows predicted
+        correctly before the model was updated with them.
+        """
         reports = self.fitted_run().reports
         if not reports:
-            raise AttributeError("progressive_accuracy_ is known after fit, not partial_fit.")
+            raise AttributeError(
+                "progressive_accuracy_ is available after fit, not after partial_fit."
+            )
         return 1.0 - reports[0].errors / max(1, reports[0].rows)
 
     @property
@@ -164,13 +171,13 @@ class OnlineClassifier(
         """Accuracy on the held-out rows after each pass without them; only with early_stopping."""
         scores = [p.validation_score for p in self.fitted_run().scored]
         if not scores:
-            raise AttributeError("validation_scores_ is only known with early_stopping=True.")
+            raise AttributeError("validation_scores_ is only available with early_stopping=True.")
         return np.array(scores)
 
     @property
     def validation_curve_(self) -> np.ndarray:
         """Error rates of the weights kept after each pass without the held-out rows, shape (passes,
-        2): on the rows learned and on those held out; only with early_stopping.
+        2): on training rows and on held-out rows; only with early_stopping.
         """
         self.validation_scores_  # noqa: B018  raises if there are none
         return 1.0 - np.array(
@@ -183,18 +190,18 @@ class OnlineClassifier(
         """J_p at the start of each pass; only with update="batch"."""
         values = [p.criterion for p in self.fitted_run().reports if p.criterion is not None]
         if not values:
-            raise AttributeError('criterion_ is only known with update="batch".')
+            raise AttributeError('criterion_ is only available with update="batch".')
         return np.array(values)
 
     @property
     def mixture_(self) -> Any:
         """The shards of a fit on a cluster, :class:`linsep.learners.mixing.Mixture`."""
         if self.fitted_run().mixture is None:
-            raise AttributeError("mixture_ is known after a fit in shards.")
+            raise AttributeError("mixture_ is available after a fit in shards.")
         return self._run.mixture
 
     def scoring_copy(self) -> Any:
-        """Return a copy of the same scores whose averaged weights are computed once."""
+        """Return a copy with the same scores that computes averaged weights once."""
         other, run = copy(self), self.fitted_run()
         state = copy(run.state)
         state.shaped, state.counts = {"W": run.keeping.weights(run.state)}, {}
@@ -202,7 +209,7 @@ class OnlineClassifier(
         return other
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return what was learned as arrays and plain JSON.
+        """Return the fitted state as arrays and plain JSON.
 
         Returns
         -------
@@ -214,7 +221,7 @@ class OnlineClassifier(
         Raises
         ------
         ValueError
-            If parameters that shape the weights are not those of the fit.
+            If parameters that shape the weights differ from the fit.
         """
         from linsep.learners import stored
 
@@ -222,7 +229,7 @@ class OnlineClassifier(
         return stored.state_of(self)
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        """Take what :meth:`get_state` returned, with the parameters of now.
+        """Set the state from :meth:`get_state`, with the current parameters.
 
         Raises
         ------
@@ -234,7 +241,7 @@ class OnlineClassifier(
         stored.set_state(self, arrays, facts)
 
     def saving(self, checkpoint: Any) -> Saving:
-        """Return how a fit is saved; ``checkpoint`` as given to ``fit``."""
+        """Return the object that saves a fit; ``checkpoint`` as passed to ``fit``."""
         if checkpoint is None:
             return Saving()
         from linsep.learners.stored import SavedOnlineFit
@@ -249,26 +256,26 @@ class OnlineClassifier(
         learner = self.learner()
         if self.early_stopping:
             raise ValueError(
-                "early_stopping must be False with partial_fit, which never has all rows to hold "
-                "some out; set it to False, or call fit."
+                "early_stopping is not supported by partial_fit, which never has all rows to hold "
+                "some out: set it to False, or call fit."
             )
         if classes is None and not hasattr(self, "_run"):
             raise ValueError("classes must be passed on the first call to partial_fit.")
         if self.class_weight == "balanced":
             raise ValueError(
-                "class_weight='balanced' needs all labels at once, which partial_fit never has; "
-                "give a dict of weights."
+                "class_weight='balanced' needs all labels at once, which partial_fit never has: "
+                "pass a dict of weights."
             )
         return learner
 
     def _labeled_so_far(
         self, y: np.ndarray, classes: Any, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As :func:`labels.labeled`, with the classes of the first call to partial_fit."""
+        """Like :func:`labels.labeled`, with the classes of the first call to partial_fit."""
         listed = list(classes) if isinstance(classes, Set) else classes
         known = np.unique(labels_of(listed)) if classes is not None else self.classes_
         if not np.array_equal(known, self.classes_ if hasattr(self, "_run") else known):
-            raise ValueError("classes differ from those of the first call to partial_fit.")
+            raise ValueError("classes differ from the first call to partial_fit.")
         labels.check_two_classes(known)
         codes = labels.encode_with(y, known)
         if codes is None:
@@ -283,7 +290,7 @@ class OnlineClassifier(
     def _hold_out(
         self, n_classes: int, seed: int, sample_weight: Any, n_rows: int, groups: Any = None
     ) -> HoldOut | None:
-        """Return the rule that holds rows out, if any: by themselves, or by their ``groups``. Class
+        """Return the rule that holds rows out, if any: single rows, or whole ``groups``. Class
         weights are ignored, as in scikit-learn.
         """
         if not self.early_stopping:
@@ -294,13 +301,13 @@ class OnlineClassifier(
     # Passes.
 
     def draw_seed(self, saving: Saving | None = None) -> int:
-        """Return the seed of a fit: from ``random_state``, or that of the fit to go on with."""
+        """Return the seed of a fit: from ``random_state``, or from the fit to continue."""
         if saving is not None and saving.seed is not None:
             return saving.seed
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def new_state(self, learner: Learner, n_classes: int, n_features: int) -> State:
-        """Return a state that has learned nothing."""
+        """Return an untrained state."""
         learner.check_width(n_features)
         intercept = bool(getattr(self, "fit_intercept", False))
         state = State(self.multiclass, n_classes, n_features, intercept, learner.fill)
@@ -308,7 +315,7 @@ class OnlineClassifier(
         return state
 
     def _begin(self, state: State, learner: Learner, classes: np.ndarray, fresh: bool) -> Run:
-        """Hold a new run, with the parameters of now."""
+        """Store a new run, with the current parameters."""
         self.classes_, self.stop_reason_ = classes, None
         self._learned_with = self.get_params(deep=False)
         self._forget_calibration()
@@ -324,7 +331,7 @@ class OnlineClassifier(
         return self._run
 
     def _forget_calibration(self) -> None:
-        """Forget probabilities and a threshold that were learned for other weights."""
+        """Drop probabilities and a threshold that were fitted for other weights."""
         for name in ("calibration_", "threshold_"):
             self.__dict__.pop(name, None)
 
@@ -337,18 +344,18 @@ class OnlineClassifier(
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
     def check_same_parameters(self, who: str, but: tuple[str, ...] = ()) -> None:
-        """Raise ValueError if parameters (except ``but``) differ from those of the last fit."""
+        """Raise ValueError if parameters (except ``but``) differ from the last fit."""
         free = but if self._run.state.n_classes > 2 else (*but, "multiclass")
         now = self._shaping().items()
         changed = [k for k, v in now if k not in free and fitted_parameter(self, k) != v]
         if changed:
             raise ValueError(
                 f"{who} needs the {' and '.join(changed)} of the last fit; set "
-                f"{'it' if len(changed) == 1 else 'them'} back, or fit anew without warm_start."
+                f"{'it' if len(changed) == 1 else 'them'} back, or fit without warm_start."
             )
 
     def _learn_once(self, stream: RowStream) -> None:
-        """Learn the rows in an open pass, which the next call to partial_fit continues."""
+        """Train on the rows in an open pass, which the next call to partial_fit continues."""
         run, progress = self._run, Progress()
         scheme = run.state.scheme(self.tie, count_errors=False)
         self._forget_calibration()
@@ -363,7 +370,7 @@ class OnlineClassifier(
                 progress.tally[UPDATES] += close_pass(run, scheme)
             except Unlearnable as problem:
                 place = "" if problem.row is None else f"{row_text(problem.row).capitalize()}: "
-                raise ValueError(f"{place}{problem} (the rows before it were learned).") from None
+                raise ValueError(f"{place}{problem} (the rows before it were used).") from None
             finally:
                 run.state.n_updates += progress.updates
                 run.open_mistakes = (run.open_mistakes or 0) + progress.mistakes
@@ -372,7 +379,7 @@ class OnlineClassifier(
     def _learn_rows(
         self, stream: RowStream, X: Any, y: Any, sample_weight: Any, saving: Saving
     ) -> None:
-        """Learn from rows in memory until a stopping criterion holds."""
+        """Train on rows in memory until a stopping criterion holds."""
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         try:
             self.run_passes(

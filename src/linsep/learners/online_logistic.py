@@ -11,28 +11,28 @@ from linsep.parameters import Control, Demonstration, Keep, fitted_parameter, pa
 
 
 class OnlineLogistic(LinearClassifier):
-    """Logistic regression by one step a row: AdaGrad, normalized, importance invariant.
+    """Logistic regression with one step per row: AdaGrad, normalized, importance invariant.
 
     A row x with y = -1 or +1 has the loss ln(1 + exp(-m)), where m = y <w, x>, and makes one step
     along its gradient, in this order:
 
-    1. Where abs(x_j) is above the scale s_j, its largest value so far, w_j is multiplied by
+    1. If abs(x_j) exceeds the scale s_j, its largest value so far, w_j is multiplied by
        s_j / abs(x_j), and s_j becomes abs(x_j).
     2. The gradient g_j = -y x_j / (1 + exp(m)) is taken at these weights. G_j grows by g_j^2, the
        number t of rows by 1, and N by the sum of x_j^2 / s_j^2.
-    3. The rate of weight j is r_j = eta sqrt(t / N) / (s_j sqrt(G_j)). So rare features take long
-       steps, and the units of features do not matter.
+    3. The rate of weight j is r_j = eta sqrt(t / N) / (s_j sqrt(G_j)). Rare features therefore
+       take long steps, and the units of features do not matter.
     4. w_j grows by y (d / q) r_j x_j, where q is the sum of r_j x_j^2, and d + e^m (e^d - 1) = q:
-       what infinitely many small steps along the row would do. So no step overshoots, and a row of
-       weight 2 is about the row twice.
+       the limit of infinitely many small steps along the row. No step overshoots, and a row of
+       weight 2 is nearly equivalent to the row twice.
 
-    There is a step for every row, so only a row that is predicted wrong counts as a mistake, and a
-    pass without one ends the run as "clean". The average of the weights predicts (``keep``).
-    Several classes are learned by the softmax with ``multiclass="native"``.
+    Every row causes a step, but only rows predicted wrong are counted as mistakes, and a pass
+    without mistakes ends the run as "clean". The average of the weights is used for prediction
+    (``keep``). With ``multiclass="native"``, several classes are trained by the softmax.
 
-    Scores are log-odds, and there is :meth:`predict_proba`: of two classes
-    1 / (1 + exp(-score)), of several the softmax of the scores; with "ovr" the probabilities of
-    the machines, divided by their sum. With "ovo" and of votes there are none but for those of
+    Scores are log-odds, and :meth:`predict_proba` is available: for two classes 1 / (1 +
+    exp(-score)), for several the softmax of the scores; with "ovr" the probabilities of the binary
+    classifiers, divided by their sum. With "ovo" and votes, probabilities need
     :func:`linsep.calibrate`.
 
     Parameters
@@ -40,24 +40,24 @@ class OnlineLogistic(LinearClassifier):
     learning_rate : float, default=0.5
         eta.
     l2 : float, default=0.0
-        Penalty of each row on l2 w_j^2 / 2 of its features, without the constant one: w_j is
+        Each row adds the penalty l2 w_j^2 / 2 of its features, except the constant one: w_j is
         divided by 1 + l2 r_j after its step.
     adaptive : bool, default=True
-        Whether each weight has its own rate; else r_j is eta (t / N) / s_j^2, and weights are
+        Whether each weight has its own rate; if not, r_j is eta (t / N) / s_j^2, and weights are
         multiplied by the square in step 1.
     rescale : bool, default=True
-        Whether rates follow the scales of features; else there is no step 1, and r_j is
-        eta / sqrt(G_j), or eta without ``adaptive``.
+        Whether rates follow the scales of features; if not, there is no step 1, and r_j is eta /
+        sqrt(G_j), or eta without ``adaptive``.
     invariant : bool, default=True
-        Whether a step is the limit of small ones; else w_j falls by r_j g_j.
+        Whether a step is the limit of small ones; if not, w_j falls by r_j g_j.
     keep : {"last", "average", "vote", "best"}, default="average"
 
-    Other parameters are those of :class:`linsep.Perceptron`. The weight of a row counts it so often
-    in G_j, t, N, the step and the penalty.
+    The other parameters are the same as for :class:`linsep.Perceptron`. The weight of a row
+    multiplies its part in G_j, t, N, the step and the penalty.
 
     Attributes
     ----------
-    Those of :class:`linsep.Perceptron`.
+    The same as for :class:`linsep.Perceptron`.
 
     References
     ----------
@@ -86,16 +86,16 @@ class OnlineLogistic(LinearClassifier):
     )  # fmt: skip
 
     learning_rate: float = parameter(
-        default=0.5, above=0.0, help="how far a row moves the weights; larger values learn more"
+        default=0.5, above=0.0, help="step size of a row; larger values change the weights more"
     )
     l2: float = parameter(
         default=0.0, at_least=0.0, help="penalty of each row on the squared weights of its features"
     )
     adaptive: bool = parameter(
-        default=True, help="give each weight a rate of its own, that falls as it learns"
+        default=True, help="give each weight its own rate, which falls with its updates"
     )
     rescale: bool = parameter(
-        default=True, help="let rates follow the scales of features, so that units do not matter"
+        default=True, help="adapt rates to the scales of features, so units do not matter"
     )
     invariant: bool = parameter(
         default=True, help="make each step the limit of many small ones, which never overshoots"
@@ -122,7 +122,7 @@ class OnlineLogistic(LinearClassifier):
 
     @property
     def scores_are_log_odds(self) -> bool:
-        """Whether scores are log-odds, against the other class or all others, or logarithms of
+        """Whether scores are log-odds (against the other class or all others), or logarithms of
         probabilities up to a constant.
         """
         if fitted_parameter(self, "keep") == "vote":
@@ -140,9 +140,9 @@ SEEN, LENGTHS = "seen", "lengths"
 class OnlineLogisticLearner(Learner):
     """Online logistic regression.
 
-    Scales of shards become the largest, by which weights are divided as in learning, before their
-    mean is taken over the shards that know the feature. The mean of the sums of squares belongs to
-    it, as the mean of the weights goes about as far as one shard.
+    The scale of a feature becomes the largest over shards, and weights are divided by it as in
+    training, before the mean is taken over the shards that have seen the feature. Sums of squares
+    are also averaged, because the mean of the weights is about as far along as one shard.
     """
 
     needs_lengths = True
@@ -159,7 +159,7 @@ class OnlineLogisticLearner(Learner):
         self.power = (1 if adaptive else 2) if rescale else 0
 
     def rule(self, state: State) -> Any:
-        """Return the rule with what the rates depend on."""
+        """Return the rule with the state of the rates."""
         return OnlineLogisticRule(
             *self.parameters, state.like_weights(SQUARES), state.like_weights(SCALES),
             state.per_machine(SEEN, np.float64), state.per_machine(LENGTHS, np.float64),
@@ -167,7 +167,7 @@ class OnlineLogisticLearner(Learner):
         )  # fmt: skip
 
     def say(self, state: State, before: Arrays, after: Arrays) -> np.ndarray | None:
-        """Return 1 for the features that a shard knows."""
+        """Return 1 for the features that a shard has seen."""
         return (after[SQUARES] > 0.0).astype(np.float64)
 
     def to_mix(self, state: State, arrays: Arrays) -> Arrays:
@@ -181,9 +181,7 @@ class OnlineLogisticLearner(Learner):
         return arrays | {name: arrays[name] / unit for name in arrays.keys() - self.beside.keys()}
 
     def _unit(self, state: State, arrays: Arrays) -> np.ndarray:
-        """Return the scales of features that are known; those of a joint rule are in the first
-        column.
-        """
+        """Return the scales of seen features; for a joint rule they are in the first column."""
         scales = arrays[SCALES]
         if state.n_machines < state.n_columns:
             scales = scales[:, :1]

@@ -46,7 +46,7 @@ def without_mistakes(learner: Learner, state: State, updates: int) -> StopReason
 class Plan(NamedTuple):
     """Stopping criteria: ``max_iter`` passes, or ``patience`` passes without a better score on the
     held-out rows (None: no held-out rows). ``last`` is the reason of a run that makes all passes.
-    ``watched``: somebody may look at the weights after every pass.
+    ``watched``: the weights may be inspected after every pass.
     """
 
     max_iter: int
@@ -89,12 +89,12 @@ class Progress:
         self._resumed = True
 
     def finish(self, reports: "list[PassReport]") -> None:
-        """Stand where a run with these reports has ended."""
+        """Set the position to the end of a run with these reports."""
         self.stage, self.curve = "learning", [report.mistakes for report in reports[:-1]]
         self._stand_after(reports[-1])
 
     def go_on(self, reports: "list[PassReport]") -> None:
-        """Stand where the next passes, with these reports, have ended."""
+        """Set the position to the end of the next passes, with these reports."""
         if reports:
             self.curve += [self.mistakes, *(report.mistakes for report in reports[:-1])]
             self._stand_after(reports[-1])
@@ -104,12 +104,14 @@ class Progress:
         self.tally = np.array([last.mistakes, last.updates, last.errors], np.int64)
 
     def begin_again(self, most_passes: int, rows_before: int) -> None:
-        """Start a run of so many passes over all rows, after a trial that learned so many rows."""
+        """Start a run of ``most_passes`` over all rows, after a trial that processed
+        ``rows_before`` rows.
+        """
         self.pass_number, self.rows, self.tally, self.curve = 0, 0, nothing_counted(), []
         self.most_passes, self.rows_before, self.stage = most_passes, rows_before, "reading"
 
     def begin(self, pass_number: int, total: int | None) -> None:
-        """Start a pass over ``total`` rows (None if unknown), or go on where it was resumed."""
+        """Start a pass over ``total`` rows (None if unknown), or continue a resumed pass."""
         if self.stage == "learning":
             self.curve.append(self.mistakes)
         self.stage, self.total = "learning", total
@@ -118,14 +120,14 @@ class Progress:
         self._resumed = False
 
     def of_pass(self, number: int) -> tuple[int, np.ndarray]:
-        """Return the rows learned in a pass and their counts; nothing before it began."""
+        """Return the rows processed in a pass and their counts; zeros before it began."""
         if self.pass_number != number:
             return 0, nothing_counted()
         return self.rows, self.tally
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Return the seconds spent reading and learning."""
+        """Return the seconds spent reading and training."""
         return {"read": self.reading, "learn": self.learning}
 
     @property
@@ -153,8 +155,8 @@ NO_SCORES = Scores(None, None, None)
 
 
 class PassReport(NamedTuple):
-    """Report of one pass. ``errors`` counts rows predicted wrongly before the model learned them;
-    for the scores see :class:`Scores`.
+    """Report of one pass. ``errors`` counts rows predicted wrongly before the model was updated
+    with them; for the scores see :class:`Scores`.
     """
 
     number: int
@@ -170,7 +172,7 @@ class PassReport(NamedTuple):
 
 @dataclass
 class Run:
-    """An online fit: what it learns, what it keeps, and what has happened in it.
+    """An online fit: its state, the weights kept, and its history.
 
     Attributes
     ----------
@@ -178,18 +180,17 @@ class Run:
         The weights and counters, the learner that changes them, and the weights to predict with.
     reports : list of PassReport, of the passes of ``fit``
     seed : int or None
-        What the order of rows and the rows held out depend on; None without ``fit``.
+        Seed of the order of rows and of the held-out rows; None without ``fit``.
     fresh : bool
-        Whether it began with the learner's own initial weights.
+        Whether it started from the learner's own initial weights.
     weighted, left_out : bool
         Whether rows had weights, and whether some were held out or skipped.
     open_mistakes : int or None
-        Mistakes in the rows that ``partial_fit`` has learned; None before the first.
+        Mistakes in the rows of ``partial_fit``; None before the first call.
     cycle : :class:`linsep.certificate.cycles.Cycle` or None, the one that ended it
     mixture : :class:`linsep.learners.mixing.Mixture` or None, of a fit in shards
     trial : list of PassReport or None
-        Of the passes without the held-out rows that came before it, see
-        :mod:`linsep.learners.trial`.
+        Reports of earlier passes without the held-out rows, see :mod:`linsep.learners.trial`.
     """
 
     state: State
@@ -212,16 +213,16 @@ class Run:
         return [report for report in reports if report.validation_score is not None]
 
     def begin_again(self, begun: "Run", trial: list[PassReport]) -> None:
-        """Stand where it stood before a trial."""
+        """Return to the state before a trial."""
         self.state, self.keeping, self.left_out = begun.state, begun.keeping, begun.left_out
         self.reports, self.trial = [], trial
 
     def weights(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return coefficients (columns, features) and intercepts to predict with."""
+        """Return coefficients (columns, features) and intercepts for prediction."""
         return self.state.split(self.keeping.weights(self.state))
 
     def obstacle(self) -> str | None:
-        """Return why no theorem applies to it, None if one may."""
+        """Return why no theorem applies to it; None if one may."""
         if not self.fresh:
             return (
                 "it did not start from the learner's own initial weights, mixed other weights, or "
@@ -230,7 +231,7 @@ class Run:
         return "its rows or classes have weights" if self.weighted else None
 
     def go_on_with(self, learner: Learner) -> None:
-        """Take the learner of parameters that may have changed."""
+        """Set the learner for parameters that may have changed."""
         learner.continue_from(self.learner)
         self.learner = learner
 
@@ -245,7 +246,7 @@ class Run:
 
 
 class Best(NamedTuple):
-    """Weights to put back at the end of a run with held-out rows, and their score."""
+    """Weights to restore at the end of a run with held-out rows, and their score."""
 
     score: float
     state: Remembered
@@ -253,19 +254,19 @@ class Best(NamedTuple):
 
 
 class Course:
-    """A fit on its way: what it learns, from which rows, until when, and where it stands between
-    two slices of rows.
+    """A fit in progress: its run, its rows, its stopping criteria, and its position between two
+    slices of rows.
 
     Attributes
     ----------
     run, stream, plan, progress : Run, RowStream, Plan, Progress
-        Of a fit in shards, the stream is what is between two passes.
-    number : int, passes that are over
-    learned : bool, whether all rows of the next pass are learned and its last update is made
-    n_updates : int, updates in the passes that are over
-    best, since_best : Best or None, and the passes since then
+        For a fit in shards, the stream is the state between two passes.
+    number : int, completed passes
+    learned : bool, whether all rows of the next pass are processed and its last update is made
+    n_updates : int, updates in the completed passes
+    best, since_best : Best or None, and the passes since the best
     detection : :class:`linsep.learners.cycle_detection.CycleDetection` or None
-    ahead : the rows and the counts of the next pass, if that is made, or None
+    ahead : the rows and counts of the next pass, if it was made in advance, or None
     """
 
     def __init__(
@@ -284,7 +285,7 @@ class Course:
         return bool(self.run.reports) and self.run.reports[-1].stop_reason is not None
 
     def report(self, scores: Scores, reason: StopReason | None) -> PassReport:
-        """Add the report of the present pass to those of the run, and return it."""
+        """Add the report of the current pass to the run, and return it."""
         mistakes, updates, errors = (int(n) for n in self.progress.tally)
         counts = self.number, self.progress.rows, mistakes, updates, errors
         self.run.reports.append(PassReport(*counts, *scores, reason))
@@ -307,8 +308,8 @@ def learn_batch(
     run: Run, scheme: Any, row_batch: RowBatch, progress: Progress,
     pause: Callable[[], None] = interruption_point,
 ) -> None:  # fmt: skip
-    """Learn the rows of a batch, in slices, with a ``pause`` before each; raise Unlearnable for the
-    first invalid row.
+    """Train on the rows of a batch, in slices, with a ``pause`` before each; raise Unlearnable for
+    the first invalid row.
     """
     state, learner, keeping = run.state, run.learner, run.keeping
     learner.check_width(row_batch.n_features)
@@ -350,8 +351,8 @@ FEW_PASSES, MOST_AHEAD = 2, 1 << 16
 
 
 def may_go_ahead(course: Course, saving: Saving) -> bool:
-    """Return whether passes may be made before those before them are reported: of few rows in
-    memory, where nothing is done between two passes but to report them.
+    """Return whether passes may be made in advance of their reports: for few rows in memory, if
+    nothing but reports happens between passes.
     """
     run, stream, plan = course.run, course.stream, course.plan
     learner = run.learner
@@ -367,8 +368,8 @@ def may_go_ahead(course: Course, saving: Saving) -> bool:
 
 
 def go_ahead(course: Course) -> list[PassReport]:
-    """Make as many passes as there were, up to the first without a mistake; return the reports of
-    all but the last, which is left to :func:`one_pass`.
+    """Make as many passes as completed so far, up to the first without a mistake; return the
+    reports of all but the last, which is left to :func:`one_pass`.
     """
     run, stream, state, progress = course.run, course.stream, course.run.state, course.progress
     rows_at_once = min(MOST_AHEAD, rows_per_slice(stream.rows, state.n_columns))
@@ -413,25 +414,25 @@ def checked(row_batches: Iterator[RowBatch], learner: Learner) -> Iterator[RowBa
 
 
 def accuracy(run: Run, row_batches: Iterator[RowBatch], tie: str) -> float:
-    """Return the accuracy of the weights kept on these rows."""
+    """Return the accuracy of the kept weights on these rows."""
     errors, rows = run.keeping.errors(run.state, row_batches, tie)
     return 1.0 - errors / rows
 
 
 def held_out_accuracy(run: Run, stream: RowStream, tie: str) -> float:
-    """Return the weighted accuracy of the weights kept on the held-out rows."""
+    """Return the weighted accuracy of the kept weights on the held-out rows."""
     errors, total = run.keeping.weighed_errors(run.state, stream.held_out(), tie)
     if total == 0:
         raise DataError(
             "No row is held out for early stopping",
             hint("raise {}", validation_fraction=None),
-            "bring more rows",
+            "add rows",
         )
     return 1.0 - errors / total
 
 
 def timed(row_batches: Iterator[RowBatch], progress: Progress, reads: bool) -> Iterator[RowBatch]:
-    """Yield the batches and add the time spent waiting for them to reading or learning."""
+    """Yield the batches and add the time spent waiting for them to reading or training."""
     started = perf_counter()
 
     def add() -> None:
@@ -450,10 +451,10 @@ def passes(course: Course, saving: Saving) -> Iterator[PassReport]:
     """Run passes, which change the state of the run; yield a report after each.
 
     The last report has the stop reason. On Ctrl-C a report of the unfinished pass, if any row was
-    learned, is yielded with stop reason ``interrupted`` before KeyboardInterrupt is raised. With
+    processed, is yielded with stop reason ``interrupted`` before KeyboardInterrupt is raised. With
     ``patience``, the weights of the best held-out score are restored at the end, unless the run
-    converged, which refers to the last weights. ``saving`` may continue an earlier run; then the
-    passes that are over are not reported again, but for the last of a run that has ended.
+    converged, which refers to the last weights. ``saving`` may continue an earlier run; then
+    completed passes are not reported again, except the last pass of a run that has ended.
     """
     run, stream, plan, progress = course.run, course.stream, course.plan, course.progress
     state = run.state
@@ -509,7 +510,7 @@ def passes(course: Course, saving: Saving) -> Iterator[PassReport]:
 
 
 def unreported(course: Course, saving: Saving) -> list[PassReport]:
-    """Return the report of a pass that was made ahead and is not reported yet, if there is one."""
+    """Return the report of a pass that was made in advance and is not reported yet, if any."""
     if course.ahead is None:
         return []
     one_pass(course, saving)
@@ -518,7 +519,7 @@ def unreported(course: Course, saving: Saving) -> list[PassReport]:
 
 
 def one_pass(course: Course, saving: Saving) -> Scores:
-    """Learn from every row once; return the scores of the weights kept, if needed."""
+    """Train on every row once; return the scores of the kept weights, if needed."""
     run, stream, progress, tie = course.run, course.stream, course.progress, course.plan.tie
     number = course.number
     progress.begin(number, stream.n_rows)
@@ -577,17 +578,19 @@ def after_pass(course: Course, scores: Scores) -> StopReason | None:
 
 
 def check_some_rows(progress: Progress) -> None:
-    """Raise DataError if no row was learned in a pass."""
+    """Raise DataError if no row was used in a pass."""
     if progress.rows == 0:
         raise DataError(
-            "No row is left to learn from, for all have weight 0 or are held out",
+            "No row is left for training: all rows have weight 0 or are held out",
             hint("lower {}", validation_fraction=None),
             "check the weights",
         )
 
 
 def close_pass(run: Run, scheme: Any) -> int:
-    """Apply the update at the end of a pass, if any; return the number of machines it changed."""
+    """Apply the update at the end of a pass, if any; return the number of binary classifiers
+    changed.
+    """
     state, learner, keeping = run.state, run.learner, run.keeping
     if not learner.by_pass:
         return 0

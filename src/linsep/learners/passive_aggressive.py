@@ -16,15 +16,15 @@ CRAMMER = "K. Crammer et al., Online passive-aggressive algorithms, JMLR 7 (2006
 
 
 class PassiveAggressive(LinearClassifier):
-    """Passive-aggressive learning: the least change of the weights that gives a row margin 1.
+    """Passive-aggressive learning: the smallest change of the weights that gives a row margin 1.
 
-    The results are those of scikit-learn's ``PassiveAggressiveClassifier`` on dense rows of equal
-    weight in the same order. (On sparse rows scikit-learn updates the intercept at a hundredth of
-    the rate.) In addition there are three multiclass schemes and a choice of weights to keep.
+    The results equal scikit-learn's ``PassiveAggressiveClassifier`` on dense rows of equal weight
+    in the same order. (On sparse rows, scikit-learn updates the intercept at a hundredth of the
+    rate.) In addition, there are three multiclass strategies and a choice of weights to keep.
 
-    The weight of a row (``sample_weight`` times ``class_weight``) multiplies its C, as in an SVM.
-    So a large weight never moves a score beyond the margin 1. (scikit-learn multiplies the step,
-    which overshoots and diverges for weights above 2.)
+    The weight of a row (``sample_weight`` times ``class_weight``) multiplies its C, as in an SVM. A
+    large weight therefore never moves a score beyond the margin 1. (scikit-learn multiplies the
+    step, which overshoots and diverges for weights above 2.)
 
     Parameters
     ----------
@@ -34,17 +34,17 @@ class PassiveAggressive(LinearClassifier):
         "hinge" is PA-I, which bounds each step by C; "squared_hinge" is PA-II, which damps it by
         1 / (2C).
 
-    Other parameters are those of :class:`linsep.Perceptron`.
+    The other parameters are the same as for :class:`linsep.Perceptron`.
 
     Attributes
     ----------
-    Those of :class:`linsep.Perceptron`. A mistake is a row with a margin below 1.
+    The same as for :class:`linsep.Perceptron`. A mistake is a row with a margin below 1.
 
     References
     ----------
     K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz and Y. Singer, Online passive-aggressive
     algorithms, JMLR 7 (2006), figure 1; for the native rule section 9, against the best rival. For
-    weights of rows N. Karampatziakis and J. Langford, Online importance weight aware updates, UAI
+    row weights, N. Karampatziakis and J. Langford, Online importance weight aware updates, UAI
     (2011).
 
     Examples
@@ -86,31 +86,31 @@ class PassiveAggressive(LinearClassifier):
         return PassiveAggressive(self.C, self.loss)
 
     def theorems(self, case: Any) -> list[Any]:
-        """Return the bound on errors; there is none in advance, for it is about a given C."""
+        """Return the bound on errors for a given C; there is no bound in advance."""
         from linsep.mistake_bounds.bounding import Theorem
         from linsep.mistake_bounds.bounds import Unknown
 
         def most() -> float:
             if len(case.problems) > 1:
-                raise Unknown("errors of single machines are not counted")
+                raise Unknown("errors of single binary classifiers are not counted")
             C, soft = self.premises()
             return most_errors(case.problems, case.run.passes, C, soft, case.weights)
 
         return [Theorem("passive-aggressive", most, "errors", CRAMMER)]
 
     def premises(self) -> tuple[Any, ...]:
-        """Return C, and what softens the steps of PA-II."""
+        """Return C, and the term that softens the steps of PA-II."""
         C = float(self.C)
         return C, 1 / (2 * C) if self.loss == "squared_hinge" else 0.0
 
     def obstacle(self) -> str | None:
         """Return why mistake bounds do not apply to this run, or None if they do."""
         if hasattr(self, "_run") and self._run.mixture is not None:
-            return "the theorem of mixing is about the perceptron"
+            return "the theorem of mixing applies only to the perceptron"
         if self.fit_intercept:
             return (
-                "its steps leave the constant feature out of the length of a row, as "
-                "scikit-learn's do; with a column of ones and no intercept they hold"
+                "its steps exclude the constant feature from the length of a row, as in "
+                "scikit-learn; with a column of ones and no intercept, the bounds apply"
             )
         return super().obstacle()
 
@@ -154,7 +154,7 @@ def most_errors(
         # Rows over 2^e and C times 4^e make the same mistakes.
         most, softened = np.ldexp(C, 2 * problem.exponent), np.ldexp(soft, -2 * problem.exponent)
         if not 0 < most < np.inf and np.isfinite(C):
-            raise Unknown("C relative to the length of the rows is beyond floating point")
+            raise Unknown("C relative to the length of the rows overflows float64")
         if softened:
             # The bound is in squared losses; weights that minimize the hinge are good enough.
             best = best_comparator(problem, passes / softened, w)

@@ -42,21 +42,21 @@ MCDONALD = (
 class Perceptron(LinearClassifier):
     """Rosenblatt's perceptron: on a mistake, add the example to the weights.
 
-    It stops at the first pass without a mistake (``stop_reason_ == "converged"``), which is reached
-    if and only if the rows are linearly separable, or after ``max_iter`` passes. In training a
-    score of zero is a mistake, unless ``zero`` says otherwise. With a constant rate,
+    Training stops at the first pass without a mistake (``stop_reason_ == "converged"``), which is
+    reached if and only if the rows are linearly separable, or after ``max_iter`` passes. During
+    training, a score of zero is a mistake by default (see ``zero``). With a constant rate,
     ``shuffle=False`` and ``keep="last"`` it also stops if the weights at the start of a pass (of
-    each machine) have occurred before (``"cycle"``): ``cycle_`` then proves that no number of
-    passes will separate the rows.
+    each binary classifier) have occurred before (``"cycle"``): ``cycle_`` then proves that no
+    number of passes will separate the rows.
 
     Parameters
     ----------
     multiclass : {"native", "ovr", "ovo"}, default="native"
         For more than two classes: one joint rule (a mistake adds the example to the true class and
-        subtracts it from the predicted one), one machine per class against the rest, or one machine
-        per pair.
+        subtracts it from the predicted one), one binary classifier per class against the rest, or
+        one per pair.
     fit_intercept : bool, default=True
-        Learn an intercept: the weight of an additional feature that is always 1.
+        Whether to fit an intercept: the weight of an additional feature that is always 1.
     max_iter : int, default=1000
         Maximum number of passes over the data.
     shuffle : bool, default=True
@@ -64,71 +64,74 @@ class Perceptron(LinearClassifier):
     random_state : int, RandomState or None, default=0
         Seed for shuffling, held-out rows and random ties.
     learning_rate : float or callable, default=1.0
-        Rate of a machine's first update, or a function from k = 1, 2, ... to the rate of update k.
-        With zero initial weights a constant rate does not change predictions in exact arithmetic
-        (in floats this is certain for powers of 2 only).
+        Rate of the first update, or a function from k = 1, 2, ... to the rate of update k. With
+        zero initial weights, a constant rate does not change predictions in exact arithmetic (in
+        floats, this is certain only for powers of 2).
     schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
         The rate of update k: constant, divided by k, or divided by its square root.
     update : {"single", "batch"}, default="single"
         Update at every mistake, or once per pass by the sum of all mistakes: gradient descent on
         the perceptron criterion J_p, see ``criterion_``.
     zero : {"mistake", "negative", "correct"}, default="mistake"
-        What a score of zero is in training, of each machine with two sides: a mistake; a prediction
-        of -1, and so a mistake where the label is +1; or correct. Then a pass without a mistake may
-        leave scores of zero, and the run stops as "clean", not "converged". "correct" needs initial
-        weights other than zero, from which it would learn nothing. The native rule of several
-        classes compares scores, and ``tie`` decides between equal ones: there it must be "mistake".
+        The treatment of a score of zero during training, for each binary classifier: a mistake; a
+        prediction of -1, and so a mistake for label +1; or correct. With the latter two, a pass
+        without a mistake may leave scores of zero, and the run stops as "clean", not "converged".
+        "correct" needs nonzero initial weights, since zero weights would never change. The native
+        rule of several classes compares scores, and ``tie`` decides between equal ones: it requires
+        "mistake".
     keep : {"last", "average", "vote", "best"}, default="last"
-        The weights to predict with. "average": their mean over all rounds (examples seen).
-        "vote": each version of the weights votes with the number of rounds it survived.
-        "best": the pocket algorithm with ratchet; after each pass the mistakes of the
-        longest-surviving and the last weights on all rows are counted, and the weights with the
-        fewest so far are kept. (Finding the fewest possible is NP-hard.) partial_fit, which sees
-        each row once, keeps the longest-surviving weights.
+        The weights for prediction. "average": the mean over all steps (examples seen). "vote": each
+        version of the weights votes with the number of steps it survived. "best": the pocket
+        algorithm with ratchet; after each pass the mistakes of the longest-surviving and the last
+        weights on all rows are counted, and the weights with the fewest so far are kept.
+        (Minimizing the number of mistakes is NP-hard.) partial_fit, which sees each row once, keeps
+        the longest-surviving weights.
     vote_mb : float, default=256
         Memory limit in MB for ``keep="vote"``, which stores every row that caused an update (20
-        bytes and 16 per value) and reads them all to predict. Beyond it, fit raises an error.
+        bytes plus 16 per value) and reads them all to predict. If the limit is exceeded, fit raises
+        an error.
     normalize : bool, default=False
         Scale every row to unit length in training and prediction, without a copy.
     early_stopping : bool, default=False
-        Hold rows out and stop when their accuracy has not improved for ``n_iter_no_change``
-        passes. With ``keep="last"`` the weights of the best pass are kept, unless the run
-        converged. Other weights, which depend less on the last rows, are then learned anew from all
-        rows in as many passes, or in fewer if one makes no mistake. In the accuracy rows count by
-        sample weight, not class weight.
+        Whether to hold rows out and stop when their accuracy has not improved for
+        ``n_iter_no_change`` passes. With ``keep="last"`` the weights of the best pass are kept,
+        unless the run converged. For other values of ``keep``, which depend less on the last rows,
+        the model is then trained again on all rows for as many passes, or fewer if a pass makes no
+        mistake. The accuracy uses sample weights, not class weights.
     validation_fraction : float, default=0.1
-        Share of each class to hold out, with ``early_stopping``.
+        Fraction of each class to hold out, with ``early_stopping``.
     n_iter_no_change : int, default=5
         Passes without improvement before stopping early.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies the updates for a class. "balanced": total weight of the rows /
-        (classes * weight of the rows of the class); rows of weight 0 do not count.
+        Multiplies the updates for a class. "balanced": total weight of the rows / (classes * weight
+        of the rows of the class); rows of weight 0 are ignored.
     reference : label or None, default=None
-        The class of two that is -1, which decides the signs of weights. None: the smaller.
-        :meth:`decision_function` is positive for the larger class all the same, as in scikit-learn.
+        The class with target -1 (two classes only), which determines the signs of weights. None:
+        the smaller class. As in scikit-learn, :meth:`decision_function` is always positive for the
+        larger class.
     warm_start : bool, default=False
-        Start ``fit`` from the weights of the last fit.
+        Whether ``fit`` starts from the weights of the last fit.
     verbose : int, default=0
-        1 prints a line per pass.
+        1 prints one line per pass.
     tie : {"negative", "positive", "random"}, default="negative"
         The class predicted for a row whose score is exactly zero, or equal for several classes: the
-        smaller (of two the reference), the larger, or a draw by seed and row (see :meth:`predict`);
-        ``zero`` decides whether such a row of two classes is a mistake in training. With
-        "random", the native rule counts a tie as a mistake in training, and a one-vs-one score of
-        zero is half a win for each class.
+        smaller (the reference of two classes), the larger, or a draw by seed and row (see
+        :meth:`predict`); for two classes, ``zero`` decides whether such a row is a mistake during
+        training. With "random", the native rule treats a tie as a mistake during training, and a
+        one-vs-one score of zero is half a win for each class.
 
     Attributes
     ----------
-    equation_ : the weights as an equation in the features and units of the data; print it
+    equation_ : the weights as a printable equation in the features and units of the data
     coef_ : array of shape (1, features), (classes, features) or (pairs, features)
     intercept_ : array of shape (1,), (classes,) or (pairs,)
-    classes_ : array of the labels, sorted
-    reference_ : the class that is -1; None for several classes
-    n_iter_ : passes made
+    classes_ : array of the sorted labels
+    reference_ : the class with target -1; None for several classes
+    n_iter_ : number of passes made
     mistakes_ : array of shape (passes,), mistakes in each pass; with ovr and ovo, summed over
-        the machines
+        the binary classifiers
     n_updates_ : int, number of updates
-    calibration_ : what :func:`linsep.calibrate` learned; only then is there ``predict_proba``
+    calibration_ : the calibration of :func:`linsep.calibrate`, required for ``predict_proba``
     stop_reason_ : "converged", "clean" (without a mistake, but with scores of zero), "cycle",
         "max_iter", "early_stop" or "interrupted"; None after partial_fit
     stop_sentence_ : the stop reason as a sentence
@@ -139,7 +142,7 @@ class Perceptron(LinearClassifier):
         error rates on training and held-out rows, after each pass without the held-out rows
     progressive_accuracy_ : share of the rows of the first pass predicted correctly before learning
     n_features_in_ : number of features
-    feature_names_in_ : names of the features, if X has names that are all strings
+    feature_names_in_ : names of the features, if X has only string names
 
     References
     ----------
@@ -195,16 +198,16 @@ class Perceptron(LinearClassifier):
     )
     zero: Zero = parameter(
         default="mistake",
-        help="what a score of zero is in training: a mistake, a prediction of the class that is "
-        "-1, or correct",
+        help="meaning of a score of zero during training: a mistake, a prediction of class -1, or "
+        "correct",
     )
 
     def learner(self) -> Learner:
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
         if callable(self.learning_rate) and self.schedule != "constant":
             raise ParameterError(
-                "A learning_rate that is a function is the whole schedule: leave schedule at "
-                f"'constant', got {self.schedule!r}."
+                "A learning_rate function defines the whole schedule: schedule must be "
+                "'constant', got {self.schedule!r}."
             )
         schedule = Schedule(self.learning_rate, self.schedule)
         return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule, self.zero)
@@ -217,8 +220,8 @@ class Perceptron(LinearClassifier):
         return rule(self.learning_rate, self.schedule, self.zero)
 
     def theorems(self, case: Any) -> list[Any]:
-        """Return Novikoff's theorem, and those for rows that are not separable; of shards, that of
-        parameter mixing.
+        """Return Novikoff's theorem, and the theorems for inseparable rows; for shards, the theorem
+        of parameter mixing.
         """
         from linsep.mistake_bounds.bounding import NOVIKOFF, Compared, Theorem, novikoff
 
@@ -255,7 +258,7 @@ class Perceptron(LinearClassifier):
         if self._rate() is None:
             return "its rate is not constant"
         if self.update == "batch":
-            return "they hold for updates at every mistake"
+            return "the bounds hold for updates at every mistake"
         return super().obstacle()
 
     def beyond_floats(self, case: Any) -> str | None:
@@ -313,11 +316,13 @@ class Schedule:
 
     @property
     def rows_at_once(self) -> int | None:
-        """Number of rows that can be learned before more rates have to be computed."""
+        """Number of rows that can be processed before more rates must be computed."""
         return self.COMPUTED_AHEAD // 2 if callable(self.rate) else None
 
     def compiled(self, updates: np.ndarray) -> Any:
-        """Return the schedule for compiled code; ``updates`` counts those of each machine."""
+        """Return the schedule for compiled code; ``updates`` holds the count of each binary
+        classifier.
+        """
         if callable(self.rate):
             most = int(updates.max())
             if most + self.COMPUTED_AHEAD // 2 >= self._table.size:
@@ -362,7 +367,7 @@ class Schedule:
 
 
 class PerceptronLearner(Learner):
-    """Update at each mistake, with scheduled rates; a score of zero is what ``zero`` says."""
+    """Update at each mistake, with scheduled rates; ``zero`` determines the meaning of zero scores."""
 
     replayed = "single"
     step = "learning rate"
@@ -372,7 +377,7 @@ class PerceptronLearner(Learner):
         self.schedule, self.zero, self.rows_at_once = schedule, zero, schedule.rows_at_once
 
     def continue_from(self, earlier: Learner) -> None:
-        """Reuse the rates of a function, which may depend on more than the update's number."""
+        """Reuse the rates of a function, which may depend on more than the number of the update."""
         before = earlier.schedule if isinstance(earlier, PerceptronLearner) else None
         if before is not None and (before.rate, before.kind) == (
             self.schedule.rate,
@@ -383,23 +388,27 @@ class PerceptronLearner(Learner):
     def check_initial(
         self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
     ) -> None:
-        """Raise ParameterError for a machine that would learn nothing, as its scores are right."""
+        """Raise ParameterError if a binary classifier would never change, as all scores are
+        correct.
+        """
         given = [array for array in (coef, intercept) if array is not None]
         if self.zero != "correct" or warm or (given and np.column_stack(given).any(axis=1).all()):
             return
         raise ParameterError(
-            "Where scores of zero are correct, weights of zero learn nothing, for all their scores "
+            "If scores of zero are correct, zero weights never change, because all their scores "
             "are zero",
-            "give initial weights (coef_init, or --init-weights)",
+            "set initial weights (coef_init, or --init-weights)",
             hint("choose another {}", zero=None),
         )
 
     def begin(self, state: State) -> None:
-        """Raise ParameterError for the joint rule of several classes, which has no zero."""
+        """Raise ParameterError for the joint rule of several classes, which does not support
+        ``zero``.
+        """
         if self.zero != "mistake" and state.n_machines < state.n_columns:
             raise ParameterError(
-                "The native rule of several classes compares scores, so that a score of zero means "
-                "nothing, and tie decides between equal ones",
+                "The native rule of several classes compares scores, so a score of zero has no "
+                "meaning, and tie decides between equal ones",
                 hint("choose {}", multiclass="ovr"),
                 hint("{}", multiclass="ovo"),
                 hint("{}", zero="mistake"),
@@ -420,7 +429,9 @@ class PerceptronLearner(Learner):
         return sparing(rule, self.zero, state.per_machine("spared"))
 
     def leaves_zeros(self, state: State) -> bool:
-        """Return whether a score of zero was right since the last update of its machine."""
+        """Return whether a zero score was treated as correct since the last update of its binary
+        classifier.
+        """
         return self.zero != "mistake" and bool(state.per_machine("spared").any())
 
     def check_updates(self, state: State) -> None:

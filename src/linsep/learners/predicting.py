@@ -92,7 +92,7 @@ class OnlinePrediction(Prediction):
             if not np.isfinite(scores).all():
                 row = int(np.argwhere(~np.isfinite(scores))[0, 0])
                 where = self.source.where(batch.first + row)
-                raise DataError(f"{where}: the score is beyond floating point; scale the features.")
+                raise DataError(f"{where}: the score overflows float64; scale the features.")
             yield batch, decision(state, scores, fitted_parameter(model, "tie"))
 
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
@@ -106,7 +106,7 @@ class OnlinePrediction(Prediction):
 
 
 class PredictsOnline(PlotsDecision, HasReference):
-    """Scores, classes and accuracy on rows, by the weights that a run kept."""
+    """Scores, classes and accuracy on rows, using the weights that a run kept."""
 
     _run: Run
     _learned_with: dict[str, Any]
@@ -119,7 +119,7 @@ class PredictsOnline(PlotsDecision, HasReference):
     calibration_: Any
 
     def fitted_run(self) -> Run:
-        """Return the fit; raise NotFittedError, which is an AttributeError, if there is none."""
+        """Return the fit; raise NotFittedError (an AttributeError) if there is no fit."""
         if "_run" not in self.__dict__:
             check_is_fitted(self)
         return self._run
@@ -133,8 +133,8 @@ class PredictsOnline(PlotsDecision, HasReference):
         raise NotImplementedError
 
     def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
-        """Return the scores of every machine for rows with the fitted features; ``whole`` also has
-        features not seen in training.
+        """Return the scores of every binary classifier for rows with the fitted features; ``whole``
+        also has features not seen in training.
         """
         raise NotImplementedError
 
@@ -143,7 +143,7 @@ class PredictsOnline(PlotsDecision, HasReference):
         return numbered(X, self.n_features_in_)
 
     def _draws(self) -> Callable[[Any], Draws]:
-        """Return a function that gives the random draws of rows for ties."""
+        """Return a function that returns the random draws of rows for ties."""
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         return lambda X: seeded(lambda rows: self._numbered(X[rows]), seed)
 
@@ -155,19 +155,19 @@ class PredictsOnline(PlotsDecision, HasReference):
         X : array or sparse matrix of shape (rows, features), or a Source
             A source is read batch by batch; open it with ``recipe=model.recipe_``.
         missing : None or "skip"
-            "skip" gives a row with a missing value the score NaN, instead of refusing the rows.
+            With "skip", a row with a missing value has the score NaN; otherwise an error is raised.
 
         Returns
         -------
-        array of shape (rows,) for two classes (positive for the larger), else (rows, classes);
-        for one-vs-one the number of pairs won (a score of zero by ``tie``, "random" gives half a
-        win to each) plus the summed scores, scaled so that they only break ties. With
-        ``keep="vote"`` a score is the share of the votes.
+        array of shape (rows,) for two classes (positive for the larger), else (rows, classes); for
+        one-vs-one the number of pairs won (a score of zero by ``tie``; "random" gives half a win to
+        each) plus the summed scores, scaled so that they only break ties. With ``keep="vote"`` a
+        score is the share of the votes.
 
         Raises
         ------
         ValueError
-            If rows have another number of features or a score that is not finite.
+            If the number of features differs from the fit, or a score is not finite.
         """
         check_is_fitted(self)
         X = to_predict(self, X, missing)
@@ -176,21 +176,21 @@ class PredictsOnline(PlotsDecision, HasReference):
         return self.scores_turned(self._decisions(X))
 
     def _decisions(self, X: Any) -> np.ndarray:
-        """Return decision values, of two classes positive for the one that is not the reference."""
+        """Return decision values; for two classes, positive for the class that is not the
+        reference.
+        """
         X = self._rows_to_score(X)
         scores = self.machine_scores(X, X)
         if not np.isfinite(scores).all():
             with faults_named(X, self):
                 assert_all_finite(as_csr(X), input_name="X")
             row = int(np.argwhere(~np.isfinite(scores))[0, 0])
-            raise DataError(
-                f"The score of {row_text(row)} is beyond floating point; scale the features."
-            )
+            raise DataError(f"The score of {row_text(row)} overflows float64; scale the features.")
         return decision(self._run.state, scores, fitted_parameter(self, "tie"))
 
     @property
     def scores_are_log_odds(self) -> bool:
-        """Whether scores are log-odds, so that there are probabilities without a calibration."""
+        """Whether scores are log-odds, which give probabilities without a calibration."""
         return False
 
     @available_if(lambda model: hasattr(model, "calibration_") or model.scores_are_log_odds)
@@ -212,22 +212,23 @@ class PredictsOnline(PlotsDecision, HasReference):
     def predict(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Predict the class with the highest score for each row; ``tie`` decides equal scores.
 
-        After :func:`linsep.set_threshold` the positive of two classes is predicted from that score
-        on.
+        After :func:`linsep.set_threshold`, the positive of two classes is predicted for scores of
+        at least the threshold.
 
         With ``tie="random"`` a tie is broken by a draw that depends only on ``random_state`` and
-        the values of the row, so equal rows draw alike in any position and storage. (With
+        the values of the row, so equal rows get equal draws in any position and storage. (With
         ``random_state=None`` each call draws anew.)
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
         missing : None or "skip"
-            "skip" predicts None for a row with a missing value, instead of refusing the rows.
+            With "skip", the prediction for a row with a missing value is None; otherwise an error
+            is raised.
 
         Returns
         -------
-        array of shape (rows,), of the type of the labels, or of objects if a row is skipped
+        array of shape (rows,), with the type of the labels, or of objects if a row is skipped
         """
         check_is_fitted(self)
         X = to_predict(self, X, missing)
@@ -245,8 +246,8 @@ class PredictsOnline(PlotsDecision, HasReference):
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), Source, data frame, or path
-            A source, and a frame or file with the columns that were learned from, have their own
-            labels: omit y and sample_weight.
+            A source, or a data frame or file with the training columns, has its own labels: omit y
+            and sample_weight.
         y : array of shape (rows,)
         sample_weight : array of shape (rows,), default ones
         """

@@ -1,4 +1,4 @@
-"""What is proved about a fit: mistake bounds, and the margin that no separator exceeds."""
+"""Proofs about a fit: mistake bounds, and an upper bound on the margin of separators."""
 
 from copy import copy
 from numbers import Integral
@@ -66,8 +66,8 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
 
 
 def run_to_come(model: Any, passes: int) -> tuple[Any, str | None]:
-    """Return what theorems need to know of a run of so many passes by a model that is not fitted,
-    such as a trace; and why none of them holds, or None if some may.
+    """Return the case for theorems about a run of ``passes`` passes by an unfitted model, such as a
+    trace; and why no theorem holds, or None if some may.
     """
     from linsep.mistake_bounds.bounding import RunSummary
 
@@ -77,7 +77,7 @@ def run_to_come(model: Any, passes: int) -> tuple[Any, str | None]:
 
 def check_literals(literals: Any, majority: Any = 1) -> None:
     """Raise ValueError unless ``literals`` is None or a positive integer, and ``majority`` is a
-    positive integer that is no larger.
+    positive integer not above it.
     """
     for name, value in (("literals", 1 if literals is None else literals), ("majority", majority)):
         whole = isinstance(value, Integral) and not isinstance(value, bool)
@@ -85,7 +85,7 @@ def check_literals(literals: Any, majority: Any = 1) -> None:
             raise ValueError(f"{name} is {value!r}: it must be a whole number of at least 1.")
     if majority > (literals or 1):
         raise ValueError(
-            f"majority is {majority}, but literals {literals}: give as many literals, or more."
+            f"majority is {majority}, but literals {literals}: literals must be at least majority."
         )
 
 
@@ -98,20 +98,20 @@ def in_its_fit(model: Any) -> Any:
 
 
 def runs_otherwise(model: Any) -> bool:
-    """Return whether the proofs of its fit are not those of a run with present parameters."""
+    """Return whether proofs of the fit do not hold for a run with the current parameters."""
     return _premises(model) != _premises(in_its_fit(model))
 
 
 def _premises(model: Any) -> tuple[Any, ...]:
-    """Return what the parameters of a model say about a run that proves something."""
+    """Return the case that the parameters of a model define for theorems."""
     return model.premises(), model.obstacle(), bool(model.early_stopping)
 
 
 def widest_margin(model: Any) -> tuple[float | None, str]:
     """Return ||w||/M, an upper bound on every separator's margin, or why it is not known.
 
-    For any separator u of length 1, every update adds at least the rate times the margin to
-    <w, u> <= ||w||. With several machines, the smallest margin is below the sum of the lengths
+    For any separator u of length 1, every update adds at least the rate times the margin to <w, u>
+    <= ||w||. With several binary classifiers, the smallest margin is at most the sum of the lengths
     over the sum of the mistakes.
     """
     from linsep.mistake_bounds.rounding import length
@@ -149,8 +149,8 @@ def same_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     X, y = checked_rows(features), np.asarray(y)
     if X.shape[1] != width or y.shape != (X.shape[0],):
         raise DataError(
-            f"X of shape {X.shape} and y of shape {y.shape} are not what was learned: "
-            f"{width} features and a label a row."
+            f"X of shape {X.shape} and y of shape {y.shape} do not match the fit, which "
+            f"needs {width} features and one label per row."
         )
     if features is given:
         check_columns(model, given)
@@ -158,7 +158,7 @@ def same_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     codes = labels.encode_with(y, known)
     if codes is None:
         unknown = labels.unknown_labels(y, known)
-        raise DataError(f"y has labels that were not learned: {unknown}.")
+        raise DataError(f"y has labels that are not classes of the model: {unknown}.")
     return X, model.codes_turned(codes)
 
 
@@ -171,7 +171,7 @@ def why_not_again(model: Any) -> str | None:
     if model.stop_reason_ == StopReason.INTERRUPTED:
         return "it was interrupted within a pass"
     if model._run.open_mistakes is not None and model._run.reports:
-        return "rows were learned by fit and more by partial_fit"
+        return "rows were used by fit and more by partial_fit"
     run = model._run
     if run.trial is None and run.keeping.steady and run.scored:
         return "it ended while rows were held out"
@@ -189,13 +189,14 @@ def refuse_others(model: Any, X: Any, y: Any) -> None:
             return
     known, found = (f"{m.mistakes_.sum():,} mistakes in {m.n_iter_:,}" for m in (model, again))
     raise DataError(
-        f"X and y are not the rows of the fit: learning from them makes {found} passes and other "
-        f"weights, the fit made {known}. Give its rows in their order; the bounds need them."
+        f"X and y are not the training rows: a fit to them makes {found} passes and other "
+        f"weights, but the fit made {known}. Pass the training rows in their order; the bounds "
+        f"need them."
     )
 
 
 def learned_again(model: Any, X: Any, y: Any) -> Any:
-    """Return another estimator, fitted to X and y as the model was."""
+    """Return another estimator, fitted to X and y like the model."""
     again = type(model)(**model.get_params(deep=False))
     again.warm_start, again.verbose = False, 0
     if model._run.open_mistakes is not None:

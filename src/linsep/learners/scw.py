@@ -15,47 +15,48 @@ Loss = Literal["hinge", "squared_hinge"]
 
 
 class SCW(ConfidenceClassifier):
-    """Soft confidence-weighted learning: the least change that makes a row right with confidence.
+    """Soft confidence-weighted learning: the smallest change that makes a row right with
+    confidence.
 
-    Weights are normally distributed, with mean 0 and variance 1 at first; the means score. The
-    margin m = y <w, z> of a row then has the variance v = sum of variance_j z_j^2, and a row is
-    learned unless it is right with a probability of at least ``eta``, which is m >= phi sqrt(v) for
-    the quantile phi of ``eta``. The new distribution minimizes its divergence from the old one plus
-    C times the loss max(0, phi sqrt(v) - m). One pass is often enough, for text and other wide
-    sparse data above all.
+    Weights are normally distributed, initially with mean 0 and variance 1; the means are used for
+    scores. The margin m = y <w, z> of a row then has the variance v = sum of variance_j z_j^2, and
+    a row causes an update unless it is right with a probability of at least ``eta``: m >= phi
+    sqrt(v) for the quantile phi of ``eta``. The new distribution minimizes its divergence from the
+    old one plus C times the loss max(0, phi sqrt(v) - m). One pass is often enough, especially for
+    text and other wide sparse data.
 
     Only m <= 0 is a mistake, but other rows change the weights too. A pass without a mistake ends
-    the run; as the weights may have changed in it, that does not prove that they separate the rows
-    (``stop_reason_ == "clean"``). No bound on its mistakes is proved, and none is stated.
+    the run; as the weights may have changed in it, this does not prove that they separate the rows
+    (``stop_reason_ == "clean"``). No bound on the mistakes is known.
 
     The weight of a row (``sample_weight`` times ``class_weight``) multiplies its C.
 
     Parameters
     ----------
     C : float, default=1.0
-        How much the loss of a row counts; a smaller C tolerates more noise. Infinity is
+        Weight of the loss of a row; a smaller C tolerates more noise. Infinity is
         confidence-weighted learning, which makes every row right.
     eta : float, default=0.9
-        Probability with which rows are to be right, above 0.5 and below 1.
+        Required probability that a row is right, above 0.5 and below 1.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         "hinge" is SCW-I, which bounds each step by C; "squared_hinge" is SCW-II, which squares the
         loss.
     covariance_type : {"diagonal", "diagonal-drop", "full"}, default="diagonal"
-        What is kept of the covariance matrix of the weights. "full": the matrix, of at most 4,000
-        features, which is the method of the paper; a row takes time proportional to its square.
-        "diagonal": variances, of which 1 / variance_j grows as the diagonal of the inverse of the
-        matrix does. "diagonal-drop": variances that are the diagonal of the matrix after each row.
+        The representation of the covariance matrix of the weights. "full": the full matrix, for at
+        most 4,000 features, which is the method of the paper; a row takes time proportional to the
+        square of their number. "diagonal": variances; 1 / variance_j grows like the diagonal of the
+        inverse matrix. "diagonal-drop": variances, the diagonal of the matrix after each row.
     multiclass : {"ovr", "ovo"}, default="ovr"
-        How several classes are learned.
+        The strategy for several classes.
 
-    Other parameters are those of :class:`linsep.Perceptron`.
+    The other parameters are the same as for :class:`linsep.Perceptron`.
 
     Attributes
     ----------
-    variances_ : array of the shape of ``coef_``, the variance of each weight
-    intercept_variances_ : array of the shape of ``intercept_``
+    variances_ : array with the shape of ``coef_``, the variance of each weight
+    intercept_variances_ : array with the shape of ``intercept_``
 
-    Other attributes are those of :class:`linsep.Perceptron`.
+    The other attributes are the same as for :class:`linsep.Perceptron`.
 
     References
     ----------
@@ -91,18 +92,18 @@ class SCW(ConfidenceClassifier):
         help="largest step; smaller values tolerate more noise",
     )  # fmt: skip
     eta: float = parameter(
-        default=0.9, above=0.5, below=1.0, help="probability with which rows are to be right"
+        default=0.9, above=0.5, below=1.0, help="required probability that a row is right"
     )
     loss: Loss = parameter(
         default="hinge", help="SCW-I with bounded steps, or SCW-II with a squared loss"
     )
     covariance_type: CovarianceType = parameter(
         default="diagonal",
-        help="variances, those that a whole matrix would leave, or the whole matrix",
+        help="variances, the diagonal of a full-matrix update, or the full matrix",
     )
     multiclass: TwoSided = parameter(
         default="ovr",
-        help="how to learn more than two classes: each against the rest, or each pair",
+        help="strategy for more than two classes: each against the rest, or each pair",
     )
 
     def learner(self) -> Learner:

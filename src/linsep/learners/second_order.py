@@ -10,33 +10,33 @@ from linsep.parameters import Control, Demonstration, TwoSided, parameter
 
 
 class SecondOrderPerceptron(ConfidenceClassifier):
-    """The perceptron in coordinates in which its mistakes are equally spread.
+    """The second-order perceptron: a perceptron in coordinates that whiten its mistakes.
 
-    On a mistake A += z z' and v += y z, with A = aI and v = 0 at first; the weights are w = A^-1 v.
-    So features that occurred in few mistakes take long steps, and correlated features share one.
-    (The paper scores a row by z'(A + z z')^-1 v, which has the sign of <w, z>.) A row takes time
-    proportional to the square of the number of features, which is 4,000 at most.
+    On a mistake A += z z' and v += y z, initially with A = aI and v = 0; the weights are w = A^-1
+    v. Features that occurred in few mistakes therefore take long steps, and correlated features
+    share a step. (The paper scores a row by z'(A + z z')^-1 v, which has the sign of <w, z>.) A row
+    takes time proportional to the square of the number of features, which is at most 4,000.
 
-    The weights are those of :class:`linsep.AROW` with a whole covariance matrix and r = a if only
-    mistakes are learned. The weight of a row (``sample_weight`` times ``class_weight``) multiplies
-    z z' and y z.
+    The weights equal those of :class:`linsep.AROW` with a full covariance matrix and r = a, updated
+    only on mistakes. The weight of a row (``sample_weight`` times ``class_weight``) multiplies z z'
+    and y z.
 
     Parameters
     ----------
     a : float, default=1.0
-        What the diagonal of A begins with: the penalty of ridge regression on the mistakes. Larger
-        values are nearer to the perceptron.
+        The initial diagonal of A: the penalty of ridge regression on the mistakes. Larger values
+        are closer to the perceptron.
     multiclass : {"ovr", "ovo"}, default="ovr"
-        How several classes are learned.
+        The strategy for several classes.
 
-    Other parameters are those of :class:`linsep.Perceptron`.
+    The other parameters are the same as for :class:`linsep.Perceptron`.
 
     Attributes
     ----------
-    variances_ : array of the shape of ``coef_``, the diagonal of a A^-1
-    intercept_variances_ : array of the shape of ``intercept_``
+    variances_ : array with the shape of ``coef_``, the diagonal of a A^-1
+    intercept_variances_ : array with the shape of ``intercept_``
 
-    Other attributes are those of :class:`linsep.Perceptron`.
+    The other attributes are the same as for :class:`linsep.Perceptron`.
 
     References
     ----------
@@ -61,12 +61,10 @@ class SecondOrderPerceptron(ConfidenceClassifier):
         ),
     )  # fmt: skip
 
-    a: float = parameter(
-        default=1.0, above=0.0, help="penalty of the ridge regression on mistakes that it is"
-    )
+    a: float = parameter(default=1.0, above=0.0, help="ridge penalty of the regression on mistakes")
     multiclass: TwoSided = parameter(
         default="ovr",
-        help="how to learn more than two classes: each against the rest, or each pair",
+        help="strategy for more than two classes: each against the rest, or each pair",
     )
 
     def learner(self) -> Learner:
@@ -86,7 +84,7 @@ class SecondOrderPerceptron(ConfidenceClassifier):
         return [second_order_theorem(case, float(self.a), CESA_BIANCHI)]
 
     def premises(self) -> tuple[Any, ...]:
-        """Return the parameter that its theorem is about."""
+        """Return the parameter covered by its theorem."""
         return (float(self.a),)
 
     def beyond_floats(self, case: Any) -> str | None:
@@ -97,6 +95,6 @@ class SecondOrderPerceptron(ConfidenceClassifier):
 
 
 class SecondOrderLearner(ConfidenceLearner):
-    """The second-order perceptron, which has a whole matrix by definition."""
+    """The second-order perceptron, which always has a full matrix."""
 
-    instead = "choose AROW, which can keep variances only"
+    instead = "choose AROW, which can store variances only"

@@ -45,7 +45,7 @@ def columns_of(multiclass: str, n_classes: int) -> int:
 
 
 class Remembered(NamedTuple):
-    """Weights and counters of a :class:`State`: its arrays by name and the examples learned."""
+    """Weights and counters of a :class:`State`: its arrays by name and the number of examples."""
 
     shaped: dict[str, np.ndarray]
     counts: dict[str, np.ndarray]
@@ -53,13 +53,13 @@ class Remembered(NamedTuple):
 
 
 def is_square(array: np.ndarray) -> bool:
-    """Return whether an array of :class:`State` has a square for each column of the weights."""
+    """Return whether an array of :class:`State` has a square matrix for each column of the weights."""
     return array.ndim == 3
 
 
 def places(array: np.ndarray, features: np.ndarray) -> tuple[Any, ...]:
-    """Return where an array of :class:`State` has what belongs to these features, and at the end to
-    the constant feature.
+    """Return the index into an array of :class:`State` for these features, with the constant
+    feature at the end.
     """
     at = np.append(features, -1)
     return (slice(None), at[:, None], at) if is_square(array) else (at,)
@@ -91,7 +91,7 @@ class State:
         self.multiclass, self.n_classes, self.n_features = multiclass, n_classes, n_features
         self.bias, self.fill = float(fit_intercept), fill
         self.n_columns = columns_of(multiclass, n_classes)
-        #: number of binary learners; the native rule counts as one
+        #: number of binary classifiers; 1 for the native rule
         self.n_machines = 1 if multiclass == "native" else self.n_columns
         #: arrays of the shape of the weights, or with a square for each column of them, by name:
         #: they grow with them
@@ -121,7 +121,7 @@ class State:
         self.shaped["W"] = weights
 
     def like_weights(self, name: str) -> np.ndarray:
-        """Return the array of this name, of the shape of the weights; zeros if new."""
+        """Return the array of this name, with the shape of the weights; zeros if new."""
         if name not in self.shaped:
             self.shaped[name] = np.zeros_like(self.W)
         return self.shaped[name]
@@ -141,13 +141,13 @@ class State:
         return array[places(array, np.arange(self.n_features))]
 
     def per_machine(self, name: str, kind: type = np.int64) -> np.ndarray:
-        """Return the array of this name with one number per machine; zeros if new."""
+        """Return the array of this name with one number per binary classifier; zeros if new."""
         if name not in self.counts:
             self.counts[name] = np.zeros(self.n_machines, dtype=kind)
         return self.counts[name]
 
     def own(self) -> None:
-        """Copy the arrays that cannot be changed, or that are a file's: joblib maps large ones."""
+        """Copy arrays that are read-only or mapped from a file: joblib maps large ones."""
         for arrays in (self.shaped, self.counts):
             for name, array in arrays.items():
                 if type(array) is not np.ndarray or not array.flags.writeable:
@@ -175,27 +175,29 @@ class State:
         self.n_features = features.size
 
     def machine_rounds(self) -> np.ndarray:
-        """Return the number of examples each machine has seen; in one-vs-one of its two classes."""
+        """Return the number of examples each binary classifier has seen; in one-vs-one of its two
+        classes.
+        """
         if self.n_classes > 2 and self.multiclass == "ovo":
             return self.per_machine("rounds")
         return np.full(self.n_machines, self.rounds)
 
     @property
     def is_divided(self) -> bool:
-        """Whether the weights of each machine are stored divided by a factor."""
+        """Whether the weights of each binary classifier are stored divided by a factor."""
         return FACTORS in self.counts
 
     def divide(self) -> None:
-        """Store the weights of each machine divided by a factor, which is 1 now."""
+        """Store the weights of each binary classifier divided by a factor, initially 1."""
         self.per_machine(FACTORS, np.float64)[:] = 1.0
 
     def actual_weights(self) -> np.ndarray:
-        """Return the weights, multiplied by the factors of their machines."""
+        """Return the weights, multiplied by the factors of their binary classifiers."""
         return self.W * self.per_column(self.counts[FACTORS]) if self.is_divided else self.W
 
     def mean_weights(self, sums: np.ndarray) -> np.ndarray:
-        """Return the mean of the weights over all rounds, from the sum of their changes, each times
-        the rounds before it.
+        """Return the mean of the weights over all steps, from the sum of their changes, each times
+        the number of steps before it.
         """
         rounds = self.machine_rounds()
         among = np.maximum(self.per_column(rounds), 1)
@@ -206,7 +208,7 @@ class State:
         return (self.W * self.per_column(elapsed) - sums) / among
 
     def per_column(self, numbers: np.ndarray) -> np.ndarray:
-        """Expand one number per machine to one per column of W, 0 for padding."""
+        """Expand one number per binary classifier to one per column of W, 0 for padding."""
         if self.n_classes == 2:
             return numbers
         out = np.zeros(self.W.shape[1], dtype=numbers.dtype)
@@ -239,7 +241,7 @@ class State:
         self.shaped, self.counts, self.rounds = kept, counts, 0
 
     def array(self, name: str) -> np.ndarray:
-        """Return the array of this name, of the weights or of the machines, which exists."""
+        """Return the existing array of this name, of the weights or of the binary classifiers."""
         return self.shaped[name] if name in self.shaped else self.counts[name]
 
     def is_finite(self) -> bool:
@@ -262,13 +264,14 @@ class State:
         )
 
     def restore(self, before: "Remembered") -> None:
-        """Put back what :meth:`remember` returned."""
+        """Restore the result of :meth:`remember`."""
         self.shaped, self.counts, self.rounds = before
 
     def scheme(self, tie: str, count_errors: bool, learning: bool = True) -> Any:
         """Return the multiclass scheme; without ``learning`` it does not change the state.
 
-        For one-vs-one, counting prediction errors requires the scores of all machines for each row.
+        For one-vs-one, counting prediction errors requires the scores of all binary classifiers for
+        each row.
         """
         equals = TIES[tie]
         if self.n_classes == 2:
@@ -308,7 +311,7 @@ def decision(state: State, scores: np.ndarray, tie: str) -> np.ndarray:
     One-vs-one counts the matches that a class wins; a score of zero is a win of the class given by
     ``tie``, or half a win for each with "random". The summed scores, scaled into (-1/3, 1/3), or
     (-1/6, 1/6) with half wins, are added to break ties. If sums are too large to differ when
-    scaled, the class with the highest is raised above the others by the last bit.
+    scaled, the last bit raises the class with the highest sum above the others.
     """
     if state.n_classes == 2 or state.multiclass != "ovo":
         return scores
@@ -353,14 +356,14 @@ def predicted(scores: np.ndarray, tie: str, draws: Draws | None = None) -> np.nd
 # A sum of weights may be rounded upwards, which keeps the bounds valid.
 ROUNDING = 1.0 + 1e-9
 SCALE = "scale the features"
-TOO_LARGE = f"the score is beyond floating point; {SCALE}"
+TOO_LARGE = f"the score overflows float64; {SCALE}"
 #: values up to this size are not what made a score overflow
 MODERATE = 1e100
 
 
 class BadRow(LinsepError):
-    """A row that a learner cannot learn. ``row`` counts from the first row passed; ``message`` has
-    a placeholder ``{feature}`` for the name of feature ``column``.
+    """A row that a learner cannot use. ``row`` counts from the first row passed; ``message`` has a
+    placeholder ``{feature}`` for the name of feature ``column``.
     """
 
     def __init__(self, row: int, column: int, message: str):
@@ -373,8 +376,8 @@ class BadRow(LinsepError):
 
 
 def too_large(rows: Any, row: int, step: str) -> BadRow | None:
-    """Return the error for a row whose score overflows, which names its largest value, and the
-    parameter that ``step`` names if that value is moderate; None for rows without features.
+    """Return the error for a row whose score overflows. It names the largest value and, if that
+    value is moderate, the parameter ``step``; None for rows without features.
     """
     rows = rows.rows if isinstance(rows, Unit) else rows
     if isinstance(rows, Dense):
@@ -388,13 +391,13 @@ def too_large(rows: Any, row: int, step: str) -> BadRow | None:
         return None
     at = int(np.argmax(np.abs(values)))
     advice = f"choose a smaller {step}" if step and abs(values[at]) <= MODERATE else SCALE
-    message = f"the score is beyond floating point, {{feature}} being {values[at]:.3g}; {advice}"
+    message = f"the score overflows float64 ({{feature}} is {values[at]:.3g}); {advice}"
     return BadRow(row, at if columns is None else int(columns[at]), message)
 
 
 class Unlearnable(LinsepError):
-    """A row that cannot be learned. ``row`` is its number in the data, None if unknown; ``bad`` is
-    the learner's error, if any.
+    """A row that cannot be used for training. ``row`` is its number in the data, None if unknown;
+    ``bad`` is the learner's error, if any.
     """
 
     def __init__(self, row: int | None, message: str = TOO_LARGE, bad: BadRow | None = None):
@@ -412,7 +415,7 @@ def infinite_weight(W: np.ndarray, of_features: bool, step: str) -> Unlearnable:
     step : str, the parameter that scales updates, or ""
     """
     at = int(np.argwhere(~np.isfinite(W))[0, 0])
-    rest = f"is beyond floating point; {SCALE}" + (f" or choose a smaller {step}" if step else "")
+    rest = f"overflows float64; {SCALE}" + (f" or choose a smaller {step}" if step else "")
     if not of_features:
         return Unlearnable(None, f"A weight of an example {rest}")
     if at == len(W) - 1:
@@ -422,8 +425,8 @@ def infinite_weight(W: np.ndarray, of_features: bool, step: str) -> Unlearnable:
 
 
 def sparing(rule: Any, zero: str, spared: np.ndarray) -> Any:
-    """Return ``rule`` for which a score of zero is what ``zero`` says; ``spared`` counts those that
-    are right.
+    """Return ``rule`` with the treatment of zero scores set by ``zero``; ``spared`` counts the ones
+    treated as correct.
     """
     return rule if zero == "mistake" else SparingRule(rule, zero == "correct", spared)
 
@@ -438,7 +441,7 @@ class Learner:
     step = ""
     #: initial weight of a feature
     fill = 0.0
-    #: arrays of a state that belong to its weights, and are kept with them; how those of shards are
+    #: arrays of a state that belong to its weights and are kept with them; how arrays of shards are
     #: mixed
     beside: Mapping[str, Mix] = MappingProxyType({})
     #: how the weights of shards are mixed
@@ -449,7 +452,7 @@ class Learner:
     rows_at_once: int | None = None
     #: whether there is one update per pass, at its end
     by_pass = False
-    #: whether an update moves the weights of all features, not only those of the row
+    #: whether an update moves the weights of all features, not only of the features in the row
     moves_all_features = False
     #: whether the number of features must be known before learning
     needs_width = False
@@ -460,10 +463,10 @@ class Learner:
         self._rule = rule
 
     def continue_from(self, earlier: "Learner") -> None:
-        """Take over what the learner of earlier rows has computed."""
+        """Reuse computations of the learner of earlier rows."""
 
     def check_width(self, n_features: int) -> None:
-        """Raise DataError if there are more features than it can learn."""
+        """Raise DataError if there are more features than it supports."""
 
     def begin(self, state: State) -> None:
         """Set up a new state, before initial weights are set."""
@@ -483,14 +486,14 @@ class Learner:
         return self._rule
 
     def check(self, rows: Dense | Csr | Unit) -> None:
-        """Raise BadRow for the first row that cannot be learned."""
+        """Raise BadRow for the first row that cannot be used."""
 
     def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
         """Return why the loop stopped before this row."""
         return TOO_LARGE
 
     def check_updates(self, state: State) -> None:
-        """Raise if an invalid update was applied to the rows that were learned."""
+        """Raise if an invalid update was applied to the rows so far."""
 
     def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
         """Finish a pass and return the number of updates made now."""
@@ -501,31 +504,30 @@ class Learner:
         return None
 
     def leaves_zeros(self, state: State) -> bool:
-        """Return whether a pass without a mistake left scores of zero, which separate nothing."""
+        """Return whether a pass without a mistake left scores of zero, which do not separate rows."""
         return False
 
     def restarts(self, state: State) -> bool:
-        """Return whether learning restarts with other parameters after a pass with mistakes."""
+        """Return whether training restarts with other parameters after a pass with mistakes."""
         return False
 
     # Shards of a cluster, which :mod:`linsep.learners.mixing` mixes. Arrays are those ``beside``
     # the weights, "W", and "average", if that is kept.
 
     def say(self, state: State, before: Arrays, after: Arrays) -> np.ndarray | None:
-        """Return how much a shard counts in the mean of each weight, of their shape; None if all
-        shards count alike.
+        """Return the share of a shard in the mean of each weight; None if all shares are equal.
 
         Parameters
         ----------
-        state : what the arrays are of
-        before, after : what it began a pass with, and what it has learned in it
+        state : the state of the arrays
+        before, after : arrays at the start and the end of a pass
         """
         return None
 
     def to_mix(self, state: State, arrays: Arrays) -> Arrays:
-        """Return arrays in the form in which they are mixed."""
+        """Return arrays in the form used for mixing."""
         return arrays
 
     def from_mix(self, state: State, arrays: Arrays) -> Arrays:
-        """Return what :meth:`to_mix` was given."""
+        """Invert :meth:`to_mix`."""
         return arrays

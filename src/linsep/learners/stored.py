@@ -1,10 +1,10 @@
-"""An online classifier in files: what it has learned, and where its fit stands, and back.
+"""An online classifier in files: its fitted state, and the progress of its fit.
 
-Both are arrays and plain JSON. The arrays of a trained model: ``coef`` and ``intercept`` to predict
-with, ``last.*`` the current weights as a state stores them, if those are others, ``weights.NAME.*``
-other arrays of their shape, ``weights.NAME.square`` those with a square for each of their columns,
-``counts.NAME`` one number per machine, ``vote.*`` the changes of a vote, ``calibration.K`` its
-curves. A kernel classifier adds ``support.*``.
+Both are arrays and plain JSON. The arrays of a trained model: ``coef`` and ``intercept`` for
+prediction, ``last.*`` the current weights as a state stores them, if different, ``weights.NAME.*``
+other arrays of their shape, ``weights.NAME.square`` arrays with a square matrix for each of their
+columns, ``counts.NAME`` one number per binary classifier, ``vote.*`` the changes of a vote,
+``calibration.K`` its curves. A kernel classifier adds ``support.*``.
 """
 
 from hashlib import blake2b
@@ -28,7 +28,7 @@ VOTES = ("features", "columns", "amounts", "starts", "rounds", "machines")
 
 
 def state_of(model: Any) -> tuple[Arrays, dict[str, Any]]:
-    """Return the arrays of a fitted classifier, and the rest as plain JSON."""
+    """Return the arrays of a fitted classifier, and its other state as plain JSON."""
     run = model.fitted_run()
     calibration = getattr(model, "calibration_", None)
     return arrays_of(model), {
@@ -51,7 +51,7 @@ def state_of(model: Any) -> tuple[Arrays, dict[str, Any]]:
 
 
 def _start_of_run(model: Any, run: Run) -> dict[str, Any]:
-    """Return what theorems need to know about the start."""
+    """Return the facts about the start that theorems need."""
     changed = hasattr(model, "bounds") and runs_otherwise(model)
     return {
         "fresh": run.fresh and run.mixture is None and not changed, "weighted": run.weighted,
@@ -60,10 +60,10 @@ def _start_of_run(model: Any, run: Run) -> dict[str, Any]:
 
 
 def set_state(model: Any, arrays: Arrays, facts: dict[str, Any]) -> None:
-    """Give an estimator what :func:`state_of` returned; raise ValueError if it is inconsistent."""
+    """Set the state of an estimator from :func:`state_of`; raise ValueError if it is inconsistent."""
     training = facts["training"]
     model.classes_ = classes_of(**facts["classes"])
-    is_turned(model.reference, model.classes_)  # refuses one that is no class
+    is_turned(model.reference, model.classes_)  # raises an error for an unknown class
     model._learned_with = model.get_params(deep=False)
     model._run = _restored(model, arrays, training.pop("rounds"))
     if getattr(model, "kernel", None) is None:
@@ -80,7 +80,7 @@ def calibration_arrays(model: Any) -> Arrays:
 
 
 def calibration_of(model: Any, arrays: Arrays, method: str) -> Calibration:
-    """Return the calibration of a model file; raise ValueError if its curves are none."""
+    """Return the calibration of a model file; raise ValueError if its curves are invalid."""
     k = model.classes_.size
     curves = [arrays[f"calibration.{number}"] for number in range(1 if k == 2 else k)]
     for curve in curves:
@@ -91,7 +91,7 @@ def calibration_of(model: Any, arrays: Arrays, method: str) -> Calibration:
             raise ValueError("a calibration that is not finite")
         ends = (0.0, 1.0) if method == "sigmoid" else curve[1, [0, -1]]
         if (method == "isotonic" and (np.diff(curve) < 0).any()) or ends[0] < 0 or ends[1] > 1:
-            raise ValueError("an isotonic calibration that is none")
+            raise ValueError("an invalid isotonic calibration")
     return Calibration(method, curves)
 
 
@@ -178,7 +178,7 @@ def _remember_training(
     for share in shares:
         if not isinstance(share, float | int | None):
             raise ValueError("an invalid accuracy")
-        float(share or 0)  # OverflowError for an integer beyond floats
+        float(share or 0)  # OverflowError for an integer that overflows float64
     run.trial = tried or None
     run.state.n_updates, run.open_mistakes = n_updates, open_mistakes
     run.reports = reports
@@ -209,23 +209,23 @@ def _reason(stored: str | None) -> StopReason | None:
 
 
 class SavedOnlineFit(SavedFit):
-    """Saves an online fit, and goes on from what is there."""
+    """Saves an online fit, and resumes a saved one."""
 
     def __init__(self, checkpoint: Checkpoint, estimator: Any) -> None:
         super().__init__(checkpoint, estimator)
         self._at, self._start = (0, 0), ""
 
     def begin(self, arrays: Arrays, about: dict[str, Any]) -> None:
-        """Take the seed, the classes, and the trial if it is over."""
+        """Load the seed, the classes, and the trial if it is complete."""
         self.seed, self.classes = int(about["seed"]), tuple(about["classes"])
         trial = about["course"]["trial"]
         self.trial = None if trial is None else _reports(trial)
 
     def resume(self, course: Course) -> None:
-        """Go on with an earlier run, if there is one: restore its state and its course."""
+        """Resume an earlier run, if any: restore its state and progress."""
         run, stream, progress = course.run, course.stream, course.progress
         self._start, self._at = _digest(run.state), (0, 0)
-        # Of a trial and the run after it, only that in which it was interrupted goes on.
+        # Of a trial and the run after it, only the interrupted one resumes.
         if self.found is None or (self.trial is None) != (run.trial is None):
             return
         arrays, about = self.found
@@ -246,10 +246,10 @@ class SavedOnlineFit(SavedFit):
         self._at = course.number, progress.rows
         over = " over all rows" * (run.trial is not None)
         place = f"pass {course.number + 1}{over}, after {progress.rows:,} of its rows"
-        self.checkpoint.on_resume("all is learned" if course.over else place)
+        self.checkpoint.on_resume("training is complete" if course.over else place)
 
     def pause(self, course: Course) -> None:
-        """Save the run between two slices of rows, if it is time."""
+        """Save the run between two slices of rows, if it is due."""
         progress, reports = course.progress, course.run.reports
         number, rows = self._at
         fresh = progress.rows - rows
@@ -260,11 +260,11 @@ class SavedOnlineFit(SavedFit):
             self._write(course)
 
     def interrupted(self, course: Course) -> None:
-        """Save the run, because it is stopped now."""
+        """Save the run, which is being stopped."""
         self._write(course)
 
     def ended(self, course: Course) -> None:
-        """Save the run, which is over, unless the file is removed next."""
+        """Save the completed run, unless the file is about to be removed."""
         if self.checkpoint.keep:
             self._write(course)
 
@@ -284,7 +284,7 @@ class SavedOnlineFit(SavedFit):
 
 
 def _digest(state: State) -> str:
-    """Return a hash of the initial weights, which does not depend on the room for features."""
+    """Return a hash of the initial weights, independent of the capacity for features."""
     W = state.W[: state.n_features]
     at = np.flatnonzero(state.fill != W)
     parts = at, W.ravel()[at], state.W[-1:]
@@ -292,7 +292,7 @@ def _digest(state: State) -> str:
 
 
 def contents_of(course: Course) -> tuple[Arrays, Any]:
-    """Return all that a run needs to go on, between two slices of rows."""
+    """Return everything a run needs to resume, between two slices of rows."""
     run, progress = course.run, course.progress
     state, best, detection = run.state, course.best, course.detection
     rows, tally = progress.of_pass(course.number)
@@ -318,7 +318,7 @@ def contents_of(course: Course) -> tuple[Arrays, Any]:
 
 
 def restore_contents(arrays: Arrays, about: dict[str, Any], course: Course) -> None:
-    """Put a run where another stood; raise ValueError if the arrays do not fit."""
+    """Restore the progress of a run; raise ValueError if the arrays do not fit."""
     run, state = course.run, course.run.state
     number, rows = count(about["number"]), count(about["rows"])
     reports = _reports(about["reports"])

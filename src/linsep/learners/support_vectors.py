@@ -1,4 +1,4 @@
-"""What classifiers in the space of a kernel share: their rows, of any type, and support vectors."""
+"""Shared code of kernel classifiers: rows of any type, and support vectors."""
 
 import json
 from typing import Any
@@ -24,8 +24,8 @@ def checked_for_kernel(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> A
     Raises
     ------
     DataError, ValueError
-        If X has NaN, infinity, another number of features than in fit or no rows, or is not of the
-        type the kernel takes.
+        If X has NaN, infinity, a number of features that differs from the fit, or no rows, or a
+        type that the kernel does not support.
     """
     if kernel.takes in ("vectors", "gram") and getattr(X, "ndim", 1) == 1:
         refuse_text(X, kernel)
@@ -37,7 +37,7 @@ def checked_for_kernel(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> A
     if kernel.takes in ("vectors", "gram") or (kernel.takes == "anything" and _is_table(X)):
         if kernel.takes == "gram" and sp.issparse(X):
             raise DataError(
-                "A precomputed Gram matrix must be dense, not sparse: give X.toarray()."
+                "A precomputed Gram matrix must be dense, not sparse: pass X.toarray()."
             )
         if not reset:
             check_prepared(estimator, X)
@@ -47,7 +47,7 @@ def checked_for_kernel(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> A
             )
     rows = listed(X)
     if not len(rows):
-        raise DataError("X has no rows to learn from or to score.")
+        raise DataError("X has no rows.")
     return rows
 
 
@@ -63,8 +63,8 @@ GRAM_VALUES = 1 << 24
 
 
 class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
-    """Base of a classifier whose features are its examples, by their kernel values: it has the
-    parameters of a kernel, and holds the examples with a weight in its run.
+    """Base class of a classifier whose features are its examples, represented by kernel values: it
+    has the parameters of a kernel, and its run holds the examples with a weight.
     """
 
     kernel: Any
@@ -80,7 +80,7 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
     support_: np.ndarray
 
     def chosen_kernel(self) -> Kernel:
-        """Return the kernel that the parameters describe, before it has seen rows."""
+        """Return the unfitted kernel that the parameters describe."""
         return as_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
 
     def __sklearn_tags__(self) -> Any:
@@ -99,7 +99,7 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
         return np.empty((0, 0)) if self.kernel_.takes == "gram" else self._examples
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the prepared examples."""
+        """Omit the prepared examples."""
         stored: Any = super().__getstate__()
         return {name: value for name, value in stored.items() if name != "_prepared"}
 
@@ -109,7 +109,7 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
             self._prepare_examples()
 
     def _prepare_examples(self) -> None:
-        """Prepare the examples for the kernel; None if there are none."""
+        """Prepare the examples for the kernel; None without examples."""
         some = self._examples.shape[0] > 0
         self._prepared = self.kernel_.prepare(self._examples) if some else None
 
@@ -136,7 +136,7 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
         return self.kernel_.gram(self.kernel_.prepare(X), self._prepared)
 
     def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
-        """Return the scores of every machine by kernel values with the support vectors."""
+        """Return the scores of every binary classifier from kernel values with the support vectors."""
         if sp.issparse(X) and X.shape[1] < self.n_features_in_:
             X = X.copy()
             X.resize(X.shape[0], self.n_features_in_)

@@ -22,8 +22,8 @@ DRIFT = 1e-9
 #: time limit in seconds of the search for a disjunction
 SEARCH_SECONDS = 5.0
 LITTLESTONE = (
-    "the argument of N. Littlestone, Machine Learning 2 (1988), for weights that are divided "
-    "instead of dropped"
+    "the argument of N. Littlestone, Machine Learning 2 (1988), for weights that are divided, not "
+    "dropped"
 )
 GROVE = (
     "the argument of A. Grove, N. Littlestone and D. Schuurmans, Machine Learning 43 (2001), for "
@@ -39,20 +39,22 @@ class Winnow(LinearClassifier):
     Features must be at least 0, and all weights start at 1. A row is positive if <w, x> exceeds the
     threshold; a mistake multiplies each weight by promotion^(y x_j). Weights saturate at 1e150 and
     1e-150. With features of 0 and 1, promotion 2 and threshold d/2, a disjunction of k of d
-    features takes less than 3 k log2(d) + 4 mistakes. (The well-known 2 k log2(d) + 2 is for
-    Winnow1, which sets a weight to zero where this one, Winnow2, halves it.)
+    features takes less than 3 k log2(d) + 4 mistakes. (The well-known bound 2 k log2(d) + 2 applies
+    to Winnow1, which sets a weight to zero where this algorithm, Winnow2, halves it.)
 
     Parameters
     ----------
     promotion : float above 1, default=2.0
     threshold : float or None, default=None
-        None is half the number of features. The native rule for several classes has no threshold.
+        None means half the number of features. The native rule for several classes has no
+        threshold.
 
-    Other parameters are those of :class:`linsep.Perceptron`; the intercept is minus the threshold.
+    The other parameters are the same as for :class:`linsep.Perceptron`; the intercept is minus the
+    threshold.
 
     Attributes
     ----------
-    Those of :class:`linsep.Perceptron`.
+    The same as for :class:`linsep.Perceptron`.
 
     References
     ----------
@@ -80,7 +82,7 @@ class Winnow(LinearClassifier):
     promotion: float = parameter(default=2.0, above=1.0, help=PROMOTION)
     threshold: float | None = parameter(
         default=None,
-        help="score that a positive row exceeds; half the number of features if not given",
+        help="score that a positive row exceeds; default: half the number of features",
     )
     fit_intercept: ClassVar[bool] = True  # type: ignore[misc]  # minus the threshold, never learned
 
@@ -96,7 +98,7 @@ class Winnow(LinearClassifier):
 
     @property
     def learns_intercept(self) -> bool:
-        """Whether the intercept is learned: it is minus the threshold."""
+        """Whether the intercept is trained: it is minus the threshold."""
         return False
 
     def twin(self) -> Any:
@@ -106,7 +108,7 @@ class Winnow(LinearClassifier):
         return Winnow(self.promotion, self.threshold)
 
     def theorems(self, case: Any) -> list[Any]:
-        """Return the bound for a disjunction of features, or for at least so many of some."""
+        """Return the bound for a disjunction of features, or for at least k of r features."""
         from linsep.mistake_bounds.bounding import Theorem
 
         name = "disjunction" if case.run.majority == 1 else "majority"
@@ -146,11 +148,11 @@ class BalancedWinnow(LinearClassifier):
         Score that a positive row exceeds; ``intercept_`` is the weight of the constant feature
         minus the threshold, which must be 0 without an intercept.
 
-    Other parameters are those of :class:`linsep.Perceptron`.
+    The other parameters are the same as for :class:`linsep.Perceptron`.
 
     Attributes
     ----------
-    Those of :class:`linsep.Perceptron`.
+    The same as for :class:`linsep.Perceptron`.
 
     References
     ----------
@@ -181,7 +183,7 @@ class BalancedWinnow(LinearClassifier):
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
         if self.threshold and not self.fit_intercept:
             raise ParameterError(
-                "The threshold is a part of the intercept, which is not learned",
+                "The threshold is part of the intercept, which is not fitted",
                 hint("leave it at {}", threshold=0),
                 hint("set {}", fit_intercept=True),
             )
@@ -212,8 +214,8 @@ class BalancedWinnow(LinearClassifier):
         return float(self.promotion), float(self.threshold)
 
     def beyond_floats(self, case: Any) -> str | None:
-        """Return why weights may have saturated, or steps been lost: each mistake changes the
-        logarithm of a weight by eta X at most.
+        """Return why weights may have saturated or steps may have been lost: each mistake changes
+        the logarithm of a weight by at most eta X.
         """
         if case.n_classes > 2:
             return None
@@ -236,7 +238,7 @@ class WinnowLearner(Learner):
         self.threshold, self.needs_width = threshold, threshold is None
 
     def begin(self, state: State) -> None:
-        """Set the threshold; the native rule has none."""
+        """Set the threshold; the native rule has no threshold."""
         threshold = state.n_features / 2 if self.threshold is None else self.threshold
         native = state.n_machines < state.n_columns
         state.W[-1] = 0.0 if native else -threshold
@@ -248,7 +250,7 @@ class WinnowLearner(Learner):
         if coef is not None and not (coef > 0).all():
             raise ValueError("coef_init of Winnow must be above 0 everywhere.")
         if intercept is not None:
-            raise ValueError("Winnow's intercept is minus its threshold: give threshold instead.")
+            raise ValueError("Winnow's intercept is minus its threshold: set threshold instead.")
 
     def check(self, rows: Dense | Csr | Unit) -> None:
         """Raise BadRow for a negative feature."""
@@ -268,8 +270,8 @@ class WinnowLearner(Learner):
         raise BadRow(
             row,
             column,
-            f"Negative values in data: {{feature}} is {value:g}, but Winnow learns from features "
-            "of at least 0; use the balanced Winnow, or shift the feature",
+            f"Negative values in data: {{feature}} is {value:g}, but Winnow needs features of at "
+            f"least 0; use the balanced Winnow, or shift the feature",
         )
 
 
@@ -296,12 +298,11 @@ def most_mistakes(d: int, r: int, promotion: float, threshold: float, k: int = 1
     """Return the bound for Winnow on "at least k of r" of d binary features, from weights of 1.
 
     A promotion multiplies at least k of the r weights, each at most the threshold, and a demotion
-    divides at most k - 1: with L = floor(log_a(theta)) + 1, u promotions and v demotions,
-    k u - (k - 1) v <= r L. A promotion adds at most (a - 1) theta to the sum of all weights, d at
-    first; a demotion subtracts at least (1 - 1/a) theta, and the sum stays above 0: v is less than
-    a d / ((a - 1) theta) + a u. Both limit u if k > (k - 1) a; for a disjunction (k = 1) to r L.
-    Since weights are clipped at 1 / MOST, a demotion may subtract only (1 - 1/a) (theta - a d /
-    MOST).
+    divides at most k - 1: with L = floor(log_a(theta)) + 1, u promotions and v demotions, k u - (k
+    - 1) v <= r L. A promotion adds at most (a - 1) theta to the sum of all weights, d at first; a
+    demotion subtracts at least (1 - 1/a) theta, and the sum stays above 0: v is less than a d / ((a
+    - 1) theta) + a u. Both limit u if k > (k - 1) a; for a disjunction (k = 1) to r L. Since
+    weights are clipped at 1 / MOST, a demotion may subtract only (1 - 1/a) (theta - a d / MOST).
     """
     from linsep.mistake_bounds.bounds import Unknown
     from linsep.mistake_bounds.rounding import float_above
@@ -312,7 +313,7 @@ def most_mistakes(d: int, r: int, promotion: float, threshold: float, k: int = 1
     taken = theta - a * d / Fraction(MOST_WEIGHT)
     if theta >= MOST_WEIGHT or taken <= 0:
         raise Unknown(
-            f"a threshold of {threshold:.3g} is out of reach of promotions of {promotion:.3g} for "
+            f"a threshold of {threshold:.3g} cannot be reached by promotions of {promotion:.3g} for "
             f"weights between {1 / MOST_WEIGHT:.0e} and {MOST_WEIGHT:.0e}"
         )
     # Beside promotions also demotions are rounded, where k is not 1.
@@ -321,7 +322,9 @@ def most_mistakes(d: int, r: int, promotion: float, threshold: float, k: int = 1
     def most(taken: Fraction) -> Fraction:
         first, each = a * d / ((a - 1) * taken), a * theta / taken
         if not (gain := k - (k - 1) * each) > 0:
-            raise Unknown(f"for {k} of several it needs a promotion below {k / (k - 1):.4g}")
+            raise Unknown(
+                f"for {k} of several features, the bound needs a promotion below {k / (k - 1):.4g}"
+            )
         return (reach + (k - 1) * first) / gain * (1 + each) + first
 
     # With few mistakes no weight may have shrunk so far.
@@ -331,7 +334,7 @@ def most_mistakes(d: int, r: int, promotion: float, threshold: float, k: int = 1
 
 
 def promoted(promotion: float, threshold: float) -> int:
-    """Return how often a weight of 1 can be multiplied until it exceeds the threshold, at most."""
+    """Return how often a weight of 1 can be multiplied, at most, until it exceeds the threshold."""
     from flint import arb
 
     from linsep.mistake_bounds.bounds import Unknown
@@ -359,7 +362,8 @@ def promoted(promotion: float, threshold: float) -> int:
 
 
 def disjunction(X: np.ndarray, positive: np.ndarray, most: int | None = None) -> list[int]:
-    """Return few features of which some is on in every positive row and none in a negative one.
+    """Return a small set of features, at least one of which is on in every positive row and none in
+    a negative row.
 
     Greedy, since the fewest are NP-hard to find and any disjunction gives a valid bound. If the
     result has more than ``most`` features, an integer program searches for fewer.
@@ -400,11 +404,14 @@ def check_majority(X: np.ndarray, positive: np.ndarray, r: int, k: int) -> None:
     )  # fmt: skip
     on = np.zeros(len(X)) if found.x is None else X[:, found.x > 0.5].sum(axis=1)
     if found.x is None or (found.x > 0.5).sum() != r or not np.array_equal(on >= k, positive):
-        raise Unknown(f"no {r} features are known of which {k} are on in exactly the positive rows")
+        raise Unknown(
+            f"no {r} features are known such that exactly the positive rows have {k} or more of "
+            f"them on"
+        )
 
 
 def _fewest(rows: np.ndarray, allowed: np.ndarray, most: int) -> list[int]:
-    """Return at most ``most`` of the allowed features, of which some is on in every row."""
+    """Return at most ``most`` of the allowed features, at least one of which is on in every row."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     from linsep.mistake_bounds.bounds import Unknown
@@ -424,10 +431,10 @@ def _fewest(rows: np.ndarray, allowed: np.ndarray, most: int) -> list[int]:
 def l1_margin_bound(problem: Any, promotion: float | None) -> tuple[float, float]:
     """Return the bound for balanced Winnow, and its promotion (None: the best for the margin).
 
-    With eta = ln(promotion), X = max |z_j|, D weights and a target of L1 length 1 and margin
-    gamma: P = sum of u_j + v_j starts at 2 D and by convexity of exp grows at most cosh(eta X)
-    times a mistake, while the log of its largest term is at least eta gamma times the mistakes.
-    So M <= ln(2 D) / (eta gamma - ln cosh(eta X)); with eta = gamma / X^2, 2 X^2 ln(2 D) / gamma^2.
+    With eta = ln(promotion), X = max |z_j|, D weights and a target of L1 length 1 and margin gamma:
+    P = sum of u_j + v_j starts at 2 D and by convexity of exp grows at most cosh(eta X) times a
+    mistake, while the log of its largest term is at least eta gamma times the mistakes. So M <=
+    ln(2 D) / (eta gamma - ln cosh(eta X)); with eta = gamma / X^2, 2 X^2 ln(2 D) / gamma^2.
     """
     from flint import arb
 
@@ -445,8 +452,8 @@ def l1_margin_bound(problem: Any, promotion: float | None) -> tuple[float, float
         gain = eta * power * arb(gamma) - (eta * power * arb(largest)).cosh().log()
         if not gain.lower() > 0:
             raise Unknown(
-                f"the L1 margin {ldexp(gamma, problem.exponent):.4g} allows a bound for small "
-                f"promotions only, best of all 1 + {float(best.expm1().mid()):.3g}"
+                f"the L1 margin {ldexp(gamma, problem.exponent):.4g} allows a bound only for "
+                f"small promotions; the best is 1 + {float(best.expm1().mid()):.3g}"
             )
         most = float_above(arb(2 * A.shape[1]).log() / gain)
         return most, inf if eta > 700 else float(eta.exp().mid())

@@ -176,7 +176,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     """
 
     l2: float = parameter(default=0.0, at_least=0.0, help="penalty on squared coefficients")
-    fit_intercept: bool = parameter(default=True, help="learn an intercept")
+    fit_intercept: bool = parameter(default=True, help="fit an intercept")
     weight_type: Literal["precision", "frequency"] = parameter(
         default="precision",
         help="meaning of weights: inverse variances, or numbers of equal rows",

@@ -178,7 +178,7 @@ class LinearPrediction(Prediction):
         for batch, truth, predicted in self.with_targets():
             found = found.and_more(predicted, truth, batch.weights)
         if not found.weight:
-            raise DataError(f"{self.source.name} has no rows to score: all have weight 0.")
+            raise DataError(f"{self.source.name} has no rows to score: all rows have weight 0.")
         return found
 
     def _checked(

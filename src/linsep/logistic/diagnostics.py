@@ -169,7 +169,8 @@ def _of_weight(
     codes = codes_in(classes, labels, "y")
     if (codes == classes.size).any():
         raise DataError(
-            f"y has {unknown_labels(labels, classes)}, which is no class of the fit: give its rows."
+            f"y has {unknown_labels(labels, classes)}, which is not a class of the fit: give its "
+            f"rows."
         )
     weights = check_sample_weight(sample_weight, codes.size)
     weights = importance(fitted_parameter(model, "class_weight"), classes, codes, weights)

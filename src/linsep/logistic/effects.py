@@ -170,7 +170,7 @@ def _rows(model: Any, source: Any, sample_weight: Any) -> Callable[[], Iterator[
         if given.size and seen != given.size:
             raise DataError(
                 f"sample_weight has {given.size:,} values, but X has "
-                f"{f'{seen:,}' if seen < given.size else 'more'} rows: give one a row."
+                f"{f'{seen:,}' if seen < given.size else 'more'} rows: pass one weight per row."
             )
 
     return parts

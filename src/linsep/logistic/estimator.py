@@ -250,7 +250,7 @@ class LogisticRegression(
     penalty: Literal["firth"] | None = parameter(
         default=None, help="Firth's penalized likelihood: less bias, finite estimates"
     )
-    fit_intercept: bool = parameter(default=True, help="learn an intercept")
+    fit_intercept: bool = parameter(default=True, help="fit an intercept")
     reference: Any = None
     on_separation: OnSeparation = parameter(
         default="warn", help="if the likelihood has no maximum: warn, or raise an error"

@@ -87,7 +87,7 @@ def given_counts(successes: Any, trials: Any, n_rows: int) -> tuple[np.ndarray, 
         given = np.asarray(values)
         if given.shape != (n_rows,) and (given.ndim or name == "successes"):
             raise DataError(
-                f"{name} has shape {given.shape}, but X has {n_rows} rows: give one number a row."
+                f"{name} has shape {given.shape}, but X has {n_rows} rows: pass one number per row."
             )
         numbers = np.full(n_rows, np.nan)
         try:

@@ -442,7 +442,7 @@ def order_of(reference: Any, classes: np.ndarray) -> list[int]:
     found = np.flatnonzero(classes == reference)
     if not found.size:
         known = ", ".join(map(repr, classes.tolist()[:8]))
-        raise DataError(f"reference is {reference!r}, which is no class of y: {known}.")
+        raise DataError(f"reference is {reference!r}, which is not a class of y: {known}.")
     return [code for code in codes if code != found[0]] + [int(found[0])]
 
 

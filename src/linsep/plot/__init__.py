@@ -1,7 +1,8 @@
-"""Pictures of what was learned and proved, in scikit-learn's Display convention.
+"""Pictures of models and proofs, following scikit-learn's Display convention.
 
-One file a subject, by matplotlib without pyplot. ``display`` has what all share, rows as points
-or as a density among it; ``plane`` the two directions that rows of many features are drawn in.
+One file per subject, using matplotlib without pyplot. ``display`` holds the shared parts, such as
+rows drawn as points or as a density; ``plane`` chooses the two directions in which rows of many
+features are drawn.
 """
 
 import lazy_loader

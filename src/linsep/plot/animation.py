@@ -1,4 +1,4 @@
-"""A run as an animation: the boundary before and after every update, and what happened."""
+"""A run as an animation: the boundary before and after every update, with a description."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -75,12 +75,12 @@ class View(NamedTuple):
     names : pair of str
     title : str
     basis : array or CSR matrix of shape (rows, weights)
-        What scores are sums of: the features of the rows, or their kernel values.
+        The terms of the scores: the features of the rows, or their kernel values.
     xs, ys : arrays of the coordinates of the grid
     grid : array of shape (places, weights) or None
-        The same of the grid, a place a row. None: the first coordinate of a row is its distance
-        from the boundary, which each update changes.
-    length : function of weights without the intercept, by which scores are divided for distances
+        The same for the points of the grid, one per row. None: the first coordinate of a row is its
+        distance from the boundary, which each update changes.
+    length : function of weights without the intercept: the divisor that turns scores into distances
     """
 
     points: np.ndarray
@@ -93,7 +93,7 @@ class View(NamedTuple):
     length: Callable[[np.ndarray], float]
 
     def scores(self, weights: np.ndarray, basis: Any = None) -> np.ndarray:
-        """Return the scores of the rows, or of others: (rows,), or with several vectors 2-D."""
+        """Return the scores of the rows or of other points: shape (rows,), 2-D for several vectors."""
         found = np.asarray((self.basis if basis is None else basis) @ weights[:, 1:].T)
         found = found + weights[:, 0]
         return found[:, 0] if len(weights) == 1 else found
@@ -108,16 +108,16 @@ class View(NamedTuple):
 
 
 class RunDisplay(Display):
-    """A run of an online classifier as an animation, with a frame for every update.
+    """Animation of the run of an online classifier, with a frame for every update.
 
     Each frame shows the boundary before the update (dashed) and after it, the regions of the
-    classes, a thick ring around the row that the weights are corrected by, thin rings around the
-    rows that are on the wrong side after it, and what happened in a sentence. The first frame is
-    before the first row; the last says why the run ended. Two features are drawn as they are; a
-    single feature on a line for each class. With more, two classes are drawn by their distances
-    from the boundary, which every update changes, so that each row is on the side of its score.
-    The weights are the last ones, whatever ``keep`` is. It is best made with
-    :meth:`from_estimator`, or with the method ``animate`` of a trace.
+    classes, a thick ring around the row that caused the update, thin rings around the rows on the
+    wrong side after it, and a sentence that describes the step. The first frame is before the first
+    row; the last shows why the run ended. Two features are drawn directly; a single feature is
+    drawn on a line for each class. With more features, two classes are drawn by their distances
+    from the boundary, which every update changes, so each row is on the side of its score. The
+    weights are the last ones, regardless of ``keep``. Create it with :meth:`from_estimator`, or
+    with the method ``animate`` of a trace.
 
     Parameters
     ----------
@@ -126,20 +126,21 @@ class RunDisplay(Display):
     view : where rows and scores are drawn
     frames : list of Frame
     y : int array of shape (rows,)
-        The numbers of the classes among the sorted classes.
+        The index of each row's class among the sorted classes.
     classes : array of labels
-    decide : function of scores to the numbers of the classes, -1 for a row on no side
-    rows : pair of arrays, the rows and their labels as they were given
+    decide : function from scores to class indices; -1 for a row on neither side
+    rows : pair of arrays, the rows and their labels as given
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     frame_ : int, the frame that is shown
-    points_ : list of PathCollection, one a class, or of PolyCollection, the density of many rows
+    points_ : list of PathCollection, one per class; list of PolyCollection, the density, for many
+        rows
     line_, old_line_ : ContourSet of the boundary of two classes after and before the update, or
         None
     example_ : PathCollection, the ring around the row of the update, or None
-    wrong_ : PathCollection, rings around the rows on the wrong side, or over a density dots of at
+    wrong_ : PathCollection, rings around the rows on the wrong side; over a density, dots for at
         most 1,000 of them
     regions_ : ContourSet or AxesImage of the classes, or None
     legend_ : Legend
@@ -182,19 +183,19 @@ class RunDisplay(Display):
             What :func:`linsep.trace` returned.
         X, y : its rows and their labels
         feature_names : names of the columns, default None
-            None: those of a data frame, or x0, x1, ...
+            None: the columns of a data frame, or x0, x1, ...
         features : two numbers or names, default None
-            The features to draw, the others being fixed at their means.
+            The features to draw; the others are fixed at their means.
         max_frames : int, default=40
-            Updates to draw; of more, so many are chosen evenly, the last one among them, and the
-            frames say so.
+            Maximum number of updates to draw. If there are more, this many are chosen evenly,
+            including the last, and the frames say so.
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
 
         Raises
         ------
         DataError
-            For several classes of more than two features, unless ``features`` names two.
+            For several classes and more than two features, unless ``features`` names two.
         """
         rows, model = numbers_of(X), trace.estimator
         rows = unit_rows(rows) if getattr(model, "normalize", False) else rows
@@ -220,14 +221,14 @@ class RunDisplay(Display):
     ) -> Self:
         """Draw the run that made a fitted model.
 
-        The rows are learned again by :func:`linsep.trace`; the run is drawn if it makes the same
-        mistakes in every pass and ends with the same weights.
+        The run is repeated by :func:`linsep.trace` and drawn if it makes the same mistakes in every
+        pass and ends with the same weights.
 
         Parameters
         ----------
         estimator : fitted linear online classifier of this library
-        X, y : the rows of the fit in their order, and their labels
-        sample_weight, coef_init, intercept_init : those of the fit
+        X, y : the training rows in their order, and their labels
+        sample_weight, coef_init, intercept_init : as in the fit
         features, max_frames, ax : as for :meth:`from_trace`
         row_names : names of the rows, default None
             None: the index of a data frame, or 0, 1, ...
@@ -236,9 +237,12 @@ class RunDisplay(Display):
         Raises
         ------
         DataError
-            For other rows, for a run that cannot be repeated, and as :meth:`from_trace`.
+            For rows other than the training rows, for a run that cannot be repeated, and as in
+            :meth:`from_trace`.
         """
-        check_drawable(estimator, "mistakes_", "makes no updates to show; draw another.")
+        check_drawable(
+            estimator, "mistakes_", "makes no updates to show; use an online linear classifier."
+        )
         check_repeatable(in_its_fit(estimator))
         check_columns(estimator, X)
         model, names = in_its_fit(estimator), feature_names(estimator)
@@ -271,7 +275,7 @@ class RunDisplay(Display):
         )  # fmt: skip
 
     def plot(self, ax: Any = None, *, frame: int = -1, size: float = 30.0) -> Self:
-        """Draw a frame on ``ax``, or on axes of a new figure.
+        """Draw a frame on ``ax`` or on new axes.
 
         Parameters
         ----------
@@ -338,7 +342,7 @@ class RunDisplay(Display):
         return self
 
     def _reach(self) -> float:
-        """The largest distance from the boundary that is drawn; rows beyond are at the edge."""
+        """The largest distance from the boundary that is drawn; rows farther away are at the edge."""
         found = [float(np.abs(self.view.places(one.after)[:, 0]).max()) for one in self.frames]
         self._far = max(found) > MOST_REACH * found[-1] > 0
         return MOST_REACH * found[-1] if self._far else max(found) or 1.0
@@ -351,7 +355,7 @@ class RunDisplay(Display):
         return places
 
     def _wrong(self, frame: Frame) -> np.ndarray:
-        """Which rows are on the wrong side at the end of a frame, or on none."""
+        """Which rows are on the wrong side, or on neither side, at the end of a frame."""
         return self.decide(self.view.scores(frame.after)) != self.y
 
     def _draw_regions(self, now: Frame) -> None:
@@ -370,7 +374,7 @@ class RunDisplay(Display):
             self.old_line_ = self._boundary(now.before, {"linewidths": 1.2, "linestyles": "--"})
 
     def _halves(self, weights: np.ndarray) -> Any:
-        """The sides of two classes; None where no weight gives them a boundary."""
+        """The sides of two classes; None if all weights are zero and there is no boundary."""
         scores = self._on_grid(weights)
         most = float(np.abs(scores).max())
         if not most:
@@ -436,7 +440,7 @@ class RunDisplay(Display):
         return [literal(shortened(label_text(label), NAME)) for label in self.classes]
 
     def _handles(self) -> list[Any]:
-        """What the legend names, whatever a frame shows of it."""
+        """What the legend names, in every frame."""
         from matplotlib.lines import Line2D
 
         ring: dict[str, Any] = {"marker": "o", "ls": "", "markerfacecolor": "none"}
@@ -486,28 +490,28 @@ class RunDisplay(Display):
         self, path: Any, *, format: str | None = None, seconds: float | None = None,
         dpi: float = 100.0,
     ) -> None:  # fmt: skip
-        """Save the animation; the ending of the name (.gif, .html) says in which format.
+        """Save the animation; the file extension (.gif, .html) determines the format.
 
-        A GIF is played again and again. An HTML page has controls (step, play, a slider) and asks
-        nothing of the internet. For linear learners, two features, at most 500 rows and four
-        classes it is the page of ``trace.to_html(interactive=True)``, which shows every round; for
-        others it steps through the frames.
+        A GIF loops forever. An HTML page has controls (step, play, a slider) and works offline. For
+        linear learners with two features, at most 500 rows and at most four classes it is the page
+        of ``trace.to_html(interactive=True)``, which shows every step; otherwise it steps through
+        the frames.
 
         Parameters
         ----------
         path : str, Path or binary file
         format : "gif" or "html", default None
-            Of a file without a name.
+            The format for a file without a name.
         seconds : float, default None
-            How long each frame of a GIF is shown. None: 45 seconds together, but at least 0.6 and
-            at most 2 each. The last is shown for at least 5.
+            Display time of each frame of a GIF. None: 45 seconds in total, but between 0.6 and 2
+            per frame. The last frame is shown for at least 5 seconds.
         dpi : float, default=100
             Pixels per inch of a GIF.
 
         Raises
         ------
         ValueError
-            For another format.
+            For an unknown format.
         """
         ending = Path(path).suffix.lower().lstrip(".") if isinstance(path, str | Path) else ""
         kind = format or ending
@@ -524,7 +528,9 @@ class RunDisplay(Display):
             Path(path).write_bytes(made)
 
     def _page(self, dpi: float) -> str:
-        """The animation as a page: that of the lab if it can show the run, else of the frames."""
+        """The animation as a page: the lab's page if it can show the run, else a page of the
+        frames.
+        """
         linear = self.view.basis.shape[1] == 2 and not is_kernel(self.trace.estimator)
         if linear and len(self.y) <= MOST_LAB_ROWS and len(self.classes) <= MOST_LAB_CLASSES:
             return lab_page(self.trace, *self.rows)
@@ -554,7 +560,7 @@ class RunDisplay(Display):
         return file.getvalue()
 
     def _repr_html_(self) -> str:
-        """The animation in a notebook; its last frame for readers who want nothing to move."""
+        """The animation in a notebook; only the last frame for readers who prefer reduced motion."""
         from base64 import b64encode
 
         still = b64encode(self.show(-1)._repr_png_()).decode()
@@ -576,9 +582,9 @@ def view_of(
     rows: Any, y: Any, names: list[str], features: Sequence[int | str] | None, vectors: int,
     kernel: Callable[[Any], Any] | None = None,
 ) -> View:  # fmt: skip
-    """Return where to draw rows of a run of so many weight vectors.
+    """Return where to draw rows, for a run with this number of weight vectors.
 
-    ``kernel`` returns the kernel values of rows with those of the run; None: scores are linear.
+    ``kernel`` returns the kernel values of rows with the rows of the run; None: scores are linear.
     """
     (n, d), codes = rows.shape, np.unique(labels_of(y), return_inverse=True)[1]
     basis = rows if kernel is None else kernel(rows)
@@ -603,7 +609,7 @@ def view_of(
         return View(points, plane.names, plane.title, basis, xs, ys, grid, length)
     if vectors > 1:
         raise DataError(
-            f"A run of several classes is drawn in two features, and these rows have {d:,}",
+            f"A run of several classes is drawn in two features, but these rows have {d:,}",
             hint("name two with {}", features=None),
         )
     _, up = completed([], rows)
@@ -619,5 +625,5 @@ def _column(rows: Any) -> np.ndarray:
 
 
 def _length(gram: np.ndarray, duals: np.ndarray) -> float:
-    """Return the length of a sum of examples in the space of a kernel."""
+    """Return the norm of a sum of examples in the feature space of a kernel."""
     return float(np.sqrt(max(0.0, duals @ gram @ duals)))

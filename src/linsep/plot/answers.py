@@ -1,5 +1,6 @@
-"""How good the answers to labeled rows are: which classes are taken for which, and what other
-thresholds would give."""
+"""Quality of predictions on labeled rows: which classes are confused, and the effect of other
+thresholds.
+"""
 
 from textwrap import wrap
 from typing import Any, NamedTuple, Self
@@ -31,7 +32,7 @@ from linsep.scoring import Scored, scored
 
 #: classes beyond which a curve is the mean of the curves of all
 MOST_CURVES = 8
-#: points of a curve that is drawn; more cannot be told apart
+#: points of a curve that is drawn; more are indistinguishable
 MOST_PLACES = 2_000
 #: classes of a confusion matrix that can be read
 MOST_CONFUSED = 20
@@ -46,25 +47,25 @@ FIRST_ROWS = 0.1
 
 
 def answers_of(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Scored:
-    """Return what a classifier says of labeled rows.
+    """Return the scored predictions of a classifier on labeled rows.
 
     Parameters
     ----------
     estimator : fitted classifier, also of another library, with decision values or probabilities
-    X : array, sparse matrix or data frame; or rows that have their labels, of a classifier of
-        linsep: a Source, or a file or frame with the columns that it learned from
-    y : array of shape (rows,), or None for rows with labels
+    X : array, sparse matrix or data frame; for a classifier of linsep also rows with labels: a
+        Source, or a file or data frame with the training columns
+    y : array of shape (rows,); None if X has the labels
     sample_weight : array of shape (rows,), or None
     """
     check_is_fitted(estimator)
     if not hasattr(estimator, "classes_"):
-        raise DataError(f"{type(estimator).__name__} has no classes: draw a classifier.")
+        raise DataError(f"{type(estimator).__name__} has no classes; use a classifier.")
     X = to_score(estimator, X, y)
     if brings_labels(X, y, sample_weight):
         found: Scored = scored(estimator, X)
         return found
     if y is None:
-        raise DataError("The rows have no labels to compare predictions with: give y.")
+        raise DataError("The rows have no labels to compare predictions with: pass y.")
     predicted, classes = np.asarray(estimator.predict(X)), estimator.classes_
     codes = codes_of(y, classes, len(predicted))
     weights = check_sample_weight(sample_weight, codes.size)
@@ -76,7 +77,9 @@ def answers_of(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Sco
     elif probabilities is not None:
         scores = probabilities[:, 1] if classes.size == 2 else probabilities
     else:
-        raise DataError(f"{type(estimator).__name__} has no scores: draw a confusion matrix.")
+        raise DataError(
+            f"{type(estimator).__name__} has no scores; only a confusion matrix can be drawn."
+        )
     return Scored(
         classes, codes, np.searchsorted(classes, predicted), weights, scores, probabilities, None,
         check_two(estimator) if classes.size == 2 else 1,
@@ -84,15 +87,15 @@ def answers_of(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Sco
 
 
 def _counting(found: Scored) -> Scored:
-    """Return the rows that have a weight and a label that the model knows; DataError if none."""
+    """Return the rows with a positive weight and a known label; DataError if there are none."""
     some = (found.weights > 0) & (found.truth < found.classes.size)
     if not some.any():
-        raise DataError("No row has a label that the model knows: draw rows of its classes.")
+        raise DataError("No row has a label that the model knows: pass rows of its classes.")
     return found if some.all() else found.rows(some)
 
 
 class Ranked(NamedTuple):
-    """One class against all others: what every cut gives, and what is predicted.
+    """One class against all others: the counts at every cut, and at the predictions.
 
     Attributes
     ----------
@@ -108,7 +111,7 @@ class Ranked(NamedTuple):
 
     @property
     def positive(self) -> float:
-        """The share of the rows that are of the class."""
+        """The share of the rows that belong to the class."""
         right, wrong = self.cuts.right[-1], self.cuts.wrong[-1]
         return float(right / (right + wrong))
 
@@ -121,7 +124,8 @@ class Ranked(NamedTuple):
 
 
 def ranked(found: Scored, what: str) -> dict[Any, Ranked]:
-    """Return the classes that have rows, each against all others; of two classes the positive.
+    """Return the classes that have rows, each against all others; for two classes only the
+    positive.
 
     ``what`` is drawn; DataError if all rows are of one class.
     """
@@ -130,8 +134,9 @@ def ranked(found: Scored, what: str) -> dict[Any, Ranked]:
     if present.size < 2:
         label = label_text(known.classes[present[0]])
         raise DataError(
-            f"linsep.plot draws {what} of rows of different classes, and all of these are of class "
-            f"{label}: add rows of another."
+            f"linsep.plot needs rows of two or more classes to draw {what}, but all of these are "
+            f"of class "
+            f"{label}: add rows of other classes."
         )
     of = [known.positive] if known.classes.size == 2 else present.tolist()
     return {known.classes[k]: _ranked(known, k, known.column(k)) for k in of}
@@ -149,7 +154,7 @@ def _ranked(known: Scored, code: int, scores: np.ndarray) -> Ranked:
 
 
 def _thinned(*parts: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return some of the points of a long curve, its ends among them."""
+    """Return some of the points of a long curve, including its ends."""
     n = len(parts[0])
     if n <= MOST_PLACES:
         return parts
@@ -158,20 +163,20 @@ def _thinned(*parts: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 class Curves(Display):
-    """Base of the curves of classes, each against all others, with a point for the predictions.
+    """Base class for curves of classes, each against all others, with a point for the predictions.
 
     Parameters
     ----------
     classes : dict of label to Ranked
-        One of two classes, else all that have rows.
+        The positive of two classes, else all classes that have rows.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-    curves_ : list of Line2D, one a class; of more than eight classes one, their mean
-    others_ : list of Line2D of the single classes, where their mean is drawn
-    points_ : list of Line2D, what the classifier predicts
-    baseline_ : Line2D of scores that say nothing
+    curves_ : list of Line2D, one per class; for more than eight classes one, the mean
+    others_ : list of Line2D of the single classes, if their mean is drawn
+    points_ : list of Line2D, where the classifier's predictions lie
+    baseline_ : Line2D of uninformative scores
     legend_ : Legend
     """
 
@@ -182,14 +187,13 @@ class Curves(Display):
         cls, estimator: Any, X: Any, y: Any = None, *, sample_weight: Any = None, ax: Any = None,
         **kwargs: Any,
     ) -> Self:  # fmt: skip
-        """Draw the curves of a fitted classifier on rows that it did not learn.
+        """Draw the curves of a fitted classifier on rows not used for training.
 
         Parameters
         ----------
         estimator : fitted classifier, also of another library
-            Two classes are ranked by decision values, several by probabilities where there are
-            any.
-        X, y : rows, and their classes; y is left out where X has them, as in ``model.score(X)``
+            Two classes are ranked by decision values, several by probabilities if available.
+        X, y : rows and their classes; omit y if X has the labels, as in ``model.score(X)``
         sample_weight : array of shape (rows,), default ones
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
@@ -197,7 +201,7 @@ class Curves(Display):
         Raises
         ------
         DataError
-            If all rows are of one class, or a label is no class of the classifier.
+            If all rows are of one class, or a label is not a class of the classifier.
         """
         return cls.from_scored(
             estimator, answers_of(estimator, X, y, sample_weight), ax=ax, **kwargs
@@ -205,8 +209,8 @@ class Curves(Display):
 
     @classmethod
     def from_scored(cls, estimator: Any, found: Scored, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the curves of what :func:`linsep.scoring.scored` returns, as :meth:`from_estimator`
-        does.
+        """Draw the curves of the result of :func:`linsep.scoring.scored`, as
+        :meth:`from_estimator`.
         """
         return cls(classes=ranked(found, cls._what)).plot(ax, **kwargs)
 
@@ -218,7 +222,7 @@ class Curves(Display):
         raise NotImplementedError
 
     def _height(self, one: Ranked) -> np.ndarray:
-        """Return the curve of a class at the places of the grid."""
+        """Return the curve of a class at the points of the grid."""
         x, y = self._line(one)
         return np.interp(GRID, x, y)
 
@@ -227,15 +231,15 @@ class Curves(Display):
         raise NotImplementedError
 
     def _worth(self, one: Ranked) -> tuple[str, float]:
-        """Return what says how good a curve is, with {} for its value, and the value."""
+        """Return the name of a curve's quality measure, with {} for its value, and the value."""
         raise NotImplementedError
 
     def _baseline(self) -> Any:
-        """Draw what scores that say nothing give; return the line."""
+        """Draw the line of uninformative scores; return it."""
         raise NotImplementedError
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax``, or on axes of a new figure.
+        """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------
@@ -261,7 +265,7 @@ class Curves(Display):
         return self
 
     def _dot(self) -> Any:
-        """Return what a legend shows for the points; None without any."""
+        """Return the legend entry for the points; None without points."""
         from matplotlib.lines import Line2D
 
         if len(self.points_) < 2:
@@ -280,9 +284,7 @@ class Curves(Display):
         self.points_.append(point)
 
     def _draw_mean(self, kwargs: dict[str, Any]) -> None:
-        """Draw all curves thinly, those of the best and the worst class with their names, and the
-        mean.
-        """
+        """Draw all curves thinly, the best and the worst class with their names, and the mean."""
         heights = {label: self._height(one) for label, one in self.classes.items()}
         worth = {label: self._worth(one)[1] for label, one in self.classes.items()}
         what, _ = self._worth(next(iter(self.classes.values())))
@@ -305,13 +307,13 @@ class Curves(Display):
 
 
 class RocDisplay(Curves):
-    """ROC curves: the share of the rows of a class that are found, against false alarms.
+    """ROC curves: the true positive rate of a class against the false positive rate.
 
-    Every point of a curve is a threshold. The area below it (AUC) is the probability that a row of
-    the class has a higher score than one of the others; the diagonal is that of chance. A dot shows
-    what the classifier predicts. Of two classes there is one curve, of the positive one, which is
-    not the reference; of more than eight it is the mean of the curves of all classes, each against
-    all others.
+    Every point of a curve corresponds to a threshold. The area below the curve (AUC) is the
+    probability that a row of the class has a higher score than a row of the other classes; the
+    diagonal corresponds to chance. A dot marks the classifier's predictions. For two classes there
+    is one curve, for the positive class (not the reference); for more than eight classes, it is the
+    mean of the curves of all classes, each against all others.
 
     Examples
     --------
@@ -344,11 +346,11 @@ class RocDisplay(Curves):
 
 
 class PrecisionRecallDisplay(Curves):
-    """Precision against recall: how many of the rows that are found are right, the more are found.
+    """Precision against recall of a class.
 
-    The average precision is the area below the steps. Scores that say nothing have the share of the
-    class as precision, a dotted line. A dot shows what the classifier predicts. Classes as in
-    :class:`RocDisplay`.
+    The average precision is the area below the steps. Uninformative scores have the share of the
+    class as precision, a dotted line. A dot marks the classifier's predictions. Classes are drawn
+    as in :class:`RocDisplay`.
 
     Examples
     --------
@@ -394,10 +396,10 @@ class PrecisionRecallDisplay(Curves):
 class GainDisplay(Curves):
     """Cumulative gain: the share of a class among the rows with the highest scores.
 
-    If a tenth of the customers can be called, the curve over 0.1 says how many of those who would
-    leave are among them, if those with the highest scores are called. Divided by 0.1, which the
-    diagonal gives by chance, this is the lift. A dot shows what the classifier predicts. Classes as
-    in :class:`RocDisplay`.
+    If a tenth of the customers can be called, the curve at 0.1 shows which share of those who would
+    leave is reached by calling the highest scores. Divided by 0.1, the value by chance (the
+    diagonal), this is the lift. A dot marks the classifier's predictions. Classes are drawn as in
+    :class:`RocDisplay`.
 
     Examples
     --------
@@ -433,27 +435,27 @@ class GainDisplay(Curves):
 
 
 class ThresholdDisplay(Display):
-    """Precision, recall, F1 and the share of rows predicted positive, at every threshold.
+    """Precision, recall, F1 and the share of rows predicted positive at every threshold.
 
     The threshold is a probability, or a score of a classifier without probabilities. A vertical
-    line marks that of the classifier; if it was chosen for costs, the cost of a row is drawn too,
-    on the right axis. It is best made with :meth:`from_estimator`.
+    line marks the classifier's threshold; if it was chosen by cost, the mean cost per row is also
+    drawn, on the right axis. Create it with :meth:`from_estimator`.
 
     Parameters
     ----------
-    at : array of shape (places,), rising
+    at : array of shape (places,), ascending thresholds
     curves : dict of str to array of shape (places,)
-        By name, what is drawn.
+        The curves drawn, by name.
     costs : array of shape (places,) or None
-        The mean cost of a row.
+        The mean cost per row.
     used : float
         The threshold that the classifier uses.
     rule : str
-        How it was chosen; empty for none.
+        The rule that chose it; empty without a rule.
     usual : float
-        The threshold of a classifier for which none is chosen.
+        The default threshold.
     name : str
-        What a threshold is: "probability of yes".
+        What the threshold applies to, such as "probability of yes".
 
     Attributes
     ----------
@@ -461,7 +463,7 @@ class ThresholdDisplay(Display):
     curves_ : list of Line2D
     cost_ : Line2D or None
     cost_ax_ : Axes with the scale of the costs, or None
-    used_, usual_ : Line2D of the thresholds; ``usual_`` is None where it is used
+    used_, usual_ : Line2D of the thresholds; ``usual_`` is None if the default is used
     legend_ : Legend
 
     Examples
@@ -490,16 +492,14 @@ class ThresholdDisplay(Display):
         cls, estimator: Any, X: Any, y: Any = None, *, sample_weight: Any = None, ax: Any = None,
         **kwargs: Any,
     ) -> Self:  # fmt: skip
-        """Draw a fitted classifier of two classes and rows, as :meth:`RocDisplay.from_estimator`
-        does.
-        """
+        """Draw a fitted classifier of two classes and rows, as :meth:`RocDisplay.from_estimator`."""
         return cls.from_scored(
             estimator, answers_of(estimator, X, y, sample_weight), ax=ax, **kwargs
         )
 
     @classmethod
     def from_scored(cls, estimator: Any, found: Scored, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw what :func:`linsep.scoring.scored` returns."""
+        """Draw the result of :func:`linsep.scoring.scored`."""
         positive = check_two(estimator)
         (label, one), *_ = ranked(found, "thresholds").items()
         cuts, known, what, rule = one.cuts, _counting(found), "score", None
@@ -527,7 +527,7 @@ class ThresholdDisplay(Display):
         ).plot(ax, **kwargs)  # fmt: skip
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax``, or on axes of a new figure.
+        """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------
@@ -574,30 +574,30 @@ class ThresholdDisplay(Display):
             self.cost_ax_, np.asarray(self.costs), ends, color=COLORS[5], label="cost",
             **look | {"linewidth": 2.0},
         )  # fmt: skip
-        self.cost_ax_.set_ylabel(f"cost of a row ({missed} a false alarm)", color=COLORS[5])
+        self.cost_ax_.set_ylabel(f"mean cost per row ({missed} a false alarm)", color=COLORS[5])
         self.cost_ax_.tick_params(axis="y", colors=COLORS[5])
-        # where all are predicted positive the cost may be many times that of predicting none
+        # the cost of predicting all positive may be many times the cost of predicting none
         costs = np.asarray(self.costs)
         self.cost_ax_.set_ylim(0, 1.1 * min(costs.max(), 2 * costs[-1]))
 
 
 def _probability(estimator: Any, positive: int, score: float) -> float:
-    """Return the probability at a score; of another library 1/2, whatever its scores are."""
+    """Return the probability at a score; 1/2 for other libraries, whatever the scores are."""
     known = type(estimator).__module__.startswith("linsep.")
     return number_of(estimator, positive, score) if known else 0.5
 
 
 class ConfusionDisplay(Display):
-    """Which classes are taken for which: a row a class, a column a prediction.
+    """Confusion matrix: one row per class, one column per prediction.
 
-    Each cell has the number of rows, or their weight, and its share of the rows of the class, which
-    its color shows. Of more than 20 classes those with the most mistakes are drawn. It is best
-    made with :meth:`from_estimator`.
+    Each cell shows the number of rows (or their weight) and the share of the rows of the class,
+    which also sets the color. With more than 20 classes, those with the most mistakes are drawn.
+    Create it with :meth:`from_estimator`.
 
     Parameters
     ----------
     counts : array of shape (classes, classes)
-        The weight of the rows of a class (row) that are predicted to be of a class (column).
+        The number or weight of rows of a class (row) predicted as a class (column).
     totals : array of shape (classes,)
         The weight of the rows of each class.
     names : list of str
@@ -630,8 +630,8 @@ class ConfusionDisplay(Display):
         cls, estimator: Any, X: Any, y: Any = None, *, sample_weight: Any = None, ax: Any = None,
         **kwargs: Any,
     ) -> Self:  # fmt: skip
-        """Draw the confusion matrix of a fitted classifier, as :meth:`RocDisplay.from_estimator`
-        its curves.
+        """Draw the confusion matrix of a fitted classifier; arguments as in
+        :meth:`RocDisplay.from_estimator`.
         """
         return cls.from_scored(
             estimator, answers_of(estimator, X, y, sample_weight), ax=ax, **kwargs
@@ -639,7 +639,7 @@ class ConfusionDisplay(Display):
 
     @classmethod
     def from_scored(cls, estimator: Any, found: Scored, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw what :func:`linsep.scoring.scored` returns."""
+        """Draw the result of :func:`linsep.scoring.scored`."""
         known, k = _counting(found), found.classes.size
         counts = confusion_matrix(
             known.truth, known.predicted, labels=np.arange(k), sample_weight=known.weights
@@ -656,13 +656,13 @@ class ConfusionDisplay(Display):
         ).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, cmap: Any = None) -> Self:
-        """Draw on ``ax``, or on axes of a new figure, which grows with the number of classes.
+        """Draw on ``ax`` or on a new figure, which grows with the number of classes.
 
         Parameters
         ----------
         ax : matplotlib Axes, default None
         cmap : str or Colormap, default None
-            A color map of matplotlib, from a share of 0 to a share of 1.
+            A matplotlib color map, from a share of 0 to a share of 1.
         """
         self.figure_, self.ax_ = new_axes(ax)
         k = len(self.names)
@@ -697,7 +697,7 @@ class ConfusionDisplay(Display):
 
 
 def _in_lines(name: str) -> str:
-    """Return a name in two lines at most, each short enough to stand beside a matrix."""
+    """Return a name in at most two lines, each short enough to fit beside a matrix."""
     return "\n".join(wrap(name, LONGEST_NAME, max_lines=2, placeholder=" ...")) or name
 
 

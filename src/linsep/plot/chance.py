@@ -1,4 +1,4 @@
-"""Whether rows would be separable anyway: Cover's probability, and the phase transition."""
+"""Separability by chance: Cover's probability, and the phase transition."""
 
 from typing import Any, Self
 
@@ -18,9 +18,9 @@ SIGNALS = np.linspace(0.0, 6.0, 61)
 
 
 class ChanceDisplay(Display):
-    """The probability that a hyperplane separates random labels, by the rows (Cover 1965).
+    """The probability that a hyperplane separates random labels, by number of rows (Cover 1965).
 
-    It is best made with :meth:`from_verdict`.
+    Create it with :meth:`from_verdict`.
 
     Parameters
     ----------
@@ -30,14 +30,15 @@ class ChanceDisplay(Display):
     n_distinct : int or None
         Number of distinct rows, which is marked.
     bound : bool
-        Whether the mark is an upper bound of the probability, or a lower bound of the rows.
+        Whether the mark is an upper bound of the probability or a lower bound of the number of
+        rows.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-    curve_ : Line2D, the probability by rows for each weight
-    place_ : Line2D, a mark where the rows are, or None
-    capacity_ : Line2D at two rows for each weight, where the probability is a half
+    curve_ : Line2D, the probability by number of rows per weight
+    place_ : Line2D, a mark at the number of rows, or None
+    capacity_ : Line2D at two rows per weight, where the probability is 1/2
     legend_ : Legend
 
     Examples
@@ -62,20 +63,20 @@ class ChanceDisplay(Display):
 
         Parameters
         ----------
-        verdict : what :func:`linsep.separation` returned of two sides
+        verdict : two-sided verdict of :func:`linsep.separation`
         ax : matplotlib Axes, default None
 
         Raises
         ------
         DataError
-            For a verdict that was read from a proof, for several verdicts, and where the dimension
-            of the rows is not known.
+            For a verdict read from a proof, for several verdicts, and if the dimension of the rows
+            is not known.
         """
         chance = getattr(verdict, "chance", None)
         if chance is None or not chance.known:
             raise DataError(
-                "Only a verdict that linsep.separation returned of two sides says how many "
-                "distinct rows in how many dimensions there are: draw one of those."
+                "Only a two-sided verdict returned by linsep.separation has the number and the "
+                "dimension of the distinct rows: pass such a verdict."
             )
         return cls(
             n_dimensions=chance.n_dimensions, fit_intercept=chance.fit_intercept,
@@ -83,7 +84,7 @@ class ChanceDisplay(Display):
         ).plot(ax)  # fmt: skip
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax``, or on axes of a new figure."""
+        """Draw on ``ax`` or on new axes."""
         self.figure_, self.ax_ = new_axes(ax)
         width = max(1, self.n_dimensions + self.fit_intercept)
         most = max(MOST_ROWS_A_WEIGHT * width, 1.2 * (self.n_distinct or 0))
@@ -93,7 +94,7 @@ class ChanceDisplay(Display):
             label=f"random labels in {counted(self.n_dimensions, 'dimension')}",
         )  # fmt: skip
         self.capacity_ = self.ax_.axvline(
-            2.0, color=ink(), linewidth=0.8, ls=":", label="two rows a weight: a half"
+            2.0, color=ink(), linewidth=0.8, ls=":", label="two rows per weight: 1/2"
         )
         self.place_: Any = None
         if self.n_distinct is not None:
@@ -104,7 +105,7 @@ class ChanceDisplay(Display):
                 label=f"{counted(self.n_distinct, 'distinct row')}{about}",
             )  # fmt: skip
         self.ax_.set(
-            xlabel="distinct rows for each weight", ylabel="probability that all are separable",
+            xlabel="distinct rows per weight", ylabel="probability that all are separable",
             xlim=(0, None), ylim=(-0.02, 1.02),
         )  # fmt: skip
         show_title(self.ax_, "Separable by chance? (Cover 1965)")
@@ -121,16 +122,16 @@ class PhaseTransitionDisplay(Display):
     Parameters
     ----------
     intercept : float, default=0.0
-        The log-odds of the positive class where all columns are at their mean.
+        The log-odds of the positive class with all columns at their means.
     ratio : float or None, default=None
-        Columns to rows of some data, which is marked
+        Ratio of columns to rows of some data, which is marked
     signal : float, default=0.0
         at this standard deviation of the log-odds.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-    curve_ : Line2D, the ratio of columns to rows from which there is no estimate, by the signal
+    curve_ : Line2D, the largest ratio of columns to rows with an estimate, by the signal
     exists_ : PolyCollection, the area below it
     place_ : Line2D, the mark, or None
     legend_ : Legend
@@ -148,7 +149,7 @@ class PhaseTransitionDisplay(Display):
     signal: float = 0.0
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax``, or on axes of a new figure."""
+        """Draw on ``ax`` or on new axes."""
         self.figure_, self.ax_ = new_axes(ax)
         kappa = np.array([phase_transition(self.intercept, gamma) for gamma in SIGNALS])
         (self.curve_,) = self.ax_.plot(

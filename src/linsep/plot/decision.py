@@ -1,4 +1,4 @@
-"""Where a classifier decides for which class."""
+"""Decision regions of a classifier."""
 
 from collections.abc import Sequence
 from dataclasses import field
@@ -49,57 +49,56 @@ INSIDE = ("inside it", "inside the margin")
 
 
 class DecisionDisplay(Display):
-    """The regions of the classes, the boundary, and the rows with their mistakes.
+    """Decision regions, the boundary, and the rows with the classifier's mistakes.
 
-    Two features are drawn as they are. Of more features, two classes are drawn along their scores,
-    so that every row lies on the side of its prediction. Several classes are projected, and where
-    more than 5% of the rows would lie in another class's color no regions are drawn; or two
-    features are chosen. The title says how. It is best made with :meth:`from_estimator`.
+    Two features are drawn directly. With more features, two classes are drawn along their scores,
+    so every row lies on the side of its prediction. Several classes are projected, and no regions
+    are drawn if more than 5% of the rows would lie in another class's color. Alternatively, choose
+    two features. The title shows which projection is used. Create it with :meth:`from_estimator`.
 
     Parameters
     ----------
-    plane : the plane that is drawn
+    plane : the plane to draw
     xs, ys : arrays of shape (columns,) and (rows,)
         Coordinates of the grid in that plane.
     codes : int array of shape (rows, columns)
-        The number, among the sorted classes, of the class predicted at each place of the grid.
+        The index, among the sorted classes, of the class predicted at each point of the grid.
     classes : array of labels
     boundary : array of shape (rows, columns) or None
-        For two classes a score, whose contour at 0 is the boundary.
+        For two classes a score; its contour at 0 is the boundary.
     undecided : bool array of shape (rows, columns) or None
-        Places that no machine of one-vs-rest claims, or more than one.
+        Points claimed by no one-vs-rest classifier, or by more than one.
     line : tuple (normal, offset) or None
-        Of a linear classifier of two classes in coordinates of the plane: ``normal @ p + offset``
+        For a linear classifier of two classes, in coordinates of the plane: ``normal @ p + offset``
         is the score.
     sides : pair of float or None
-        Of a soft margin of two classes: where its margin ends, as scores beside that of the
-        boundary.
+        For a soft margin of two classes: the scores at which its margin ends.
     points : array of shape (n, 2)
         Coordinates of the rows.
     y : int array of shape (n,) or None
-        The numbers of their classes.
+        The indices of their classes among the sorted classes.
     wrong : bool array of shape (n,)
         Rows that are predicted wrongly.
     misplaced : float or None
-        The share of the rows that lie in the color of another class than the one predicted,
-        because the regions are those of a slice through the rows; None where no row can.
+        The share of the rows that lie in the color of a class other than the predicted one, because
+        the regions are a slice through the rows; None if that is impossible.
     chosen : bool
-        Whether the features of the slice were chosen, so that it is drawn in any case.
+        Whether the features of the slice were chosen; it is then always drawn.
     marked : dict of str to int array
-        Rows to mark, by what they are: support vectors, witnesses.
+        Rows to mark, by kind: support vectors, infeasibility certificates.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-    regions_ : QuadMesh of the classes predicted, or None where they are not drawn
+    regions_ : QuadMesh of the predicted classes, or None if not drawn
     undecided_ : ContourSet with hatches, or None
     line_ : Line2D of the boundary of a linear classifier of two classes, or None
     curve_ : ContourSet of the boundary of other classifiers of two classes, or None
     borders_ : list of ContourSet, around the region of each of several classes
-    margin_lines_ : list of Line2D, where the scores of a soft margin are -1 and 1, or the band
-        without rows around a line that separates them; of a kernel a ContourSet
+    margin_lines_ : list of Line2D, where the scores of a soft margin are -1 and 1, or the empty
+        band around a separating line; a ContourSet for a kernel
     normal_ : Annotation, the weight vector as an arrow from the line, or None
-    points_ : list of PathCollection, one a class, or of PolyCollection, the density of many rows
+    points_ : list of PathCollection, one per class, or of PolyCollection, the density of many rows
     mistakes_ : PathCollection of rings, or of some dots over a density, or None
     marked_ : list of PathCollection, one for each kind of marked rows
     legend_ : Legend
@@ -150,23 +149,23 @@ class DecisionDisplay(Display):
         Parameters
         ----------
         estimator : fitted classifier, also of another library
-            The boundary of two classes is where ``decision_function`` is 0, without that where
-            ``predict_proba`` is 1/2, and where neither is there, or ``predict`` decides otherwise,
-            where ``predict`` changes.
+            The boundary of two classes is where ``decision_function`` is 0, else where
+            ``predict_proba`` is 1/2; without either, or if ``predict`` disagrees with it, where
+            ``predict`` changes.
         X : array, sparse matrix or data frame of shape (rows, features)
         y : array of shape (rows,), default None
-            The classes; without them rows are drawn alike, and no mistakes are marked.
+            The classes; without them all rows look alike and no mistakes are marked.
         features : two numbers or names, default None
-            The features to draw, the others being fixed at their means. None draws two features as
-            they are. Of more, the first axis of two classes is the score (of a linear classifier
-            the distance from the boundary) and the second the direction in which rows differ most;
-            several classes are projected.
+            The features to draw; the others are fixed at their means. None draws two features
+            directly. With more features and two classes, the first axis is the score (for a linear
+            classifier the distance from the boundary) and the second the direction in which rows
+            vary most; several classes are projected.
         resolution : int, default=250
-            Places of the grid in each direction.
+            Number of grid points in each direction.
         marked : dict of str to array of row numbers, default None
-            Rows to mark, by what they are; support vectors of X are marked by themselves.
+            Rows to mark, by kind; support vectors in X are marked automatically.
         ax : matplotlib Axes, default None
-            Where to draw; None makes a new figure.
+            Where to draw; None creates a new figure.
         **kwargs : passed to :meth:`plot`
 
         Returns
@@ -176,13 +175,13 @@ class DecisionDisplay(Display):
         Raises
         ------
         ValueError
-            For rows of another width than those of the fit, for NaN, for one feature, and for
-            labels that the estimator does not know.
+            For rows whose width differs from the fit, for NaN, for one feature, and for labels that
+            the estimator does not know.
         """
-        check_drawable(estimator, "classes_", "has no classes: draw a classifier.")
+        check_drawable(estimator, "classes_", "has no classes; use a classifier.")
         if isinstance(estimator.classes_, list):
             raise DataError(
-                f"{type(estimator).__name__} has several outputs: draw one of its classifiers."
+                f"{type(estimator).__name__} has several outputs; draw one of its classifiers."
             )
         predicted = estimator.predict(X)  # refuses other widths by itself
         check_beside(X, y=y)
@@ -215,14 +214,14 @@ class DecisionDisplay(Display):
         self, ax: Any = None, *, regions: bool | None = None, alpha: float = 0.25,
         size: float = 22.0,
     ) -> Self:  # fmt: skip
-        """Draw on ``ax``, or on axes of a new figure.
+        """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------
         ax : matplotlib Axes, default None
         regions : bool, default None
             Whether to draw the regions and their boundary. None draws them unless they are a slice
-            through projected rows and more than 5% of these lie in another class's color.
+            through projected rows and more than 5% of the rows lie in another class's color.
         alpha : float, default=0.25
             Opacity of the regions.
         size : float, default=22
@@ -243,7 +242,7 @@ class DecisionDisplay(Display):
         return self
 
     def _slice_title(self, drawn: bool) -> str:
-        """What the title says of regions that are those of a slice."""
+        """The part of the title about regions that are a slice."""
         if not self.misplaced:
             return ""
         share = percent(self.misplaced)
@@ -314,19 +313,19 @@ class DecisionDisplay(Display):
             self.margin_lines_.append(drawn)
 
     def _ends(self, score: float) -> tuple[np.ndarray, np.ndarray]:
-        """Both ends of the line on which the score is so much, at the edges of the axes."""
+        """Both ends, at the edges of the axes, of the line with this score."""
         normal, offset = self.line  # type: ignore[misc]
         return line_ends(normal, offset - score, self.xs[[0, -1]], self.ys[[0, -1]])
 
     def _margin(self, normal: np.ndarray, offset: float) -> float:
-        """The smallest score of a row, where all are on their side and in no slice; else 0."""
+        """The smallest score of a row if all are on their side and not a slice; else 0."""
         if self.y is None or self.wrong.any() or self.misplaced is not None:
             return 0.0
         scores = self.points @ normal + offset
         return float(np.abs(scores).min())
 
     def _draw_normal(self, normal: np.ndarray, offset: float) -> None:
-        """The weight vector as an arrow from the line, a fifth of the picture long at most."""
+        """The weight vector as an arrow from the line, at most a fifth of the picture long."""
         if not np.any(self.plane.across):
             return  # along the scores of a classifier without weights
         center, size = np.array([self.xs.mean(), self.ys.mean()]), np.abs(normal).max()
@@ -369,7 +368,7 @@ class DecisionDisplay(Display):
             self.marked_.append(drawn)
 
     def _handles(self) -> list[Any]:
-        """What the legend names: classes that there are, rings, and hatches."""
+        """The legend entries: classes that occur, rings, and hatches."""
         from matplotlib.patches import Patch
 
         handles: list[Any] = []
@@ -384,7 +383,7 @@ class DecisionDisplay(Display):
 
 
 def _cut(estimator: Any) -> float:
-    """Return the score by ``coef_`` from which on its class is predicted."""
+    """Return the score by ``coef_`` from which the positive class is predicted."""
     return float(getattr(getattr(estimator, "threshold_", None), "score", 0.0))
 
 
@@ -392,8 +391,8 @@ def _along_scores(
     estimator: Any, X: Any, rows: Any, said: np.ndarray
 ) -> tuple[Plane, np.ndarray, tuple[np.ndarray, float]] | None:
     """Return the plane of the scores of two classes and the widest direction, the coordinates of
-    the rows and the line between the classes; None of others, and where predictions do not follow
-    the scores.
+    the rows, and the line between the classes; None for other classifiers, and if predictions do
+    not follow the scores.
     """
     d = rows.shape[1]
     if d <= 2 or len(estimator.classes_) != 2:
@@ -437,15 +436,15 @@ def _projected(
 
 
 def _nearest(axis: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return which of evenly spaced places is nearest to each value."""
+    """Return the index of the evenly spaced point nearest to each value."""
     return np.rint((values - axis[0]) / (axis[1] - axis[0])).astype(int)
 
 
 def _predicted_on_grid(
     estimator: Any, X: Any, plane: Plane, places: np.ndarray, shape: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """Return what the estimator says of a grid of places: the codes of the classes, a score of
-    two classes that is 0 on the boundary, and where one-vs-rest leaves the class undecided.
+    """Return the predictions on a grid: the codes of the classes, for two classes a score that is 0
+    on the boundary, and where one-vs-rest leaves the class undecided.
     """
     codes, scores, k = [], [], len(estimator.classes_)
     for some in np.array_split(places, max(1, len(places) * plane.origin.size // GRID_VALUES)):
@@ -463,7 +462,7 @@ def _predicted_on_grid(
 
 
 def _scores(estimator: Any, rows: Any) -> np.ndarray:
-    """Return the scores of rows; of two classes zeros where the estimator has none."""
+    """Return the scores of rows; zeros for two classes if the estimator has no scores."""
     if hasattr(estimator, "decision_function"):
         return np.asarray(estimator.decision_function(rows))
     if hasattr(estimator, "predict_proba") and len(estimator.classes_) == 2:
@@ -472,7 +471,7 @@ def _scores(estimator: Any, rows: Any) -> np.ndarray:
 
 
 def _sides(estimator: Any) -> tuple[float, float] | None:
-    """Return the scores -1 and 1 beside that of the boundary, of a soft margin of two classes."""
+    """Return the scores -1 and 1 beside the boundary, for a soft margin of two classes."""
     if not is_margin(estimator) or len(estimator.classes_) != 2:
         return None
     cut = _cut(estimator)
@@ -482,10 +481,10 @@ def _sides(estimator: Any) -> tuple[float, float] | None:
 def _marked(
     estimator: Any, X: Any, codes: np.ndarray | None, marked: dict[str, Any] | None
 ) -> dict[str, np.ndarray]:
-    """Rows to mark: the support vectors, where X may be what was learned, and those given."""
+    """Rows to mark: the support vectors, if X may be the training data, and the given ones."""
     found = {}
     support = getattr(estimator, "support_", None)
-    numbers = np.asarray([] if support is None else support)  # those of RFE are features
+    numbers = np.asarray([] if support is None else support)  # RFE's support_ is about features
     if numbers.dtype.kind in "iu" and X.shape[0] > int(np.max(numbers, initial=-1)):
         found["support vectors"] = numbers
     if _sides(estimator) is not None:
@@ -496,9 +495,9 @@ def _marked(
 def _in_the_margin(
     model: Any, X: Any, codes: np.ndarray | None, support: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return the rows on a soft margin and inside it: the support vectors if X has the rows of the
-    fit, of which those at their bound are the ones that are most inside; of others, such as rows
-    that a loaded model did not learn, those inside.
+    """Return the rows on a soft margin and inside it: the support vectors if X holds the training
+    rows (those at their bound are farthest inside); for other rows, such as new rows of a loaded
+    model, the ones inside.
     """
     scores = model.decision_function(X)
     if len(support) and X.shape[0] == model.n_rows_:

@@ -1,4 +1,4 @@
-"""What the rows of a regression say of it: residuals, influence, partial residuals, calibration."""
+"""Diagnostics of a regression: residuals, influence, partial residuals, calibration."""
 
 from textwrap import fill
 from typing import Any, Self
@@ -36,32 +36,32 @@ LEVEL = 0.95
 
 
 class DiagnosticsDisplay(Display):
-    """Panels of the diagnostics of a regression.
+    """Diagnostic panels of a regression.
 
-    Residuals: deviance residuals against predictions, of classes against the log-odds, with a
+    Residuals: deviance residuals against predictions (against the log-odds for classes), with a
     smooth line (local linear regression on the nearest two thirds of the rows; Cleveland, JASA 74,
-    1979, without its iterations, which outcomes of 0 and 1 do not allow). Influence: standardized
+    1979, without its iterations, which 0/1 outcomes do not allow). Influence: standardized
     residuals against leverages, with lines of equal Cook's distance and the numbers of the most
-    influential rows. Partial residuals: those of one feature, with its line and a smooth one.
-    Calibration, of classes: observed shares against the means of the probabilities in the groups of
-    Hosmer and Lemeshow, with Wilson's intervals of 95%. It is best made with
-    :meth:`from_estimator` or :meth:`from_diagnostics`.
+    influential rows. Partial residuals: for one feature, with the fitted line and a smooth line.
+    Calibration (classes only): observed shares against mean probabilities in the groups of Hosmer
+    and Lemeshow, with 95% Wilson intervals. Create it with :meth:`from_estimator` or
+    :meth:`from_diagnostics`.
 
     Parameters
     ----------
     found : Diagnostics
-    feature : int, the number of the feature of the partial residuals
+    feature : int, the index of the feature of the partial residuals
     test : HosmerLemeshow or None
 
     Attributes
     ----------
     figure_ : matplotlib Figure
     ax_ : Axes of the first panel
-    axes_ : dict of str to Axes: "residuals", "influence", "partial" and, of classes, "calibration"
-    points_ : dict of str to PathCollection, PolyCollection of many rows, or Line2D of groups
+    axes_ : dict of str to Axes: "residuals", "influence", "partial" and, for classes, "calibration"
+    points_ : dict of str to PathCollection, PolyCollection (many rows), or Line2D (groups)
     smooth_ : dict of str to Line2D
-    fitted_ : Line2D of the feature's part of the fit, or None
-    distances_ : dict of float to list of Line2D, where Cook's distance is so much
+    fitted_ : Line2D of the feature's contribution to the fit, or None
+    distances_ : dict of float to list of Line2D, contours of Cook's distance
     named_ : list of Annotation, the numbers of rows
     intervals_ : ErrorbarContainer of the groups, or None
     legends_ : dict of str to Legend
@@ -87,16 +87,16 @@ class DiagnosticsDisplay(Display):
         cls, found: Diagnostics, *, feature: int | str | None = None, groups: int = 10,
         **kwargs: Any,
     ) -> Self:  # fmt: skip
-        """Draw what ``model.diagnostics(X, y)`` returned.
+        """Draw the result of ``model.diagnostics(X, y)``.
 
         Parameters
         ----------
         found : Diagnostics
         feature : int or str, default None
-            The number or name of the feature of the partial residuals; None takes the first that is
-            estimated.
+            The index or name of the feature of the partial residuals; None chooses the first one
+            with an estimate.
         groups : int, default=10
-            Of the calibration.
+            Number of groups of the calibration panel.
         **kwargs : passed to :meth:`plot`
 
         Raises
@@ -122,15 +122,16 @@ class DiagnosticsDisplay(Display):
         Parameters
         ----------
         estimator : fitted :class:`linsep.LinearRegression` or :class:`linsep.LogisticRegression`
-        X, y, sample_weight : those of the fit, as ``estimator.diagnostics`` takes them
+        X, y, sample_weight : the training data, as for ``estimator.diagnostics``
         **kwargs : passed to :meth:`from_diagnostics`
 
         Raises
         ------
         ValueError
-            For another model, for several classes, and for other rows than those of the fit.
+            For models that are not regressions, for several classes, and for rows other than the
+            training rows.
         """
-        lacks = "has no residuals to draw: draw a LinearRegression or a LogisticRegression."
+        lacks = "has no residuals to draw; use a LinearRegression or a LogisticRegression."
         check_drawable(estimator, "diagnostics", lacks)
         return cls.from_diagnostics(estimator.diagnostics(X, y, sample_weight), **kwargs)
 
@@ -162,7 +163,7 @@ class DiagnosticsDisplay(Display):
         return self
 
     def _draw(self, panel: str, x: np.ndarray, y: np.ndarray, size: float) -> bool:
-        """Draw the rows of a panel, colored by their class; or say that there are no numbers."""
+        """Draw the rows of a panel, colored by class, or a note that there are no numbers."""
         ax, known = self.axes_[panel], np.isfinite(x) & np.isfinite(y)
         if not known.any():
             text = next(iter(self.found.notes), "These numbers are not defined.")
@@ -235,7 +236,7 @@ class DiagnosticsDisplay(Display):
             ends, slope * (ends - middle), color=COLORS[0], linewidth=1.5, zorder=4, label="fitted"
         )
         with np.errstate(divide="ignore", invalid="ignore"):
-            weights = found.pearson / found.working  # roots of those of the last step
+            weights = found.pearson / found.working  # roots of the weights of the last step
         self._draw_smooth("partial", x, y, np.square(np.nan_to_num(weights)))
         if self.test is not None:
             quarters = np.quantile(y, [0.25, 0.75])
@@ -243,7 +244,7 @@ class DiagnosticsDisplay(Display):
             shown = y[(y >= quarters[0] - reach) & (y <= quarters[1] + reach)]
             ax.set_ylim(limits(np.concatenate([shown, self.fitted_.get_ydata()])))
             if beyond := y.size - shown.size:
-                ax.set_title(f"partial residuals ({beyond:,} beyond the picture)")
+                ax.set_title(f"partial residuals ({beyond:,} outside the picture)")
         drawn = [self.fitted_, *([self.smooth_["partial"]] if "partial" in self.smooth_ else [])]
         self.legends_["partial"] = ax.legend(handles=drawn, fontsize="small")
 
@@ -275,11 +276,11 @@ def log_odds(found: Diagnostics) -> np.ndarray:
 
 
 def smooth(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return places and the values there of local linear regressions.
+    """Return points and the values of local linear regressions there.
 
-    Each is fitted to the two thirds of the rows that are nearest, with tricube weights (Cleveland
-    1979); many rows are first averaged in groups of neighbors. Places are quantiles of x; none
-    where x has fewer than four values.
+    Each regression is fitted to the nearest two thirds of the rows, with tricube weights (Cleveland
+    1979); many rows are first averaged in groups of neighbors. The points are quantiles of x; there
+    are none if x has fewer than four values.
     """
     known = np.isfinite(x) & np.isfinite(y) & (weights > 0)
     x, y, weights = x[known], y[known], weights[known]

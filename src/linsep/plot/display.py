@@ -1,5 +1,6 @@
-"""What every picture shares: axes without pyplot, colors and marks of classes, rows as points or
-as a density where there are too many, saving."""
+"""Shared parts of all pictures: axes without pyplot, colors and markers of classes, rows as points
+or, if there are too many, as a density, saving.
+"""
 
 import re
 import warnings
@@ -46,7 +47,9 @@ class NoMatplotlib(LinsepError, ImportError):
 
 
 def new_axes(ax: Any, projection: str | None = None) -> tuple[Any, Any]:
-    """Return the figure and axes to draw on: ``ax``, or new ones that pyplot knows nothing of."""
+    """Return the figure and axes to draw on: ``ax``, or new ones that are not registered with
+    pyplot.
+    """
     if ax is not None:
         return ax.figure, ax
     try:
@@ -60,7 +63,7 @@ def new_axes(ax: Any, projection: str | None = None) -> tuple[Any, Any]:
 
 
 def new_grid(n: int, columns: int, width: float, height: float) -> tuple[Any, list[Any]]:
-    """Return a new figure and ``n`` axes in it, of so many inches each."""
+    """Return a new figure with ``n`` axes of the given size in inches."""
     figure, first = new_axes(None)
     first.remove()
     columns = min(columns, n)
@@ -73,8 +76,8 @@ def new_grid(n: int, columns: int, width: float, height: float) -> tuple[Any, li
 
 
 def colors(n: int) -> list[Any]:
-    """Return ``n`` colors: those that anyone can tell apart, or beyond ten of the part of viridis
-    that shows on the background of the style in use.
+    """Return ``n`` colors: up to ten that are safe for color-blind readers, else from the part of
+    viridis that is visible on the background of the current style.
     """
     if (found := class_colors(n)) is not None:
         return found
@@ -86,7 +89,7 @@ def colors(n: int) -> list[Any]:
 
 
 def ink() -> Any:
-    """Return the color of text, which shows on the background of the style in use."""
+    """Return the text color of the current style."""
     from matplotlib import rcParams
 
     return rcParams["text.color"]
@@ -105,9 +108,9 @@ def draw_arrow(ax: Any, tail: Any, tip: Any, *, color: Any, **look: Any) -> Any:
 
 
 def legend(ax: Any, drawn: Iterable[Any]) -> Any:
-    """Draw a legend beside the axes, where it covers no data; small if it has many entries.
+    """Draw a legend beside the axes, where it covers no data; use small text for many entries.
 
-    What is None was not drawn, and is left out.
+    Handles that are None were not drawn and are left out.
     """
     handles = [artist for artist in drawn if artist is not None]
     look: dict[str, Any] = {}
@@ -122,35 +125,37 @@ def legend(ax: Any, drawn: Iterable[Any]) -> Any:
 
 
 def make_room(figure: Any, beside: Any) -> None:
-    """Make a new figure of one square picture as wide as the legend beside it needs."""
+    """Widen a new figure of one square picture to make room for the legend beside it."""
     figure.set_size_inches(SQUARE[0] + beside.get_window_extent().width / figure.dpi, SQUARE[1])
 
 
 def show_title(ax: Any, *lines: str) -> None:
-    """Set the title to those of the lines that say something."""
+    """Set the title to the lines that are not empty."""
     ax.set_title("\n".join(filter(None, lines)), fontsize="medium")
 
 
 def literal(name: str) -> str:
-    """Return a name that came with the data so that it is drawn as it is: no formula, no escape."""
+    """Return a name from the data, escaped so that it is drawn literally."""
     return with_minus(escaped(name, lines=True)).replace("$", r"\$")
 
 
 def with_minus(text: str) -> str:
-    """Return a text with the sign before its numbers that the axes have: a minus, no hyphen."""
+    """Return a text in which negative numbers have the minus sign of the axes, not a hyphen."""
     from matplotlib import rcParams
 
     return HYPHEN.sub("\N{MINUS SIGN}", text) if rcParams["axes.unicode_minus"] else text
 
 
 def shortened(name: str, most: int) -> str:
-    """Return a name in one line of so many characters: a longer one without its middle."""
+    """Return a name in one line of at most ``width`` characters, with the middle of a longer one
+    removed.
+    """
     line, half = " ".join(name.split()), (most - 3) // 2
     return line if len(line) <= most else f"{line[:half]}...{line[-half:]}"
 
 
 def wrapped(name: str) -> str:
-    """Return a name in lines that fit beside the axes; a very long one is cut."""
+    """Return a name in lines that fit beside the axes; a very long name is truncated."""
     lines = wrap(escaped(name), LONGEST_LINE, max_lines=3, placeholder=" ...")
     return literal("\n".join(lines) or name)
 
@@ -164,7 +169,7 @@ def limits(values: np.ndarray, share: float = 0.08) -> tuple[float, float]:
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
 class Display:
-    """Base of the pictures, whose annotated attributes are the keyword arguments of ``__init__``.
+    """Base class of all displays; annotated attributes are the keyword arguments of ``__init__``.
 
     Attributes
     ----------
@@ -176,9 +181,7 @@ class Display:
     figure_: Any
 
     def __init_subclass__(cls) -> None:
-        """Write ``__init__``: a picture is what it shows, and what ``plot`` draws of that, with one
-        minus sign in all texts.
-        """
+        """Generate ``__init__`` and wrap ``plot`` so that all texts use the same minus sign."""
         super().__init_subclass__()
         dataclass(kw_only=True, eq=False, repr=False)(cls)
         if "plot" in cls.__dict__:
@@ -187,22 +190,22 @@ class Display:
     def save(
         self, path: Any, *, size: tuple[float, float] | None = None, title: str = "", **kwargs: Any
     ) -> None:
-        """Write the picture to a file; its ending (.png, .svg, .pdf) says in which format.
+        """Write the picture to a file; the file extension (.png, .svg, .pdf) determines the format.
 
         Parameters
         ----------
         path : str, Path or binary file
         size : (width, height), default None
-            Inches of the whole picture. None: as it was made, cut to what is drawn.
+            Size of the whole picture in inches. None: the original size, cropped to the content.
         title : str, default ""
-            Shown above the picture; a formula of matplotlib stands between dollar signs.
+            Shown above the picture; text between dollar signs is a matplotlib formula.
         **kwargs : passed to :meth:`matplotlib.figure.Figure.savefig`, such as ``dpi=200``
 
         Raises
         ------
         ParameterError
-            If the size has no room for the picture, or pixels beyond memory, or the title is no
-            formula.
+            If the picture does not fit the size, its pixels do not fit in memory, or the title is
+            not a valid formula.
         """
         how = {"bbox_inches": "tight"} | kwargs
         if size is not None:
@@ -223,8 +226,8 @@ class Display:
             except UserWarning:
                 width, height = self.figure_.get_size_inches()
                 raise ParameterError(
-                    f"A picture of {width:g} x {height:g} inches has no room for what is drawn: "
-                    "choose a larger size."
+                    f"A picture of {width:g} x {height:g} inches is too small for the drawing: "
+                    f"choose a larger size."
                 ) from None
 
     def _repr_png_(self) -> bytes:
@@ -245,7 +248,8 @@ def _entitle(figure: Any, title: str) -> None:
             MathTextParser("path").parse(line)
     except ValueError:
         raise ParameterError(
-            f"The title {title!r} has a formula that matplotlib cannot read: a dollar sign is \\$."
+            f"The title {title!r} has a formula that matplotlib cannot parse: write a dollar sign "
+            f"as \\$."
         ) from None
     above = [] if figure._suptitle is None else [figure._suptitle.get_text()]
     figure.suptitle("\n".join([*lines, *above]), fontsize="large")
@@ -267,9 +271,9 @@ def _with_one_minus(plot: Any) -> Any:
 
 
 def check_drawable(estimator: Any, attribute: str, lacks: str) -> None:
-    """Raise unless an estimator is fitted, and has the attribute that the picture is of.
+    """Raise unless an estimator is fitted and has the attribute that the picture shows.
 
-    ``lacks`` says what is missing where it has not, and what can be drawn instead.
+    ``lacks`` is the message otherwise: what is missing, and what can be drawn instead.
     """
     check_is_fitted(estimator)
     if not hasattr(estimator, attribute):
@@ -277,15 +281,15 @@ def check_drawable(estimator: Any, attribute: str, lacks: str) -> None:
 
 
 def two_classes(labels: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes and the number of each label among them; DataError unless they are two."""
+    """Return the classes and the index of each label among them; DataError unless there are two."""
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) != 2:
-        raise DataError(f"{what} is drawn of two classes, and these are {len(classes)}.")
+        raise DataError(f"{what} needs two classes, but there are {len(classes)}.")
     return classes, codes
 
 
 def codes_of(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
-    """Return the number of each label among the sorted classes; DataError for an unknown label."""
+    """Return the index of each label among the sorted classes; DataError for an unknown label."""
     y = labels_of(y)
     check_consistent_length(y, np.empty(n_rows))
     codes = np.searchsorted(classes, y)
@@ -304,7 +308,7 @@ def codes_of(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
 def draw_rows(
     ax: Any, points: np.ndarray, codes: np.ndarray | None, classes: np.ndarray, size: float
 ) -> list[Any]:
-    """Draw rows as points, one collection a class, or each class as a density.
+    """Draw rows as points, with one collection per class, or each class as a density.
 
     Parameters
     ----------
@@ -333,8 +337,8 @@ def draw_rows(
 def _densities(
     ax: Any, points: np.ndarray, own: np.ndarray, palette: list[Any], most: float
 ) -> list[Any]:
-    """Draw the density of each class, in each cell that of the class of which it has the largest
-    share, so that a rare class shows where it is concentrated.
+    """Draw the density of each class. Each cell shows the class of which it has the largest share,
+    so a rare class is visible where it is concentrated.
     """
     ends = [limits(axis) for axis in points.T]
     drawn = [
@@ -354,7 +358,7 @@ def _densities(
 
 
 def _shades(color: Any, most: float) -> Any:
-    """Shades of a color, of this opacity where rows are most dense."""
+    """Shades of a color, with this opacity where rows are most dense."""
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
     full = to_rgba(color)
@@ -363,7 +367,7 @@ def _shades(color: Any, most: float) -> Any:
 
 
 def class_handles(drawn: list[Any], n_rows: int, classes: np.ndarray) -> list[Any]:
-    """Return what a legend names the classes by: their points, or patches where there are none."""
+    """Return the legend handles of the classes: their points, or patches without points."""
     from matplotlib.patches import Patch
 
     if n_rows > MOST_POINTS:
@@ -376,7 +380,7 @@ def class_handles(drawn: list[Any], n_rows: int, classes: np.ndarray) -> list[An
 
 
 def _first(handles: list[Any]) -> list[Any]:
-    """Return the handles that a legend has room for, and one that says how many more there are."""
+    """Return the handles that fit in a legend, and one that counts the others."""
     from matplotlib.lines import Line2D
 
     more = len(handles) - MOST_IN_LEGEND
@@ -389,7 +393,7 @@ def draw_rings(
     ax: Any, points: np.ndarray, size: float, style: str, name: str, marker: str = "o",
     width: float = 1.0,
 ) -> Any:  # fmt: skip
-    """Draw rings around points, or what else a marker is, which a legend names."""
+    """Draw rings (or another marker) around points, with a legend entry."""
     return ax.scatter(
         *points.T, s=size, facecolors="none", edgecolors=[ink()], linewidths=width,
         linestyles=style, zorder=4, label=name, marker=marker,
@@ -397,7 +401,7 @@ def draw_rings(
 
 
 def draw_dots(ax: Any, points: np.ndarray, name: str) -> Any:
-    """Draw some of many points over a density, as dots that a legend names."""
+    """Draw some of many points over a density as dots, with a legend entry."""
     n = len(points)
     shown = points[np.linspace(0, n - 1, min(n, MOST_DOTS)).round().astype(int)]
     said = f"{len(shown):,} of {n:,}" if len(shown) < n else f"{n:,}"
@@ -407,5 +411,5 @@ def draw_dots(ax: Any, points: np.ndarray, name: str) -> Any:
 
 
 def density_title(n_rows: int) -> str:
-    """Return the line of a title that says that rows are drawn as a density, if they are."""
+    """Return the title line for rows drawn as a density, if they are."""
     return f"density of {n_rows:,} rows" if n_rows > MOST_POINTS else ""

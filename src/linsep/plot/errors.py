@@ -1,4 +1,4 @@
-"""The fewest errors of any hyperplane: how both ends of the interval came nearer."""
+"""The fewest errors of any hyperplane: how the interval shrank during the search."""
 
 from typing import Any, Self
 
@@ -11,9 +11,9 @@ from linsep.plot.palettes import COLORS
 
 
 class FewestErrorsDisplay(Display):
-    """Both ends of the interval over the seconds of the search, with what is open shaded.
+    """Both ends of the interval over the time of the search, with the gap between them shaded.
 
-    It is best made with :meth:`from_errors`.
+    Create it with :meth:`from_errors`.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class FewestErrorsDisplay(Display):
     ----------
     figure_, ax_ : matplotlib Figure and Axes
     low_, high_ : Line2D
-    open_ : the shaded part
+    open_ : the shaded area between the ends
     legend_ : Legend
 
     Examples
@@ -52,7 +52,7 @@ class FewestErrorsDisplay(Display):
         Raises
         ------
         DataError
-            For an interval that was read from a proof, which has no history.
+            For an interval read from a proof, which has no history.
         """
         if not errors.history:
             raise DataError("This interval was read from a proof, which has no history to draw.")

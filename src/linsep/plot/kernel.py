@@ -1,4 +1,4 @@
-"""How alike rows are to a kernel, and what a kernel classifier learned from that."""
+"""The similarity of rows under a kernel, and the function that a kernel classifier learned."""
 
 from collections.abc import Sequence
 from dataclasses import field
@@ -40,30 +40,30 @@ RESOLUTION = 50
 
 
 class KernelDisplay(Display):
-    """The Gram matrix of rows, ordered by class, its eigenvalues, and the function learned.
+    """The Gram matrix of rows ordered by class, its eigenvalues, and the learned function.
 
-    For a classifier of two classes and two features, the third panel is the surface f(x), whose
+    For a classifier of two classes and two features, the third panel is the surface f(x); its
     contour at 0 is the boundary. For a kernel on strings that counts substrings, it shows the
     substrings with the largest weights: f(x) is the sum of the weights of all substrings of x.
-    Other classifiers, and a kernel alone, have no third panel. It is best made with
+    Other classifiers, and a kernel without a classifier, have no third panel. Create it with
     :meth:`from_estimator` or :meth:`from_kernel`.
 
     Parameters
     ----------
     gram : array of shape (rows, rows)
     y : int array of shape (rows,) or None
-        The numbers of the classes, ascending.
+        Class indices, in ascending order.
     classes : array of labels
     title : str
-        Which rows are drawn, where it is not all of them.
+        Which rows are drawn, if not all.
     grid : pair of arrays, or None
-        Coordinates of the places where f is computed.
+        Coordinates of the grid on which f is computed.
     values : array of shape (rows, columns) or None
-        f at these places.
+        f at these points.
     points : array of shape (rows, 2) or None
         Two features of the rows.
     names : list of str
-        Of the two features.
+        The names of the two features.
     substrings : list of (str, float)
         Substrings and their weights, the largest first.
 
@@ -76,10 +76,10 @@ class KernelDisplay(Display):
     colorbar_ : Colorbar
     borders_ : list of Line2D between the classes
     eigenvalues_ : Line2D of the positive eigenvalues
-    negative_ : Line2D of the sizes of the negative ones, or None
+    negative_ : Line2D of the magnitudes of the negative ones, or None
     surface_ : Poly3DCollection, or None
     boundary_ : ContourSet where f is 0, or None
-    points_ : list of Path3DCollection, one a class, below the surface
+    points_ : list of Path3DCollection, one per class, below the surface
     bars_ : BarContainer of the weights of substrings, or None
 
     Examples
@@ -110,7 +110,7 @@ class KernelDisplay(Display):
 
         Parameters
         ----------
-        kernel : kernel of :mod:`linsep.kernels`, name or function of two rows
+        kernel : kernel of :mod:`linsep.kernels`, its name, or a function of two rows
             With "precomputed" X is the Gram matrix.
         X : rows of the type that the kernel takes
         y : array of shape (rows,), default None
@@ -120,7 +120,7 @@ class KernelDisplay(Display):
         Raises
         ------
         ValueError
-            For an unknown kernel, rows that it does not take, and labels of another number.
+            For an unknown kernel, rows that it does not support, and a wrong number of labels.
         """
         check_beside(X, y=y)
         fitted = as_kernel(kernel).fitted(X)
@@ -141,18 +141,18 @@ class KernelDisplay(Display):
         y : array of shape (rows,)
             The classes.
         top : int, default=20
-            So many substrings are shown.
+            Number of substrings to show.
         **kwargs : passed to :meth:`plot`
 
         Raises
         ------
         ValueError
-            For a classifier without a kernel, rows of another width or type than those of the fit,
-            and labels that it does not know.
+            For a classifier without a kernel, rows whose width or type differs from the fit, and
+            unknown labels.
         """
         check_is_fitted(estimator)
         if not hasattr(getattr(estimator, "kernel_", None), "takes"):  # as kernels of linsep do
-            raise DataError(f"{type(estimator).__name__} has no kernel: draw a KernelPerceptron.")
+            raise DataError(f"{type(estimator).__name__} has no kernel; use a KernelPerceptron.")
         kernel, classes = estimator.kernel_, estimator.classes_
         raw = checked_for_kernel(estimator, kernel, X, reset=False)
         found, chosen = _ordered(kernel, kernel.prepare(raw), y, classes)
@@ -169,7 +169,7 @@ class KernelDisplay(Display):
         Parameters
         ----------
         cmap : str or Colormap, default None
-            A color map of matplotlib for the values of the kernel.
+            A matplotlib color map for the values of the kernel.
         """
         third = "3d" if self.values is not None else "rectilinear" if self.substrings else None
         self.figure_, first = new_axes(None)
@@ -215,7 +215,7 @@ class KernelDisplay(Display):
         show_title(ax, said, self.title)
 
     def _draw_spectrum(self, ax: Any) -> None:
-        """Draw the eigenvalues that are not rounding errors, those below zero by their size."""
+        """Draw the eigenvalues above rounding error, the negative ones by magnitude."""
         with one_blas_thread:  # threads that wait for a busy core cost seconds
             values = np.linalg.eigvalsh(self.gram)[::-1]
         n = len(values)
@@ -229,7 +229,7 @@ class KernelDisplay(Display):
         if len(negative):
             (self.negative_,) = ax.plot(
                 np.arange(1, len(negative) + 1), negative, color=COLORS[5], marker="x",
-                markersize=4, linewidth=0.8, ls="--", label="sizes of negative ones",
+                markersize=4, linewidth=0.8, ls="--", label="magnitude of negative eigenvalues",
             )  # fmt: skip
             ax.legend(frameon=False, loc="upper right")
         if len(positive) + len(negative):
@@ -248,7 +248,7 @@ class KernelDisplay(Display):
         first, second = colors(2)
         shades = LinearSegmentedColormap.from_list("classes", [first, "#eeeeee", second])
         x, y = np.meshgrid(*self.grid)
-        full = float(np.median(np.abs(self.values))) or 1.0  # that of a class from here on
+        full = float(np.median(np.abs(self.values))) or 1.0  # boundary between two classes
         self.surface_ = ax.plot_surface(
             x, y, self.values, cmap=shades, vmin=-full, vmax=full, alpha=0.75, linewidth=0,
             rcount=RESOLUTION, ccount=RESOLUTION, rasterized=True,
@@ -285,8 +285,8 @@ class KernelDisplay(Display):
             bar.set_edgecolor(ax.get_facecolor())
         ax.axvline(0.0, color=ink(), linewidth=0.8)
         ax.set_yticks(places, map(literal, names), family="monospace")
-        ax.set(xlabel="weight of an occurrence", ylim=(-0.7, len(names) - 0.3))
-        show_title(ax, "substrings of the largest weights")
+        ax.set(xlabel="weight per occurrence", ylim=(-0.7, len(names) - 0.3))
+        show_title(ax, "substrings with the largest weights")
         handles = [
             Patch(
                 facecolor=color,
@@ -307,7 +307,9 @@ class KernelDisplay(Display):
 def _ordered(
     kernel: Kernel, rows: Any, y: Any, classes: np.ndarray
 ) -> tuple[dict[str, Any], np.ndarray]:
-    """Return the Gram matrix of rows sorted by class, and their numbers; of many rows, of some."""
+    """Return the Gram matrix of rows sorted by class, and their numbers; for many rows, of a
+    sample.
+    """
     n = rows_of(rows)
     codes = None if y is None else codes_of(y, classes, n)
     order = np.arange(n) if codes is None else np.argsort(codes, kind="stable")
@@ -334,8 +336,8 @@ def _surface(estimator: Any, X: Any, rows: Any) -> dict[str, Any]:
 def _substrings(estimator: Any) -> list[tuple[str, float]]:
     """Return the substrings of the support vectors with their weights, the largest first.
 
-    They are the weights of the features that the kernel implies: f(x) = sum_u w_u count_u(x) with
-    w_u = sum_j a_j count_u(x_j). Empty for a kernel that counts no substrings.
+    They are the weights in the kernel's feature space: f(x) = sum_u w_u count_u(x) with w_u = sum_j
+    a_j count_u(x_j). Empty for a kernel that does not count substrings.
     """
     kernel = estimator.kernel_
     if kernel.takes != "strings" or not len(estimator.support_):

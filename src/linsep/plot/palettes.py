@@ -1,4 +1,4 @@
-"""The colors of pictures: those that anyone can tell apart, or a palette that is chosen."""
+"""The colors of pictures: a color-blind-safe palette by default, or a palette of your choice."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,8 +10,8 @@ import numpy as np
 
 from linsep.errors import ParameterError
 
-#: ten colors that the color-blind can tell apart: seven of Okabe and Ito (2008) and three darker
-#: ones, chosen so that no pair is nearer than 15 in CIELAB to anyone
+#: ten color-blind-safe colors: seven of Okabe and Ito (2008) and three darker ones, chosen so that
+#: no pair is nearer than 15 in CIELAB to anyone
 DISTINCT = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8B5A2B",
     "#7000D0", "#555555",
@@ -21,9 +21,9 @@ MOST_LISTED = 20
 
 
 class Palette(NamedTuple):
-    """Colors, and the color map that they are from or that runs through them.
+    """Colors, and the color map that they come from or that interpolates them.
 
-    ``name`` is how it was given; ``listed`` says whether it has so many colors and no more.
+    ``name`` is as given; ``listed`` is whether the number of colors is fixed.
     """
 
     name: str
@@ -42,15 +42,15 @@ def palette(colors: str | Sequence[Any]) -> Iterator[None]:
     Parameters
     ----------
     colors : str or list of colors
-        A color map of matplotlib, such as "tab10", "Set2" or "viridis", of which classes have
-        evenly spaced colors unless it is a list; or colors, such as ["black", "#E69F00"], also with
-        commas between them. Pictures of numbers, such as weights of pixels, have its color map.
+        A matplotlib color map, such as "tab10", "Set2" or "viridis" (classes get evenly spaced
+        colors of a continuous map), or colors such as ["black", "#E69F00"], also as a string
+        separated by commas. Pictures of numbers, such as weights of pixels, use its color map.
 
     Raises
     ------
     ParameterError
-        For what is neither a color nor a color map; when a picture is drawn, for fewer colors than
-        classes.
+        If a name is neither a color nor a color map; when a picture is drawn, if there are fewer
+        colors than classes.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def palette(colors: str | Sequence[Any]) -> Iterator[None]:
 
 
 def read_palette(colors: str | Sequence[Any]) -> Palette:
-    """Return a palette that is given by name or as colors; ParameterError if it is neither."""
+    """Return a palette given by name or as colors; ParameterError if it is neither."""
     from matplotlib import colormaps
     from matplotlib.colors import LinearSegmentedColormap, ListedColormap, is_color_like
 
@@ -91,7 +91,7 @@ def read_palette(colors: str | Sequence[Any]) -> Palette:
 
 
 class _InUse(Sequence[Any]):
-    """The colors in use, from the first again after the last."""
+    """The colors in use, repeated cyclically."""
 
     def __len__(self) -> int:
         chosen = _chosen.get()
@@ -107,7 +107,7 @@ COLORS = _InUse()
 
 
 def class_colors(n: int) -> list[Any] | None:
-    """Return a color for each of ``n`` classes; None of more than are easily told apart."""
+    """Return a color for each of ``n`` classes; None if they are too many to distinguish."""
     chosen = _chosen.get()
     if chosen is None:
         return list(DISTINCT[:n]) if n <= len(DISTINCT) else None
@@ -115,13 +115,13 @@ def class_colors(n: int) -> list[Any] | None:
         return [chosen.map(place) for place in np.linspace(0.0, 1.0, n)]
     if n > len(chosen.colors):
         raise ParameterError(
-            f"The palette {chosen.name} has too few colors, and {n} are needed: name "
-            "a color map such as viridis."
+            f"The palette {chosen.name} has too few colors ({n} are needed): choose a color map "
+            f"such as viridis."
         )
     return list(chosen.colors[:n])
 
 
 def color_map(usual: str) -> Any:
-    """Return the color map of the palette in use, or the usual one by its name."""
+    """Return the color map of the palette in use, or the named default."""
     chosen = _chosen.get()
     return usual if chosen is None else chosen.map

@@ -1,4 +1,4 @@
-"""The plane that rows are drawn in: two features, or two directions of many."""
+"""The plane in which rows are drawn: two features, or two directions of many."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from linsep.validation.values import faults_named
 class Plane(NamedTuple):
     """A plane in the space of the features: ``origin + s * across + t * up``.
 
-    ``title`` says how it was chosen where rows lie outside of it, and is empty otherwise.
+    ``title`` describes how it was chosen if rows lie outside of it, else it is empty.
     """
 
     origin: np.ndarray
@@ -32,11 +32,11 @@ class Plane(NamedTuple):
         return np.asarray(X @ axes) - self.origin @ axes
 
     def points(self, places: np.ndarray) -> np.ndarray:
-        """Return the rows at these coordinates, shape (places, features)."""
+        """Return the rows at these coordinates, shape (points, features)."""
         return self.origin + places[:, :1] * self.across + places[:, 1:] * self.up
 
     def points_like(self, X: Any, places: np.ndarray) -> Any:
-        """Return the same as a data frame or a sparse matrix if X is one."""
+        """Return the rows as a data frame or a sparse matrix if X is one."""
         if not sp.issparse(X):
             return frame_like(X, self.points(places))
         used = np.flatnonzero((self.origin != 0) | (self.across != 0) | (self.up != 0))
@@ -46,7 +46,7 @@ class Plane(NamedTuple):
         return sp.csr_matrix(values, shape=(len(places), self.origin.size))
 
     def line(self, normal: np.ndarray, offset: float) -> tuple[np.ndarray, float]:
-        """Return the normal and offset, in coordinates (s, t), of where the score is zero."""
+        """Return the normal and offset, in coordinates (s, t), of the line where the score is zero."""
         within = np.array([normal @ self.across, normal @ self.up])
         return within, float(normal @ self.origin + offset)
 
@@ -69,7 +69,7 @@ def weight_of(name: str) -> str:
 
 
 def frame_like(X: Any, rows: np.ndarray) -> Any:
-    """Return rows as a data frame where X is one, because estimators compare names."""
+    """Return rows as a data frame if X is one, because estimators compare names."""
     if not hasattr(X, "columns"):
         return rows
     return type(X)(dict(zip(X.columns, rows.T, strict=True)))
@@ -78,10 +78,11 @@ def frame_like(X: Any, rows: np.ndarray) -> Any:
 def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
     """Return the plane in which to draw a classifier and the rows of X.
 
-    Two features are the plane. Of more, ``features`` names two, the others being fixed at their
-    means. Without it, a linear classifier of two classes is drawn along its normal vector and the
-    direction, at right angles to it, in which rows differ most; one of several classes along the
-    two directions in which their weights differ most; any other along those in which rows do.
+    Two features form the plane. With more, ``features`` names two, and the others are fixed at
+    their means. Otherwise, a linear classifier of two classes is drawn along its normal vector and
+    the orthogonal direction in which rows vary most; a linear classifier of several classes along
+    the two directions in which their weights vary most; any other classifier along the two
+    directions in which rows vary most.
     """
     d = X.shape[1]
     # a pipeline of another library may not know how many features it has
@@ -91,7 +92,7 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
         return _of_features(_two_positions(features, names), mean, names)
     if d == 1:
         raise DataError(
-            "A plane needs two features, and there is one: draw a line with AugmentationDisplay or "
+            "A plane needs two features, but there is one: draw a line with AugmentationDisplay or "
             "`linsep plot augmentation`."
         )
     if d == 2:
@@ -115,16 +116,16 @@ def mean_of(X: Any) -> np.ndarray:
 def grid_around(
     points: np.ndarray, n: int, share: float = 0.08
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return ``n`` coordinates around points in each direction, and the places of their grid.
+    """Return ``n`` coordinates around points in each direction, and the points of their grid.
 
-    The places are rows, those of the first line of the grid before those of the next.
+    The grid points are rows, in row-major order.
     """
     axes = [np.linspace(*limits(column, share), n) for column in points.T]
     return axes, np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, len(axes))
 
 
 def box_around(points: np.ndarray, share: float = 0.12) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of both axes around points: a square, unless one side is far longer."""
+    """Return the limits of both axes around points: a square, unless one side is far longer."""
     ends = np.array([limits(axis, share) for axis in points.T])
     if same_scale(*ends):
         middle, half = ends.mean(axis=1), np.ptp(ends, axis=1).max() / 2
@@ -133,13 +134,13 @@ def box_around(points: np.ndarray, share: float = 0.12) -> tuple[np.ndarray, np.
 
 
 def same_scale(xs: np.ndarray, ys: np.ndarray) -> bool:
-    """Whether axes with these ends can have one scale, in which right angles look right."""
+    """Whether axes with these limits can have equal scales, which preserve right angles."""
     return bool(1 / 3 < np.ptp(xs) / np.ptp(ys) < 3)
 
 
 def show_plane(ax: Any, names: Sequence[str], xs: np.ndarray, ys: np.ndarray) -> None:
-    """Name both axes, let them reach from the first to the last of ``xs`` and ``ys``, and give them
-    one scale where that can be.
+    """Label both axes, set their limits to the ends of ``xs`` and ``ys``, and use equal scales if
+    possible.
     """
     ax.set(xlabel=wrapped(names[0]), ylabel=wrapped(names[1]))
     ax.set(xlim=(xs[0], xs[-1]), ylim=(ys[0], ys[-1]))
@@ -150,7 +151,7 @@ def show_plane(ax: Any, names: Sequence[str], xs: np.ndarray, ys: np.ndarray) ->
 def line_ends(
     normal: np.ndarray, offset: float, xs: np.ndarray, ys: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of the line ``normal @ p + offset = 0``, at two edges of a rectangle.
+    """Return the ends of the line ``normal @ p + offset = 0`` at two edges of a rectangle.
 
     ``xs`` and ``ys`` are the ends of its sides; the line may leave it through the other edges.
     """
@@ -161,7 +162,7 @@ def line_ends(
 
 
 def plane_along(normal: np.ndarray, X: Any) -> Plane:
-    """Return the plane of a normal vector and the direction across it in which rows differ most."""
+    """Return the plane of a normal vector and the orthogonal direction in which rows vary most."""
     across = normal / np.abs(normal).max()
     across /= np.linalg.norm(across)
     said = f"{X.shape[1]:,} features, projected on w and the widest direction orthogonal to it"
@@ -170,15 +171,15 @@ def plane_along(normal: np.ndarray, X: Any) -> Plane:
 
 
 def plane_of_features(names: Sequence[str]) -> Plane:
-    """Return the plane of two features, the only ones."""
+    """Return the plane of the only two features."""
     return _of_features((0, 1), np.zeros(2), list(names))
 
 
 def plane_through(
     names: Sequence[str], X: Any, features: Sequence[int | str] | None = None
 ) -> Plane:
-    """Return the plane of the only two features, or of two that are given by number or name, the
-    others being fixed at their means.
+    """Return the plane of the only two features, or of two given by index or name with the others
+    fixed at their means.
     """
     if features is None:
         return plane_of_features(names)
@@ -187,13 +188,15 @@ def plane_through(
 
 
 def normal_of(model: Any) -> np.ndarray | None:
-    """Return the weights of a linear classifier of two classes; None of any other, or of zeros."""
+    """Return the weights of a linear classifier of two classes; None for others, and if all are
+    zero.
+    """
     coef = _weights(model)
     return coef[0] if len(coef) == 1 and np.any(coef) else None
 
 
 def _weights(model: Any) -> np.ndarray:
-    """Return the weights of a linear classifier as rows; one of zeros if it has none, or votes."""
+    """Return the weights of a linear classifier as rows; a row of zeros if it has none, or votes."""
     if fitted_parameter(model, "keep") == "vote":
         return np.zeros((1, 1))
     coef: Any = getattr(model, "coef_", np.zeros(1))
@@ -201,7 +204,7 @@ def _weights(model: Any) -> np.ndarray:
 
 
 def _across_weights(model: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """The two directions in which the weight vectors of several classes differ most, or None."""
+    """The two directions in which the weight vectors of several classes vary most, or None."""
     coef = _weights(model)
     if len(coef) < 2:
         return None
@@ -212,14 +215,14 @@ def _across_weights(model: Any) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def completed(found: list[np.ndarray], X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return two directions: those found, and the widest orthogonal to them."""
+    """Return two directions: the ones found, completed by the widest orthogonal ones."""
     while len(found) < 2:
         found = [*found, _widest(X, found)]
     return found[0], found[1]
 
 
 def _widest(X: Any, without: list[np.ndarray]) -> np.ndarray:
-    """Return the unit vector along which rows differ most, orthogonal to those of ``without``."""
+    """Return the unit vector along which rows vary most, orthogonal to the rows of ``without``."""
     mean = mean_of(X)
 
     def project(v: np.ndarray) -> np.ndarray:
@@ -254,9 +257,9 @@ def _widest(X: Any, without: list[np.ndarray]) -> np.ndarray:
 
 
 def along_feature(X: Any, j: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return feature j of the rows, n values of it, and rows that have them.
+    """Return feature j of the rows, a grid of n values, and rows with these values.
 
-    The other features of these rows are the means, and the values go a little beyond X.
+    The other features of these rows are at their means; the grid extends a little beyond X.
     """
     x = np.asarray(X[:, [j]].todense() if hasattr(X, "todense") else X[:, [j]]).ravel()
     grid = np.linspace(*limits(x), n)
@@ -275,17 +278,17 @@ def _of_features(chosen: tuple[int, int], fixed: np.ndarray, names: list[str]) -
 
 
 def others_fixed(others: int, where: str = "") -> str:
-    """Return the line of a title that says that so many other features do not vary."""
+    """Return the title line for the number of other features that are fixed."""
     if others == 1:
         return f"the other feature fixed at its mean{where}"
     return f"the other {others:,} features fixed at their means{where}" if others else ""
 
 
 def _two_positions(features: Sequence[int | str], names: list[str]) -> tuple[int, int]:
-    """The numbers of two features, given by number or name."""
+    """The indices of two features given by index or name."""
     if len(features) != 2 or isinstance(features, str):
         raise DataError(
-            "A plane has two features, and one is named"
+            "A plane needs two features, but one is named"
             if isinstance(features, str) or len(features) == 1
             else f"A plane has two features, and {len(features)} are named",
             hint("name two, such as {}", features=names[:2]),
@@ -300,8 +303,10 @@ def _two_positions(features: Sequence[int | str], names: list[str]) -> tuple[int
 
 
 def feature_position(feature: int | str, names: list[str]) -> int:
-    """Return the number of a feature that is given by number or name; DataError if unknown."""
+    """Return the index of a feature given by index or name; DataError if unknown."""
     known = feature in names if isinstance(feature, str) else 0 <= feature < len(names)
     if not known:
-        raise DataError(f"There is no feature {feature!r}; there are: {', '.join(names[:8])}.")
+        raise DataError(
+            f"There is no feature {feature!r}; the features are: {', '.join(names[:8])}."
+        )
     return names.index(feature) if isinstance(feature, str) else int(feature)

@@ -1,4 +1,4 @@
-"""Probabilities of classes: as curves and regions, and against the shares that came true."""
+"""Class probabilities: as curves and regions, and compared with observed frequencies."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
@@ -65,42 +65,43 @@ HIGHEST = 0.9
 class LogisticDisplay(Display):
     """The probability of one of two classes, and the rows.
 
-    With one feature it is a curve with its confidence band. Rows of the class lie above 1, others
-    below 0, at heights that only keep them apart. For Gaussian naive Bayes with one feature, the
-    Gaussians from which the curve follows are also drawn: the curve is 0.5 where they cross. With
-    two features, contours show the probability. Other features are fixed at their means. It is best
-    made with :meth:`from_estimator`.
+    With one feature it is a curve with its confidence band. Rows of the class are drawn above 1 and
+    others below 0, with vertical jitter. For Gaussian naive Bayes with one feature, the Gaussians
+    that imply the curve are also drawn: the curve is 0.5 where they cross. With two features,
+    contours show the probability. Other features are fixed at their means. Create it with
+    :meth:`from_estimator`.
 
-    The likelihood of separable classes has no maximum, so there is no curve to draw. Drawn is what
-    the data determine: where the probability is 0 or 1 in the limit, and, hatched, where it may be
-    anything. If the classes are quasi-separable, other features are fixed at their means over the
-    rows on the boundary. For rows that are not those of the fit, it is a step at the boundary.
+    The likelihood of separable classes has no maximum, so there is no curve to draw. Instead, the
+    picture shows where the data determine a probability of 0 or 1 in the limit and, hatched, where
+    they do not determine it. If the classes are quasi-separable, other features are fixed at their
+    means over the rows on the boundary. For rows other than the training rows, a step at the
+    boundary is drawn.
 
     Parameters
     ----------
     points : array of shape (rows, 2)
-        Coordinates of the rows; over one feature with the heights at which they are drawn.
+        Coordinates of the rows; for one feature the second is the height at which they are drawn.
     y : int array of shape (rows,)
-        The numbers of their classes.
+        The indices of their classes among the sorted classes.
     classes : array of labels
     shown : int
-        The number of the class whose probability is drawn.
+        The index of the class whose probability is drawn.
     grid : tuple of arrays
-        Coordinates of the places where the probability is computed, one array for each feature.
+        Coordinates of the points where the probability is computed, one array per feature.
     values : array of shape (places,) or (rows, columns)
-        The probability at these places; of separable classes its limit, NaN where the data
-        determine none.
+        The probability at these points; for separable classes its limit, NaN where the data do not
+        determine it.
     names : list of str
-        Of one or two features, and of the target.
+        The names of one or two features and of the target.
     band : pair of arrays of shape (places,), or None
         The ends of the confidence interval of the probability.
     level : float
     threshold : float or None
         Where the curve is 0.5.
     gaussians : array of shape (2, places) or None
-        The Gaussian of each class times the share of that class; drawn on a scale of their own.
+        The Gaussian of each class times the share of that class, drawn on a separate scale.
     certain : :class:`linsep.plot.separated.Certain` or None
-        Of separable classes: where the probability is 0 in the limit, and where 1.
+        For separable classes: where the probability is 0 in the limit, and where it is 1.
     title : str
 
     Attributes
@@ -110,13 +111,13 @@ class LogisticDisplay(Display):
     band_ : PolyCollection, or None
     half_ : Line2D at the probability 0.5, or None
     threshold_ : Line2D where the curve is 0.5, or None
-    gaussians_ : list of Line2D, one a class, or empty
+    gaussians_ : list of Line2D, one per class, or empty
     surface_ : QuadMesh of the probability over two features, or None
     contours_ : ContourSet, or None
     regions_ : list of Polygon, where the probability over two features is 0 and where it is 1
     undetermined_ : list of Rectangle, where the data determine no probability
     share_ : Line2D of the probability between 0 and 1 at a step, or None
-    points_ : list of PathCollection, one a class, or of PolyCollection, their densities
+    points_ : list of PathCollection, one per class, or of PolyCollection, their densities
     legend_ : Legend
 
     Examples
@@ -160,9 +161,9 @@ class LogisticDisplay(Display):
     ) -> Self:
         """Draw a fitted model of two classes and rows.
 
-        The probability is that of the class that the weights are of, so not of the reference. Its
-        band is computed from the covariance of the weights, by the delta method for the log-odds;
-        there is none without standard errors.
+        The probability is for the class that the weights describe, not the reference. Its band is
+        computed from the covariance of the weights by the delta method for the log-odds; without
+        standard errors there is no band.
 
         Parameters
         ----------
@@ -171,20 +172,19 @@ class LogisticDisplay(Display):
         y : array of shape (rows,)
             The classes.
         features : int, str, or two of them, default None
-            The numbers or names of the features to draw; may be left out where there are one or
-            two.
+            The indices or names of the features to draw; optional if there are one or two.
         level : float, default=0.95
-            Of the band, between 0 and 1.
+            The confidence level of the band, between 0 and 1.
         resolution : int, default=200
-            Places of the grid in each direction.
+            Number of grid points in each direction.
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
 
         Raises
         ------
         ValueError
-            For a model without probabilities or of several classes, rows of another width than
-            those of the fit, unknown labels, and where ``features`` is needed or unknown.
+            For a model without probabilities or of several classes, rows whose width differs from
+            the fit, unknown labels, and if ``features`` is needed or unknown.
         """
         model = _log_odds_of(estimator, level)
         model.decision_function(X)  # refuses other widths by itself
@@ -213,7 +213,7 @@ class LogisticDisplay(Display):
         return cls(y=codes, classes=classes, shown=shown, level=level, **found).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, size: float = 18.0) -> Self:
-        """Draw on ``ax``, or on axes of a new figure.
+        """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ class LogisticDisplay(Display):
         self.ax_.set(ylim=(-BEYOND[1] - 0.04, 1.04 + BEYOND[1]), yticks=np.linspace(0, 1, 5))
 
     def _draw_steps(self, x: np.ndarray, certain: Certain) -> None:
-        """Hatch what lies between the ends of what is certain, and mark what lies on a step."""
+        """Hatch the undetermined part, and mark the value on a step."""
         known = sorted(ends.ravel().tolist() for ends in certain if len(ends))
         starts = [x[0], *(right for _, right in known)]
         for left, right in zip(starts, [*(left for left, _ in known), x[-1]], strict=True):
@@ -335,7 +335,7 @@ class LogisticDisplay(Display):
             self.ax_.fill_between(x, scale * heights, color=color, alpha=0.15, linewidth=0)
 
     def _draw_contours(self) -> None:
-        """Draw the probability as colors between those of the classes, with labeled contours."""
+        """Draw the probability as colors between the colors of the classes, with labeled contours."""
         from matplotlib.colors import LinearSegmentedColormap
 
         first, second = colors(2)
@@ -357,18 +357,18 @@ class LogisticDisplay(Display):
 
 
 def _log_odds_of(estimator: Any, level: float) -> LogisticRegression:
-    """Return the logistic regression of a model; an error if it cannot be drawn at that level."""
+    """Return the logistic regression of a model; raise an error if it cannot be drawn."""
     check_is_fitted(estimator)
     name = type(estimator).__name__
     model = estimator.to_logistic() if isinstance(estimator, GaussianNaiveBayes) else estimator
     if not isinstance(model, LogisticRegression):
         raise DataError(
-            f"The curve of a probability is drawn of a LogisticRegression, not of a {name}: "
+            f"A probability curve needs a LogisticRegression, not a {name}: "
             "draw the regions of its classes with DecisionDisplay or `linsep plot decision`."
         )
     if len(model.classes_) != 2:
         raise DataError(
-            f"The probability of one of two classes is drawn, and this {name} has "
+            f"A probability curve needs two classes, but this {name} has "
             f"{len(model.classes_)} classes: draw their regions with DecisionDisplay or "
             "`linsep plot decision`."
         )
@@ -377,7 +377,7 @@ def _log_odds_of(estimator: Any, level: float) -> LogisticRegression:
 
 
 def _spread(n: int) -> np.ndarray:
-    """Return heights that keep rows apart, the same each time: multiples of the golden ratio."""
+    """Return reproducible heights that spread rows: multiples of the golden ratio."""
     shares = np.arange(1, n + 1) * ((5**0.5 - 1) / 2) % 1
     return BEYOND[0] + (BEYOND[1] - BEYOND[0]) * shares
 
@@ -415,7 +415,7 @@ def _over_one(
 def _probability_band(
     model: LogisticRegression, places: np.ndarray, level: float
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the interval of the probability at some places, from that of the log-odds."""
+    """Return the confidence interval of the probability at some points, from the log-odds."""
     found, shown = Curves(model).bands(places, level), int(_sign_of_shown(model) > 0)
     low, high = found.low[:, shown], found.high[:, shown]
     return (low, high) if np.isfinite(low).all() else None
@@ -450,12 +450,12 @@ def _over_two(
 
 
 def _sign_of_shown(model: LogisticRegression) -> int:
-    """Return the sign by which scores, of the larger class, become those of the class shown."""
+    """Return the sign that turns scores of the larger class into scores of the class shown."""
     return 1 if model.reference_ == model.classes_[0] else -1
 
 
 def _gaussians(model: GaussianNaiveBayes, grid: np.ndarray) -> np.ndarray | None:
-    """Return the share of each class times its Gaussian; None if that has no width."""
+    """Return the share of each class times its Gaussian; None if a variance is zero."""
     variance = float(model.variances_[0])
     if variance == 0:
         return None
@@ -474,9 +474,9 @@ class Curve(NamedTuple):
 class ReliabilityDisplay(Display):
     """Calibration curves: mean predicted probability against observed frequency.
 
-    The bins have equally many rows, as in scikit-learn's ``calibration_curve`` with
-    ``strategy="quantile"``. There is one curve for two classes, that of the larger, else one per
-    class. It is best made with :meth:`from_estimator`.
+    The bins have equal numbers of rows, as in scikit-learn's ``calibration_curve`` with
+    ``strategy="quantile"``. There is one curve for two classes, for the larger class, else one per
+    class. Create it with :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -485,7 +485,7 @@ class ReliabilityDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-    curves_ : list of Line2D, one a class
+    curves_ : list of Line2D, one per class
     diagonal_ : Line2D
     legend_ : Legend
 
@@ -514,7 +514,7 @@ class ReliabilityDisplay(Display):
         Parameters
         ----------
         estimator : fitted classifier with ``predict_proba``
-        X, y : rows that the model did not learn, and their classes
+        X, y : rows not used for training, and their classes
         sample_weight : array of shape (rows,), default ones
         n_bins : int, default 10
         ax : matplotlib Axes, default None
@@ -523,18 +523,18 @@ class ReliabilityDisplay(Display):
         Raises
         ------
         DataError
-            If the classifier has no probabilities, or a label is no class of it.
+            If the classifier has no probabilities, or a label is not one of its classes.
         """
         if not hasattr(estimator, "predict_proba"):
             raise DataError(
-                f"This {type(estimator).__name__} has no probabilities: linsep.calibrate, or "
-                "`linsep fit --calibrate`, learns some from its scores."
+                f"This {type(estimator).__name__} has no probabilities: calibrate its scores with "
+                f"linsep.calibrate or `linsep fit --calibrate`."
             )
         check_beside(X, y=y)
         found, y = estimator.predict_proba(X), labels_of(y)
         classes = estimator.classes_
         if not np.isin(y, classes).all():
-            raise DataError("y has a label that the model never learned: leave such rows out.")
+            raise DataError("y has a label that is not a class of the model: remove such rows.")
         curves = {}
         for k, label in enumerate(classes):
             if classes.size == 2 and k == 0:
@@ -546,7 +546,7 @@ class ReliabilityDisplay(Display):
         return cls(curves=curves).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax``, or on axes of a new figure.
+        """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------
@@ -577,8 +577,8 @@ class ReliabilityDisplay(Display):
 def _calibration_curve(
     is_class: np.ndarray, predicted: np.ndarray, weights: Any, n_bins: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return observed frequencies and mean probabilities of bins of equally many rows, as
-    scikit-learn's ``calibration_curve``, which takes no weights.
+    """Return observed frequencies and mean probabilities of bins with equal numbers of rows, as
+    scikit-learn's ``calibration_curve``, which does not support weights.
     """
     if weights is None:
         found: tuple[np.ndarray, np.ndarray] = calibration_curve(

@@ -1,4 +1,4 @@
-"""A line through points and how sure it is, and what the rows say about its assumptions."""
+"""A regression line with its confidence bands, and diagnostics of its assumptions."""
 
 from textwrap import fill
 from typing import Any, Self
@@ -44,7 +44,7 @@ PANELS = ("linearity", "equal variance", "normality", "independence", "influence
 DISTANCES = {0.5: "--", 1.0: ":"}
 #: rows of the largest Cook's distance whose numbers are shown
 NAMED = 3
-#: pixels within which numbers of rows would overlap, and the sides on which those of near rows are
+#: pixels within which row numbers would overlap, and the sides on which numbers of close rows are
 BESIDE = np.array([60.0, 20.0])
 SIDES = ((1, "left", 1), (-1, "right", 1), (1, "left", -1))
 #: most groups of rows whose means are drawn, and the fewest rows of a group
@@ -56,22 +56,22 @@ LETTERS = 54
 class RegressionDisplay(Display):
     """The rows and the line of a linear regression, with bands and residuals.
 
-    With several features, one is drawn and the others are fixed at their means. Rows are then moved
-    by what the others add (partial residuals), so that sticks keep the length of the residuals. It
-    is best made with :meth:`from_estimator`.
+    With several features, one is drawn and the others are fixed at their means. Rows are then
+    shifted by the contribution of the others (partial residuals), so residual sticks keep their
+    length. Create it with :meth:`from_estimator`.
 
     Parameters
     ----------
     x, y : arrays of shape (rows,)
-        The feature drawn and the target, less what other features add.
+        The feature drawn, and the target minus the contribution of other features.
     fitted : array of shape (rows,)
         The prediction of each row on the line.
     grid, line : arrays of shape (places,)
     bands : dict of str to pair of arrays
-        The ends of the confidence and the prediction interval on the grid; with a robust
-        covariance of the confidence interval only.
+        The ends of the confidence and prediction intervals on the grid; with a robust covariance
+        only the confidence interval.
     names : pair of str
-        Of the feature and the target.
+        The names of the feature and the target.
     title : str
 
     Attributes
@@ -123,21 +123,23 @@ class RegressionDisplay(Display):
         X : array, sparse matrix or data frame of shape (rows, features)
         y : array of shape (rows,)
         feature : int or str, default None
-            The number or name of the feature to draw; may be left out where there is one.
+            The index or name of the feature to draw; optional if there is only one.
         level : float, default=0.95
-            Of both bands, between 0 and 1.
+            The confidence level of both bands, between 0 and 1.
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
 
         Raises
         ------
         ValueError
-            For another estimator, for rows of another width than those of the fit, and where
-            ``feature`` is needed or unknown.
+            For another estimator, for rows whose width differs from the fit, and if ``feature`` is
+            needed or unknown.
         """
         check_is_fitted(estimator)
         if not isinstance(estimator, LinearRegression):
-            raise DataError(f"{type(estimator).__name__} is no line: draw a LinearRegression.")
+            raise DataError(
+                f"{type(estimator).__name__} has no regression line; use a LinearRegression."
+            )
         predicted = np.asarray(estimator.predict(X))
         check_beside(X, y=y)
         rows, target = numbers_of(X), column_or_1d(y)
@@ -145,7 +147,8 @@ class RegressionDisplay(Display):
         names, d = feature_names(estimator), rows.shape[1]
         if feature is None and d > 1:
             raise DataError(
-                f"There are {d} features", hint("say which to draw, such as {}", feature=names[0])
+                f"There are {d} features",
+                hint("name the one to draw, such as {}", feature=names[0]),
             )
         j = 0 if feature is None else feature_position(feature, names)
         x, grid, places = along_feature(rows, j, 100)
@@ -158,7 +161,7 @@ class RegressionDisplay(Display):
         for of in INTERVALS[: 1 if robust else 2]:
             found = estimator.predict(drawn, interval=of, level=level)
             bands[f"{100 * level:g}% {of} band"] = (found.low, found.high)
-        others = f"{others_fixed(d - 1)}; rows moved accordingly"
+        others = f"{others_fixed(d - 1)}; rows shifted accordingly"
         return cls(
             x=x, y=target if d == 1 else at + target - predicted, fitted=at, grid=grid,
             line=line, bands=bands,
@@ -167,15 +170,15 @@ class RegressionDisplay(Display):
         ).plot(ax, **kwargs)  # fmt: skip
 
     def plot(self, ax: Any = None, *, residuals: bool | None = None, squares: bool = False) -> Self:
-        """Draw on ``ax``, or on axes of a new figure.
+        """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------
         ax : matplotlib Axes, default None
         residuals : bool, default None
-            Whether a stick joins each row to the line; None draws sticks for up to 200 rows.
+            Whether to draw a stick from each row to the line; None draws sticks for up to 200 rows.
         squares : bool, default=False
-            Whether the square of each residual is drawn, as least squares adds them up.
+            Whether to draw the square of each residual; least squares minimizes their total area.
         """
         from matplotlib.collections import LineCollection, PatchCollection
         from matplotlib.patches import Rectangle
@@ -227,13 +230,13 @@ class RegressionDisplay(Display):
 
 
 class AssumptionsDisplay(Display):
-    """A panel for each assumption of a linear regression, with the tests' results below it.
+    """A panel for each assumption of a linear regression, with test results below it.
 
-    Linearity: residuals against fitted values. Equal variance: the roots of absolute standardized
-    residuals against fitted values. Normality: standardized residuals against normal quantiles.
-    Independence: residuals in the order of the rows. Influence: standardized residuals against
-    leverages, with lines of equal Cook's distance. Lines join the means of up to ten groups of
-    neighboring rows. It is best made with :meth:`from_estimator` or :meth:`from_assumptions`.
+    Linearity: residuals against fitted values. Equal variance: square roots of absolute
+    standardized residuals against fitted values. Normality: standardized residuals against normal
+    quantiles. Independence: residuals in the order of the rows. Influence: standardized residuals
+    against leverages, with lines of equal Cook's distance. Lines join the means of up to ten groups
+    of neighboring rows. Create it with :meth:`from_estimator` or :meth:`from_assumptions`.
 
     Parameters
     ----------
@@ -244,14 +247,14 @@ class AssumptionsDisplay(Display):
     figure_ : matplotlib Figure
     ax_ : Axes of the first panel
     axes_ : dict of str to Axes, by the assumption
-    points_ : dict of str to PathCollection, PolyCollection of many rows, or Line2D of quantiles
+    points_ : dict of str to PathCollection, PolyCollection (many rows), or Line2D (quantiles)
     means_ : dict of str to Line2D, the means of groups of rows
     normal_ : Line2D on which quantiles of a normal distribution lie
     zeros_ : dict of str to Line2D at a residual of zero
-    distances_ : dict of float to list of Line2D, where Cook's distance is so much
-    named_ : list of Annotation, the numbers of the rows of the largest Cook's distance
+    distances_ : dict of float to list of Line2D, contours of Cook's distance
+    named_ : list of Annotation, the numbers of the rows with the largest Cook's distance
     conclusions_ : dict of str to Annotation, the results below the panels
-    existence_ : Text on the assumption that has no panel
+    existence_ : Text about the assumption without a panel
     legend_ : Legend
 
     Examples
@@ -270,7 +273,7 @@ class AssumptionsDisplay(Display):
 
     @classmethod
     def from_assumptions(cls, found: Assumptions, **kwargs: Any) -> Self:
-        """Draw what ``model.assumptions(X, y)`` returned; ``kwargs`` are those of :meth:`plot`."""
+        """Draw the result of ``model.assumptions(X, y)``; ``kwargs`` are passed to :meth:`plot`."""
         return cls(found=found).plot(**kwargs)
 
     @classmethod
@@ -282,15 +285,15 @@ class AssumptionsDisplay(Display):
         Parameters
         ----------
         estimator : fitted :class:`linsep.LinearRegression`
-        X, y, sample_weight : those of the fit, in their order
+        X, y, sample_weight : the training data, in their order
         **kwargs : passed to :meth:`plot`
 
         Raises
         ------
         ValueError
-            For another model, and for rows of another width or number than those of the fit.
+            For other models, and for rows whose width or number differs from the fit.
         """
-        lacks = "has no assumptions to draw: draw a LinearRegression."
+        lacks = "has no assumptions to draw; use a LinearRegression."
         check_drawable(estimator, "assumptions", lacks)
         return cls.from_assumptions(estimator.assumptions(X, y, sample_weight), **kwargs)
 
@@ -378,7 +381,9 @@ class AssumptionsDisplay(Display):
         )  # fmt: skip
 
     def _draw_legend(self, ax: Any) -> None:
-        """Name the lines in the last place of the grid, and say what no panel can show."""
+        """Draw the legend in the last cell of the grid, and the note about the untestable
+        assumption.
+        """
         ax.set_axis_off()
         far = max(map(abs, self.axes_["influence"].get_ylim()))
         pairs = [pair for pair in self.distances_.values() if pair[0].get_ydata().min() < far]
@@ -393,14 +398,14 @@ class AssumptionsDisplay(Display):
 def draw_distances(
     ax: Any, found: Any, n_weights: int, contours: bool = True
 ) -> tuple[dict[float, list[Any]], list[Any]]:
-    """Draw where Cook's distance is 0.5 and 1, and the numbers of the rows with the most.
+    """Draw contours of Cook's distance at 0.5 and 1, and the numbers of the rows with the largest.
 
     Parameters
     ----------
     ax : matplotlib Axes, of standardized residuals against leverages
     found : with arrays ``leverage``, ``standardized``, ``cooks_distance`` and ``numbers``
     n_weights : int, number of estimates
-    contours : whether the distances are those of standardized residuals and leverages
+    contours : whether Cook's distances follow from standardized residuals and leverages
     """
     h, cooks, numbers = found.leverage, found.cooks_distance, found.numbers
     lines: dict[float, list[Any]] = {}
@@ -434,7 +439,7 @@ def draw_distances(
 
 
 def _sentence(finding: Finding) -> str:
-    """Return the name of a test, its numbers and what they say, in lines."""
+    """Return the name of a test, its numbers and conclusion, in lines."""
     numbers = [] if np.isnan(finding.statistic) else [f"{finding.statistic:.4g}"]
     numbers += [] if np.isnan(finding.p_value) else [f"p {p_text(finding.p_value)}"]
     name = finding.test[0].upper() + finding.test[1:]

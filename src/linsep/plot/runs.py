@@ -1,5 +1,6 @@
-"""How a run went: pass by pass, its mistakes against bounds, the two curves of Novikoff's proof,
-and the closed walk of weights that cycle."""
+"""The course of a run: mistakes per pass, mistakes against bounds, the two curves of Novikoff's
+proof, and the closed path of weights in a cycle.
+"""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -38,19 +39,19 @@ MOST_ARROWS = 40
 
 
 class LearningCurveDisplay(Display):
-    """Mistakes in every pass; with a held-out part, the errors on both parts and the pass kept.
+    """Mistakes in every pass; with held-out rows, the errors on both parts and the pass kept.
 
-    It is best made with :meth:`from_estimator`.
+    Create it with :meth:`from_estimator`.
 
     Parameters
     ----------
     mistakes : int array of shape (passes,)
     errors : array of shape (passes, 2) or None
-        The share of wrong predictions on the rows learned and on those held out.
+        The share of wrong predictions on the training rows and on the held-out rows.
     criterion : array of shape (passes,) or None
         The perceptron criterion J_p at the start of each pass.
     best : int or None
-        The pass, counted from 0, whose weights were kept.
+        The pass, counted from 0, from which the weights were kept.
     stop : str
         Why the run ended.
 
@@ -58,7 +59,7 @@ class LearningCurveDisplay(Display):
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     mistakes_ : Line2D
-    errors_ : list of Line2D, on the rows learned and on those held out
+    errors_ : list of Line2D, on the training rows and on the held-out rows
     criterion_ : Line2D or None
     error_ax_ : the Axes of the errors or of J_p, on the right, or None
     kept_ : Line2D at the pass whose weights were kept, or None
@@ -87,16 +88,18 @@ class LearningCurveDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted classifier that learns in passes
+        estimator : fitted classifier that is trained in passes
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
 
         Raises
         ------
         DataError
-            For an estimator that does not learn in passes.
+            For an estimator that is not trained in passes.
         """
-        check_drawable(estimator, "mistakes_", "does not learn in passes; draw another.")
+        check_drawable(
+            estimator, "mistakes_", "is not trained in passes; use an online classifier."
+        )
         errors, best = getattr(estimator, "validation_curve_", None), None
         if errors is not None:
             # After learning all rows, or a pass without a mistake, the last weights count.
@@ -110,14 +113,14 @@ class LearningCurveDisplay(Display):
         return made.plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, log: bool | None = None) -> Self:
-        """Draw on ``ax``, or on axes of a new figure.
+        """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------
         ax : matplotlib Axes, default None
         log : bool, default None
-            Whether mistakes have a logarithmic axis; None takes one where the largest number is a
-            hundred times the smallest, and none is zero.
+            Whether the mistakes have a logarithmic axis; None chooses one if the largest number is
+            a hundred times the smallest and no number is zero.
         """
         from matplotlib.ticker import MaxNLocator
 
@@ -159,8 +162,8 @@ class LearningCurveDisplay(Display):
         passes = np.arange(1, len(errors) + 1)  # more than those over all rows may be
         self.error_ax_ = self.ax_.twinx()
         for share, color, style, label in (
-            (errors[:, 0], COLORS[1], "-", "error, rows learned"),
-            (errors[:, 1], COLORS[5], "--", "error, rows held out"),
+            (errors[:, 0], COLORS[1], "-", "error, training rows"),
+            (errors[:, 1], COLORS[5], "--", "error, held-out rows"),
         ):
             self.errors_ += self.error_ax_.plot(
                 passes, share, color=color, ls=style, marker=".", label=label
@@ -176,26 +179,26 @@ class LearningCurveDisplay(Display):
 
 
 class BoundDisplay(Display):
-    """The mistakes made up to the end of each pass or round, and every bound on them.
+    """The cumulative mistakes at the end of each pass or step, and every bound on them.
 
-    Hinge bounds grow with the passes; others hold for any number of them. Bounds of margins are
-    left out. It is best made with :meth:`from_estimator`.
+    Hinge bounds grow with the passes; other bounds hold for any number of passes. Margin bounds are
+    left out. Create it with :meth:`from_estimator`.
 
     Parameters
     ----------
     mistakes : int array of shape (passes,) or (rounds,)
-        In each pass or round.
+        The mistakes in each pass or step.
     bounds : Bounds
-        With what was counted.
+        The bounds, with the numbers counted.
     passes : int array of shape (rounds,), default None
-        The pass of each round, counted from 1; None if mistakes are those of passes.
+        The pass of each step, counted from 1; None if ``mistakes`` are per pass.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-    mistakes_ : Line2D of the sums of the mistakes
+    mistakes_ : Line2D of the cumulative mistakes
     bounds_ : dict of str to Line2D
-    counted_ : dict of str to Line2D, a mark for what was counted where a bound is not on mistakes
+    counted_ : dict of str to Line2D, a mark for the number counted if a bound is not on mistakes
     legend_ : Legend
 
     Examples
@@ -225,26 +228,26 @@ class BoundDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the mistakes of a fitted learner and their bounds on its rows.
+        """Draw the mistakes of a fitted learner and the bounds on its training rows.
 
         Parameters
         ----------
         estimator : fitted online linear learner of this library
-        X, y : the rows of the fit in their order, and their labels
-            They are learned again; see the method ``bounds`` of the estimator.
+        X, y : the training rows in their order, and their labels
+            The run is repeated; see the method ``bounds`` of the estimator.
         rounds : bool, default=False
-            Whether to draw every round of :func:`linsep.trace`, for small data, instead of passes.
+            Whether to draw every step of :func:`linsep.trace`, for small data, instead of passes.
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
 
         Raises
         ------
         DataError
-            For other rows, for an estimator without bounds, and if no bound is known for the run;
-            with ``rounds`` for data that are too large for a trace, and for an order drawn with
-            ``random_state=None``.
+            For rows other than the training rows, for an estimator without bounds, and if no bound
+            is known for the run; with ``rounds`` also for data too large for a trace, and for a
+            random order with ``random_state=None``.
         """
-        check_drawable(estimator, "bounds", "has no mistake bounds; draw another.")
+        check_drawable(estimator, "bounds", "has no mistake bounds; use an online learner.")
         found = estimator.bounds(X, y)
         if not rounds:
             return cls(mistakes=estimator.mistakes_, bounds=found).plot(ax, **kwargs)
@@ -252,19 +255,19 @@ class BoundDisplay(Display):
         mistakes, passes = np.array([(one.mistakes, one.pass_number) for one in made]).T
         if not np.array_equal(np.bincount(passes, mistakes)[1:], estimator.mistakes_):
             raise DataError(
-                "The order of these rounds cannot be repeated: fit with a number as random_state."
+                "The order of these steps cannot be repeated: fit with an integer random_state."
             )
         return cls(mistakes=mistakes, bounds=found, passes=passes).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, log: bool | None = None) -> Self:
-        """Draw on ``ax``, or on axes of a new figure.
+        """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------
         ax : matplotlib Axes, default None
         log : bool, default None
-            Whether numbers have a logarithmic axis; None takes one where the largest bound is more
-            than thirty times the mistakes.
+            Whether the numbers have a logarithmic axis; None chooses one if the largest bound is
+            more than thirty times the mistakes.
 
         Raises
         ------
@@ -311,7 +314,7 @@ class BoundDisplay(Display):
         return self
 
     def _handles(self) -> list[Any]:
-        """What the legend names, the largest number on top as in the picture."""
+        """The legend entries, the largest number on top as in the picture."""
         drawn = [*self.bounds_.values(), self.mistakes_, *self.counted_.values()]
         return sorted(drawn, key=lambda line: -line.get_ydata()[-1])
 
@@ -319,21 +322,21 @@ class BoundDisplay(Display):
 class ConvergenceDisplay(Display):
     """The proof that a perceptron converges: <w, u> grows faster than ||w|| can.
 
-    After k mistakes <w, u> is at least k gamma and ||w|| at most sqrt(k) R, times the learning rate
-    and from weights of zero. Since <w, u> is at most ||w||, both stay in the shaded region, which
-    ends at (R / gamma)^2 mistakes. It is best made with :meth:`from_estimator`.
+    After k mistakes, starting from zero weights, <w, u> is at least k gamma and ||w|| at most
+    sqrt(k) R, times the learning rate. Since <w, u> is at most ||w||, both stay in the shaded
+    region, which ends at (R / gamma)^2 mistakes. Create it with :meth:`from_estimator`.
 
     Parameters
     ----------
     convergence : Convergence
-        What :func:`linsep.convergence` returned.
+        The result of :func:`linsep.convergence`.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     products_, lengths_ : Line2D of <w, u> and ||w||
-    least_, most_ : Line2D of what the proof says of them
-    region_ : PolyCollection between both, or None where u does not separate the rows
+    least_, most_ : Line2D of their bounds in the proof
+    region_ : PolyCollection between the bounds, or None if u does not separate the rows
     limit_ : Line2D at the largest number of mistakes, or None
     legend_ : Legend
 
@@ -385,14 +388,14 @@ class ConvergenceDisplay(Display):
         return cls(convergence=found).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, log: bool | None = None) -> Self:
-        """Draw on ``ax``, or on axes of a new figure.
+        """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------
         ax : matplotlib Axes, default None
         log : bool, default None
-            Whether both axes are logarithmic; None makes them so where the proof allows more than
-            ten times the mistakes made.
+            Whether both axes are logarithmic; None makes them logarithmic if the proof allows more
+            than ten times the mistakes made.
         """
         self.figure_, self.ax_ = new_axes(ax)
         shown, made = self.convergence, len(self.convergence.rows)
@@ -414,7 +417,7 @@ class ConvergenceDisplay(Display):
                 color=COLORS[2],
                 alpha=0.25,
                 linewidth=0,
-                label="where both must be",
+                label="region allowed by the proof",
             )
             self.limit_ = self.ax_.axvline(
                 limit, color=ink(), linewidth=0.8, ls=":", label=f"at most {int(limit):,} mistakes"
@@ -444,28 +447,28 @@ class ConvergenceDisplay(Display):
 
 
 class CycleDisplay(Display):
-    """The weights of a perceptron in a cycle: a closed walk that no number of passes leaves.
+    """The weights of a perceptron in a cycle: a closed path that more passes only repeat.
 
-    Two weights are drawn as they are; more are projected on the two principal components of the
-    walk, and the title says so. It is best made with :meth:`from_estimator`.
+    Two weights are drawn directly; more are projected onto the two principal components of the
+    path, and the title says so. Create it with :meth:`from_estimator`.
 
     Parameters
     ----------
     path : array of shape (updates + 1, weights)
-        The weights at the start and after every update; the last are the first.
+        The weights at the start and after every update; the last row equals the first.
     ends : int array of shape (passes,)
         The number of updates up to the end of each pass.
     names : list of str
-        Of the weights.
+        The names of the weights.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     path_ : Line2D through the weights
     passes_ : Line2D, the weights at the start of the passes
-    start_ : Line2D, the weights that come back
+    start_ : Line2D, the weights that recur
     arrows_ : list of Annotation, the direction of steps
-    numbers_ : list of Text, the updates after which the weights are there; empty for long walks
+    numbers_ : list of Text, the numbers of the updates at each point; empty for long paths
     legend_ : Legend
 
     Examples
@@ -491,15 +494,15 @@ class CycleDisplay(Display):
         Parameters
         ----------
         estimator : fitted perceptron with ``stop_reason_ == "cycle"``
-        X, y : the rows of the fit in their order, and their labels
+        X, y : the training rows in their order, and their labels
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
 
         Raises
         ------
         DataError
-            If the run did not end in a cycle, or in those of several machines; otherwise as
-            :meth:`from_cycle`.
+            If the run did not end in a cycle, or several binary classifiers have cycles; otherwise
+            as in :meth:`from_cycle`.
         """
         check_is_fitted(estimator)
         cycle = getattr(estimator, "cycle_", None)
@@ -518,25 +521,25 @@ class CycleDisplay(Display):
         Parameters
         ----------
         cycle : Cycle
-        X, y : the rows that it is about, and their labels
+        X, y : the rows of the cycle, and their labels
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
 
         Raises
         ------
         DataError
-            If it is no cycle of these rows, for one of a kernel machine, for those of several
-            machines, and for a single weight.
+            If it is not a cycle of these rows, for kernel classifiers, for cycles of several binary
+            classifiers, and for a single weight.
         """
         if isinstance(cycle, Cycles) and len(cycle) == 1:
             (cycle,) = cycle
         if isinstance(cycle, Cycles):
             raise DataError(
-                f"These are cycles of {len(cycle)} machines: draw one of them, such as "
+                f"These are cycles of {len(cycle)} binary classifiers: draw one of them, such as "
                 "CycleDisplay.from_cycle(model.cycle_.cycles[0], X, y)."
             )
         if cycle.gram:
-            raise DataError("A cycle of a kernel machine has no weights of features to draw.")
+            raise DataError("A cycle of a kernel classifier has no feature weights to draw.")
         check = cycle.verify(X, y)
         if not check:
             raise DataError(f"This cycle is not drawn: {check.reason}")
@@ -544,7 +547,9 @@ class CycleDisplay(Display):
         if cycle.joint:
             names = [f"{label}: {name}" for label in np.unique(labels_of(y)) for name in names]
         if len(names) == 1:
-            raise DataError("A cycle is drawn of two weights or more, not of one.")
+            raise DataError(
+                "A cycle needs two or more weights to be drawn; this one has one weight."
+            )
         places = list(_weights_of_cycle(cycle, numbers_of(X), np.unique(y, return_inverse=True)[1]))
         path = np.array([weights for weights, _ in places], dtype=np.float64)
         passes = np.array([number for _, number in places[1:]])
@@ -552,7 +557,7 @@ class CycleDisplay(Display):
         return cls(path=path, ends=ends, names=names).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax``, or on axes of a new figure.
+        """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------
@@ -573,7 +578,7 @@ class CycleDisplay(Display):
         )  # fmt: skip
         (self.start_,) = self.ax_.plot(
             *points[:1].T, color=COLORS[2], marker="s", ls="", markersize=8, zorder=3,
-            label="weights that come back",
+            label="recurring weights",
         )  # fmt: skip
         show_plane(self.ax_, labels, *box_around(points))
         self._draw_arrows(points)
@@ -583,18 +588,18 @@ class CycleDisplay(Display):
         return self
 
     def _projected(self) -> tuple[np.ndarray, tuple[str, str], str]:
-        """The points to draw, the labels of the axes, and what is said of them."""
+        """The points to draw, the axis labels, and the text of the title."""
         if len(self.names) == 2:
             return self.path, (weight_of(self.names[0]), weight_of(self.names[1])), ""
         centered = self.path - self.path.mean(axis=0)
         _, sizes, directions = np.linalg.svd(centered, full_matrices=False)
         share = float((sizes[:2] ** 2).sum() / (sizes**2).sum())
-        said = f"{len(self.names):,} weights, projected on their two principal components"
+        said = f"{len(self.names):,} weights, projected onto their two principal components"
         said += f"\n({100 * share:.3g}% of their variance)"
         return centered @ directions[:2].T, ("first component", "second component"), said
 
     def _draw_arrows(self, points: np.ndarray) -> None:
-        """Bent arrows, so that steps there and back lie side by side."""
+        """Curved arrows, so that opposite steps lie side by side."""
         steps = len(points) - 1
         shown = np.unique(np.linspace(0, steps - 1, min(steps, MOST_ARROWS)).astype(int))
         look = {
@@ -609,7 +614,7 @@ class CycleDisplay(Display):
         ]
 
     def _draw_numbers(self, points: np.ndarray) -> list[Any]:
-        """The numbers of the updates beside the weights that they lead to."""
+        """The numbers of the updates beside the resulting weights."""
         from matplotlib.patheffects import withStroke
 
         edge = [withStroke(linewidth=2.5, foreground=self.ax_.get_facecolor())]
@@ -628,9 +633,9 @@ class CycleDisplay(Display):
 def _weights_of_cycle(
     cycle: Cycle, X: Any, codes: np.ndarray
 ) -> Iterator[tuple[list[Fraction], int]]:
-    """Yield the weights of a cycle and the pass, at the start and after every update.
+    """Yield the weights of a cycle and the pass at the start and after every update.
 
-    Numbers are exact: the textbook's perceptron learns fractions.
+    Numbers are exact: the textbook perceptron is run on fractions.
     """
     dense = X.toarray() if hasattr(X, "toarray") else X
     exact = Fraction if cycle.base == 2 else lambda x: Fraction(str(x))
@@ -661,7 +666,7 @@ def _weights_of_cycle(
 
 
 def _all_weights(coef: list, intercept: list, fit_intercept: bool) -> list[Fraction]:
-    """All weights in a row, each intercept after its class."""
+    """All weights in one vector, each intercept after the weights of its class."""
     return [
         w
         for vector, b in zip(coef, intercept, strict=True)

@@ -1,10 +1,11 @@
-"""What separable classes determine of a probability, as regions and steps instead of a curve.
+"""The probabilities that separable classes determine, as regions and steps instead of a curve.
 
-Where weights have no row on the wrong side, the likelihood has no maximum: it keeps growing along
-all such weights, whose cone is C. Let K be the cone of the sign-flipped rows, with the constant
-feature. In the limit a place has probability 1 if it is in K, since no weights of C have it on the
-other side, and 0 if it is in -K; in both, where all of C vanishes, it has that of the finite
-coefficients (Albert and Anderson 1984; Geyer 2009). Elsewhere the data determine nothing.
+If some weights have no row on the wrong side, the likelihood has no maximum: it keeps growing along
+all such weights, which form a cone C. Let K be the cone of the sign-flipped rows, with the constant
+feature. In the limit a point has probability 1 if it is in K, since no weights in C have it on the
+other side, and 0 if it is in -K. In both, where all of C vanishes, the finite coefficients
+determine its probability (Albert and Anderson 1984; Geyer 2009). Elsewhere the data do not
+determine it.
 """
 
 from collections.abc import Callable
@@ -27,36 +28,36 @@ LINE = 54
 #: what titles say
 ADVICE = "Firth's penalty or l2 gives one curve"
 OPEN = "the data leave the hatched part open"
-#: distance, as a share of the picture, that is none
+#: distance, as a share of the picture, that is treated as zero
 NEAR = 1e-6
 
 
 class Certain(NamedTuple):
-    """Where the data determine a probability, as corners of two convex sets of places.
+    """The two convex regions where the data determine a probability, by their corners.
 
     Attributes
     ----------
     zero, one : arrays of shape (corners, 1 or 2)
-        Where it is 0, and where it is 1: both ends of an interval, the corners of a polygon, or
-        nothing.
+        The regions where it is 0 and 1: both ends of an interval, the corners of a polygon, or
+        empty.
     """
 
     zero: np.ndarray
     one: np.ndarray
 
     def at(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return whether each place, one a row, is in either set."""
+        """Return whether each point (one per row) is in either region."""
         return _inside(self.zero, places), _inside(self.one, places)
 
 
 class Question:
-    """Whether rows determine the probability of places: which rows, and how far the places go.
+    """Decides where rows determine the probability.
 
     Parameters
     ----------
     rows : array or CSR matrix of shape (rows, features)
     is_shown : bool array of shape (rows,)
-        Whether they are of the class that is shown.
+        Whether they belong to the class that is shown.
     intercept : bool
     """
 
@@ -75,7 +76,7 @@ class Question:
         return np.column_stack([scaled, np.ones(len(rows))]) if self._intercept else scaled
 
     def certain(self, ends: np.ndarray, corners: np.ndarray) -> Certain:
-        """Return what is certain of an interval or a rectangle.
+        """Return the determined parts of an interval or a rectangle.
 
         Parameters
         ----------
@@ -95,7 +96,7 @@ class Question:
 
 
 class Slice:
-    """The part of a cone in a plane, in coordinates from 0 to 1."""
+    """The intersection of a cone with a plane, in coordinates from 0 to 1."""
 
     def __init__(self, cone: np.ndarray, origin: np.ndarray, sides: np.ndarray):
         self.axes = len(sides)
@@ -103,7 +104,7 @@ class Slice:
         self._bounds = [(0.0, None)] * len(cone) + [(0.0, 1.0)] * self.axes
 
     def farthest(self, direction: tuple[float, ...]) -> np.ndarray | None:
-        """Return the farthest place in a direction; None if the part is empty."""
+        """Return the farthest point in a direction; None if the intersection is empty."""
         cost = np.zeros(len(self._bounds))
         cost[-self.axes :] = np.negative(direction)
         found = linprog(
@@ -114,7 +115,7 @@ class Slice:
 
 
 def _convex(part: Slice) -> np.ndarray:
-    """Return the corners of a convex set, in their order around it."""
+    """Return the corners of a convex set, in order around it."""
     across = (0.0,) * (part.axes - 1)
     right, left = part.farthest((1.0, *across)), part.farthest((-1.0, *across))
     if right is None or left is None:
@@ -126,7 +127,7 @@ def _convex(part: Slice) -> np.ndarray:
 
 
 def _beyond(part: Slice, start: np.ndarray, end: np.ndarray, up: float) -> list[np.ndarray]:
-    """Return the corners between two, on the left of the way from the one to the other."""
+    """Return the corners between two corners, to the left of the segment between them."""
     x, y = end - start
     length = float(np.hypot(x, y))
     outward = (float(y / length), float(-x / length)) if length > NEAR else (0.0, up)
@@ -137,7 +138,7 @@ def _beyond(part: Slice, start: np.ndarray, end: np.ndarray, up: float) -> list[
 
 
 def _inside(corners: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return whether places are in an interval, or in a polygon of some area."""
+    """Return whether points are in an interval, or in a polygon of positive area."""
     if len(corners) <= places.shape[1] - 1:
         return np.zeros(len(places), bool)
     low, size = places.min(axis=0), np.ptp(places, axis=0)
@@ -161,8 +162,8 @@ def diverges(model: Any) -> bool:
 
 
 def answered_by(model: Any, X: Any, y: Any, rows: Any, is_shown: np.ndarray) -> Question | None:
-    """Return the question that the rows of the fit answer; None for other rows, of which nothing
-    is known to be certain, and for more than linear programs can take.
+    """Return the subproblem posed by the training rows; None for other rows, which determine
+    nothing, and for too many rows for linear programs.
     """
     verdict = model.separation_
     if verdict is None or rows.shape[0] * (rows.shape[1] + 1) > MOST_NUMBERS:
@@ -173,17 +174,17 @@ def answered_by(model: Any, X: Any, y: Any, rows: Any, is_shown: np.ndarray) -> 
 
 
 class Limit(NamedTuple):
-    """The limit of a probability over one feature or two.
+    """The limit of a probability over one or two features.
 
     Attributes
     ----------
     grid : list of arrays, as for :class:`LogisticDisplay`
-        A place where the limit jumps is there three times: with the probability before it, at it
-        and after it.
-    values : array, NaN where nothing is certain
-    certain : Certain, or None where that is not known or the limit is a curve
+        A point where the limit jumps occurs three times: with the probability before, at and after
+        the jump.
+    values : array, NaN where the probability is not determined
+    certain : Certain, or None if unknown or if the limit is a curve
     said : str
-        What the title says of it.
+        Its description in the title.
     curve : bool
         Whether all coefficients along it are finite.
     """
@@ -205,7 +206,7 @@ def limit_over_line(
     ----------
     grid : array of shape (places,), the feature
     places : array of shape (places, features)
-    score : function of places that returns their scores for the class that is shown
+    score : function from points to their scores for the class that is shown
     """
     scores = score(places)
     if question is None:
@@ -234,7 +235,7 @@ def limit_over_line(
 def _with_step(
     grid: np.ndarray, values: np.ndarray, at: float, there: float
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return a grid and its probabilities with a step added, between two of its places."""
+    """Return a grid and its probabilities with a step added between two points."""
     k = int(np.searchsorted(grid, at))
     three = [values[max(k - 1, 0)], there, values[min(k, grid.size - 1)]]
     return [np.insert(grid, k, [at] * 3)], np.insert(values, k, three)
@@ -248,7 +249,7 @@ def limit_over_plane(
     Parameters
     ----------
     grid : list of two arrays, the coordinates of the places
-    points : function of coordinates, shape (places, 2), that returns places
+    points : function from coordinates, shape (points, 2), to points
     scores : array of shape (rows, columns), for the class that is shown
     """
     x, y = grid
@@ -268,14 +269,14 @@ def limit_over_plane(
 
 
 def _curve(model: Any, grid: list[np.ndarray], scores: np.ndarray) -> Limit:
-    """Return a limit that is a curve: all coefficients along it are finite."""
+    """Return a limit that is a curve, with finite coefficients along it."""
     said = f"{model.stop_reason_}: limit of the rows on the boundary"
     return Limit(grid, expit(scores), None, said, curve=True)
 
 
 def _kept(model: Any, grid: list[np.ndarray], scores: np.ndarray, places: np.ndarray) -> Limit:
-    """Return what the weights alone say, of rows that are not those of the fit: the limit where
-    all that diverges has one sign, or the sides of the boundary of separable classes.
+    """Return the limit that the weights alone determine, for rows other than the training rows:
+    where all diverging terms have one sign, or the sides of the boundary of separable classes.
     """
     if model.stop_reason_ != "separable":
         values = Curves(model).probabilities(places)[:, 0].reshape(scores.shape)
@@ -291,7 +292,7 @@ def _kept(model: Any, grid: list[np.ndarray], scores: np.ndarray, places: np.nda
 
 
 def _of_gap(model: Any, certain: Certain) -> str:
-    """Return what the title says of a limit that is nowhere between 0 and 1."""
+    """Return the title of a limit that is nowhere between 0 and 1."""
     ends, said = np.sort(np.concatenate([certain.zero.ravel(), certain.one.ravel()])), OPEN
     if len(ends) == 4:
         said = f"any curve fits between {ends[1]:.4g} and {ends[2]:.4g}"
@@ -299,7 +300,7 @@ def _of_gap(model: Any, certain: Certain) -> str:
 
 
 def fixed_at(model: Any, rows: Any, question: Question | None) -> tuple[np.ndarray, str]:
-    """Return the means of the features, and what they are of: of quasi-separable classes the rows
+    """Return the means of the features, and over which rows: for quasi-separable classes the rows
     on the boundary, where probabilities are between 0 and 1.
     """
     if model.stop_reason_ != "quasi-separable":
@@ -315,6 +316,6 @@ def fixed_at(model: Any, rows: Any, question: Question | None) -> tuple[np.ndarr
 
 
 def titled(*lines: str) -> str:
-    """Return the lines of a title of some sentences, none longer than the picture."""
+    """Return sentences as title lines that fit the picture."""
     whole = "; ".join(filter(None, lines)).split("; ")
     return "\n".join(part for line in whole for part in wrap(line, LINE))

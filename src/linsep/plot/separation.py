@@ -1,4 +1,4 @@
-"""A verdict on separability with the rows that prove it, and how far rows are from a boundary."""
+"""A separability verdict with the rows that prove it, and the margins of rows."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -42,38 +42,39 @@ MOST_LABELS = 3
 
 
 class SeparationDisplay(Display):
-    """The rows of a verdict, and why it holds.
+    """The rows of a separability verdict, with its proof.
 
-    For separable rows, the picture shows the separator with its margin, and the rows that bound
-    every margin. For overlapping rows, it shows a few rows of both sides whose convex hulls meet,
-    at a marked point. (Without an intercept both hulls include the origin.) For quasi-separable
-    rows, it shows a line with no row on the wrong side, and the rows that must lie on it. It is
-    best made with :meth:`from_verdict`.
+    For separable rows, the picture shows the separator with its margin, and the rows that limit the
+    margin. For overlapping rows, it shows a few rows of both sides whose convex hulls meet, at a
+    marked point. (Without an intercept both hulls include the origin.) For quasi-separable rows, it
+    shows a line with no row on the wrong side, and the rows that must lie on it. Create it with
+    :meth:`from_verdict`.
 
     Parameters
     ----------
     verdict : Verdict
-    plane : the plane that is drawn
+    plane : the plane to draw
     points : array of shape (rows, 2)
         Coordinates of the rows of both sides.
     y : int array of shape (rows,)
-        1 on the positive side, 0 on the negative.
+        1 on the positive side, 0 on the negative side.
     sides : array of two str
-        What the negative and the positive side are called.
+        The names of the negative and the positive side.
     line : tuple (normal, offset) or None
         In coordinates of the plane: ``normal @ p + offset`` is 0 on the line.
     proof : int array
-        The rows that prove the verdict, as places in ``points``.
+        The rows that prove the verdict, as indices of ``points``.
     hulls : list of two arrays of shape (places, 2), or empty
-        What the hulls are of, for overlapping rows.
+        For overlapping rows, the points whose convex hulls meet.
     common : array of shape (2,) or None
-        The point that both hulls have.
+        A point in both hulls.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-    points_ : list of PathCollection, one a side, or of PolyCollection, the density of many rows
-    line_ : Line2D, or None of overlapping rows
+    points_ : list of PathCollection, one per side; list of PolyCollection, the density, for many
+        rows
+    line_ : Line2D, or None for overlapping rows
     margin_lines_ : list of Line2D, the margin of separable rows
     proof_ : PathCollection, rings around the rows that prove the verdict
     hulls_ : list of two Polygon, or empty
@@ -102,16 +103,16 @@ class SeparationDisplay(Display):
 
     @classmethod
     def from_verdict(cls, verdict: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw a verdict and the rows that it is about.
+        """Draw a verdict and its rows.
 
         Parameters
         ----------
         verdict : Separable, QuasiSeparable or Overlapping
-            What :func:`linsep.separation` returned; of several classes one of the verdicts on two
-            sides, such as ``verdict.pairs["a", "b"]``.
+            A verdict of :func:`linsep.separation`; for several classes one of the two-sided
+            verdicts, such as ``verdict.pairs["a", "b"]``.
         X : array, sparse matrix or data frame of shape (rows, features)
-            Two features are drawn as they are. More are projected on the normal of the separator,
-            or on the plane in which the rows of the witness differ most.
+            Two features are drawn directly. More are projected onto the normal of the separator, or
+            onto the plane in which the rows of the infeasibility certificate vary most.
         y : array of shape (rows,)
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
@@ -119,10 +120,10 @@ class SeparationDisplay(Display):
         Raises
         ------
         DataError
-            For other rows, several verdicts, a verdict on a Gram matrix or on all classes at once,
-            one that is undecided, and a single feature.
+            For rows other than the verdict's, several verdicts, a verdict on a Gram matrix or on
+            all classes at once, an undecided verdict, and a single feature.
         TypeError
-            For anything else.
+            For an object that is not a verdict.
         """
         X, y, *_ = in_memory(X, y)
         _check_drawn(verdict, X, y)
@@ -154,7 +155,7 @@ class SeparationDisplay(Display):
         ).plot(ax, **kwargs)  # fmt: skip
 
     def plot(self, ax: Any = None, *, size: float = 22.0) -> Self:
-        """Draw on ``ax``, or on axes of a new figure.
+        """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------
@@ -185,7 +186,7 @@ class SeparationDisplay(Display):
         return f"separable, widest margin {low}" + f" to {high}" * (low != high)
 
     def _draw_line(self, box: tuple[np.ndarray, np.ndarray]) -> None:
-        """The line, and the margin of separable rows on both sides of it."""
+        """The line and, for separable rows, the margin on both sides of it."""
         self.line_: Any = None
         self.margin_lines_: list[Any] = []
         if self.line is None:
@@ -223,12 +224,12 @@ class SeparationDisplay(Display):
         if self.common is not None:
             (self.common_,) = self.ax_.plot(
                 *self.common[:, None], color=COLORS[5], marker="*", ls="", markersize=15,
-                fillstyle="none", zorder=5, label="point of both hulls",
+                fillstyle="none", zorder=5, label="point in both hulls",
             )  # fmt: skip
 
 
 def convex_hull(points: np.ndarray) -> np.ndarray:
-    """Return the corners of the convex hull of points in the plane, in their order around it.
+    """Return the corners of the convex hull of points in the plane, in order around it.
 
     A. Andrew, Another efficient algorithm for convex hulls in two dimensions (1979).
     """
@@ -248,36 +249,37 @@ def convex_hull(points: np.ndarray) -> np.ndarray:
 
 
 def _turn_at(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
-    """Above 0 for a turn to the left at b on the way from a to c."""
+    """Positive for a left turn at b on the way from a to c."""
     (x, y), (u, v) = b - a, c - b
     return float(x * v - y * u)
 
 
 def _check_drawn(verdict: Any, X: Any, y: Any) -> None:
-    """Raise unless this is a verdict on two sides of these rows that can be drawn."""
+    """Raise unless this is a drawable two-sided verdict on these rows."""
     if isinstance(verdict, Separations):
         raise DataError(
-            "There are verdicts on several questions: draw one of them, of verdict.pairs or "
-            "verdict.against_rest."
+            "There are several verdicts: draw one of verdict.pairs or verdict.against_rest."
         )
     if not isinstance(verdict, Verdict):
-        raise TypeError(f"A {type(verdict).__name__} is no verdict of linsep.separation.")
+        raise TypeError(f"A {type(verdict).__name__} is not a verdict of linsep.separation.")
     about = verdict.subject
     if about.columns is not None:
-        raise DataError("A verdict on a Gram matrix has no weights of features to draw.")
+        raise DataError("A verdict on a Gram matrix has no feature weights to draw.")
     if about.multinomial:
-        raise DataError("A verdict on all classes at once is not drawn: draw one on two sides.")
+        raise DataError(
+            "A verdict on all classes at once cannot be drawn: draw a two-sided verdict."
+        )
     if isinstance(verdict, Undecided):
         raise DataError(f"An undecided verdict has no proof to draw: {verdict.reason}.")
     check = verdict.verify(X, y, exact=False)
     if check.holds is False:
         raise DataError(f"This verdict is not drawn: {check.reason}")
     if about.n_features == 1:
-        raise DataError("A plane needs two features, and X has one.")
+        raise DataError("A plane needs two features, but X has one.")
 
 
 def _weights_of(verdict: Any) -> np.ndarray | None:
-    """The weights with the intercept, the largest being 1; None of overlapping rows."""
+    """The weights with the intercept, scaled to a maximum of 1; None for overlapping rows."""
     d = verdict.subject.n_features
     exact: Mapping[int, Any]
     if isinstance(verdict, Separable):
@@ -296,10 +298,11 @@ def _weights_of(verdict: Any) -> np.ndarray | None:
 def _meeting(
     rows: np.ndarray, shares: np.ndarray, fit_intercept: bool
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """What the hulls of the negative and the positive side are of, and a point of both.
+    """The points whose convex hulls meet, for the negative and the positive side, and a common
+    point.
 
-    The shares of a witness, negative for rows of the negative side, have a weighted sum of rows of
-    zero. Without an intercept both hulls include the origin.
+    The multipliers of the certificate, negative for rows of the negative side, give a weighted sum
+    of rows of zero. Without an intercept both hulls include the origin.
     """
     sides = [rows[shares < 0], rows[shares > 0]]
     total = max(-shares[shares < 0].sum(), shares[shares > 0].sum())
@@ -311,14 +314,16 @@ def _meeting(
 
 
 def _plane_of(ends: list[np.ndarray], common: np.ndarray, X: Any, names: list[str]) -> Plane:
-    """The plane of two features, or of more that in which the rows of the witness differ most."""
+    """The plane of two features; with more, the plane in which the rows of the certificate vary
+    most.
+    """
     d = len(names)
     if d == 2:
         return plane_of_features(names)
     rows = np.vstack(ends) - common
     sizes, directions = np.linalg.svd(rows, full_matrices=False)[1:]
     across, up = completed(list(directions[:2][sizes[:2] > 1e-9 * sizes[0]]), X)
-    said = f"{d:,} features, projected on the plane in which the witness is widest"
+    said = f"{d:,} features, projected onto the plane in which the certificate is widest"
     return Plane(common, across, up, ("first direction", "second direction"), said)
 
 
@@ -327,7 +332,7 @@ def _dense_rows(rows: Any) -> np.ndarray:
 
 
 def _names_of_sides(about: Any) -> np.ndarray:
-    """What the negative and the positive side are called."""
+    """The names of the negative and the positive side."""
     names = [
         ", ".join(map(label_text, side)) if len(side) <= MOST_LABELS else "the others"
         for side in (about.negative, about.positive)
@@ -336,22 +341,22 @@ def _names_of_sides(about: Any) -> np.ndarray:
 
 
 class MarginDisplay(Display):
-    """The cumulative distribution of the geometric margins of rows.
+    """Cumulative distribution of the geometric margins of rows.
 
-    A row on the wrong side has a negative margin, so the height of a curve at 0 is the error. It is
-    best made with :meth:`from_estimator`.
+    A row on the wrong side has a negative margin, so the height of a curve at 0 is the error.
+    Create it with :meth:`from_estimator`.
 
     Parameters
     ----------
     margins : dict of str to array
-        The margins of each set of rows, by its name.
+        The margins of each set of rows, by name.
     certified : tuple of two floats or None
-        The interval that holds the widest margin of the rows, where a verdict has proved one.
+        The proved interval of the widest margin of the rows, or None.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-    curves_ : list of Line2D, one a set of rows
+    curves_ : list of Line2D, one per set of rows
     zero_ : Line2D at 0
     certified_ : Polygon of the interval of the widest margin, or None
     legend_ : Legend
@@ -384,14 +389,14 @@ class MarginDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the margins that a linear classifier leaves on rows.
+        """Draw the margins of rows under a linear classifier.
 
         Parameters
         ----------
         estimator : fitted linear classifier
-        X, y : the rows of the fit and their classes
+        X, y : the training rows and their classes
         X_test, y_test : other rows, default None
-        verdict : what ``linsep.separation(X, y, margin="max")`` returned, default None
+        verdict : result of ``linsep.separation(X, y, margin="max")``, default None
             Its interval of the widest margin is drawn.
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
@@ -399,7 +404,7 @@ class MarginDisplay(Display):
         Raises
         ------
         DataError, ValueError
-            As :func:`linsep.margin_distribution`.
+            As in :func:`linsep.margin_distribution`.
         """
         first = "rows" if X_test is None else "training"
         found = {first: margin_distribution(estimator, X, y).rows}
@@ -409,7 +414,7 @@ class MarginDisplay(Display):
         return cls(margins=found, certified=certified).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax``, or on axes of a new figure.
+        """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------

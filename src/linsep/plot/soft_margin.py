@@ -1,4 +1,4 @@
-"""Soft margins: how the gap of a fit closes, and what C does to weights and support vectors."""
+"""Soft margins: convergence of the duality gap, and the effect of C on weights and support vectors."""
 
 from typing import Any, Self
 
@@ -29,26 +29,26 @@ LEAST_GAP = float(np.finfo(float).eps)
 
 
 class GapDisplay(Display):
-    """The objective of a soft margin and its lower bound at every step, and the gap between them.
+    """The objective of a soft margin and its lower bound at every step, with the gap between them.
 
-    Several classes have one pair of lines for each of their machines. It is best made with
+    With several classes, each binary classifier has one pair of lines. Create it with
     :meth:`from_estimator`.
 
     Parameters
     ----------
     trace : array of shape (steps, 3)
-        Machine, objective and bound.
+        Binary classifier, objective and bound.
     machines : list of str
-        The names of the machines; of one, it is not shown.
+        The names of the binary classifiers; not shown if there is only one.
     tol : float
-        The gap that was asked for.
+        The requested gap.
 
     Attributes
     ----------
     figure_ : matplotlib Figure
     ax_, gap_ax_ : Axes of the objectives, and of the gaps below them
-    objectives_, bounds_, gaps_ : lists of Line2D, one for each machine
-    tol_ : Line2D at the gap that was asked for
+    objectives_, bounds_, gaps_ : lists of Line2D, one per binary classifier
+    tol_ : Line2D at the requested gap
     legend_ : Legend
 
     Examples
@@ -80,7 +80,7 @@ class GapDisplay(Display):
         DataError
             For an estimator without a gap.
         """
-        check_drawable(estimator, "duality_gap_", "has no gap; draw a SoftMargin.")
+        check_drawable(estimator, "duality_gap_", "has no gap; use a SoftMargin.")
         names, trace = machine_names(estimator), estimator.trace_
         if len(estimator.n_support_) == 1:  # what comes after the last step is in no trace
             names = names[-1:]
@@ -108,7 +108,7 @@ class GapDisplay(Display):
             self.gaps_ += self.gap_ax_.plot(steps, gaps, **look)
         self.ax_.set(yscale="log", ylabel="objective")
         self.tol_ = self.gap_ax_.axhline(
-            self.tol, color=ink(), linewidth=0.8, ls=":", label="gap asked for"
+            self.tol, color=ink(), linewidth=0.8, ls=":", label="requested gap"
         )
         self.gap_ax_.set(yscale="log", xlabel="step", ylabel="relative gap")
         self.gap_ax_.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -122,21 +122,21 @@ class GapDisplay(Display):
 class SoftMarginPathDisplay(Display):
     """Weights and support vectors of the soft margin over C.
 
-    It is best made with :meth:`from_path`.
+    Create it with :meth:`from_path`.
 
     Parameters
     ----------
     path : SoftMarginPath
-        What :func:`linsep.soft_margin_path` returned.
+        The result of :func:`linsep.soft_margin_path`.
 
     Attributes
     ----------
     figure_ : matplotlib Figure
-    ax_, count_ax_ : Axes of the weights, and of the numbers of rows below them
+    ax_, count_ax_ : Axes of the weights, and Axes of the row counts below them
     weights_ : list of Line2D, the largest first, at most seven of them in color
-    bounded_, free_ : PolyCollection of the numbers of support vectors, free ones on top
+    bounded_, free_ : PolyCollection of the numbers of support vectors, with free ones on top
     errors_ : Line2D of the rows that are predicted wrongly
-    final_ : list of Line2D at the C from which on nothing changes, or empty
+    final_ : list of Line2D at the C beyond which nothing changes, or empty
     legends_ : list of Legend, one for each Axes
 
     Examples
@@ -168,7 +168,7 @@ class SoftMarginPathDisplay(Display):
         Parameters
         ----------
         top : int, default=7
-            So many weights are named, the largest at the last C; at most seven.
+            Number of weights to name, the largest at the last C; at most seven.
         """
         self.figure_, self.ax_, self.count_ax_ = _two_panels((3, 2))
         path, top = self.path, min(top, MOST_NAMED)

@@ -1,4 +1,4 @@
-"""Steps of learning: what a mistake does to the weights, and the path of a gradient descent."""
+"""Training steps: the effect of a mistake on the weights, and the path of a gradient descent."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
@@ -50,9 +50,9 @@ class Update(NamedTuple):
     Attributes
     ----------
     mistake, round : int
-        Its number among the mistakes and among the rounds, counted from 1.
+        Its number among the mistakes and among the steps, counted from 1.
     row : int
-        The row learned.
+        The row of the update.
     before, change, after : arrays of shape (features + 1,)
         The weights, the intercept last; ``after = before + change``.
     """
@@ -66,36 +66,36 @@ class Update(NamedTuple):
 
 
 class UpdateDisplay(Display):
-    """A mistake: the weights and their line before it, the example, and both after it.
+    """A mistake: the weights and their line before the update, the example, and both after it.
 
-    Weights are arrows from the origin, at right angles to their lines; the update leads from the
-    tip of the old weights to that of the new. A single feature is drawn with the constant feature,
-    which makes the intercept a weight. With more than two features, the picture shows the plane of
-    the weights and the update; both lines are exact in it, and other rows are projected. It is best
-    made with :meth:`from_estimator`.
+    Weights are arrows from the origin, orthogonal to their lines; the update leads from the tip of
+    the old weights to the tip of the new. A single feature is drawn with the constant feature,
+    which turns the intercept into a weight. With more than two features, the picture shows the
+    plane of the weights and the update; both lines are exact in it, and other rows are projected.
+    Create it with :meth:`from_estimator`.
 
     Parameters
     ----------
     updates : list of Update
-        A picture each.
+        One picture per update.
     rows : array or CSR matrix of shape (rows, features)
-        As they are learned, with the constant if there is one other feature.
+        The rows used for training, with the constant feature if there is only one other feature.
     y : int array of shape (rows,)
-        The numbers of their classes.
+        The indices of their classes among the sorted classes.
     classes : array of two labels
     names : list of str
-        Of the features.
+        The names of the features.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes of the first picture, and Figure
     axes_ : list of Axes
     old_weights_, changes_, new_weights_ : list of Line2D, the shafts of the arrows
-    reflected_ : list of Line2D, the updates from the origin: the example, reflected where its class
-        is the first, times the learning rate
-    old_lines_, new_lines_ : list of Line2D, where the scores are zero; none for weights of zero
+    reflected_ : list of Line2D, the updates from the origin: the example (with flipped sign if its
+        class is the first) times the learning rate
+    old_lines_, new_lines_ : list of Line2D, where the scores are zero; omitted for zero weights
     examples_ : list of PathCollection, rings around the examples
-    points_ : list of PathCollection, or of PolyCollection, the density of many rows
+    points_ : list of PathCollection; list of PolyCollection, the density, for many rows
     legend_ : Legend
 
     Examples
@@ -136,17 +136,17 @@ class UpdateDisplay(Display):
         Parameters
         ----------
         estimator : online linear learner of this library
-            Its parameters are used, as by :func:`linsep.trace`; it need not be fitted.
+            Only its parameters are used, as by :func:`linsep.trace`; it need not be fitted.
         X : array, sparse matrix or data frame of shape (rows, features)
         y : array of shape (rows,)
             Two classes.
         mistake : int, default=1
-            The mistake to draw, counted from 1, or the first of several.
+            The number of the mistake to draw, or of the first one, counted from 1.
         n_mistakes : int, default=1
-            How many mistakes to draw, in a picture each; fewer if there are not so many.
+            Number of mistakes to draw, one picture each; fewer if the run has fewer.
         coef_init, intercept_init : initial weights, as for the ``fit`` of the estimator
         max_rounds : int, default=1000
-            Number of examples after which the trace is cut.
+            Number of examples after which the trace ends.
         feature_names : list of str, default None
             None: the columns of a data frame, else x0, x1, ...
         ax : matplotlib Axes, default None
@@ -156,15 +156,15 @@ class UpdateDisplay(Display):
         Raises
         ------
         DataError
-            If there is no such mistake, and for the batch rule, more than two classes, and a single
+            If there is no such mistake, for the batch rule, more than two classes, and a single
             weight.
         TypeError, ValueError
-            As :func:`linsep.trace`.
+            As in :func:`linsep.trace`.
         """
         if getattr(estimator, "update", "single") == "batch":
             raise DataError(
-                "An update of the batch rule has many rows",
-                Hint("learn with {} to draw it", {"update": "single"}, again=True),
+                "An update of the batch rule uses many rows",
+                Hint("fit with {} to draw it", {"update": "single"}, again=True),
             )
         rows = numbers_of(X)
         classes, codes = two_classes(labels_of(y), "An update")
@@ -177,21 +177,23 @@ class UpdateDisplay(Display):
         found = _updates(made[:], mistake, n_mistakes)
         if rows.shape[1] == 1:
             if not estimator.fit_intercept:
-                raise DataError("An update is drawn of two weights or more, not of one.")
+                raise DataError(
+                    "An update needs two or more weights to be drawn; this model has one weight."
+                )
             rows, names = augmented(rows), [*names, "constant feature"]
             found = [_with_constant(update) for update in found]
         shown = cls(updates=found, rows=rows, y=codes, classes=classes, names=names)
         return shown.plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, steps: bool = False, size: float = 22.0) -> Self:
-        """Draw on ``ax``, or on axes of a new figure.
+        """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------
         ax : matplotlib Axes, default None
             For a single picture only.
         steps : bool, default=False
-            Whether to draw each update in three pictures: before, the update, after.
+            Whether to draw each update as three pictures: before, the update, after.
         size : float, default=22
             Area of a point, in square points.
 
@@ -205,7 +207,7 @@ class UpdateDisplay(Display):
             self.figure_, first = new_axes(ax)
             self.axes_ = [first]
         elif ax is not None:
-            raise DataError(f"ax has room for one picture, not for {len(panels)}: leave it out.")
+            raise DataError(f"ax holds one picture, not {len(panels)}: omit ax.")
         else:
             self.figure_, self.axes_ = new_grid(len(panels), 3, 3.2, 3.4)
         self.ax_ = self.axes_[0]
@@ -227,14 +229,14 @@ class UpdateDisplay(Display):
         return self
 
     def _say(self, *lines: str) -> None:
-        """What holds for all pictures: under the title of one, above several."""
+        """The text about all pictures: below the title of a single picture, above several."""
         if len(self.axes_) > 1:
             self.figure_.suptitle("\n".join(filter(None, lines)), fontsize="medium")
         else:
             show_title(self.ax_, self.ax_.get_title(), *lines)
 
     def _draw(self, ax: Any, update: Update, step: str, size: float) -> str:
-        """One picture: a step of the update, or all of it; returns what is said of its plane."""
+        """One picture: a step of the update, or all of it; returns the text about its plane."""
         plane = _plane_of(update, self.rows, self.names)
         points = plane.coordinates(self.rows)
         tips = plane.coordinates(np.stack([update.before, update.after])[:, :-1])
@@ -259,7 +261,7 @@ class UpdateDisplay(Display):
         return plane.title
 
     def _change(self, ax: Any, before: np.ndarray, after: np.ndarray) -> None:
-        """The update from the tip of the old weights, and from the origin where that differs."""
+        """The update from the tip of the old weights, and from the origin if that differs."""
         width = 1.5 if np.any(before) else 4.0  # shows beside the new weights
         look = {"color": COLORS[5], "ls": "-.", "label": "update", "linewidth": width}
         self.changes_.append(draw_arrow(ax, before, after, **look))
@@ -281,7 +283,7 @@ class UpdateDisplay(Display):
             lines += ax.plot(*line, color=color, ls=ls, linewidth=1.0, label=f"line {name}")
 
     def _handles(self) -> list[Any]:
-        """What the legend names, in the order in which it happens."""
+        """The legend entries, in the order of events."""
         happened = (
             self.examples_, self.old_weights_, self.old_lines_, self.changes_, self.reflected_,
             self.new_weights_, self.new_lines_,
@@ -291,13 +293,15 @@ class UpdateDisplay(Display):
 
 
 def _updates(rounds: list[TraceRow], mistake: int, n_mistakes: int) -> list[Update]:
-    """The updates of a trace from a mistake on, if there are so many; DataError for none."""
+    """The updates of a trace starting with a mistake, as many as exist; DataError if there is none."""
     if mistake < 1 or n_mistakes < 1:
-        raise DataError(f"Mistakes are counted from 1: got {mistake}, and {n_mistakes} of them.")
+        raise DataError(
+            f"mistake and n_mistakes must be at least 1, got {mistake} and {n_mistakes}."
+        )
     made = [one for one in rounds if one.updates]
     if mistake > len(made):
         raise DataError(
-            f"There is no mistake {mistake:,} to draw: {counted(len(rounds), 'round')} had "
+            f"There is no mistake {mistake:,} to draw: {counted(len(rounds), 'step')} had "
             f"{len(made):,}."
         )
     found = []
@@ -308,13 +312,13 @@ def _updates(rounds: list[TraceRow], mistake: int, n_mistakes: int) -> list[Upda
 
 
 def _with_constant(update: Update) -> Update:
-    """The update with the intercept as the weight of a feature, beside an intercept of zero."""
+    """The update with the intercept as a feature weight and a zero intercept."""
     parts = (np.append(part, 0.0) for part in (update.before, update.change, update.after))
     return Update(*update[:3], *parts)
 
 
 def _plane_of(update: Update, rows: Any, names: list[str]) -> Plane:
-    """The plane of two features, or of more that of the weights and the update."""
+    """The plane of two features; with more, the plane of the weights and the update."""
     d = rows.shape[1]
     if d == 2:
         return plane_of_features(names)
@@ -330,14 +334,14 @@ def _plane_of(update: Update, rows: Any, names: list[str]) -> Plane:
 
 
 def _line_of(w: np.ndarray, plane: Plane, box: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """The ends of the line of weights in a box of the plane, or None of zeros."""
+    """The ends of the line of weights in a box of the plane; None if all are zero."""
     if not np.any(w[:-1]):
         return None
     return line_ends(*plane.line(w[:-1], w[-1]), *box)
 
 
 def _scale_of(tips: np.ndarray, points: np.ndarray) -> float:
-    """1, or a round number by which arrows are scaled to the size of the picture."""
+    """1, or a round number that scales arrows to the size of the picture."""
     longest, reach = float(np.linalg.norm(tips, axis=1).max()), float(np.abs(points).max())
     if not longest or not reach or reach / 5 <= longest <= 2 * reach:
         return 1.0
@@ -346,28 +350,28 @@ def _scale_of(tips: np.ndarray, points: np.ndarray) -> float:
 
 
 class DescentDisplay(Display):
-    """The path of one descent, or of several, on a curve or on contours of J.
+    """The path of one or several descents, on a curve or on contours of J.
 
-    It is best made with :meth:`from_descent`, of descents with ``trace=True``.
+    Create it with :meth:`from_descent` from descents with ``trace=True``.
 
     Parameters
     ----------
     paths : dict of str to array of shape (steps + 1, 1 or 2)
-        The points of each descent, by its name.
+        The points of each descent, by name.
     grid : tuple of arrays
-        Coordinates of the places where J is drawn, one array for each of one or two weights.
+        Coordinates of the points where J is drawn, one array per weight (one or two).
     values : array of shape (places,) or (rows, columns)
-        J at these places.
+        J at these points.
     heights : dict of str to array of shape (steps + 1,)
         J at the points of each descent.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-    curve_ : Line2D of J of one weight, or None
-    contours_ : ContourSet of J of two weights, or None
+    curve_ : Line2D of J for one weight, or None
+    contours_ : ContourSet of J for two weights, or None
     paths_ : list of Line2D
-    legend_ : Legend, or None of a single descent
+    legend_ : Legend, or None for a single descent
 
     Examples
     --------
@@ -395,35 +399,36 @@ class DescentDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw descents on the function that they minimized.
+        """Draw descents on the function they minimized.
 
         Parameters
         ----------
         descents : Descent, or dict of str to Descent
-            With ``trace=True``, of one or two weights; several by their names, such as their rates.
-        J : function of an array of shape (weights,) to a number
+            Descents of one or two weights with ``trace=True``; several descents by name, such as
+            their rates.
+        J : function from an array of shape (weights,) to a number
         resolution : int, default=120
-            Places in each direction where J is computed.
+            Number of grid points in each direction.
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
 
         Raises
         ------
         DataError
-            For a descent without a trace, or of more than two weights.
+            For a descent without a trace or of more than two weights.
         """
         named = {"path": descents} if isinstance(descents, Descent) else descents
         paths, heights = {}, {}
         for name, one in named.items():
             if one.path is None or one.values is None:
-                raise DataError("A descent is drawn from its trace: call minimize with trace=True.")
+                raise DataError("This descent has no trace to draw: call minimize with trace=True.")
             paths[name] = one.path.reshape(len(one.path), -1)
             finite = np.isfinite(paths[name]).all(axis=1) & np.isfinite(one.values)
             paths[name], heights[name] = paths[name][finite], one.values[finite]
         points = np.concatenate(list(paths.values()))
         if points.shape[1] > 2:
             raise DataError(
-                f"A descent of {points.shape[1]} weights is not drawn: at most two are."
+                f"A descent of {points.shape[1]} weights cannot be drawn: at most two weights can."
             )
         grid, places = grid_around(points, resolution, 0.25)
         shape = next(iter(named.values())).x.shape
@@ -432,13 +437,14 @@ class DescentDisplay(Display):
         return cls(paths=paths, grid=grid, values=values, heights=heights).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, levels: int = 20) -> Self:
-        """Draw on ``ax``, or on axes of a new figure.
+        """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------
         ax : matplotlib Axes, default None
         levels : int, default=20
-            How many contours, at equal steps of the root of the height above the lowest.
+            Number of contours, at equal steps of the square root of the height above the lowest
+            point.
         """
         self.figure_, self.ax_ = new_axes(ax)
         self.curve_: Any = None

@@ -1,4 +1,4 @@
-"""The story of a run: its trace, checked against the model, and a frame for every update."""
+"""The frames of a run: its trace, checked against the model, with a frame for every update."""
 
 from collections.abc import Callable, Iterator
 from textwrap import wrap
@@ -40,13 +40,13 @@ class Frame(NamedTuple):
     Attributes
     ----------
     round : int
-        Number of examples learned before the frame ends, 0 at the start.
+        Number of examples processed when the frame ends; 0 at the start.
     rows : list of int
-        The rows that the weights are corrected by; empty in the first and the last frame.
+        The rows that correct the weights; empty in the first and the last frame.
     before, after : arrays of shape (weight vectors, weights)
         The weights, the intercept first.
     said : tuple of str
-        Where the run is, what happened, and what changed.
+        The position in the run, what happened, and what changed.
     """
 
     round: int
@@ -57,15 +57,15 @@ class Frame(NamedTuple):
 
 
 class Story:
-    """What happens in a run, in a frame for every update.
+    """The frames of a run, one for every update.
 
     Parameters
     ----------
     trace : Trace
     width : int
-        The number of weights beside the intercept; any others are always zero.
+        The number of weights besides the intercept; any others are always zero.
     classes : array of the sorted labels
-    decide : function of scores to the numbers of the classes, as :func:`deciding` returns it
+    decide : function from scores to class indices, as returned by :func:`deciding`
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Story:
         )
 
     def frames(self, most: int) -> Iterator[Frame]:
-        """Yield the start, at most so many updates, and the end."""
+        """Yield the start, at most this many updates, and the end."""
         updates = [k for k, one in enumerate(self.trace) if one.updates]
         chosen = np.unique(np.linspace(1, len(updates), min(most, len(updates))).round())
         shown = f" ({len(chosen):,} drawn)" if len(chosen) < len(updates) else ""
@@ -107,17 +107,17 @@ class Story:
         return np.array(vectors, dtype=np.float64)[:, : self.width + 1]
 
     def _before(self, k: int) -> np.ndarray:
-        """The weights before a round: zeros where the rule has started again."""
+        """The weights before a round; zeros if the rule has restarted."""
         attempt = self.trace.steps[k - 1].attempt if k else 0
         vectors = self.trace[k - 1].weights if k else self.trace.start
         found = self._weights(vectors)
         return found if self.trace.steps[k].attempt == attempt else np.zeros_like(found)
 
     def _said(self, number: int, of: str, k: int, *lines: str) -> tuple[str, ...]:
-        """Three lines: where the run is, and what happened in at most two."""
+        """Three lines: the position in the run, and at most two on what happened."""
         pass_number = self.trace[k].pass_number if k >= 0 else 1
         where = f"Update {number:,}{of} \N{MIDDLE DOT} pass {pass_number:,}"
-        where += f" \N{MIDDLE DOT} round {k + 1:,} of {len(self.trace):,}"
+        where += f" \N{MIDDLE DOT} step {k + 1:,} of {len(self.trace):,}"
         return where, *lines[:2]
 
     def _begin(self, first: np.ndarray) -> tuple[str, str]:
@@ -151,14 +151,14 @@ class Story:
         elif step.error or one.mistakes:
             said = f"Mistake: {who} is on the wrong side, with the score {_short(one.scores[0])}."
         else:
-            said = f"Update: {who} is on its side, with the score {_short(one.scores[0])}."
+            said = f"Update: {who} is on the right side, with the score {_short(one.scores[0])}."
         return said, self._change(before, after)
 
     def _of_several(self, who: str, scores: np.ndarray, step: Any) -> str:
         code = int(self.decide(scores)[0])
         if not step.error:
             return f"Update: {who} is predicted right, but not by every weight vector."
-        taken = "has equal scores" if code < 0 else f"is taken for {self.classes[code]}"
+        taken = "has equal scores" if code < 0 else f"is predicted as {self.classes[code]}"
         return f"Mistake: {who} {taken}."
 
     def _change(self, before: np.ndarray, after: np.ndarray) -> str:
@@ -174,7 +174,7 @@ class Story:
             lengths = " \N{RIGHTWARDS ARROW} ".join(
                 _short(float(np.linalg.norm(w))) for w in (old, new)
             )
-            return f"{np.count_nonzero(old != new):,} weights change; their length: {lengths}."
+            return f"{np.count_nonzero(old != new):,} weights change; their norm: {lengths}."
         arrow = "\N{RIGHTWARDS ARROW}"
         return f"{self._listed(before[0])} {arrow} {_vector(new)}."
 
@@ -198,8 +198,8 @@ def _vector(weights: np.ndarray) -> str:
 
 
 def deciding(model: Any, classes: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the function from scores to the numbers of the classes; -1 where a score of zero is a
-    mistake in any case, and where all scores of several classes are equal.
+    """Return the function from scores to class indices: -1 if a score of zero is always a mistake,
+    and if all scores of several classes are equal.
     """
     if len(classes) == 2:
         turned = is_turned(model.reference, classes)
@@ -222,27 +222,27 @@ def deciding(model: Any, classes: np.ndarray) -> Callable[[np.ndarray], np.ndarr
 
 
 def is_kernel(model: Any) -> bool:
-    """Return whether the weights of a model are those of examples."""
+    """Return whether the weights of a model belong to examples."""
     return hasattr(model, "kernel_")
 
 
 def check_repeatable(model: Any) -> None:
-    """Raise DataError if the run of a model cannot be learned again row by row."""
+    """Raise DataError if the run of a model cannot be repeated row by row."""
     why = why_not_again(model)
     if model.early_stopping:
         why = "rows were held out"
     elif model.fitted_run().mixture is not None:
-        why = "several machines learned, each from a part of the rows"
+        why = "several workers were trained, each on a part of the rows"
     elif is_kernel(model) and model.kernel_.takes != "vectors":
-        why = "its kernel is not one of rows of numbers"
+        why = "its kernel does not apply to rows of numbers"
     elif getattr(model, "budget", None) is not None:
-        why = "support vectors were dropped to keep the budget"
+        why = "support vectors were dropped to stay within the budget"
     if why is not None:
         raise DataError(f"This run cannot be drawn row by row, because {why}.")
 
 
 def run_of(model: Any, X: Any, y: Any, given: dict[str, Any]) -> Trace:
-    """Return the trace of the run that made a model; DataError unless it is the same run.
+    """Return the trace of the run that trained a model; DataError unless it is the same run.
 
     ``given`` are further arguments of :func:`linsep.trace`.
     """
@@ -252,10 +252,10 @@ def run_of(model: Any, X: Any, y: Any, given: dict[str, Any]) -> Trace:
     )
     if rounds * made > MOST_NUMBERS:
         raise DataError(
-            f"{rounds:,} rounds of {made:,} weights are too long a run for an animation, which is "
-            f"for at most {MOST_NUMBERS:,} numbers",
+            f"{rounds:,} rounds of {made:,} weights exceed the limit of an animation, "
+            f"{MOST_NUMBERS:,} numbers",
             Hint("fit with a smaller {}", {"max_iter": None}, again=True),
-            "fit fewer rows",
+            "fit on fewer rows",
         )
     if is_kernel(model):
         found = _kernel_trace(model, X, y, given["sample_weight"], given["row_names"])
@@ -266,7 +266,7 @@ def run_of(model: Any, X: Any, y: Any, given: dict[str, Any]) -> Trace:
 
 
 def _kernel_trace(model: Any, X: Any, y: Any, sample_weight: Any, row_names: Any) -> Trace:
-    """Return the run of a kernel perceptron; its weights are those of the rows, then zeros."""
+    """Return the run of a kernel perceptron; its weights are the rows' coefficients, then zeros."""
     rows, n = numbers_of(X), len(y)
     classes, codes, importance = labeled(model, labels_of(y), sample_weight)
     stream = ArrayStream(rows, codes, importance, model.draw_seed(), bool(model.shuffle))
@@ -291,7 +291,7 @@ def _kernel_trace(model: Any, X: Any, y: Any, sample_weight: Any, row_names: Any
 
 
 def _refuse_another(model: Any, made: Trace) -> None:
-    """Raise DataError unless a trace makes the mistakes of a model and ends with its weights."""
+    """Raise DataError unless a trace reproduces the mistakes and the weights of a model."""
     mistakes, passes = np.array([(one.mistakes, one.pass_number) for one in made]).T
     found = np.bincount(passes, mistakes)[1:]
     state = model.fitted_run().state

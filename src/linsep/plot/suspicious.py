@@ -13,9 +13,9 @@ LONGEST = 18
 
 
 class SuspiciousLabelsDisplay(Display):
-    """The scores of the most suspicious rows, a bar each, with their numbers and labels.
+    """The scores of the most suspicious rows as bars, with their row numbers and labels.
 
-    It is best made with :meth:`from_labels`.
+    Create it with :meth:`from_labels`.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class SuspiciousLabelsDisplay(Display):
 
     @classmethod
     def from_labels(cls, labels: SuspiciousLabels, **kwargs: Any) -> Self:
-        """Draw what :func:`linsep.suspicious_labels` returned.
+        """Draw the result of :func:`linsep.suspicious_labels`.
 
         Parameters
         ----------
@@ -50,7 +50,7 @@ class SuspiciousLabelsDisplay(Display):
         Raises
         ------
         DataError
-            If there are none.
+            If no labels are suspicious.
         """
         if not labels:
             raise DataError("No labels are suspicious: there is nothing to draw.")
@@ -63,7 +63,7 @@ class SuspiciousLabelsDisplay(Display):
         ----------
         ax : matplotlib Axes, or None
         most : int, default=15
-            How many rows.
+            Maximum number of rows.
         """
         self.figure_, self.ax_ = new_axes(ax)
         shown = self.labels[:most]

@@ -1,4 +1,4 @@
-"""The space of weights: which of them every row allows, and the intercept as one weight more."""
+"""The weight space: the weights that every row allows, and the intercept as an additional weight."""
 
 from typing import Any, Self
 
@@ -39,27 +39,27 @@ USUAL_SIDE = -60.0
 
 
 class WeightSpaceDisplay(Display):
-    """The half-plane of weights that every row allows, the solutions, and the path of a run.
+    """The half-plane of weights that each row allows, the solution region, and the path of a run.
 
-    A row with its class, reflected to ``y z`` (z with the constant feature where there is an
-    intercept), allows the weights a with ``<a, y z> > 0``. What all of them allow is the solution
-    region, a cone: exactly the weights that make no mistake. It is best made with
-    :meth:`from_data` or :meth:`from_trace`.
+    A row z of class y = 1 or -1 (with the constant feature if there is an intercept) allows the
+    weights a with ``<a, y z> > 0``. The weights that all rows allow form the solution region, a
+    cone: exactly the weights that make no mistake. Create it with :meth:`from_data` or
+    :meth:`from_trace`.
 
     Parameters
     ----------
     reflected : array of shape (rows, 2)
-        The rows times their sides, ``y z``.
+        The sign-flipped rows ``y z``, with y = 1 or -1.
     names : tuple of two str
         Of the weights.
     path : array of shape (rounds, 2) or None
-        The weights of a run, one round after the other.
+        The weights of a run, step by step.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     lines_ : LineCollection, the boundary of every half-plane
-    region_ : Polygon of the solution region, or None where there is none
+    region_ : Polygon of the solution region, or None if it is empty
     center_ : Line2D along the weights of the largest cosine margin, or None
     path_ : Line2D of the weights of the run, or None
     start_, end_ : Line2D of the first and the last weights, or None
@@ -105,14 +105,14 @@ class WeightSpaceDisplay(Display):
         Raises
         ------
         DataError
-            For another number of weights than two, or of classes.
+            Unless there are exactly two weights and two classes.
         """
         check_beside(X, y=y)
         rows = numbers_of(X)
         if rows.shape[1] + fit_intercept != 2:
             raise DataError(
-                f"A weight space is drawn of two weights, not of {rows.shape[1] + fit_intercept}: "
-                "bring two features, or one with fit_intercept=True."
+                f"A weight space needs two weights, not {rows.shape[1] + fit_intercept}: pass two "
+                f"features, or one with fit_intercept=True."
             )
         rows = rows.toarray() if sp.issparse(rows) else rows
         _, codes = two_classes(np.asarray(y), "A weight space")
@@ -128,7 +128,7 @@ class WeightSpaceDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
     ) -> Self:
-        """Draw the weight space of rows with the weights that a classifier has learned."""
+        """Draw the weight space of rows with the path of a classifier's weights."""
         check_is_fitted(estimator)
         known = linear_of(estimator)
         check_columns(estimator, X)
@@ -145,13 +145,13 @@ class WeightSpaceDisplay(Display):
         return self._cone() is not None
 
     def plot(self, ax: Any = None, *, radius: float | None = None) -> Self:
-        """Draw on ``ax``, or on axes of a new figure.
+        """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------
         ax : matplotlib Axes, default None
         radius : float, default None
-            How far the axes reach on every side; None reaches beyond the path.
+            The axes extend this far in each direction; None extends them beyond the path.
         """
         from matplotlib.collections import LineCollection
         from matplotlib.patches import Polygon
@@ -188,7 +188,7 @@ class WeightSpaceDisplay(Display):
         return self
 
     def _draw_center(self, cone: np.ndarray | None, reach: float) -> None:
-        """The weights of the largest cosine margin: their angle with every line is the widest."""
+        """The weights of the largest cosine margin: their smallest angle with any line is largest."""
         self.center_: Any = None
         middle = np.zeros(2) if cone is None else cone.sum(axis=0)
         if np.any(middle):
@@ -207,7 +207,7 @@ class WeightSpaceDisplay(Display):
         if len(self.path) > 1:
             (self.path_,) = self.ax_.plot(
                 *self.path.T, color=COLORS[5], linewidth=1.0, marker=".", markersize=4,
-                label="weights, round by round",
+                label="weights, step by step",
             )  # fmt: skip
         (self.end_,) = self.ax_.plot(
             *self.path[-1:].T, color=COLORS[5], marker="o", ls="", label="last weights"
@@ -218,16 +218,16 @@ class WeightSpaceDisplay(Display):
             )
 
     def _cone(self) -> np.ndarray | None:
-        """The two unit vectors that bound the weights allowed by every row; None if there are none.
+        """The two unit vectors that bound the solution region; None if it is empty.
 
-        Every row that is not zero allows an open half-plane of directions, so the cone is what is
-        left of the angles of the first after the others have cut.
+        Every nonzero row allows an open half-plane of directions. The cone is their intersection,
+        computed as an interval of angles relative to the first row.
         """
         rows = self.reflected
         if not len(rows) or not np.any(rows, axis=1).all():
             return None  # a row of zeros allows no weights
         angles = np.arctan2(rows[:, 1], rows[:, 0])
-        away = np.angle(np.exp(1j * (angles - angles[0])))  # from that of the first row
+        away = np.angle(np.exp(1j * (angles - angles[0])))  # angles from the first row
         low, high = float(away.max()) - np.pi / 2, float(away.min()) + np.pi / 2
         if low >= high:
             return None
@@ -236,35 +236,34 @@ class WeightSpaceDisplay(Display):
 
 
 class AugmentationDisplay(Display):
-    """A classifier with an intercept, seen with the constant feature that it adds to the rows.
+    """A classifier with an intercept, drawn with the constant feature that it adds to the rows.
 
-    Rows of one feature lie on a line at height 1, those of two on a plane at height 1. The
-    intercept is the weight of the height, so that the separator goes through the origin; where it
-    cuts the line or the plane of the rows is the boundary. It is best made with
-    :meth:`from_estimator`.
+    Rows of one feature lie on a line at height 1, rows of two features on a plane at height 1. The
+    intercept is the weight of the height, so the separator goes through the origin; the boundary is
+    where it cuts the line or the plane of the rows. Create it with :meth:`from_estimator`.
 
     Parameters
     ----------
     rows : array of shape (rows, 1 or 2)
     y : int array of shape (rows,)
-        The numbers of their classes.
+        The indices of their classes among the sorted classes.
     classes : array of two labels
     weights : array of shape (2 or 3,)
-        Those of the features, then the intercept.
+        The feature weights, then the intercept.
     names : list of str
-        Of the features.
+        The names of the features.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes or Axes3D, and Figure
-    points_ : list of PathCollection at height 1, one a class; of many rows of one feature a list of
-        StepPatch, histograms above height 1, and of two features the cells that have rows
-    height_ : Line2D, or Poly3DCollection of two features, where rows lie
-    line_ : Line2D of the separator of one feature, or None
-    plane_ : Poly3DCollection of the separator of two features from the origin to its cut, or None
-    cut_ : Line2D of the boundary: a mark, or of two features a line; None outside of the picture
-    normal_ : Line2D, the shaft of the arrow of the weights, scaled, or None: of one feature, where
-        right angles look right
+    points_ : list of PathCollection at height 1, one per class; for many rows of one feature a
+        list of StepPatch, histograms above height 1; for two features the occupied cells
+    height_ : Line2D (Poly3DCollection for two features) at height 1, where the rows lie
+    line_ : Line2D of the separator for one feature, or None
+    plane_ : Poly3DCollection of the separator for two features from the origin to its cut, or None
+    cut_ : Line2D of the boundary: a mark, or a line for two features; None outside of the picture
+    normal_ : Line2D, the shaft of the scaled weight arrow; only for one feature, and if the axes
+        preserve right angles, else None
     origin_ : Line2D, a mark
     legend_ : Legend
 
@@ -296,20 +295,21 @@ class AugmentationDisplay(Display):
         estimator : fitted linear classifier of any library
         X : array, sparse matrix or data frame of shape (rows, 1) or (rows, 2)
         y : array of shape (rows,)
-        ax : matplotlib Axes, of two features with ``projection="3d"``; default None
-            None makes a new figure.
+        ax : matplotlib Axes, with ``projection="3d"`` for two features; default None
+            None creates a new figure.
         **kwargs : passed to :meth:`plot`
 
         Raises
         ------
         DataError
-            For other rows or labels than those of the fit, for more than two features or classes,
-            and for a classifier that is not linear.
+            For rows or labels that do not match the fit, for more than two features or classes, and
+            for a nonlinear classifier.
         """
         model = linear_of(estimator)
         if len(model.coef) != 1:
             raise DataError(
-                f"A constant feature is drawn for two classes, and these are {len(model.classes)}."
+                f"The constant feature is drawn for two classes, but there are "
+                f"{len(model.classes)}."
             )
         check_beside(X, y=y)
         rows = model.rows(X)
@@ -327,18 +327,18 @@ class AugmentationDisplay(Display):
         return shown.plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, size: float = 22.0) -> Self:
-        """Draw on ``ax``, or on axes of a new figure.
+        """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------
-        ax : matplotlib Axes, of two features with ``projection="3d"``; default None
+        ax : matplotlib Axes, with ``projection="3d"`` for two features; default None
         size : float, default=22
             Area of a point, in square points.
 
         Raises
         ------
         DataError
-            For flat axes of two features.
+            For two-dimensional axes with two features.
         """
         space = self.rows.shape[1] == 2
         if space and ax is not None and not hasattr(ax, "get_zlim"):
@@ -392,7 +392,7 @@ class AugmentationDisplay(Display):
             )
 
     def _histogram(self, k: int, xs: np.ndarray) -> Any:
-        """How many rows of a class are where, drawn above height 1."""
+        """Histogram of the rows of a class, drawn above height 1."""
         counts, edges = np.histogram(self.rows[self.y == k], bins=4 * CELLS, range=tuple(xs))
         tall = 1.0 + 0.4 * counts / max(1, counts.max(initial=0))
         return self.ax_.stairs(
@@ -429,13 +429,13 @@ class AugmentationDisplay(Display):
         self.ax_.view_init(elev=20.0, azim=self._side(float(np.ptp(xs)), float(np.ptp(ys))))
 
     def _side(self, width: float, depth: float) -> float:
-        """The direction to look from: the usual, or one that does not look along the separator."""
+        """The viewing direction: the default, or one that does not look along the separator."""
         across = np.degrees(np.arctan2(self.weights[1] * depth, self.weights[0] * width))
         along = (USUAL_SIDE - across) % 180.0 - 90.0
         return USUAL_SIDE + (np.copysign(30.0, along) - along if abs(along) < 30.0 else 0.0)
 
     def _scatter(self, k: int, size: float) -> Any:
-        """The rows of a class at height 1, or the cells that have some."""
+        """The rows of a class at height 1, or the cells that contain some."""
         own, look = self.rows[self.y == k], {}
         if len(self.rows) > MOST_POINTS:
             own, shares = _occupied_cells(own)
@@ -469,7 +469,7 @@ class AugmentationDisplay(Display):
 
 
 def _occupied_cells(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The centers of the cells that have points, and how dense they are, from 0 to 1."""
+    """The centers of the occupied cells, and their density from 0 to 1."""
     counts, xs, ys = np.histogram2d(points[:, 0], points[:, 1], bins=CELLS)
     i, j = np.nonzero(counts)
     found = np.log1p(counts[i, j])

@@ -1,4 +1,4 @@
-"""Weights with confidence intervals or standard deviations, and weights of pixels as images."""
+"""Weights with confidence intervals or standard deviations, and pixel weights as images."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ MOST_TICKS = 7
 ROOM = 0.25
 #: a smaller odds ratio, or a larger one than its inverse, is beyond the ends of the axis
 LEAST_RATIO = 1e-250
-#: what is at both ends of the axis of coefficients, and of that of odds ratios
+#: texts at both ends of the axis of coefficients, and of the axis of odds ratios
 ENDS = (("\N{MINUS SIGN}\N{INFINITY}", "\N{INFINITY}"), ("0", "\N{INFINITY}"))
 #: estimates that diverge, nobody knows to which end
 EITHER = tuple(" or ".join(ends) for ends in ENDS)
@@ -46,33 +46,33 @@ MOST_IMAGES = 30
 
 
 class CoefficientDisplay(Display):
-    """The coefficients of a regression with their intervals, arrows where there is no estimate; or
-    the weights of a learner that knows how sure they are, with their standard deviations.
+    """The coefficients of a regression with confidence intervals, or the weights of a learner with
+    their standard deviations. Infinite estimates are drawn as arrows.
 
-    It is best made with :meth:`from_estimator`.
+    Create it with :meth:`from_estimator`.
 
     Parameters
     ----------
     names : list of str
     estimates, low, high : arrays of shape (coefficients,)
-        NaN where there is none. What is infinite, or an odds ratio of 0, is an arrow at the end of
-        the axis.
+        NaN if undefined. Infinite values, and odds ratios of 0, are arrows at the end of the axis.
     status : list of str
-        Shown in place of an estimate, such as "dependent" or "+inf"; else empty.
+        Shown instead of an estimate, such as "dependent" or "+inf"; else empty.
     level : float or None
-        Of the intervals; None of weights, whose intervals are a standard deviation on either side.
+        The confidence level of the intervals; None for weights, with intervals of one standard
+        deviation on either side.
     odds : bool
         Whether the numbers are odds ratios, on a logarithmic axis.
     left_out : int
-        How many coefficients are not shown.
+        Number of coefficients that are not shown.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     points_ : Line2D of the estimates
-    intervals_ : LineCollection, of intervals with two ends on the axis
-    arrows_ : list of Annotation, to an end of the axis: an estimate or a limit is beyond it
-    words_ : list of Text: what is at the end of an arrow, or status in place of an estimate
+    intervals_ : LineCollection of the intervals with both ends on the axis
+    arrows_ : list of Annotation, arrows to an end of the axis for estimates or limits beyond it
+    words_ : list of Text, at the end of an arrow, or a status instead of an estimate
     zero_ : Line2D where a feature has no effect
 
     Examples
@@ -101,18 +101,18 @@ class CoefficientDisplay(Display):
         cls, estimator: Any, *, odds: bool = False, top: int = 30, intercept: bool = False,
         ax: Any = None, **kwargs: Any,
     ) -> Self:  # fmt: skip
-        """Draw the coefficients of a fitted regression, or weights and their variances.
+        """Draw the coefficients of a fitted regression, or weights with their standard deviations.
 
         Parameters
         ----------
         estimator : fitted regression with a ``summary()``, or classifier with ``variances_``
-        odds, top, intercept, ax, **kwargs : as for :meth:`from_summary`; of weights the largest
-            are shown
+        odds, top, intercept, ax, **kwargs : as for :meth:`from_summary`; the largest weights are
+            shown
 
         Raises
         ------
         DataError
-            For an estimator that has neither, and for odds ratios of weights.
+            For an estimator with neither, and for odds ratios of weights.
         """
         name = type(estimator).__name__
         summary = estimator.summary() if hasattr(estimator, "summary") else None
@@ -121,11 +121,11 @@ class CoefficientDisplay(Display):
             return cls.from_summary(summary, odds=odds, **how)
         if deviations(estimator) is None:
             raise DataError(
-                f"{name} has no intervals; draw a regression, or a learner with variances."
+                f"{name} has no intervals; use a regression, or a learner with variances."
             )
         if odds:
             raise DataError(
-                f"The weights of {name} are no logarithms of odds", hint("leave out {}", odds=None)
+                f"The weights of {name} are not log-odds", hint("leave out {}", odds=None)
             )
         return cls._of_weights(estimator, **how)
 
@@ -133,7 +133,7 @@ class CoefficientDisplay(Display):
     def _of_weights(
         cls, model: Any, top: int, intercept: bool, ax: Any, **kwargs: Any
     ) -> Self:  # fmt: skip
-        """Draw the largest weights of all machines, each with its standard deviation."""
+        """Draw the largest weights of all binary classifiers, each with its standard deviation."""
         (names, signs), machines = words_and_signs(model), machine_names(model)
         weights, spread = signs * np.atleast_2d(model.coef_), deviations(model)
         assert spread is not None
@@ -172,9 +172,10 @@ class CoefficientDisplay(Display):
         odds : bool, default=False
             Whether to draw odds ratios, exp of the coefficients of a logistic regression.
         top : int, default=30
-            So many are shown: those with the largest statistic, or the largest estimate.
+            Number of coefficients to show: the ones with the largest statistics, or the largest
+            estimates.
         intercept : bool, default=False
-            Whether the intercept is one of them.
+            Whether to include the intercept.
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
         """
@@ -193,7 +194,7 @@ class CoefficientDisplay(Display):
         ).plot(ax, **kwargs)  # fmt: skip
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax``, or on axes of a new figure.
+        """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------
@@ -231,7 +232,7 @@ class CoefficientDisplay(Display):
         return self
 
     def _with_diverging(self) -> np.ndarray:
-        """Return the estimates, infinite or 0 where a status says so, NaN where it says another."""
+        """Return the estimates: infinite or 0 according to their status, NaN for any other status."""
         pairs = zip(self.status, self.estimates.tolist(), strict=True)
         return np.array([
             number if not word or word.startswith("exp(") else DIVERGING.get(word, np.nan)
@@ -239,7 +240,7 @@ class CoefficientDisplay(Display):
         ], dtype=np.float64)  # fmt: skip
 
     def _placed(self, numbers: np.ndarray) -> np.ndarray:
-        """Return numbers, infinite where they are beyond an end of the axis."""
+        """Return numbers, infinite if they are beyond an end of the axis."""
         if not self.odds:
             return numbers
         return np.where(
@@ -247,7 +248,7 @@ class CoefficientDisplay(Display):
         )
 
     def _arrows(self, place: int, word: str, ends: list[float], neutral: float) -> None:
-        """Draw arrows to the ends of the axis that an interval and its estimate reach."""
+        """Draw arrows to the ends of the axis reached by an interval and its estimate."""
         low, high, estimate = ends
         color = COLORS[5] if np.isinf(estimate) else COLORS[0]
         sides = {int(np.sign(x)) for x in (low, high, estimate) if np.isinf(x)}
@@ -283,14 +284,14 @@ class CoefficientDisplay(Display):
             )  # fmt: skip
 
     def _inset(self, side: int, points: float) -> Any:
-        """Return coordinates of shares of the width, so many points from an end, and places."""
+        """Return coordinates: shares of the width, shifted by points from an end, and rows."""
         from matplotlib.transforms import ScaledTranslation
 
         shift = ScaledTranslation(-side * points / 72, 0.0, self.figure_.dpi_scale_trans)
         return self.ax_.get_yaxis_transform() + shift
 
     def _scale_axis(self, numbers: np.ndarray, beyond: np.ndarray) -> None:
-        """Give the axis its ends, with room for arrows, and odds ratios a logarithmic one."""
+        """Set the limits of the axis, with room for arrows; logarithmic for odds ratios."""
         scaled = np.log(numbers) if self.odds else numbers
         low, high = scaled.min(), scaled.max()
         size = high - low
@@ -302,7 +303,7 @@ class CoefficientDisplay(Display):
         from matplotlib.ticker import FuncFormatter, Locator, NullLocator
 
         class Ratios(Locator):
-            """Round odds ratios, as many as the axis has room for."""
+            """Set ticks at round odds ratios, as many as fit the axis."""
 
             def __call__(self) -> Any:
                 low, high = np.log(self.axis.get_view_interval())  # type: ignore[union-attr]
@@ -319,13 +320,13 @@ class CoefficientDisplay(Display):
         what = "odds ratio" if self.odds else "coefficient"
         some = np.isfinite(self.low).any() or np.isfinite(self.high).any()
         if self.level is None:
-            what = "weight, with a standard deviation on either side"
+            what = "weight ± one standard deviation"
         elif some:
             what = f"{what}, with its {100 * self.level:g}% interval"
         self.ax_.set_xlabel(what)
 
     def _say(self, place: int, word: str, neutral: float) -> None:
-        """Say why there is no estimate, where it would have no effect."""
+        """Write why there is no estimate, at the value of no effect."""
         self.words_.append(
             self.ax_.annotate(
                 word, (neutral, place), xytext=(6, 0), textcoords="offset points", va="center",
@@ -335,14 +336,14 @@ class CoefficientDisplay(Display):
 
 
 def _ratio(row: Coefficient) -> Coefficient:
-    """Return the odds ratio of a coefficient; one beyond floats has its exponent as status."""
+    """Return the odds ratio of a coefficient; if it overflows, its status is the exponent."""
     found = row.exponentiated()
     beyond = not row.status and not LEAST_RATIO <= found.estimate <= 1 / LEAST_RATIO
     return found._replace(status=f"exp({row.estimate:.3g})") if beyond else found
 
 
 def _ticks(low: float, high: float, most: int) -> Sequence[float]:
-    """Return about so many round odds ratios at most, 1 among them, given the logarithms of both
+    """Return at most about ``most`` round odds ratios, including 1, given the logarithms of both
     ends of the axis.
     """
     decades = (high - low) / np.log(10.0)
@@ -363,14 +364,14 @@ def _is_intercept(name: str) -> bool:
 
 
 class WeightImageDisplay(Display):
-    """The weights of a linear classifier of images, an image for each class or pair of classes.
+    """The weights of a linear image classifier as images, one for each class or pair of classes.
 
-    Positive and negative weights have colors of their own, on the same scale in all images. It is
-    best made with :meth:`from_estimator`.
+    Positive and negative weights have different colors, on the same scale in all images. Create it
+    with :meth:`from_estimator`.
 
     Parameters
     ----------
-    images : array of shape (machines, height, width)
+    images : array of shape (binary classifiers, height, width)
     titles : list of str
 
     Attributes
@@ -405,34 +406,34 @@ class WeightImageDisplay(Display):
         ----------
         estimator : fitted classifier with a ``coef_``
         shape : (height, width), default None
-            Of the images, whose rows follow each other; None takes squares.
+            The size of the images, stored row by row; None assumes squares.
         **kwargs : passed to :meth:`plot`
 
         Raises
         ------
         DataError
             If the features are not the pixels of images of this shape, or for a classifier without
-            weights of features.
+            feature weights.
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "coef_") or not hasattr(estimator, "classes_"):
             raise DataError(
-                f"{type(estimator).__name__} has no weights of features for classes: draw a linear "
-                "classifier."
+                f"{type(estimator).__name__} has no feature weights for classes; use a linear "
+                f"classifier."
             )
         coef = np.atleast_2d(estimator.coef_)[:MOST_IMAGES]
         d = coef.shape[1]
         if shape is None:
             if isqrt(d) ** 2 != d:
                 raise DataError(
-                    f"{d:,} features are no square",
-                    hint("give the height and the width of the images with {}", shape=None),
+                    f"{d:,} features do not form a square image",
+                    hint("pass the height and width of the images with {}", shape=None),
                 )
             shape = (isqrt(d), isqrt(d))
         if shape[0] * shape[1] != d:
             raise DataError(
-                f"Images of {shape[0]:,} x {shape[1]:,} pixels have {shape[0] * shape[1]:,}, and "
-                f"there are {d:,} features."
+                f"Images of {shape[0]:,} x {shape[1]:,} pixels have {shape[0] * shape[1]:,} "
+                f"pixels, but there are {d:,} features."
             )
         made = cls(images=coef.reshape(-1, *shape), titles=_titles(estimator)[: len(coef)])
         return made.plot(**kwargs)
@@ -443,10 +444,10 @@ class WeightImageDisplay(Display):
         Parameters
         ----------
         columns : int, default=5
-            How many images stand beside each other.
+            Number of images per line.
         cmap : str or Colormap, default None
-            A color map of matplotlib, whose middle stands for 0. None: that of the palette, else
-            white between blue for weights below 0 and red for those above.
+            A matplotlib color map, whose middle stands for 0. None: the map of the current palette,
+            else blue for negative weights, white, and red for positive weights.
         """
         self.figure_, self.axes_ = new_grid(len(self.images), columns, 1.5, 1.7)
         largest = float(np.abs(self.images).max()) or 1.0
@@ -462,7 +463,7 @@ class WeightImageDisplay(Display):
 
 
 def _titles(estimator: Any) -> list[str]:
-    """Return what the rows of ``coef_`` decide: classes, or one against another."""
+    """Return the meaning of the rows of ``coef_``: classes, or one class against another."""
     labels = [label_text(label) for label in estimator.classes_]
     reference = getattr(estimator, "reference_", None)
     if reference is not None or len(labels) == 2:

@@ -140,7 +140,7 @@ class Collector:
         truth, predicted, weights, groups, scores = rows
         check_summable(weights)
         if not weights.any():
-            raise DataError(f"{name} has no rows to score: all have weight 0.")
+            raise DataError(f"{name} has no rows to score: all rows have weight 0.")
         if scores is None:
             return ScoredNumbers(truth, predicted, weights, groups)
         found = probabilities_of(model, scores) if hasattr(model, "predict_proba") else None

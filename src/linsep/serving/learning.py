@@ -101,7 +101,7 @@ def labels_of(labels: list[Any], classes: np.ndarray, known: list[Any]) -> np.nd
         if code is None:
             raise Refused(
                 422,
-                f"labels[{number}] is {start_of(label)}, which is no class of the model: its "
+                f"labels[{number}] is {start_of(label)}, which is not a class of the model: its "
                 f"classes are {orjson.dumps(known[:20]).decode()[1:-1]}"
                 f"{', ...' if len(known) > 20 else ''}.",
             )

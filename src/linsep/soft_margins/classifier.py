@@ -69,7 +69,7 @@ class SoftMarginClassifier(
     loss: Loss = parameter(
         default="hinge", help="cost of a row inside the margin: by how far, or its square"
     )
-    fit_intercept: bool = parameter(default=True, help="learn an intercept")
+    fit_intercept: bool = parameter(default=True, help="fit an intercept")
     penalize_intercept: bool = parameter(
         default=False, help="penalize the intercept as a weight, as LIBLINEAR does"
     )
@@ -400,7 +400,7 @@ class SoftMarginClassifier(
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         """Take what :meth:`get_state` returned; raise ValueError if it is inconsistent."""
         self.classes_ = classes_of(**facts["classes"])
-        is_turned(self.reference, self.classes_)  # refuses one that is no class
+        is_turned(self.reference, self.classes_)  # raises an error for an unknown class
         self._learned_with = self.get_params(deep=False)
         self.n_rows_, self.stop_reason_ = (
             count(facts["n_rows"], 1),

@@ -634,7 +634,7 @@ class RowCacheWriter:
     def _unwritable(self, error: OSError) -> RowCacheError:
         return RowCacheError(
             f"The cache of parsed rows cannot be written in {self.path.parent} ({error.strerror})",
-            "make room there",
+            "free some space there",
             hint("choose another folder with {}", cache=None),
         )
 

@@ -71,7 +71,7 @@ class Missed:
             raise DataError(
                 "No row is held out to compare models on",
                 hint("raise {}", validation_fraction=None),
-                "bring more rows",
+                "add rows",
             )
         return self._weights[0]
 

@@ -1,7 +1,7 @@
-"""ALMA: steps that get smaller and smaller, with weights of length 1 at most.
+"""ALMA: steps of decreasing size, with weights of length at most 1.
 
-Weights that are multiplied by a number at each step would cost a pass over all of them. So the
-weights of a machine are stored divided by a ``factor``, which alone is multiplied.
+Scaling the weights at each step would cost a pass over all of them. The weights of a binary
+classifier are therefore stored divided by a ``factor``, and only the factor is scaled.
 """
 
 from typing import Any, NamedTuple
@@ -41,11 +41,10 @@ SMALLEST = 1e-100
 class ALMARule(NamedTuple):
     """Correct rows of length 1 whose margin is small: w += C y x / sqrt(k), w /= max(1, ||w||).
 
-    The margin of correction k is small if it is at most ``reach`` / sqrt(k). Per machine:
-    ``corrections``, their number so far; ``squares`` ||w||^2; ``factors``, by which stored weights
-    are to be multiplied; ``elapsed``, the sum of the factors over all rounds up to the last
-    correction, which was in round ``since``.
-    C. Gentile, A new approximate maximal margin classification algorithm, JMLR 2 (2001).
+    The margin of correction k is small if it is at most ``reach`` / sqrt(k). Per binary classifier:
+    ``corrections``, their number so far; ``squares`` ||w||^2; ``factors`` of the stored weights;
+    ``elapsed``, the sum of the factors over all steps up to the last correction, which was in step
+    ``since``. C. Gentile, A new approximate maximal margin classification algorithm, JMLR 2 (2001).
     """
 
     reach: float
@@ -63,7 +62,7 @@ def _factor(rule, k):
 
 
 class Scaled(NamedTuple):
-    """The ``weights`` of a machine, stored divided by ``factor``."""
+    """The ``weights`` of a binary classifier, stored divided by ``factor``."""
 
     weights: Any
     factor: float
@@ -124,8 +123,8 @@ def _add_constant(scaled, amount):
 
 @generic(0)
 def folded(keep, weights, rule, m):
-    """Multiply the factor of a machine into its weights, unless all vote; return whether the factor
-    is not too small.
+    """Multiply the factor of a binary classifier into its weights, unless all versions vote; return
+    whether the factor is large enough.
     """
 
 

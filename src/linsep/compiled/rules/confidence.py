@@ -1,6 +1,4 @@
-"""Learners that know how sure they are of each weight: the smaller its variance, the shorter its
-steps.
-"""
+"""Learners with a variance for each weight: the smaller the variance, the shorter the steps."""
 
 from math import sqrt
 from typing import Any, NamedTuple
@@ -23,7 +21,7 @@ class AROWRule(NamedTuple):
 
 
 class SecondOrderRule(NamedTuple):
-    """The second-order perceptron: ridge regression, with ``a``, on the rows that were mistakes.
+    """The second-order perceptron: ridge regression with penalty ``a`` on the rows with mistakes.
 
     N. Cesa-Bianchi, A. Conconi and C. Gentile, A second-order perceptron algorithm, SIAM Journal on
     Computing 34 (2005).
@@ -36,8 +34,8 @@ class SecondOrderRule(NamedTuple):
 class SCWRule(NamedTuple):
     """Soft confidence-weighted learning, with the loss or its square (``squared``).
 
-    A row is right with the probability asked for where its margin is ``phi`` standard deviations.
-    J. Wang, P. Zhao and S. Hoi, Exact soft confidence-weighted learning, ICML (2012).
+    A row is right with the required probability if its margin is ``phi`` standard deviations. J.
+    Wang, P. Zhao and S. Hoi, Exact soft confidence-weighted learning, ICML (2012).
     """
 
     phi: float
@@ -48,7 +46,7 @@ class SCWRule(NamedTuple):
 
 @inlined
 def _regress(covariance, weights, rows, i, y, score, wrong, r):
-    """Bring the score of a row nearer to y, as an observation of it with noise of variance r."""
+    """Move the score of a row toward y, as after an observation with noise of variance r."""
     own = spread(covariance, weights, rows, i)
     v = own[0] + own[1]
     if not v < np.inf:

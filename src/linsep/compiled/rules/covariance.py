@@ -1,4 +1,4 @@
-"""How sure a learner is of its weights: their variances, or a whole matrix of covariances."""
+"""The uncertainty of weights: their variances, or a full covariance matrix."""
 
 from typing import NamedTuple
 
@@ -15,11 +15,10 @@ LEAST = 1e-300
 
 
 class Diagonal(NamedTuple):
-    """Variances without covariances: that of weight j is 1 / (1 + known_j).
+    """Variances without covariances: weight j has variance 1 / (1 + known_j).
 
     ``known`` has the shape of the weights: known_j is the sum of z_j^2 / r over the rows observed
-    with noise of variance r. With ``drop`` a row leaves the variance that the update of a whole
-    matrix would.
+    with noise of variance r. With ``drop``, variances follow the diagonal of a full-matrix update.
     """
 
     known: np.ndarray
@@ -27,13 +26,14 @@ class Diagonal(NamedTuple):
 
 
 class Full(NamedTuple):
-    """The covariance U D U' of the weights of each machine, with a unit upper triangular U.
+    """The covariance U D U' of the weights of each binary classifier, with a unit upper triangular
+    U.
 
     D_j is 1 / (1 + known_j), where ``known`` has the shape of the weights. ``mixed`` has one square
     for every column of the weights, with U_ij in row j and column i, zeros where i >= j. The
-    factors make a variance that is a sum of squares: rounding cannot make it negative. Of room for
-    two machines, a row of ``projected`` is U'z; ``gain`` becomes Sigma z.
-    G. J. Bierman, Measurement updating using the U-D factorization, Automatica 12 (1976).
+    factors make a variance that is a sum of squares: rounding cannot make it negative. A row of
+    ``projected`` (with room for two) is U'z; ``gain`` becomes Sigma z. G. J. Bierman, Measurement
+    updating using the U-D factorization, Automatica 12 (1976).
     """
 
     known: np.ndarray
@@ -70,8 +70,8 @@ def spread(covariance, weights, rows, i):
 
 @generic(0)
 def observe(covariance, weights, rows, i, amount, r, own):
-    """Add ``amount`` Sigma z to the weights, and then take row i as observed with noise of variance
-    ``r``; ``own`` is what :func:`spread` has just returned for it.
+    """Add ``amount`` Sigma z to the weights, and then update the covariance by an observation of
+    row i with noise of variance ``r``; ``own`` is the result of :func:`spread` for it.
     """
 
 
@@ -116,8 +116,8 @@ def _diagonal_spread(covariance, weights, rows, i):
 
 
 class Gain(NamedTuple):
-    """What a row does with a feature z: w += ``amount`` s z, and then z counts as observed with
-    noise of variance ``r``; ``own`` are the variances of the score.
+    """The update of a feature z: w += ``amount`` s z, and then z is observed with noise of variance
+    ``r``; ``own`` are the variances of the score.
     """
 
     covariance: Diagonal
@@ -140,7 +140,7 @@ def _move(weights, gain, j, z, amount, own):
 
 @generic(0)
 def move(weights, gain, j, z):
-    """Change the weight of feature j, and what is known of it."""
+    """Change the weight of feature j and its variance."""
 
 
 def _move_one(weights, gain, j, z):
@@ -178,7 +178,7 @@ def _observe_variances(covariance, weights, rows, i, amount, r, own):
 
 @generic(0)
 def multiply(rows, i, factor, mixed, f):
-    """Turn f, which is z of row i of unscaled ``rows``, into U'z."""
+    """Turn f, the z of row i of unscaled ``rows``, into U'z."""
 
 
 @multiply.when(Dense)

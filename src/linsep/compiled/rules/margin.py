@@ -10,12 +10,12 @@ from linsep.compiled.weights import machine, vectors
 
 
 class MarginRule(NamedTuple):
-    """The margin perceptron: an example too close to the hyperplane is a mistake too.
+    """The margin perceptron: an example too close to the hyperplane is also a mistake.
 
     A unit-length example must have a score of at least ``share`` times the length of the weights.
-    Per machine: ``squares``, the squared length of the weights; ``total`` and ``heaviest``, the sum
-    and the maximum of the importances of its updates.
-    A. Blum, Machine Learning Theory, lecture 4 (2014).
+    Per binary classifier: ``squares``, the squared length of the weights; ``total`` and
+    ``heaviest``, the sum and the maximum of the importances of its updates. A. Blum, Machine
+    Learning Theory, lecture 4 (2014).
     """
 
     share: float

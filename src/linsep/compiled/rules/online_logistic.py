@@ -1,4 +1,4 @@
-"""Online logistic regression: every row makes one step, each weight at a rate of its own."""
+"""Online logistic regression: one step per row, with a separate rate for each weight."""
 
 from typing import NamedTuple
 
@@ -19,9 +19,9 @@ class OnlineLogisticRule(NamedTuple):
     """Steps on the logistic loss: AdaGrad, normalized, importance invariant.
 
     ``squares`` G_j and ``scales`` s_j have the shape of the weights: sums of the squares of
-    gradients, and largest absolute values (of a joint rule in the first column). Per machine:
-    ``seen`` t, the examples, and ``lengths`` N, their sum of x_j^2 / s_j^2. ``signs`` is a buffer
-    for what the row is multiplied by in each class.
+    gradients, and largest absolute values (in the first column for a joint rule). Per binary
+    classifier: ``seen`` t, the examples, and ``lengths`` N, their sum of x_j^2 / s_j^2. ``signs``
+    is a buffer for the factor of the row in each class.
 
     J. Duchi, E. Hazan and Y. Singer, JMLR 12 (2011), theorem 5; S. Ross, P. Mineiro and J.
     Langford, Normalized online learning, UAI (2013), algorithm 2; N. Karampatziakis and J.
@@ -41,8 +41,8 @@ class OnlineLogisticRule(NamedTuple):
 
 
 class Stride(NamedTuple):
-    """What a row does to the weights: w_j += ``move`` r_j v_j for the feature v_j of each part, and
-    then w_j is divided by 1 + ``l2`` r_j. ``share`` is the probability of the wrong side, and
+    """The update of the weights by a row: w_j += ``move`` r_j v_j for the feature v_j of each part,
+    and then w_j is divided by 1 + ``l2`` r_j. ``share`` is the probability of the wrong side, and
     ``rate`` the part of r_j that features have in common.
     """
 
@@ -60,12 +60,12 @@ def parts(weights, rule):
 
 @generic(0)
 def part(weights, k):
-    """Return vector number k of those that a row moves."""
+    """Return the k-th vector that a row moves."""
 
 
 @generic(0)
 def sign(weights, rule, y, k):
-    """Return what a row is multiplied by in vector k."""
+    """Return the factor of a row in vector k."""
 
 
 def _one(weights, rule):
@@ -114,7 +114,7 @@ def _feature(values, factor, i, at, end, weights):
 
 @inlined
 def _shrunk(rule, s, z):
-    """Return what a weight is multiplied by when the scale s of its feature grows to \\|z\\|."""
+    """Return the factor of a weight when the scale s of its feature grows to \\|z\\|."""
     if not rule.rescale or s == 0.0 or abs(z) <= s:
         return 1.0
     factor = s / abs(z)

@@ -1,4 +1,4 @@
-"""The perceptron, and its learning rate at the k-th update of a machine, k = 1, 2, ..."""
+"""The perceptron, and its learning rate at the k-th update of a binary classifier, k = 1, 2, ..."""
 
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ class Constant(NamedTuple):
 
 
 class Inverse(NamedTuple):
-    """first / k; ``updates`` counts the updates of each machine."""
+    """first / k; ``updates`` counts the updates of each binary classifier."""
 
     first: float
     updates: np.ndarray
@@ -31,7 +31,7 @@ class InverseRoot(NamedTuple):
 
 
 class Table(NamedTuple):
-    """``rates[k]``, computed in advance for as many updates as are possible."""
+    """``rates[k]``, precomputed for the largest possible number of updates."""
 
     rates: np.ndarray
     updates: np.ndarray
@@ -67,14 +67,15 @@ def _table(schedule, m):
 
 @compiled
 def apply_batch_update(scheme, keep, W, bias, sums, amounts, now):
-    """Add ``amounts[m]`` times ``sums`` to the weights of each machine m with a nonzero amount.
+    """Add ``amounts[m]`` times ``sums`` to the weights of each binary classifier m with a nonzero
+    amount.
 
     Parameters
     ----------
     scheme, keep : as for :func:`linsep.compiled.loop.pass_loop`
-    W, sums : arrays of the shape of the weights
-    amounts : float64, one per machine
-    now : number of updates that were possible before
+    W, sums : arrays with the shape of the weights
+    amounts : float64, one per binary classifier
+    now : number of possible updates before
     """
     applied_update(scheme, keep, W, bias, sums, amounts, now)
 
@@ -132,10 +133,10 @@ def _perceptron(rule, weights, rows, i, y, score, wrong, importance):
 
 
 class BatchRule(NamedTuple):
-    """The batch perceptron: the mistakes of a pass are summed, and added at its end.
+    """The batch perceptron: the mistakes of a pass are summed and added at its end.
 
-    ``sums`` has the shape of the weights, ``mistakes`` counts the mistakes of each machine,
-    ``criterion[0]`` is J_p, the sum of -y times the score over the misclassified rows.
+    ``sums`` has the shape of the weights, ``mistakes`` counts the mistakes of each binary
+    classifier, ``criterion[0]`` is J_p, the sum of -y times the score over the misclassified rows.
     R. Duda, P. Hart and D. Stork, Pattern Classification (2001), section 5.5.
     """
 
@@ -155,10 +156,9 @@ def _batch(rule, weights, rows, i, y, score, wrong, importance):
 
 
 class SparingRule(NamedTuple):
-    """A rule for which a score of zero is right where y is -1, and with ``both`` also where it is
-    +1.
+    """A rule for which a score of zero is correct if y is -1, and with ``both`` also if y is +1.
 
-    ``spared`` counts such scores of each machine since its last update.
+    ``spared`` counts such scores of each binary classifier since its last update.
     """
 
     rule: Any

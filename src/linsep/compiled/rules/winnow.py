@@ -1,4 +1,4 @@
-"""Winnow: multiplicative updates, whose mistakes grow with the logarithm of irrelevant features.
+"""Winnow: multiplicative updates. Mistakes grow with the logarithm of the irrelevant features.
 
 N. Littlestone, Learning quickly when irrelevant attributes abound, Machine Learning 2 (1988).
 """

@@ -1,6 +1,6 @@
-"""The scanner of numbers in CSV: one pass over the bytes, into a column of numbers each.
+"""The scanner of numbers in CSV: one pass over the bytes, into one array per column.
 
-Quotes are not known here: a text that has any is for another parser.
+Quotes are not supported: text with quotes goes to another parser.
 """
 
 import numpy as np
@@ -72,10 +72,10 @@ def scan(text, size, delimiter, places, columns, others):
     places : int32 array of shape (cells of a line,)
         The row of ``columns`` that a cell goes to, -1 for cells that are not read.
     columns : float64 array of shape (numbers of a line, lines)
-        Filled; NaN where a cell is empty or something else than a number.
+        Filled; NaN where a cell is empty or not a number.
     others : int64 array of shape (most, 4)
-        Filled with the column, the line, the beginning and the end of each cell that is something
-        else, or that Python must read.
+        Filled with the column, the line, the beginning and the end of each cell that is not a
+        number, or that Python must read.
 
     Returns
     -------

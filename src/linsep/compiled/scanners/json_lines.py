@@ -22,7 +22,7 @@ COMMA = 7
 PART = np.zeros(256, np.uint8)
 for _kind, _bytes in ((QUOTE, b'"'), (OPEN, b"{["), (CLOSE, b"}]"), (COMMA, b",")):
     PART[list(_bytes)] = _kind
-# FNV-1a, by which names are told apart, of as many bits as can be multiplied without overflow
+# FNV-1a, the hash of names, with as many bits as can be multiplied without overflow
 START, FACTOR, BITS = np.uint64(0x811C9DC5), np.uint64(0x1000193), np.uint64((1 << 39) - 1)
 
 
@@ -68,7 +68,7 @@ def look_at_lines(text, size, most_depth):
 
 @exact
 def next_field(text, at, size, known):
-    """Return the position of the next name of a field after ``at`` whose hash is not ``known``.
+    """Return the position of the next field name after ``at`` with an unknown hash.
 
     ``text[:size]`` has passed :func:`look_at_lines`, and ``at`` is the beginning of a line. Returns
     ``size`` if there is none. Fields are expected in the order of ``known``.
@@ -114,8 +114,8 @@ def _hash(text, at, end):
 
 @inlined
 def _place(known, h, expected):
-    """Return the place behind that of ``h`` in ``known``, which is searched from ``expected`` on;
-    -1 if it is not there.
+    """Return the position after ``h`` in ``known``, searched from ``expected`` on; -1 if it is not
+    there.
     """
     for step in range(known.size):
         place = (expected + step) % known.size

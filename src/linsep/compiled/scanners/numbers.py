@@ -2,7 +2,7 @@
 
 Every function takes ``text``, a uint8 array, and positions as uint64: numba adds a test for
 negative ones to a signed index, and turns uint64 mixed with int64 into a float. The caller pads the
-text with ``PADDING`` bytes, the first of them a newline: nothing is read beyond.
+text with ``PADDING`` bytes, the first of them a newline: nothing is read beyond them.
 
 Eight digits in one word and the product with one truncated power of five are from D. Lemire,
 "Number parsing at a gigabyte per second", Software: Practice and Experience 51 (2021).
@@ -233,7 +233,7 @@ def exponent(text, at):
 def number(text, at, end):
     """Read the decimal number that fills ``text[at:end]``; a separator must stand at ``end``.
 
-    Returns its value and whether it is one. The value has the bits of Python's ``float()``, or is
+    Returns its value and whether it is one. The value is bit-identical to Python's ``float()``, or
     NaN if Python must read it: about one in a thousand values with more than 15 digits, and values
     near the ends of the range.
     """

@@ -55,7 +55,7 @@ def count(text, size):
 
 @exact
 def next_separator(text, block, bits):
-    """Return the position of the next separator; ``bits`` are those of ``block`` still to come."""
+    """Return the position of the next separator; ``bits`` marks the remaining ones of ``block``."""
     while bits == ZERO:
         block += WORD_BITS
         bits = separators(text, block)

@@ -1,6 +1,6 @@
 """The scanner of Vowpal Wabbit's text format: names are hashed as they are read.
 
-Its plain twin, with the grammar, is :mod:`linsep.sources.vw`.
+The reference implementation, with the grammar, is :mod:`linsep.sources.vw`.
 """
 
 from functools import partial
@@ -72,7 +72,7 @@ def is_word(text, at, end, word):
 
 @exact
 def is_text(text, at, end):
-    """Return whether what stands for a value is text, which is hashed like a name."""
+    """Return whether a value is text, which is hashed like a name."""
     if at == end:
         return False
     first = U(text[at])
@@ -91,7 +91,7 @@ def is_text(text, at, end):
 
 @exact
 def head(text, at, bar, numbers, starts):
-    """Read what stands before a bar: label, importance and base; NaN where Python must read them.
+    """Read the part before a bar: label, importance and base; NaN where Python must read them.
 
     Fills ``numbers`` and the places ``starts`` of their text; returns how many there are, or -1 if
     they are refused.
@@ -127,7 +127,7 @@ def scan(text, size, mask, left_out, out, deferred, factors):
     Parameters
     ----------
     text, size : uint8 array, and the length of the lines as uint64
-    mask : uint64, the number of columns less one
+    mask : uint64, the number of columns minus one
     left_out : bool array of shape (256,), first bytes of the namespaces that are not read
     out : (labels, importance, lines, starts, columns, values, spaces)
         Filled: per row the label (NaN: none), importance, where its line starts, and where its
@@ -138,8 +138,8 @@ def scan(text, size, mask, left_out, out, deferred, factors):
 
     Returns
     -------
-    outcome, at : ``DONE``, or why the scan stopped, and a place in that line
-    rows, features, deferred : int, how many there are
+    outcome, at : ``DONE``, or why the scan stopped, and a position in that line
+    rows, features, deferred : int, their numbers
     """
     labels, importance, lines, starts, columns, values, spaces = out
     row, feature, late = 0, 0, 0
@@ -258,13 +258,13 @@ def combine(columns, values, spaces, starts, mask, pairs):
     Parameters
     ----------
     columns, values, spaces, starts : as :func:`scan` fills them
-    mask : int64, the number of columns less one
+    mask : int64, the number of columns minus one
     pairs : int64 array of shape (pairs, 2), first bytes of namespaces
 
     Returns
     -------
     columns (int32, sorted in each row), values, starts : the arrays of a CSR matrix
-    bad : int, the first row with a number beyond floats, or -1
+    bad : int, the first row with a number that overflows float64, or -1
     """
     rows = starts.size - 1
     most, longest = _sizes(spaces, starts, pairs)
@@ -291,7 +291,7 @@ def combine(columns, values, spaces, starts, mask, pairs):
 
 @exact
 def _sizes(spaces, starts, pairs):
-    """Return how many terms all rows have at most, and the longest of them."""
+    """Return upper bounds on the terms of all rows, and of the longest row."""
     total, longest = np.int64(0), np.int64(0)
     for row in range(starts.size - 1):
         size = starts[row + 1] - starts[row]

@@ -1,4 +1,4 @@
-"""Probabilities of classifiers that have none of their own, from their scores on held-out rows."""
+"""Probabilities for classifiers without probabilities, from their scores on held-out rows."""
 
 import warnings
 from typing import Any, NamedTuple
@@ -31,18 +31,18 @@ class Calibration(NamedTuple):
     Attributes
     ----------
     method : "sigmoid" or "isotonic"
-    curves : list of arrays, one for two classes, else one a class
+    curves : list of arrays, one for two classes, else one per class
         For a sigmoid, a and b in 1 / (1 + exp(a * score + b)); for an isotonic curve, the scores
-        and the probabilities of its corners, shape (2, corners).
+        and probabilities of its corners, shape (2, corners).
     """
 
     method: str
     curves: list[np.ndarray]
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
-        """Return probabilities, shape (rows, classes), of what ``decision_function`` returns.
+        """Return probabilities, shape (rows, classes), for the output of ``decision_function``.
 
-        Those of several classes are divided by their sum; where all are 0 they are equal.
+        For several classes, they are divided by their sum; if all are 0, they become equal.
         """
         columns = scores.reshape(len(scores), -1)
         found = np.column_stack([self._curve(k, columns[:, k]) for k in range(len(self.curves))])
@@ -62,19 +62,19 @@ def calibrate(
 ) -> Any:
     """Calibrate a fitted online classifier in place, adding ``predict_proba``.
 
-    The probabilities are those of scikit-learn's ``CalibratedClassifierCV`` with a
+    The probabilities are the same as from scikit-learn's ``CalibratedClassifierCV`` with a
     ``FrozenEstimator``. ``predict`` is unchanged, so it may differ from the most probable class.
-    The calibration is saved with the model, and dropped when the model learns again.
+    The calibration is saved with the model, and dropped when the model is trained further.
 
     Parameters
     ----------
     model : fitted online classifier
     X : array or sparse matrix of shape (rows, features), or a Source
-        Rows that the model did not learn: on others its scores are too good. A source, opened with
+        Rows not used for training; training scores are over-confident. A source, opened with
         ``recipe=model.recipe_``, has its own labels, so omit y and sample_weight.
     y : array of shape (rows,)
     method : "sigmoid" (Platt 1999) or "isotonic" (Zadrozny and Elkan 2002)
-        Below a few hundred rows isotonic regression overfits.
+        Isotonic regression overfits with fewer than a few hundred rows.
     sample_weight : array of shape (rows,), default ones
 
     Returns
@@ -84,9 +84,9 @@ def calibrate(
     Raises
     ------
     ParameterError
-        If the method is another.
+        If the method is unknown.
     DataError
-        If the model has probabilities of its own, or a class has no row.
+        If the model already has probabilities, or a class has no rows.
 
     Examples
     --------
@@ -102,15 +102,15 @@ def calibrate(
     check_is_fitted(model)
     if not isinstance(model, HasReference) or hasattr(type(model), "predict_log_proba"):
         raise DataError(
-            f"A {type(model).__name__} cannot be calibrated: only online classifiers, whose scores "
-            "are no probabilities."
+            f"A {type(model).__name__} cannot be calibrated: only online classifiers can, whose "
+            f"scores are not probabilities."
         )
     scores, codes, weights = seen(model, X, y, sample_weight)
     found = np.bincount(codes, minlength=model.classes_.size)
     if not found.all():
         missing = model.classes_[int(np.argmin(found))]
         raise DataError(
-            f"No row to calibrate on is of class {missing!s}: give rows of every class."
+            f"The calibration rows contain no row of class {missing!s}: pass rows of every class."
         )
     model.calibration_ = Calibration(method, _curves(scores, codes, weights, method))
     return model
@@ -119,8 +119,8 @@ def calibrate(
 def seen(
     model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return decision values, class codes and weights of the rows that count; DataError for a label
-    that the model never learned.
+    """Return decision values, class codes and weights of the rows with positive weight; DataError
+    for an unknown label.
     """
     if isinstance(X, Source):
         brings_labels(X, y, sample_weight, offset, offsets=has_offset(model))
@@ -152,7 +152,7 @@ def seen(
 
 
 def _unknown(place: str, label: Any) -> DataError:
-    return DataError(f"{place}the model never learned the label {label!s}: leave such rows out.")
+    return DataError(f"{place}the label {label!s} is not a class of the model: remove such rows.")
 
 
 class _Scored(ClassifierMixin, BaseEstimator):

@@ -1,4 +1,4 @@
-"""Why a row has its score: the value, the weight and the product of every feature."""
+"""Explanation of a row's score: the value, weight and product of every feature."""
 
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -13,8 +13,8 @@ from linsep.sources.base import Source
 
 
 class Term(NamedTuple):
-    """A part of a score: a feature, its value and its weight, and the standard deviation of the
-    weight, of learners that know one.
+    """A term of a score: a feature with its value and weight, and the standard deviation of the
+    weight if the learner estimates it.
     """
 
     feature: str
@@ -35,7 +35,7 @@ class Term(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """One row: its number from 0, columns and values known to the model, scores, class, offset."""
+    """One row: its number from 0, the model's columns and values, scores, class, offset."""
 
     number: int
     columns: np.ndarray
@@ -48,8 +48,8 @@ class Scored(NamedTuple):
 def explained(model: Any, source: Source, number: int) -> dict[str, Any]:
     """Return the terms of the score of a row, largest product first, as plain JSON.
 
-    With several classes, it is the score of the predicted one, or of the most probable one that has
-    weights. Raises DataError if there are fewer rows, or no class has a score of its own.
+    With several classes, the score is for the predicted class, or the most probable class that has
+    weights. Raises DataError if there are fewer rows, or if classes have no separate scores.
     """
     scored = scored_row(model, source, number)
     found = terms_of(model, scored, names_and_signs(model, source, scored))
@@ -59,9 +59,8 @@ def explained(model: Any, source: Source, number: int) -> dict[str, Any]:
 def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dict[str, Any]:
     """Return the terms of the score of a row with features of these names and signs, as plain JSON.
 
-    A word that is hashed with a negative sign has the value and the weight of the word, which are
-    those of its column with the other sign: their product is the same.
-    Raises DataError as :func:`explained` does, and if a term is not finite.
+    A word hashed with a negative sign gets the negated value and weight of its column; their
+    product is the same. Raises DataError as :func:`explained` does, and if a term is not finite.
     """
     machines = machine_names(model)
     coef, intercept = (np.atleast_1d(part) for part in _weights(model))
@@ -82,7 +81,7 @@ def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dic
         own = None if known is None else float(known[1][k])
         terms.append(Term("intercept", 1.0, float(intercept[k]), own))
     if not np.isfinite([score, *(term.product for term in terms)]).all():
-        raise DataError("A product or the score of the row is beyond floating point.")
+        raise DataError("A product or the score of the row overflows float64.")
     terms.sort(key=lambda term: -abs(term.product))
     rest = Fraction(score) - sum(Fraction(term.product) for term in terms)
     label = None if scored.code is None else plain_labels(model.classes_)[scored.code]
@@ -107,16 +106,16 @@ def scored_row(model: Any, source: Source, number: int) -> Scored:
             continue
         at = number - batch.first
         if batch.unanswered is not None and batch.unanswered[at]:
-            raise DataError(f"{source.where(number)} has a missing value: fill it in.")
+            raise DataError(f"{source.where(number)} has a missing value: provide a value.")
         offset = 0.0 if batch.offset is None else float(batch.offset[at])
         X, code = batch.X[at : at + 1], int(found[2][at]) if classes else None
         scores = found[1][at] if classes else prediction.values(found[1][at : at + 1]) + offset
         return scored_as(model, number, X, scores, code)._replace(offset=offset)
-    raise DataError(f"{source.name} has {seen:,} rows, no row {number + 1:,}: choose another.")
+    raise DataError(f"{source.name} has {seen:,} rows, so there is no row {number + 1:,}.")
 
 
 def scored_as(model: Any, number: int, X: Any, scores: Any, code: int | None) -> Scored:
-    """Return a row, given as an array or matrix of one row, with scores that are known."""
+    """Return a row, given as an array or matrix of one row, with known scores."""
     row = sp.csr_array(X)
     row.eliminate_zeros()
     known = row.indices < model.n_features_in_
@@ -125,15 +124,15 @@ def scored_as(model: Any, number: int, X: Any, scores: Any, code: int | None) ->
 
 
 def is_curved(model: Any) -> bool:
-    """Return whether a model is a naive Bayes whose classes have variances of their own, so that
-    its log-odds are quadratic, without weights.
+    """Return whether a model is naive Bayes with separate variances per class, whose log-odds are
+    quadratic, without weights.
     """
     return hasattr(model, "to_logistic") and np.ndim(model.variances_) == 2
 
 
 def deviations(model: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the standard deviations of weights and intercepts, of shapes (machines, features) and
-    (machines,), as a learner that has variances knows them; None of others.
+    """Return the standard deviations of weights and intercepts, of shapes (binary classifiers,
+    features) and (binary classifiers,), for a learner with variances; else None.
     """
     if not hasattr(model, "intercept_variances_"):
         return None
@@ -141,16 +140,16 @@ def deviations(model: Any) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def without_weights(model: Any) -> str | None:
-    """Return why the features of a model have no weights, None if they have."""
+    """Return why the features of a model have no weights; None if they have weights."""
     if fitted_parameter(model, "keep") == "vote":
         return "votes"
     if is_curved(model):
-        return "has variances of each class"
+        return "has separate variances for each class"
     return None if hasattr(_linear(model), "coef_") else "has a kernel"
 
 
 def machine_names(model: Any) -> list[str]:
-    """Return what each row of ``coef_`` decides: a class, or one class against another."""
+    """Return the meaning of each row of ``coef_``: a class, or one class against another."""
     if not hasattr(model, "classes_"):
         return getattr(model, "targets_", None) or [target_name(model) or "y"]
     labels = [label_text(label) for label in model.classes_]
@@ -174,7 +173,7 @@ def _weights(model: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _scaled(model: Any, values: np.ndarray) -> np.ndarray:
-    """Return the values as the model takes them: of length 1 with ``normalize``."""
+    """Return the values as the model uses them: scaled to length 1 with ``normalize``."""
     if not fitted_parameter(model, "normalize"):
         return values
     from linsep.mistake_bounds.rounding import length
@@ -190,8 +189,7 @@ def _machine(model: Any, scored: Scored, n_machines: int) -> tuple[int, float]:
     assert code is not None
     if getattr(linear, "multiclass", "") == "ovo":
         raise DataError(
-            "The model has a machine for each pair of classes, which vote, so that no class has a "
-            "score of its own: learn it with --multiclass ovr."
+            "One-vs-one models have no per-class score: fit the model with --multiclass ovr."
         )
     if n_machines == scored.scores.size:
         return code, float(scored.scores[code])
@@ -202,7 +200,7 @@ def _machine(model: Any, scored: Scored, n_machines: int) -> tuple[int, float]:
 
 
 def names_and_signs(model: Any, source: Any, scored: Scored) -> list[tuple[str, int]]:
-    """Return the names of what the features of a row count, and with which sign."""
+    """Return the names and signs of what the features of a row count."""
     columns = scored.columns.tolist()
     names, recipe = getattr(model, "feature_names_in_", None), getattr(model, "recipe_", {})
     if recipe.get("words") and names is None and not hasattr(source, "rules"):
@@ -221,7 +219,7 @@ def names_and_signs(model: Any, source: Any, scored: Scored) -> list[tuple[str, 
 
 
 def _names_in_line(source: Any, number: int, columns: list[int]) -> list[str]:
-    """Return the names in a line of Vowpal Wabbit's text; those that share a column are joined."""
+    """Return the names in a line of Vowpal Wabbit text; names that share a column are joined."""
     from linsep.sources.vw import parse_line
 
     line = parse_line(source.line(number)[2], source.rules, False)

@@ -1,4 +1,4 @@
-"""State of a fitted model: why its fit ended; classes, counts and arrays, checked when read."""
+"""State of a fitted model: why the fit ended; classes, counts and arrays, checked when read."""
 
 import re
 from collections.abc import Callable
@@ -13,9 +13,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def calls_back(fit: Method) -> Method:
-    """Return a method ``fit`` with scikit-learn's callbacks, and with its type, which theirs is
-    without.
-    """
+    """Return a method ``fit`` with scikit-learn's callbacks that keeps its type."""
     found: Method = with_callbacks(fit)
     return found
 
@@ -29,8 +27,8 @@ def plain(label: Any) -> Any:
     known = label.item() if isinstance(label, np.generic) else label
     if not isinstance(known, str | int | float | bool):
         raise ModelFileError(
-            f"The label {label!r} is a {type(label).__name__}; a model file keeps text, numbers "
-            "and booleans, so convert the labels first."
+            f"The label {label!r} is a {type(label).__name__}; model files support text, numbers "
+            f"and booleans, so convert the labels first."
         )
     return known
 
@@ -61,7 +59,7 @@ def finite(arrays: dict[str, np.ndarray], name: str, shape: tuple[int, ...]) -> 
 
 
 def count(value: Any, least: int = 0) -> int:
-    """Return a number of rows or the like; raise ValueError unless it is one that can be."""
+    """Return a count, such as a number of rows; raise ValueError if it is invalid."""
     if type(value) is not int or not least <= value < 2**63:
-        raise ValueError(f"{value!r} is no valid count")
+        raise ValueError(f"{value!r} is not a valid count")
     return value

@@ -1,4 +1,4 @@
-"""Data frames whose columns are no features yet: they become a source, as a file would."""
+"""Data frames with text or categorical columns: they become a source, as a file would."""
 
 import warnings
 from collections.abc import Iterator
@@ -26,8 +26,8 @@ from linsep.validation.values import check_prepared
 
 
 class Rows(NamedTuple):
-    """Rows in memory with their labels and weights; ``names`` of features that were made of columns
-    of text or categories, else None.
+    """Rows in memory with their labels and weights; ``names`` of features made from text or
+    categorical columns, else None.
     """
 
     X: Any
@@ -37,8 +37,8 @@ class Rows(NamedTuple):
 
 
 def in_memory(X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
-    """Return rows as they are or, of a frame with columns of text or categories, with a feature for
-    each of their values.
+    """Return rows as they are or, for a data frame with text or categorical columns, with a feature
+    for each of their values.
     """
     source, *_ = with_features(X, y, sample_weight)
     if not isinstance(source, Source) or source is X:
@@ -48,14 +48,12 @@ def in_memory(X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
 
 
 class TakesFrames:
-    """Mixin of estimators, for functions that read their weights."""
+    """Mixin of estimators for functions that read their weights."""
 
     n_features_in_: int
 
     def features_of(self, X: Any) -> Any:
-        """Return rows as they are or, of a frame that holds the columns which the model learned
-        from, their features.
-        """
+        """Return rows as they are or, for a data frame with the training columns, their features."""
         source = to_predict(self, X)
         if not isinstance(source, Source) or source is X:
             return X
@@ -64,7 +62,7 @@ class TakesFrames:
 
     @contextmanager
     def drawn_features_of(self, X: Any) -> Iterator[Any]:
-        """Give what :meth:`features_of` returns to a picture, which predicts them without names."""
+        """Pass the features of :meth:`features_of` to a picture, which predicts them without names."""
         features = self.features_of(X)
         with warnings.catch_warnings():
             if features is not X:
@@ -75,8 +73,9 @@ class TakesFrames:
     def fitted_rows(
         self, X: Any, y: Any, sample_weight: Any, offset: Any = None
     ) -> Iterator[tuple[Any, Any, Any, Any]]:
-        """Give the features, labels, weights and offsets of the rows of the fit, as ``fit`` takes
-        them or, of a fit to columns that became features, the frame or file that holds them.
+        """Return the features, labels, weights and offsets of the training rows, given as for
+        ``fit`` or, if columns became features in the fit, as the data frame or file that holds
+        them.
         """
         source = to_score(self, X, y)
         with warnings.catch_warnings():
@@ -93,11 +92,10 @@ class TakesFrames:
 def to_learn(
     X: Any, y: Any, sample_weight: Any = None, reference: bool = False, **others: Any
 ) -> tuple[Any, Any, Any]:
-    """Return what :func:`with_features` does; raises TypeError for the name of a file."""
+    """Return the same as :func:`with_features`; raises TypeError for a file name."""
     if isinstance(X, str | Path):
         raise TypeError(
-            f"fit takes rows, not the name of a file: linsep.fit({str(X)!r}, target=...) learns "
-            "from files."
+            f"fit takes rows, not a file name: for a file, call linsep.fit({str(X)!r}, target=...)."
         )
     call = "linsep.fit(frame, target=..."
     return with_features(X, y, sample_weight, reference, call, **others)
@@ -106,8 +104,8 @@ def to_learn(
 def to_regress(
     X: Any, y: Any, sample_weight: Any, others: dict[str, Any], reference: bool
 ) -> tuple[Any, Any, Any, dict[str, Any]]:
-    """Return what :func:`to_learn` does, and ``others`` beside the rows, such as their offsets, by
-    name; None for each if they are in its source.
+    """Return the same as :func:`to_learn`, and ``others``, such as offsets, by name; None for each
+    if the source holds them.
     """
     found = to_learn(X, y, sample_weight, reference, **others)
     return *found, others if found[0] is X else dict.fromkeys(others)
@@ -117,15 +115,15 @@ def with_features(
     X: Any, y: Any = None, sample_weight: Any = None, reference: bool = False,
     call: str = "linsep.open_source(frame, target=...", **others: Any,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
-    """Return rows, labels and weights as they are or, of a frame with columns of text or
-    categories, a source of all three, and of ``others`` beside the rows, and None twice.
+    """Return rows, labels and weights as they are or, for a data frame with text or categorical
+    columns, a source of all three and of ``others``, and None twice.
 
-    With ``reference`` the first level of each column of text has no feature: all indicators of a
-    column add up to the intercept, so that a regression could not tell their parts. ``call`` is
-    what has the options that errors name.
+    With ``reference`` the first level of each text column has no feature: all indicators of a
+    column add up to the intercept, so a regression could not identify them. ``call`` names the
+    function with the options that errors mention.
     """
     if is_frame(X) and not X.shape[1]:
-        raise DataError("X is a frame without columns", "give at least one feature")
+        raise DataError("X is a data frame without columns", "pass at least one feature")
     if not is_frame(X) or not _needs_encoding(X):
         return X, y, sample_weight
     beside = {"y": y, "sample_weight": sample_weight, **others}
@@ -139,7 +137,7 @@ def with_features(
 
 @contextmanager
 def _options_of(call: str) -> Iterator[None]:
-    """Say where the options are that errors about a frame name: its reader has none of them."""
+    """Point errors about a data frame to the function that has the options."""
     try:
         yield
     except DataError as problem:
@@ -155,15 +153,15 @@ def _spelled(read: Any, call: str) -> Any:
 
 
 def to_predict(model: Any, X: Any, missing: str | None = None, offset: Any = None) -> Any:
-    """Return rows as they are or, of a frame that holds the columns which the model learned from, a
-    source that makes its features of them.
+    """Return rows as they are or, for a data frame with the training columns, a source that
+    converts them to features.
 
-    With ``missing="skip"`` it is a source in any case, whose rows with a missing value get no
-    prediction. Offsets that are given become a column of a frame that is read.
+    With ``missing="skip"`` the result is always a source, in which rows with a missing value get no
+    prediction. Given offsets become a column of the data frame.
     """
     refuse_beside_source(X, offset)
     if missing not in (None, "skip"):
-        raise ParameterError(f"missing is {missing!r}: choose 'skip', or leave it out.")
+        raise ParameterError(f"missing is {missing!r}: choose 'skip', or omit it.")
     recipe = getattr(model, "recipe_", None) or {}
     of_frame = recipe.get("format") == "table" and is_frame(X)
     of_path = isinstance(X, str | Path) and recipe.get("format", "arrays") != "arrays"
@@ -174,9 +172,9 @@ def to_predict(model: Any, X: Any, missing: str | None = None, offset: Any = Non
 
 
 def _with_offset(model: Any, X: Any, offset: Any) -> Any:
-    """Return a frame with offsets in the column in which the model had them."""
+    """Return a data frame with offsets in the model's offset column."""
     if isinstance(X, str | Path):
-        raise DataError(f"{X} is a file, which has a column of offsets: leave offset out.")
+        raise DataError(f"{X} is a file, which has its own column of offsets: omit offset.")
     import pyarrow as pa
 
     from linsep.sources.tables.frames import to_arrow
@@ -184,15 +182,15 @@ def _with_offset(model: Any, X: Any, offset: Any) -> Any:
     table, name = to_arrow(X), model.recipe_.get("offset")
     values = offset_to_predict(model, offset, table.num_rows)
     if name is None:
-        raise DataError("The model was not fitted to a column of offsets: give it features.")
+        raise DataError("The model was not fitted with an offset column: pass features.")
     if name in table.column_names:
         table = table.drop_columns([name])
     return table.append_column(name, pa.array(values))
 
 
 def to_score(model: Any, X: Any, y: Any) -> Any:
-    """Return rows as they are or, without labels beside them, the frame or file that holds both, as
-    a source.
+    """Return rows as they are or, without separate labels, the data frame or file that holds both,
+    as a source.
     """
     recipe = getattr(model, "recipe_", None) or {}
     if y is not None or recipe.get("format", "arrays") == "arrays":
@@ -204,8 +202,8 @@ def to_score(model: Any, X: Any, y: Any) -> Any:
 
 
 def to_average(model: Any, X: Any) -> Any:
-    """Return rows as they are or, of a frame or file that holds the columns which the model learned
-    from, a source: with the weights of rows if the model has a column of them and labels are there.
+    """Return rows as they are or, for a data frame or file with the training columns, a source; it
+    has row weights if the model has a weight column and labels are present.
     """
     recipe = getattr(model, "recipe_", None) or {}
     of_path = isinstance(X, str | Path) and recipe.get("format", "arrays") != "arrays"
@@ -215,7 +213,7 @@ def to_average(model: Any, X: Any) -> Any:
 
 
 def _with_gaps(model: Any, X: Any, offset: Any) -> Source:
-    """Return rows of features as a source in which those with NaN get no prediction."""
+    """Return rows of features as a source in which rows with NaN get no prediction."""
     if isinstance(X, Source):
         raise ParameterError('The rows are a source: open it with missing="skip" instead.')
     check_prepared(model, X)
@@ -234,7 +232,7 @@ def _with_gaps(model: Any, X: Any, offset: Any) -> Source:
 
 
 def _holds_features(model: Any, X: Any, recipe: dict[str, Any]) -> bool:
-    """Return whether the columns are the features of a model, and not what these are made of."""
+    """Return whether the columns are the features of a model, not the columns they are made from."""
     made = recipe["scale"] or recipe["missing"] != "error"
     made = made or any(recipe.get(name) for name in ("converted", "formula", "products"))
     names = getattr(model, "feature_names_in_", None)
@@ -242,7 +240,7 @@ def _holds_features(model: Any, X: Any, recipe: dict[str, Any]) -> bool:
 
 
 def _needs_encoding(frame: Any) -> bool:
-    """Return whether a column of a frame holds text or categories, or the frame is no array."""
+    """Return whether a data frame has a text or categorical column, or cannot become an array."""
     if hasattr(frame, "iloc"):
         return any(_holds_text(frame.iloc[:, k]) for k in range(frame.shape[1]))
     if not hasattr(frame, "__array__"):
@@ -255,7 +253,7 @@ def _needs_encoding(frame: Any) -> bool:
 
 
 def _holds_text(column: Any) -> bool:
-    """Return whether a column of pandas holds categories, or text and nothing else."""
+    """Return whether a pandas column holds categories, or only text."""
     if hasattr(column, "cat"):
         return True
     filled = column.dropna() if column.dtype.kind == "O" else ()
@@ -291,8 +289,8 @@ def _with_labels(X: Any, beside: dict[str, Any], reference_level: str | None) ->
             given = np.full(table.num_rows, given)
         if given.shape != (table.num_rows,):
             raise DataError(
-                f"X has {table.num_rows} rows, but the shape of {called} is {given.shape}",
-                "give one value a row",
+                f"X has {table.num_rows} rows, but {called} has shape {given.shape}",
+                "pass one value per row",
             )
         name = _free_name(getattr(values, "name", None) or role, table.column_names)
         table, roles[role] = (

@@ -1,6 +1,4 @@
-"""Labels, classes and weights of rows as estimators take them, and what features and classes are
-called.
-"""
+"""Labels, classes and row weights of estimators, and the names of features and classes."""
 
 import warnings
 from collections.abc import Iterator
@@ -29,7 +27,9 @@ PEEK = 1024
 
 
 def _check_classes(y: np.ndarray) -> None:
-    """Raise ValueError unless labels are classes; our own warning of many gives advice."""
+    """Raise ValueError unless labels are classes; a separate warning about many classes gives
+    advice.
+    """
     if y.dtype.kind in "biu" and y.size:  # whatever they are
         return
     with warnings.catch_warnings():
@@ -75,13 +75,13 @@ def encode_outcomes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if "continuous" not in str(problem):
             raise
         raise ValueError(
-            "Unknown label type: continuous. y holds numbers with fractions, but classes are "
-            "wanted: take linsep.LinearRegression, or cut y into classes."
+            "Unknown label type: continuous. y holds numbers with fractions, but a classifier "
+            "needs classes: use linsep.LinearRegression, or bin y into classes."
         ) from None
 
 
 def label_a_row(estimator: Any, y: Any, n_rows: int) -> np.ndarray:
-    """Return y as one label a row; raise ValueError if there are more or fewer, or none."""
+    """Return y as one label per row; raise ValueError if y is missing or has a different length."""
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
@@ -129,16 +129,15 @@ def listed(labels: list[Any]) -> str:
 
 def feature_names(model: Any) -> list[str]:
     """Return the feature names of a fitted model, or x0, x1, ... (counted as in the source) if it
-    has none. Hashed columns are called by their words, with a minus if they count them negatively.
+    has no names. Hashed columns are named by their words, with a minus for a negative sign.
     """
     names, signs = words_and_signs(model)
     return [name if sign > 0 else f"-{name}" for name, sign in zip(names, signs, strict=True)]
 
 
 def words_and_signs(model: Any) -> tuple[list[str], np.ndarray]:
-    """Return the names of what the features count, and the sign with which each does: -1 for words
-    that are hashed with a negative sign. The weight of a word is that of its feature times the
-    sign.
+    """Return the names and signs of what the features count: -1 for words hashed with a negative
+    sign. The weight of a word is the weight of its feature times the sign.
     """
     names, recipe = getattr(model, "feature_names_in_", None), getattr(model, "recipe_", {})
     if names is None and recipe.get("words"):
@@ -152,7 +151,7 @@ def words_and_signs(model: Any) -> tuple[list[str], np.ndarray]:
 
 
 def target_name(model: Any) -> str:
-    """Return the name of y of a fitted model; empty if it has none."""
+    """Return the name of y of a fitted model; empty if y has no name."""
     return getattr(model, "recipe_", {}).get("target") or getattr(model, "_target", None) or ""
 
 
@@ -172,8 +171,8 @@ def features_named(model: Any) -> Iterator[None]:
 def brings_labels(
     X: Any, y: Any, sample_weight: Any, offset: Any = None, *, offsets: bool = False, **counts: Any
 ) -> bool:
-    """Return whether X is a source; raise ValueError if y is given too, or has another order, or if
-    the rows have offsets but ``offsets`` is False. ``counts`` may take the place of y.
+    """Return whether X is a source; raise ValueError if y is also given, or if the rows have
+    offsets but ``offsets`` is False. ``counts`` may replace y.
     """
     check_beside(X, y=y, sample_weight=sample_weight, offset=offset, **counts)
     refuse_beside_source(X, offset)
@@ -181,11 +180,11 @@ def brings_labels(
         refuse_offsets_of(X)
     if isinstance(X, Source) and any(values is not None for values in counts.values()):
         raise DataError(
-            "A source brings its own counts: open it with successes= and trials=, the names of "
-            "their columns."
+            "A source has its own counts: open it with successes= and trials=, the names of their "
+            "columns."
         )
     if isinstance(X, Source) and (y is not None or sample_weight is not None):
-        raise ValueError("A source brings its own labels: leave out y and sample_weight.")
+        raise ValueError("A source has its own labels: omit y and sample_weight.")
     return isinstance(X, Source)
 
 
@@ -209,7 +208,8 @@ def check_sample_weight(
         weights = np.full(n_rows, weights)
     if weights.shape != (n_rows,):
         raise ValueError(
-            f"sample_weight has shape {weights.shape}, but X has {n_rows} rows: give one a row."
+            f"sample_weight has shape {weights.shape}, but X has {n_rows} rows: pass one weight "
+            f"per row."
         )
     if not np.isfinite(weights).all() or (weights < 0).any():
         row = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
@@ -218,20 +218,20 @@ def check_sample_weight(
             "least 0."
         )
     if not weights.any() and not all_may_be_zero:
-        raise DataError("All of sample_weight is zero, so there is nothing to learn from.")
+        raise DataError("All values of sample_weight are zero, so there are no rows to train on.")
     check_summable(weights, "sample_weight")
     return weights
 
 
 def _numbers(given: Any, refusal: str) -> np.ndarray:
-    """Return weights as float64; raise DataError if they are no real numbers."""
+    """Return weights as float64; raise DataError if they are not real numbers."""
     try:
         found = np.asarray(given)
         if found.dtype.kind in "biufO":
             return found.astype(np.float64, copy=False)
     except (TypeError, ValueError):  # lists of several lengths, or objects
         pass
-    raise DataError(refusal, "give numbers that are at least 0")
+    raise DataError(refusal, "pass numbers of at least 0")
 
 
 def importance(
@@ -252,8 +252,8 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, totals: np.ndarray | N
     """Return the weight of each class as float64; raise ValueError if they are invalid.
 
     ``totals`` are the summed row weights of each class, needed for "balanced" only: it gives all
-    classes (except those of total 0) the same total weight and keeps the overall total (G. King and
-    L. Zeng, Logistic regression in rare events data, Political Analysis 9, 2001).
+    classes (except classes of total 0) the same total weight and keeps the overall total (G. King
+    and L. Zeng, Logistic regression in rare events data, Political Analysis 9, 2001).
     """
     known = classes.tolist()
     if isinstance(class_weight, str) and class_weight == "balanced":
@@ -264,8 +264,8 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, totals: np.ndarray | N
         missing = [label for label in known if label not in class_weight]
         if missing and len(known) - len(missing) < len(class_weight):
             raise DataError(
-                f"The classes, {missing}, are not in class_weight, which has others: name classes "
-                "of y."
+                f"The classes, {missing}, are not in class_weight, whose keys differ: use the "
+                f"classes of y."
             )
         given = [class_weight.get(label, 1.0) for label in known]
         weights = _numbers(given, "class_weight holds values that are not numbers")
@@ -283,21 +283,22 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, totals: np.ndarray | N
 
 
 def warn_of_weightless(classes: np.ndarray, totals: np.ndarray) -> None:
-    """Warn of classes whose rows all have weight 0, unless that is true of every class."""
+    """Warn about classes whose rows all have weight 0, unless that is true of every class."""
     without = classes[totals == 0].tolist()
     if not without or len(without) == len(classes):
         return
     which, it = ("class", "it") if len(without) == 1 else ("classes", "them")
     warn_caller(
-        f"All rows of {which} {listed(without)} have weight 0, so nothing is learned about {it}."
+        f"All rows of {which} {listed(without)} have weight 0, so the model learns nothing about "
+        f"{it}."
     )
 
 
 def labeled(
     model: Any, y: np.ndarray, sample_weight: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the classes of y, the learner's code of each row, and its weight, that of its class
-    times its own (empty if all are 1).
+    """Return the classes of y, the learner's code of each row, and its weight: the class weight
+    times the row weight (empty if all are 1).
     """
     classes, codes = encode(y)
     check_two_classes(classes)
@@ -309,12 +310,12 @@ def labeled(
 
 
 class InitialShape(DataError):
-    """Initial weights of another shape than the data need.
+    """Initial weights whose shape does not match the data.
 
     Attributes
     ----------
     needed : tuple of int
-        The right shape: (weight vectors, features) of ``coef_init``.
+        The required shape: (weight vectors, features) of ``coef_init``.
     """
 
     def __init__(self, name: str, given: tuple[int, ...], needed: tuple[int, ...]):
@@ -323,7 +324,9 @@ class InitialShape(DataError):
 
 
 def initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
-    """Return initial weights as float64 of ``shape``; one machine needs no first axis."""
+    """Return initial weights as float64 of ``shape``; a single binary classifier needs no first
+    axis.
+    """
     if given is None:
         return None
     given = np.reshape(given, (1,)) if np.ndim(given) == 0 else given
@@ -343,33 +346,34 @@ def pairs(n_classes: int) -> list[tuple[int, int]]:
 
 
 def place_of(reference: Any, classes: np.ndarray) -> int:
-    """Return which of two classes the reference is; DataError if it is neither, or for more."""
+    """Return the index of the reference class; DataError if it is not one of exactly two classes."""
     if classes.size > 2:
-        raise DataError(f"A reference is for two classes, and these rows have {classes.size}.")
+        raise DataError(f"A reference needs two classes, but these rows have {classes.size}.")
     if reference not in classes.tolist():
         raise DataError(
-            f"The reference {reference!r} is no class: the classes are {listed(classes.tolist())}."
+            f"The reference {reference!r} is not a class: the classes are "
+            f"{listed(classes.tolist())}."
         )
     return classes.tolist().index(reference)
 
 
 def is_turned(reference: Any, classes: np.ndarray) -> bool:
-    """Return whether the reference is the larger of two sorted classes, which is then -1."""
+    """Return whether the reference (-1) is the larger of two sorted classes."""
     return reference is not None and place_of(reference, classes) == 1
 
 
 def positive_code(model: Any) -> int:
-    """Return which of its two classes positive scores by the ``coef_`` of a classifier mean."""
+    """Return the index of the class that positive scores by ``coef_`` mean."""
     return int(getattr(model, "reference_", None) != model.classes_.tolist()[1])
 
 
 def codes_given(model: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return a learner's codes for those of the sorted classes, before the fit."""
+    """Return a learner's codes for codes of the sorted classes, before the fit."""
     return 1 - codes if is_turned(getattr(model, "reference", None), classes) else codes
 
 
 class HasReference:
-    """Mixin of the online learners, with what is turned if the reference is the larger class."""
+    """Mixin of the online learners that swaps signs if the reference is the larger class."""
 
     classes_: np.ndarray
     calibration_: Any
@@ -377,7 +381,7 @@ class HasReference:
 
     @property
     def reference_(self) -> Any:
-        """The class that is -1; None for several classes."""
+        """The class with target -1; None for several classes."""
         check_is_fitted(self)
         classes = self.classes_.tolist()
         return classes[int(self._turned)] if len(classes) == 2 else None
@@ -387,11 +391,11 @@ class HasReference:
         return is_turned(fitted_parameter(self, "reference"), self.classes_)
 
     def codes_turned(self, codes: Any) -> Any:
-        """Return a learner's codes for those of the sorted classes, or the reverse."""
+        """Return a learner's codes for codes of the sorted classes, or the reverse."""
         return 1 - codes if self._turned else codes
 
     def scores_turned(self, scores: np.ndarray) -> np.ndarray:
-        """Return scores that are positive for the larger class, for those of the learner."""
+        """Convert the learner's scores to scores that are positive for the larger class."""
         return 0.0 - scores if self._turned else scores
 
     def _cycle_turned(self, cycle: Any) -> Any:

@@ -16,14 +16,14 @@ def check_offset(offset: Any, n_rows: int) -> np.ndarray | None:
     Raises
     ------
     DataError
-        If they are no finite numbers, one a row or one for all; the message names the row.
+        If they are not finite numbers, one per row or one for all rows; the message names the row.
     """
     if offset is None:
         return None
     given = np.asarray(offset)
     if given.ndim and given.shape != (n_rows,):
         raise DataError(
-            f"offset has shape {given.shape}, but X has {n_rows} rows: give one number a row."
+            f"offset has shape {given.shape}, but X has {n_rows} rows: pass one number per row."
         )
     found = np.empty(n_rows)
     try:
@@ -35,8 +35,8 @@ def check_offset(offset: Any, n_rows: int) -> np.ndarray | None:
         value = np.broadcast_to(given, n_rows)[row]
         what = "missing" if is_missing(value) else str(value)
         raise DataError(
-            f"The offset of {row_text(row)} is {what}: offsets must be finite numbers, so give "
-            "one or leave the row out."
+            f"The offset of {row_text(row)} is {what}: offsets must be finite numbers, so provide "
+            f"one or remove the row."
         )
     return found
 
@@ -46,28 +46,26 @@ def _not_numbers(given: np.ndarray) -> np.ndarray:
 
 
 def _number(value: Any) -> float:
-    """Return a value as a float, NaN if it is no real number."""
+    """Return a value as a float; NaN if it is not a real number."""
     return float(value) if isinstance(value, int | float) else np.nan
 
 
 def offset_to_predict(model: Any, offset: Any, n_rows: int) -> np.ndarray | None:
     """Return the offsets of rows to predict; DataError unless the model and the rows both have
-    some, or neither.
+    offsets, or neither.
     """
     if offset is None and has_offset(model):
         raise DataError(
-            f"This {type(model).__name__} was fitted with an offset, and its predictions need one: "
-            "give offset, one number a row."
+            f"This {type(model).__name__} was fitted with an offset, so predictions need one: "
+            f"pass offset, one number per row."
         )
     if offset is not None and not has_offset(model):
-        raise DataError(
-            f"This {type(model).__name__} was fitted without an offset: leave offset out."
-        )
+        raise DataError(f"This {type(model).__name__} was fitted without an offset: omit offset.")
     return check_offset(offset, n_rows)
 
 
 def note_of_offset(model: Any, what: str) -> list[str]:
-    """Return a sentence for the table of a model with an offset: ``what`` is done with it."""
+    """Return a sentence about ``what`` for the table of a model with an offset."""
     if not has_offset(model):
         return []
     name = getattr(model, "recipe_", {}).get("offset")
@@ -80,8 +78,8 @@ def has_offset(model: Any) -> bool:
 
 
 def offset_of_facts(facts: dict[str, Any]) -> bool:
-    """Return whether a model of a file had an offset; ValueError if that is no truth value. Files
-    of earlier versions do not say it.
+    """Return whether a model in a file had an offset (missing in files of earlier versions);
+    ValueError if that is not a Boolean.
     """
     found = facts.get("offset", False)
     if not isinstance(found, bool):
@@ -90,19 +88,19 @@ def offset_of_facts(facts: dict[str, Any]) -> bool:
 
 
 def refuse_beside_source(X: Any, offset: Any) -> None:
-    """Raise DataError for offsets beside a source, which brings its own."""
+    """Raise DataError for offsets beside a source, which has its own."""
     if isinstance(X, Source) and offset is not None:
         raise DataError(
-            "A source brings its own offsets: open it with offset=, the name of their column."
+            "A source has its own offsets: open it with offset=, the name of their column."
         )
 
 
 def refuse_with_offset(model: Any, what: str) -> None:
-    """Raise DataError for what is not known of a model with an offset."""
+    """Raise DataError for results that are not defined for a model with an offset."""
     if has_offset(model):
         raise DataError(
-            f"{what} are not given for fits with an offset: fit without it, or take the numbers of "
-            "summary()."
+            f"{what} are not available for fits with an offset: fit without it, or use the "
+            f"numbers of summary()."
         )
 
 
@@ -110,21 +108,21 @@ def refuse_offset_of_several(offset: Any) -> None:
     """Raise DataError for an offset of several targets."""
     if offset is not None:
         raise DataError(
-            "An offset is for one target: fit a regression for each column of y, or leave offset "
-            "out."
+            "An offset needs a single target: fit a regression for each column of y, or omit "
+            "offset."
         )
 
 
 def refuse_offsets_of(X: Any) -> None:
-    """Raise DataError for a source with offsets, for models that have none."""
+    """Raise DataError for a source with offsets, for models without offsets."""
     if isinstance(X, Source) and X.offsets:
         raise unknown_offsets(X.name)
 
 
 def unknown_offsets(name: str) -> DataError:
-    """Return the error for rows with offsets, ``name`` what has them, for models that have none."""
+    """Return the error for rows with offsets, in ``name``, for models without offsets."""
     return DataError(
-        f"{name} has offsets, which only linear and logistic regressions learn with",
+        f"{name} has offsets, which only linear and logistic regressions support",
         hint("leave out {}", offset=None),
         hint("choose another {}", learner=None),
     )
@@ -133,7 +131,4 @@ def unknown_offsets(name: str) -> DataError:
 def refuse_several_with_offsets(classes: np.ndarray, offsets: bool) -> None:
     """Raise DataError for offsets of rows of more than two classes."""
     if offsets and len(classes) > 2:
-        raise DataError(
-            f"An offset is added to the log-odds of two classes, and y has {len(classes)}: leave "
-            "offset out."
-        )
+        raise DataError(f"An offset needs two classes, but y has {len(classes)}: omit offset.")

@@ -26,14 +26,14 @@ FEATURES = (
 
 
 def weights_to_score(sample_weight: Any, y: Any) -> np.ndarray | None:
-    """Return the weights of rows to score, one a row, or None; raise ValueError if they are invalid
-    or all zero.
+    """Return the weights of rows to score, one per row, or None; raise ValueError if they are
+    invalid or all zero.
     """
     if sample_weight is None:
         return None
     weights = check_sample_weight(sample_weight, len(y), all_may_be_zero=True)
     if weights.size and not weights.any():
-        raise DataError("All of sample_weight is zero, so there is no row to score.")
+        raise DataError("All values of sample_weight are zero, so there are no rows to score.")
     return weights
 
 
@@ -51,12 +51,12 @@ def share_right(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = No
     check_is_fitted(model)
     found = model.predictions(X).share_right()
     if found is None:
-        raise DataError(f"{X.name} has no rows to score: all have weight 0.")
+        raise DataError(f"{X.name} has no rows to score: all rows have weight 0.")
     return float(found)
 
 
 def _conversions(recipe: dict[str, Any]) -> dict[str, str]:
-    """Return how columns that are features become numbers."""
+    """Return how feature columns are converted to numbers."""
     features = recipe.get("numeric", ())
     return {name: how for name, how in recipe.get("converted", {}).items() if name in features}
 
@@ -71,8 +71,8 @@ class Prediction:
     ----------
     model : fitted estimator
     source : Source
-        Opened with ``open_source(..., recipe=model.recipe_)``; DataError if its columns are not
-        those of the training data.
+        Opened with ``open_source(..., recipe=model.recipe_)``; DataError if its columns differ from
+        the training data.
     """
 
     def __init__(self, model: Any, source: Source):
@@ -84,24 +84,26 @@ class Prediction:
         others = any(learned.get(name) != given.get(name) for name in FEATURES)
         if others or _conversions(learned) != _conversions(given):
             raise DataError(
-                f"{source.name} is not read as the training data of the model were: open it "
-                "with open_source(..., recipe=model.recipe_)."
+                f"{source.name} is not read like the model's training data: open it with "
+                f"open_source(..., recipe=model.recipe_)."
             )
 
     @property
     def unknown(self) -> dict[str, int]:
-        """Number of values so far that training did not see, by column; ``features`` counts
+        """Number of values so far that are not in the training data, by column; ``features`` counts
         svmlight features beyond the model's last.
         """
         beyond = {"features": self._beyond} if self._beyond else {}
         return beyond | {name: count for name, count in self.source.unseen.items() if count}
 
     def offset_of(self, batch: Batch) -> np.ndarray | None:
-        """Return the offsets of a batch; DataError unless the model has some, too, or neither."""
+        """Return the offsets of a batch; DataError unless model and batch both have offsets, or
+        neither.
+        """
         if batch.offset is None and has_offset(self.model):
             raise DataError(
-                f"{self.source.name} has no offsets, with which the model was fitted: open it with "
-                "offset=, the name of their column."
+                f"{self.source.name} has no offsets, but the model was fitted with offsets: open "
+                f"it with offset=, the name of their column."
             )
         return offset_to_predict(self.model, batch.offset, batch.size)
 
@@ -134,14 +136,14 @@ class Prediction:
             yield codes, self.true_codes(batch.y), weights, values
 
     def share_right(self) -> float | None:
-        """Return the accuracy, each row counting its weight; None if they weigh nothing."""
+        """Return the weighted accuracy; None if all weights are zero."""
         parts = [(codes == truth, weights) for codes, truth, weights, _ in self.compared()]
         right, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
         check_summable(weights)
         return float(np.average(right, weights=weights)) if weights.any() else None
 
     def balanced_accuracy(self) -> float:
-        """Return the mean recall of the classes with rows, each row counting its weight."""
+        """Return the weighted mean recall of the classes with rows."""
         parts = [(codes == truth, truth, weights) for codes, truth, weights, _ in self.compared()]
         right, truth, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
         totals = np.bincount(truth, weights)
@@ -159,8 +161,8 @@ class Prediction:
         if not sp.issparse(X):
             if X.shape[1] != n_features:
                 raise DataError(
-                    f"{self.source.name} has {X.shape[1]} features, but the model learned "
-                    f"{n_features}: give it rows of the same features."
+                    f"{self.source.name} has {X.shape[1]} features, but the model has "
+                    f"{n_features}: pass rows with the same features."
                 )
             return X
         if X.shape[1] <= n_features:
@@ -173,7 +175,7 @@ class Prediction:
 def codes_in(classes: np.ndarray, y: np.ndarray, name: str) -> np.ndarray:
     """Return the codes of labels among sorted classes, the number of classes for unknown ones.
 
-    DataError if one are texts and the others numbers; ``name`` is what has the labels.
+    DataError if one set is text and the other numbers; ``name`` is the source of the labels.
     """
     text = classes.dtype.kind in "UO", y.dtype.kind in "UO"
     if text[0] != text[1]:
@@ -187,7 +189,7 @@ def codes_in(classes: np.ndarray, y: np.ndarray, name: str) -> np.ndarray:
 
 
 def decided(model: Any, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the codes of classes, by the threshold of a model if it has one."""
+    """Return the codes of classes, using the threshold of a model if it has one."""
     threshold = getattr(model, "threshold_", None)
     found: np.ndarray = codes if threshold is None else threshold.codes(scores)
     return found
@@ -203,7 +205,7 @@ def log_probabilities(scores: np.ndarray) -> np.ndarray:
 
 
 def probabilities_of(model: Any, scores: np.ndarray) -> np.ndarray:
-    """Return the probabilities of a model that has some, shape (rows, classes), from its scores."""
+    """Return the probabilities of a model, shape (rows, classes), from its scores."""
     calibration = getattr(model, "calibration_", None)
     if calibration is not None:
         return calibration.probabilities(scores)
@@ -215,7 +217,7 @@ def probabilities_of(model: Any, scores: np.ndarray) -> np.ndarray:
 
 
 def divided(shares: np.ndarray) -> np.ndarray:
-    """Return the shares of classes, shape (rows, classes), divided by their sum; equal ones where
+    """Return the shares of classes, shape (rows, classes), divided by their sum; equal shares if
     all are 0.
     """
     total = shares.sum(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Readings of a source by an estimator: what is known of it then, and Ctrl-C."""
+"""Readings of a source by an estimator: attributes set afterward, and Ctrl-C."""
 
 from collections.abc import Generator, Iterator
 from contextlib import closing
@@ -31,8 +31,8 @@ def describe_rows(model: Any, source: Any) -> None:
 class Reading:
     """Readings of a source; Ctrl-C ends the first one early, and later ones stop at the same row.
 
-    Use it within ``interrupts_deferred``, so that Ctrl-C takes effect nowhere else. Before the
-    first row, or in a later reading, KeyboardInterrupt is raised.
+    Use it within ``interrupts_deferred``, so Ctrl-C takes effect nowhere else. Before the first
+    row, or in a later reading, KeyboardInterrupt is raised.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Reading:
         """Set the stop reason of an interrupted model, warn, and raise KeyboardInterrupt."""
         model.stop_reason_ = StopReason.INTERRUPTED
         warn_caller(
-            f"The reading was interrupted: the estimates are those of the first {self.rows:,} rows "
-            f"of {name}."
+            f"The reading was interrupted: the estimates use the first {self.rows:,} rows of "
+            f"{name}."
         )
         raise KeyboardInterrupt

@@ -1,5 +1,5 @@
-"""Fitted models shown: linear ones as equations in the features and units of the data, classifiers
-as pictures.
+"""Display of fitted models: linear models as equations in the features and units of the data,
+classifiers as pictures.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from linsep.estimators._common.labels import (
 from linsep.parameters import fitted_parameter
 from linsep.words import escaped
 
-#: terms that are written; of more, those of the largest weights
+#: number of terms written; of more terms, the ones with the largest weights
 MOST_TERMS = 20
 #: numbers below this have no exponent
 LARGE = 1e15
@@ -32,11 +32,12 @@ class Function(NamedTuple):
     Attributes
     ----------
     value : str
-        What it is, such as "pressure" or "log-odds of ill"; empty if its sign decides.
+        The name of its value, such as "pressure" or "log-odds of ill"; empty if only its sign
+        matters.
     means : str
-        The class that a positive sign means; empty if its value counts.
+        The class that a positive sign means; empty if its value matters.
     otherwise : str
-        The class that another sign means, where there are several functions; else empty.
+        The class that another sign means, if there are several functions; else empty.
     weights : array of shape (features,)
     intercept : float
     """
@@ -50,17 +51,17 @@ class Function(NamedTuple):
 
 @dataclass(frozen=True)
 class Equation:
-    """The functions of a linear model; ``str`` writes them, one a line, to four digits.
+    """The functions of a linear model; ``str`` writes one per line, to four digits.
 
-    Weights and intercepts are those of the columns of the data: if a table was scaled, the scaling
-    is part of them.
+    Weights and intercepts apply to the original columns of the data: if a table was scaled, they
+    include the scaling.
 
     Attributes
     ----------
     features : list of str
     functions : list of Function
     sign : ">" or ">="
-        How the score must compare with 0 for the positive class.
+        The comparison of the score with 0 for the positive class.
     of_length : bool
         Whether intercepts are multiplied by the length of the row, since rows are scaled to length
         1; it is written \\|x\\|.
@@ -110,7 +111,7 @@ def _terms(weights: np.ndarray, features: list[str]) -> list[str]:
 
 
 def _number(x: float) -> str:
-    """Format a number with four digits, or with those of its whole part."""
+    """Format a number with four digits, or with all digits of its integer part."""
     text = f"{x + 0.0:.4g}"
     return f"{x:.0f}" if "e+" in text and abs(x) < LARGE else text
 
@@ -137,11 +138,13 @@ def equation_of(model: Any) -> Equation:
     Raises
     ------
     AttributeError
-        If there is none: with ``keep="vote"``, and for an intercept beside rows of length 1 of
-        scaled columns.
+        If the model has no equation: with ``keep="vote"``, and with an intercept if rows of scaled
+        columns are normalized to length 1.
     """
     if fitted_parameter(model, "keep") == "vote":
-        raise AttributeError('With keep="vote" several weights decide, which are no equation.')
+        raise AttributeError(
+            'A model with keep="vote" has several weight vectors and no single equation.'
+        )
     recipe, (names, signs) = getattr(model, "recipe_", {}), words_and_signs(model)
     unit = bool(fitted_parameter(model, "normalize"))
     linear = model.to_logistic() if hasattr(model, "to_logistic") else model
@@ -151,12 +154,13 @@ def equation_of(model: Any) -> Equation:
     if scale := recipe.get("scale"):
         if recipe.get("products"):
             raise AttributeError(
-                "Products of scaled columns are no equation in the columns: fit without scaling."
+                "Products of scaled columns cannot be written as an equation in the columns: fit "
+                "without scaling."
             )
         if of_length:
             raise AttributeError(
-                "An intercept beside rows of length 1 of scaled columns is no equation in the "
-                "columns: fit without normalize, without an intercept, or without scaling."
+                "With normalized rows of scaled columns and an intercept, there is no equation in "
+                "the columns: fit without normalize, without an intercept, or without scaling."
             )
         weights, intercepts = _unscaled(weights, intercepts, names, scale)
     weights = weights * signs
@@ -184,7 +188,7 @@ def _unscaled(
 
 
 def _sides(model: Any, target: str) -> list[tuple[str, str, str]]:
-    """Return, for every row of ``coef_``, its value, or the classes that its sign means."""
+    """Return, for every row of ``coef_``, the name of its value or the classes that its sign means."""
     if not hasattr(model, "classes_"):
         return [(name, "", "") for name in getattr(model, "targets_", [target])]
     labels = [label_text(label) for label in model.classes_.tolist()]
@@ -200,16 +204,16 @@ def _sides(model: Any, target: str) -> list[tuple[str, str, str]]:
 
 
 def _is_logistic(model: Any) -> bool:
-    """Return whether scores are log-odds; those of calibrated learners are not."""
+    """Return whether scores are log-odds; scores of calibrated learners are not."""
     return hasattr(model, "log_likelihood_")
 
 
 def _decision(model: Any) -> str:
-    """Return how several functions decide, in a sentence."""
+    """Return how several functions decide, as a sentence."""
     if len(getattr(model, "classes_", ())) < 3 or _is_logistic(model):
         return ""
     if fitted_parameter(model, "multiclass") == "ovo":
-        return "The class with the most pairs is predicted."
+        return "The class that wins the most pairs is predicted."
     return "The class with the largest score is predicted."
 
 
@@ -220,23 +224,22 @@ class PlotsDecision(TakesFrames):
     n_features_in_: int
 
     def plot(self, X: Any, y: Any = None, *, ax: Any = None, **kwargs: Any) -> Any:
-        """Draw the regions of the classes and rows; a single feature with the constant one.
+        """Draw the decision regions and rows; a single feature is drawn with the constant feature.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (rows, features)
         y : array of shape (rows,), default None
-            The classes, to show mistakes; needed for one feature.
+            The classes, to show mistakes; required for one feature.
         ax : matplotlib Axes, default None
-            Where to draw; None makes a new figure.
-        **kwargs : passed to ``from_estimator`` of the picture
+            Where to draw; None creates a new figure.
+        **kwargs : passed to ``from_estimator`` of the display
 
         Returns
         -------
         linsep.plot.AugmentationDisplay
             For a linear classifier of two classes and one feature.
-        linsep.plot.DecisionDisplay
-            Else.
+        linsep.plot.DecisionDisplay Otherwise.
         """
         check_is_fitted(self)
         one = getattr(self, "n_features_in_", 0) == 1 and len(self.classes_) == 2
@@ -252,7 +255,7 @@ class PlotsProbability(TakesFrames):
     n_features_in_: int
 
     def plot(self, X: Any, y: Any, *, ax: Any = None, **kwargs: Any) -> Any:
-        """Draw the probability of a class, and rows; or the regions of the classes.
+        """Draw the probability of a class and the rows, or the decision regions.
 
         Parameters
         ----------
@@ -260,15 +263,14 @@ class PlotsProbability(TakesFrames):
         y : array of shape (rows,)
             The classes.
         ax : matplotlib Axes, default None
-            Where to draw; None makes a new figure.
-        **kwargs : passed to ``from_estimator`` of the picture
+            Where to draw; None creates a new figure.
+        **kwargs : passed to ``from_estimator`` of the display
 
         Returns
         -------
         linsep.plot.LogisticDisplay
             For two classes and one or two features.
-        linsep.plot.DecisionDisplay
-            Else.
+        linsep.plot.DecisionDisplay Otherwise.
         """
         check_is_fitted(self)
         few = len(self.classes_) == 2 and self.n_features_in_ <= 2

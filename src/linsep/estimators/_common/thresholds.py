@@ -1,5 +1,4 @@
-"""From which score on the positive of two classes is predicted: given, or chosen on rows that the
-model did not learn."""
+"""Decision thresholds of two classes: given, or chosen on rows not used for training."""
 
 import re
 from bisect import bisect_left
@@ -20,13 +19,13 @@ ROUNDING = 1e-12
 
 
 class Rule(NamedTuple):
-    """What a threshold is for.
+    """The rule of a threshold.
 
     Attributes
     ----------
     name : "recall", "precision", "cost", "f1", "balanced_accuracy" or "fixed"
     value : float
-        The least recall or precision; the probability or score that is given; the cost of a missed
+        The least recall or precision; the given probability or score; the cost of a missed
         positive; else 0.
     alarm : float
         The cost of a false alarm.
@@ -38,12 +37,12 @@ class Rule(NamedTuple):
 
     @property
     def needs_rows(self) -> bool:
-        """Whether it is chosen on rows, not given."""
+        """Whether the threshold is chosen on rows, not given."""
         return self.name != "fixed"
 
     @classmethod
     def of(cls, given: Any) -> Self:
-        """Return the rule of a text or number; ParameterError if it is none."""
+        """Return the rule given as text or number; ParameterError if it is invalid."""
         number = _number(given)
         if number is not None:
             return cls("fixed", number)
@@ -53,16 +52,16 @@ class Rule(NamedTuple):
         parts = [part for part in found.groups()[1:] if part is not None] if found else []
         values = [value for value in map(_number, parts) if value is not None]
         if found is None or len(values) < len(parts) or len(values) != 1 + (found[1] == "cost"):
-            raise ParameterError(f"threshold is {given!r:.80}: give {FORMS}.")
+            raise ParameterError(f"threshold is {given!r:.80}: choose {FORMS}.")
         name, (value, *more) = found[1], values
         if name == "cost" and min(values) <= 0:
             raise ParameterError(
-                f"threshold is {given!r:.80}, and costs are above 0: cost=10:1 is 10 for a missed "
-                "positive and 1 for a false alarm."
+                f"threshold is {given!r:.80}, but costs must be above 0: cost=10:1 means 10 for a "
+                f"missed positive and 1 for a false alarm."
             )
         if name != "cost" and not 0 < value <= 1:
             raise ParameterError(
-                f"threshold is {given!r:.80}, and a {name} is above 0 and at most 1, such as "
+                f"threshold is {given!r:.80}, but a {name} must be above 0 and at most 1, such as "
                 f"{name}=0.9."
             )
         return cls(name, value, *more)
@@ -84,14 +83,14 @@ def _number(given: Any) -> float | None:
 
 
 class Cuts(NamedTuple):
-    """What rows are predicted to be at every cut of their scores, the highest cut first.
+    """Predictions of rows at every cut of their scores, the highest cut first.
 
     Attributes
     ----------
     at : array of shape (cuts,)
         Rows with at least this score are predicted positive; the first cut is above all.
     right, wrong : arrays of shape (cuts,)
-        The weight of the positive and of the negative rows among them.
+        The weight of the positive and the negative rows among them.
     """
 
     at: np.ndarray
@@ -100,7 +99,7 @@ class Cuts(NamedTuple):
 
     @classmethod
     def of(cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> Self:
-        """Return all cuts of rows with a weight, of which ``positive`` says which are positive."""
+        """Return all cuts of weighted rows; ``positive`` marks the positive rows."""
         from sklearn.metrics import confusion_matrix_at_thresholds
 
         some = weights > 0
@@ -123,7 +122,7 @@ class Cuts(NamedTuple):
 
     @property
     def precision(self) -> np.ndarray:
-        """The share of positive rows among those predicted positive; NaN where none are."""
+        """The share of positive rows among those predicted positive; NaN if no rows are."""
         found = self.right + self.wrong
         return np.divide(self.right, found, out=np.full_like(found, np.nan), where=found > 0)
 
@@ -138,12 +137,12 @@ class Cuts(NamedTuple):
         return 2 * self.right / (self.right + self.wrong + self.right[-1])
 
     def cost(self, rule: Rule) -> np.ndarray:
-        """The cost of all rows, by a rule that has costs."""
+        """The cost of all rows, for a rule with costs."""
         return rule.value * (self.right[-1] - self.right) + rule.alarm * self.wrong
 
     def between(self, k: int) -> float:
-        """Return the number to compare with for cut ``k``: halfway to the next lower score, where
-        rounding does not decide about rows like these; the lowest score for the last cut.
+        """Return the threshold for cut ``k``: halfway to the next lower score, so that rounding
+        does not matter for similar rows; the lowest score for the last cut.
         """
         if k in (0, len(self.at) - 1):
             return float(self.at[k])
@@ -152,8 +151,8 @@ class Cuts(NamedTuple):
         return middle if low < middle else high
 
     def best(self, rule: Rule) -> int:
-        """Return the cut that a rule chooses, the highest of equally good ones; DataError if none
-        fulfills it.
+        """Return the cut that a rule chooses, the highest of equally good cuts; DataError if no cut
+        satisfies the rule.
         """
         if rule.name == "recall":
             return _largest(np.where(_reaches(self.recall, rule.value), self.precision, -1.0))
@@ -162,9 +161,9 @@ class Cuts(NamedTuple):
             if not enough.any():
                 k = _largest(np.append(-1.0, self.precision[1:]))
                 raise DataError(
-                    f"threshold is {rule}, and no threshold reaches that on the held-out rows: the "
+                    f"threshold is {rule}, but no threshold reaches that on the held-out rows: the "
                     f"highest precision is {self.precision[k]:.4g}, with recall "
-                    f"{self.recall[k]:.4g}; ask for less."
+                    f"{self.recall[k]:.4g}; choose a lower precision."
                 )
             return _largest(np.where(enough, self.recall, -1.0))
         if rule.name == "cost":
@@ -179,26 +178,26 @@ def _reaches(values: np.ndarray, least: float) -> np.ndarray:
 
 
 def _largest(values: np.ndarray) -> int:
-    """Return the first of the largest values, which rounding may keep apart."""
+    """Return the first of the largest values, up to rounding."""
     room = ROUNDING * max(1.0, float(np.abs(values).max()))
     return int(np.argmax(values >= values.max() - room))
 
 
 class Threshold(NamedTuple):
-    """From which score on the positive of two classes is predicted.
+    """The decision threshold of two classes.
 
     Attributes
     ----------
     score : float
-        The smallest score of the positive class with which it is predicted.
+        The smallest score with which the positive class is predicted.
     positive : int
-        Its code: the class that is not the reference.
+        The code of the positive class, which is not the reference.
     rule : str
-        As it was given, such as "recall=0.9".
+        The rule as given, such as "recall=0.9".
     measured : dict or None
-        Of the rows on which it was chosen: ``rows``, ``on`` (which rows), ``weight``, and
-        ``chosen`` and ``default``, each with ``recall``, ``precision``, ``share`` (of rows that are
-        predicted positive), and ``cost`` for a rule with costs. None if it was not chosen.
+        Results on the rows on which it was chosen: ``rows``, ``on`` (which rows), ``weight``, and
+        ``chosen`` and ``default``, each with ``recall``, ``precision``, ``share`` (of rows
+        predicted positive), and ``cost`` for a rule with costs. None if it was given.
     """
 
     score: float
@@ -212,18 +211,18 @@ class Threshold(NamedTuple):
         return np.where(own >= self.score, self.positive, 1 - self.positive)
 
     def number(self, model: Any) -> float:
-        """Return the threshold as people know it: the probability, or score, of the positive."""
+        """Return the threshold for display: the probability, or score, of the positive class."""
         return number_of(model, self.positive, self.score)
 
     @classmethod
     def from_json(cls, model: Any, stored: dict[str, Any]) -> Self:
-        """Return a threshold of a model file; raise ValueError if it is none."""
+        """Return a threshold of a model file; raise ValueError if it is invalid."""
         found = cls(**stored)
         check_two(model)
         if type(found.score) is not float or not np.isfinite(found.score):
             raise ValueError(f"a threshold of {found.score!r}")
         if found.positive not in (0, 1) or not isinstance(found.measured, dict | None):
-            raise ValueError("a threshold that is none")
+            raise ValueError("an invalid threshold")
         Rule.of(found.rule)
         return found
 
@@ -234,7 +233,7 @@ def has_probabilities(model: Any) -> bool:
 
 
 def threshold_of(model: Any) -> dict[str, Any]:
-    """Return the threshold of a model as plain JSON, nothing of one without."""
+    """Return the threshold of a model as plain JSON; empty without a threshold."""
     threshold = getattr(model, "threshold_", None)
     if threshold is None:
         return {}
@@ -247,8 +246,8 @@ def threshold_of(model: Any) -> dict[str, Any]:
 
 
 def number_of(model: Any, positive: int, score: float) -> float:
-    """Return the probability of the positive class at one of its scores, or the score itself of a
-    model without probabilities.
+    """Return the probability of the positive class at one of its scores; for a model without
+    probabilities, the score itself.
     """
     if not has_probabilities(model):
         return score
@@ -261,12 +260,10 @@ def check_two(model: Any) -> int:
     """Return the code of the positive class of a model; DataError unless it has two classes."""
     kind = type(model).__name__
     if not hasattr(model, "classes_"):
-        raise DataError(f"A {kind} predicts numbers, and a threshold is for two classes.")
+        raise DataError(f"A {kind} predicts numbers, but a threshold needs two classes.")
     labels = model.classes_.tolist()
     if len(labels) != 2:
-        raise DataError(
-            f"A threshold decides between two classes, and this {kind} has {len(labels)}."
-        )
+        raise DataError(f"A threshold needs two classes, but this {kind} has {len(labels)}.")
     return positive_code(model)
 
 
@@ -277,7 +274,7 @@ def given_threshold(model: Any, rule: Rule) -> Threshold:
         return Threshold(float(rule.value), positive, str(rule))
     if not 0 <= rule.value <= 1:
         raise ParameterError(
-            f"threshold is {rule}, but this {kind} has probabilities: give one from 0 to 1."
+            f"threshold is {rule}, but this {kind} has probabilities: choose one from 0 to 1."
         )
 
     def reached(score: float) -> bool:
@@ -287,15 +284,13 @@ def given_threshold(model: Any, rule: Rule) -> Threshold:
 
 
 def _smallest(holds: Callable[[float], bool]) -> float:
-    """Return the smallest float from which on something holds, the largest of all if it never
-    does.
-    """
+    """Return the smallest float from which a condition holds; the largest float if it never does."""
     bits = np.array(np.finfo(np.float64).max).view(np.int64).item()
 
     def size(n: int) -> float:
         return float(np.array(n, dtype=np.int64).view(np.float64))
 
-    if holds(0.0):  # the bits of floats of one sign are in their order
+    if holds(0.0):  # floats of one sign are ordered like their bit patterns
         return 0.0 - size(
             bits - bisect_left(range(bits), True, key=lambda n: holds(-size(bits - n)))
         )
@@ -305,7 +300,7 @@ def _smallest(holds: Callable[[float], bool]) -> float:
 def chosen_threshold(
     model: Any, rule: Rule, rows: tuple[np.ndarray, np.ndarray, np.ndarray], on: str
 ) -> Threshold:
-    """Return the threshold that a rule chooses on rows that a model did not learn.
+    """Return the threshold that a rule chooses on rows not used for training.
 
     Parameters
     ----------
@@ -321,8 +316,8 @@ def chosen_threshold(
     if not of.all():
         missing = label_text(model.classes_[int(np.argmin(of))])
         raise DataError(
-            f"A threshold is chosen on rows of both classes, and no row of {on} is of class "
-            f"{missing}: give rows of both."
+            f"Choosing a threshold needs rows of both classes, but {on} has no row of class "
+            f"{missing}: pass rows of both classes."
         )
     cuts, said = Cuts.of(truth, own, weights), own > 0
     k = cuts.best(rule)
@@ -335,7 +330,7 @@ def chosen_threshold(
 
 
 def _totals(said: np.ndarray, side: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the weight of the rows of a side that are predicted positive, and of all."""
+    """Return the weight of the rows of one side that are predicted positive, and of all its rows."""
     return np.array([weights[said & side].sum(), weights[side].sum()])
 
 
@@ -349,38 +344,36 @@ def set_threshold(
     model: Any, rule: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None,
     offset: Any = None,
 ) -> Any:  # fmt: skip
-    """Let a fitted classifier of two classes predict the positive one from a threshold on.
+    """Set the decision threshold of a fitted classifier of two classes.
 
-    It is set in place, saved with the model and exported with it, and dropped when the model
-    learns again. ``model.threshold_`` is a NamedTuple: ``score``, the smallest score of the
-    positive class with which that is predicted; ``positive``, its code; ``rule``; and
-    ``measured``, what the threshold gives on the rows on which it was chosen.
+    The threshold is set in place, saved and exported with the model, and dropped when the model is
+    trained further. ``model.threshold_`` is a NamedTuple: ``score``, the smallest score with which
+    the positive class is predicted; ``positive``, its code; ``rule``; and ``measured``, results on
+    the rows on which it was chosen.
 
     Parameters
     ----------
     model : fitted classifier of two classes
         The positive class is the one that is not the reference, by default the larger.
     rule : str, float or None
-        - a number: the least probability of the positive class or, of a model without
-          probabilities, its least score; it needs no rows
-        - "recall=0.9": the highest precision of those thresholds that find at least so many of the
-          positive rows
-        - "precision=0.8": the highest recall of those at which at least so many of the rows that
-          are predicted positive are
+        - a number: the least probability of the positive class or, for a model without
+          probabilities, its least score; needs no rows
+        - "recall=0.9": the highest precision among thresholds with at least this recall
+        - "precision=0.8": the highest recall among thresholds with at least this precision
         - "cost=10:1": the lowest cost, where a missed positive costs 10 and a false alarm 1
-        - "f1", "balanced_accuracy": the highest
+        - "f1", "balanced_accuracy": the highest value of the metric
         - None: no threshold
 
-        Of equally good thresholds the highest is taken. It is halfway between two scores of the
-        rows; the lowest score if all are predicted positive, and above the highest if none is.
+        Among equally good thresholds, the highest is chosen. It is halfway between two scores of
+        the rows; the lowest score if all rows are predicted positive, and above the highest score
+        if no row is.
     X : array, sparse matrix or data frame of shape (rows, features); or, without y, a Source, file
-        or frame with the labels, as in ``model.score(X)``
-        Rows that the model did not learn. Only the order of their scores counts, so that they may
-        be those on which it was calibrated.
+        or frame with the labels, as in ``model.score(X)`` Rows not used for training. Only the
+        order of their scores matters, so they may be the rows used for calibration.
     y : array of shape (rows,)
     sample_weight : array of shape (rows,), default ones
     offset : array of shape (rows,), or a number
-        Of models that were fitted with offsets.
+        For models that were fitted with offsets.
 
     Returns
     -------
@@ -389,10 +382,10 @@ def set_threshold(
     Raises
     ------
     ParameterError
-        If the rule is none.
+        If the rule is invalid.
     DataError
-        If the model has not two classes, no threshold reaches the precision, a class has no row,
-        or a rule needs rows and there are none.
+        If the model does not have two classes, no threshold reaches the precision, a class has no
+        row, or the rule needs rows and X is missing.
 
     Examples
     --------
@@ -413,7 +406,7 @@ def set_threshold(
     if not chosen.needs_rows:
         model.threshold_ = given_threshold(model, chosen)
     elif X is None:
-        raise DataError(f"threshold is {chosen}, which is chosen on rows: give X and y.")
+        raise DataError(f"threshold is {chosen}, which needs rows: pass X and y.")
     else:
         from linsep.estimators._common.calibration import seen
         from linsep.estimators._common.frames import to_score

@@ -357,7 +357,7 @@ class _Room:
             raise DataError(
                 f"{self._file} comes from a server that sends whole files only, and cannot be kept "
                 f"in a temporary folder ({error.strerror})",
-                "make room there",
+                "free some space there",
                 "set TMPDIR to another folder",
             ) from None
 
