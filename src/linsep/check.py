@@ -89,7 +89,7 @@ def numbers(cells):
 
 
 def elsewhere(recipe):
-    """Return the settings of the preprocessing that only ``linsep verify`` supports, as a phrase."""
+    """Return the preprocessing settings that only ``linsep verify`` supports, as a phrase."""
     left = {k: v for k, v in (recipe or {}).items() if k not in OURS and v not in USUAL}
     odd = [f"{k} {dumps(v)[:40]}" for k, v in left.items() if (k, v) != ("index_base", 1)]
     return f"; this file needs linsep verify, as it was read with {', '.join(odd)}" if odd else ""

@@ -305,7 +305,7 @@ def _check_splits(rows: LabeledRows, splits: Sequence[Split]) -> None:
 
 
 def _of_all_classes(found: Any, rows: LabeledRows, test: np.ndarray) -> Any:
-    """Return predictions extended to all classes where some have no training row, and the groups."""
+    """Return predictions extended to classes without a training row, and the groups."""
     groups = None if rows.groups is None else rows.groups[test]
     if rows.classes is None or rows.codes is None:
         return found._replace(groups=groups)

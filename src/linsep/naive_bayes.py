@@ -759,7 +759,7 @@ def checked_priors(given: Any, classes: np.ndarray) -> np.ndarray:
 
 
 def scoring_regression(model: GaussianNaiveBayes) -> "LogisticRegression":
-    """Return the logistic regression that makes the same predictions as a naive Bayes classifier."""
+    """Return the logistic regression that predicts the same as a naive Bayes classifier."""
     return model._scorer()
 
 

@@ -131,4 +131,4 @@ def test_what_has_no_audit(folder, tmp_path):
     learn = ["fit", "rows.csv", *CLASSES, "--exclude", "text", "--multiclass", "ovo"]
     here(*learn, "--model", model, "--force", cwd=folder)
     assert load(model).multiclass == "ovo"
-    assert_refused("audit", model, "rows.csv", cwd=folder, said="learn it with --multiclass ovr")
+    assert_refused("audit", model, "rows.csv", cwd=folder, said="with --multiclass ovr")

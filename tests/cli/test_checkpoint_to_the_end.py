@@ -74,7 +74,7 @@ def assert_goes_on(folder, learned):
         patch.setattr(linsep.learners.passes, "one_pass", None)
         done = here("fit", "--resume", "c", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert done.stderr == "linsep: going on from c: all is learned.\n".replace(
+    assert done.stderr == "linsep: going on from c: training is complete.\n".replace(
         " c:", f" {folder / 'c'}:"
     )
     kept = ("test ", "training ", "calibrated ", "passes ", "stopped ")

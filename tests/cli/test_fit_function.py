@@ -110,7 +110,7 @@ def test_refusals(people, options, error, sentence):
 
 
 def test_fit_of_an_estimator_names_the_function(people):
-    with pytest.raises(TypeError, match=r"linsep.fit\('x.csv', target=...\) learns from files"):
+    with pytest.raises(TypeError, match=r"for a file, call linsep.fit\('x.csv', target=...\)"):
         linsep.Perceptron().fit("x.csv")
 
 

@@ -97,7 +97,7 @@ def test_a_fit_from_a_file_starts_as_in_python(notes, options, model, start):
         (("1,inf,0",), "must be finite numbers", 2),
         (("1,2,3;4,5",), "must be lists of as many numbers each, not '1,2,3;4,5'", 2),
         (("1,-1", "--learner", "winnow"), "above 0 for Winnow", 2),
-        (("1,2,3", "--learner", "margin"), "needs a --gamma that is given, not 'auto'", 2),
+        (("1,2,3", "--learner", "margin"), "needs a number as --gamma, not 'auto'", 2),
         (("1,2,3", "--learner", "linear"), "is for --learner perceptron, |must be", 2),
         (("1,2,3", "--learner", "kernel"), "is for --learner perceptron, |must be", 2),
     ],

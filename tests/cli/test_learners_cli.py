@@ -130,7 +130,7 @@ TABLE = "kind,age,size\na,1,-1\nb,2,3\na,0,2\n"
         (("winnow", "--promotion", 1), "--promotion must be a number above 1", 2),
         (
             ("balanced-winnow", "--threshold", 1, "--no-fit-intercept"),
-            "threshold is a part of the intercept.*: leave it at --threshold 0",
+            "threshold is part of the intercept.*: leave it at --threshold 0",
             2,
         ),
         (("pa", "--C", 0), "--C must be a number above 0", 2),
@@ -148,7 +148,7 @@ TABLE = "kind,age,size\na,1,-1\nb,2,3\na,0,2\n"
         ),
         (
             ("perceptron", "--class-weight", "0=0", "--class-weight", "1=0"),
-            "No row is left to learn from, for all have weight 0",
+            "No row is left for training: all rows have weight 0",
             1,
         ),
     ],
@@ -165,13 +165,14 @@ def test_what_is_refused_is_said_in_a_sentence(options, said, code, tmp_path):
     [
         (("arow", "--covariance-type", "full"), "--covariance-type diagonal"),
         (("scw", "--covariance-type", "full"), "--covariance-type diagonal"),
-        (("second-order",), "AROW, which can keep variances only"),
+        (("second-order",), "AROW, which can store variances only"),
     ],
 )
 def test_rows_too_wide_for_a_matrix(options, advice, tmp_path):
     (tmp_path / "t.svm").write_text("1 1:1\n0 2:1\n1 4001:1\n0 7:1\n")
     said = (
-        f"A covariance matrix is for at most 4,000 features, and there are 4,001: choose {advice}."
+        "A covariance matrix supports at most 4,000 features, but there are 4,001: "
+        f"choose {advice}."
     )
     assert_refused("fit", "t.svm", "--learner", *options, cwd=tmp_path, said=said)
 

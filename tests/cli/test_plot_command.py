@@ -108,7 +108,7 @@ def test_the_ending_is_the_format(models, tmp_path, ending):
     [
         (("decision", "p.linsep"), "linsep plot decision needs DATA", 1),
         (("curve", "p.linsep", "two.csv"), "linsep plot curve is drawn without DATA", 1),
-        (("curve", "logistic.linsep"), "does not learn in passes", 1),
+        (("curve", "logistic.linsep"), "is not trained in passes", 1),
         (("coefficients", "p.linsep"), "Perceptron has no intervals", 1),
         (("gap", "p.linsep"), "Perceptron has no gap; use a SoftMargin", 1),
         (("margins", "p.linsep", "unlabeled.csv"), "label", 1),
@@ -131,7 +131,11 @@ def test_the_ending_is_the_format(models, tmp_path, ending):
         ),
         (("gain", "p.linsep", "unlabeled.csv"), "label", 1),
         (("confusion", "p.linsep"), "linsep plot confusion needs DATA", 1),
-        (("roc", "svm.linsep", "ones.svm"), "all of these are of class 1: add rows of another", 1),
+        (
+            ("roc", "svm.linsep", "ones.svm"),
+            "these are of class 1: add rows of other classes",
+            1,
+        ),
         (("curve", "p.linsep", "--odds"), "--odds is for coefficients", 2),
         (("margins", "p.linsep", "two.csv", "--feature", "a"), "--feature is for decision", 2),
         (("images", "p.linsep"), "2 features", 1),

@@ -77,11 +77,11 @@ def test_every_command_that_draws_takes_the_options(folder, tmp_path, words):
         (("--size", "8"), "--size must be the width and the height in inches", 2),
         (("--size", "0.1x4"), "of 0.5 to 100 each, as in 8x6", 2),
         (("--dpi", "1"), "--dpi", 2),
-        (("--size", "0.5x0.5"), "0.5 x 0.5 inches has no room", 2),
+        (("--size", "0.5x0.5"), "0.5 x 0.5 inches is too small for the drawing", 2),
         (("--size", "90x90", "--dpi", "2400"), "216,000 x 216,000 pixels does not fit", 2),
-        (("--title", "$\\frac$"), "has a formula that matplotlib cannot read", 2),
+        (("--title", "$\\frac$"), "has a formula that matplotlib cannot parse", 2),
         (("--palette", "tab1O"), "nor a color map of matplotlib: name one such as tab10", 2),
-        (("--palette", "red"), "The palette red has too few colors, and 2 are needed", 2),
+        (("--palette", "red"), "The palette red has too few colors (2 are needed)", 2),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_like_that_is_said(folder, tmp_path, look, said, code):
@@ -130,7 +130,7 @@ def test_colors_repeat_for_lines_and_classes_need_their_own():
     with palette(["black", "red"]):
         assert COLORS[5] == "red"
         assert len(COLORS) == 2
-        with pytest.raises(ParameterError, match="red has too few colors, and 3 are needed: name"):
+        with pytest.raises(ParameterError, match=r"red has too few .* \(3 are needed\): choose"):
             DecisionDisplay.from_estimator(MODEL, X, Y)
     assert COLORS[:2] == DISTINCT[:2]
     for wrong in ([], "", "blurple", ["red", 5]):

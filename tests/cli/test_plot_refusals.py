@@ -88,11 +88,11 @@ def test_a_refusal_is_a_sentence_of_the_command_line(folder, tmp_path, kind, lea
     [
         (("probability", "logistic", "two"), "name one or two to draw, such as --feature a."),
         (("decision", "perceptron", "two", "--feature", "a"), "such as --feature a --feature b."),
-        (("images", "perceptron", "two"), "the height and the width of the images with --shape."),
+        (("images", "perceptron", "two"), "pass the height and width of the images with --shape."),
         (("probability", "logistic", "three"), "with DecisionDisplay or `linsep plot decision`."),
         (("decision", "perceptron", "one"), "or `linsep plot augmentation`."),
         (("reliability", "perceptron", "two"), "`linsep fit --calibrate`"),
-        (("regression", "linear", "number"), "say which to draw, such as --feature a."),
+        (("regression", "linear", "number"), "name the one to draw, such as --feature a."),
     ],
     ids=lambda words: " ".join(words[:3]) if isinstance(words, tuple) else "",
 )  # fmt: skip
@@ -115,7 +115,7 @@ def test_images_have_the_shape_that_is_asked_for(folder, tmp_path):
     done = here("plot", "images", model, "--shape", "1x3", "-o", tmp_path / "p.png", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     done = here("plot", "images", model, "--shape", "2x2", "-o", tmp_path / "q.png", cwd=folder)
-    assert "Images of 2 x 2 pixels have 4, and there are 3 features." in done.stderr
+    assert "Images of 2 x 2 pixels have 4 pixels, but there are 3 features." in done.stderr
     done = here("plot", "images", model, "--shape", "wide", "-o", tmp_path / "q.png", cwd=folder)
     assert done.returncode == 2
     assert "--shape must be a height and a width in pixels, as in 8x8" in done.stderr

@@ -101,7 +101,11 @@ def test_what_is_refused(tmp_path):
             (["m.linsep", "--max-body", "0"], "--max-body '0' is no size of a body", 2),
             (["m.linsep", "--max-rows", "0"], "--max-rows", 2),
             (["line.linsep", "--log", "l", "--token", TOKEN], "does not learn row by row", 1),
-            (["stops.linsep", "--log", "l", "--token", TOKEN], "early_stopping must be False", 1),
+            (
+                ["stops.linsep", "--log", "l", "--token", TOKEN],
+                "early_stopping is not supported",
+                1,
+            ),
             (["m.linsep", "--log", "data.csv", "--token", TOKEN], "not a log of linsep serve", 1),
             (["m.linsep", "--log", "m.linsep", "--token", TOKEN], "not a log of linsep", 1),
             (["m.linsep", "--log", "no/l", "--token", TOKEN], "The folder no does not exist", 1),

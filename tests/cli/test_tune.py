@@ -242,7 +242,7 @@ def test_refusals_of_data(tmp_path):
     said = r"Only one class \(1\) is in one.svm"
     grid = ["--grid", "keep=last,average"]
     assert_refused("tune", "one.svm", *grid, cwd=tmp_path, said=said)
-    said = "big.svm line .*: the score is beyond floating point"
+    said = "big.svm line .*: the score overflows float64"
     assert_refused("tune", "big.svm", *grid, cwd=tmp_path, said=said)
 
 

@@ -133,7 +133,7 @@ def test_other_rows_than_those_of_the_fit_are_refused(tmp_path):
                 model.bounds(rows_given, labels)
     parts = Perceptron().partial_fit(X[:9], y[:9], classes=[0, 1]).partial_fit(X[9:], y[9:])
     parts.bounds(X, y)
-    with pytest.raises(DataError, match="Give its rows in their order"):
+    with pytest.raises(DataError, match="Pass the training rows in their order"):
         parts.bounds(X[9:], y[9:])
     both = Perceptron(max_iter=2).fit(X, y).partial_fit(X, y)
     assert "more by partial_fit" in both.bounds(X, y).left_out["mistake bounds"]

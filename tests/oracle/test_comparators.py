@@ -108,14 +108,16 @@ def test_a_majority_of_one_is_a_disjunction_and_needs_small_promotions():
     X = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 0, 1]], float)
     y = [1, 1, 1, 0, 0]
     found = Winnow().fit(X, y).bounds(X, y, literals=3, majority=2)
-    assert found.left_out["majority"] == "for 2 of several it needs a promotion below 2"
+    assert found.left_out["majority"] == (
+        "for 2 of several features, the bound needs a promotion below 2"
+    )
     assert "not all 0 or 1" in bounds(X / 2, y, literals=3, majority=2).left_out["majority"]
 
 
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"majority": 2}, "majority is 2, but literals None: give as many literals, or more"),
+        ({"majority": 2}, "majority is 2, but literals None: literals must be at least majority"),
         ({"majority": 3, "literals": 2}, "majority is 3, but literals 2"),
         ({"majority": 0}, "majority is 0: it must be a whole number"),
         ({"gamma": 0}, "gamma is 0: it must be a finite number above 0"),

@@ -75,7 +75,7 @@ def test_rows_that_count_unequally_do_not_refute_a_margin_that_is_there():
 def test_halving_starts_from_zero():
     X, y = with_margin(0.3, d=2)
     model = MarginPerceptron(fit_intercept=False, warm_start=True, max_iter=100).fit(X, y)
-    with pytest.raises(ValueError, match=r"warm_start need a gamma that is given, not 'auto'\."):
+    with pytest.raises(ValueError, match=r"warm_start need a number as gamma, not 'auto'\."):
         model.fit(X, 1 - y)
     model.set_params(gamma=0.2).fit(X, y)
 
@@ -98,7 +98,7 @@ def test_rows_without_length_and_margins_without_sense():
     for epsilon in (0.0, 1.0):
         with pytest.raises(ValueError, match="epsilon of MarginPerceptron"):
             MarginPerceptron(epsilon=epsilon).fit(X, y)
-    with pytest.raises(ValueError, match="need a gamma that is given"):
+    with pytest.raises(ValueError, match="need a number as gamma"):
         MarginPerceptron().fit(X, y, coef_init=[[1.0, 0.0, 0.0]])
 
 
@@ -139,13 +139,13 @@ def test_what_winnow_cannot_learn_is_said():
     X[4, 1] = 0.0
     with pytest.raises(ValueError, match="coef_init of Winnow must be above 0"):
         Winnow().fit(X, y, coef_init=[[1.0, 0.0, 1.0]])
-    with pytest.raises(ValueError, match="give threshold instead"):
+    with pytest.raises(ValueError, match="set threshold instead"):
         Winnow().fit(X, y, intercept_init=[1.0])
     with pytest.raises(ValueError, match="promotion of Winnow must be a number above 1"):
         Winnow(promotion=1.0).fit(X, y)
     with pytest.raises(ValueError, match="native rule compares the scores of classes"):
         BalancedWinnow(threshold=1.0).fit(X, np.arange(20) % 3)
-    with pytest.raises(ValueError, match="threshold is a part of the intercept, which"):
+    with pytest.raises(ValueError, match="threshold is part of the intercept, which"):
         BalancedWinnow(threshold=1.0, fit_intercept=False).fit(X, y)
 
 
@@ -239,7 +239,7 @@ def test_schedules_that_are_none():
     for bad in (0.0, -1.0, np.nan, np.inf, "fast", [1.0]):
         with pytest.raises(ValueError, match=r"learning_rate\(3\) is .*finite number above 0"):
             Perceptron(learning_rate=lambda k, bad=bad: bad if k == 3 else 1.0).fit(X, y)
-    with pytest.raises(ValueError, match="is the whole schedule"):
+    with pytest.raises(ValueError, match="defines the whole schedule"):
         Perceptron(learning_rate=lambda k: 1.0, schedule="inverse").fit(X, y)
     with pytest.raises(ValueError, match=r"learning_rate of Perceptron must be .*a function of k"):
         Perceptron(learning_rate="fast").fit(X, y)
@@ -271,7 +271,7 @@ def test_the_batch_rule_follows_its_criterion():
     assert model.n_updates_ == model.n_iter_ - 1
     first = Perceptron(update="batch", max_iter=1, fit_intercept=False).fit(X, y)
     np.testing.assert_allclose(first.coef_[0], (2 * y - 1) @ X, rtol=1e-12)
-    with pytest.raises(AttributeError, match='only known with update="batch"'):
+    with pytest.raises(AttributeError, match='only available with update="batch"'):
         Perceptron().fit(X, y).criterion_  # noqa: B018
 
 

@@ -303,7 +303,7 @@ def test_rows_of_weight_zero_are_left_out(diabetes):
         ([[1.0], [2.0]], ["a", "b"], None, "y has values that are not numbers"),
         ([[1.0], [2.0]], [1.0], None, "X has 2 rows, y has 1"),
         ([[1.0], [2.0]], [1.0, 2.0], [1.0, -1.0], "sample_weight of row 2 .index 1. is -1.0"),
-        ([[1.0], [2.0]], [1.0, 2.0], [0.0, 0.0], "All of sample_weight is zero"),
+        ([[1.0], [2.0]], [1.0, 2.0], [0.0, 0.0], "All values of sample_weight are zero"),
     ],
 )
 def test_bad_input_is_one_sentence(X, y, weights, said):

@@ -412,7 +412,7 @@ def test_separation_with_weights_and_dependent_columns(storage):
         ({"X": [[1.0], [np.nan], [2.0], [3.0]]}, "NaN"),
         ({"X": [[1.0], [np.inf], [2.0], [3.0]]}, "infinity"),
         ({"weights": [1, -1, 1, 1]}, r"sample_weight of row 2 \(index 1\) is -1.0"),
-        ({"weights": [0, 0, 0, 0]}, "All of sample_weight is zero"),
+        ({"weights": [0, 0, 0, 0]}, "All values of sample_weight are zero"),
         ({"reference": 7}, "reference is 7, which is not a class of y: 0, 1"),
         ({"solver": "magic"}, "solver of LogisticRegression must be one of"),
         ({"l2": -1.0}, "l2 of LogisticRegression must be a number of at least 0"),

@@ -77,7 +77,7 @@ def test_a_constant_feature_has_no_weight():
 
 def test_a_feature_without_width_is_said():
     X = [[1.0, 0.0], [2.0, 0.0], [3.0, 1.0]]
-    with pytest.warns(SeparationWarning, match="Feature 1 varies between the classes, but within"):
+    with pytest.warns(SeparationWarning, match="1 varies between the classes, but has zero"):
         model = GaussianNaiveBayes().fit(X, [0, 0, 1])
     assert model.predict(X).tolist() == [0, 0, 1]
 
@@ -99,7 +99,7 @@ def test_bad_input_is_refused(X, y, weights, said):
 @pytest.mark.parametrize("scale", [1e-160, 1e-170, 1e-200])
 def test_squares_that_floats_do_not_hold_are_refused(scale):
     X, y = np.array([[1.0], [2.0], [2.0], [4.0]]), [0, 0, 1, 1]
-    with pytest.raises(DataError, match="variance of x0 is smaller than floating point holds"):
+    with pytest.raises(DataError, match="variance of x0 underflows float64"):
         GaussianNaiveBayes().fit(X * scale, y)
     one, other = (GaussianNaiveBayes().fit(X * s, y) for s in (1.0, 1e-150))
     assert other.predict_proba(X * 1e-150) == pytest.approx(one.predict_proba(X))

@@ -190,7 +190,7 @@ def test_refusals_of_partial_fit(rows):
     with pytest.raises(ValueError, match="classes must be passed on the first call"):
         own().partial_fit(X, y)
     model = own().partial_fit(X, y, classes=np.unique(y))
-    with pytest.raises(ValueError, match="classes differ from those of the first call"):
+    with pytest.raises(ValueError, match="classes differ from the first call"):
         model.partial_fit(X, y, classes=[0, 7])
     with pytest.raises(ValueError, match="labels that are not in classes: 9"):
         model.partial_fit(X[:1], [9])

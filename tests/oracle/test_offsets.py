@@ -251,7 +251,7 @@ def test_several_classes_are_refused() -> None:
 def test_several_targets_are_refused() -> None:
     X, y, offset = rows(23)
     targets = np.column_stack([y, offset])
-    with pytest.raises(DataError, match="An offset is for one target"):
+    with pytest.raises(DataError, match="An offset needs a single target"):
         LinearRegression().fit(X, targets, offset=offset)
     model = LinearRegression().fit(X, y, offset=offset).fit(X, targets)
     assert model.predict(X).shape == (N, 2)

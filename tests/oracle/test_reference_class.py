@@ -159,7 +159,7 @@ def test_other_references_are_refused_in_one_sentence(model, tmp_path):
     ):
         clone(model).set_params(reference=7).fit(linsep.open_source(named))
     several = clone(model).set_params(reference=1)
-    match = "^A reference is for two classes, and these rows have 3.$"
+    match = "^A reference needs two classes, but these rows have 3.$"
     with pytest.raises(DataError, match=match):
         several.fit([[1.0], [2.0], [3.0]], [1, 2, 3])
     with pytest.raises(DataError, match=match):

@@ -250,8 +250,8 @@ def test_the_equation_is_that_of_the_threshold(fitted):
         ("recall=0", "a recall is above 0 and at most 1"),
         ("precision=-1", "a precision is above 0 and at most 1"),
         ("cost=10", "give recall=0.9, precision=0.8, cost=10:1"),
-        ("cost=0:1", "costs are above 0"),
-        ("cost=1:-1", "costs are above 0"),
+        ("cost=0:1", "costs must be above 0"),
+        ("cost=1:-1", "costs must be above 0"),
         ("recall", "give recall=0.9"),
         ("recall=x", "give recall=0.9"),
         ("accuracy", "give recall=0.9"),
@@ -273,11 +273,11 @@ def test_bad_rules_are_one_sentence(fitted, rule, said):
 def test_what_cannot_have_a_threshold_is_said(fitted):
     X, y = rows()
     model = copy.deepcopy(fitted["logistic"])
-    with pytest.raises(DataError, match=r"precision=1, and no threshold .* the highest precision"):
+    with pytest.raises(DataError, match=r"precision=1, but no threshold .* the highest precision"):
         linsep.set_threshold(model, "precision=1", -X, y)
-    with pytest.raises(DataError, match="no row of the rows is of class yes"):
+    with pytest.raises(DataError, match="the rows has no row of class yes"):
         linsep.set_threshold(model, "f1", X[y == "no"], y[y == "no"])
-    with pytest.raises(DataError, match="is chosen on rows: give X and y"):
+    with pytest.raises(DataError, match="needs rows: pass X and y"):
         linsep.set_threshold(model, "f1")
     with pytest.raises(DataError, match="this Perceptron has 3"):
         linsep.set_threshold(linsep.Perceptron().fit(X[:6], [0, 1, 2] * 2), "f1", X[:6], y[:6])

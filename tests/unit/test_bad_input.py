@@ -93,7 +93,7 @@ def test_weights_beyond_floating_point_that_no_later_row_shows(scheme, storage):
     X[-1] *= 1e300
     model = Perceptron(multiclass=multiclass, learning_rate=1e300, max_iter=1)
     said = (
-        f"The weight of feature {k - 1} is beyond floating point; scale the features or choose a "
+        f"The weight of feature {k - 1} overflows float64; scale the features or choose a "
         "smaller learning rate."
     )
     with assert_refuses(said):
@@ -114,7 +114,7 @@ def test_scores_beyond_floating_point(scheme, storage):
     with assert_refuses("Row ", "the score is beyond", "choose a smaller learning rate"):
         model.fit(huge, y)
     assert not hasattr(model, "coef_")
-    with assert_refuses("Row ", "the score is beyond", "rows before it were learned"):
+    with assert_refuses("Row ", "the score overflows", "rows before it were used"):
         model.partial_fit(huge, y, classes=range(k))
 
 
@@ -137,7 +137,7 @@ def test_a_parameter_that_makes_scores_of_moderate_rows_overflow_is_named(model,
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = 0.3 * rng.normal(size=200) > X[:, 0]
-    with assert_refuses("beyond floating point", f"choose a smaller {parameter}."):
+    with assert_refuses("overflows float64", f"choose a smaller {parameter}."):
         model.fit(X, y)
 
 

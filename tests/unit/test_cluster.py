@@ -170,7 +170,7 @@ def test_bad_rows_are_named(client, tmp_path):
         fit(Perceptron(), source, client=client, shard_mb=0.001)
     lines[205] = "1 1:1e308 2:1e308\n"
     (tmp_path / "t.svm").write_text("".join(lines))
-    with pytest.raises(DataError, match=r"bytes 2,000 to 3,000: .*beyond floating point"):
+    with pytest.raises(DataError, match=r"bytes 2,000 to 3,000: .*overflows float64"):
         fit(
             Perceptron(learning_rate=1e300),
             open_source(tmp_path / "t.svm"),
@@ -192,7 +192,7 @@ def test_wrong_use_is_said_in_a_sentence(client, table, monkeypatch):
         fit(Perceptron(), np.ones((3, 2)), client=client)
     with pytest.raises(ParameterError, match="shard_mb is 0: it must be"):
         fit(Perceptron(), source, client=client, shard_mb=0)
-    with pytest.raises(ParameterError, match="keep='vote' cannot be learned in shards"):
+    with pytest.raises(ParameterError, match="keep='vote' cannot be fitted in shards"):
         fit(Perceptron(keep="vote"), source, client=client)
 
     def nobody():

@@ -208,7 +208,7 @@ def test_every_version_of_the_weights_counts(model, keep):
 
 @pytest.mark.parametrize("model", WHOLE, ids=str)
 def test_too_many_features_for_a_matrix(model, monkeypatch):
-    most = "A covariance matrix is for at most 4,000 features, and there are 4,001: choose "
+    most = "A covariance matrix supports at most 4,000 features, but there are 4,001: choose "
     wide = sp.csr_matrix((np.ones(2), ([0, 1], [0, 4000])), shape=(2, 4001))
     for call in ("fit", "partial_fit"):
         more = {"classes": [0, 1]} if call == "partial_fit" else {}
@@ -218,7 +218,7 @@ def test_too_many_features_for_a_matrix(model, monkeypatch):
     # and where they come later
     monkeypatch.setattr(confidence, "MOST_IN_FULL", 4)
     source = Widening(sp.eye(5, format="csr"), np.array([0, 1, 0, 1, 0]), batch_rows=2)
-    with pytest.raises(ValueError, match="at most 4 features, and there are 5: choose "):
+    with pytest.raises(ValueError, match="at most 4 features, but there are 5: choose "):
         with_parameters(model).fit(source)
     assert with_parameters(model).fit(np.eye(4), [0, 1, 0, 1]).n_features_in_ == 4
 
@@ -227,7 +227,7 @@ def test_too_many_features_for_a_matrix(model, monkeypatch):
 @pytest.mark.parametrize("model", EVERY, ids=str)
 def test_rows_beyond_floats_are_named(model):
     model = with_parameters(model)
-    with pytest.raises(ValueError, match=r"beyond floating point, feature 0 being 1e\+300"):
+    with pytest.raises(ValueError, match=r"overflows float64 \(feature 0 is 1e\+300\)"):
         model.fit([[1.0, 0.0], [1e300, 0.0], [-1.0, 1.0]], [0, 1, 0])
 
 

@@ -319,7 +319,7 @@ def test_groups_and_time_on_the_command_line(folder):
         (["t.csv", "--cv", 3, "--by-time", "--group", "g"], "leave out --by-time or --group", 2),
         (["t.csv", "--cv", 30, "--group", "g"], "20 groups, fewer than the 30 folds: choose", 1),
         (["rare.csv", "--cv", 5], "Class rare of rare.csv has 2 rows, fewer than the 5", 1),
-        (["one.csv", "--cv", 5], "Class x of one.csv has 1 row, .* folds: add rows of this class", 1),
+        (["one.csv", "--cv", 5], "Class x of one.csv has 1 row, .* folds: add rows of this", 1),
         (["late.csv", "--cv", 5, "--by-time"], "in fold 1 of 5 are of class a: choose fewer", 1),
         (["t.csv", "--cv", 500, "--by-time"], "has 120 rows, too few for 500 folds", 1),
         (["t.csv", "--cv", 3, "--group", "g", "--dask", "x:1"], "--cv is not with --dask", 2),

@@ -233,7 +233,7 @@ def flat(x):
             "Derivative 0 of grad at x0 is -2, but J changes by 2 ",
         ),
         (lambda: descent.log_likelihood([[1.0], [2.0]], [1, 1]), "1 different labels"),
-        (lambda: descent.log_likelihood([[1.0], [2.0]], [1]), "a label for every row"),
+        (lambda: descent.log_likelihood([[1.0], [2.0]], [1]), "one label per row"),
         (lambda: descent.squared_error([[1.0], [np.inf]], [1, 2]), "NaN or infinity"),
     ],
 )

@@ -144,7 +144,7 @@ def test_a_trial_is_saved_with_the_model(tmp_path):
     loaded = linsep.load(linsep.save(model, tmp_path / "m"))
     assert loaded.validation_curve_.tolist() == model.validation_curve_.tolist()
     assert loaded.stop_sentence_ == model.stop_sentence_
-    assert "as many passes were made as without the held-out rows" in model.stop_sentence_
+    assert "as many passes as without the held-out rows" in model.stop_sentence_
     assert loaded.bounds(X, y).kept == model.bounds(X, y).kept
     assert learned(loaded.set_params(early_stopping=False).partial_fit(X, y)) == learned(
         model.set_params(early_stopping=False).partial_fit(X, y)

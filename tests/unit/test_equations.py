@@ -171,7 +171,7 @@ def test_what_has_no_equation():
         LinearRegression(),
     ):
         assert not hasattr(model, "equation_")
-    with pytest.raises(AttributeError, match="several weights decide"):
+    with pytest.raises(AttributeError, match="several weight vectors"):
         _ = Perceptron(keep="vote", max_iter=2).fit(FRAME, SPECIES).equation_
 
 

@@ -240,7 +240,7 @@ def test_a_scaled_model_reads_raw_frames(people):
 
 def test_labels_of_another_length_or_order(people):
     X, y = people[["age", "city"]], people.label
-    with pytest.raises(DataError, match=r"X has 300 rows, but the shape of y is \(299,\)"):
+    with pytest.raises(DataError, match=r"X has 300 rows, but y has shape \(299,\)"):
         Perceptron().fit(X, y.to_numpy()[1:])
     with pytest.raises(DataError, match="y has the index of X in another order"):
         Perceptron().fit(X, y.sort_index(ascending=False))
@@ -261,5 +261,5 @@ def test_separation_of_a_frame(people):
 @pytest.mark.parametrize("frame", [pd.DataFrame(index=range(4)), pl.DataFrame(), pa.table({})])
 @pytest.mark.parametrize("estimator", [LinearRegression, LogisticRegression, Perceptron])
 def test_a_frame_without_columns_is_refused(frame, estimator):
-    with pytest.raises(DataError, match="X is a data frame without columns: give at least"):
+    with pytest.raises(DataError, match="X is a data frame without columns: pass at least"):
         estimator().fit(frame, [0, 1, 1, 0])

@@ -34,7 +34,7 @@ def test_weights_whose_sum_overflows_are_refused(model):
         model.fit(X, Y, sample_weight=HUGE)
     with pytest.raises(ValueError, match=r"^The sum of sample_weight is above 1e.200"):
         model.fit(X, Y).score(X, Y, HUGE)
-    with pytest.raises(ValueError, match=r"^All of sample_weight is zero, so there is no row to"):
+    with pytest.raises(ValueError, match=r"^All values of sample_weight are zero, so there are no"):
         model.score(X, Y, np.zeros(6))
 
 

@@ -91,7 +91,7 @@ def test_the_command_keeps_them(tmp_path, pressed, learner):
     done = here("fit", "rows.svm", "--learner", learner, "--model", "m", cwd=tmp_path)
     assert done.returncode == 130
     assert done.stderr.count("\n") == 1
-    assert "The reading was interrupted: the estimates are those of the first" in done.stderr
+    assert "The reading was interrupted: the estimates use the first" in done.stderr
     assert (tmp_path / "m").exists()
 
 

@@ -225,7 +225,7 @@ def test_products_of_coordinates_say_what_the_exact_gram_matrix_says():
         ({"learner": "balanced-winnow", "promotion": 1.03}, ["L1 margin"]),
         ({"learner": "margin", "gamma": 0.9}, "No bound: "),
         ({"learner": "margin"}, "needs a target margin"),
-        ({"learner": "passive-aggressive"}, "leave the constant feature out"),
+        ({"learner": "passive-aggressive"}, "exclude the constant feature"),
         ({"learner": "batch"}, "corrects all of them at once"),
         ({"schedule": "inverse"}, "constant learning rate"),
     ],

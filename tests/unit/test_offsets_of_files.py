@@ -134,7 +134,7 @@ def test_command_line(rows: pd.DataFrame, path: str, tmp_path: object) -> None:
         assert "has no column 'o' of offsets, with which the model learned: add it." in done.stderr
     done = here("fit", path, *options[:2], "--exclude", "v", "--offset", "o", cwd=tmp_path)
     assert done.returncode != 0
-    assert "which only linear and logistic regressions learn with" in done.stderr
+    assert "which only linear and logistic regressions support" in done.stderr
 
 
 def test_tuning(path: str, tmp_path: object) -> None:
@@ -144,7 +144,7 @@ def test_tuning(path: str, tmp_path: object) -> None:
     for more in (["--cv", "3"], ["--grid", "keep=last,average"]):
         done = here("tune", path, *options, "--learner", "perceptron", *more, cwd=tmp_path)
         assert done.returncode == 1
-        assert "which only linear and logistic regressions learn with" in done.stderr
+        assert "which only linear and logistic regressions support" in done.stderr
 
 
 REFUSED = [
@@ -225,7 +225,7 @@ def test_forged_recipes(rows: pd.DataFrame) -> None:
 def test_other_uses_are_refused(rows: pd.DataFrame, tmp_path: object) -> None:
     source = open_source(rows, target="y", offset="o", exclude="v")
     for kind in ("Perceptron", "GaussianNaiveBayes", "SoftMargin", "KernelPerceptron"):
-        with pytest.raises(DataError, match="which only linear and logistic regressions learn"):
+        with pytest.raises(DataError, match="which only linear and logistic regressions support"):
             getattr(linsep, kind)().fit(source)
     with pytest.raises(DataError, match="A source has its own offsets"):
         LogisticRegression().fit(source, offset=rows.o)

@@ -128,7 +128,7 @@ def test_a_score_that_overflows_in_a_pass_ahead_names_its_row(monkeypatch):
     assert ahead == [False, True]
     assert messages == [messages[1]] * 2
     assert messages[0].startswith("Row 3 (index 2)")
-    assert "beyond floating point" in messages[0]
+    assert "overflows float64" in messages[0]
 
 
 @pytest.mark.compiled

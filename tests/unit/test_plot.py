@@ -202,7 +202,7 @@ def test_a_constant_feature_and_a_class_without_rows():
         (np.full((3, 2), np.nan), [0, 1, 2], {}, "NaN"),
         (IRIS[:, :2], SPECIES + 5, {}, r"Row 1 \(index 0\): 5 is no class of the fit, which has"),
         (IRIS[:, :2], SPECIES[:9], {}, "inconsistent"),
-        (IRIS[:, :2], SPECIES, {"features": [0]}, "two features, and one is named: name two"),
+        (IRIS[:, :2], SPECIES, {"features": [0]}, "two features, but one is named: name two"),
         (
             IRIS[:, :2],
             SPECIES,
@@ -243,7 +243,7 @@ def test_the_weight_space_of_sparse_rows_is_that_of_dense_ones(fit_intercept):
     shown = [WeightSpaceDisplay.from_estimator(model, rows, y) for rows in (X, sp.csc_array(X))]
     assert np.array_equal(*(display.reflected for display in shown))
     assert np.array_equal(*(display.path for display in shown))
-    with pytest.raises(ValueError, match="two weights, not of 4"):
+    with pytest.raises(ValueError, match="two weights, not 4"):
         WeightSpaceDisplay.from_data(sp.csr_matrix(IRIS), y)
 
 
@@ -272,8 +272,8 @@ def test_the_center_of_the_solutions_has_the_largest_cosine_margin():
 @pytest.mark.parametrize(
     ("X", "y", "said"),
     [
-        (IRIS, SPECIES == 0, "two weights, not of 4"),
-        (IRIS[:, :2], SPECIES, "two classes, and these are 3"),
+        (IRIS, SPECIES == 0, "two weights, not 4"),
+        (IRIS[:, :2], SPECIES, "two classes, but there are 3"),
     ],
 )
 def test_weight_spaces_are_of_two_weights_and_two_classes(X, y, said):
@@ -301,7 +301,7 @@ def test_the_learning_curve_is_that_of_the_run():
     batch = Perceptron(update="batch", max_iter=9).fit(IRIS, SPECIES == 1)
     shown = LearningCurveDisplay.from_estimator(batch)
     assert np.array_equal(shown.criterion_.get_ydata(), batch.criterion_)
-    with pytest.raises(ValueError, match="does not learn in passes"):
+    with pytest.raises(ValueError, match="is not trained in passes"):
         LearningCurveDisplay.from_estimator(GaussianNaiveBayes().fit(IRIS, SPECIES))
 
 
@@ -374,12 +374,12 @@ def test_images_need_a_shape_that_fits():
     model = Perceptron().fit(IRIS[:, :3], SPECIES)
     with pytest.raises(
         ValueError,
-        match="3 features do not form a square image: give the height and the width",
+        match="3 features do not form a square image: pass the height and width",
     ):
         WeightImageDisplay.from_estimator(model)
-    with pytest.raises(ValueError, match="have 4, and there are 3 features"):
+    with pytest.raises(ValueError, match="have 4 pixels, but there are 3 features"):
         WeightImageDisplay.from_estimator(model, shape=(2, 2))
     assert WeightImageDisplay.from_estimator(model, shape=(1, 3)).images.shape == (3, 1, 3)
     kernel = KernelPerceptron(max_iter=2).fit(IRIS, SPECIES)
-    with pytest.raises(ValueError, match="no weights of features"):
+    with pytest.raises(ValueError, match="no feature weights"):
         WeightImageDisplay.from_estimator(kernel)

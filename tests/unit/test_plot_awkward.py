@@ -170,7 +170,7 @@ def test_one_of_several_features_is_drawn(tmp_path):
     )
     assert (done.returncode, done.stderr) == (0, "")
     frame = pd.DataFrame({"a": [1.0, 2, 3, 4], "b": [2.0, 1, 3, 1]})
-    with pytest.raises(ValueError, match="and one is named: name two"):
+    with pytest.raises(ValueError, match="but one is named: name two"):
         DecisionDisplay.from_estimator(
             LogisticRegression().fit(frame, [0, 1, 1, 0]), frame, features="ab"
         )

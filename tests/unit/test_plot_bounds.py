@@ -65,7 +65,7 @@ def test_rounds_in_random_order_add_up_to_the_passes():
     total = shown.mistakes_.get_ydata()[149::150]
     assert np.array_equal(total, np.cumsum(model.mistakes_))
     unknown = Perceptron(max_iter=4, random_state=None).fit(IRIS, SPECIES)
-    with pytest.raises(ValueError, match="cannot be repeated: fit with a number"):
+    with pytest.raises(ValueError, match="cannot be repeated: fit with an integer"):
         BoundDisplay.from_estimator(unknown, IRIS, SPECIES, rounds=True)
 
 
@@ -95,7 +95,7 @@ def test_far_bounds_have_a_logarithmic_axis_and_errors_a_mark():
     ("model", "X", "said"),
     [
         (Perceptron(schedule="inverse", max_iter=3), IRIS, "its rate is not constant"),
-        (Perceptron(max_iter=3), IRIS[:, :3], "are not what was learned"),
+        (Perceptron(max_iter=3), IRIS[:, :3], "do not match the fit"),
         (OtherPerceptron(), IRIS, "Perceptron has no mistake bounds"),
     ],
 )

@@ -40,7 +40,7 @@ def test_what_says_nothing_of_chance_is_refused():
     X, y = [[0.0], [1.0], [2.0]], [0, 0, 1]
     read = linsep.from_json(separation(X, y).to_json())
     for found in (read, separation(X, [0, 1, 2]), "a verdict"):
-        with pytest.raises(DataError, match="how many distinct rows in how many dimensions"):
+        with pytest.raises(DataError, match="the number and the dimension of the distinct rows"):
             ChanceDisplay.from_verdict(found)
 
 

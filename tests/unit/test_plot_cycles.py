@@ -128,10 +128,10 @@ def test_what_does_not_cycle_is_refused_in_one_sentence():
             CycleDisplay.from_estimator(model, rows, labels)
     kernel = KernelPerceptron(kernel="linear", shuffle=False, max_iter=999).fit(POINTS, GROUPS)
     assert kernel.stop_reason_ == "cycle"
-    with pytest.raises(ValueError, match="kernel machine has no weights of features"):
+    with pytest.raises(ValueError, match="kernel classifier has no feature weights"):
         CycleDisplay.from_estimator(kernel, POINTS, GROUPS)
     line = Perceptron(shuffle=False, fit_intercept=False).fit([[1.0], [1.0]], [1, -1])
-    with pytest.raises(ValueError, match="two weights or more"):
+    with pytest.raises(ValueError, match="two or more weights"):
         CycleDisplay.from_estimator(line, [[1.0], [1.0]], [1, -1])
 
 

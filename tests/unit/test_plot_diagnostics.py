@@ -122,7 +122,7 @@ def test_many_sparse_and_dark():
 
 def test_refusals_are_one_sentence():
     model = LogisticRegression().fit(X, Y)
-    with pytest.raises(ValueError, match="GaussianNaiveBayes has no residuals to draw: draw a"):
+    with pytest.raises(ValueError, match="GaussianNaiveBayes has no residuals to draw; use a"):
         DiagnosticsDisplay.from_estimator(GaussianNaiveBayes().fit(X, Y), X, Y)
     with pytest.raises(ValueError, match="IQ"):
         DiagnosticsDisplay.from_estimator(model, X, Y, feature="IQ")

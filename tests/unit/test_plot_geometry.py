@@ -154,8 +154,8 @@ def test_a_hundred_thousand_rows_are_densities_of_their_classes():
 @pytest.mark.parametrize(
     ("model", "X", "y", "options", "said"),
     [
-        (Perceptron(), IRIS, SPECIES, {}, "two classes, and these are 3"),
-        (Perceptron(update="batch"), IRIS, SPECIES == 0, {}, "batch rule has many rows"),
+        (Perceptron(), IRIS, SPECIES, {}, "two classes, but there are 3"),
+        (Perceptron(update="batch"), IRIS, SPECIES == 0, {}, "batch rule uses many rows"),
         (
             Perceptron(),
             IRIS,
@@ -163,10 +163,10 @@ def test_a_hundred_thousand_rows_are_densities_of_their_classes():
             {"mistake": 99},
             "no mistake 99 to draw: 450 rounds had 5",
         ),
-        (Perceptron(), IRIS, SPECIES == 0, {"mistake": 0}, "from 1: got 0, and 1 of them"),
-        (Perceptron(), IRIS, SPECIES == 0, {"n_mistakes": 0}, "from 1: got 1, and 0 of them"),
-        (Perceptron(fit_intercept=False), IRIS[:, :1], SPECIES == 0, {}, "two weights or more"),
-        (Perceptron(), IRIS, SPECIES == 0, {"steps": True, "ax": "axes"}, "one picture, not for 3"),
+        (Perceptron(), IRIS, SPECIES == 0, {"mistake": 0}, "at least 1, got 0 and 1"),
+        (Perceptron(), IRIS, SPECIES == 0, {"n_mistakes": 0}, "at least 1, got 1 and 0"),
+        (Perceptron(fit_intercept=False), IRIS[:, :1], SPECIES == 0, {}, "two or more weights"),
+        (Perceptron(), IRIS, SPECIES == 0, {"steps": True, "ax": "axes"}, "one picture, not 3"),
     ],
 )
 def test_updates_that_cannot_be_drawn_are_refused_in_one_sentence(model, X, y, options, said):

@@ -193,10 +193,10 @@ def test_styles_are_followed_and_left_as_they_were():
             "There are 4 features: name one or two to draw, such as",
         ),
         (LogisticRegression(), X, {"features": "length"}, "no feature 'length'"),
-        (LogisticRegression(), WIDTH, {"features": [0]}, "two features, and one is named"),
+        (LogisticRegression(), WIDTH, {"features": [0]}, "two features, but one is named"),
         (LogisticRegression(), WIDTH, {"level": 95}, "level is 95"),
-        (Perceptron(), WIDTH, {}, "drawn of a LogisticRegression, not of a Perceptron"),
-        (LinearRegression(), WIDTH, {}, "LogisticRegression, not of a LinearRegression"),
+        (Perceptron(), WIDTH, {}, "needs a LogisticRegression, not a Perceptron"),
+        (LinearRegression(), WIDTH, {}, "LogisticRegression, not a LinearRegression"),
     ],
 )
 def test_what_cannot_be_drawn_is_one_sentence(model, rows, options, said):

@@ -56,7 +56,7 @@ def test_one_of_several_features_keeps_the_residuals():
     assert slope == pytest.approx(model.coef_[1])
     assert np.interp(shown.x, shown.grid, shown.line) == pytest.approx(shown.fitted)
     assert shown.ax_.get_ylabel() == "width"
-    with pytest.raises(ValueError, match='say which to draw, such as feature="sepal length'):
+    with pytest.raises(ValueError, match='name the one to draw, such as feature="sepal length'):
         RegressionDisplay.from_estimator(model, IRIS.iloc[:, :3], target)
 
 
@@ -96,7 +96,7 @@ def test_coefficients_without_an_estimate_are_arrows_and_words():
 
 @pytest.mark.parametrize("model", [GaussianNaiveBayes(), Perceptron()])
 def test_models_without_inference_have_no_intervals_to_draw(model):
-    with pytest.raises(ValueError, match="has no intervals; draw a regression"):
+    with pytest.raises(ValueError, match="has no intervals; use a regression"):
         CoefficientDisplay.from_estimator(model.fit(IRIS, SPECIES))
 
 
@@ -124,7 +124,7 @@ def test_descents_that_cannot_be_drawn():
     with pytest.raises(ValueError, match="trace=True"):
         DescentDisplay.from_descent(descent.minimize(J, [1.0], lambda x: 2 * x, trace=False), J)
     three = descent.minimize(J, np.ones(3), lambda x: 2 * x, trace=True)
-    with pytest.raises(ValueError, match="of 3 weights is not drawn"):
+    with pytest.raises(ValueError, match="of 3 weights cannot be drawn"):
         DescentDisplay.from_descent(three, J)
 
 

@@ -316,7 +316,7 @@ def test_names_are_drawn_as_they_are(tmp_path):
         (Perceptron(early_stopping=True), SPECIES, "because rows were held out"),
         (LogisticRegression(l2=1.0), SPECIES > 0, "LogisticRegression makes no updates to show"),
         (LinearRegression(), SPECIES, "LinearRegression makes no updates to show"),
-        (KernelPerceptron(kernel="rbf", gamma=1.0, budget=9), SPECIES, "keep the budget"),
+        (KernelPerceptron(kernel="rbf", gamma=1.0, budget=9), SPECIES, "stay within the budget"),
     ],
 )
 def test_what_is_no_run_of_rows_is_refused(model, y, said):
@@ -340,7 +340,7 @@ def test_runs_that_cannot_be_repeated_or_are_too_long_are_refused():
     with pytest.raises(DataError, match="cannot be drawn row by row, because"):
         RunDisplay.from_estimator(learned, X, y)
     many = KernelPerceptron(kernel="rbf", gamma=1.0, max_iter=100).fit(X, SPECIES)
-    with pytest.raises(DataError, match=r"too long a run for an animation.*max_iter.*fewer rows"):
+    with pytest.raises(DataError, match=r"exceed the limit of an animation.*max_iter.*fewer rows"):
         RunDisplay.from_estimator(many, X, SPECIES)
     texts = KernelPerceptron(kernel=linsep.kernels.Spectrum(2)).fit(["aab", "bba"], [0, 1])
     with pytest.raises(DataError, match="its kernel does not apply to rows of numbers"):

@@ -151,7 +151,7 @@ def test_a_hundred_thousand_rows_are_densities_of_their_sides():
 @pytest.mark.parametrize(
     ("verdict", "X", "y", "said"),
     [
-        (separation(IRIS, SPECIES), IRIS, SPECIES, "verdicts on several questions"),
+        (separation(IRIS, SPECIES), IRIS, SPECIES, "There are several verdicts"),
         (separation(IRIS, SPECIES).multinomial, IRIS, SPECIES, "all classes at once"),
         (separation(FLAT, SIDES_OF_FLAT), FLAT[:4], SIDES_OF_FLAT[:4], "not drawn"),
         (separation(FLAT, SIDES_OF_FLAT), IRIS[:5], SIDES_OF_FLAT, "not drawn"),
@@ -172,7 +172,7 @@ def test_verdicts_that_cannot_be_drawn_are_refused_in_one_sentence(verdict, X, y
 
 
 def test_only_verdicts_are_drawn():
-    with pytest.raises(TypeError, match="A str is no verdict"):
+    with pytest.raises(TypeError, match="A str is not a verdict"):
         SeparationDisplay.from_verdict("overlapping", FLAT, SIDES_OF_FLAT)
 
 

@@ -272,5 +272,5 @@ def test_one_number_is_the_weight_of_every_row(kind):
     y = (X[:, 0] + rng.standard_normal(60) > 0).astype(int)
     one, each = (clone(kind).fit(X, y, sample_weight=weight) for weight in (2.0, np.full(60, 2.0)))
     assert one.score(X, y, sample_weight=2.0) == each.score(X, y, sample_weight=np.full(60, 2.0))
-    with pytest.raises(DataError, match="All of sample_weight is zero, so there is no row to"):
+    with pytest.raises(DataError, match="All values of sample_weight are zero, so there are"):
         one.score(X, y, sample_weight=0)

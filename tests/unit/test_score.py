@@ -213,7 +213,7 @@ def test_rows_of_unknown_labels_count_as_wrong(flats):
          "log_loss needs probabilities, and the model has none: learn them with calibrate"),
         ("flats", {"metrics": "f1"}, DataError, "f1 is of one of two classes, and the model has 3"),
         ("cheap", {"metrics": "roc_auc"}, DataError, "it compares rows of .* and all are cheap"),
-        ("flats", {"sample_weight": np.zeros(150)}, DataError, "no rows to score: all have wei"),
+        ("flats", {"sample_weight": np.zeros(150)}, DataError, "no rows to score: all rows"),
         ("flats", {"sample_weight": np.ones(7)}, DataError, "7 values, but 150 rows or more are"),
         ("flats", {"sample_weight": np.ones(200)}, DataError, "200 values, but 150 rows are sco"),
         ("flats", {"sample_weight": -np.ones(150)}, ValueError, "index 0. is -1.0; weights must"),

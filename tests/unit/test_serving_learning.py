@@ -190,7 +190,7 @@ def test_rows_that_cannot_be_learned_are_not_logged(tmp_path):
         ({"rows": [[1, 2, 3]]}, 422, "rows[0] has 3 values, but the model has 4 columns"),
         ({"rows": [[1, 2, 3, None]]}, 422, "rows[0], column 'feature 3' has no value"),
         ({"rows": [[1, 2, 3, "4"]]}, 422, "column 'feature 3' holds \"4\", not a number"),
-        ({"rows": [[1e308, 1e308, 1e308, 1e308]] * 1}, 422, "rows[0]: the score is beyond float"),
+        ({"rows": [[1e308, 1e308, 1e308, 1e308]] * 1}, 422, "rows[0]: the score overflows"),
         ({"ids": [""]}, 422, "ids[0] is not an id"),
         ({"ids": ["x" * 201]}, 422, "ids[0] is not an id"),
         ({"ids": ["a\n"]}, 422, "ids[0] is not an id"),
@@ -264,7 +264,7 @@ def test_answers_are_finite_or_refused(tmp_path):
     odds = linsep.LogisticRegression().fit(X * 1e-9, np.arange(30) % 2)
     for model, value, why in [
         (kernel, np.inf, "Input X contains infinity"),
-        (line, 1e308, r"rows\[0\]: the score is beyond floating point"),
+        (line, 1e308, r"rows\[0\]: the score overflows float64"),
         (odds, 1e308, "score of row 1 .* is beyond floating point"),
     ]:
         served = read_model(linsep.save(model, tmp_path / "m.linsep", force=True), Limits())
@@ -284,10 +284,10 @@ def test_models_that_cannot_learn_are_refused(tmp_path):
         "a LinearRegression, which does not learn row by row": linsep.LinearRegression().fit(
             X, X[:, 0] + 1
         ),
-        "early_stopping must be False": linsep.Perceptron(early_stopping=True, max_iter=3).fit(
+        "early_stopping is not supported": linsep.Perceptron(early_stopping=True, max_iter=3).fit(
             X, y
         ),
-        "give a dict of weights": linsep.Perceptron(class_weight="balanced", max_iter=3).fit(X, y),
+        "pass a dict of weights": linsep.Perceptron(class_weight="balanced", max_iter=3).fit(X, y),
     }
     for why, model in tree.items():
         path = linsep.save(model, tmp_path / "m.linsep", force=True)

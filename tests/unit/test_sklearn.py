@@ -97,7 +97,7 @@ def test_sample_weight_is_routed():
 @pytest.mark.parametrize("learner", [Perceptron, MarginPerceptron, KernelPerceptron])
 def test_early_stopping_has_no_place_in_partial_fit(learner):
     X, y = blobs(40, k=2)
-    with pytest.raises(ValueError, match="early_stopping must be False with partial_fit"):
+    with pytest.raises(ValueError, match="early_stopping is not supported by partial_fit"):
         learner(early_stopping=True).partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="early_stopping should be False with partial_fit"):
         TheirPerceptron(early_stopping=True).partial_fit(X, y, classes=[0, 1])

@@ -440,5 +440,5 @@ def test_the_reference_is_the_negative_class(model):
         DataError, match="The reference 'B' is not a class: the classes are 'A', 'F'"
     ):
         trace(model, X, y, reference="B")
-    with pytest.raises(DataError, match="A reference is for two classes, and these rows have 4"):
+    with pytest.raises(DataError, match="A reference needs two classes, but these rows have 4"):
         trace(model, X, range(4), reference=1)

@@ -184,7 +184,7 @@ def test_rows_to_prove_or_to_score_that_all_have_weight_0(tmp_path):
     for learner, target in (("perceptron", "y"), ("linear", "x")):
         how = "--target", target, "--weight", "w", "--learner", learner, "--force"
         assert here("fit", "t.csv", *how, "--model", "m", cwd=tmp_path).returncode == 0
-        said = "none.csv has no rows to score: all have weight 0"
+        said = "none.csv has no rows to score: all rows have weight 0"
         assert_refused("score", "m", "none.csv", cwd=tmp_path, said=said)
 
 

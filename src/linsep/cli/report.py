@@ -422,7 +422,7 @@ def stopped_text(model: Any) -> str:
         return "not by itself: it learned rows as they were given"
     sentence = model.stop_sentence_
     if model.stop_reason_ == StopReason.MAX_ITER:
-        advice = "; `linsep separate` says if rows are separable"
+        advice = "; `linsep separate` shows whether the rows are separable"
         sentence = ALL_PASSES + ("" if hasattr(model, "kernel_") else advice)
     return f"{model.stop_reason_}: {sentence}"
 

@@ -115,7 +115,7 @@ def _kept(loop: Any) -> Any:
 
 
 def compiled(function: Callable) -> Any:
-    """Compile a loop without the GIL, cached on disk; multiplications and additions may be fused."""
+    """Compile a loop without the GIL, cached on disk; multiply-adds may be fused."""
     return _kept(njit(**OPTIONS)(function))
 
 

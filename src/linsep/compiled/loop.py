@@ -366,7 +366,7 @@ def score_single_votes(
 
 @compiled
 def first_votes(survived, joint, tie, scores, votes):
-    """Let the initial weights of each binary classifier vote; ``survived`` has one number for each."""
+    """Let the initial weights of each classifier vote; ``survived`` has one number for each."""
     for i in range(scores.shape[0]):
         for m in range(survived.size):
             _vote(m, survived[m], joint, tie, scores[i], votes[i])

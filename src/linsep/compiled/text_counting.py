@@ -85,7 +85,7 @@ def add_new_term(news, column, h, out, begin, end):
 
 @exact
 def keep_new_terms(seen, news):
-    """Keep the terms of the news that are not known yet, unless their column or the memory is full."""
+    """Keep the unknown terms of the news, unless their column or the memory is full."""
     for k in range(news.size[0]):
         column, h = news.columns[k], news.hashes[k]
         begin, length = news.ends[k], news.ends[k + 1] - news.ends[k]

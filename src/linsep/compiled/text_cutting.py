@@ -35,7 +35,7 @@ class Cutting(NamedTuple):
 
 @inlined
 def decoded(data, at, stop):
-    """Return a code point of two bytes or more and its length, which is 0 if it is not valid UTF-8."""
+    """Return a code point of two bytes or more and its length, or 0 for invalid UTF-8."""
     first = np.int64(data[at])
     length = 2 if first < 0xE0 else 3 if first < 0xF0 else 4
     if first < 0xC2 or first > 0xF4 or at + length > stop:
@@ -76,7 +76,7 @@ def put(out, size, point):
 
 @inlined
 def next_entry(data, at, stop, table):
-    """Return the table entry of a code point, and its length, which is 0 if it is not valid UTF-8."""
+    """Return the table entry of a code point, and its length, or 0 for invalid UTF-8."""
     byte = data[np.uint64(at)]
     if byte < 0x80:
         return table[byte], 1

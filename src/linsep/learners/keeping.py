@@ -64,7 +64,7 @@ class KeepLast:
     steady = False
 
     def compiled(self, state: State, most_changes: int) -> Any:
-        """Return the recorder of the compiled loop for at most ``most_changes`` changes of weights."""
+        """Return the recorder of the compiled loop for up to ``most_changes`` weight changes."""
         return Last()
 
     def rows_at_once(self, state: State, longest: int) -> int | None:

@@ -186,7 +186,7 @@ def _next_mistakes(rows: Block, codes: np.ndarray, order: np.ndarray) -> np.ndar
 
 
 def _provide(rows: Block, kept: GramCache, codes: np.ndarray, rest: np.ndarray) -> None:
-    """Compute the kernel values that a block waits for, and values for some rows of its ``rest``."""
+    """Compute the kernel values that a block waits for, and some for rows of its ``rest``."""
     row = int(rows.waiting[0])
     kept.keep(np.append(_next_mistakes(rows, codes, rest), row))
     settle(rows, kept.values[kept.places[row]])

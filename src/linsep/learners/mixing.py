@@ -198,7 +198,7 @@ class Mixture(NamedTuple):
 
     @property
     def learning_shards(self) -> int:
-        """Number of shards with rows; the number of mistakes is at most this times (R / gamma)^2."""
+        """Number of shards with rows; the mistakes are at most this times (R / gamma)^2."""
         return sum(1 for rows in self.rows if rows)
 
     def and_pass(self, counts: list[Counts]) -> "Mixture":

@@ -367,7 +367,7 @@ class Schedule:
 
 
 class PerceptronLearner(Learner):
-    """Update at each mistake, with scheduled rates; ``zero`` determines the meaning of zero scores."""
+    """Update at each mistake, with scheduled rates; ``zero`` sets the meaning of zero scores."""
 
     replayed = "single"
     step = "learning rate"

@@ -53,7 +53,7 @@ class Remembered(NamedTuple):
 
 
 def is_square(array: np.ndarray) -> bool:
-    """Return whether an array of :class:`State` has a square matrix for each column of the weights."""
+    """Return whether an array of :class:`State` has a square matrix per column of the weights."""
     return array.ndim == 3
 
 
@@ -504,7 +504,7 @@ class Learner:
         return None
 
     def leaves_zeros(self, state: State) -> bool:
-        """Return whether a pass without a mistake left scores of zero, which do not separate rows."""
+        """Return whether a pass without mistakes left scores of zero, which separate nothing."""
         return False
 
     def restarts(self, state: State) -> bool:

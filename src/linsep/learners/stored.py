@@ -60,7 +60,7 @@ def _start_of_run(model: Any, run: Run) -> dict[str, Any]:
 
 
 def set_state(model: Any, arrays: Arrays, facts: dict[str, Any]) -> None:
-    """Set the state of an estimator from :func:`state_of`; raise ValueError if it is inconsistent."""
+    """Set an estimator's state from :func:`state_of`; ValueError if it is inconsistent."""
     training = facts["training"]
     model.classes_ = classes_of(**facts["classes"])
     is_turned(model.reference, model.classes_)  # raises an error for an unknown class

@@ -313,7 +313,7 @@ def most_mistakes(d: int, r: int, promotion: float, threshold: float, k: int = 1
     taken = theta - a * d / Fraction(MOST_WEIGHT)
     if theta >= MOST_WEIGHT or taken <= 0:
         raise Unknown(
-            f"a threshold of {threshold:.3g} cannot be reached by promotions of {promotion:.3g} for "
+            f"a threshold of {threshold:.3g} is not reached by promotions of {promotion:.3g} for "
             f"weights between {1 / MOST_WEIGHT:.0e} and {MOST_WEIGHT:.0e}"
         )
     # Beside promotions also demotions are rounded, where k is not 1.

@@ -93,7 +93,7 @@ class View(NamedTuple):
     length: Callable[[np.ndarray], float]
 
     def scores(self, weights: np.ndarray, basis: Any = None) -> np.ndarray:
-        """Return the scores of the rows or of other points: shape (rows,), 2-D for several vectors."""
+        """Return the scores of the rows or other points: shape (rows,), 2-D for several vectors."""
         found = np.asarray((self.basis if basis is None else basis) @ weights[:, 1:].T)
         found = found + weights[:, 0]
         return found[:, 0] if len(weights) == 1 else found
@@ -342,7 +342,7 @@ class RunDisplay(Display):
         return self
 
     def _reach(self) -> float:
-        """The largest distance from the boundary that is drawn; rows farther away are at the edge."""
+        """The largest distance from the boundary drawn; rows farther away are at the edge."""
         found = [float(np.abs(self.view.places(one.after)[:, 0]).max()) for one in self.frames]
         self._far = max(found) > MOST_REACH * found[-1] > 0
         return MOST_REACH * found[-1] if self._far else max(found) or 1.0
@@ -560,7 +560,7 @@ class RunDisplay(Display):
         return file.getvalue()
 
     def _repr_html_(self) -> str:
-        """The animation in a notebook; only the last frame for readers who prefer reduced motion."""
+        """The animation in a notebook; only its last frame for readers who prefer less motion."""
         from base64 import b64encode
 
         still = b64encode(self.show(-1)._repr_png_()).decode()

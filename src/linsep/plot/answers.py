@@ -492,7 +492,7 @@ class ThresholdDisplay(Display):
         cls, estimator: Any, X: Any, y: Any = None, *, sample_weight: Any = None, ax: Any = None,
         **kwargs: Any,
     ) -> Self:  # fmt: skip
-        """Draw a fitted classifier of two classes and rows, as :meth:`RocDisplay.from_estimator`."""
+        """Draw a fitted classifier of two classes; see :meth:`RocDisplay.from_estimator`."""
         return cls.from_scored(
             estimator, answers_of(estimator, X, y, sample_weight), ax=ax, **kwargs
         )

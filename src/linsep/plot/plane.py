@@ -46,7 +46,7 @@ class Plane(NamedTuple):
         return sp.csr_matrix(values, shape=(len(places), self.origin.size))
 
     def line(self, normal: np.ndarray, offset: float) -> tuple[np.ndarray, float]:
-        """Return the normal and offset, in coordinates (s, t), of the line where the score is zero."""
+        """Return the normal and offset, in coordinates (s, t), of the line of zero scores."""
         within = np.array([normal @ self.across, normal @ self.up])
         return within, float(normal @ self.origin + offset)
 
@@ -196,7 +196,7 @@ def normal_of(model: Any) -> np.ndarray | None:
 
 
 def _weights(model: Any) -> np.ndarray:
-    """Return the weights of a linear classifier as rows; a row of zeros if it has none, or votes."""
+    """Return the weights of a linear classifier as rows; zeros if it has none, or votes."""
     if fitted_parameter(model, "keep") == "vote":
         return np.zeros((1, 1))
     coef: Any = getattr(model, "coef_", np.zeros(1))

@@ -335,7 +335,7 @@ class LogisticDisplay(Display):
             self.ax_.fill_between(x, scale * heights, color=color, alpha=0.15, linewidth=0)
 
     def _draw_contours(self) -> None:
-        """Draw the probability as colors between the colors of the classes, with labeled contours."""
+        """Draw the probability as colors between the class colors, with labeled contours."""
         from matplotlib.colors import LinearSegmentedColormap
 
         first, second = colors(2)

@@ -1,4 +1,4 @@
-"""Soft margins: convergence of the duality gap, and the effect of C on weights and support vectors."""
+"""Soft margins: convergence of the gap, and the effect of C on weights and support vectors."""
 
 from typing import Any, Self
 

@@ -293,7 +293,7 @@ class UpdateDisplay(Display):
 
 
 def _updates(rounds: list[TraceRow], mistake: int, n_mistakes: int) -> list[Update]:
-    """The updates of a trace starting with a mistake, as many as exist; DataError if there is none."""
+    """The updates of a trace from a mistake on, as many as exist; DataError if there is none."""
     if mistake < 1 or n_mistakes < 1:
         raise DataError(
             f"mistake and n_mistakes must be at least 1, got {mistake} and {n_mistakes}."

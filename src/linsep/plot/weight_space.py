@@ -1,4 +1,4 @@
-"""The weight space: the weights that every row allows, and the intercept as an additional weight."""
+"""The weight space: the weights that every row allows, and the intercept as a weight."""
 
 from typing import Any, Self
 
@@ -188,7 +188,7 @@ class WeightSpaceDisplay(Display):
         return self
 
     def _draw_center(self, cone: np.ndarray | None, reach: float) -> None:
-        """The weights of the largest cosine margin: their smallest angle with any line is largest."""
+        """The weights of the largest cosine margin: the smallest angle with a line is largest."""
         self.center_: Any = None
         middle = np.zeros(2) if cone is None else cone.sum(axis=0)
         if np.any(middle):

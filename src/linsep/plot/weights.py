@@ -232,7 +232,7 @@ class CoefficientDisplay(Display):
         return self
 
     def _with_diverging(self) -> np.ndarray:
-        """Return the estimates: infinite or 0 according to their status, NaN for any other status."""
+        """Return the estimates: infinite or 0 according to status, NaN for any other status."""
         pairs = zip(self.status, self.estimates.tolist(), strict=True)
         return np.array([
             number if not word or word.startswith("exp(") else DIVERGING.get(word, np.nan)

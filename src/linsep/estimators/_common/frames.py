@@ -53,7 +53,7 @@ class TakesFrames:
     n_features_in_: int
 
     def features_of(self, X: Any) -> Any:
-        """Return rows as they are or, for a data frame with the training columns, their features."""
+        """Return rows as they are, or the features of a data frame with the training columns."""
         source = to_predict(self, X)
         if not isinstance(source, Source) or source is X:
             return X
@@ -62,7 +62,7 @@ class TakesFrames:
 
     @contextmanager
     def drawn_features_of(self, X: Any) -> Iterator[Any]:
-        """Pass the features of :meth:`features_of` to a picture, which predicts them without names."""
+        """Pass the features of :meth:`features_of` to a picture, which predicts without names."""
         features = self.features_of(X)
         with warnings.catch_warnings():
             if features is not X:
@@ -232,7 +232,7 @@ def _with_gaps(model: Any, X: Any, offset: Any) -> Source:
 
 
 def _holds_features(model: Any, X: Any, recipe: dict[str, Any]) -> bool:
-    """Return whether the columns are the features of a model, not the columns they are made from."""
+    """Return whether the columns are a model's features, not the columns they are made from."""
     made = recipe["scale"] or recipe["missing"] != "error"
     made = made or any(recipe.get(name) for name in ("converted", "formula", "products"))
     names = getattr(model, "feature_names_in_", None)

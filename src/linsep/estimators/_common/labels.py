@@ -346,7 +346,7 @@ def pairs(n_classes: int) -> list[tuple[int, int]]:
 
 
 def place_of(reference: Any, classes: np.ndarray) -> int:
-    """Return the index of the reference class; DataError if it is not one of exactly two classes."""
+    """Return the index of the reference class; DataError unless it is one of two classes."""
     if classes.size > 2:
         raise DataError(f"A reference needs two classes, but these rows have {classes.size}.")
     if reference not in classes.tolist():

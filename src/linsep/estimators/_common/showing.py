@@ -188,7 +188,7 @@ def _unscaled(
 
 
 def _sides(model: Any, target: str) -> list[tuple[str, str, str]]:
-    """Return, for every row of ``coef_``, the name of its value or the classes that its sign means."""
+    """Return, for each row of ``coef_``, the name of its value or the classes of its sign."""
     if not hasattr(model, "classes_"):
         return [(name, "", "") for name in getattr(model, "targets_", [target])]
     labels = [label_text(label) for label in model.classes_.tolist()]

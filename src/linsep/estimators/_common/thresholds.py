@@ -284,7 +284,7 @@ def given_threshold(model: Any, rule: Rule) -> Threshold:
 
 
 def _smallest(holds: Callable[[float], bool]) -> float:
-    """Return the smallest float from which a condition holds; the largest float if it never does."""
+    """Return the smallest float from which a condition holds, or the largest float."""
     bits = np.array(np.finfo(np.float64).max).view(np.int64).item()
 
     def size(n: int) -> float:
@@ -330,7 +330,7 @@ def chosen_threshold(
 
 
 def _totals(said: np.ndarray, side: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the weight of the rows of one side that are predicted positive, and of all its rows."""
+    """Return the weight of the rows of one side predicted positive, and of all its rows."""
     return np.array([weights[said & side].sum(), weights[side].sum()])
 
 
