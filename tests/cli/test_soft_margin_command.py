@@ -67,9 +67,9 @@ def test_all_that_a_model_is_for(folder, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--C inf", "An infinite C asks for the hard margin, which only separable classes have: "
+        ("--C inf", "An infinite C requires a hard margin, which exists only for separable .*: "
          "linsep.separation .on the command line `linsep separate`. proves it with --margin max "
-         "or give --C a finite number"),
+         "or set --C to a finite number"),
         ("--C 0", "--C must be a number above 0, not '0'"),
         ("--loss square", "--loss must be one of 'hinge', 'squared_hinge'"),
         ("--kernel linear", "--kernel is for --learner kernel or kernel-soft-margin"),

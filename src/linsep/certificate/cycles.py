@@ -147,7 +147,7 @@ class Cycle(WithRows):
     @property
     def conclusion(self) -> str:
         """What follows from the cycle, as a phrase."""
-        decimal = ", values taken for the decimals they print as" if self.base == 10 else ""
+        decimal = ", with values treated as their printed decimals" if self.base == 10 else ""
         return f"no number of passes will separate these rows{decimal}"
 
     def of_run(self, again: int) -> Cycle:

@@ -1,5 +1,5 @@
-"""Kernels: inner products in an implicit feature space. The base class, the form of rows that it
-works on, and what combines kernels: sums, products, multiples, normalized kernels, and a constant.
+"""Kernels: inner products in an implicit feature space. The base class, the prepared form of rows,
+and combinations of kernels: sums, products, multiples, normalized kernels, and a constant.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CACHED = 8192
 
 @dataclass(frozen=True)
 class Kernel:
-    """K(x, y) = <phi(x), phi(y)>; a subclass defines phi, its fields are the parameters.
+    """K(x, y) = <phi(x), phi(y)>; a subclass defines phi, and its fields are the parameters.
 
     A kernel is immutable. Parameters that depend on the data (``gamma="scale"``, an alphabet) are
     set in the kernel that :meth:`fitted` returns. Kernels can be added and multiplied, with each
@@ -60,7 +60,7 @@ class Kernel:
 
         Parameters
         ----------
-        X : rows of the type this kernel takes (``takes``)
+        X : rows of the type that this kernel supports (``takes``)
 
         Returns
         -------
@@ -71,7 +71,7 @@ class Kernel:
         Raises
         ------
         DataError, ValueError
-            If rows are of another type or have NaN or infinity.
+            If rows have the wrong type, NaN or infinity.
         """
         return self._prepare(X)
 
@@ -109,7 +109,7 @@ class Kernel:
 
         Parameters
         ----------
-        X, Y : rows of the type this kernel takes
+        X, Y : rows of the type that this kernel supports
             Y defaults to X. Data-dependent parameters (see :meth:`fitted`) are computed from Y (the
             training rows in scikit-learn's calls), else from X.
 
@@ -126,15 +126,15 @@ class Kernel:
 
         Parameters
         ----------
-        X : rows of the type this kernel takes
-            Their numbers are used exactly, as :func:`linsep.separation` reads them. Parameters of
-            the kernel count as the binary fractions they are stored as.
+        X : rows of the type that this kernel supports
+            Their numbers are used exactly, as in :func:`linsep.separation`. Parameters of the
+            kernel are used as the binary fractions in which they are stored.
 
         Returns
         -------
         array of int or Fraction of shape (rows, rows), or None
-            None for kernels whose values exist in floats only (radial, normalized, functions), and
-            if a value would have more than 2^14 bits, or all together more than 2^32.
+            None for kernels with only floating-point values (radial, normalized, functions), and if
+            a value would have more than 2^14 bits, or all values together more than 2^32.
 
         Raises
         ------
@@ -147,11 +147,11 @@ class Kernel:
             return None
         sizes = [abs(m) for m in found.above.ravel().tolist() if m]
         if max(sizes, default=1) > found.below << MOST_POWER:
-            raise DataError(f"{self!r} is beyond floating point on these rows: {kernel._advice()}.")
+            raise DataError(f"{self!r} overflows float64 on these rows: {kernel._advice()}.")
         if min(sizes, default=1) << MOST_POWER < found.below and sizes:
             raise DataError(
-                f"{self!r} is beyond floating point on these rows, which are too small: multiply "
-                "the features by a large number."
+                f"{self!r} underflows float64 on these rows, which are too small: multiply the "
+                f"features by a large number."
             )
         return found.values()
 
@@ -195,7 +195,7 @@ class Kernel:
         raise NotImplementedError
 
     def _advice(self) -> str:
-        """Return what to do if values overflow."""
+        """Return the advice for values that overflow."""
         return self.advice
 
     def _finite(self, values: np.ndarray) -> np.ndarray:
@@ -203,7 +203,7 @@ class Kernel:
         with np.errstate(over="ignore", invalid="ignore"):
             quickly = np.isfinite(values.sum())
         if not quickly and not np.isfinite(values).all():
-            raise DataError(f"{self!r} is beyond floating point on these rows: {self._advice()}.")
+            raise DataError(f"{self!r} overflows float64 on these rows: {self._advice()}.")
         return values
 
 
@@ -246,8 +246,8 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
     raise ParameterError(
-        f"A kernel with {value!r} cannot be stored, as code is never written to a file: use a "
-        "kernel that is made of parameters only."
+        f"A kernel with {value!r} cannot be stored, because code is never written to a file: use "
+        f"a kernel defined only by parameters."
     )
 
 
@@ -306,7 +306,7 @@ MOST_NESTED = 100
 
 
 class Combined(Kernel):
-    """A kernel made of others on the same rows: those in the fields ``made_of``."""
+    """A kernel composed of the kernels in the fields ``made_of``, on the same rows."""
 
     made_of: ClassVar[tuple[str, ...]]
 
@@ -332,7 +332,7 @@ class Combined(Kernel):
 
     @property
     def takes(self) -> str:  # type: ignore[override]
-        """The type of rows that all inner kernels take."""
+        """The type of rows that all inner kernels support."""
         for kernel in self._inner:
             takes = kernel.takes  # read once, because kernels may be nested deeply
             if takes != "anything":
@@ -341,7 +341,7 @@ class Combined(Kernel):
 
     @property
     def sparse(self) -> bool:  # type: ignore[override]
-        """Whether all inner kernels take sparse rows."""
+        """Whether all inner kernels support sparse rows."""
         return all(kernel.sparse for kernel in self._inner)
 
     @property
@@ -351,7 +351,7 @@ class Combined(Kernel):
 
     @property
     def rows_at_once(self) -> int:  # type: ignore[override]
-        """The smallest of all: a function should compute no value that is not needed."""
+        """The smallest block of the inner kernels: a function computes no unneeded values."""
         return min(kernel.rows_at_once for kernel in self._inner)
 
     def _fitted(self, X: Any) -> Kernel:
@@ -475,7 +475,7 @@ class Normalized(Around):
     """K(x, y) / sqrt(K(x, x) K(y, y)), the cosine in the feature space.
 
     Values of a row with K(x, x) = 0 are 0. Values of AllSubsets and Subsequence are divided as
-    mantissa and exponent, so that they cannot overflow.
+    mantissa and exponent, so they cannot overflow.
     """
 
     kernel: Kernel
@@ -516,7 +516,7 @@ def _divided(kernel: BeyondFloats, A: tuple, B: tuple) -> np.ndarray:
 
 
 def _times(K: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Compute K_ij left_i right_j in place, in blocks; a symmetric K stays so to the bit."""
+    """Compute K_ij left_i right_j in place, in blocks; a symmetric K stays exactly symmetric."""
     step = max(1, CACHED // max(1, len(right)))
     for start in range(0, len(K), step):
         K[start : start + step] *= left[start : start + step, None] * right
@@ -564,7 +564,7 @@ def is_text(X: Any) -> bool:
 def listed(X: Any) -> np.ndarray:
     """Return rows of any type as a one-dimensional array of objects, which can be sliced."""
     if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
-        raise DataError(f"X is {X!r:.40}, one thing and not a list of rows: put them in a list.")
+        raise DataError(f"X is {X!r:.40}, not a list of rows: pass a list.")
     given = list(X)
     rows = np.empty(len(given), dtype=object)
     for i, row in enumerate(given):
@@ -577,7 +577,7 @@ def refuse_text(X: Any, kernel: Any) -> None:
     if is_text(X):
         raise DataError(
             f"X has strings, but {kernel!r} takes rows of numbers: choose a string kernel such as "
-            "Spectrum(3), or turn every string into numbers."
+            "Spectrum(3), or convert the strings to numbers."
         )
 
 
@@ -605,8 +605,8 @@ def same_width(A: Any, B: Any) -> None:
     """Raise DataError if rows have different numbers of features."""
     if A.shape[1] != B.shape[1]:
         raise DataError(
-            f"Rows of {A.shape[1]} features meet rows of {B.shape[1]}: a kernel needs the same "
-            "features on both sides."
+            f"Rows have {A.shape[1]} features on one side and {B.shape[1]} on the other: a kernel "
+            f"needs the same features on both sides."
         )
 
 

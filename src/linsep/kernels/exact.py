@@ -1,7 +1,7 @@
 """Gram matrices without rounding: integers over one denominator.
 
 A verdict must not depend on how kernel values are rounded: rounded values nearly always make a Gram
-matrix regular, and a regular matrix separates any labels.
+matrix nonsingular, and a nonsingular matrix separates any labels.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Ratio(NamedTuple):
         ).reduced()
 
     def times(self, other: Ratio) -> Ratio | None:
-        """Return the product of every value with the other's, or None if they are too long."""
+        """Return the elementwise product, or None if values are too long."""
         if not fits(len(self.above), self.bits() + other.bits()):
             return None
         return Ratio(self.above * other.above, self.below * other.below).reduced()
 
     def power(self, degree: int) -> Ratio | None:
-        """Return a power of every value, or None if they are too long."""
+        """Return a power of every value, or None if values are too long."""
         if not fits(len(self.above), self.bits() * degree):
             return None
         return Ratio(self.above**degree, self.below**degree)
@@ -47,7 +47,7 @@ class Ratio(NamedTuple):
         return int(np.abs(self.above).max()).bit_length() + self.below.bit_length()
 
     def reduced(self) -> Ratio:
-        """Return the same with smaller integers, if they have a common divisor."""
+        """Return the same matrix with smaller integers, if they have a common divisor."""
         common = gcd(self.below, *self.above.ravel().tolist())
         return Ratio(self.above // common, self.below // common) if common > 1 else self
 
@@ -62,7 +62,7 @@ class Ratio(NamedTuple):
 
 
 def fits(n: int, bits: int) -> bool:
-    """Return whether n x n numbers of so many bits are few and short enough."""
+    """Return whether n x n numbers of this many bits are few and short enough."""
     return bits <= LONGEST and n * n * bits <= MOST_BITS
 
 
@@ -139,7 +139,7 @@ class WholeRows:
 
 
 def weighted_counts(found: tuple[np.ndarray, Any, np.ndarray]) -> Ratio | None:
-    """Return sums of weight * count * count, from what :meth:`Kernel.counts` returns."""
+    """Return sums of weight * count * count, from the result of :meth:`Kernel.counts`."""
     _, counts, weights = found
     total: Ratio | None = None
     for weight in np.unique(weights):

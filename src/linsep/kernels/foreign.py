@@ -37,13 +37,14 @@ class Callable(Kernel):
     Parameters
     ----------
     function : callable
-        Gets two rows of X (sparse rows as dense arrays) and returns a number. It must be symmetric.
+        Called with two rows of X (sparse rows as dense arrays); returns a number. Must be
+        symmetric.
     """
 
     function: Any
     takes: ClassVar[str] = "anything"
     rows_at_once: ClassVar[int] = 1  # computes no value that is not needed
-    advice: ClassVar[str] = "let the function return finite numbers"
+    advice: ClassVar[str] = "make the function return finite numbers"
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -86,7 +87,7 @@ class Callable(Kernel):
         except Exception as problem:
             raise DataError(
                 f"The kernel {self._name} failed on the rows of index {i} and {j} with "
-                f"{type(problem).__name__}: {problem}; correct the function or leave the row out."
+                f"{type(problem).__name__}: {problem}; correct the function or remove the row."
             ) from problem
         plain = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
         if not isinstance(plain, Real) or not np.isfinite(float(plain)):
@@ -143,7 +144,7 @@ class Pairwise(Kernel):
 
     @property
     def sparse(self) -> bool:  # type: ignore[override]
-        """Whether this kernel takes sparse rows."""
+        """Whether this kernel supports sparse rows."""
         return self.name not in OF_HISTOGRAMS
 
     @property
@@ -153,7 +154,7 @@ class Pairwise(Kernel):
 
     def _prepare(self, X: Any) -> Any:
         if sp.issparse(X) and not self.sparse:
-            raise DataError(f"{self!r} takes dense rows only, not sparse ones: give X.toarray().")
+            raise DataError(f"{self!r} needs dense rows: pass X.toarray().")
         X = vectors(X, self)
         if self.positive_only and (X < 0).any():
             row, column = np.argwhere(X < 0)[0].tolist()
@@ -162,7 +163,7 @@ class Pairwise(Kernel):
                 f"{column}, but {self!r} takes numbers of at least 0; shift the feature, or "
                 "choose another kernel."
             )
-        # Kernels on histograms refuse read-only memory, such as that of a mapped file.
+        # Kernels on histograms refuse read-only memory, such as a mapped file.
         return X if self.sparse or X.flags.writeable else X.copy()
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
@@ -183,7 +184,7 @@ class Pairwise(Kernel):
 
 @contextmanager
 def _named_errors(kernel: Kernel) -> Iterator[None]:
-    """Context manager that puts the kernel's name before errors of scikit-learn."""
+    """Context manager that prefixes errors of scikit-learn with the kernel's name."""
     try:
         yield
     except (ValueError, TypeError) as problem:
@@ -192,11 +193,11 @@ def _named_errors(kernel: Kernel) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """Rows of a Gram matrix: K of a row with each training row.
+    """Rows of a Gram matrix: the kernel values of a row with each training row.
 
     In training the matrix is square; in prediction it has a column for each training row. Prepared
-    rows know their numbers, and ``gram(A, B)`` takes the columns of A with the numbers of B, so B
-    must be rows of the training matrix.
+    rows store their numbers, and ``gram(A, B)`` selects the columns of A with the numbers of B, so
+    B must be rows of the training matrix.
     """
 
     takes: ClassVar[str] = "gram"
@@ -205,22 +206,22 @@ class Precomputed(Kernel):
 
     def _prepare(self, X: Any) -> Any:
         if sp.issparse(X):
-            raise DataError("A precomputed Gram matrix must be dense: give X.toarray().")
+            raise DataError("A precomputed Gram matrix must be dense: pass X.toarray().")
         X = vectors(X, self)
         return GramRows(X, np.arange(len(X)))
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         if B.learned != A.learned or (B.numbers.size and B.numbers.max() >= A.learned):
             raise DataError(
-                f"A Gram matrix of shape {A.shape} meets rows of one of shape {B.shape}: to learn "
-                "it must be square, to predict it needs a column for every row learned."
+                f"Gram matrices of shapes {A.shape} and {B.shape} do not match: for training it "
+                f"must be square, for prediction it needs one column per training row."
             )
         return A.values[np.ix_(A.numbers, B.numbers)].astype(np.float64)
 
     def _diagonal(self, A: Any) -> np.ndarray:
         if A.numbers.size and A.numbers.max() >= A.learned:
             raise DataError(
-                f"A Gram matrix of shape {A.shape} has no diagonal: to learn it must be square."
+                f"A Gram matrix of shape {A.shape} has no diagonal: for training it must be square."
             )
         return A.values[A.numbers, A.numbers].astype(np.float64)
 
@@ -237,7 +238,7 @@ class GramRows:
 
     @property
     def whole(self) -> np.ndarray | None:
-        """The matrix if these are all its rows, which can be used as they are; None otherwise."""
+        """The matrix, without a copy, if these are all its rows; None otherwise."""
         all_of_them = np.array_equal(self.numbers, np.arange(len(self.values)))
         ready = self.values.dtype == np.float64 and self.values.flags.c_contiguous
         return self.values if ready and all_of_them else None

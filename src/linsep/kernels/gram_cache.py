@@ -1,5 +1,5 @@
-"""Rows of a Gram matrix, computed when they are first needed: a learner that corrects scores by the
-kernel values of the examples it learns from needs only theirs.
+"""Rows of a Gram matrix, computed when first needed: a learner needs only the kernel values of the
+examples that cause updates.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from linsep.kernels.foreign import GramRows
 
 
 class GramCache:
-    """Rows of the Gram matrix of examples: kernel values of one of them with all.
+    """Rows of the Gram matrix of examples: kernel values of one example with all.
 
     Parameters
     ----------
     kernel : a fitted kernel
     examples : rows prepared by it
     most_rows : int
-        Number of rows kept; those not used for longest make room for others. A Gram matrix that is
-        given (:class:`linsep.kernels.Precomputed`) is used as it is.
+        Number of rows kept; the least recently used rows are replaced. A given Gram matrix
+        (:class:`linsep.kernels.Precomputed`) is used directly.
 
     Attributes
     ----------
     values : float64 of shape (rows, examples)
         In memory as far as it is used.
     places : int64 of shape (examples,)
-        The row of ``values`` that has K(x_i, x_j) of all j; -1 if it is not kept.
+        The row of ``values`` with K(x_i, x_j) for all j; -1 if it is not kept.
     """
 
     def __init__(self, kernel: Kernel, examples: Any, most_rows: int):
@@ -59,24 +59,24 @@ class GramCache:
         self._use(places)
 
     def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return kernel values of shape (a.size, b.size), of which the rows of ``b`` are kept."""
+        """Return kernel values of shape (a.size, b.size); the rows of ``b`` must be kept."""
         self.keep(b)
         return np.ascontiguousarray(self.values[np.ix_(self.places[b], a)].T)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the rows as arrays to be stored, those used last at the end."""
+        """Return the rows as arrays to be stored, the most recently used at the end."""
         order = np.argsort(self._turns)
         used = order[self._owners[order] >= 0]
         return {"gram.rows": self.values[used], "gram.examples": self._owners[used]}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Keep what :meth:`arrays` returned; raise ValueError if it does not fit."""
+        """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
         values, examples = arrays["gram.rows"], arrays["gram.examples"]
         n = self.places.size
         if values.shape != (examples.size, n) or examples.size > len(self.values):
             raise ValueError(f"kernel values of shape {values.shape}")
         if examples.size and not 0 <= examples.min() <= examples.max() < n:
-            raise ValueError("kernel values of examples that there are not")
+            raise ValueError("kernel values of examples that do not exist")
         if examples.size:
             self._put(examples, values)
             self._use(self.places[examples])

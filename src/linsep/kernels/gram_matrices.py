@@ -1,5 +1,5 @@
-"""Gram matrices: whether one can be that of a kernel (symmetric and positive semidefinite), and how
-well it fits labels, without training.
+"""Gram matrices: whether a matrix can belong to a kernel (symmetric and positive semidefinite), and
+how well it fits labels, without training.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def check_gram(K: Any) -> str | None:
     Returns
     -------
     str or None
-        A sentence for :class:`NotPositiveSemidefiniteWarning`, or None. Up to 2,000 rows None means
-        that no eigenvalue is negative, up to rounding. For more rows only the necessary conditions
-        ``K_ii >= 0`` and ``|K_ij| <= sqrt(K_ii K_jj)`` are checked.
+        A sentence for :class:`NotPositiveSemidefiniteWarning`, or None. For up to 2,000 rows, None
+        means that no eigenvalue is negative, up to rounding. For more rows, only the necessary
+        conditions ``K_ii >= 0`` and ``|K_ij| <= sqrt(K_ii K_jj)`` are checked.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def _asymmetry(K: np.ndarray) -> str | None:
             i += start
             return (
                 f"The Gram matrix is not symmetric: K[{i}, {j}] is {K[i, j]:.6g} and K[{j}, {i}] "
-                f"is {K[j, i]:.6g}; learning goes on, without the promises of a kernel."
+                f"is {K[j, i]:.6g}; training continues, without the guarantees of a kernel."
             )
     return None
 
@@ -102,26 +102,26 @@ def _eigenvalue(K: np.ndarray) -> str | None:
 
 def _sentence(why: str) -> str:
     return (
-        f"The Gram matrix is not positive semidefinite, as that of a kernel is: {why}; learning "
-        "goes on, without the promises of a kernel."
+        f"The Gram matrix is not positive semidefinite, so it belongs to no kernel: "
+        f"{why}; training continues, without the guarantees of a kernel."
     )
 
 
 def alignment(K: Any, y: Any, X: Any = None, *, centered: bool = True) -> float:
-    """Return the cosine between a Gram matrix and the ideal one of the labels.
+    """Return the alignment of a Gram matrix with labels: its cosine with their ideal matrix.
 
-    The ideal matrix is 1 for two rows of the same class and -1/(classes - 1) for others: y y'
-    for two classes of -1 and +1.
+    The ideal matrix is 1 for two rows of the same class and -1/(classes - 1) for other pairs: y y'
+    for classes -1 and +1.
 
     Parameters
     ----------
-    K : array of shape (rows, rows), or Kernel with ``X`` beside it
+    K : array of shape (rows, rows), or a Kernel together with ``X``
     y : array of shape (rows,)
         Labels of two classes or more.
-    X : rows of the type the Kernel takes
+    X : rows of the type that the Kernel supports
     centered : bool, default True
-        Center the features first. Otherwise a kernel whose features have a large common mean seems
-        to fit any labels, or none.
+        Center the features first. Without centering, a kernel whose features have a large common
+        mean seems to fit any labels, or no labels.
 
     Returns
     -------
@@ -161,8 +161,8 @@ def alignment(K: Any, y: Any, X: Any = None, *, centered: bool = True) -> float:
     classes, codes = np.unique(labels_of(y), return_inverse=True)
     if K.ndim != 2 or K.shape[0] != K.shape[1] or len(K) != len(codes):
         raise DataError(
-            f"A Gram matrix of shape {K.shape} and {len(codes)} labels do not go together: give a "
-            "square matrix with a row for every label."
+            f"A Gram matrix of shape {K.shape} and {len(codes)} labels do not match: pass a "
+            f"square matrix with one row per label."
         )
     if not np.isfinite(K).all():
         raise DataError("The Gram matrix has NaN or infinity: compute it again without them.")

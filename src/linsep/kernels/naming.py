@@ -38,9 +38,9 @@ def as_kernel(
     ----------
     kernel : str, callable of two rows, or Kernel
         "linear", "poly", "rbf", "laplacian", "all-subsets", "precomputed", or any name of
-        ``sklearn.metrics.pairwise.kernel_metrics()``. A kernel is returned as it is.
+        ``sklearn.metrics.pairwise.kernel_metrics()``. A Kernel is returned unchanged.
     gamma, degree, coef0
-        For kernels by name that have them. ``gamma=None`` is the kernel's default.
+        Parameters of named kernels that have them. ``gamma=None`` is the kernel's default.
 
     Returns
     -------
@@ -74,8 +74,8 @@ def as_kernel(
 
 
 def described(kernel: Any) -> Kernel | type[Kernel]:
-    """Return the kernel, or its class, for a name, a function or a kernel, to see which rows it
-    takes; :class:`Kernel` for anything else.
+    """Return the kernel, or its class, for a name, a function or a kernel, to determine the
+    supported rows; :class:`Kernel` for anything else.
     """
     if isinstance(kernel, str):
         kernel = kernel if kernel in NAMES else None
@@ -103,7 +103,7 @@ def kernel_from_dict(stored: dict[str, Any], outside: int = 0) -> Kernel:
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
         if isinstance(problem, DataError):  # of a kernel inside
             raise
-        raise DataError(f"{str(stored)[:200]} is no stored kernel: {problem}.") from None
+        raise DataError(f"{str(stored)[:200]} is not a stored kernel: {problem}.") from None
 
 
 def _value(stored: Any, outside: int) -> Any:

@@ -1,5 +1,5 @@
-"""Kernels on strings: lists of str, compared by code points, or of bytes. First the strings as rows
-(checked, encoded as numbers, counted by substrings), then products of counts, then the kernels.
+"""Kernels on strings: lists of str, compared by code points, or of bytes. This file has the strings
+as rows (checked, encoded as numbers, counted by substrings), products of counts, and the kernels.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Letters:
 class Grams:
     """The substrings of the columns, sorted: an array of shape (columns,) of str or bytes.
 
-    Rows counted together share one instance. The common columns of two instances are cached in the
-    one asked as long as the other exists.
+    Rows counted together share one instance. Common columns of two instances are cached in the
+    first as long as the second exists.
     """
 
     def __init__(self, names: np.ndarray):
@@ -71,7 +71,7 @@ class Grams:
         return Grams, (self.names,)
 
     def common(self, other: Grams) -> tuple[np.ndarray, np.ndarray]:
-        """Return the columns of both that have the same substrings."""
+        """Return the columns of both with the same substrings."""
         if other not in self._common:
             at = np.searchsorted(other.names, self.names)
             at = np.minimum(at, max(len(other.names) - 1, 0))
@@ -102,10 +102,10 @@ def letters_of(X: Any, kernel: Any) -> Letters:
         If X is not a list of str or of bytes: no rows, a single string, numbers, None, or both.
     """
     if isinstance(X, str | bytes):
-        raise DataError(f"X is one string, but {kernel!r} takes several: give a list of strings.")
+        raise DataError(f"X is a single string, but {kernel!r} takes a list of strings.")
     if sp.issparse(X) or getattr(X, "ndim", 1) != 1 or not hasattr(X, "__iter__"):
         shape = f"an array of shape {X.shape}" if hasattr(X, "shape") else f"{X!r}"
-        raise DataError(f"X is {shape}, but {kernel!r} takes strings: give a list of str or bytes.")
+        raise DataError(f"X is {shape}, but {kernel!r} takes strings: pass a list of str or bytes.")
     rows = X.tolist() if isinstance(X, np.ndarray) else list(X)
     if not rows:
         raise DataError(f"X has no rows: {kernel!r} needs at least one string.")
@@ -133,7 +133,7 @@ def same_kind(a: np.ndarray, b: np.ndarray) -> None:
     if (a.dtype.itemsize == 1 or a.dtype.kind == "S") != (
         b.dtype.itemsize == 1 or b.dtype.kind == "S"
     ):
-        raise DataError("Strings of str meet strings of bytes: give the same kind on both sides.")
+        raise DataError("One side has str and the other bytes: use the same type on both sides.")
 
 
 def alphabet(text: np.ndarray) -> np.ndarray:
@@ -270,15 +270,15 @@ class OnStrings(Kernel):
 
     takes: ClassVar[str] = "strings"
     sparse: ClassVar[bool] = False
-    advice: ClassVar[str] = "take shorter strings or a smaller p"
+    advice: ClassVar[str] = "use shorter strings or a smaller p"
     p: int
 
     def _fitted(self, X: Any) -> Kernel:
         longest = int(letters_of(X, self).lengths.max())
         if longest < self.p:
             warn_caller(
-                f"{self!r} finds nothing in these strings, the longest of which has {longest} "
-                "letters: lower p."
+                f"{self!r} matches nothing in these strings, which have at most {longest} "
+                f"letters: lower p."
             )
         return self
 
@@ -356,8 +356,8 @@ class BlendedSpectrum(OnStrings):
             weights = ()
         if len(weights) != self.p or not all(0 < weight < np.inf for weight in weights):
             raise ParameterError(
-                f"weights of BlendedSpectrum must be {self.p} numbers above 0, one for every "
-                f"length up to p, not {self.weights!r}."
+                f"weights of BlendedSpectrum must be {self.p} numbers above 0, one per length up "
+                f"to p, not {self.weights!r}."
             )
         object.__setattr__(self, "weights", weights)
 
@@ -398,21 +398,22 @@ class BlendedSpectrum(OnStrings):
 class Mismatch(OnCounts):
     """The number of common substrings of length p with up to ``mismatches`` changed letters.
 
-    A substring of x counts for every string of p letters obtained by changing at most
-    ``mismatches`` of its letters to others of the alphabet; K(x, y) is the product of these counts.
-    A letter outside the alphabet may be changed, but no letter is changed to it.
+    A substring of x is counted for every string of p letters obtained by changing at most
+    ``mismatches`` of its letters to other letters of the alphabet; K(x, y) is the sum of the
+    products of these counts. A letter outside the alphabet may be changed, but no letter is changed
+    to it.
 
     Parameters
     ----------
     p : whole number of at least 1
     mismatches : whole number of at least 0, below p
     alphabet : str or bytes, default None
-        The letters. None takes those of the training strings.
+        The letters. None uses the letters of the training strings.
 
     Notes
     -----
-    Each substring becomes sum_r binom(p, r) (letters - 1)^r others, r up to ``mismatches``: 106 for
-    p=5 with 1 of 4 letters to change, 3,706 with 2 of 20.
+    Each substring becomes sum_r binom(p, r) (letters - 1)^r strings, r up to ``mismatches``: 106
+    for p=5 with 1 of 4 letters to change, 3,706 with 2 of 20.
 
     References
     ----------
@@ -429,8 +430,8 @@ class Mismatch(OnCounts):
         number(self, "mismatches", 0, whole=True)
         if self.mismatches >= self.p:
             raise ParameterError(
-                f"Mismatch with p={self.p} and mismatches={self.mismatches} finds any string equal "
-                "to any: take fewer mismatches than p."
+                f"Mismatch with p={self.p} and mismatches={self.mismatches} matches any two "
+                f"strings: use fewer mismatches than p."
             )
         if self.alphabet is not None and not (
             isinstance(self.alphabet, str | bytes) and len(self.alphabet)
@@ -451,8 +452,8 @@ class Mismatch(OnCounts):
     def _prepare(self, X: Any) -> Any:
         if self.alphabet is None:
             raise ParameterError(
-                "Mismatch without an alphabet needs strings to learn from: take the kernel that "
-                "fitted(X) returns, or give the alphabet."
+                "Mismatch without an alphabet needs training strings: use the kernel that "
+                "fitted(X) returns, or pass the alphabet."
             )
         rows = letters_of(X, self)
         own = letters_of([self.alphabet], self).text
@@ -469,14 +470,14 @@ def _neighbors(matrix: sp.csr_array, grams: np.ndarray, own: np.ndarray, most: i
     letters, p = np.concatenate([own, foreign]), grams.shape[1]
     if len(letters) ** p >= MOST_CODES:
         raise ParameterError(
-            f"Mismatch with p={p} over {len(letters)} letters has more substrings than there are "
-            "numbers for: lower p."
+            f"Mismatch with p={p} over {len(letters)} letters overflows the integer range of "
+            f"substring codes: lower p."
         )
     changes = sum(comb(p, count) * len(own) ** count for count in range(most + 1))
     if changes > MOST_CHANGES:
         raise ParameterError(
-            f"Mismatch with p={p} and mismatches={most} changes letters in {changes:,} ways: take "
-            "fewer mismatches or a smaller p."
+            f"Mismatch with p={p} and mismatches={most} changes letters in {changes:,} ways: use "
+            f"fewer mismatches or a smaller p."
         )
     order = np.argsort(letters)
     digits = order[np.searchsorted(letters[order], grams)].astype(np.int64)
@@ -572,6 +573,6 @@ class Subsequence(BeyondFloats, OnStrings):
         return self._weighted(mantissas[:, 0], exponents[:, 0])
 
     def _weighted(self, mantissas: np.ndarray, exponents: np.ndarray) -> tuple:
-        """Multiply by decay^(2p), which is left out of the sums to avoid underflow."""
+        """Multiply by decay^(2p), which the sums omit to avoid underflow."""
         whole, part = divmod(2 * self.p * np.log2(self.decay), 1)
         return mantissas * 2.0**part, exponents + whole

@@ -60,7 +60,7 @@ def squares(X: Any) -> np.ndarray:
 
 
 def _whole(X: Any, kernel: Kernel) -> WholeRows:
-    """Return the rows of a kernel of numbers without rounding."""
+    """Return the rows of a numeric kernel without rounding."""
     from linsep.kernels.exact import WholeRows
 
     refuse_text(X, kernel)
@@ -71,7 +71,7 @@ def _whole(X: Any, kernel: Kernel) -> WholeRows:
 class Linear(Kernel):
     """<x, y>.
 
-    Rows of float32 are multiplied in float32: twice as fast, to some seven digits.
+    Rows of float32 are multiplied in float32: twice as fast, to about seven digits.
     """
 
     def _prepare(self, X: Any) -> Any:
@@ -114,8 +114,7 @@ class WithGamma(Kernel):
         """Gamma as a number."""
         if isinstance(self.gamma, str):
             raise ParameterError(
-                f"gamma={self.gamma!r} needs rows to learn from: take the kernel that "
-                "fitted(X) returns."
+                f"gamma={self.gamma!r} needs training rows: use the kernel that fitted(X) returns."
             )
         return float(self.gamma)
 
@@ -133,8 +132,8 @@ def _scale(X: Any) -> float:
         gamma = float(1 / (X.shape[1] * variance)) if variance > 0 else 1.0
     if not (gamma > 0 and np.isfinite(gamma)):
         raise DataError(
-            "The variance of X, of which gamma='scale' is made, is beyond floating point: scale "
-            "the features, or give a number for gamma."
+            "The variance of X, from which gamma='scale' is computed, overflows float64: scale "
+            "the features, or set gamma to a number."
         )
     return gamma
 
@@ -149,11 +148,12 @@ class Polynomial(WithGamma):
     gamma : number above 0, default 1; "scale" is 1 / (features * variance of X) and "auto"
         1 / features, as in scikit-learn
     coef0 : number of at least 0, default 1
-        With 0 only products of exactly ``degree`` features. A negative value gives no kernel.
+        With 0, only products of exactly ``degree`` features. Negative values do not define a
+        kernel.
 
     Notes
     -----
-    Rows of float32 are multiplied in float32: twice as fast, to some seven digits.
+    Rows of float32 are multiplied in float32: twice as fast, to about seven digits.
     """
 
     degree: int = 3
@@ -207,7 +207,7 @@ class Polynomial(WithGamma):
 
 @dataclass(frozen=True)
 class RBF(WithGamma):
-    """exp(-gamma ||x - y||^2), the radial basis.
+    """exp(-gamma ||x - y||^2), the radial basis function kernel.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ class Laplacian(WithGamma):
 class AllSubsets(BeyondFloats):
     """prod (1 + x_i y_i): the products of all subsets of the features, including the empty one.
 
-    Values overflow for some hundred features. :meth:`scaled_gram` returns them as mantissa and
+    Values overflow for a few hundred features. :meth:`scaled_gram` returns them as mantissa and
     exponent, so ``Normalized(AllSubsets())`` is accurate for any number of features.
 
     References
@@ -283,7 +283,7 @@ class AllSubsets(BeyondFloats):
     J. Shawe-Taylor and N. Cristianini, Kernel Methods for Pattern Analysis (2004), section 9.2.
     """
 
-    advice: ClassVar[str] = "take Normalized(AllSubsets()), which cannot overflow"
+    advice: ClassVar[str] = "use Normalized(AllSubsets()), which cannot overflow"
 
     def _prepare(self, X: Any) -> Any:
         return vectors(X, self)

@@ -207,7 +207,7 @@ class FittedClasses:
     def __init__(self, classes: np.ndarray, order: list[int], totals: np.ndarray):
         counted = totals > 0
         if not counted.any():
-            raise DataError("No row is left to learn from: all have weight 0.")
+            raise DataError("No row is left for training: all rows have weight 0.")
         if totals.sum() < LEAST_WEIGHT:
             raise DataError(
                 f"The weights of all rows add up to {totals.sum():.3g}, too little for floating "

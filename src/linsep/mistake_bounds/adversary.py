@@ -15,10 +15,10 @@ LEAST_MARGIN = 1e-4
 class Adversary:
     """An adversary that presents the unit vectors e_1, ..., e_m and contradicts every prediction.
 
-    With m = 1 / gamma^2 every row has length 1, and whatever the labels y turn out to be, the
-    weights gamma * y have length 1 and separate all rows with margin exactly gamma. So every
-    deterministic learner makes m = 1 / gamma^2 mistakes on rows that are separable with margin
-    gamma, and Novikoff's bound cannot be improved.
+    With m = 1 / gamma^2 every row has length 1, and for any labels y, the weights gamma * y have
+    length 1 and separate all rows with margin exactly gamma. Every deterministic learner therefore
+    makes m = 1 / gamma^2 mistakes on rows that are separable with margin gamma, and Novikoff's
+    bound cannot be improved.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Adversary:
     Raises
     ------
     ValueError
-        If gamma is not such a number.
+        If gamma is invalid.
 
     References
     ----------
@@ -55,10 +55,13 @@ class Adversary:
 
     def __init__(self, gamma: float) -> None:
         if not _is_margin(gamma):
-            raise ValueError(f"gamma is {gamma!r}: a margin of rows of length 1 is in (0, 1].")
+            raise ValueError(
+                f"gamma is {gamma!r}: the margin of rows of length 1 must be in (0, 1]."
+            )
         if gamma < LEAST_MARGIN:
             raise ValueError(
-                f"gamma is {gamma!r}: its 1 / gamma^2 rows do not fit in memory; give a larger one."
+                f"gamma is {gamma!r}: its 1 / gamma^2 rows do not fit in memory; choose a larger "
+                f"gamma."
             )
         rows = round(1 / gamma**2)
         if abs(1 / gamma**2 - rows) > 1e-9 * rows:
@@ -80,13 +83,13 @@ class Adversary:
         return self.gamma * self.y
 
     def run(self, estimator: Any) -> int:
-        """Play against an estimator, which learns each row before it sees the next.
+        """Play against an estimator, which is updated with each row before it sees the next.
 
         Parameters
         ----------
         estimator : any classifier with ``partial_fit`` and ``predict``
-            Unfitted, or fitted to labels -1 and 1 and n_rows features. The first row counts as a
-            mistake of an unfitted estimator, and its label is 1.
+            Unfitted, or fitted to labels -1 and 1 and n_rows features. For an unfitted estimator,
+            the first row has label 1 and is counted as a mistake.
 
         Returns
         -------
@@ -103,8 +106,8 @@ class Adversary:
         for method in ("partial_fit", "predict"):
             if not callable(getattr(estimator, method, None)):
                 raise TypeError(
-                    f"A {type(estimator).__name__} has no {method}: the adversary plays against "
-                    "learners that take one row after another."
+                    f"A {type(estimator).__name__} has no {method}: the adversary needs a learner "
+                    f"that is trained row by row."
                 )
         self.y = np.zeros(self.n_rows, dtype=int)
         mistakes = 0

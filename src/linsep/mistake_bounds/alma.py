@@ -23,8 +23,9 @@ TOLERANCE = 1e-12
 
 
 def corrections_of_separable(problems: Sequence[Problem], alpha: float) -> float:
-    """Return the most corrections on separable rows, rounded up: of every machine, with the margin
-    g, (2 / g^2) (2 / alpha - 1)^2 + 8 / alpha - 4. It holds for B = sqrt(8) / alpha, C = sqrt(2).
+    """Return the most corrections on separable rows, rounded up, for every binary classifier with
+    the margin g: (2 / g^2) (2 / alpha - 1)^2 + 8 / alpha - 4. It holds for B = sqrt(8) / alpha, C =
+    sqrt(2).
     """
     widest(problems)
     total = 0.0
@@ -44,8 +45,8 @@ def corrections_of_any(
     given: np.ndarray | None = None,
 ) -> float:  # fmt: skip
     """Return the most corrections on any rows, rounded up, if C^2 + 2 (1 - alpha) B C = 1: for
-    weights u, with H their hinge loss in all rounds and q = |u| / C, at most
-    H + q^2 / 2 + sqrt(q^4 / 4 + q^2 H + q^2).
+    weights u, with H their hinge loss in all steps and q = |u| / C, at most H + q^2 / 2 + sqrt(q^4
+    / 4 + q^2 H + q^2).
     """
     constants = product(*(parameter_readings(number) for number in (alpha, B, C)))
     if not any(abs(c * c + 2 * (1 - a) * b * c - 1) <= TOLERANCE for a, b, c in constants):

@@ -1,15 +1,15 @@
-"""The mistake bounds of a run: what the theorems of its learner say of its rows.
+"""The mistake bounds of a run: the theorems of its learner applied to its rows.
 
-A run and its rows are a *case*, from which each theorem takes what it needs. The theorems are about
-real arithmetic: they do not cover runs whose floats may have underflowed or saturated. Products
-below 2^-1074 are rounded to zero, and multiplied weights are clipped. A score error of 2^-1074
-per feature is negligible beside eta R^2, the change of a score by a mistake, and the loss in an
-update beside eta times the margin (for hinge bounds eta over ||w||), as long as these are much
-larger. Sizes are compared by logarithms, which do not overflow.
+A run and its rows form a *case*, the input of each theorem. The theorems assume real arithmetic:
+they do not cover runs whose floats may have underflowed or saturated. Products below 2^-1074 are
+rounded to zero, and multiplied weights are clipped. A score error of 2^-1074 per feature is
+negligible beside eta R^2, the change of a score by a mistake, and the loss in an update beside eta
+times the margin (for hinge bounds eta over ||w||), as long as these are much larger. Sizes are
+compared by logarithms, which do not overflow.
 
 A run of p passes is a sequence of p times as many rows: Novikoff's bound is the same, and hinge
-losses count p times. Bounds of several machines are summed. All are rounded up: no value is below
-the theorem's in real arithmetic.
+losses are multiplied by p. Bounds of several binary classifiers are summed. All bounds are rounded
+up: no value is below the theorem's in real arithmetic.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ class Theorem(NamedTuple):
     ----------
     name : str
     value : function without arguments
-        Returns the bound, or an array of those after one pass, two, ...; raises Unknown.
+        Returns the bound, or an array of bounds after one pass, two passes, ...; raises Unknown.
     what : str
-        What is bounded: "mistakes", "weighted mistakes", "updates", "errors" or "margin".
+        The bounded quantity: "mistakes", "weighted mistakes", "updates", "errors" or "margin".
     source : str
-        Where it is proved.
+        The source of the proof.
     compared : function without arguments or None
-        Returns the comparator of each problem, if the theorem compares.
+        Returns the comparator of each problem, if the theorem has one.
     """
 
     name: str
@@ -69,12 +69,12 @@ class Theorem(NamedTuple):
 
 
 class RunSummary(NamedTuple):
-    """The learner and the counts of a run, as its theorems need them.
+    """The learner and the counts of a run, as input of its theorems.
 
     Attributes
     ----------
     learner : :class:`linsep.learners.classifier.LinearClassifier`
-        With the parameters of the run.
+        The learner, with the parameters of the run.
     multiclass, fit_intercept, unit : as in the estimator
     passes : int
     mistakes, updates, errors : int or None
@@ -83,9 +83,9 @@ class RunSummary(NamedTuple):
         ||w||/M, if the run computed it.
     literals, majority, gamma : as in :func:`linsep.bounds`
     mixture : :class:`linsep.learners.mixing.Mixture` or None
-        Of a fit in shards.
+        The mixture of a fit in shards.
     in_advance : bool
-        Whether there is no run yet, so that theorems choose the best parameters.
+        Whether there is no run yet, so theorems choose the best parameters.
     """
 
     learner: Any
@@ -107,7 +107,7 @@ class RunSummary(NamedTuple):
 def bounds_of_run(
     run: RunSummary, X: Any, y: Any, classes: np.ndarray, weights: Any = None
 ) -> Bounds:
-    """Return the bounds of a run on the rows that it learned from."""
+    """Return the bounds of a run on its training rows."""
     case = Case(run, X, np.searchsorted(classes, labels_of(y)), len(classes), weights)
     check_consistent_length(case.Z, case.codes)
     found = run.learner.theorems(case)
@@ -151,14 +151,14 @@ class Case:
             w = np.append(w, 0.0)
         if self.n_classes > 2 or w.size != width or not np.isfinite(w).all():
             raise ValueError(
-                f"weights must be {width} finite numbers (the intercept last, if one is learned) "
-                f"and are for two classes: got shape {np.shape(weights)}, {self.n_classes} classes."
+                f"weights must be {width} finite numbers (the intercept last, if it is fitted), "
+                f"for two classes only: got shape {np.shape(weights)}, {self.n_classes} classes."
             )
         return w
 
     @cached_property
     def problems(self) -> list[Problem]:
-        """One problem per machine."""
+        """One problem per binary classifier."""
         found = problems_of(self.Z, self.codes, self.n_classes, self.run.multiclass)
         if self.weights is not None:
             found[0].suppose(self.weights)
@@ -179,7 +179,7 @@ class Case:
 
     @cached_property
     def compared(self) -> list[Compared]:
-        """The comparators of learners that add examples, the best for so many passes."""
+        """The comparators of learners that add examples, the best for this number of passes."""
         return comparisons(self.problems, self.run.passes, self.weights)
 
     @cached_property
@@ -192,8 +192,8 @@ class Case:
         self, name: str, formula: Callable[[Compared, Any], Any], source: str,
         compared: Callable[[], list[Compared]] | None = None,
     ) -> Theorem:  # fmt: skip
-        """Return a theorem on mistakes that compares a run with other weights; ``formula`` says how
-        many there are after some passes.
+        """Return a theorem on mistakes that compares a run with other weights; ``formula`` computes
+        the bound after some passes.
         """
         comparators = compared or (lambda: self.compared)
 
@@ -212,7 +212,7 @@ class Case:
         return self.problems[0]
 
     def bound(self, theorem: Theorem) -> Bound:
-        """Return what a theorem says; raise Unknown if it says nothing."""
+        """Return the bound of a theorem; raise Unknown if it does not apply."""
         run, mixture = self.run, self.run.mixture
         counted = {"mistakes": run.mistakes, "updates": run.updates, "errors": run.errors}
         if mixture is not None:
@@ -222,7 +222,7 @@ class Case:
             by_pass = tuple(value.tolist()) if run.passes <= MOST_PASSES else None
             value = float(value[-1])
         if not np.isfinite(value):
-            raise Unknown("it is beyond floating point")
+            raise Unknown("it overflows float64")
         margin = self.margin[0] if theorem.what == "margin" and self.margin else None
         return Bound(
             theorem.name, value, theorem.what, type(run.learner).__name__, theorem.source,
@@ -242,19 +242,19 @@ class Case:
 
 
 def widest(problems: Sequence[Problem]) -> tuple[float, float]:
-    """Return the interval of the smallest of the machines' widest margins."""
+    """Return the interval of the smallest widest margin of the binary classifiers."""
     margins = [problem.margin for problem in problems]
     for problem, margin in zip(problems, margins, strict=True):
         if margin is None:
             raise Unknown(f"the rows are {problem.verdict}")
     low = min(margin[0] for margin in margins if margin)
     if not low:
-        raise Unknown("the margin is beyond floating point")
+        raise Unknown("the margin overflows float64")
     return low, min(margin[1] for margin in margins if margin)
 
 
 def novikoff(problems: Sequence[Problem]) -> float:
-    """Return (R / gamma)^2, summed over the machines."""
+    """Return (R / gamma)^2, summed over the binary classifiers."""
     widest(problems)
     ratios = [p.longest / p.margin[0] for p in problems if p.margin]
     return sum(ratio**2 for ratio in ratios) * (1 + ROUNDING) if max(ratios) < HUGE else np.inf
@@ -290,7 +290,7 @@ class Compared(NamedTuple):
 def comparisons(
     problems: Sequence[Problem], passes: int, given: np.ndarray | None = None
 ) -> list[Compared]:
-    """Return comparators, one per machine, the best for so many passes."""
+    """Return comparators, one per binary classifier, the best for this number of passes."""
     found = []
     for problem in problems:
         square = problem.longest**2 * (1 + ROUNDING) or 1.0
@@ -300,12 +300,12 @@ def comparisons(
 
 
 def moved_comparison(problem: Problem, gamma: float, given: np.ndarray | None = None) -> Compared:
-    """Return the comparator of length 1/gamma: its hinge loss is TD_gamma/gamma, so that the linear
+    """Return the comparator of length 1/gamma: its hinge loss is TD_gamma/gamma, so the linear
     bound is R^2/gamma^2 + 2 TD_gamma/gamma.
     """
     long = float(np.ldexp(1.0 / gamma, problem.exponent))
     if not 0 < long * problem.longest < HUGE:
-        raise Unknown("a margin of such a size is beyond floating point")
+        raise Unknown("a margin of this size overflows float64")
     found = comparator_of_length(problem, long, brought(problem, given))
     return Compared(problem.longest**2 * (1 + ROUNDING) or 1.0, found)
 
@@ -346,10 +346,10 @@ def l1_margin(problem: Problem) -> float:
             f"the linear program for the L1 margin took longer than {TIME_LIMIT:g} s"
         ) from None
     if found is None:
-        raise Unknown("the linear program for the L1 margin found no answer")
+        raise Unknown("the linear program for the L1 margin found no solution")
     w = found.x[:d] - found.x[d : 2 * d]
     total = float(np.abs(w).sum()) * (1 + problem.rounding)
     gamma = float(problem.values(w).min()) / total * (1 - ROUNDING) if total else 0.0
     if gamma <= 0:
-        raise Unknown("no weights are known that separate the rows")
+        raise Unknown("no separating weights are known")
     return gamma

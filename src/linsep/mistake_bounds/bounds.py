@@ -1,4 +1,4 @@
-"""Results of :func:`linsep.bounds`: bounds, each with its source and what was counted."""
+"""Results of :func:`linsep.bounds`: bounds, each with its source and the number counted."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ class Bound:
     value : float
         Rounded up: at least the theorem's value in real arithmetic.
     what : str
-        What is bounded: "mistakes", "updates", "errors" (rows predicted wrongly) or "margin".
+        The bounded quantity: "mistakes", "updates", "errors" (rows predicted wrongly) or "margin".
     learner : str
-        The learner that it holds for.
+        The learner to which it applies.
     source : str
-        Where it is proved.
+        The source of the proof.
     counted : int, float or None
         The count of a run; None without a run.
     by_pass : tuple of float or None
         Bounds after one pass, after two, and so on up to ``value``, by the same theorem; None if
-        ``value`` holds for any number of passes, or they are not computed.
+        ``value`` holds for any number of passes, or the bounds are not computed.
     comparator : array or None
-        The weights w of a hinge bound of two classes, the intercept last if one is learned.
+        The weights w of a hinge bound of two classes, the intercept last if it is fitted.
     distance : float or None
-        Their TD: how far the rows of a pass must be moved in total so that all have at least the
-        margin 1/||w|| from w, rounded up.
+        The total distance TD that the rows of a pass must move so that all have at least the margin
+        1/||w|| from w, rounded up.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Bounds:
-    """All bounds that could be stated, and why others could not.
+    """All bounds that apply, and why others do not.
 
     Attributes
     ----------
@@ -87,12 +87,12 @@ class Bounds:
         R, the length of the longest row z (z = [x; 1] with an intercept), rounded up; None if not
         computed.
     margin : (low, high) or None
-        An interval that contains the widest margin of the rows z, the smallest of several
-        machines'; None if they are not separable or it was not computed.
+        An interval that contains the widest margin of the rows z, the smallest over several binary
+        classifiers; None if they are not separable or it was not computed.
     mistakes, passes : int or None
         Counts of the run, if any.
 
-    ``bounds["Novikoff"]`` is the bound of that name; ``print(bounds)`` shows all.
+    ``bounds["Novikoff"]`` is the bound with that name; ``print(bounds)`` shows all bounds.
     """
 
     bounds: tuple[Bound, ...]
@@ -140,7 +140,7 @@ class Bounds:
 
 
 class Unknown(Exception):
-    """A bound cannot be stated; the message is a phrase with the reason."""
+    """A bound does not apply; the message is a phrase with the reason."""
 
 
 def whole_count(value: float) -> str:

@@ -28,7 +28,7 @@ class Margins(NamedTuple):
     rows : array of shape (rows,)
         In the order of the rows.
     quantiles : dict
-        {share: margin}: this share of the rows has at most this margin.
+        {share: margin}: the given share of the rows has at most this margin.
     """
 
     rows: np.ndarray
@@ -36,43 +36,43 @@ class Margins(NamedTuple):
 
 
 def functional_margin(estimator: Any, X: Any, y: Any) -> float:
-    """Return the smallest ``y (<w, x> + b)``, a score and not a distance.
+    """Return the functional margin, the smallest ``y (<w, x> + b)``: a score, not a distance.
 
     Parameters
     ----------
     estimator : fitted linear classifier of any library, or array of weights of shape (features,)
-        Only ``coef_``, ``intercept_`` and ``classes_`` of an estimator are used (for linsep's
-        also whether rows are scaled to length 1, the pairs of classes, and the reference, whose
-        weights are zero).
+        Only ``coef_``, ``intercept_`` and ``classes_`` of an estimator are used (for linsep
+        estimators also ``normalize``, the pairs of classes, and the reference class).
     X : array, sparse matrix or data frame of shape (rows, features)
-        Columns of a frame have the names and order of the fit, as for ``predict``.
+        Columns of a data frame must have the names and order of the fit, as for ``predict``.
     y : array of shape (rows,)
-        Labels; of two the larger is the positive side. For several classes the margin of a row is
-        the score of its class minus the highest other score; for one-vs-one the smallest signed
-        score among the machines of its class.
+        Labels; with two classes, the larger is the positive side. With several classes, the margin
+        of a row is the score of its class minus the highest other score; for one-vs-one the
+        smallest signed score among the binary classifiers of its class.
 
     Returns
     -------
     float
-        Negative when a row is misclassified, zero when one lies on the boundary.
+        Negative if a row is misclassified, zero if a row lies on the boundary.
 
     Raises
     ------
     DataError
         If the estimator is not linear or not fitted, or a label is not one of its classes.
     ValueError
-        For NaN, infinity, X and y of different lengths, and columns with other names.
+        For NaN, infinity, X and y of different lengths, and columns with different names.
     """
     return float(_margins(linear_of(estimator, y), X, y, _gaps).min())
 
 
 def geometric_margin(estimator: Any, X: Any, y: Any) -> float:
-    """Return the smallest ``y (<w, x> + b) / ||w||``, negative when a row is misclassified.
+    """Return the geometric margin, the smallest ``y (<w, x> + b) / ||w||``.
 
-    The distance, in the units of the features, from the boundary to the nearest row, or to the row
-    farthest on the wrong side. For several classes: the score of the own class minus a rival's,
-    over the length of the difference of their weights, the smallest over all rivals. Two classes
-    with identical weights have margin 0; zero weights with an intercept have no boundary: infinity.
+    It is the distance, in the units of the features, from the boundary to the nearest row; if a row
+    is misclassified, it is negative: minus the distance of the row farthest on the wrong side. For
+    several classes, it is the score of the row's class minus a rival's, divided by the length of
+    the difference of their weights, minimized over all rivals. Two classes with identical weights
+    have margin 0; zero weights with an intercept have no boundary, and the margin is infinite.
 
     Parameters
     ----------
@@ -97,9 +97,9 @@ def geometric_margin(estimator: Any, X: Any, y: Any) -> float:
 
 
 def cosine_margin(estimator: Any, X: Any, y: Any) -> float:
-    """Return the smallest ``y <w, z> / (||w|| ||z||)``, between -1 and 1.
+    """Return the cosine margin, the smallest ``y <w, z> / (||w|| ||z||)``, between -1 and 1.
 
-    The margin of rows scaled to length 1, as in Blum's bounds and for
+    It is the margin of rows scaled to length 1, as in Blum's bounds and
     :class:`linsep.MarginPerceptron`. With an intercept z = [x; 1], and the intercept is the last
     weight of w.
 
@@ -126,11 +126,11 @@ def cosine_margin(estimator: Any, X: Any, y: Any) -> float:
 
 
 def l1_margin(estimator: Any, X: Any, y: Any) -> float:
-    """Return the smallest ``y <w, z> / (sum |w_j| max |z_j|)``, between -1 and 1.
+    """Return the L1 margin, the smallest ``y <w, z> / (sum |w_j| max |z_j|)``, between -1 and 1.
 
-    The margin in the bounds of multiplicative updates: the L1 length of the weights and the
-    L-infinity length of each row take the place of Euclidean lengths. With an intercept
-    z = [x; 1], and the intercept is the last weight of w.
+    It is the margin in the bounds of multiplicative updates: the L1 norm of the weights and the
+    L-infinity norm of each row replace Euclidean norms. With an intercept z = [x; 1], and the
+    intercept is the last weight of w.
 
     Parameters
     ----------
@@ -176,8 +176,8 @@ def margin_distribution(
     Returns
     -------
     Margins
-        ``rows`` in the order of X, ``quantiles`` as {share: margin}; sorted, ``rows`` is the
-        margin curve.
+        ``rows`` in the order of X, ``quantiles`` as {share: margin}. Sorted, ``rows`` is the margin
+        curve.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def margin_distribution(
 
 
 def unsigned_margin(estimator: Any, X: Any) -> float:
-    """Return the smallest ``|<w, x> + b| / ||w||``, regardless of labels, for two classes.
+    """Return the smallest ``|<w, x> + b| / ||w||`` for two classes, regardless of labels.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def unsigned_margin(estimator: Any, X: Any) -> float:
 
 
 def _margins(model: Linear, X: Any, y: Any, measure: Any) -> np.ndarray:
-    """Return each row's smallest measure over the rivals of its class."""
+    """Return the smallest measure of each row over the rivals of its class."""
     check_beside(X, y=y)
     X = model.rows(X)
     codes = model.codes(y, X.shape[0])
@@ -283,11 +283,11 @@ def _quotient(gap: np.ndarray, long: Any) -> np.ndarray:
 
 
 class Linear(NamedTuple):
-    """Weights of shape (machines, features), an intercept for each, and the classes.
+    """Weights of shape (binary classifiers, features), an intercept for each, and the classes.
 
-    One machine for two classes, the second being its positive side; else one per class, or with
-    ``pairs`` one per pair of classes in the order (0, 1), (0, 2), ..., (1, 2), ... ``model`` is the
-    estimator that learned them, if there is one.
+    One binary classifier for two classes, with the second class positive; else one per class, or
+    with ``pairs`` one per pair of classes in the order (0, 1), (0, 2), ..., (1, 2), ... ``model``
+    is the fitted estimator, if any.
     """
 
     coef: np.ndarray
@@ -299,19 +299,21 @@ class Linear(NamedTuple):
     model: Any = None
 
     def rows(self, X: Any) -> Any:
-        """Return X as float64, with rows of length 1 if the weights were learned from such rows;
-        ValueError if its columns have other names than those of the fit.
+        """Return X as float64, with rows of length 1 if the model was trained on such rows;
+        ValueError if its column names differ from the fit.
         """
         given, X = X, self.model.features_of(X) if hasattr(self.model, "features_of") else X
         rows = checked_rows(X)
         if rows.shape[1] != self.coef.shape[1]:
-            raise DataError(f"X has {rows.shape[1]} features, but there are {self.coef.shape[1]}.")
+            raise DataError(
+                f"X has {rows.shape[1]} features, but the model has {self.coef.shape[1]}."
+            )
         if X is given:
             check_columns(self.model, X)
         return unit_rows(rows) if self.unit else rows
 
     def scores(self, X: Any) -> np.ndarray:
-        """Return <w, x> + b of rows prepared by :meth:`rows`, shape (rows, machines)."""
+        """Return <w, x> + b of rows prepared by :meth:`rows`, shape (rows, binary classifiers)."""
         return np.asarray(X @ self.coef.T) + self.intercept
 
     def codes(self, y: Any, n_rows: int) -> np.ndarray:
@@ -341,7 +343,7 @@ def linear_of(model: Any, y: Any = None) -> Linear:
     Raises
     ------
     DataError
-        If the model is not linear, not fitted, or has a row per pair of classes in an unknown
+        If the model is not linear or not fitted, or has one row per pair of classes in unknown
         order.
     """
     if isinstance(model, Linear):
@@ -349,7 +351,7 @@ def linear_of(model: Any, y: Any = None) -> Linear:
     if not hasattr(model, "coef_"):
         if hasattr(model, "get_params"):
             raise DataError(
-                f"This {type(model).__name__} has no coef_: give a fitted linear classifier."
+                f"This {type(model).__name__} has no coef_: pass a fitted linear classifier."
             )
         return _given(model, y)
     coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
@@ -360,8 +362,8 @@ def linear_of(model: Any, y: Any = None) -> Linear:
     intercept = np.broadcast_to(np.ravel(model.intercept_), len(coef)).astype(np.float64)
     if not np.isfinite(intercept).all():
         raise DataError(
-            f"A class of this {type(model).__name__} has no weight and so no margin: leave "
-            "its rows out and fit again."
+            f"A class of this {type(model).__name__} has no weight and so no margin: remove its "
+            f"rows and fit again."
         )
     if len(coef) == len(classes) - 1 > 1 and getattr(model, "reference_", None) is not None:
         place = classes.tolist().index(model.reference_)
@@ -394,8 +396,8 @@ def _given(weights: Any, y: Any) -> Linear:
         classes = np.array([0, 1]) if classes[0] == 0 else np.array([-1, 1])
     if coef.ndim != 2 or len(coef) != 1 or len(classes) != 2 or not np.isfinite(coef).all():
         raise DataError(
-            f"Weights given as an array are finite numbers of shape (features,) for two classes, "
-            f"got shape {np.shape(weights)} for {len(classes)}."
+            f"Weights passed as an array must be finite numbers of shape (features,) for two "
+            f"classes, got shape {np.shape(weights)} for {len(classes)}."
         )
     return Linear(coef, np.zeros(1), classes, False, False, False)
 
@@ -408,8 +410,8 @@ def checked_rows(X: Any) -> Any:
     X = exact_rows(X)
     if not same_as_doubles(X):
         raise DataError(
-            "X holds numbers that float64 cannot hold, and learners round them: give "
-            "X.astype(float), the rows that they learn from."
+            "X holds numbers that are not representable as float64 and that learners round: pass "
+            "X.astype(float)."
         )
     return X.astype(np.float64, copy=False)
 
@@ -417,7 +419,7 @@ def checked_rows(X: Any) -> Any:
 def lengths(X: Any, constant: bool = False) -> np.ndarray:
     """Return ||x|| of every row, or of [x; 1] with the constant feature.
 
-    Squares that overflow or underflow do no harm.
+    Squares that overflow or underflow are handled.
     """
     with np.errstate(over="ignore", under="ignore"):
         found = np.sqrt(_squares(X) + float(constant))

@@ -1,8 +1,8 @@
 """Problems of the convergence theory, and the weights that a bound compares a learner with.
 
-A problem is the reflected rows of one machine, on which separators are positive. Any weights give
-a valid bound. A convex program searches for those with the smallest bound, the *comparator*; the
-norms and losses of the result are then computed with outward rounding.
+A problem is the sign-flipped rows of one binary classifier, on which separators are positive. Any
+weights give a valid bound. A convex program searches for the weights with the smallest bound, the
+*comparator*; their norms and losses are then computed with outward rounding.
 """
 
 from __future__ import annotations
@@ -41,18 +41,19 @@ MOST_STARTS, MOST_SEARCHES = 12, 4
 #: factor by which steps must exceed the smallest number, as a power of two
 FAR = -1000.0
 TOO_SMALL = (
-    "the theorems are about real arithmetic, and with rows so short, or steps so small, products "
-    "may have been rounded to zero"
+    "the theorems assume real arithmetic, but with such short rows or small steps, products may "
+    "have been rounded to zero"
 )
 
 
 class Problem:
-    """The problem of one machine: reflected rows a, with ``<w, a> > 0`` for all if w separates.
+    """The problem of one binary classifier: sign-flipped rows a, all with ``<w, a> > 0`` if w
+    separates.
 
     Attributes
     ----------
     A : array or CSR matrix of shape (constraints, weights)
-        The constraints over 2**exponent: rows of unusual size are rescaled if that is exact, which
+        The constraints over 2**exponent: rows of extreme size are rescaled if that is exact, which
         does not change mistake bounds.
     exponent : int
     rivals : int
@@ -63,7 +64,7 @@ class Problem:
     rounding : float
         Bound on the rounding error of a sum over a row, as a share of its terms.
     verdict : str
-        Of :func:`linsep.separation`, once ``margin`` has been computed.
+        The verdict of :func:`linsep.separation`, once ``margin`` has been computed.
     """
 
     def __init__(self, A: Any, rivals: int = 1) -> None:
@@ -72,7 +73,7 @@ class Problem:
         self.rounding = share_of(A.shape[1])
         self.longest = float(lengths(self.A).max()) * (1 + self.rounding)
         if not self.longest < LONGEST:
-            raise DataError("The length of a row is beyond floating point; scale the features.")
+            raise DataError("The length of a row overflows float64; scale the features.")
 
     def values(self, w: np.ndarray) -> np.ndarray:
         """Return the smallest <w, a> of each row of the data, rounded down."""
@@ -105,7 +106,7 @@ class Problem:
         return math.log2(size) + self.exponent if size else 0.0
 
     def underflow(self, *steps: float) -> str | None:
-        """Return why floats may have lost steps with these base-2 logarithms, None if not."""
+        """Return why floats may have lost steps with these base-2 logarithms; None if not."""
         return TOO_SMALL if min(steps) < FAR + math.log2(self.A.shape[1]) else None
 
     def suppose(self, w: np.ndarray) -> None:
@@ -114,7 +115,7 @@ class Problem:
         low = float(self.values(w).min()) / long * (1 - ROUNDING) if long else 0.0
         self.separator = w
         self.__dict__["margin"] = (low, float("inf")) if low > 0 else None
-        self.verdict = "not separated by the weights given" if low <= 0 else "separable"
+        self.verdict = "not separated by the given weights" if low <= 0 else "separable"
 
 
 def seen_rows(X: Any, fit_intercept: bool, unit: bool, unit_augmented: bool) -> Any:
@@ -143,7 +144,9 @@ def of_size_one(A: Any) -> tuple[Any, int]:
 
 
 def problems_of(Z: Any, codes: np.ndarray, n_classes: int, multiclass: str) -> list[Problem]:
-    """Return the problems of a learner's machines: one, or one per class or pair of classes."""
+    """Return the problems of a learner's binary classifiers: one, or one per class or pair of
+    classes.
+    """
     if n_classes == 2:
         return [Problem(scaled(Z, np.where(codes == 1, 1.0, -1.0)))]
     if multiclass == "ovr":
@@ -165,8 +168,8 @@ def _problem_of_joint_rule(Z: Any, codes: np.ndarray, k: int) -> Problem:
     Z = sp.csr_matrix(Z)
     if 2 * Z.nnz * (k - 1) > MOST_NUMBERS:
         raise DataError(
-            "The joint rule of so many classes, rows and features would need too much memory "
-            'here; multiclass="ovr" has bounds that need less.'
+            "The joint rule of this many classes, rows and features needs too much memory here; "
+            'the bounds of multiclass="ovr" need less.'
         )
     width = Z.shape[1]
     blocks = []
@@ -217,7 +220,7 @@ def best_comparator(problem: Problem, price: float, given: np.ndarray | None = N
     problem : the rows
     price : float > 0
     given : weights whose multiples are tried; by default a convex program is solved (L-BFGS on
-        a smoothed hinge), and the separator of widest margin is tried too
+        a smoothed hinge), and the separator of widest margin is also tried
     """
     candidates = [np.zeros(problem.A.shape[1])]
     if given is not None:
@@ -232,7 +235,7 @@ def best_comparator(problem: Problem, price: float, given: np.ndarray | None = N
 
 
 def comparator_of_length(problem: Problem, long: float, given: np.ndarray | None) -> Comparator:
-    """Search for the weights with the smallest hinge loss among those of length ``long``.
+    """Search for weights of length ``long`` with the smallest hinge loss.
 
     Parameters
     ----------
@@ -251,7 +254,7 @@ def comparator_of_length(problem: Problem, long: float, given: np.ndarray | None
 
 
 def _directions(problem: Problem) -> list[np.ndarray]:
-    """Return weights that point where few rows fall short: some of these have a length."""
+    """Return initial directions in which few rows fall short."""
     square = problem.longest**2 or 1.0
     found = [_solved(problem, price / square)[-1] for price in (0.01, 1.0, 100.0)]
     found += [problem.separator] if problem.margin is not None else []
@@ -300,7 +303,7 @@ def _multiples(problem: Problem, price: float, w: np.ndarray) -> list[np.ndarray
 
 
 def _solved(problem: Problem, price: float) -> list[np.ndarray]:
-    """Return solutions of programs with less and less smoothing."""
+    """Return solutions of programs with decreasing smoothing."""
     A, rivals = problem.A, problem.rivals
 
     def smoothed(w: np.ndarray, width: float) -> tuple[float, np.ndarray]:
@@ -316,8 +319,8 @@ def _solved(problem: Problem, price: float) -> list[np.ndarray]:
 def minimized(
     A: Any, smoothed: Callable[[np.ndarray, float], tuple[float, np.ndarray]]
 ) -> list[np.ndarray]:
-    """Return the weights that minimize an objective about the rows of A, by less and less smoothing
-    and with equilibrated columns; ``smoothed`` returns value and gradient at weights, by a width.
+    """Return the weights that minimize an objective of the rows of A, with decreasing smoothing and
+    equilibrated columns; ``smoothed`` returns value and gradient at weights, for a smoothing width.
     """
     squares = np.ravel(A.multiply(A).sum(axis=0)) if sp.issparse(A) else (A**2).sum(axis=0)
     scale = 1.0 / np.sqrt(np.where(squares > 0, squares / A.shape[0], 1.0))

@@ -46,7 +46,7 @@ def float_above(value: Fraction | arb) -> float:
 
 
 def parameter_readings(number: float) -> tuple[Fraction, Fraction]:
-    """Return a parameter as the float that it is and as the decimal that it prints as."""
+    """Return a parameter as its float and as its printed decimal."""
     return Fraction(number), Fraction(str(number))
 
 
@@ -77,7 +77,7 @@ def length(w: Any) -> float:
 
 
 def shown(value: float, digits: int = 4) -> str:
-    """Return a positive number in ``digits`` digits, rounded up beyond a share of 1e-8."""
+    """Return a positive number in ``digits`` digits, rounded up by more than a share of 1e-8."""
     if not math.isfinite(value):
         return str(value)
     context = Context(prec=digits, rounding=ROUND_CEILING)

@@ -1,14 +1,14 @@
-"""Bounds of learners that keep the matrix of the rows they learned: AROW with a whole covariance
-matrix, and the second-order perceptron.
+"""Bounds of learners with the full matrix of their update rows: AROW with a full covariance matrix,
+and the second-order perceptron.
 
-Both are, for any weights u and with H(u) their hinge loss in the rounds, of the form
+For any weights u, with H(u) their hinge loss over all steps, both have the form
 
     M <= sqrt((r |u|^2 + u'X u) (ln det(I + X / r) + U)) + H(u) - U
 
-with X the sum of z z' over the updates, and U the updates that were no mistakes (0 of the
-second-order perceptron, whose r is called a; its margin gamma is 1 / |u| here). Sums over updates
-are replaced by sums over all rounds, which are not smaller. Then u may be chosen: with sums over
-updates, u = 0 gives M itself.
+where X is the sum of z z' over the updates, and U the number of updates without a mistake (0 for
+the second-order perceptron, whose r is called a; its margin gamma is 1 / |u| here). Sums over
+updates are replaced by sums over all steps, which are not smaller. Then u may be chosen: with sums
+over updates, u = 0 gives M itself.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CESA_BIANCHI = (
 
 
 class Seen(NamedTuple):
-    """The rows of a problem, each in so many rounds, beside noise of variance ``r``.
+    """The rows of a problem, repeated for all passes, with noise of variance ``r``.
 
     ``r`` is in the units of the rows of the problem, which may be rescaled.
     """
@@ -57,12 +57,12 @@ class Seen(NamedTuple):
         with np.errstate(over="ignore"):
             scaled = float(np.ldexp(r, -2 * problem.exponent))
         if not 0 < scaled < np.inf:
-            raise Unknown("r relative to the length of the rows is beyond floating point")
+            raise Unknown("r relative to the length of the rows overflows float64")
         return cls(problem, rounds, scaled)
 
     def log_det(self) -> float:
-        """Return ln det(I + X / r), rounded up: by Cholesky's decomposition, or where its error
-        is too large by Hadamard's inequality, the product of the diagonal.
+        """Return ln det(I + X / r), rounded up: by a Cholesky decomposition or, if its error is too
+        large, by Hadamard's inequality, the product of the diagonal.
         """
         A, factor = self.problem.A, self.rounds / self.r
         n, d = A.shape
@@ -93,13 +93,14 @@ class Seen(NamedTuple):
 def second_order_bound(
     seen: Seen, others: int = 0, given: np.ndarray | None = None, log_det: float | None = None
 ) -> float:
-    """Return the bound on mistakes, rounded up, with the best weights that were found.
+    """Return the bound on mistakes, rounded up, with the best weights found.
 
     Parameters
     ----------
-    seen : the rows of all rounds
+    seen : the rows of all steps
     others : int
-        U, the updates that were no mistakes; of several machines the most that one may have.
+        U, the number of updates without a mistake; for several binary classifiers an upper bound
+        for each.
     given : weights to compare with, in the units of the rows of the problem; None searches
     log_det : of ``seen``, if it is known
     """
@@ -109,22 +110,22 @@ def second_order_bound(
 
 
 def second_order_theorem(case: Any, r: float, source: str) -> Theorem:
-    """Return the theorem about a :class:`linsep.mistake_bounds.bounding.Case` of a learner that
-    begins with the variance r of the noise, or with the diagonal r.
+    """Return the theorem about a :class:`linsep.mistake_bounds.bounding.Case` of a learner with the
+    noise variance r, or the initial diagonal r.
     """
 
     def most() -> float:
         run = case.run
         if case.joint:
             raise Unknown(
-                "it is about one matrix of the weights of all classes, and the native rule has one "
-                "for each class"
+                "it assumes one matrix for the weights of all classes, but the native rule has "
+                "one per class"
             )
         if run.mistakes is None or run.updates is None:
-            raise Unknown("it takes the updates of a run")
+            raise Unknown("it needs the updates of a run")
         seen = [Seen.of(problem, run.passes, r) for problem in case.problems]
         if any(not lengths(one.problem.A).all() for one in seen):
-            raise Unknown("rows are all zeros, which are mistakes without an update")
+            raise Unknown("rows of zeros are mistakes without an update")
         others = run.updates - run.mistakes
         if len(seen) > 1:
             return sum_of_bounds(seen, others)
@@ -144,8 +145,8 @@ def too_small(case: Any, r: float) -> str | None:
 
 
 def sum_of_bounds(seen: list[Seen], others: int) -> float:
-    """Return the sum of the bounds of several machines, of which it is known only how many updates
-    in all, ``others``, were no mistakes.
+    """Return the sum of the bounds of several binary classifiers, for which only the total number
+    of updates without a mistake, ``others``, is known.
     """
     total = 0.0
     for one in seen:
@@ -163,7 +164,7 @@ def _value(seen: Seen, u: np.ndarray, log_det: float, least: int, most: int) -> 
 
 
 def _searched(seen: Seen, slope: float) -> list[np.ndarray]:
-    """Return weights with small ``slope sqrt(r |u|^2 + u'X u) + H(u)``, by less and less smoothing
+    """Return weights with small ``slope sqrt(r |u|^2 + u'X u) + H(u)``, with decreasing smoothing
     of both terms.
     """
     A, rounds = seen.problem.A, seen.rounds

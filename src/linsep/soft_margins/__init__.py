@@ -1,4 +1,5 @@
-"""Soft margins, which are support vector machines, with proofs of how near the best they are.
+"""Soft margins (support vector machines), with proofs of the distance of their objective from the
+optimum.
 
 ::
 
@@ -7,14 +8,14 @@
                                            +- coordinate_descent: any size, a large C slows it down
                                            +- interior_point: few rows or few features, any C
 
-With a kernel (``kernel``), rows are known by their kernel values alone (``in_kernel_space``, with
+With a kernel (``kernel``), rows are known only by their kernel values (``in_kernel_space``, with
 the proof there), and dual variables are found in working sets with their Gram matrix
-(``decomposition``; ``refining`` finishes where descent crawls). ``mehrotra`` has the steps of both
+(``decomposition``; ``refining`` finishes if descent is slow). ``mehrotra`` has the steps of both
 interior point methods.
 
-``path`` follows C, from one fit to the next, until nothing changes any more.
+``path`` increases C, from one fit to the next, until nothing changes.
 
-Every method ends with dual variables, of whatever quality. ``problem`` makes them feasible without
-rounding error, and rounds their objective downwards and that of the weights upwards: the gap
-between the two holds, converged or not.
+Every method returns dual variables of any quality. ``problem`` makes them feasible without rounding
+error, and rounds their objective down and the objective of the weights up: the gap between the two
+is valid, converged or not.
 """

@@ -1,4 +1,4 @@
-"""Rows that are too many for memory: blocks, which are read again for every pass."""
+"""Rows that do not fit in memory: blocks, which are read again for every pass."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 
 class Block(NamedTuple):
-    """Some rows, and which of all they are."""
+    """Some rows, with their numbers."""
 
     where: slice
     X: Any
@@ -22,7 +22,7 @@ class Blocks:
     ----------
     read : function that returns an iterator over arrays or CSR matrices, the same every time
     shape : rows and features
-    chosen : ascending numbers of the rows that count; default all
+    chosen : ascending numbers of the rows used; default all
     """
 
     def __init__(

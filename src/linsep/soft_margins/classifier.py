@@ -1,4 +1,4 @@
-"""What the soft margins of features and of kernels share as scikit-learn estimators."""
+"""Shared code of the linear and kernel soft margins as scikit-learn estimators."""
 
 from collections.abc import Callable
 from copy import copy
@@ -58,16 +58,16 @@ LEARNED = (
 class SoftMarginClassifier(
     PredictsOnline, CallbackSupportMixin, ClassifierMixin, HasParameters, BaseEstimator
 ):
-    """Base of the soft margins: parameters, several classes, certificates, files.
+    """Base class of the soft margins: parameters, several classes, certificates, files.
 
-    A subclass says how rows are checked and how a machine is solved.
+    A subclass defines how rows are checked and how a binary problem is solved.
     """
 
     C: float = parameter(
         default=1.0, above=0.0, also=(inf,), help="cost of errors, against the squared weights"
     )
     loss: Loss = parameter(
-        default="hinge", help="cost of a row inside the margin: by how far, or its square"
+        default="hinge", help="loss of a row inside the margin: its distance, or the square"
     )
     fit_intercept: bool = parameter(default=True, help="fit an intercept")
     penalize_intercept: bool = parameter(
@@ -75,10 +75,12 @@ class SoftMarginClassifier(
     )
     multiclass: TwoSided = parameter(
         default="ovr",
-        help="machines of several classes: one for each against the rest, or one for each pair",
+        help="strategy for several classes: one against the rest, or pairs",
     )
     tol: float = parameter(
-        default=1e-4, above=0.0, help="relative gap to the best objective to stop at"
+        default=1e-4,
+        above=0.0,
+        help="stop when the objective is within this relative gap of the optimum",
     )
     max_iter: int = parameter(default=1000, at_least=1, help="maximum number of passes over rows")
     random_state: Any = 0
@@ -106,27 +108,27 @@ class SoftMarginClassifier(
         raise NotImplementedError
 
     def _solver(self, X: Any) -> Callable[[Machine, np.ndarray, Any], Certificate]:
-        """Return what solves a machine of these rows, given the cost of each of its rows and a
+        """Return a solver for binary problems of these rows, given the cost of each row and a
         function of the best certificate so far.
         """
         raise NotImplementedError
 
     def _take(self, X: Any, machines: list[Machine], found: list[Certificate]) -> None:
-        """Hold what solving the machines has found."""
+        """Store the solutions of the binary problems."""
         raise NotImplementedError
 
     # Fits.
 
     @calls_back
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the soft margin of the rows, and prove how near to the best it is.
+        """Fit the soft margin of the rows, and prove how close its objective is to the optimum.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
             A source is read into memory; it has its own labels, so omit y.
         y : array of shape (rows,)
-            Labels of any type; of two, the one that is not the ``reference`` is +1.
+            Labels of any type; with two classes, the one that is not the ``reference`` is +1.
         sample_weight : array of shape (rows,), default ones
             Multiplies the cost of the row.
 
@@ -137,8 +139,8 @@ class SoftMarginClassifier(
         Raises
         ------
         ValueError
-            If a parameter, row, label or weight is invalid; the message says which, where, and what
-            to do.
+            If a parameter, row, label or weight is invalid; the message names it, its position, and
+            a remedy.
 
         Warns
         -----
@@ -148,8 +150,8 @@ class SoftMarginClassifier(
         check_parameters(self)
         if inf == self.C:
             raise ParameterError(
-                "An infinite C asks for the hard margin, which only separable classes have",
-                self._hard_margin, hint("give {} a finite number", C=None),
+                "An infinite C requires a hard margin, which exists only for separable classes",
+                self._hard_margin, hint("set {} to a finite number", C=None),
             )  # fmt: skip
         X, y, sample_weight = self._to_learn(X, y, sample_weight)
         if brings_labels(X, y, sample_weight):
@@ -183,16 +185,16 @@ class SoftMarginClassifier(
             describe_rows(self, source)  # not before, as X has no names
 
     def _doing(self) -> str:
-        """Return where a fit stands."""
+        """Return the progress of a fit."""
         at = getattr(self, "_at", None)
-        return "" if at is None or at.gap == 1.0 else f"within {at.gap:.1g} of the best"
+        return "" if at is None or at.gap == 1.0 else f"within {at.gap:.1g} of the optimum"
 
     def _to_learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-        """Return rows, labels and weights as a fit takes them."""
+        """Return rows, labels and weights as a fit uses them."""
         return to_learn(X, y, sample_weight)
 
     def _of_source(self, X: Any) -> Any:
-        """Return the rows of a source as a fit takes them."""
+        """Return the rows of a source as a fit uses them."""
         return X
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -209,8 +211,8 @@ class SoftMarginClassifier(
         self, X: Any, classes: np.ndarray, codes: np.ndarray, weights: np.ndarray,
         given: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
-        """Fit to rows with codes of their classes, and weights unless all are 1; ``given`` is what
-        callbacks are told of them.
+        """Fit to rows with codes of their classes, and weights unless all are 1; ``given`` is
+        passed to callbacks.
         """
         for name in LEARNED:
             self.__dict__.pop(name, None)
@@ -223,7 +225,7 @@ class SoftMarginClassifier(
     def _solve(
         self, X: Any, machines: list[Machine], weights: np.ndarray, given: dict[str, Any]
     ) -> None:
-        """Solve the machines one after the other, and call callbacks for the steps of each."""
+        """Solve the binary problems one after the other, calling callbacks for the steps of each."""
         costs = [
             self.C * (weights[one.rows] if weights.size else np.ones(one.rows.size))
             for one in machines
@@ -267,14 +269,14 @@ class SoftMarginClassifier(
         callbacks.ended(lambda: dict(vars(self)))
 
     def _nothing(self, X: Any, machine: Machine) -> Certificate:
-        """Return the certificate of a machine that has learned nothing yet."""
+        """Return the certificate of an untrained binary classifier."""
         return Certificate(np.zeros(X.shape[1]), 0.0, np.zeros(machine.rows.size), inf, 0.0)
 
     def _finish(
         self, X: Any, machines: list[Machine], found: list[Certificate],
         costs: list[np.ndarray], steps: list[tuple[int, float, float]],
     ) -> None:  # fmt: skip
-        """Hold what was found."""
+        """Store the solution."""
         self.trace_ = np.array(steps, dtype=np.float64).reshape(-1, 3)
         self._solution = Solution.of(found, costs, self.loss != "hinge")
         self.support_, self._dual_coef = signed_dual(machines, found, self.n_rows_)
@@ -287,25 +289,25 @@ class SoftMarginClassifier(
     def _at_bound(
         self, machines: list[Machine], found: list[Certificate], costs: list[np.ndarray]
     ) -> np.ndarray:
-        """Return the rows whose dual variables are at their bound in any machine."""
+        """Return the rows whose dual variables are at their bound in any binary classifier."""
         if self.loss != "hinge":
             return np.empty(0, np.int64)
         parts = zip(machines, found, costs, strict=True)
         return np.unique(np.concatenate([one.rows[at_bound(own, u)] for one, own, u in parts]))
 
     def _hold(self, coef: np.ndarray, intercept: np.ndarray) -> None:
-        """Hold the weights of all machines."""
+        """Store the weights of all binary classifiers."""
         state = State(self.multiclass, self.classes_.size, coef.shape[1], bool(self.fit_intercept))
         state.set_weights(coef, intercept)
         self._run = Run(state, Learner(), KeepLast())
 
     def _warn_of_gap(self) -> None:
-        """Warn if the objective is not proved to be as near to the best as ``tol`` says."""
+        """Warn if the objective is not proved to be within ``tol`` of the optimum."""
         if self.stop_reason_ == StopReason.MAX_ITER:
             warn_caller(
                 ConvergenceWarning(
-                    f"The objective is within {self.duality_gap_:.1g} of the best, and "
-                    f"tol={self.tol:g} asks for less: raise max_iter or tol, or scale the features."
+                    f"The objective is within {self.duality_gap_:.1g} of the optimum, but "
+                    f"tol={self.tol:g} is smaller: raise max_iter or tol, or scale the features."
                 )
             )
 
@@ -313,48 +315,48 @@ class SoftMarginClassifier(
 
     @property
     def objective_(self) -> float:
-        """``|w|^2 / 2`` + C times the losses, rounded up, added up over the machines."""
+        """``|w|^2 / 2`` + C times the losses, rounded up, summed over the binary classifiers."""
         self.fitted_run()
         return float(self._solution.objectives.sum())
 
     @property
     def lower_bound_(self) -> float:
-        """The objective of the dual, below which no weights have theirs, rounded down, added up."""
+        """The dual objective, a lower bound for any weights, rounded down and summed."""
         self.fitted_run()
         return float(self._solution.bounds.sum())
 
     @property
     def duality_gap_(self) -> float:
-        """How far the objective may be above the best, as a share of itself, rounded up: proved by
-        the dual variables. Of several machines the largest.
+        """Upper bound on the relative distance of the objective from the optimum, rounded up and
+        proved by the dual variables; the largest over all binary classifiers.
         """
         self.fitted_run()
         return float(self._solution.gaps.max())
 
     @property
     def n_support_(self) -> np.ndarray:
-        """Number of support vectors of each machine, shape (machines,)."""
+        """Number of support vectors of each binary classifier, shape (binary classifiers,)."""
         self.fitted_run()
         return self._solution.support
 
     @property
     def n_bounded_(self) -> np.ndarray:
-        """Number of those whose dual variable is at its bound, C times the weight of the row: they
-        lie inside the margin or on the wrong side. Zeros for the squared hinge loss, which has no
-        bound. Shape (machines,).
+        """Number of support vectors whose dual variable is at its bound, C times the weight of the
+        row: they lie inside the margin or on the wrong side. Zeros for the squared hinge loss,
+        which has no bound. Shape (binary classifiers,).
         """
         self.fitted_run()
         return self._solution.bounded
 
     @property
     def dual_coef_(self) -> np.ndarray:
-        """y_i a_i of the support vectors, shape (machines, support vectors)."""
+        """y_i a_i of the support vectors, shape (binary classifiers, support vectors)."""
         self.fitted_run()
         return self._dual_coef
 
     @property
     def n_iter_(self) -> int:
-        """Number of steps after which the gap was computed, over all machines."""
+        """Number of steps after which the gap was computed, over all binary classifiers."""
         self.fitted_run()
         return max(1, len(self.trace_))
 
@@ -362,26 +364,27 @@ class SoftMarginClassifier(
     def stop_sentence_(self) -> str:
         """Why the fit ended, in one sentence."""
         self.fitted_run()
-        near = f"the objective is within {self.duality_gap_:.1g} of the best"
+        near = f"the objective is within {self.duality_gap_:.1g} of the optimum"
         if self.stop_reason_ == StopReason.CONVERGED:
             return near
         who: dict[Any, str] = {
-            StopReason.EARLY_STOP: "a callback ended the fit",
+            StopReason.EARLY_STOP: "a callback stopped the fit",
             StopReason.INTERRUPTED: "it was interrupted",
         }
-        ended = "all passes allowed were made, or floats reach no further"
+        ended = "the maximum number of passes was reached, or rounding prevents further progress"
         return f"{who.get(self.stop_reason_, ended)}; {near}"
 
     # Files.
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return what was learned as arrays and plain JSON.
+        """Return the fitted state as arrays and plain JSON.
 
         Returns
         -------
         arrays : dict
-            ``coef`` and ``intercept`` of the machines; ``objectives``, ``bounds``, ``support`` and
-            ``bounded``, each of shape (machines,); ``trace``; ``calibration.K``.
+            ``coef`` and ``intercept`` of the binary classifiers; ``objectives``, ``bounds``,
+            ``support`` and ``bounded``, each of shape (binary classifiers,); ``trace``;
+            ``calibration.K``.
         facts : dict
             ``classes``, ``calibration``, ``n_rows``, ``stop_reason`` and ``accuracy``.
         """
@@ -398,7 +401,7 @@ class SoftMarginClassifier(
         }
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        """Take what :meth:`get_state` returned; raise ValueError if it is inconsistent."""
+        """Set the state from :meth:`get_state`; raise ValueError if it is inconsistent."""
         self.classes_ = classes_of(**facts["classes"])
         is_turned(self.reference, self.classes_)  # raises an error for an unknown class
         self._learned_with = self.get_params(deep=False)

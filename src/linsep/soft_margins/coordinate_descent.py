@@ -2,9 +2,9 @@
 
 C. Hsieh, K. Chang, C. Lin, S. Keerthi and S. Sundararajan, A dual coordinate descent method for
 large-scale linear SVM, ICML 2008, with their shrinking. A free intercept b is penalized by its
-distance from where it was, over 2 rho; that place moves there from time to time (the proximal
+squared distance from an earlier value, over 2 rho, which is updated from time to time (the proximal
 method of multipliers; R. Rockafellar, Augmented Lagrangians and applications of the proximal point
-algorithm, Math. Oper. Res. 1, 1976). So it costs no more than one that is penalized.
+algorithm, Math. Oper. Res. 1, 1976). It therefore costs no more than a penalized intercept.
 """
 
 import math
@@ -27,12 +27,12 @@ WIDE, NARROWER = 2.0, 0.2
 
 
 class Outlook:
-    """How many rows a descent has still to visit, judging by how the gap has fallen.
+    """Estimate of the rows that a descent still has to visit, from the decrease of the gap.
 
     Parameters
     ----------
-    tol : float, the gap that is wanted
-    otherwise : float, the rows in whose time another method would reach it
+    tol : float, the requested gap
+    otherwise : float, the cost of reaching it by another method, in rows
     """
 
     def __init__(self, tol: float, otherwise: float):
@@ -40,7 +40,7 @@ class Outlook:
         self.seen: list[tuple[int, float]] = []
 
     def is_poor(self, visited: int, gap: float) -> bool:
-        """Return whether the other method would be quicker, after the gap at so many rows."""
+        """Return whether the other method would be faster, given the gap after this many rows."""
         self.seen.append((visited, math.log(gap)))
         before, then = self.seen[len(self.seen) // 2 - 1]
         fell, left = then - self.seen[-1][1], self.seen[-1][1] - self.goal
@@ -54,9 +54,9 @@ def coordinate_descent(
     told: Callable[[Certificate], bool] = lambda found: False, outlook: Outlook | None = None,
     seed: int = 0,
 ) -> tuple[Certificate, bool]:  # fmt: skip
-    """Return weights whose gap is at most ``tol``, or the best when as many rows have been visited
-    as in so many passes, when ``told``, which hears of the best so far, returns True, or when the
-    outlook is poor; and whether it is.
+    """Return weights whose gap is at most ``tol``, and whether the outlook is poor. Return the best
+    so far after ``passes`` passes, when ``told`` (called with the best certificate) returns True,
+    or when the outlook is poor.
     """
     descent = Descent(problem, tol, start, seed)
     best, looked, rows = certified(problem, descent.dual), 0, len(problem.signs)
@@ -80,7 +80,7 @@ def coordinate_descent(
 
 
 class Descent:
-    """Dual variables, their weights, and the rows that are still visited."""
+    """Dual variables, their weights, and the active rows."""
 
     def __init__(self, problem: Problem, tol: float, start: np.ndarray | None, seed: int):
         self.problem, self.random = problem, np.random.default_rng(seed)
@@ -105,7 +105,7 @@ class Descent:
         self.settle()
 
     def visit(self) -> None:
-        """Visit all rows that are not set aside once, in random order within each block."""
+        """Visit all active rows once, in random order within each block."""
         problem, limits = self.problem, np.array(self.limits)
         left = sum(self.active)
         whole, high, low = left == len(self.dual), -np.inf, np.inf
@@ -127,14 +127,14 @@ class Descent:
             self.active, self.limits = [o.size for o in self.orders], (np.inf, -np.inf)
 
     def move(self) -> None:
-        """Move the place of a free intercept to where the intercept is."""
+        """Move the center of a free intercept to its current value."""
         if self.problem.free:
             self.place = self.bias * self.weights[-1]
             balance = float(self.problem.signs @ self.dual)
             self.weights[-1] = self.place / self.bias + self.bias * balance
 
     def settle(self) -> None:
-        """Remove what rounding has added to the weights, and move the free intercept."""
+        """Remove accumulated rounding from the weights, and move the free intercept."""
         last = self.weights[-1]
         self.weights = self.problem.combined(self.dual)
         if self.problem.free:
@@ -143,6 +143,6 @@ class Descent:
 
 
 def cost_of_row(X: Any) -> float:
-    """Return about how many seconds the visit of a row takes."""
+    """Return an estimate of the seconds per row."""
     stored = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
     return (2.0 * stored + 60.0) * 1e-9

@@ -1,9 +1,9 @@
 """The soft margin in the space of a kernel: working sets with their Gram matrix, in rounds.
 
-Each round takes the rows that violate optimality most, the free support vectors and those next to
-them, as many as a Gram matrix in memory has room for, and solves their part of the dual (T.
-Joachims, Making large-scale SVM learning practical, 1999, with sets of thousands of rows): by
-descent on pairs, and where that crawls by Newton's method. All rows are one set if they fit.
+Each round selects the rows that violate optimality most, the free support vectors and close rows,
+as many as fit in a Gram matrix in memory, and solves their part of the dual (T. Joachims, Making
+large-scale SVM learning practical, 1999, with sets of thousands of rows): by descent on pairs and,
+if that is slow, by Newton's method. All rows form one set if they fit.
 """
 
 import math
@@ -57,7 +57,7 @@ class Dual:
         return self.scores - self.problem.signs + self.ridge * self.b
 
     def certificate(self) -> Certificate:
-        """Return the proof of how near to the best these variables are."""
+        """Return the certificate of these variables."""
         return certified(self.problem, np.abs(self.b), self.scores, self.error)
 
     def set(self, rows: np.ndarray, b: np.ndarray) -> bool:
@@ -69,8 +69,8 @@ class Dual:
         return bool(some.size)
 
     def score_anew(self, careful: bool = False) -> None:
-        """Compute the scores again, without the rounding of many changes; if ``careful``, in twice
-        the precision.
+        """Recompute the scores, without accumulated rounding; if ``careful``, in twice the
+        precision.
         """
         some = np.flatnonzero(self.b)
         self.scores[:], self.error = 0.0, 0.0
@@ -100,16 +100,12 @@ class Dual:
         return 4 * EPS * size + unit * unit * length
 
     def is_blurred(self, gap: float) -> bool:
-        """Return whether rounding is a part of a gap, in units of the objective, that would be
-        smaller if scores were computed carefully.
-        """
+        """Return whether more careful scores would reduce a gap, in units of the objective."""
         part = float(self.problem.costs @ self._roots) * self.error
         return part > BLURRED * gap and self.error > 4 * self._careful_error
 
     def violations(self) -> np.ndarray:
-        """Return by how much each variable violates optimality; below zero, how far it is from
-        that.
-        """
+        """Return by how much each variable violates optimality; negative values are slack."""
         return _violations(self.slopes, self.b, self.low, self.high, self.problem.free)
 
     @property
@@ -119,13 +115,13 @@ class Dual:
 
 
 class WorkingSet:
-    """Some of the rows, with their Gram matrix.
+    """A subset of the rows, with their Gram matrix.
 
     Parameters
     ----------
     dual : Dual
     rows : int64 array, the numbers of the rows; changed by :meth:`exchange`
-    K : float64 array of shape (rows, rows), changed likewise
+    K : float64 array of shape (rows, rows), also changed
     """
 
     def __init__(self, dual: Dual, rows: np.ndarray, K: np.ndarray):
@@ -133,14 +129,14 @@ class WorkingSet:
         self.refresh()
 
     def refresh(self) -> None:
-        """Take the variables of the rows and their slopes from all."""
+        """Copy the variables and slopes of the rows from all rows."""
         dual, rows = self.dual, self.rows
         self.b, self.slopes = dual.b[rows].copy(), dual.slopes[rows].copy()
         self.low, self.high, self.ridge = dual.low[rows], dual.high[rows], dual.ridge[rows]
         self.curvatures = dual.curvatures[rows]
 
     def exchange(self, rows: np.ndarray) -> None:
-        """Become the set of these rows, as many as now."""
+        """Replace the rows by the same number of other rows."""
         places = np.flatnonzero(~np.isin(self.rows, rows))
         fresh = np.setdiff1d(rows, self.rows)
         self.rows[places] = fresh
@@ -150,7 +146,7 @@ class WorkingSet:
         self.refresh()
 
     def descend(self, tolerance: float, steps: int) -> tuple[int, float]:
-        """Take so many steps, or until the violation is at most ``tolerance``: return both."""
+        """Make at most ``steps`` steps, or until the violation is at most ``tolerance``."""
         descend = descend_by_pairs if self.dual.problem.free else descend_by_one
         at_once, taken = max(1, VALUES_BETWEEN_LOOKS // len(self.rows)), 0
         while True:
@@ -164,8 +160,8 @@ class WorkingSet:
                 return taken, violation
 
     def refine(self) -> None:
-        """Find the best variables at once: of the rows that violate optimality, are between their
-        bounds or nearest to that, if there are too many.
+        """Find the optimal variables at once; if there are too many rows, only for rows that
+        violate optimality, are between their bounds, or are closest to that.
         """
         problem, some = self.dual.problem, np.arange(len(self.rows))
         if some.size > MOST_REFINED:
@@ -175,14 +171,14 @@ class WorkingSet:
         self._solve(some, lambda Q, slope, upper, y, s: refined(Q, slope, upper, start, y, s))
 
     def polish(self) -> None:
-        """Find the best variables of the rows that are between their bounds now."""
+        """Find the optimal variables of the rows that are between their bounds."""
         some = np.flatnonzero((self.b > self.low) & (self.b < self.high))
         if 0 < some.size <= MOST_REFINED:
             a = np.abs(self.b[some])
             self._solve(some, lambda Q, slope, upper, y, s: corrected(Q, slope, upper, y, s, a))
 
     def _solve(self, some: np.ndarray, solve: Callable[..., np.ndarray]) -> None:
-        """Let ``solve`` find variables a = y b of some rows beside the others."""
+        """Solve for the variables a = y b of some rows with ``solve``, the others being fixed."""
         problem, y = self.dual.problem, self.dual.problem.signs[self.rows[some]]
         Q = self.K[np.ix_(some, some)] * y
         Q *= y[:, None]
@@ -199,9 +195,9 @@ class WorkingSet:
 def _violations(
     slopes: np.ndarray, b: np.ndarray, low: np.ndarray, high: np.ndarray, sum_is_fixed: bool
 ) -> np.ndarray:
-    """Return by how much each variable violates optimality; below zero, how far it is from that.
+    """Return by how much each variable violates optimality; negative values are slack.
 
-    Where their sum is fixed, the slope of variables between their bounds is minus the intercept.
+    If their sum is fixed, the slope of variables between their bounds is minus the intercept.
     """
     up, down, level = b < high, b > low, 0.0
     if sum_is_fixed:
@@ -225,9 +221,9 @@ def decomposition(
     problem : KernelProblem
     tol : float
     cache_bytes : float, memory for a Gram matrix of all rows or of a working set
-    rounds : int, how often the gap is computed at most
+    rounds : int, maximum number of times that the gap is computed
     told : function of the best certificate so far, which returns whether to stop
-    seed : int, of the sample of rows to begin with if not all fit in memory
+    seed : int, of the initial sample of rows if not all fit in memory
     """
     if problem.free and abs(problem.signs.sum()) == len(problem.signs):  # one class only
         return Certificate(
@@ -261,7 +257,7 @@ def _decomposed(
 
 
 class Search:
-    """Variables on their way to the best ones.
+    """The state of the decomposition.
 
     Parameters
     ----------
@@ -274,7 +270,7 @@ class Search:
         self._set: WorkingSet | None = None
 
     def is_over(self) -> bool:
-        """Prove how good the variables are, and return whether that, or the user, ends it."""
+        """Compute the certificate, and return whether it, or the user, ends the fit."""
         found = self.dual.certificate()
         if found.gap > self.tol and self.dual.is_blurred(found.primal - found.bound):
             self.dual.score_anew(careful=True)
@@ -285,7 +281,7 @@ class Search:
         return self.told(self.best) or self.best.gap <= self.tol
 
     def all_at_once(self, rounds: int) -> None:
-        """Find the best variables of all rows, whose Gram matrix is in memory."""
+        """Find the optimal variables of all rows, whose Gram matrix is in memory."""
         rows = np.arange(len(self.dual.b))
         everything, tolerance = WorkingSet(self.dual, rows, self.dual.problem.X.whole()), COARSE
         left, before = CRAWLS * rows.size, math.inf
@@ -304,15 +300,15 @@ class Search:
         self._take(everything)
 
     def _take(self, everything: WorkingSet) -> bool:
-        """Take the variables of all rows from their set, and return whether that ends it."""
+        """Copy the variables of all rows from their set, and return whether that ends the fit."""
         self.dual.b[:] = everything.b
         self.dual.score_anew()
         everything.refresh()
         return self.is_over()
 
     def chosen(self, room: int) -> np.ndarray:
-        """Return the rows of the next round: those between their bounds, and those that violate
-        optimality most, or least satisfy it, in either direction.
+        """Return the rows of the next round: rows between their bounds, and the rows that violate
+        optimality most, or satisfy it least, in either direction.
         """
         dual = self.dual
         slopes, chosen = dual.slopes, dual.free
@@ -333,7 +329,7 @@ class Search:
         return np.flatnonzero(chosen)
 
     def round(self, rows: np.ndarray) -> bool:
-        """Find the best variables of some rows, as many as in every other round; return whether any
+        """Find the optimal variables of some rows, as many as in every round; return whether any
         moved.
         """
         if self._set is None:
@@ -349,8 +345,8 @@ class Search:
 
 
 def _guess(dual: Dual, size: int, seed: int) -> np.ndarray:
-    """Begin near the best point as a sample of the rows has it, and return how uncertain its answer
-    is for each row: the smaller, the more.
+    """Start near the optimum of a sample of the rows, and return its margin for each row: smaller
+    values are more uncertain.
     """
     problem, y, u = dual.problem, dual.problem.signs, dual.problem.costs
     sample = np.sort(np.random.RandomState(seed).permutation(len(y))[:size])
@@ -371,7 +367,7 @@ def _guess(dual: Dual, size: int, seed: int) -> np.ndarray:
 
 
 def _balanced(a: np.ndarray, short: np.ndarray, problem: KernelProblem) -> np.ndarray:
-    """Return dual variables with equal sums in both classes, near some that have others."""
+    """Return dual variables with equal sums in both classes, near given ones."""
     y, u = problem.signs, problem.costs
     sides = [np.flatnonzero(y == sign) for sign in (-1.0, 1.0)]
     goal = sum(float(a[side].sum()) for side in sides) / 2

@@ -1,7 +1,7 @@
 """The soft margin in the space of a kernel: its rows, known by their kernel values, and its proof.
 
-The values of the kernel, as floats give them, count as exact. Those of a positive semidefinite
-kernel are products of rows, so :mod:`linsep.soft_margins.problem` holds for them.
+Floating-point kernel values are treated as exact. Values of a positive semidefinite kernel are
+inner products of rows, so :mod:`linsep.soft_margins.problem` holds for them.
 """
 
 import math
@@ -66,7 +66,7 @@ class KernelRows:
         return found
 
     def whole(self) -> np.ndarray:
-        """Return kernel values of all pairs of rows, which are kept."""
+        """Return kernel values of all pairs of rows (cached)."""
         if self._whole is None:
             given = self.prepared.whole if isinstance(self.prepared, GramRows) else None
             if given is None or self.shift:
@@ -120,20 +120,20 @@ def _in_parts(values: np.ndarray, amounts: np.ndarray) -> np.ndarray:
 
 
 def _terms(size: int) -> int:
-    """Return how many terms of a sum BLAS adds up, in whatever order; such sums are added one by
-    one.
+    """Return how many terms of a sum BLAS may add in any order; such partial sums are added in
+    order.
     """
     return max(16, math.isqrt(size))
 
 
 def unit_of(terms: int) -> float:
-    """Return the relative rounding error of :meth:`KernelRows.add_products`, generously."""
+    """Return an upper bound on the relative rounding error of :meth:`KernelRows.add_products`."""
     return 2 * (_terms(terms) + terms // _terms(terms) + 4) * EPS
 
 
 class KernelProblem(Problem):
     """A :class:`linsep.soft_margins.problem.Problem` whose rows ``X`` are :class:`KernelRows`; the
-    constant feature of a penalized intercept is part of them.
+    constant feature of a penalized intercept is included in them.
     """
 
     X: KernelRows
@@ -142,8 +142,8 @@ class KernelProblem(Problem):
 def certified(
     problem: KernelProblem, dual: np.ndarray, scores: np.ndarray, error: float
 ) -> Certificate:
-    """Return the certificate of dual variables, made feasible, and of their weights, which are not
-    written down: sum_i a_i y_i phi(x_i).
+    """Return the certificate of dual variables, made feasible, and of their implicit weights sum_i
+    a_i y_i phi(x_i).
 
     Parameters
     ----------

@@ -2,9 +2,8 @@
 """The smallest sum of hinge losses over weights of length at most 1, by an interior point method.
 
 Primal: sum_i c_i max(0, gamma - <u, a_i>) over |u| <= 1. Dual: gamma sum_i l_i - |sum_i l_i a_i|
-over 0 <= l_i <= c_i. The steps are those of S. Mehrotra, On the implementation of a primal-dual
-interior point method, SIAM J. Optim. 2 (1992), with |u| <= 1 as one more constraint, which is
-quadratic.
+over 0 <= l_i <= c_i. The steps follow S. Mehrotra, On the implementation of a primal-dual interior
+point method, SIAM J. Optim. 2 (1992), with |u| <= 1 as an additional quadratic constraint.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ PATIENCE = 8
 
 
 class Ends(NamedTuple):
-    """Weights and dual variables, and the sums that they give in floats.
+    """Weights and dual variables, and their sums in floats.
 
     Attributes
     ----------
-    high, low : float, sums of losses: of the weights, and the least of any
+    high, low : float, sums of losses: of the weights, and a lower bound for any weights
     u : array of shape (features,), of length below 1
     l : array of shape (rows,), between 0 and the costs
     """
@@ -93,7 +92,7 @@ class Point:
         return float(total) / (2 * len(s) + 1)
 
     def longest(self, move: Any, share: float) -> float:
-        """Return the share of a move that stays inside, of the way to the boundary at most."""
+        """Return the share of a move that stays inside the constraints."""
         du, ds, dx, dl, dlam = move
         rest = self.costs - self.l
         pairs = ((self.s, ds), (self.x, dx), (self.l, dl), (rest, -dl), (self.lam, dlam))
@@ -105,8 +104,8 @@ class Point:
         return min(1.0, share / far) if far > 0 else 1.0
 
     def newton(self) -> Any:
-        """Return what finds the move to products of ``goal``, with second-order terms of another
-        move or without.
+        """Return a function that computes the move to products of ``goal``, with or without
+        second-order terms of another move.
         """
         A, u, lam, l, s, x = self.A, self.u, self.lam, self.l, self.s, self.x
         rest, room = self.costs - self.l, self.room()
@@ -152,7 +151,7 @@ def smallest_sum(A: Any, costs: np.ndarray, gamma: float) -> Ends:
 
     Parameters
     ----------
-    A : float64 array or CSR matrix of shape (rows, features), about of length 1
+    A : float64 array or CSR matrix of shape (rows, features), rows of length about 1
     costs : float64 array of shape (rows,), above 0
     gamma : float > 0
     """

@@ -1,9 +1,9 @@
-"""The soft margin by an interior point method, where rows or features are few.
+"""The soft margin by an interior point method, for few rows or few features.
 
 Mehrotra's predictor and corrector steps on the dual (M. Ferris and T. Munson, Interior-point
-methods for massive support vector machines, SIAM J. Optim. 13, 2002). Weights are unknowns of their
-own, since a sum of many large terms would lose their digits. Each step solves with the smaller of
-two matrices, of the features or of the rows.
+methods for massive support vector machines, SIAM J. Optim. 13, 2002). Weights are separate
+unknowns, since computing them as a sum of many large terms would lose digits. Each step solves the
+smaller of two systems, in the features or in the rows.
 """
 
 from collections.abc import Callable
@@ -36,8 +36,8 @@ MOST_WIDE = 3_000
 def interior_point(
     problem: Problem, tol: float, told: Callable[[Certificate], bool] = lambda found: False
 ) -> Certificate:
-    """Return weights whose gap is at most ``tol``, or the smallest that floats reach, or the best
-    when ``told``, which hears of the best so far, returns True.
+    """Return weights whose gap is at most ``tol``, or the smallest gap reachable in floats, or the
+    best so far when ``told`` (called with the best certificate) returns True.
     """
     point = Point(problem)
     best, since = certified(problem, point.a), 0
@@ -58,7 +58,7 @@ def interior_point(
 
 
 def cost_of_steps(X: Any) -> float:
-    """Return about how many seconds the usual number of steps take; infinity if the rows, or the
+    """Return an estimate of the seconds for the usual number of steps; infinity if the rows, or the
     matrix of each step, are too large.
     """
     rows, features = X.shape
@@ -108,11 +108,11 @@ class Point(InteriorPoint):
         return self.problem.weights_of(a, True)[0][:-1]
 
     def apart(self) -> np.ndarray:
-        """Return how far the weights are from those of the dual variables."""
+        """Return the difference between the weights and the weights of the dual variables."""
         return self.combined(self.a) - self.w
 
     def weights(self) -> np.ndarray:
-        """Return the weights as problems have them."""
+        """Return the weights in the form of problems."""
         found = self.w if self.basis is None else self.basis @ self.w
         return found if self.bias else np.append(found, 0.0)
 
@@ -127,7 +127,7 @@ class Point(InteriorPoint):
 
     @property
     def gap(self) -> float:
-        """About the gap, as far as the products say."""
+        """The gap estimated from the products."""
         products = self.products()
         return products / (float(self.a.sum()) + products)
 
@@ -144,8 +144,8 @@ class Point(InteriorPoint):
         return bool(np.isfinite(self.a).all() and np.isfinite(self.w).all())
 
     def solver(self, D: np.ndarray) -> Solve:
-        """Return what solves D t + X v = r, v - X' t = q, and, near the best point, corrects the
-        rounding of its first answer.
+        """Return a solver of D t + X v = r, v - X' t = q that, near the optimum, corrects the
+        rounding of its first solution.
         """
         D = D + self.ridge
         solve = self.solver_once(D)
@@ -160,7 +160,7 @@ class Point(InteriorPoint):
         return again
 
     def solver_once(self, D: np.ndarray) -> Solve:
-        """Return what solves the same without a correction."""
+        """Return a solver of the same system without a correction."""
         if self.Q is not None:
             root = 1.0 / np.sqrt(D)  # scaled, so that large and small D keep their digits
             factor = _factor(self.Q * root * root[:, None])
@@ -201,8 +201,9 @@ class Point(InteriorPoint):
 
 
 def basis_of(X: np.ndarray) -> np.ndarray:
-    """Return the right singular vectors of an array, in which small and large directions of the
-    rows are different features: there a Cholesky factor keeps the digits of the small ones.
+    """Return the right singular vectors of an array. In these coordinates, small and large
+    directions of the rows are different features, so a Cholesky factor keeps the digits of small
+    ones.
     """
     wide = X.shape[0] < X.shape[1]
     if wide:

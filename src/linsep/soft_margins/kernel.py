@@ -29,20 +29,20 @@ from linsep.soft_margins.problem import Certificate
 
 
 class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
-    """Support vector machine in the space of a kernel, with a proof of how near its objective is to
-    the best.
+    """Kernel support vector machine, with a proof of how close its objective is to the optimum.
 
     Scores are f(x) = sum_i a_i y_i K(x_i, x) + b. The a_i minimize the objective of
-    :class:`linsep.SoftMargin` for the features of the kernel, and prove how near to the best it is.
+    :class:`linsep.SoftMargin` in the feature space of the kernel, and prove how close it is to the
+    optimum.
 
-    Rows are learned in working sets, each with its Gram matrix: all rows at once if their matrix
-    fits in ``cache_mb``. Pairs of variables are changed where that helps most, and Newton's method
-    finishes where that would take too long.
+    Training uses working sets, each with its Gram matrix: all rows at once if their matrix fits in
+    ``cache_mb``. Pairs of variables are updated greedily, and Newton's method finishes if that
+    would take too long.
 
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the losses.
+        Weight of the losses in the objective.
     loss : {"hinge", "squared_hinge"}, default="hinge"
     kernel, degree, gamma, coef0
         As in :class:`linsep.KernelPerceptron`: a name, a function of two rows, a kernel of
@@ -51,34 +51,35 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
     penalize_intercept : bool, default=False
         True adds b^2 / 2 to the objective, as if the kernel were K + 1.
     multiclass : {"ovo", "ovr"}, default="ovo"
-        For more than two classes: one machine per pair, as in libsvm, or one per class against the
-        rest.
+        For more than two classes: one binary classifier per pair, as in libsvm, or one per class
+        against the rest.
     tol : float, default=1e-6
-        Stop when the objective is proved to be within this share of the best.
+        Stop when the objective is proved to be within this relative distance of the optimum.
     max_iter : int, default=200
-        How often the gap is computed at most, of each machine: after every working set, or after
-        every descent if all rows are one.
+        Maximum number of times that the gap of each binary classifier is computed: after every
+        working set, or after every descent if all rows form one set.
     cache_mb : float, default=200
         Memory for the Gram matrix of a working set (8 bytes per value, at least 8 MB).
     random_state : int, RandomState or None, default=0
-        Seed of the sample of rows to begin with if not all fit in one working set.
+        Seed of the initial sample of rows if not all fit in one working set.
     class_weight, reference
         As in :class:`linsep.SoftMargin`.
 
     Attributes
     ----------
     support_ : array of shape (support vectors,)
-        Row numbers of the support vectors, ascending: those of any machine.
+        Row numbers of the support vectors of any binary classifier, ascending.
     bounded_support_ : array of row numbers
-        Those whose dual variable is at its bound, C times the weight of the row, in any machine:
-        they lie inside the margin or on the wrong side. None with the squared hinge loss.
+        Support vectors whose dual variable is at its bound, C times the weight of the row, in any
+        binary classifier: they lie inside the margin or on the wrong side. None with the squared
+        hinge loss.
     support_vectors_ : array, CSR matrix or array of objects
         The support vectors; empty for "precomputed".
-    dual_coef_ : array of shape (machines, support vectors), y_i a_i
-    intercept_ : array of shape (machines,)
-    kernel_ : the kernel with the parameters it took from the data
+    dual_coef_ : array of shape (binary classifiers, support vectors), y_i a_i
+    intercept_ : array of shape (binary classifiers,)
+    kernel_ : the kernel with the parameters computed from the data
     duality_gap_, lower_bound_ : float
-        NaN if the kernel is known not to be positive semidefinite, as the proof needs: a Gram
+        NaN if the kernel is known not to be positive semidefinite, which the proof requires: a Gram
         matrix, a function or a kernel of scikit-learn is checked on up to 2,000 rows.
     objective_, classes_, n_support_, n_bounded_, trace_, n_iter_, n_rows_, n_features_in_,
     feature_names_in_, stop_reason_, stop_sentence_, reference_, recipe_
@@ -102,7 +103,7 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
 
     command_name = "kernel-soft-margin"
     _hard_margin = hint(
-        "{}, say, comes near it, and linsep.separation(K=K, y=y) proves whether they are",
+        "{}, for example, approximates it, and linsep.separation(K=K, y=y) proves whether they are",
         C=10**6,
     )
 
@@ -123,13 +124,15 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
     )
     multiclass: TwoSided = parameter(
         default="ovo",
-        help="machines of several classes: one for each pair, or one for each against the rest",
+        help="strategy for several classes: pairs, or one against the rest",
     )
     tol: float = parameter(
-        default=1e-6, above=0.0, help="relative gap to the best objective to stop at"
+        default=1e-6,
+        above=0.0,
+        help="stop when the objective is within this relative gap of the optimum",
     )
     max_iter: int = parameter(
-        default=200, at_least=1, help="how often the gap to the best is computed at most"
+        default=200, at_least=1, help="maximum number of times that the gap is computed"
     )
     cache_mb: float = parameter(
         default=200.0, at_least=0.0, help="memory in MB for kernel values to reuse"
@@ -158,8 +161,8 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
         self.fitted_run()
         if self._indefinite:
             return (
-                "the kernel is not positive semidefinite, so how near the best the objective is "
-                "cannot be proved"
+                "the kernel is not positive semidefinite, so the gap to the optimum cannot be "
+                "proved"
             )
         return super().stop_sentence_
 
@@ -222,16 +225,15 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
     # Files.
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return what was learned as arrays and plain JSON: as :meth:`SoftMargin.get_state` does,
-        with the support vectors as in :meth:`KernelPerceptron.get_state`, and
-        ``support.bounded``.
+        """Return the fitted state as arrays and plain JSON: like :meth:`SoftMargin.get_state`, with
+        the support vectors as in :meth:`KernelPerceptron.get_state`, and ``support.bounded``.
         """
         arrays, facts = super().get_state()
         facts |= {"kernel": self.kernel_.to_dict(), "indefinite": self._indefinite}
         return arrays | supports_of(self) | {"support.bounded": self.bounded_support_}, facts
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        """Take what :meth:`get_state` returned; ``facts`` has the number of ``features``, too, or
+        """Set the state from :meth:`get_state`; ``facts`` also has the number of ``features``, or
         None if the rows are not numeric.
         """
         super().set_state(arrays, facts)
@@ -241,14 +243,14 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
         self._indefinite, self._dual_coef = facts["indefinite"] is True, self._run.weights()[0]
         bounded = arrays["support.bounded"]
         if bounded.dtype != np.int64 or not np.isin(bounded, self.support_).all():
-            raise ValueError("rows at their bound that are no support vectors")
+            raise ValueError("rows at their bound that are not support vectors")
         self.bounded_support_ = bounded
         if width is not None:
             self.n_features_in_ = width
 
 
 def _is_unknown(kernel: Kernel) -> bool:
-    """Return whether a kernel may be none: a function, or one of another library."""
+    """Return whether a kernel may be invalid: a function, or a kernel of another library."""
     if isinstance(kernel, Combined):
         return any(_is_unknown(getattr(kernel, name)) for name in kernel.made_of)
     return isinstance(kernel, OfFunction | Pairwise)

@@ -33,31 +33,32 @@ MOST_SQUARE = 1e280
 
 
 class SoftMargin(HasEquation, SoftMarginClassifier):
-    """Linear support vector machine, with a proof of how near its objective is to the best.
+    """Linear support vector machine, with a proof of how close its objective is to the optimum.
 
     Minimizes ``|w|^2 / 2 + C sum_i c_i loss(1 - y_i (<w, x_i> + b))``, where c_i is the weight of
-    row i and loss(t) is max(0, t), or its square. Dual variables prove a lower bound of the
-    objective of any weights (:attr:`lower_bound_`), and so that these are within ``duality_gap_``
-    of the best.
+    row i and loss(t) is max(0, t), or its square. Dual variables prove a lower bound on the
+    objective of any weights (:attr:`lower_bound_`), so the fitted weights are within
+    ``duality_gap_`` of the optimum.
 
-    With more rows or features than a few hundred, coordinate descent on the dual comes first; an
-    interior point method finishes where it would take longer, for up to 3,000 rows or features.
+    With more than a few hundred rows or features, coordinate descent on the dual runs first; an
+    interior point method finishes if that is faster, for up to 3,000 rows or features.
 
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the losses. As C grows, the soft margin of separable classes becomes the widest
-        margin, which :func:`linsep.separation` finds with ``margin="max"``.
+        Weight of the losses in the objective. As C grows, the soft margin of separable classes
+        becomes the widest margin, which :func:`linsep.separation` finds with ``margin="max"``.
     loss : {"hinge", "squared_hinge"}, default="hinge"
     fit_intercept : bool, default=True
     penalize_intercept : bool, default=False
-        True adds b^2 / 2 to the objective, as LIBLINEAR and :class:`sklearn.svm.LinearSVC` do. Then
-        the result depends on the origin of the features.
+        True adds b^2 / 2 to the objective, as LIBLINEAR and :class:`sklearn.svm.LinearSVC` do. The
+        result then depends on the origin of the features.
     multiclass : {"ovr", "ovo"}, default="ovr"
-        For more than two classes: one machine per class against the rest, or one per pair.
+        For more than two classes: one binary classifier per class against the rest, or one per
+        pair.
     tol : float, default=1e-4
-        Stop when the objective is proved to be within this share of the best. The interior point
-        method goes on to 1e-8, and to 1e-12 where that costs nothing.
+        Stop when the objective is proved to be within this relative distance of the optimum. The
+        interior point method continues to 1e-8, and to 1e-12 if that costs nothing.
     max_iter : int, default=1000
         Maximum number of passes of coordinate descent over the rows.
     random_state : int, RandomState or None, default=0
@@ -65,19 +66,21 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
     class_weight : dict {label: weight}, "balanced" or None, default=None
         Multiplies the weight of each row.
     reference : label or None, default=None
-        Which of two classes is -1. None: the smaller.
+        The class with target -1 (two classes only). None: the smaller class.
 
     Attributes
     ----------
     classes_ : array of shape (classes,)
     coef_ : array of shape (1, features), (classes, features) or (pairs, features)
     intercept_ : array of shape (1,), (classes,) or (pairs,)
-    objective_, lower_bound_ : float, summed over the machines of several classes
-    duality_gap_ : float, (objective - bound) / objective rounded up, the largest of all machines
+    objective_, lower_bound_ : float, summed over the binary classifiers of several classes
+    duality_gap_ : float, (objective - bound) / objective rounded up, the largest over all binary
+        classifiers
     support_ : array of shape (support vectors,), rows with a dual variable above zero; not in files
-    dual_coef_ : array of shape (machines, support vectors), y_i a_i; not in files
-    n_support_, n_bounded_ : arrays of shape (machines,), how many there are, and at their bound
-    trace_ : array of shape (steps, 3): machine, objective and bound whenever they were computed
+    dual_coef_ : array of shape (binary classifiers, support vectors), y_i a_i; not in files
+    n_support_, n_bounded_ : arrays of shape (binary classifiers,), the numbers of support vectors,
+        and of support vectors at their bound
+    trace_ : array of shape (steps, 3): binary classifier, objective and bound at each step
     n_iter_, n_rows_, n_features_in_, feature_names_in_, stop_reason_, stop_sentence_, reference_,
     equation_, recipe_
 
@@ -102,7 +105,7 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
 
     @property
     def coef_(self) -> np.ndarray:
-        """Weights, one row per machine."""
+        """Weights, one row per binary classifier."""
         return self.fitted_run().weights()[0]
 
     @property
@@ -126,7 +129,7 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
         super()._solve(X, machines, weights, given)
 
     def _fit_source(self, source: Source) -> None:
-        """Fit to the rows of a source: in memory, or, if they are too many, block by block."""
+        """Fit to the rows of a source: in memory or, if they are too many, block by block."""
         from linsep.learners.from_source import class_importance, measure, warn_of_measurements
         from linsep.rows.source_stream import SourceStream
         from linsep.rows.stored import StartAgain
@@ -209,5 +212,5 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
             )  # fmt: skip
 
     def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
-        """Return the scores of every machine."""
+        """Return the scores of every binary classifier."""
         return self._run.keeping.scores(self._run.state, as_rows(X), X.shape[0])

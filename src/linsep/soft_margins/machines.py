@@ -1,4 +1,4 @@
-"""The problems of two classes that several classes make, and what is known of their solutions."""
+"""The binary problems of several classes, and the results of solving them."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ class Machine(NamedTuple):
 
     Attributes
     ----------
-    rows : int64 array, the rows in it, of weight above 0
+    rows : int64 array, its rows with weight above 0
     signs : float64 array, the side of each, 1 or -1
     """
 
@@ -25,7 +25,9 @@ class Machine(NamedTuple):
 def machines_of(
     codes: np.ndarray, n_classes: int, multiclass: str, weights: np.ndarray
 ) -> Iterator[Machine]:
-    """Yield the machines of classes: one for two, else one for each class or pair of classes."""
+    """Yield the binary problems of classes: one for two, else one for each class or pair of
+    classes.
+    """
     counted = np.flatnonzero(weights > 0) if weights.size else np.arange(codes.size)
     if n_classes == 2:
         yield Machine(counted, 2.0 * codes[counted] - 1.0)
@@ -39,13 +41,13 @@ def machines_of(
 
 
 class Solution(NamedTuple):
-    """What solving the machines has found.
+    """The results of solving the binary problems.
 
     Attributes
     ----------
-    objectives, bounds : float64 arrays of shape (machines,)
-    support, bounded : int64 arrays of shape (machines,), the numbers of support vectors, and of
-        those whose dual variables are at their bound
+    objectives, bounds : float64 arrays of shape (binary problems,)
+    support, bounded : int64 arrays of shape (binary problems,), the numbers of support vectors, and
+        of support vectors at their bound
     """
 
     objectives: np.ndarray
@@ -55,7 +57,7 @@ class Solution(NamedTuple):
 
     @classmethod
     def of(cls, found: list[Certificate], costs: list[np.ndarray], squared: bool) -> "Solution":
-        """Return that of certificates of machines whose errors cost so much."""
+        """Return the results for certificates of binary problems with these error costs."""
         bounded = [
             0 if squared else int(at_bound(one, cost).sum())
             for one, cost in zip(found, costs, strict=True)
@@ -67,7 +69,7 @@ class Solution(NamedTuple):
 
     @property
     def gaps(self) -> np.ndarray:
-        """The gap of each machine."""
+        """The gap of each binary problem."""
         return np.array([*map(relative_gap, self.objectives, self.bounds)])
 
 
@@ -79,7 +81,7 @@ def at_bound(found: Certificate, costs: np.ndarray) -> np.ndarray:
 def signed_dual(
     machines: list[Machine], found: list[Certificate], n_rows: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the support vectors of any machine, and y a of each in every machine."""
+    """Return the support vectors of any binary problem, and y a of each in every problem."""
     used = np.zeros(n_rows, bool)
     for machine, one in zip(machines, found, strict=True):
         used[machine.rows[one.dual > 0]] = True
@@ -93,5 +95,5 @@ def signed_dual(
 
 
 def rows_of(X: Any, machine: Machine) -> Any:
-    """Return the rows of a machine, not copied if they are all."""
+    """Return the rows of a binary problem, without a copy if they are all rows."""
     return X if machine.rows.size == X.shape[0] else X[machine.rows]

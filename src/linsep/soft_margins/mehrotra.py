@@ -1,9 +1,9 @@
 """Predictor and corrector steps of an interior point method for convex quadratic programs.
 
 S. Mehrotra, On the implementation of a primal-dual interior point method, SIAM J. Optim. 2 (1992).
-Correctors alone may go round in cycles (C. Cartis, Some disadvantages of a Mehrotra-type
-primal-dual corrector interior point algorithm for linear programming, Applied Numerical Mathematics
-59, 2009): one that makes no progress is replaced by a step toward the central path.
+Correctors alone may cycle (C. Cartis, Some disadvantages of a Mehrotra-type primal-dual corrector
+interior point algorithm for linear programming, Applied Numerical Mathematics 59, 2009): a
+corrector without progress is replaced by a step toward the central path.
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ import numpy as np
 
 #: a step ends at this share of the way to the boundary
 SHARE = 0.995
-#: a corrected step must bring the products below this share of their least sum so far; else the
+#: a corrected step must reduce the products below this share of their least sum so far; else the
 #: step aims at products of this share of their mean, without second-order terms
 FALL, CENTERED = 0.9, 0.3
 #: what solves D t + X v = r, v - X't = q for (t, v), where X'X is the curvature
@@ -35,8 +35,8 @@ class InteriorPoint(ABC):
     """A point between the bounds of a convex quadratic program in a, 0 <= a <= upper, y'a = total.
 
     It has variables ``a`` and their distances ``s`` to the upper bounds, multipliers ``z`` and
-    ``v`` of both, and ``b`` of the constraint. Derived classes know the objective; a part of it may
-    be a function of variables ``w`` that follow ``a``.
+    ``v`` of both, and ``b`` of the constraint. Derived classes define the objective, which may
+    depend on variables ``w`` that follow ``a``.
 
     Parameters
     ----------
@@ -70,18 +70,18 @@ class InteriorPoint(ABC):
 
     @abstractmethod
     def solver(self, D: np.ndarray) -> Solve:
-        """Return what solves the equations of a step, in which D is added to the curvature."""
+        """Return a solver for the equations of a step, with D added to the curvature."""
 
     def apart(self) -> np.ndarray:
-        """Return how far ``w`` is from what follows ``a``."""
+        """Return the difference between ``w`` and the value that follows from ``a``."""
         return self.w
 
     def missing(self) -> float:
-        """Return how far the sum is from where it must be."""
+        """Return the residual of the sum constraint."""
         return 0.0 if self.y is None else self.total - float(self.y @ self.a)
 
     def residual(self) -> np.ndarray:
-        """Return how far the gradient is from that of the best point."""
+        """Return the residual of the gradient, zero at the optimum."""
         of_b = 0.0 if self.y is None else self.y * self.b
         return -(self.gradient() + of_b - self.z + self.v)
 
@@ -103,8 +103,8 @@ class InteriorPoint(ABC):
         self.go(move, share)
 
     def newton(self) -> Callable[..., Move]:
-        """Return what finds the move to products of ``goal`` each: to the first order, or with the
-        second-order terms of another move.
+        """Return a function that computes the move to products of ``goal``: to first order, or with
+        the second-order terms of another move.
         """
         inverse, residual, missing = 1.0 / self.s, self.residual(), self.missing()
         solve, apart = self.solver(self.z / self.a + self.v * inverse), self.apart()
@@ -126,7 +126,7 @@ class InteriorPoint(ABC):
         return move
 
     def length(self, move: Move, share: float) -> float:
-        """Return how much of a move to take: all, or this share of the way to the boundary."""
+        """Return the share of a move to take: all, or this share of the way to the boundary."""
         moves = [(self.a, move.a), (self.z, move.z)]
         if self.boxed:
             moves += [(self.s, -move.a), (self.v, move.v)]

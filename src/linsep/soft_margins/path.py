@@ -1,5 +1,6 @@
-"""The soft margin as C grows, from where nothing but the length of the weights changes to where
-nothing changes any more."""
+"""The soft margin as C grows, from values where only the length of the weights changes to values
+where nothing changes.
+"""
 
 import math
 import warnings
@@ -30,7 +31,7 @@ from linsep.words import counted, escaped
 MANTISSAS, MOST = (1.0, 3.0), 25
 #: how near a score is to 1 or -1 that is on the margin
 ON_MARGIN = 1e-6
-#: relative size of a sum that counts as zero
+#: relative size of a sum that is treated as zero
 ZERO = 1e-8
 #: share of the objective below which losses and gaps are rounding errors
 ROUNDING = 1e-9
@@ -38,19 +39,19 @@ ROUNDING = 1e-9
 NEAR = 1e-3
 #: seconds for the proof of the widest margin
 TIME_LIMIT = 20.0
-#: numbers in the equations that tell whether a larger C changes anything
+#: numbers in the equations that decide whether a larger C changes anything
 MOST_NUMBERS = 10_000_000
 
 
 class Rows(NamedTuple):
-    """Rows of two classes as a path takes them.
+    """Rows of two classes in the form that a path uses.
 
     Attributes
     ----------
     X : float array or CSR matrix of shape (rows, features)
     y, sample_weight : as for :meth:`linsep.SoftMargin.fit`
     signs : float64 array of shape (rows,), 1 for the positive class
-    weights : float64 array of shape (rows,), also those of classes
+    weights : float64 array of shape (rows,), including class weights
     bias : "free", "penalized" or None
     names : names of the features, or None
     """
@@ -66,24 +67,24 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SoftMarginPath:
-    """What :func:`soft_margin_path` found; ``print(path)`` shows a table.
+    """Result of :func:`soft_margin_path`; ``print(path)`` shows a table.
 
     Attributes
     ----------
     Cs : array of shape (costs,), ascending
     models : list of fitted :class:`linsep.SoftMargin`, one for each C
-    losses : array of shape (costs,), the sum of the losses, which C multiplies in the objective
+    losses : array of shape (costs,), the sum of the losses, multiplied by C in the objective
     errors : int array of shape (costs,), rows that are predicted wrongly
     objectives, bounds, gaps : arrays of shape (costs,), of :class:`linsep.SoftMargin`
     norms, margins : arrays of shape (costs,), |w|, and 1 / |w|, the distance of the lines of score
-        1 and -1 from that of 0 (with a penalized intercept, which counts as a weight, too)
+        1 and -1 from the boundary (|w| includes a penalized intercept)
     free, bounded : int arrays of shape (costs,), numbers of support vectors
     coef : array of shape (costs, features)
     intercepts : array of shape (costs,)
     n_rows : int
-    final : int or None, the number of the first C from which on nothing changes
-    separable : bool, whether the last weights separate the classes, as far as floats tell
-    verdict : Separable or None, with the proof of the widest margin where they do
+    final : int or None, the index of the first C beyond which nothing changes
+    separable : bool, whether the last weights separate the classes in floating point
+    verdict : Separable or None, with the proof of the widest margin of separable classes
     """
 
     Cs: np.ndarray
@@ -105,7 +106,7 @@ class SoftMarginPath:
 
     @property
     def bounds(self) -> np.ndarray:
-        """Lower bound of the objective of any weights, at each C."""
+        """Lower bound on the objective of any weights, at each C."""
         return self._each("lower_bound_")[:, 0]
 
     @property
@@ -153,7 +154,7 @@ class SoftMarginPath:
 
     @property
     def limit(self) -> str:
-        """What happens as C grows, in a sentence or two."""
+        """The limit as C grows, in one or two sentences."""
         return " ".join(_limit(self))
 
     def to_dict(self) -> dict[str, Any]:
@@ -224,28 +225,27 @@ def _about(path: SoftMarginPath) -> str:
 
 
 def _limit(path: SoftMarginPath) -> list[str]:
-    """Return what happens as C grows, in lines."""
+    """Return the limit as C grows, in lines."""
     squares, constant = path.models[0].loss != "hinge", "the weights stay the same"
     since = "" if path.final is None else f"From C = {path.Cs[path.final]:g} on {constant}"
     if path.separable:
-        tends = "The classes are separable: with a larger C it tends to the hard margin."
+        tends = "The classes are separable: as C grows, the soft margin tends to the hard margin."
         found = [f"{since}: they are the hard margin." if since else tends]
         if path.verdict is not None:
             low, high = path.verdict.margin
             found.append(
-                'That is separation(X, y, margin="max"), which proves that the widest margin is '
-                f"from {low:.7g} to {high:.7g}."
+                'This is separation(X, y, margin="max"), which proves that the widest margin is '
+                f"between {low:.7g} and {high:.7g}."
             )
         return found
     if since:
-        return [f"{since}: no others have less total loss, and of those that have as little they "
-                "are the shortest."]  # fmt: skip
+        return [f"{since}: they have the least total loss and, among such weights, the least norm."]
     if squares:
-        return ["With a larger C the weights tend to those of the least sum of squares."]
+        return ["As C grows, the weights tend to the weights with the least sum of squares."]
     share = _penalty_share(path.models[-1])
     if share <= path.models[-1].tol:
         return [
-            f"At C = {path.Cs[-1]:g} the objective is the loss, but for a share of {share:.0e}."
+            f"At C = {path.Cs[-1]:g} the objective is the loss, except for a share of {share:.0e}."
         ]
     return [f"At C = {path.Cs[-1]:g} a larger C may still change the weights."]
 
@@ -264,7 +264,8 @@ def soft_margin_path(
     tol: float = 1e-4,
     max_iter: int = 1000,
 ) -> SoftMarginPath:
-    """Fit the soft margin of two classes for growing C, each from the dual variables of the last.
+    """Fit the soft margin of two classes for growing C, each starting from the dual variables of
+    the previous fit.
 
     Parameters
     ----------
@@ -273,13 +274,14 @@ def soft_margin_path(
     y : array of shape (rows,)
         Labels of two classes.
     Cs : numbers above 0, default None
-        None takes 1 and 3 times powers of ten. The first is the last of them below which only the
-        length of the weights grows, in proportion to C: where no row of the smaller class (without
-        a free intercept, no row) has left the inside of the margin. The last is the first from
-        which on the weights stay the same: of separable classes the hard margin, of others the
-        least total loss. Squares only tend to it, and end where no step changes their sum or the
-        length of the weights by a thousandth. Of rows so many that ``tol`` is all that is reached,
-        the last C is where all but ``tol`` of the objective is loss. There are at most 25.
+        None uses 1 and 3 times powers of ten, at most 25 values. The first is the largest below
+        which only the length of the weights grows, in proportion to C (no row of the smaller class
+        has left the inside of the margin; without a free intercept, no row). The last is the first
+        beyond which the weights stay the same: the hard margin for separable classes, else the
+        least total loss. With squared losses, which only converge, the path ends when a step
+        changes neither their sum nor the length of the weights by a thousandth. If only ``tol`` can
+        be reached, because there are many rows, the path ends when all but ``tol`` of the objective
+        is loss.
     sample_weight, loss, fit_intercept, penalize_intercept, class_weight, reference, tol, max_iter
         As for :class:`linsep.SoftMargin`.
 
@@ -287,14 +289,15 @@ def soft_margin_path(
     -------
     SoftMarginPath
         ``print(path)`` is a table, ``path.plot()`` draws the weights, ``path.models`` has the
-        fitted models, and ``path.limit`` says in words what a larger C does. Of separable classes
-        it has the widest margin, which ``separation(X, y, margin="max")`` proves within 20 seconds.
+        fitted models, and ``path.limit`` describes the effect of a larger C. For separable classes
+        it includes the widest margin, proved by ``separation(X, y, margin="max")`` within 20
+        seconds.
 
     Raises
     ------
     ValueError
-        For other than two classes, a C that is not above 0 or not finite, and what
-        :class:`linsep.SoftMargin` refuses.
+        If there are not exactly two classes, if a C is not above 0 or not finite, and for input
+        that :class:`linsep.SoftMargin` refuses.
 
     Warns
     -----
@@ -303,12 +306,13 @@ def soft_margin_path(
 
     Notes
     -----
-    That a larger C changes nothing is decided in floats. The weights w and b at C are final exactly
-    if 0 is a subgradient of the total hinge there, which the rows on the margin decide: there are
-    0 <= l_i <= c_i with sum_i l_i y_i x_i = 0 (and sum_i l_i y_i = 0), where l_i is c_i inside the
-    margin and 0 outside. For -w/C is a subgradient, too, and subgradients are convex, so that
-    -w/C' is one for every C' > C (T. Hastie, S. Rosset, R. Tibshirani and J. Zhu, The entire
-    regularization path for the support vector machine, JMLR 5, 2004).
+    Whether a larger C changes nothing is decided in floating point. The weights w and b at C are
+    final exactly if 0 is a subgradient of the total hinge there, which the rows on the margin
+    decide: there are 0 <= l_i <= c_i with sum_i l_i y_i x_i = 0 (and sum_i l_i y_i = 0), where l_i
+    is c_i inside the margin and 0 outside. The reason is that -w/C is also a subgradient, and
+    subgradients form a convex set, so -w/C' is a subgradient for every C' > C (T. Hastie, S.
+    Rosset, R. Tibshirani and J. Zhu, The entire regularization path for the support vector machine,
+    JMLR 5, 2004).
 
     Examples
     --------
@@ -333,22 +337,22 @@ def soft_margin_path(
         warn_caller(
             ConvergenceWarning(
                 f"At C={path.Cs[worst]:g} the objective is within {path.gaps[worst]:.1g} of the "
-                f"best, and tol={tol:g} asks for less: raise max_iter or tol, or scale the "
-                "features."
+                f"optimum, but tol={tol:g} is smaller: raise max_iter or tol, or scale the "
+                f"features."
             )
         )
     return path
 
 
 def _checked(Cs: Any) -> np.ndarray:
-    """Return given values of C, ascending and each once."""
+    """Return given values of C, ascending and without repeats."""
     try:
         found = np.unique(np.asarray(Cs, dtype=np.float64))
     except (TypeError, ValueError):
         found = np.array([math.nan])
     if not found.size or not (np.isfinite(found) & (found > 0)).all():
         raise ParameterError(
-            f"Cs is {Cs!r}, and has to hold finite numbers above 0", hint("leave out {}", Cs=None)
+            f"Cs is {Cs!r}, but must hold finite numbers above 0", hint("leave out {}", Cs=None)
         )
     return found
 
@@ -369,8 +373,8 @@ def _rows(X: Any, y: Any, sample_weight: Any, model: SoftMargin) -> Rows:
     if classes.size > 2:
         one = labels.listed(classes[:1].tolist())
         raise DataError(
-            f"A path is of two classes, and y has {classes.size:,}: give y == {one} for one of "
-            "them against the rest."
+            f"A path needs two classes, but y has {classes.size:,}: pass y == {one} for one "
+            "class against the rest."
         )
     weights = labels.check_sample_weight(sample_weight, len(y))
     weights = labels.importance(model.class_weight, classes, codes, weights)
@@ -406,7 +410,7 @@ def _fits(rows: Rows, shared: dict[str, Any], Cs: np.ndarray | None) -> Iterator
 
 
 def _fit(rows: Rows, shared: dict[str, Any], C: float, before: Fit | None) -> Fit:
-    """Fit at C, beginning with the dual variables at the C before it, which grow as C does."""
+    """Fit at C, starting from the dual variables at the previous C, scaled with C."""
     model = SoftMargin(C=C, **shared)
     if before is not None:
         start = np.zeros(len(rows.signs))
@@ -419,7 +423,7 @@ def _fit(rows: Rows, shared: dict[str, Any], C: float, before: Fit | None) -> Fi
 
 
 def _grid_from(C: float) -> Iterator[float]:
-    """Yield the numbers of the grid from the largest that is at most C on."""
+    """Yield the numbers of the grid, starting with the largest that is at most C."""
     power = math.floor(math.log10(C))
     for exponent in range(power - 1, power + MOST):
         for mantissa in MANTISSAS:
@@ -429,12 +433,12 @@ def _grid_from(C: float) -> Iterator[float]:
 
 
 def _first(rows: Rows, shared: dict[str, Any]) -> float:
-    """Return the C up to which nothing but the length of the weights changes; of squares, which
-    change from the beginning, about that.
+    """Return the C up to which only the length of the weights changes; for squared losses, which
+    change from the beginning, an approximation.
 
     The weights are C v at first. With a free intercept, the duals of both classes have equal sums,
-    at most that of the smaller class, W, so that |v| is at most W times the diameter D of the rows.
-    Then a C of 2 / (W D^2) is below the one that is sought, to which scores are extrapolated.
+    at most the weight W of the smaller class, so |v| is at most W times the diameter D of the rows.
+    A C of 2 / (W D^2) is therefore below the result, to which scores are extrapolated.
     """
     counted = rows.weights > 0
     sides = [float(rows.weights[counted & (rows.signs == side)].sum()) for side in (1.0, -1.0)]
@@ -457,14 +461,16 @@ def _first(rows: Rows, shared: dict[str, Any]) -> float:
 
 
 def _ends(rows: Rows, last: Fit, before: Fit | None) -> bool:
-    """Return whether a grid ends: nothing changes any more, or floats reach no further."""
+    """Return whether a grid ends: nothing changes, or rounding prevents further progress."""
     if last.model.duality_gap_ > 0.1:
         return True
     if last.model.loss == "hinge" and (before is None or last.model.duality_gap_ <= ROUNDING):
         return _is_final(rows, last)
     if before is None:
         return False
-    if last.model.loss == "hinge":  # too far from the best to tell which rows are on the margin
+    if (
+        last.model.loss == "hinge"
+    ):  # too far from the optimum to decide which rows are on the margin
         least, most = sorted(float(_losses(rows, one).sum()) for one in (before, last))
         same = most - least <= last.model.tol * most
         return _is_final(rows, last) or (same and _penalty_share(last.model) <= last.model.tol)
@@ -488,7 +494,7 @@ def _losses(rows: Rows, fit: Fit) -> np.ndarray:
 
 
 def _separated(rows: Rows, fit: Fit) -> bool:
-    """Return whether all rows that count are on their side."""
+    """Return whether all rows with positive weight are on their side."""
     return bool((fit.scores[rows.weights > 0] > 0).all())
 
 
@@ -525,7 +531,7 @@ def _is_final(rows: Rows, fit: Fit) -> bool:
 
 
 def _path(rows: Rows, found: list[Fit]) -> SoftMarginPath:
-    """Return the path of fits, with what is known of its limit."""
+    """Return the path of fits, with its limit."""
     final = None
     if found[0].model.loss == "hinge":
         final = next((k for k, one in enumerate(found) if _is_final(rows, one)), None)
@@ -544,8 +550,8 @@ def _path(rows: Rows, found: list[Fit]) -> SoftMarginPath:
 
 
 def _widest(rows: Rows) -> Separable | None:
-    """Return the proof of the widest margin, if time is enough; an intercept that is penalized is
-    the weight of a feature that is always 1.
+    """Return the proof of the widest margin, if time permits; a penalized intercept is the weight
+    of a feature that is always 1.
     """
     used = rows.weights > 0
     X = rows.X[used]

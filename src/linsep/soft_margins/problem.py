@@ -1,11 +1,11 @@
 """The soft margin of two classes: its objective, its dual, and the gap between them as a proof.
 
 Primal: |w|^2 / 2 + sum_i u_i loss(1 - y_i (<w, x_i> + b)), where loss(t) is max(0, t) or its square
-and u_i is C times the weight of row i. Dual: sum_i a_i - |sum_i a_i y_i x_i|^2 / 2, less
-sum_i a_i^2 / (4 u_i) for squares, over 0 <= a_i (<= u_i for the hinge), with sum_i a_i y_i = 0
-where b is free. With a penalized intercept, b is the weight of a feature that is always 1. The dual
-of any such a is at most the primal of any (w, b) (C. Cortes and V. Vapnik, Support-vector networks,
-Machine Learning 20, 1995), so the two prove how far (w, b) may be from the best.
+and u_i is C times the weight of row i. Dual: sum_i a_i - |sum_i a_i y_i x_i|^2 / 2, minus sum_i
+a_i^2 / (4 u_i) for squares, over 0 <= a_i (<= u_i for the hinge), with sum_i a_i y_i = 0 where b is
+free. With a penalized intercept, b is the weight of a feature that is always 1. The dual at any
+such a is at most the primal at any (w, b) (C. Cortes and V. Vapnik, Support-vector networks,
+Machine Learning 20, 1995), so the two bound the distance of (w, b) from the optimum.
 """
 
 import math
@@ -31,7 +31,7 @@ SHARE = 0.05
 
 
 class Problem:
-    """Rows of two classes and what their errors cost.
+    """Rows of two classes and the costs of their errors.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Problem:
 
     @property
     def rows(self) -> Iterator[tuple[slice, Any]]:
-        """The rows, block by block, as compiled loops take them."""
+        """The rows, block by block, in the form that compiled loops expect."""
         return ((where, as_rows(part)) for where, part in blocks_of(self.X))
 
     @cached_property
@@ -112,7 +112,7 @@ class Problem:
         return self.costs * (short * short if self.squared else short)
 
     def penalty(self, dual: np.ndarray) -> float:
-        """Return what the dual loses by the squares of a squared loss."""
+        """Return the term of the dual for a squared loss."""
         return float((dual * dual / self.costs).sum()) / 4 if self.squared else 0.0
 
     def best_multiple(self, dual: np.ndarray, weights: np.ndarray) -> float:
@@ -127,10 +127,10 @@ class Problem:
 
 
 def best_intercept(problem: Problem, scores: np.ndarray) -> float:
-    """Return the free b of least loss beside scores <w, x>; of several the one in their middle.
+    """Return the free b of least loss for scores <w, x>; if not unique, the middle one.
 
-    The slope of the loss in b is linear between kinks at y_i - s_i, below which rows of sign 1
-    lose, and above which those of sign -1 do.
+    The slope of the loss in b is linear between kinks at y_i - s_i, below which rows of sign 1 have
+    a loss, and above which rows of sign -1 do.
     """
     order = np.argsort(problem.signs - scores, kind="stable")
     at, u, up = (problem.signs - scores)[order], problem.costs[order], problem.signs[order] > 0
@@ -143,7 +143,7 @@ def best_intercept(problem: Problem, scores: np.ndarray) -> float:
     above, below = np.where(up, u, 0.0), np.where(up, 0.0, u)
 
     def slopes(values: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """Sums over the rows that lose just above each kink."""
+        """Sums over the rows with a loss just above each kink."""
         return np.append(np.cumsum(values[::-1])[::-1][1:], 0.0) + np.cumsum(others)
 
     weight, moment = slopes(above, below), slopes(above * at, below * at)
@@ -155,7 +155,7 @@ def best_intercept(problem: Problem, scores: np.ndarray) -> float:
 
 
 class Certificate(NamedTuple):
-    """Weights, and a proof of how far they may be from the best.
+    """Weights, and a proof of their distance from the optimum.
 
     Attributes
     ----------
@@ -174,13 +174,13 @@ class Certificate(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """How far the objective may be above the best, as a share of itself, rounded up."""
+        """Upper bound on the relative distance of the objective from the optimum, rounded up."""
         return relative_gap(self.primal, self.bound)
 
 
 def relative_gap(primal: float, bound: float) -> float:
-    """Return how far an objective may be above the best, of which a bound is known, as a share of
-    itself, rounded up; 1 is no proof of anything.
+    """Return an upper bound on the relative distance of an objective from the optimum, given a
+    lower bound on the optimum, rounded up; 1 proves nothing.
     """
     if primal <= bound:
         return 0.0
@@ -190,10 +190,11 @@ def relative_gap(primal: float, bound: float) -> float:
 
 
 def certified(problem: Problem, dual: np.ndarray, weights: np.ndarray | None = None) -> Certificate:
-    """Return the certificate of dual variables, made feasible, and of weights: by default theirs.
+    """Return the certificate of dual variables, made feasible, and of weights, by default their
+    own.
 
-    ``dual`` may be any numbers; the nearer to the best ones, the smaller the gap. Sums are computed
-    in twice the precision where their rounding would be a part of the gap.
+    ``dual`` may be any numbers; the closer to the optimum, the smaller the gap. Sums are computed
+    in twice the precision if their rounding would increase the gap.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         dual, total = feasible(problem, dual)
@@ -209,7 +210,7 @@ def certified(problem: Problem, dual: np.ndarray, weights: np.ndarray | None = N
 def _bounds(
     problem: Problem, dual: np.ndarray, total: float, weights: np.ndarray | None, careful: bool
 ) -> tuple[Certificate, float]:
-    """Return a certificate, and what rounding has added to its gap; ``total`` is the sum of the
+    """Return a certificate, and the part of its gap due to rounding; ``total`` is the sum of the
     dual variables.
     """
     own, error = problem.weights_of(dual, careful)
@@ -235,8 +236,8 @@ def feasible(problem: Any, dual: np.ndarray) -> tuple[np.ndarray, float]:
     """Return dual variables that satisfy the constraints without rounding, and their sum, rounded
     down.
 
-    They are multiples of a power of two. Where the intercept is free, those of the class with the
-    larger sum are scaled down until both sums are equal.
+    They are multiples of a power of two. If the intercept is free, the variables of the class with
+    the larger sum are scaled down until both sums are equal.
     """
     dual = np.maximum(np.nan_to_num(dual, nan=0.0, posinf=0.0, neginf=0.0), 0.0)
     if not problem.squared:
@@ -275,11 +276,11 @@ def _sum(units: np.ndarray) -> int:
 
 
 def purified(problem: Problem, found: Certificate, tol: float) -> Certificate:
-    """Return a certificate in which the rows that seem to be no support vectors have dual variables
-    of zero, and those inside the margin variables at their bound, if its gap is no larger than
-    ``tol``; else the one that was found.
+    """Return a certificate in which rows that are apparently not support vectors have dual
+    variables of zero, and rows inside the margin variables at their bound, if its gap is at most
+    ``tol``; else the given certificate.
 
-    An interior point method comes near to those bounds, and never to them.
+    An interior point method approaches these bounds but never reaches them.
     """
     weights = np.append(found.coef, found.intercept if problem.bias else 0.0)
     scores = problem.scores(weights, True)[0] + (0.0 if problem.bias else found.intercept)

@@ -1,7 +1,7 @@
-"""The best variables of a working set by Newton's method, where descent crawls.
+"""The optimal variables of a working set by Newton's method, if descent is slow.
 
-An interior point method on the dual of some rows beside fixed others, and then the exact solution
-of the equations that hold for the variables between their bounds.
+An interior point method on the dual of some rows with the others fixed, followed by the exact
+solution of the equations for the variables between their bounds.
 """
 
 from collections.abc import Callable
@@ -81,19 +81,19 @@ class _Point(InteriorPoint):
         return found
 
     def solver(self, D: np.ndarray) -> Solve:
-        """Return what solves (Q + D) t = r; nothing follows the variables."""
+        """Return a solver of (Q + D) t = r; no other variables depend on these."""
         solve = _solver(self.Q, D)
         return lambda r, none: (solve(r), none)
 
     def distance(self) -> float:
-        """Return how far this is from the best point, as a share of the objective."""
+        """Return the relative distance from the optimum, as a share of the objective."""
         size = abs(float(self.slope @ self.a)) + float(self.a @ np.abs(self.Q @ self.a)) + 1e-300
         apart = float(self.a @ np.abs(self.residual())) + abs(self.b * self.missing())
         return (self.products() + apart) / size
 
 
 def _solver(Q: np.ndarray, D: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what solves (Q + D) t = r, and corrects the rounding of its first answer."""
+    """Return a solver of (Q + D) t = r that corrects the rounding of its first solution."""
     root = 1.0 / np.sqrt(D)  # scaled, so that large and small D keep their digits
     M = Q * root
     M *= root[:, None]
@@ -115,8 +115,8 @@ def corrected(
     Q: np.ndarray, slope: np.ndarray, upper: np.ndarray, y: np.ndarray | None, total: float,
     a: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
-    """Return variables near ``a`` whose slopes are zero, but for rounding; those of ``a`` at their
-    bounds stay. Parameters are those of :func:`refined`.
+    """Return variables near ``a`` whose slopes are zero up to rounding; variables at their bounds
+    stay. Parameters are the same as for :func:`refined`.
     """
     free, size = np.flatnonzero((a > 0.0) & (a < upper)), float(Q.trace()) / len(Q)
     if not free.size:

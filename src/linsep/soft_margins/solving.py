@@ -14,7 +14,7 @@ from linsep.soft_margins.problem import Certificate, Problem, purified
 QUICK, DIGITS = 0.05, 1e-12
 #: the goal of longer ones
 FEWER_DIGITS = 1e-8
-#: the gap that may be left when support vectors are told from others, after either
+#: the remaining gap at which support vectors are determined, after either
 PURER, PURE = 1e-9, 1e-6
 
 
@@ -24,15 +24,15 @@ def solve(
 ) -> Certificate:  # fmt: skip
     """Return weights whose gap is at most ``tol``, or the best found.
 
-    Coordinate descent begins fast and slows down as C grows; then, and for few rows or features, an
-    interior point method takes its place. The choice depends on counts, not on time.
+    Coordinate descent is fast at first and slow for large C; then, and for few rows or features, an
+    interior point method replaces it. The choice depends on counts, not on time.
 
     Parameters
     ----------
     problem : Problem
     tol : float
-    passes : int, of coordinate descent at most
-    start : float64 array of shape (rows,), dual variables to begin with; default zeros
+    passes : int, maximum number of passes of coordinate descent
+    start : float64 array of shape (rows,), initial dual variables; default zeros
     told : function of the best certificate so far, which returns whether to stop
     seed : int, of the order of the rows
     """

@@ -1,4 +1,4 @@
-"""How far rows must be moved in total to have a margin: an interval with proofs of both ends."""
+"""The total distance that rows must move to have a margin: an interval with proofs of both ends."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ GAP, MOST_FITS = 1e-7, 40
 
 @dataclass(frozen=True, eq=False)
 class TotalDistance:
-    """The least total distance by which rows must be moved to have a margin, as an interval.
+    """The least total distance that rows must move to have a margin, as an interval.
 
     For z = [x; 1] (x without an intercept) and y = 1 or -1 it is the minimum of
     T(u) = sum_i c_i max(0, gamma - y_i <u, z_i>) over all u with |u| <= 1.
@@ -58,7 +58,7 @@ class TotalDistance:
         ``multipliers`` l, or 0.
     coef : array of shape (features,)
     intercept : float
-        The weights u, of length at most 1 together.
+        The weights u and the intercept, together of length at most 1.
     multipliers : array of shape (rows,)
         l, from 0 to the weight of each row.
     classes : array of shape (2,)
@@ -77,8 +77,8 @@ class TotalDistance:
 
     @property
     def most_errors(self) -> float:
-        """Upper bound on the weight of the rows that u gets wrong, high / gamma: each of these has
-        y <u, z> <= 0 and is at least gamma from the margin.
+        """Upper bound on the weight of the rows that u misclassifies, high / gamma: each of them
+        has y <u, z> <= 0 and is at least gamma from the margin.
         """
         return float_above(Fraction(self.high) / Fraction(self.gamma))
 
@@ -92,16 +92,16 @@ class TotalDistance:
         )
 
     def verify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Check:
-        """Compute both ends anew, in exact fractions.
+        """Recompute both ends, in exact fractions.
 
         Parameters
         ----------
-        X, y, sample_weight : as given to :func:`linsep.total_distance`
+        X, y, sample_weight : as passed to :func:`linsep.total_distance`
 
         Returns
         -------
         Check
-            Whether the interval holds, with the reason. A million numbers take seconds.
+            Whether the interval is valid, with the reason. A million numbers take seconds.
 
         Raises
         ------
@@ -113,7 +113,7 @@ class TotalDistance:
         u += [Fraction(self.intercept)] * self.fit_intercept
         gamma, multipliers = Fraction(self.gamma), self.multipliers.tolist()
         if Z.shape != (len(multipliers), len(u)) or not np.array_equal(classes, self.classes):
-            return Check(False, "It does not hold: the rows are others.")
+            return Check(False, "It does not hold: the rows differ.")
         if any(not 0 <= one <= c for one, c in zip(multipliers, costs.tolist(), strict=True)):
             return Check(False, "It does not hold: a multiplier is not from 0 to a row's weight.")
         if sum(one * one for one in u) > 1:
@@ -137,12 +137,12 @@ def total_distance(
     X: Any, y: Any = None, gamma: float = 1.0, *, fit_intercept: bool = True,
     sample_weight: Any = None,
 ) -> TotalDistance:  # fmt: skip
-    """Find how far the rows must be moved in total to be separated with a margin.
+    """Find the total distance that the rows must move to be separated with a margin.
 
-    This is the least sum, over all weights u of length at most 1, of max(0, gamma - y <u, z>) over
-    the rows, with z = [x; 1] (or z = x): as in the mistake bound R^2/gamma^2 + 2 TD/gamma of
-    :func:`linsep.bounds`. It also bounds the errors of a hyperplane: those of u are at most
-    T(u) / gamma, and finding u takes no search, unlike the fewest errors.
+    This is the minimum, over all weights u of length at most 1, of the sum of max(0, gamma - y <u,
+    z>) over the rows, with z = [x; 1] (or z = x), as in the mistake bound R^2/gamma^2 + 2 TD/gamma
+    of :func:`linsep.bounds`. It also bounds the errors of a hyperplane: u makes at most T(u) /
+    gamma errors, and unlike the fewest errors, u is found without a search.
 
     Parameters
     ----------
@@ -151,24 +151,24 @@ def total_distance(
     y : array of shape (rows,)
         Labels of two classes. The larger one is the positive side.
     gamma : float > 0, default=1.0
-        The margin, in the units of the features. It counts as the float that it is.
+        The margin, in the units of the features. Its float value is used exactly.
     fit_intercept : bool, default=True
-        Whether z is [x; 1]. The intercept counts in the length of u.
+        Whether z is [x; 1]. The length of u includes the intercept.
     sample_weight : array of shape (rows,), default ones
         Multiplies the distance of each row.
 
     Returns
     -------
     TotalDistance
-        An interval with weights that prove its upper and multipliers that prove its lower end. It
-        is usually narrower than a millionth of itself. It is wider if rounding is more than that,
-        or sometimes if rows and features are both more than 3,000.
+        An interval with weights that prove its upper end and multipliers that prove its lower end.
+        Its relative width is usually below 1e-6. It is wider if rounding exceeds that, and
+        sometimes if there are more than 3,000 rows and more than 3,000 features.
 
     Raises
     ------
     ValueError
-        For a ``gamma`` that is no finite number above 0 or is of another size than the rows, NaN,
-        infinity, labels not of two classes, and arrays of different lengths.
+        If ``gamma`` is not a finite number above 0 or differs too much in scale from the rows, and
+        for NaN, infinity, labels that are not of two classes, and arrays of different lengths.
     KeyboardInterrupt
         Soon after Ctrl-C.
 
@@ -197,8 +197,8 @@ def total_distance(
     longest = rows.longest or margin
     if not longest / FAR < margin < longest * FAR or math.ldexp(margin, rows.exponent) != gamma:
         raise DataError(
-            f"gamma is {gamma:g}, and the longest row is of another size, beyond floating point: "
-            "scale the features."
+            f"gamma is {gamma:g}, and the longest row differs so much in scale that float64 "
+            f"overflows: scale the features."
         )
     problem = Problem(rows.A[used], signs[used], costs[used], False, None)
     with interrupts_deferred():
@@ -223,13 +223,15 @@ def _taken(
     Z = seen_rows(X, fit_intercept, False, False)
     y = labels_of(y)
     if len(y) != Z.shape[0]:
-        raise DataError(f"X has {Z.shape[0]:,} rows and y {len(y):,} labels: give one for each.")
+        raise DataError(
+            f"X has {Z.shape[0]:,} rows and y {len(y):,} labels: pass one label per row."
+        )
     classes, codes = encode(y)
     check_two_classes(classes)
     if len(classes) > 2:
         raise DataError(
-            f"y has {len(classes):,} classes, and the total distance is of two: give y == one of "
-            "them against the rest."
+            f"y has {len(classes):,} classes, but the total distance needs two: pass y == one of "
+            f"them against the rest."
         )
     costs = check_sample_weight(sample_weight, len(y))
     return Z, 2.0 * codes - 1.0, costs if costs.size else np.ones(len(y)), classes
@@ -247,7 +249,7 @@ def _exact(Z: Any) -> Iterator[list[tuple[int, Fraction]]]:
 def _best(
     problem: Problem, gamma: float, longest: float
 ) -> tuple[float, float, np.ndarray, np.ndarray]:
-    """Return both ends, and what proves them: weights and multipliers."""
+    """Return both ends, and the weights and multipliers that prove them."""
     low, high, u, dual = 0.0, math.inf, np.zeros(0), np.zeros(len(problem.signs))
     for guess, multipliers in _candidates(problem, gamma, longest):
         weights = inside(guess)
@@ -264,7 +266,7 @@ def _best(
 def _candidates(
     problem: Problem, gamma: float, longest: float
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield weights and multipliers, each nearer to the best."""
+    """Yield weights and multipliers, each closer to the optimum."""
     X, scale = problem.X, float(problem.costs.max())
     if min(X.shape) <= MOST_SIDE and (X.shape[0] >= X.shape[1] or math.prod(X.shape) <= MOST_DENSE):
         ends = smallest_sum(
@@ -288,14 +290,14 @@ def _candidates(
 
 
 def inside(u: np.ndarray) -> np.ndarray:
-    """Return weights of length at most 1, shortened if need be."""
+    """Return weights of length at most 1, shortened if necessary."""
     while (length := length_above(u)) > 1:
         u = u * ((1 - 4 * EPS) / length)
     return u
 
 
 def length_above(values: np.ndarray, errors: Any = 0.0) -> float:
-    """Return a float that is not below the length of numbers that may be off by ``errors``."""
+    """Return an upper bound on the length of numbers with errors up to ``errors``."""
     far = np.broadcast_to(errors, values.shape).tolist()
     square = sum(
         ((abs(Fraction(v)) + Fraction(e)) ** 2 for v, e in zip(values.tolist(), far, strict=True)),
@@ -318,7 +320,7 @@ def upper_end(problem: Problem, u: np.ndarray, gamma: float) -> float:
 
 
 def lower_end(problem: Problem, multipliers: np.ndarray, gamma: float) -> float:
-    """Return what multipliers prove of the sum for any weights, rounded down, or 0."""
+    """Return the lower bound that multipliers prove for any weights, rounded down, or 0."""
     dual = np.clip(multipliers, 0.0, problem.costs)
     sums, errors = problem.weights_of(dual, True)
     length = length_above(sums, errors)

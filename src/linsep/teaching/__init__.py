@@ -1,5 +1,5 @@
-"""For teaching and testing: plain-Python twins of the learners, and tables of what a learner
-does.
+"""For teaching and testing: plain-Python reference implementations of the learners, and tables of
+their steps.
 """
 
 import lazy_loader

@@ -24,32 +24,32 @@ HEADS = ("mistake", "round", "row", "<w, u>", "at least", "||w||", "at most")
 
 @dataclass(frozen=True, eq=False)
 class Convergence:
-    """How a perceptron's weights w grow along a separator u, and in length.
+    """Growth of a perceptron's weights w along a separator u, and in norm.
 
-    With an intercept all vectors are those of z = [x; 1], the intercept last. Every mistake adds at
+    With an intercept, all vectors refer to z = [x; 1], the intercept last. Every mistake adds at
     least ``rate * gamma`` to <w, u>, and at most ``(rate * longest)^2`` to ||w||^2. As <w, u> is at
-    most ||w||, their number is limited.
+    most ||w||, the number of mistakes is limited.
 
     Attributes
     ----------
     rounds, rows : int arrays of shape (mistakes,)
-        The round of each mistake, counted from 1, and its row.
+        The step of each mistake, counted from 1, and its row.
     products, least : arrays of shape (mistakes + 1,)
-        <w, u> at the start and after each mistake, and what the proof says it is at least.
+        <w, u> at the start and after each mistake, and its lower bound in the proof.
     lengths, most : arrays of shape (mistakes + 1,)
-        ||w||, and what the proof says it is at most.
+        ||w||, and its upper bound in the proof.
     comparator : array
         u, of length 1.
     gamma : float
-        The margin of u. If u does not separate the rows, it is 1 / ||w*|| of the weights w* that
-        hinge losses are of, and ``least`` is lower by what the rows of mistakes are short of it.
+        The margin of u. If u does not separate the rows, it is 1 / ||w*|| for the weights w* of the
+        hinge losses, and ``least`` is reduced by the shortfalls of the rows with mistakes.
     longest : float
         R, the length of the longest z.
     rate : float
     separates : bool
         Whether u separates the rows.
     limit : float or None
-        Number of mistakes at which ``least`` reaches ``most``: (R / gamma)^2 from weights of zero.
+        Number of mistakes at which ``least`` reaches ``most``: (R / gamma)^2 from zero weights.
         None if u does not separate the rows.
 
     ``print(convergence)`` shows a table.
@@ -114,17 +114,17 @@ def convergence(
     Parameters
     ----------
     estimator : Perceptron
-        With a constant rate, updates at every mistake and no class weights; its parameters are
-        used as by :func:`linsep.trace`.
+        With a constant rate, updates at every mistake and no class weights; its parameters are used
+        as in :func:`linsep.trace`.
     X : array or sparse matrix of shape (rows, features)
     y : array of shape (rows,)
         Two classes.
     weights : array of shape (features,), or with the intercept (features + 1,); default=None
-        The comparator u, of any length. None takes the separator of widest margin or, of rows that
-        no weights separate, the comparator of the best hinge bound.
+        The comparator u, of any length. None uses the separator of widest margin or, for
+        inseparable rows, the comparator of the best hinge bound.
     coef_init, intercept_init : initial weights, as for the ``fit`` of the estimator
     max_rounds : int, default=1000
-        Number of examples after which the run is cut.
+        Number of examples after which the run is stopped.
 
     Returns
     -------
@@ -133,9 +133,9 @@ def convergence(
     Raises
     ------
     TypeError
-        For another estimator than a perceptron.
+        If the estimator is not a perceptron.
     ValueError
-        For other rates, updates, classes or weights; otherwise as :func:`linsep.trace`.
+        For other rates, updates, classes or weights, and as in :func:`linsep.trace`.
 
     References
     ----------
@@ -161,7 +161,7 @@ def convergence(
     )  # fmt: skip
     classes, codes = np.unique(labels_of(y), return_inverse=True)
     if len(classes) != 2:
-        raise DataError(f"The proof is of two classes, and y has {len(classes)}.")
+        raise DataError(f"The proof needs two classes, but y has {len(classes)}.")
     rows = seen_rows(X, bool(estimator.fit_intercept), bool(estimator.normalize), False)
     codes = codes_given(estimator, classes, codes)
     (problem,) = problems_of(rows, codes, 2, "native")
@@ -178,8 +178,8 @@ def convergence(
         growth = np.square(rate * longest) * np.arange(len(mistakes) + 1)
     if not np.isfinite([lengths.max(), growth[-1]]).all():
         raise DataError(
-            "The squared length of the weights is beyond floating point: choose a smaller learning "
-            "rate or scale the features."
+            "The squared length of the weights overflows float64: choose a smaller learning rate "
+            "or scale the features."
         )
     found = Convergence(
         np.array([one.round for one in mistakes], dtype=int), np.array(learned, dtype=int),
@@ -190,24 +190,23 @@ def convergence(
     if np.square(rate * longest) >= SMALLEST_SQUARE and found.limit != np.inf:
         return found
     raise DataError(
-        "The squares of the rows, or of their margin, are too small for floating point: scale the "
-        "features."
+        "The squares of the rows, or of their margin, underflow float64: scale the features."
     )
 
 
 def _check_provable(estimator: Any) -> None:
-    """Raise unless the proof is about this learner."""
+    """Raise unless the proof covers this learner."""
     if not isinstance(estimator, Perceptron):
-        raise TypeError(f"The proof is about a Perceptron, not a {type(estimator).__name__}.")
+        raise TypeError(f"The proof covers a Perceptron, not a {type(estimator).__name__}.")
     why = None
     if estimator.update == "batch":
-        why = "updates at every mistake: leave out update='batch'"
+        why = "updates at every mistake: omit update='batch'"
     elif callable(estimator.learning_rate) or estimator.schedule != "constant":
-        why = "a constant rate: leave out the schedule"
+        why = "a constant rate: omit the schedule"
     elif estimator.class_weight is not None:
-        why = "classes that weigh alike: leave out class_weight"
+        why = "equal class weights: omit class_weight"
     if why is not None:
-        raise DataError(f"The proof is about {why}.")
+        raise DataError(f"The proof needs {why}.")
 
 
 def _comparator(
@@ -221,8 +220,8 @@ def _comparator(
             given = np.append(given, 0.0)
         if given.size != width or not np.isfinite(given).all() or not given.any():
             raise DataError(
-                f"weights must be {width} finite numbers, not all zero, the intercept last if one "
-                f"is learned: got shape {np.shape(weights)}."
+                f"weights must be {width} finite numbers, not all zero, with the intercept last "
+                f"if it is fitted: got shape {np.shape(weights)}."
             )
         problem.suppose(given)
     scale = 2.0**problem.exponent
@@ -232,8 +231,8 @@ def _comparator(
         given = best_comparator(problem, 2 * passes / problem.longest**2).w
         if not given.any():
             raise DataError(
-                "The best hinge bound of these rows is that of zero weights: give the weights that "
-                "the run is compared with."
+                "The best hinge bound of these rows has zero weights: pass the weights for the "
+                "comparison."
             )
     return given / length(given), scale / length(given)
 

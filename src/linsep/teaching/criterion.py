@@ -11,20 +11,21 @@ from linsep.validation.labels import labels_of
 class PerceptronCriterion:
     """A callback that measures the weights after every pass on the rows of the fit.
 
-    The weights are those that predict: with ``keep="last"`` the last of the pass. For the batch
-    rule the estimator itself knows ``criterion_`` and ``mistakes_``, at the start of every pass.
+    The weights are the ones used for prediction: with ``keep="last"`` the last of the pass. For the
+    batch rule, the estimator itself has ``criterion_`` and ``mistakes_``, at the start of every
+    pass.
 
     Attributes
     ----------
     criterion_ : array of shape (passes,)
         J_p, the sum of -y (<w, x> + b) over the misclassified rows.
     misclassified_ : int array of shape (passes,)
-        Rows whose score is zero or on the wrong side.
+        Number of rows with a score of zero or on the wrong side.
 
     Raises
     ------
     DataError
-        In ``fit``: for more than two classes, and rows that come from a source.
+        In ``fit``: for more than two classes, and for rows of a source.
 
     References
     ----------
@@ -55,7 +56,7 @@ class PerceptronCriterion:
         return np.array(self._counts, dtype=int)
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Forget the last fit."""
+        """Reset the measurements."""
         self._values, self._counts = [], []
 
     def teardown(self, estimator: Any, context: Any) -> None:
@@ -75,7 +76,7 @@ class PerceptronCriterion:
             raise DataError("J_p is measured on rows in memory: read the source into arrays.")
         if len(fitted_estimator.classes_) != 2:
             raise DataError(
-                f"J_p is measured for two classes, and y has {len(fitted_estimator.classes_)}."
+                f"J_p is measured for two classes, but y has {len(fitted_estimator.classes_)}."
             )
         signs = np.where(labels_of(y) == fitted_estimator.reference_, -1.0, 1.0)
         short = -signs * np.ravel(fitted_estimator.machine_scores(X, X))

@@ -1,4 +1,4 @@
-"""The small data sets of the lecture notes, as scikit-learn's loaders return data."""
+"""The small data sets of the lecture notes, in the format of scikit-learn's loaders."""
 
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ __all__ = [
 
 
 class _Table(NamedTuple):
-    """Rows, what is said of each, the names of the columns, and what the data are."""
+    """Rows, the outcome of each, the names of the columns, and a description."""
 
     data: Any
     target: Any
@@ -30,12 +30,12 @@ def load_four_points(*, return_X_y: bool = False, as_frame: bool = False) -> Any
     """Return four points of two classes that a line through the origin separates.
 
     A perceptron without an intercept makes three mistakes on them: its weights are (4, 0), (3, -1),
-    (3, -1) and (1, -3) after the four rounds of the first pass, and the second pass is clean.
+    (3, -1) and (1, -3) after the four steps of the first pass, and the second pass has no mistakes.
 
     Parameters
     ----------
     return_X_y : bool, default=False
-        Whether to return (data, target) only.
+        Whether to return only (data, target).
     as_frame : bool, default=False
         Whether data and target are a pandas DataFrame and a Series.
 
@@ -57,10 +57,10 @@ def load_four_points(*, return_X_y: bool = False, as_frame: bool = False) -> Any
 
 
 def load_exclusive_or(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Return the four points of exclusive or, which no line separates.
+    """Return the four points of exclusive or (XOR), which no line separates.
 
-    The weights of a perceptron without an intercept come back after every pass: (1, 1), (0, 2),
-    (1, 1), (0, 0). See :func:`load_four_points` for parameters and what is returned.
+    The weights of a perceptron without an intercept recur after every pass: (1, 1), (0, 2), (1, 1),
+    (0, 0). See :func:`load_four_points` for parameters and return values.
     """
     data = [[1, 1], [1, -1], [-1, 1], [-1, -1]]
     about = "Exclusive or: the class is the product of both signs; no line separates the classes."
@@ -71,8 +71,8 @@ def load_five_points(*, return_X_y: bool = False, as_frame: bool = False) -> Any
     """Return five points that a line separates, but not one through the origin.
 
     From intercept -1 and weights 0 a perceptron converges in pass 232, after 446 updates, at
-    intercept -31 and weights (12, 2). See :func:`load_four_points` for parameters and what is
-    returned.
+    intercept -31 and weights (12, 2). See :func:`load_four_points` for parameters and return
+    values.
     """
     data = [[1, 1], [3, 2], [2, 4], [3, 4], [2, 3]]
     about = "Five points in the plane that a line separates (CS188, note 9.4)."
@@ -83,9 +83,9 @@ def load_five_points(*, return_X_y: bool = False, as_frame: bool = False) -> Any
 def load_inseparable_points(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Return five points of classes 1 and 2 that no line separates.
 
-    A perceptron that starts with all weights 1, and adds the points of class 1, has the weights of
-    the start of pass 121, counted from 0, again at the start of pass 130. See
-    :func:`load_four_points` for parameters and what is returned.
+    A perceptron that starts with all weights 1, and adds the points of class 1, has the same
+    weights at the start of passes 121 and 130, counted from 0. See :func:`load_four_points` for
+    parameters and return values.
     """
     data = [[2, 1], [4, 3], [3, 5], [1, 3], [5, 6]]
     about = "Five points in the plane that no line separates (X. Wang, lecture 7)."
@@ -94,10 +94,10 @@ def load_inseparable_points(*, return_X_y: bool = False, as_frame: bool = False)
 
 
 def load_students(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Return four students, four properties of each as +1 and -1, and their grades, A or F.
+    """Return four students, with four properties as +1 and -1, and their grades, A or F.
 
     In linsep and scikit-learn the larger of two labels, F, is the positive class; in the notes it
-    is A. See :func:`load_four_points` for parameters and what is returned.
+    is A. See :func:`load_four_points` for parameters and return values.
     """
     data = [[1, 1, -1, -1], [1, 1, 1, 1], [-1, -1, -1, 1], [1, -1, -1, 1]]
     names = ["attendance", "tall", "sleeps", "gum"]
@@ -109,8 +109,8 @@ def load_students(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 def load_blood_pressure(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Return the ages of thirty people and their systolic blood pressures.
 
-    The line of least squares is 98.71 + 0.9709 age; the second row is far from it. See
-    :func:`load_four_points` for parameters and what is returned.
+    The least-squares line is 98.71 + 0.9709 age; the second row is far from it. See
+    :func:`load_four_points` for parameters and return values.
     """
     age = [39, 47, 45, 47, 65, 46, 67, 42, 67, 56, 64, 56, 59, 34, 42]
     age += [48, 45, 17, 20, 19, 36, 50, 39, 21, 44, 53, 63, 29, 25, 69]
@@ -122,10 +122,10 @@ def load_blood_pressure(*, return_X_y: bool = False, as_frame: bool = False) -> 
 
 
 def load_line(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Return the five points of the worked least squares.
+    """Return the five points of the worked least-squares example.
 
     The line is 1.10811 + 1.16216 x, with r = 0.98032 and a residual sum of squares of 0.81081. See
-    :func:`load_four_points` for parameters and what is returned.
+    :func:`load_four_points` for parameters and return values.
     """
     about = "Five points and their line of least squares (X. Wang, lecture 7)."
     table = _Table([[1], [2], [-1], [3], [4]], [2, 4, 0, 4, 6], ["x"], "y", about)
@@ -133,7 +133,7 @@ def load_line(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 
 
 def _returned(table: _Table, return_X_y: bool, as_frame: bool) -> Any:
-    """Return the table as scikit-learn's loaders return theirs."""
+    """Return the table in the format of scikit-learn's loaders."""
     data: Any = np.array(table.data, dtype=np.float64)
     target: Any = np.array(table.target)
     frame = None

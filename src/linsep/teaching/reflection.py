@@ -1,4 +1,4 @@
-"""Reflected rows: separating two classes as one inequality a row."""
+"""Sign-flipped rows: separating two classes as one inequality per row."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -22,7 +22,8 @@ class Reflection(NamedTuple):
     """The rows y z of two classes, with z = [1; x] if there is an intercept.
 
     Weights a, the intercept first, separate the classes if and only if <a, y z> > 0 for all rows.
-    Each row allows a half-space of weights, and the solution region is what all of them allow.
+    Each row allows a half-space of weights, and the solution region is the intersection of all
+    half-spaces.
 
     Attributes
     ----------
@@ -65,9 +66,9 @@ def reflection(
     X : array, data frame or sparse matrix of shape (rows, features)
     y : array of shape (rows,)
     fit_intercept : bool, default=True
-        Whether the constant feature is added, as the first.
-    reference : the class that is -1; default: the smaller
-    feature_names : names of the columns; default: those of the data frame, or x0, x1, ...
+        Whether to add the constant feature, as the first.
+    reference : the class with sign -1; default: the smaller
+    feature_names : names of the columns; default: the columns of the data frame, or x0, x1, ...
     row_names : names of the rows; default: the index of the data frame, or 0, 1, ...
 
     Returns
@@ -77,8 +78,8 @@ def reflection(
     Raises
     ------
     ValueError
-        For NaN, infinity, other than two classes, X and y of different lengths, and more than two
-        million numbers.
+        For NaN, infinity, a number of classes other than two, X and y of different lengths, and
+        more than two million numbers.
 
     Examples
     --------
@@ -98,9 +99,11 @@ def reflection(
     classes = np.unique(labels)
     check_two_classes(classes)
     if classes.size > 2:
-        raise DataError(f"Rows of two classes can be reflected, and y has {classes.size}.")
+        raise DataError(f"Rows can be reflected for two classes, but y has {classes.size}.")
     if len(labels) != rows.shape[0]:
-        raise DataError(f"X has {rows.shape[0]} rows, and y {len(labels)} labels: give one a row.")
+        raise DataError(
+            f"X has {rows.shape[0]} rows, and y {len(labels)} labels: pass one label per row."
+        )
     check_size(rows.shape, 1, 1)
     negative = classes[0 if reference is None else place_of(reference, classes)]
     Z = rows.toarray() if hasattr(rows, "toarray") else rows

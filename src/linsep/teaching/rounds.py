@@ -1,6 +1,6 @@
-"""The rounds of a run of the textbook: lines of a table, and why the passes end.
+"""The steps of a textbook run: lines of a table, and why the passes end.
 
-Nothing but the standard library is imported, so that a browser can run this.
+Only the standard library is imported, so this runs in a browser.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +42,7 @@ def trace_rows(
 
 
 def listed(score: Any) -> list[Any]:
-    """Return the scores of a step as a list: of one machine, or of several."""
+    """Return the scores of a step as a list: of one or several binary classifiers."""
     return score if isinstance(score, list) else [score]
 
 
@@ -54,18 +54,18 @@ def vectors_of(weights: Any, intercept: Any) -> tuple[tuple[float, ...], ...]:
 
 
 class Ending:
-    """The end of the passes: the steps stop, as the estimator does, when weights recur, or go on
+    """The end of the passes: like the estimator, the steps stop when weights recur, or continue
     ``beyond`` the cycle.
 
     Parameters
     ----------
     recurs : function from the last step of a pass to the cycle that it ends, or None
-        None if weights that recur prove nothing.
+        None if recurring weights prove nothing.
     beyond : bool
     spares : bool
-        Whether some scores of zero are right.
+        Whether some scores of zero are treated as correct.
     native : bool
-        Whether one rule learns several classes.
+        Whether one joint rule is used for several classes.
     tie : str
     """
 
@@ -78,7 +78,7 @@ class Ending:
         self._cycle: Any = None
 
     def before(self, steps: Iterator[Step]) -> Iterator[Step]:
-        """Yield the steps up to the end of a cycle, or all."""
+        """Yield the steps up to the end of a cycle, or all steps."""
         last = mistakes = None
         for step in steps:
             if last is not None and step.pass_number != last.pass_number:

@@ -24,7 +24,7 @@ def exact_number(value: float) -> str:
 
 
 def _whole(value: float) -> str:
-    """Return an integer of at most 15 digits without a point, else an empty text."""
+    """Return an integer of at most 15 digits without a decimal point, else an empty string."""
     return str(int(value)) if abs(value) < 1e15 and value == int(value) else ""
 
 
@@ -38,7 +38,7 @@ def markdown_table(lines: Sequence[Sequence[str]], to_the_right: Sequence[bool])
 def latex_table(lines: Sequence[Sequence[str]], to_the_right: Sequence[bool], rule: str) -> str:
     """Return lines of cells, the headings first, as a LaTeX tabular.
 
-    ``rule`` is what stands around the headings and below the last line, such as a horizontal line.
+    ``rule`` is placed around the headings and below the last line, such as a horizontal line.
     """
     head, *others = (" & ".join(map(escaped_latex, line)) + r" \\" for line in lines)
     kinds = "".join("r" if right else "l" for right in to_the_right)

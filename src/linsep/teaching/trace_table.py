@@ -31,7 +31,7 @@ Shown = Callable[[float], str]
 
 
 class TraceRow(NamedTuple):
-    """One round.
+    """One step.
 
     Attributes
     ----------
@@ -40,12 +40,12 @@ class TraceRow(NamedTuple):
     row, label : str
         Name and class of the row.
     scores : tuple
-        Before the update: one, or with several classes one per class or pair.
+        The scores before the update: one, or with several classes one per class or pair.
     mistakes, updates : int
-        Numbers of machines that made a mistake, and an update.
+        Numbers of binary classifiers that made a mistake, and an update.
     change, weights : tuple of tuples
-        The change by the update, and the weights afterwards: for each score the intercept, then
-        one number per feature.
+        The change by the update, and the weights afterward: for each score the intercept, then one
+        number per feature.
     """
 
     round: int
@@ -60,20 +60,20 @@ class TraceRow(NamedTuple):
 
 
 class Trace(Sequence):
-    """The rounds of a fit: a sequence of TraceRow that prints as a table.
+    """The steps of a fit: a sequence of TraceRow that prints as a table.
 
-    ``print(trace)`` aligns it, ``rich.print(trace)`` draws it, a notebook shows HTML.
+    ``print(trace)`` aligns the table, ``rich.print(trace)`` draws it, and a notebook shows HTML.
 
     Attributes
     ----------
     columns : list of str
         Column headings.
     stop_reason : StopReason or None
-        Why the fit ends; None if the trace was cut before.
+        Why the fit ends; None if the trace was truncated.
     stopped : str
-        The same as text.
+        The stop reason as text.
     steps : list of linsep.textbook.Step
-        The steps of the textbook that the rounds show.
+        The textbook steps behind the table.
     start : tuple of tuples
         The initial weights: for each score the intercept, then one number per feature.
     """
@@ -117,18 +117,18 @@ class Trace(Sequence):
         return len(self._rows)
 
     def __repr__(self) -> str:
-        return f"<Trace of {len(self):,} rounds; {self.stopped}>"
+        return f"<Trace of {len(self):,} steps; {self.stopped}>"
 
     @property
     def stopped(self) -> str:
         """Why the fit ends, as text."""
         if self.stop_reason is None:
-            return f"cut after {len(self):,} rounds: learning goes on"
+            return f"first {len(self):,} steps shown; training continues"
         return f"{self.stop_reason}: {self._sentence}"
 
     @property
     def estimator(self) -> Any:
-        """The estimator whose fit this is; it was not fitted."""
+        """The traced estimator (unfitted)."""
         return self._given.get("estimator")
 
     def plot(self, *, mistake: int = 1, n_mistakes: int | None = None, **kwargs: Any) -> Any:
@@ -139,7 +139,7 @@ class Trace(Sequence):
         mistake : int, default=1
             The first mistake to draw, counted from 1.
         n_mistakes : int, default None
-            How many; None draws up to nine.
+            Number of mistakes to draw; None draws up to nine.
         **kwargs : passed to :meth:`linsep.plot.UpdateDisplay.from_estimator`
 
         Returns
@@ -158,7 +158,7 @@ class Trace(Sequence):
         Parameters
         ----------
         ax : matplotlib Axes, default None
-            Where to draw; None makes a new figure.
+            Where to draw; None creates a new figure.
         **kwargs : passed to :meth:`linsep.plot.RunDisplay.from_trace`, such as ``max_frames=30``,
             or for more than two features ``features=["petal length (cm)", 3]``
 
@@ -171,7 +171,7 @@ class Trace(Sequence):
         Raises
         ------
         DataError
-            For several classes of more than two features, unless ``features`` names two.
+            For several classes and more than two features, unless ``features`` names two.
         """
         rows = {name: self._given[name] for name in ("X", "y", "feature_names")}
         return display("RunDisplay").from_trace(self, **rows, ax=ax, **kwargs)
@@ -193,7 +193,9 @@ class Trace(Sequence):
         return str(row.mistakes) if len(self._vectors) > 1 else "yes" if row.mistakes else "no"
 
     def _update(self, row: TraceRow) -> str:
-        """Return the change of each changed vector; differences have no more exact digits."""
+        """Return the change of each changed vector, without digits beyond the accuracy of
+        differences.
+        """
         if not row.updates:
             return ""
         texts = []
@@ -209,8 +211,8 @@ class Trace(Sequence):
     def to_text(self, width: int | None = None) -> str:
         """Return aligned columns, numbers to the right, and why the fit stopped.
 
-        In at most ``width`` columns of text, names are elided and weights hidden as far as needed;
-        None shows all, as wide as it is. ``str`` takes the width of the terminal, elsewhere 80.
+        Names are shortened and weights hidden to fit ``width`` columns of text; None shows
+        everything. ``str`` uses the width of the terminal, or 80.
         """
         wide, first = sys.maxsize if width is None else width, self._n_first()
         table = table_lines(
@@ -222,7 +224,7 @@ class Trace(Sequence):
     def to_csv(self) -> str:
         """Return the table as CSV, with numbers in full precision.
 
-        Text that a spreadsheet would take for a formula is prefixed by a quote.
+        Text that a spreadsheet would treat as a formula is prefixed by a quote.
         """
         return csv_text(map(csv_cell, line) for line in (self.columns, *self.cells(exact_number)))
 
@@ -239,9 +241,9 @@ class Trace(Sequence):
     def to_html(self, *, interactive: bool = False) -> str:
         """Return an HTML table with why the fit stopped as its foot.
 
-        With ``interactive``, return a page of the lab: a whole file that steps through
-        the rounds, forward and back, and asks nothing of the internet. It is for rows of two
-        features; a notebook shows it by ``IPython.display.IFrame``, once it is saved.
+        With ``interactive``, return a page of the lab: a self-contained file that steps through the
+        run, forward and back, and works offline. It requires two features; a notebook shows the
+        saved file with ``IPython.display.IFrame``.
         """
         if interactive:
             return lab_page(self, self._given["X"], self._given["y"])
@@ -281,5 +283,5 @@ class Trace(Sequence):
         return [place >= first or self.columns[place] not in words for place in places]
 
     def _n_first(self) -> int:
-        """Return the number of columns before those of the weights."""
+        """Return the number of columns before the weights."""
         return 4 + max(1, len(self._vectors)) + 2

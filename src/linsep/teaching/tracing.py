@@ -1,4 +1,4 @@
-"""Tracing an estimator round by round with its textbook twin."""
+"""Tracing an estimator step by step with its textbook reference implementation."""
 
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -42,10 +42,10 @@ def trace(
     feature_names: Sequence[Any] | None = None,
     row_names: Sequence[Any] | None = None,
 ) -> Trace:
-    """Return a table of a fit: every round with its score, mistake, update and new weights.
+    """Return a table of a fit: every step with its score, mistake, update and new weights.
 
     Only the parameters of the estimator are used; it is not changed. Every number comes from the
-    plain-Python twin in :mod:`linsep.textbook`, which is slow: this is for small data.
+    plain-Python reference implementation in :mod:`linsep.textbook`, which is slow: use small data.
 
     Parameters
     ----------
@@ -53,11 +53,11 @@ def trace(
     X : array, data frame or sparse matrix of shape (rows, features)
     y : array of shape (rows,)
     sample_weight, coef_init, intercept_init : as for the ``fit`` of the estimator
-    max_rounds : number of examples after which the trace is cut
-    rounds : number of examples to learn, whatever ``max_iter`` and ``max_rounds`` are, and also
-        beyond a cycle; a run that converges ends before
-    reference : the class of two that is -1; default: that of the estimator, or the smaller
-    feature_names : names of the columns; default: those of the data frame, or x0, x1, ...
+    max_rounds : number of examples after which the trace is truncated
+    rounds : number of examples to process, regardless of ``max_iter`` and ``max_rounds``, and also
+        beyond a cycle; a run that converges ends earlier
+    reference : the class of two with target -1; default: as in the estimator, or the smaller class
+    feature_names : names of the columns; default: the columns of the data frame, or x0, x1, ...
     row_names : names of the rows; default: the index of the data frame, or 0, 1, ...
 
     Returns
@@ -67,9 +67,9 @@ def trace(
     Raises
     ------
     ValueError
-        If the rows, or rounds times the weights, are more than two million numbers; for
-        invalid parameters, rows, labels or weights; and with early stopping, which learns from
-        a part of the rows.
+        If the rows, or the steps times the weights, exceed two million numbers; for invalid
+        parameters, rows, labels or weights; and with early stopping, which trains on a part of the
+        rows.
     TypeError
         If the estimator is not a linear online learner.
     """
@@ -111,7 +111,7 @@ def trace(
     taken = list(islice(steps, most))
     shown = [labels.label_text(label) for label in y]
     if not taken:
-        raise DataError("No row is left to learn from: all have weight 0.")
+        raise DataError("No row is left for training: all rows have weight 0.")
     return Trace(
         list(trace_rows(taken, start, rows, shown)), features, texts, vectors,
         learned or not rule.learns_intercept,
@@ -123,7 +123,7 @@ def trace(
 def _ending(
     model: Any, begun: State, keeping: Any, stream: ArrayStream, beyond: bool, scheme: str
 ) -> Ending:
-    """Return the end of the passes, which stop when weights recur if that proves something."""
+    """Return the end of the passes, which stop when weights recur if that is a proof."""
     detection = cycle_detection_for(begun, model.learner(), keeping, stream, model.tie)
 
     def recurs(last: textbook.Step) -> Any:
@@ -138,14 +138,14 @@ def _ending(
 
 
 def rule_of(estimator: Any) -> textbook.Rule:
-    """Return the textbook rule with an estimator's parameters; TypeError if there is none."""
+    """Return the textbook rule with an estimator's parameters; TypeError without such a rule."""
     rule = estimator.twin() if isinstance(estimator, LinearClassifier) else None
     if rule is not None:
         return rule
     known = ", ".join(kind.__name__ for kind in LINEAR.values())
     dual = (
-        " Its weights are those of rows, not of features: linsep.textbook.run yields the steps of "
-        "its twin, linsep.textbook.KernelPerceptron."
+        " Its weights belong to rows, not to features: linsep.textbook.run yields the steps of "
+        "its reference implementation, linsep.textbook.KernelPerceptron."
     )
     raise TypeError(
         f"{type(estimator).__name__} cannot be traced; these can: {known}."
@@ -159,7 +159,7 @@ def checked(estimator: Any, max_rounds: int, rounds: int | None) -> Any:
     check_parameters(model)
     if model.early_stopping:
         raise ParameterError(
-            "A trace shows how all rows are learned, without holding any out",
+            "A trace uses all rows, without holding any out",
             hint("leave out {}", early_stopping=None),
         )
     for name, value in (("max_rounds", max_rounds), ("rounds", 1 if rounds is None else rounds)):
@@ -171,22 +171,22 @@ def checked(estimator: Any, max_rounds: int, rounds: int | None) -> Any:
 def check_size(shape: tuple[int, int], vectors: int, max_rounds: int) -> None:
     """Raise DataError if a trace would be too large."""
     for count, what, advice in (
-        (shape[0] * shape[1], f"{shape[0]:,} rows of {shape[1]:,} features", "give it fewer"),
+        (shape[0] * shape[1], f"{shape[0]:,} rows of {shape[1]:,} features", "use fewer"),
         (
             max_rounds * vectors * (shape[1] + 1),
-            f"{max_rounds:,} rounds of {vectors * (shape[1] + 1):,} weights",
+            f"{max_rounds:,} steps of {vectors * (shape[1] + 1):,} weights",
             hint("lower {}", max_rounds=None),
         ),
     ):
         if count > MOST_NUMBERS:
             raise DataError(
-                f"{what} are too much for a trace, which is for at most {MOST_NUMBERS:,} numbers",
+                f"{what} exceed the limit of a trace, {MOST_NUMBERS:,} numbers",
                 advice,
             )
 
 
 def index_of(X: Any, y: Any, sample_weight: Any = None) -> Any:
-    """Return the index of a data frame, else None; DataError if that of y or weights is another."""
+    """Return the index of a data frame, else None; DataError if y or weights have another."""
     check_beside(X, y=y, sample_weight=sample_weight)
     return list(X.index) if hasattr(X, "columns") and hasattr(X, "index") else None
 
@@ -213,7 +213,7 @@ def plain_rows(X: Any, normalize: bool) -> list[list[float]]:
 
 
 def visiting_orders(stream: ArrayStream) -> Callable[[int], list[int]]:
-    """Return the function of the estimator's visiting orders by pass."""
+    """Return the function from passes to the estimator's visiting orders."""
     return lambda number: [
         int(row) for row_batch in stream.row_batches(number) for row in row_batch.order
     ]

@@ -1,8 +1,9 @@
-"""The algorithms in plain Python: to read, to trace, and to test the compiled ones against.
+"""The algorithms in plain Python: to read, to trace, and as reference for tests of the compiled
+ones.
 
 A rule (:class:`Perceptron`, :class:`MarginPerceptron`, ...) handles one example, a scheme
-("binary", "native", "ovr", "ovo") distributes examples over several machines, :func:`run` is the
-loop, which yields every step, and :func:`kept` selects the weights to predict with.
+("binary", "native", "ovr", "ovo") distributes examples over several binary classifiers, :func:`run`
+is the loop, which yields every step, and :func:`kept` selects the weights for prediction.
 """
 
 import lazy_loader

@@ -13,18 +13,18 @@ from linsep.teaching.textbook.machine import Example, Machine, Number, Row, Rule
 
 @dataclass(frozen=True)
 class ALMA(Rule):
-    """Learn examples of length 1 whose margin is small, in ever smaller steps, with ``|w| <= 1``.
+    """Update on examples of length 1 with a small margin, in decreasing steps, with ``|w| <= 1``.
 
-    At correction k = 1, 2, ... an example is one too small if ``y <w, z> / |z|`` is at most
-    (1 - alpha) B / sqrt(k). Then ``w += C y z / (|z| sqrt(k))``, and a w longer than 1 is scaled to
-    length 1. Such an example counts as a mistake: on rows separable with margin g the defaults make
-    at most (2 / g^2) (2 / alpha - 1)^2 + 8 / alpha - 4 corrections, after which every row has a
-    margin of (1 - alpha) g. (LIBOL and JSAT have B = 1 / alpha and do not scale rows; JSAT divides
-    by k.) The weight of a row multiplies its step.
+    At correction k = 1, 2, ... the margin of an example is too small if ``y <w, z> / |z|`` is at
+    most (1 - alpha) B / sqrt(k). Then ``w += C y z / (|z| sqrt(k))``, and a w longer than 1 is
+    scaled to length 1. Such an example is a mistake: on rows separable with margin g, the defaults
+    make at most (2 / g^2) (2 / alpha - 1)^2 + 8 / alpha - 4 corrections, after which every row has
+    a margin of (1 - alpha) g. (LIBOL and JSAT have B = 1 / alpha and do not scale rows; JSAT
+    divides by k.) The weight of a row multiplies its step.
 
     Parameters
     ----------
-    alpha : in (0, 1], the share of the margin that may be lost; with 1 only scores of the wrong
+    alpha : in (0, 1], the share of the margin that may be lost; with 1, only scores of the wrong
         sign are corrected
     B : factor of the threshold; sqrt(8) / alpha if None
     C : factor of the step, sqrt(2) by default
@@ -42,7 +42,7 @@ class ALMA(Rule):
     def check(self, row: int, x: Row, one: int) -> None:
         """Refuse rows of length 0, which have no margin."""
         if not one and not any(x):
-            raise ValueError(f"Row {row} is all zeros and has no margin: leave it out.")
+            raise ValueError(f"Row {row} is all zeros and has no margin: remove it.")
 
     def threshold(self, k: int) -> float:
         """Return the margin at which correction k is not needed."""
@@ -68,7 +68,7 @@ class ALMA(Rule):
     def mixed(
         self, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
     ) -> Machine:
-        """Return the mean, which has made as many corrections as the shard that made most."""
+        """Return the mean, with the largest number of corrections of a shard."""
         machine = super().mixed(before, shards, amounts)
         machine.memory = max(m.memory or 0 for m in shards)
         return machine

@@ -13,24 +13,24 @@ from linsep.teaching.textbook.machine import Example, Machine, Number, Rule, dot
 
 @dataclass(frozen=True)
 class AROW(Rule):
-    """Learn from every example with m = y s < 1, features of uncertain weight most.
+    """Update on every example with m = y s < 1, most strongly for features with uncertain weights.
 
-    The weights have a mean, which scores, and a covariance Sigma, the identity at first. With
-    v = z'Sigma z and alpha = (1 - m) / (v + r), an update adds alpha y Sigma z to the mean, with
-    the old Sigma, and then takes z as observed with noise of variance r. Only m <= 0 is a mistake:
-    an update leaves 1 - m at r / (v + r) of itself, so rows go on to be learned.
+    The weights have a mean, used for scores, and a covariance Sigma, initially the identity. With v
+    = z'Sigma z and alpha = (1 - m) / (v + r), an update adds alpha y Sigma z to the mean, with the
+    old Sigma, and then updates Sigma by an observation of z with noise of variance r. Only m <= 0
+    is a mistake: an update reduces 1 - m to r / (v + r) of itself, so rows keep causing updates.
 
     With "full", the mean after the updates A solves (rI + X_A) w = sum of y z over A, where X_A is
     the sum of z z' over A: ridge regression on the updated rows. Native learning keeps one Sigma
-    per class, each with its own v in its update (LIBOL shares one among the classes). A row of
-    weight c has noise of variance r / c.
+    per class, each with its own v in its update (LIBOL shares one Sigma among the classes). A row
+    of weight c has noise of variance r / c.
 
     Parameters
     ----------
     r : above 0; an initial covariance c I with r is the identity with r / c
     covariance_type : "diagonal", "diagonal-drop" or "full"
         See :class:`linsep.textbook.Covariance`. "diagonal" minimizes the objective of the paper
-        over diagonal matrices. "diagonal-drop" is what JSAT means by diagonal.
+        over diagonal matrices. "diagonal-drop" is called diagonal in JSAT.
     """
 
     r: Number = 1
@@ -43,7 +43,7 @@ class AROW(Rule):
             raise ValueError(f"r must be above 0, got {self.r!r}.")
 
     def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
-        """Return whether it is a mistake, or right by less than 1."""
+        """Return whether the example is a mistake, or right by a margin below 1."""
         return wrong or y * s < 1
 
     def update(

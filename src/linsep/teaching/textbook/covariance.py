@@ -1,4 +1,4 @@
-"""How sure a learner is of its weights, in plain Python: their variances and covariances."""
+"""The uncertainty of weights in plain Python: their variances and covariances."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,15 +31,15 @@ def check_type(covariance_type: str) -> None:
 
 @dataclass(frozen=True)
 class Covariance:
-    """Sigma, the covariance of the weights of one machine.
+    """Sigma, the covariance of the weights of one binary classifier.
 
     Attributes
     ----------
     kind : "diagonal", "diagonal-drop" or "full"
-        What is kept of Sigma, and what an example z with noise of variance r makes of it. "full":
-        the matrix, with Sigma^-1 += z z' / r. "diagonal": the variances s_j, with
-        1 / s_j += z_j^2 / r. "diagonal-drop": the variances that the full update of a diagonal
-        matrix has, s_j -= s_j^2 z_j^2 / (z'Sigma z + r); its covariances are dropped.
+        The representation of Sigma, and its update by an example z with noise of variance r.
+        "full": the matrix, with Sigma^-1 += z z' / r. "diagonal": the variances s_j, with 1 / s_j
+        += z_j^2 / r. "diagonal-drop": the variances after the full update of a diagonal matrix, s_j
+        -= s_j^2 z_j^2 / (z'Sigma z + r); its covariances are dropped.
     blocks : tuple
         One for each part of an example, the variance of the constant feature last: a list of
         variances, or of rows of a matrix. Weights of different parts are not correlated.
@@ -75,7 +75,7 @@ class Covariance:
     def after(self, example: Example, r: Number) -> "Covariance":
         """Return Sigma after an example with noise of variance r; each part has its own z'Sigma z.
 
-        Parts of zeros stay as they are.
+        Parts of zeros are unchanged.
         """
         pairs = zip(self.blocks, example.parts, strict=True)
         return Covariance(
@@ -98,11 +98,11 @@ class Covariance:
 def mixed_gaussians(
     kind: str, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
 ) -> Machine:
-    """Return the machine of shards whose memories are covariances: precisions, Sigma^-1, add up.
+    """Mix the classifiers of shards whose memories are covariances: precisions, Sigma^-1, add up.
 
     With variances s_k of the shards, s_0 before, and p_k = 1 / s_k - 1 / s_0: 1 / s = 1 / s_0 + sum
-    of p_k, and w is the mean of the w_k that counts them n_k p_k, their amounts times what they
-    have learned of the weight. With matrices :func:`added_information`.
+    of p_k, and w is the mean of the w_k weighted by n_k p_k, the amounts times the growth in
+    precision. For matrices see :func:`added_information`.
     """
     identity = Covariance.first(kind, Example(before.weights, before.intercept))
     own = [m.memory or before.memory or identity for m in shards]
@@ -130,7 +130,7 @@ def mixed_gaussians(
 
 
 def precisions(sigma: Covariance) -> list:
-    """Return 1 / s_j of all variances, those of the intercepts last."""
+    """Return 1 / s_j of all variances, the intercepts last."""
     return [ratio(1, s) for s in joined(sigma.blocks).z]
 
 
@@ -139,8 +139,9 @@ def added_information(
 ) -> tuple[list[list], list]:
     """Return P = P_0 + sum of (P_k - P_0), and w with P w = P_0 w_0 + sum of (P_k w_k - P_0 w_0).
 
-    Pairs are precision matrices and weights: those before, and those of each shard. The product of
-    the normal distributions of the shards, each divided by that before, times that before.
+    Pairs are precision matrices and weights: before the pass, and of each shard. This is the
+    product of the normal distributions of the shards, each divided by the distribution before,
+    times the distribution before.
     """
     n = len(before[1])
     P = [

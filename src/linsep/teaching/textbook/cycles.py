@@ -1,7 +1,7 @@
 """Weights of a perceptron that recur at the start of a pass, in plain Python.
 
-They are looked for in floats, up to a billionth, and confirmed in whole numbers: the passes from
-one to the other are made again without rounding.
+They are detected in floats, up to a relative error of 1e-9, and confirmed in integers: the passes
+in between are repeated without rounding.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from linsep.teaching.textbook.schemes import pairs
 
 #: weights are compared in steps of 1 / GRID
 GRID = 1e9
-#: values with more decimals are not taken for short decimals, nor with more bits for binary ones
+#: values with more decimals are not treated as short decimals, nor values with more bits as binary
 MOST_DIGITS = {2: 256, 10: 15}
 #: recurrences that are not confirmed, after which none is looked for
 MOST_FAILURES = 3
@@ -27,7 +27,7 @@ Inseparable = Callable[[Rows, Sequence[int], int], bool]
 
 
 class Part(NamedTuple):
-    """A machine: the rows that it learns from, their classes for it, and whose weights it has."""
+    """A binary classifier: its rows, their classes, and its description."""
 
     rows: list[int]
     codes: list[int]
@@ -36,13 +36,13 @@ class Part(NamedTuple):
 
 
 class Recurring(NamedTuple):
-    """What a recurrence proves, as a sentence."""
+    """The conclusion from a recurrence, as a sentence."""
 
     sentence: str
 
 
 def parts_of(scheme: str, codes: Sequence[int], n_classes: int) -> list[Part]:
-    """Return the machines of a scheme."""
+    """Return the binary classifiers of a scheme."""
     every = list(range(len(codes)))
     if scheme == "native":
         return [Part(every, list(codes), list(range(n_classes)), "")]
@@ -63,7 +63,7 @@ def parts_of(scheme: str, codes: Sequence[int], n_classes: int) -> list[Part]:
 
 
 class Recurrence:
-    """Looks for weights that recur, of a perceptron with a constant rate and order.
+    """Detects recurring weights of a perceptron with a constant rate and order.
 
     Parameters
     ----------
@@ -71,8 +71,9 @@ class Recurrence:
     scheme, X, codes, n_classes, fit_intercept : as for :func:`linsep.textbook.run`
     start : list of lists, the initial weights of every vector, the intercept first
     inseparable : function
-        Where rows are exact as the decimals that they print as, but not as they are stored, weights
-        recur for the stored ones only if no weights separate them.
+        Returns whether no weights separate the rows. It is called if rows are exact as printed
+        decimals but not as stored floats: weights then recur for the stored floats only if no
+        weights separate them.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Recurrence:
         self._seen = [{key: 0} for key in self._keys(start)]
 
     def after(self, vectors: Sequence[Sequence[float]], passes: int) -> Recurring | None:
-        """Return what recurred after so many passes, or None; ``vectors`` as ``start``."""
+        """Return the recurrence after this number of passes, or None; ``vectors`` as ``start``."""
         if self._failures == MOST_FAILURES or not all(
             isfinite(w) for line in vectors for w in line
         ):
@@ -134,7 +135,7 @@ class Recurrence:
             else:
                 if found:
                     end = "no number of passes will separate these rows" + (
-                        ", values taken for the decimals they print as" if base == 10 else ""
+                        ", with values treated as their printed decimals" if base == 10 else ""
                     )
                     mark = ", so " if len(self._parts) == 1 else ": "
                     return Recurring("; ".join(found) + mark + end)
@@ -143,8 +144,8 @@ class Recurrence:
     def _again(
         self, vectors: list[Sequence[float]], part: Part, passes: int, base: int, power: int
     ) -> int | None:
-        """Return the mistakes of passes that lead back to their weights, in whole numbers; None if
-        they lead elsewhere. The constant feature is one more column.
+        """Return the mistakes of passes that lead back to their weights, in integers; None if they
+        do not. The constant feature is an additional column.
         """
         whole = [[int(exact(v, base) * base**power) for v in self._X[row]]
                  + [base**power] * self._intercept for row in part.rows]  # fmt: skip
@@ -172,7 +173,7 @@ class Recurrence:
 
 
 def exact(value: Number, base: int) -> Fraction:
-    """Return a number as it is stored, or with base 10 the decimal that it prints as."""
+    """Return a number as stored or, with base 10, as its printed decimal."""
     return Fraction(value) if base == 2 else Fraction(str(value))
 
 
@@ -187,7 +188,9 @@ def digits(value: float, base: int) -> int:
 def _on_grid(
     weights: Sequence[float], rate: Fraction, base: int, power: int
 ) -> list[Fraction] | None:
-    """Return weights without the rounding errors of short decimals; None if they are none."""
+    """Return weights without the rounding errors of short decimals; None if they are not short
+    decimals.
+    """
     if base == 2:
         return [Fraction(w) for w in weights]
     places = power

@@ -1,8 +1,8 @@
 """The perceptron in the space of a kernel: weights are sums of examples, w = sum_j a_j phi(x_j).
 
-The a_j are weights like others: <w, phi(x)> = sum_j a_j K(x_j, x), so a row is presented as its
-kernel values with all rows. But a mistake on row i adds 1 to a_i alone. To identify the row, the
-kernel values are followed by the row's unit vector, whose weights stay 0.
+The a_j are ordinary weights: <w, phi(x)> = sum_j a_j K(x_j, x), so a row is presented as its kernel
+values with all rows. But a mistake on row i adds 1 to a_i alone. To identify the row, the kernel
+values are followed by the row's unit vector, whose weights stay 0.
 
 References: M. Aizerman, E. Braverman and L. Rozonoer, Theoretical foundations of the potential
 function method in pattern recognition learning, Automation and Remote Control 25 (1964).
@@ -22,7 +22,7 @@ class KernelPerceptron(Rule):
     Parameters
     ----------
     n_rows : int
-        Number of rows to learn from, presented as :func:`dual_rows` returns them.
+        Number of training rows, in the format of :func:`dual_rows`.
     """
 
     n_rows: int
@@ -40,7 +40,7 @@ class KernelPerceptron(Rule):
 
 
 def dual_rows(kernel: Callable[[Any, Any], Number], rows: Sequence[Any]) -> list[list]:
-    """Return the rows to learn from: kernel values with all rows, then the row's unit vector."""
+    """Return the training rows: kernel values with all rows, then the row's unit vector."""
     n = len(rows)
     return [
         [*(kernel(x, z) for z in rows), *(int(i == j) for j in range(n))]
@@ -49,5 +49,5 @@ def dual_rows(kernel: Callable[[Any, Any], Number], rows: Sequence[Any]) -> list
 
 
 def dual_row(kernel: Callable[[Any, Any], Number], x: Any, rows: Sequence[Any]) -> Row:
-    """Return a row to predict, as its kernel values with the rows learned from."""
+    """Return a row for prediction, as its kernel values with the training rows."""
     return [*(kernel(x, z) for z in rows), *(0 for _ in rows)]

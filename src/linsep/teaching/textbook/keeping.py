@@ -1,7 +1,7 @@
-"""Which weights to predict with, by definition from the weights of every round.
+"""The weights for prediction, by definition from the weights of every step.
 
-A round of a machine is one of its examples, or for a batch rule a pass; its weights are those after
-the round. Weights between two updates are one version.
+A round of a binary classifier is one of its examples, or a pass for a batch rule; its weights are
+taken after the round. Weights between two updates are one version.
 
 References: Y. Freund and R. Schapire, Large margin classification using the perceptron algorithm,
 Machine Learning 37 (1999), for average and vote; S. Gallant, Perceptron-based learning algorithms,
@@ -19,21 +19,21 @@ from linsep.teaching.textbook.schemes import SCHEMES, Scheme, predict_binary, sp
 
 
 class Version(NamedTuple):
-    """A machine whose weights lasted ``rounds`` rounds."""
+    """A binary classifier whose weights lasted ``rounds`` rounds."""
 
     machine: Machine
     rounds: int
 
 
 class Kept:
-    """The weights that a learner predicts with.
+    """The weights that a learner uses for prediction.
 
     Attributes
     ----------
     weights, intercept
-        In the shape of those of steps; with "vote" the last.
+        In the same shape as in steps; with "vote" the last weights.
     versions : list of lists of Version
-        The voters of each machine: with "vote" all versions, otherwise one.
+        The voters of each binary classifier: with "vote" all versions, otherwise one.
     """
 
     def __init__(
@@ -46,8 +46,8 @@ class Kept:
     def scores(self, x: Row) -> Any:
         """Return the scores of a row, one per class or pair; with "vote" the shares of the votes.
 
-        A version of a machine votes -1 or +1, or 0 on a score of 0 with tie "random"; a version of
-        the joint machine of native learning votes for one class.
+        A version of a binary classifier votes -1 or +1, or 0 on a score of 0 with tie "random"; a
+        version of the joint rule of native learning votes for one class.
         """
         if not self._votes:
             return self._scheme.scores(self._machines, x)
@@ -91,19 +91,19 @@ def kept(
     row_weights: Sequence[Number] | None = None,
     zero: str = "mistake",
 ) -> Kept:
-    """Return the weights to predict with after steps of :func:`linsep.textbook.run`.
+    """Return the weights for prediction after steps of :func:`linsep.textbook.run`.
 
     Parameters
     ----------
     steps : at least one
     how : "last"; "average": the mean over all rounds; "vote": every version votes with the rounds
-        it survived; "best": of each pass's longest-surviving version and last weights, those with
-        fewest mistakes on the rows; "longest": the version that survived most rounds, which "best"
-        means if rows are visited only once
+        it survived; "best": among the longest-surviving version and the last weights of each pass,
+        the ones with fewest mistakes on the rows; "longest": the version that survived most rounds,
+        equal to "best" if rows are visited only once
     scheme, n_classes, tie : as for ``run``
-    X, y, row_weights : for "best", the rows learned from, their classes and the weight of a mistake
-        on each (default 1)
-    zero : for "best", what a score of zero is, as for :class:`linsep.textbook.Perceptron`
+    X, y, row_weights : for "best", the training rows, their classes and the weight of a mistake on
+        each (default 1)
+    zero : for "best", the meaning of a score of zero, as for :class:`linsep.textbook.Perceptron`
     """
     made = SCHEMES[scheme](n_classes, tie)
     listed = list(steps)
@@ -125,12 +125,12 @@ def kept(
 
 
 def machines_after(step: Step, scheme: Scheme) -> list[Machine]:
-    """Return the machines after a step."""
+    """Return the binary classifiers after a step."""
     return scheme.machines(step.weights, step.intercept)
 
 
 def rounds(steps: Iterable[Step], scheme: Scheme, number: int) -> Iterator[tuple[Machine, bool]]:
-    """Yield one machine after each of its rounds, and whether the round changed it."""
+    """Yield one binary classifier after each of its rounds, and whether the round changed it."""
     for _, group in groupby(steps, key=lambda step: step.round):
         parts = list(group)
         changed = any(number in step.updated for step in parts)
@@ -141,10 +141,10 @@ def rounds(steps: Iterable[Step], scheme: Scheme, number: int) -> Iterator[tuple
 def versions(
     rounds: Iterable[tuple[Machine, bool]], before: Iterable[Version] = ()
 ) -> list[Version]:
-    """Return the versions of one machine in order, with the rounds that each survived.
+    """Return the versions of one binary classifier in order, with the rounds that each survived.
 
-    The round that made a version counts: one replaced in the next round has survived one.
-    ``before`` are the versions of earlier rounds, of which the last may continue.
+    The round that created a version counts: a version replaced in the next round has survived one
+    round. ``before`` are the versions of earlier rounds; the last of them may continue.
     """
     found = list(before)
     for machine, changed in rounds:
@@ -171,7 +171,7 @@ def mean(rounds: Iterable[tuple[Machine, bool]]) -> Machine | None:
 
 
 def longest(versions: list[Version], otherwise: Machine) -> Machine:
-    """Return the version that survived most rounds, the first of equals."""
+    """Return the version that survived most rounds, the first in case of ties."""
     return max(versions, key=lambda v: v.rounds).machine if versions else otherwise
 
 
@@ -183,7 +183,7 @@ def pocket(
     row_weights: Sequence[Number] | None = None,
     zero: str = "mistake",
 ) -> list[Machine]:
-    """Return the machines with the fewest mistakes, each counted on its own rows."""
+    """Return the binary classifiers with the fewest mistakes, each counted on its own rows."""
     *_, best = pockets(steps, scheme, X, y, row_weights, zero)
     return best
 
@@ -196,10 +196,10 @@ def pockets(
     row_weights: Sequence[Number] | None = None,
     zero: str = "mistake",
 ) -> Iterator[list[Machine]]:
-    """Yield after every pass the machines with the fewest mistakes so far.
+    """Yield after every pass the binary classifiers with the fewest mistakes so far.
 
-    At the end of every pass two candidates are evaluated: the longest-surviving of the versions
-    current in the pass, then the last. One with fewer mistakes than the pocket replaces it.
+    At the end of every pass, two candidates are evaluated: the longest-surviving version of the
+    pass, then the last. A candidate with fewer mistakes than the pocket replaces it.
     """
     counted = {row: weight_of(row, row_weights) for row in {step.row for step in steps}}
     best: list[Machine] = []
@@ -230,7 +230,7 @@ def mistakes(
     counted: dict[int, Number],
     zero: str,
 ) -> list[Number]:
-    """Return each machine's weighted count of mistakes on its own rows."""
+    """Return each binary classifier's weighted count of mistakes on its own rows."""
     counts = [0] * len(machines)
     for row, weight in counted.items():
         for shown in scheme.show(machines, X[row], 1, y[row]):

@@ -67,7 +67,9 @@ def mismatch(x: str, y: str, p: int, mismatches: int, alphabet: str) -> int:
 
 
 def neighbors(text: str, mismatches: int, alphabet: str) -> set[str]:
-    """Return the texts that differ in at most ``mismatches`` letters, changed to the alphabet's."""
+    """Return the texts that differ in at most ``mismatches`` letters, changed to letters of the
+    alphabet.
+    """
     found = set()
     for places in combinations(range(len(text)), mismatches):
         for letters in product(alphabet, repeat=mismatches):

@@ -1,7 +1,6 @@
-"""The parts of every learner: an example, a machine with weights, a rule that changes them.
+"""The parts of every learner: an example, a binary classifier with weights, and an update rule.
 
-Where a rule allows it, only sums, products and quotients are used, so that a run on fractions is
-exact.
+If a rule allows it, only sums, products and quotients are used, so a run on fractions is exact.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,11 +17,11 @@ Rows = Sequence[Row]
 
 
 class Example(NamedTuple):
-    """An example for a machine: the features ``x`` and the constant features ``ones``.
+    """An example for a binary classifier: the features ``x`` and the constant features ``ones``.
 
-    For two classes, and for each machine of one-vs-rest and one-vs-one, these are a row and [1], or
-    [0] without an intercept. The joint machine of native learning gets a longer example with one
-    part per class; see :class:`linsep.textbook.schemes.Native`.
+    For two classes, and for each binary classifier of one-vs-rest and one-vs-one, these are a row
+    and [1], or [0] without an intercept. The joint rule of native learning gets a longer example
+    with one part per class; see :class:`linsep.textbook.schemes.Native`.
     """
 
     x: Row
@@ -30,7 +29,7 @@ class Example(NamedTuple):
 
     @property
     def z(self) -> list:
-        """The whole example: an intercept is learned as the weight of one more feature."""
+        """The whole example: an intercept is the weight of an additional feature."""
         return [*self.x, *self.ones]
 
     @property
@@ -46,10 +45,10 @@ def joined(parts: Sequence[Row]) -> Example:
 
 
 class Machine:
-    """One binary learner: its weights, those of the constant features (``intercept``), its number
-    of ``updates``, with the ``total`` and the maximum (``heaviest``) of their importances,
-    ``waiting`` examples of rules that defer updates, and the ``memory`` of rules that remember more
-    than weights: None until they do. A memory is replaced, never changed in place.
+    """One binary classifier: its weights, the weights of the constant features (``intercept``), its
+    number of ``updates``, with the ``total`` and the maximum (``heaviest``) of their importances,
+    ``waiting`` examples of rules that defer updates, and the ``memory`` of rules that store more
+    than weights (initially None). A memory is replaced, never changed in place.
     """
 
     def __init__(self, weights: Row, intercept: Row):
@@ -67,12 +66,12 @@ class Machine:
 
     @property
     def z(self) -> list:
-        """All weights, those of the constant features last."""
+        """All weights, with the constant features last."""
         return [*self.weights, *self.intercept]
 
     @property
     def parts(self) -> list[list]:
-        """The weights by constant features, as of :attr:`Example.parts`."""
+        """The weights by constant features, like :attr:`Example.parts`."""
         return Example(self.weights, self.intercept).parts
 
     @property
@@ -82,11 +81,10 @@ class Machine:
 
 
 class Rule:
-    """What a learner does with one example; a subclass is one algorithm with its parameters.
+    """The update of a learner on one example; a subclass is one algorithm with its parameters.
 
-    A rule gets one machine and one example at a time, with the label y = -1 or +1 that the machine
-    should give it, the score s that it gave, and whether that was ``wrong``. It does not depend on
-    classes, orders or passes.
+    A rule gets one binary classifier and one example at a time, with the target label y = -1 or +1,
+    the score s, and whether it was ``wrong``. It does not depend on classes, orders or passes.
     """
 
     #: whether a pass makes one update, at its end
@@ -101,34 +99,33 @@ class Rule:
     def first(self, n_features: int, joint: bool) -> tuple[Number, Number]:
         """Return the initial weight of every feature and the initial intercept.
 
-        ``joint``: one machine learns all classes; ValueError if the rule has two sides only.
+        ``joint``: one rule for all classes; ValueError if the rule supports only two classes.
         """
         if joint and self.native is None:
             raise ValueError(
-                f"{type(self).__name__} learns two sides, and not several classes by one machine: "
-                "choose ovr or ovo."
+                f"{type(self).__name__} has no joint rule for several classes: choose ovr or ovo."
             )
         return 0, 0
 
     def prepare(self, machine: Machine, x: Row, one: int) -> bool:
-        """Change a machine for a row that it is about to learn from, after the row's class was
-        predicted; return whether its scores may be others now.
+        """Prepare a binary classifier for a row, after the row's class was predicted; return
+        whether its scores may have changed.
         """
         return False
 
     def check(self, row: int, x: Row, one: int) -> None:
-        """Raise ValueError if the rule cannot learn a row; ``one`` is its constant feature."""
+        """Raise ValueError if the rule cannot use a row; ``one`` is its constant feature."""
 
     def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
-        """Return whether the example needs an update; it counts as a mistake if it is wrong or the
-        rule counts ``margin_mistakes``.
+        """Return whether the example needs an update; it is a mistake if it is wrong or the rule
+        counts ``margin_mistakes``.
         """
         return wrong
 
     def update(
         self, machine: Machine, example: Example, y: int, s: Number, importance: Number
     ) -> bool:
-        """Learn from an example that needs an update; return whether the weights were changed."""
+        """Update on an example that needs it; return whether the weights were changed."""
         raise NotImplementedError
 
     def end_pass(self, machine: Machine) -> bool:
@@ -142,13 +139,13 @@ class Rule:
     def mixed(
         self, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
     ) -> Machine:
-        """Return one machine from those that shards made of ``before``, which count ``amounts``."""
+        """Mix the binary classifiers that shards made of ``before``, weighted by ``amounts``."""
         return mean_machine(before, shards, [[n] * len(before.z) for n in amounts])
 
 
 def mean_machine(before: Machine, shards: Sequence[Machine], counts: Rows) -> Machine:
-    """Return a machine with the mean weights of those of the shards; ``counts`` has how much each
-    shard counts for each weight, intercepts last. Where none counts, weights are as ``before``.
+    """Return a binary classifier with the mean weights of the shards; ``counts`` holds the share of
+    each shard in each weight, intercepts last. Weights without shares stay as ``before``.
     """
     each = zip(before.z, zip(*counts, strict=True), zip(*[m.z for m in shards], strict=True),
                strict=True)  # fmt: skip
@@ -178,12 +175,12 @@ def dot(x: Row, w: Row) -> Number:
 
 
 def total(values: Iterable[Number]) -> Number:
-    """Return the sum from left to right; that of sum() is rounded otherwise from Python 3.12 on."""
+    """Return the sum from left to right; sum() rounds differently since Python 3.12."""
     return reduce(add, values, 0)
 
 
 def ratio(a: Number, b: Number) -> Number:
-    """Return a / b, which is exact for whole numbers and fractions."""
+    """Return a / b, exact for integers and fractions."""
     return Fraction(a) / b if isinstance(a, Rational) else a / b
 
 

@@ -1,4 +1,4 @@
-"""The margin perceptron in plain Python: an example too close to the plane is a mistake too.
+"""The margin perceptron in plain Python: an example too close to the hyperplane is also a mistake.
 
 Reference: A. Blum, 15-859(B) Machine Learning Theory, lecture 4 (2014).
 """
@@ -13,13 +13,14 @@ ROUNDING = 1 + 1e-9
 
 @dataclass(frozen=True)
 class MarginPerceptron(Rule):
-    """Learn examples scaled to length 1; add those within (1 - epsilon) gamma of the plane too.
+    """Update on examples scaled to length 1, also if they are within (1 - epsilon) gamma of the
+    plane.
 
     Parameters
     ----------
-    gamma : target margin in (0, 1]; or "auto": 1/2, halved whenever a machine has made more
-        updates than rows of that margin allow (weights of rows relative to the largest), with a
-        restart from zero each time
+    gamma : target margin in (0, 1]; or "auto": 1/2, halved whenever a binary classifier has made
+        more updates than this margin allows (row weights relative to the largest), with a restart
+        from zero each time
     epsilon : tolerance in (0, 1), relative to gamma; 1/2 in the lecture
     halvings : number of times that "auto" has halved the margin
     """
@@ -36,10 +37,12 @@ class MarginPerceptron(Rule):
     def check(self, row: int, x: Row, one: int) -> None:
         """Refuse rows of length 0, which have no margin."""
         if not one and not any(x):
-            raise ValueError(f"Row {row} is all zeros and has no margin: leave it out.")
+            raise ValueError(f"Row {row} is all zeros and has no margin: remove it.")
 
     def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
-        """Return whether it is a (margin) mistake: y s / ||z|| < (1 - epsilon) gamma ||w||."""
+        """Return whether the example is a (margin) mistake: y s / ||z|| < (1 - epsilon) gamma
+        ||w||.
+        """
         reached = y * s / length(example.z)
         return wrong or reached < (1 - self.epsilon) * self.aim * machine.length
 
@@ -51,7 +54,7 @@ class MarginPerceptron(Rule):
         return True
 
     def again(self, machines: list[Machine]) -> "MarginPerceptron | None":
-        """Restart with half the margin if some machine has disproved the current one."""
+        """Restart with half the margin if a binary classifier has disproved the current one."""
         most = most_updates(self.aim, self.epsilon) * ROUNDING
         if self.gamma != "auto" or all(m.total <= most * m.heaviest for m in machines):
             return None
@@ -61,8 +64,8 @@ class MarginPerceptron(Rule):
 def most_updates(gamma: Number, epsilon: Number = 0.5) -> float:
     """Return the most updates on rows separable with margin gamma: 2 / (epsilon gamma)^2.
 
-    That is 8 / gamma^2 for epsilon = 1/2. Every update adds at least gamma to <w, w*>, but at most
-    (1 - epsilon / 2) gamma to ||w|| once that exceeds 1 / (epsilon gamma). With weighted rows the
-    same bound holds for the sum of the weights over all updates, divided by the largest.
+    It is 8 / gamma^2 for epsilon = 1/2. Every update adds at least gamma to <w, w*>, but at most (1
+    - epsilon / 2) gamma to ||w|| once that exceeds 1 / (epsilon gamma). With weighted rows the same
+    bound holds for the sum of the weights over all updates, divided by the largest.
     """
     return 2 / (epsilon * gamma) ** 2

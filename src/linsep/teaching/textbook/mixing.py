@@ -1,6 +1,7 @@
-"""Iterative parameter mixing: shards learn from the same weights, which are then mixed.
+"""Iterative parameter mixing: each shard makes a pass from the same weights, and the results are
+mixed.
 
-What becomes of what rules remember beside weights, each rule defines (``mixed``).
+Each rule defines how state other than weights is mixed (``mixed``).
 
 Reference: R. McDonald, K. Hall and G. Mann, Distributed training strategies for the structured
 perceptron, NAACL 2010, Figure 3 and theorem 3.
@@ -21,12 +22,12 @@ class Epoch(NamedTuple):
     Attributes
     ----------
     pass_number : int, from 0
-    weights, intercept : the mixed weights, in the shapes of those of steps
+    weights, intercept : the mixed weights, in the same shapes as in steps
     average, average_intercept
         The mean over the passes so far of the mixed averages of the shards.
     mistakes : list of int, one for each shard
     mixture : list of numbers, the share of each shard
-    memory : tuple, what the rule remembers of each mixed machine
+    memory : tuple, the rule's memory for each mixed binary classifier
     """
 
     pass_number: int
@@ -60,7 +61,8 @@ def parameter_mixing(
     ----------
     rule, scheme, n_classes, fit_intercept, tie : as for :func:`linsep.textbook.run`
     shards : list of (X, y), each with at least one row
-    mixing : "uniform": all shards count alike; "mistakes": a shard counts its mistakes in the pass
+    mixing : "uniform": all shards have equal shares; "mistakes": shares are proportional to
+        mistakes
     orders : function from shard and pass to the row numbers in visiting order; default: as given
     """
     made = SCHEMES[scheme](n_classes, tie)
@@ -106,6 +108,6 @@ def parameter_mixing(
 def mixture_of(
     rule: Rule, before: list[Machine], shards: Sequence[list[Machine]], amounts: Sequence[int]
 ) -> list[Machine]:
-    """Return what the rule makes of the machines of the shards."""
+    """Mix the binary classifiers of the shards by the rule."""
     each = zip(before, zip(*shards, strict=True), strict=True)
     return [rule.mixed(machine, list(own), amounts) for machine, own in each]

@@ -25,7 +25,7 @@ from linsep.teaching.textbook.machine import (
 
 
 class Progress(NamedTuple):
-    """What the rates depend on; the constant feature is the last.
+    """The state of the rates; the constant feature is the last.
 
     Attributes
     ----------
@@ -55,16 +55,17 @@ class OnlineLogistic(Rule):
     3. The rates are r_j = eta sqrt(t / N) / (s_j sqrt(G_j)); without ``normalized``
        eta / sqrt(G_j); without ``adaptive`` eta (t / N) / s_j^2; without both, eta. A feature with
        G_j = 0 makes no step.
-    4. w_j -= r_j g_j; with ``invariant`` the steps are those of infinitely many small ones along
+    4. w_j -= r_j g_j; with ``invariant`` the step is the limit of infinitely many small steps along
        the row, w_j += y (d / q) r_j x_j with q = sum of r_j x_j^2 and d + e^m (e^d - 1) = q. The
-       margin m grows by d, so that no step overshoots.
+       margin m grows by d, so no step overshoots.
     5. With ``l2``, w_j is divided by 1 + l2 r_j: the proximal step of l2 w_j^2 / 2, for the
        features of the row without the constant one.
 
-    A row of weight h is h rows for G, t, N, the step and ``l2``; with ``invariant`` and fixed rates
-    two steps of h are one of 2 h. Native learning is the softmax; its step is taken along the
-    gradient at the row's scores, see :class:`linsep.teaching.textbook.schemes.Softmax`. Only rows
-    that are predicted wrong are mistakes. Initial weights are not scaled by the first row.
+    A row of weight h is equivalent to h rows for G, t, N, the step and ``l2``; with ``invariant``
+    and fixed rates, two steps of h equal one step of 2 h. Native learning is the softmax; its step
+    is taken along the gradient at the row's scores, see
+    :class:`linsep.teaching.textbook.schemes.Softmax`. Only rows that are predicted wrong are
+    mistakes. Initial weights are not scaled by the first row.
 
     Parameters
     ----------
@@ -90,7 +91,9 @@ class OnlineLogistic(Rule):
             raise ValueError(f"l2 must be at least 0, got {self.l2!r}.")
 
     def prepare(self, machine: Machine, x: Row, one: int) -> bool:
-        """Let scales grow, and divide the weights of their features; return whether one did."""
+        """Increase scales, and divide the weights of their features; return whether any scale
+        changed.
+        """
         if not self.normalized:
             return False
         weights = Example(machine.weights, machine.intercept).parts
@@ -109,9 +112,10 @@ class OnlineLogistic(Rule):
     def mixed(
         self, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
     ) -> Machine:
-        """Return the means, of a feature over the shards that know it; scales are the largest.
+        """Return the means, for each feature over the shards that have seen it; scales are the
+        largest.
 
-        Weights are divided by the scales that grow, as in learning, before their mean is taken.
+        Weights are divided by the growth of scales, as in training, before their mean is taken.
         """
         first = before.memory or start(before.parts)
         own = [m.memory or first for m in shards]
@@ -129,13 +133,13 @@ class OnlineLogistic(Rule):
         return machine
 
     def rescaled(self, machine: Machine, before: Row, after: Row) -> Machine:
-        """Return a machine whose scales have grown."""
+        """Return a binary classifier with increased scales."""
         power = (1 if self.adaptive else 2) if self.normalized else 0
         shrunk = [(s / t) ** power if s else 1.0 for s, t in zip(before, after, strict=True)]
         return Machine(*joined([times(part, shrunk) for part in machine.parts]))
 
     def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
-        """Return True: every example is learned."""
+        """Return True: every example causes an update."""
         return True
 
     def update(

@@ -17,7 +17,7 @@ class PassiveAggressive(Rule):
 
     Parameters
     ----------
-    C : aggressiveness; infinity with "hinge" is the plain PA
+    C : aggressiveness; infinity with "hinge" is plain PA
     loss : "hinge" (PA-I: steps are at most C) or "squared_hinge" (PA-II: all steps are softened)
     """
 
@@ -34,7 +34,7 @@ class PassiveAggressive(Rule):
         """W += tau * y * z, where the importance multiplies C.
 
         An importance above 1 moves the score to at most 1, or as far as an importance of 1 does:
-        the lengths below exclude the constant feature, which changes the score too.
+        the lengths below exclude the constant feature, which also changes the score.
         """
         loss, q, whole = 1 - y * s, square(example.x), square(example.z)
         if whole == 0 or (q == 0 and self.loss == "hinge"):

@@ -14,7 +14,7 @@ from linsep.teaching.textbook.running import Step, run
 from linsep.teaching.textbook.schemes import ZEROS, spares
 
 JOINT = (
-    "zero={zero!r} is about the sign of a score, but native learning compares the scores of the "
+    "zero={zero!r} concerns the sign of a score, but native learning compares the scores of the "
     "classes: choose ovr or ovo."
 )
 
@@ -26,12 +26,12 @@ class Perceptron(Rule):
     Parameters
     ----------
     learning_rate : number, or function from k to a number
-        The factor of update k = 1, 2, ... of a machine; a number changes by ``schedule``.
+        The factor of update k = 1, 2, ... of a binary classifier; a number changes by ``schedule``.
     schedule : "constant", "inverse" (the rate / k) or "inverse_sqrt" (the rate / sqrt(k))
     zero : "mistake", "negative" or "correct"
-        What a score s of zero is: a mistake (a row is one if y s <= 0); a prediction of -1, and so
-        a mistake if y is +1; or right (a row is a mistake if y s < 0). The last two are about a
-        machine with two sides: native learning compares scores, and refuses them.
+        The meaning of a score s of zero: a mistake (y s <= 0 is a mistake); a prediction of -1, and
+        so a mistake if y is +1; or correct (y s < 0 is a mistake). The last two apply to binary
+        classifiers: native learning compares scores, and refuses them.
     """
 
     learning_rate: Number | Callable[[int], Number] = 1
@@ -43,7 +43,7 @@ class Perceptron(Rule):
             raise ValueError(f"zero must be one of {', '.join(ZEROS)}, got {self.zero!r}.")
 
     def first(self, n_features: int, joint: bool) -> tuple[Number, Number]:
-        """Return zeros; ValueError for native learning with a score of zero that may be right."""
+        """Return zeros; ValueError for native learning if a score of zero may be correct."""
         if joint and self.zero != "mistake":
             raise ValueError(JOINT.format(zero=self.zero))
         return super().first(n_features, joint)
@@ -99,7 +99,7 @@ def binary_perceptron(
     for row, label in enumerate(y):
         if type(label).__name__.startswith("bool") or label not in (-1, 1):
             raise ValueError(
-                f"Row {row} has the label {label!r}: binary_perceptron takes -1 and +1."
+                f"Row {row} has the label {label!r}: binary_perceptron needs -1 and +1."
             )
     codes = [int(label == 1) for label in y]
     return run(Perceptron(learning_rate), "binary", X, codes, **how)

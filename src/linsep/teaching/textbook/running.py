@@ -14,7 +14,7 @@ Orders = Callable[[int], Iterable[int]]
 
 
 class Step(NamedTuple):
-    """One example: its score, whether that was a mistake, and the weights afterwards.
+    """One example: its score, whether it was a mistake, and the weights afterward.
 
     Attributes
     ----------
@@ -28,9 +28,9 @@ class Step(NamedTuple):
     score : number or list
         Before the update; with several classes one per class, or per pair for one-vs-one.
     mistakes : int
-        Number of machines that made a mistake: 0 or 1, or more with ovr and ovo.
+        Number of binary classifiers that made a mistake: 0 or 1, or more with ovr and ovo.
     updates : int
-        Number of machines that changed their weights.
+        Number of binary classifiers that changed their weights.
     weights : list
         A copy, after the update; with several classes one list per class or pair.
     intercept : number or list
@@ -38,15 +38,16 @@ class Step(NamedTuple):
     error : bool
         Whether the class predicted before the update was wrong.
     seen, updated : tuple of int
-        The machines that got the example, and those that changed; native learning has one.
+        The binary classifiers that got the example, and the ones that changed; native learning has
+        one.
     criterion : number
-        The sum of -y s, times the importance, over the machines that made a mistake: the
+        The sum of -y s, times the importance, over the binary classifiers that made a mistake: the
         perceptron criterion J_p of a batch pass is the sum of these.
     attempt : int
         Number of earlier restarts of the rule from zero.
     memory : tuple
-        What the rule remembers of each machine beside its weights, after the update: variances, for
-        example; None of a machine without.
+        The rule's memory for each binary classifier besides its weights, after the update, such as
+        variances; None without memory.
     """
 
     round: int
@@ -81,28 +82,28 @@ def run(
     memory: Sequence[Any] = (),
     tie: str = "negative",
 ) -> Iterator[Step]:
-    """Learn until a pass makes no mistake, for at most ``max_iter`` passes; yield every Step.
+    """Run until a pass makes no mistake, for at most ``max_iter`` passes; yield every Step.
 
     Parameters
     ----------
-    rule : what learns, e.g. ``Perceptron()``
+    rule : the update rule, e.g. ``Perceptron()``
     scheme : "binary", "native", "ovr" or "ovo"
     X, y : rows, and the class of each: 0, 1, 2, ...
     n_classes : 2 for "binary"
-    fit_intercept : whether to learn the intercept, the weight of a constant feature 1
+    fit_intercept : whether to fit an intercept, the weight of a constant feature 1
     max_iter : maximum number of passes
     orders : function from the number of a pass, counted from 0, to the row numbers in visiting
         order; default: as given
     row_weights : factors of the updates of rows, default 1; rows of weight 0 are skipped
-    weights, intercept : initial values, in the shapes of those of steps; default: those of the rule
-    memory : what the rule remembers of each machine, as in steps; default: nothing
-    tie : "negative" (of equal scores the smallest class wins), "positive" (the largest) or
-        "random": any may be drawn, so that native learning counts a tie as a mistake
+    weights, intercept : initial values, in the same shapes as in steps; default: set by the rule
+    memory : the rule's memory for each binary classifier, as in steps; default: empty
+    tie : "negative" (the smallest class wins a tie), "positive" (the largest) or "random": any
+        may be drawn, so native learning treats a tie as a mistake
 
     Raises
     ------
     ValueError
-        For rows that the rule cannot learn, and labels that are not classes.
+        For rows that the rule cannot use, and labels that are not classes.
     """
     X = X.tolist() if hasattr(X, "tolist") else X  # numbers of NumPy overflow in fractions
     y = classes_of(X, y, scheme, n_classes)
@@ -146,9 +147,9 @@ def classes_of(X: Rows, y: Sequence[Any], scheme: str, n_classes: int) -> list[i
     if scheme == "binary" and n_classes != 2:
         raise ValueError(f"The binary scheme has two classes, not {n_classes}: choose another.")
     if not len(X):
-        raise ValueError("X has no rows to learn from.")
+        raise ValueError("X has no rows.")
     if len(X) != len(y):
-        raise ValueError(f"X has {len(X)} rows, but y has {len(y)} labels: give one a row.")
+        raise ValueError(f"X has {len(X)} rows, but y has {len(y)} labels: pass one label per row.")
     for row, code in enumerate(y):
         if not isinstance(code, Integral) or int(code) not in range(n_classes):
             raise ValueError(
@@ -161,7 +162,9 @@ def classes_of(X: Rows, y: Sequence[Any], scheme: str, n_classes: int) -> list[i
 def start(
     rule: Rule, scheme: Scheme, n_features: int, weights: Any, intercept: Any
 ) -> list[Machine]:
-    """Return machines with copies of the given weights, or with the rule's initial ones."""
+    """Return binary classifiers with copies of the given weights, or with the rule's initial
+    weights.
+    """
     w, b = scheme.same(n_features, *rule.first(n_features, scheme.joint))
     return scheme.machines(w if weights is None else weights, b if intercept is None else intercept)
 
@@ -169,7 +172,7 @@ def start(
 def learn(
     rule: Rule, machines: list[Machine], shown: list[Shown], importance: Number
 ) -> tuple[int, list[int], Number]:
-    """Let the machines learn; return mistakes, machines that changed, and criterion."""
+    """Update the binary classifiers; return mistakes, changed classifiers, and criterion."""
     mistakes, updated, criterion = 0, [], 0
     for number, example, y, s, wrong in shown:
         machine = machines[number]
@@ -186,7 +189,7 @@ def learn(
 
 
 def end_pass(rule: Rule, machines: list[Machine]) -> list[int]:
-    """Finish a pass; return the machines that changed."""
+    """Finish a pass; return the binary classifiers that changed."""
     updated = []
     for number, machine in enumerate(machines):
         if rule.end_pass(machine):
@@ -198,7 +201,7 @@ def end_pass(rule: Rule, machines: list[Machine]) -> list[int]:
 def visited(
     n_rows: int, pass_number: int, row_weights: Sequence[Number] | None, orders: Orders | None
 ) -> list[int]:
-    """Return the rows of one pass in visiting order, without those of weight 0."""
+    """Return the rows of one pass in visiting order, without rows of weight 0."""
     order = range(n_rows) if orders is None else orders(pass_number)
     return [row for row in order if weight_of(row, row_weights) != 0]
 

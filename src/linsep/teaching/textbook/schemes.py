@@ -1,4 +1,5 @@
-"""How binary machines learn two or more classes: the examples of each, and the prediction.
+"""Schemes that combine binary classifiers for two or more classes: the examples of each, and the
+prediction.
 
 A scheme does not depend on the rule. Classes are numbered 0, 1, 2, ... everywhere.
 """
@@ -23,8 +24,8 @@ ZEROS = ("mistake", "negative", "correct")
 
 
 class Shown(NamedTuple):
-    """An example for one machine: the label y = -1 or +1 that it should give, the score that it
-    gives, and whether that is wrong.
+    """An example for one binary classifier: the target label y = -1 or +1, the score, and whether
+    it is wrong.
     """
 
     machine: int
@@ -35,7 +36,7 @@ class Shown(NamedTuple):
 
 
 class Scheme:
-    """Base class: machines that each have a weight vector and an intercept."""
+    """Base class: binary classifiers, each with a weight vector and an intercept."""
 
     #: whether one machine learns all classes
     joint = False
@@ -49,11 +50,11 @@ class Scheme:
         return self.n_classes
 
     def same(self, n_features: int, weight: Number, intercept: Number) -> tuple[Any, Any]:
-        """Return equal weights and intercepts, in the shape of those of steps."""
+        """Return equal weights and intercepts, in the same shape as in steps."""
         return [[weight] * n_features] * self.n_vectors, [intercept] * self.n_vectors
 
     def machines(self, weights: Any, intercept: Any) -> list[Machine]:
-        """Return machines with these weights, given in the shape of those of steps."""
+        """Return binary classifiers with these weights, given in the same shape as in steps."""
         return [Machine(w, [b]) for w, b in zip(weights, intercept, strict=True)]
 
     def weights(self, machines: list[Machine]) -> tuple[Any, Any]:
@@ -73,7 +74,7 @@ class Scheme:
         return scores
 
     def show(self, machines: list[Machine], x: Row, one: int, code: int) -> list[Shown]:
-        """Return the examples that a row of class ``code`` gives its machines."""
+        """Return the examples of a row of class ``code`` for its binary classifiers."""
         shown, scored = [], scores(x, *Scheme.weights(self, machines))
         for machine, y in self.sides(code):
             s = scored[machine]
@@ -81,11 +82,11 @@ class Scheme:
         return shown
 
     def sides(self, code: int) -> list[tuple[int, int]]:
-        """Return the machines that learn from rows of this class, with their labels -1 or +1."""
+        """Return the binary classifiers trained on rows of this class, and labels -1 or +1."""
         raise NotImplementedError
 
     def learning(self, code: int) -> list[int]:
-        """Return the machines that learn from rows of this class."""
+        """Return the binary classifiers trained on rows of this class."""
         return [0] if self.joint else [machine for machine, _ in self.sides(code)]
 
     def predict(self, scores: Any) -> int:
@@ -94,14 +95,14 @@ class Scheme:
 
 
 class Binary(Scheme):
-    """Two classes, one machine; a score of zero is wrong, if the rule does not spare it."""
+    """Two classes, one binary classifier; a score of zero is wrong unless the rule accepts it."""
 
     def same(self, n_features: int, weight: Number, intercept: Number) -> tuple[list, Number]:
         """Return one list of weights and one intercept."""
         return [weight] * n_features, intercept
 
     def machines(self, weights: Row, intercept: Number) -> list[Machine]:
-        """Return the only machine."""
+        """Return the only binary classifier."""
         return [Machine(weights, [intercept])]
 
     def weights(self, machines: list[Machine]) -> tuple[list, Number]:
@@ -130,10 +131,10 @@ class Binary(Scheme):
 
 
 class OneVsRest(Scheme):
-    """One machine per class, which labels its own rows +1 and all others -1."""
+    """One binary classifier per class, which labels its own rows +1 and all others -1."""
 
     def sides(self, code: int) -> list[tuple[int, int]]:
-        """Return all machines: each learns from every row."""
+        """Return all binary classifiers: each is trained on every row."""
         return [(k, +1 if k == code else -1) for k in range(self.n_classes)]
 
     def predict(self, scores: Row) -> int:
@@ -142,7 +143,7 @@ class OneVsRest(Scheme):
 
 
 class OneVsOne(Scheme):
-    """One machine per pair of classes, the larger +1; it learns only from their rows."""
+    """One binary classifier per pair of classes, the larger +1, trained only on their rows."""
 
     @property
     def n_vectors(self) -> int:
@@ -150,7 +151,7 @@ class OneVsOne(Scheme):
         return len(pairs(self.n_classes))
 
     def sides(self, code: int) -> list[tuple[int, int]]:
-        """Return the machines of this class."""
+        """Return the binary classifiers of this class."""
         matches = enumerate(pairs(self.n_classes))
         return [(k, +1 if match[1] == code else -1) for k, match in matches if code in match]
 
@@ -160,18 +161,18 @@ class OneVsOne(Scheme):
 
 
 class Native(Scheme):
-    """One machine learns all classes and predicts the one of highest score.
+    """One joint rule for all classes, which predicts the class with the highest score.
 
     Kesler's construction (Duda and Hart 1973): the weights of all classes are stacked, and a row of
     class c against its rival r becomes the long example with the row in part c, minus the row in
-    part r, and zeros elsewhere. Its score is the score of c minus that of r and should be positive.
-    So every binary rule is a rule for several classes.
+    part r, and zeros elsewhere. Its score is the score of c minus the score of r and should be
+    positive. Every binary rule therefore becomes a rule for several classes.
     """
 
     joint = True
 
     def machines(self, weights: Rows, intercept: Row) -> list[Machine]:
-        """Return one machine with all weights stacked."""
+        """Return one classifier with all weights stacked."""
         return [Machine([v for w in weights for v in w], intercept)]
 
     def weights(self, machines: list[Machine]) -> tuple[list, list]:
@@ -197,12 +198,13 @@ class Native(Scheme):
 
 
 class Softmax(Native):
-    """One machine learns all classes, each row against all its rivals by their probabilities.
+    """One joint rule for all classes: each row against all its rivals, weighted by their
+    probabilities.
 
     A row of class c becomes the long example with the row in part c, and minus the row times pi_k
     in part k: the probability of class k among those other than c, exp(s_k) / sum of exp(s_r). Its
     score is m = s_c - ln(sum of exp(s_r)), the logit of the probability of c. So the logistic loss
-    of the example, ln(1 + exp(-m)), is that of the softmax, and its gradient too.
+    of the example, ln(1 + exp(-m)), and its gradient equal those of the softmax.
     """
 
     def show(self, machines: list[Machine], x: Row, one: int, code: int) -> list[Shown]:

@@ -1,9 +1,9 @@
 """Whether a hyperplane separates rows, in fractions: P. Wolfe's nearest point of a hull.
 
-Rows are taken as they are stored: a float is the fraction that it is. The nearest point to 0 of the
-hull of the reflected rows, or of the differences of two classes, is not 0 if and only if weights
+Rows are used as stored: a float is the fraction that it represents. The nearest point to 0 of the
+hull of the sign-flipped rows, or of the differences of two classes, is not 0 if and only if weights
 separate the rows, and then it is the separator of widest margin; if it is 0, its multipliers prove
-that there is none.
+that there is no separator.
 
 Reference: P. Wolfe, Finding the nearest point in a polytope, Mathematical Programming 11 (1976).
 """
@@ -22,21 +22,21 @@ Lowest = Callable[[Vector], tuple[Hashable, Vector]]
 
 
 class Verdict(NamedTuple):
-    """What weights can do, with a proof.
+    """Whether weights separate rows, with a proof.
 
     Attributes
     ----------
     kind : "separable", "quasi-separable" or "overlapping"
-        Whether weights have all reflected rows on their positive side, or none on the negative
-        side and not all at 0, or neither.
+        Whether some weights have all sign-flipped rows on the positive side; or no row on the
+        negative side, with not all at 0; or neither.
     weights : list of fractions
-        Of the separator of widest margin, or of weights that are positive beside the ``boundary``
-        and 0 on it; empty if the rows overlap.
+        The separator of widest margin, or weights that are positive outside the ``boundary`` and 0
+        on it; empty if the rows overlap.
     multipliers : dict from the number of a row to a positive fraction
-        If the rows are separable, of the nearest point: no margin is wider. Else the reflected
-        rows times these add up to 0, and no fewer of them do.
+        If the rows are separable, the multipliers of the nearest point: no margin is wider.
+        Otherwise the sign-flipped rows times these numbers add up to 0, and no subset of them does.
     square : Fraction
-        The square of the widest margin; 0 if there is none.
+        The square of the widest margin; 0 without a separator.
     boundary : list of int
         The rows that weights without a row on the wrong side have at 0.
     spanning : dict from the number of a row to a positive fraction
@@ -62,7 +62,7 @@ def separation(
     X : rows of numbers
     signs : the side of each row, -1 or +1, both of them
     fit_intercept : whether there is an intercept, the last of the weights
-    until : when to give up, on the clock of :func:`time.monotonic`
+    until : deadline, as a value of :func:`time.monotonic`
 
     Raises
     ------
@@ -96,9 +96,9 @@ def separation(
 
 
 def decided(A: list[Vector], until: float = inf) -> Verdict:
-    """Return what weights can do about reflected rows: all positive, or none negative, or neither.
+    """Return the verdict on sign-flipped rows: all positive, or none negative, or neither.
 
-    The margin is that of all weights, the intercept among them.
+    The margin refers to all weights, including the intercept.
     """
 
     def lowest(v: Vector) -> tuple[Hashable, Vector]:
@@ -113,8 +113,8 @@ def decided(A: list[Vector], until: float = inf) -> Verdict:
 
 
 def among(x: Sequence[Any], X: Sequence[Sequence[Any]], until: float = inf) -> Multipliers | None:
-    """Return multipliers, which add up to 1, of rows of which x is the mean; None if x lies outside
-    of their hull.
+    """Return multipliers, which add up to 1, with which the rows have the mean x; None if x lies
+    outside their hull.
     """
     (here, *rows), _ = whole([x, *X])
     moved = [[p - q for p, q in zip(row, here, strict=True)] for row in rows]
@@ -128,9 +128,9 @@ def among(x: Sequence[Any], X: Sequence[Sequence[Any]], until: float = inf) -> M
 
 
 def joint_rows(X: Sequence[Sequence[Any]], codes: Sequence[int], fit_intercept: bool) -> list:
-    """Return the reflected rows of the joint rule of several classes, one for each rival.
+    """Return the sign-flipped rows of the joint rule of several classes, one for each rival.
 
-    They are about the weights of all classes beside the last, whose weights may be 0.
+    They refer to the weights of all classes except the last, whose weights may be 0.
     """
     found, k = [], max(codes) + 1
     rows, unit = whole(X)
@@ -144,7 +144,7 @@ def joint_rows(X: Sequence[Sequence[Any]], codes: Sequence[int], fit_intercept: 
 
 
 def whole(X: Sequence[Sequence[Any]]) -> tuple[list[list[int]], int]:
-    """Return rows times a number that makes them whole, and the number."""
+    """Return rows scaled to integers, and the factor."""
     exact = [[Fraction(v) for v in x] for x in X]
     unit = lcm(*(v.denominator for x in exact for v in x))
     return [[v.numerator * (unit // v.denominator) for v in x] for x in exact], unit
@@ -153,7 +153,7 @@ def whole(X: Sequence[Sequence[Any]]) -> tuple[list[list[int]], int]:
 def nearest(lowest: Lowest, toward: Vector, until: float = inf) -> tuple[Vector, Multipliers]:
     """Return the point of a hull that is nearest to 0, and the multipliers of its vertices.
 
-    Vertices, in whole numbers, are found by ``lowest``, the first in the direction ``toward``.
+    Integer vertices are found by ``lowest``, the first in the direction ``toward``.
     """
     key, point = lowest(toward)
     vertices, weights = {key: point}, {key: Fraction(1)}
@@ -200,7 +200,7 @@ def _affine_nearest(vertices: dict[Any, Vector]) -> Multipliers:
 
 
 def minimal(A: list[Vector], multipliers: Multipliers) -> Multipliers:
-    """Return multipliers of as few rows as possible that add up to 0, from those of more rows."""
+    """Reduce multipliers of rows that add up to 0 to as few rows as possible."""
     found = dict(sorted(multipliers.items()))
     while True:
         keys = list(found)
@@ -219,10 +219,11 @@ def minimal(A: list[Vector], multipliers: Multipliers) -> Multipliers:
 
 
 def peeled(A: list[Vector], witness: Multipliers, until: float) -> Verdict:
-    """Return the verdict on reflected rows that add up to 0 times the multipliers of a witness.
+    """Return the verdict on sign-flipped rows that add up to 0 with the multipliers of a
+    certificate.
 
     The rows that add up to 0 are 0 for any weights without a negative row, and so are all rows of
-    their space. What is left is decided in the directions at right angles to it.
+    their space. The other rows are decided in the orthogonal directions.
     """
     spanning = dict(witness)
     while True:
@@ -251,7 +252,7 @@ def peeled(A: list[Vector], witness: Multipliers, until: float) -> Verdict:
 
 
 def independent(rows: list[Vector]) -> list[Vector]:
-    """Return rows at right angles to each other that span the same space."""
+    """Return orthogonal rows that span the same space."""
     found: list[Vector] = []
     for row in rows:
         rest = _beside(row, found)
@@ -260,7 +261,7 @@ def independent(rows: list[Vector]) -> list[Vector]:
 
 
 def _beside(a: Vector, space: list[Vector]) -> Vector:
-    """Return what is left of a row at right angles to a space, given by rows at right angles."""
+    """Return the part of a row orthogonal to a space, which is given by orthogonal rows."""
     for row in space:
         times = Fraction(dot(a, row)) / dot(row, row)
         if times:
@@ -269,7 +270,7 @@ def _beside(a: Vector, space: list[Vector]) -> Vector:
 
 
 def solved(M: list[Vector], right: Vector) -> Vector | None:
-    """Return numbers x with M x = right, 0 where they are free; None if there are none.
+    """Return numbers x with M x = right, 0 where they are free; None without a solution.
 
     Whole numbers stay whole numbers (E. Bareiss, Mathematics of Computation 22, 1968).
     """

@@ -1,4 +1,4 @@
-"""The shuffled orders of passes, those of NumPy's generators, in plain Python.
+"""The shuffled orders of passes, identical to NumPy's generators, in plain Python.
 
 References: M. O'Neill, PCG: a family of simple fast space-efficient statistically good algorithms
 for random number generation (2014); M. Matsumoto and T. Nishimura, Mersenne Twister, ACM
@@ -19,7 +19,7 @@ PCG = 0x2360ED051FC65DA44385DF649FCCF645
 def orders_of(n_rows: int, random_state: int, shuffle: bool) -> Callable[[int], list[int]]:
     """Return the function from a pass to the order of its rows: the first is never shuffled.
 
-    The orders are those of a fit with this ``random_state`` to at most 16,384 rows.
+    The orders equal those of a fit with this ``random_state`` on at most 16,384 rows.
     """
     seed = seed_of(random_state) if shuffle else 0
     plain = list(range(n_rows))
@@ -42,7 +42,7 @@ def seed_of(random_state: int) -> int:
 def permutation(n: int, seed: int, number: int) -> list[int]:
     """Return ``np.random.default_rng([seed, number]).permutation(n)``, of numbers below 2**32.
 
-    Fisher and Yates swap, and places are drawn in as many bits as they need until one is in range.
+    Fisher-Yates shuffle, with indices drawn by rejection in as few bits as needed.
     """
     words = seed_words(seed, number)
     high, low, more_high, more_low = (words[k] | words[k + 1] << 32 for k in range(0, 8, 2))

@@ -1,6 +1,6 @@
 """Texts as rows of numbers: words, n-grams, hashed columns and weights of words.
 
-The definitions are those of scikit-learn's text vectorizers, which are the oracle of the tests.
+The definitions match scikit-learn's text vectorizers, which are the oracle of the tests.
 """
 
 import math
@@ -19,7 +19,7 @@ def grams(
     text : str
     analyzer : "word" (words of two letters or more), "char" (any characters) or "char_wb"
         (characters of one word, with a blank before and after it)
-    ngram_range : fewest and most words or characters of an n-gram
+    ngram_range : minimum and maximum number of words or characters of an n-gram
     lowercase : whether to lower-case the text first
     """
     low, high = ngram_range

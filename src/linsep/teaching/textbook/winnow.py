@@ -18,12 +18,12 @@ class Winnow(Rule):
     """On a mistake multiply every weight by promotion to the power of y x_j.
 
     Features must be nonnegative. All weights start at 1; the score is <w, x> minus the threshold,
-    so the intercept is minus the threshold and is not learned.
+    so the intercept is minus the threshold and is not trained.
 
     Parameters
     ----------
     promotion : above 1
-    threshold : half the number of features if None; native learning compares classes and has none
+    threshold : half the number of features if None; native learning compares classes without one
     """
 
     promotion: Number = 2
@@ -40,8 +40,8 @@ class Winnow(Rule):
         for column, value in enumerate(x):
             if value < 0:
                 raise ValueError(
-                    f"Feature {column} of row {row} is {value}; Winnow learns from features of at "
-                    "least 0: use BalancedWinnow."
+                    f"Feature {column} of row {row} is {value}; Winnow needs features of at least "
+                    f"0: use BalancedWinnow."
                 )
 
     def update(
@@ -66,7 +66,7 @@ class Winnow(Rule):
 class BalancedWinnow(Rule):
     """Winnow for features and weights of either sign.
 
-    The weights are w = u - v, where u and v are learned by two Winnows, the second from negated
+    The weights are w = u - v, where u and v are trained by two Winnows, the second on negated
     examples; as both start at 1, v = 1/u at all times. With u = exp(L), w = 2 sinh(L). The
     intercept is the weight of the constant feature minus the threshold.
 
