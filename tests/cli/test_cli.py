@@ -65,9 +65,9 @@ def test_the_whole_job_on_a_table(folder):
 def test_advice_is_for_those_who_type(folder):
     for more in (), ("--learner", "kernel"):
         done = here("fit", "t.csv", "--target", "kind", "--max-iter", 1, *more, cwd=folder)
-        assert "stopped      max_iter: all passes allowed were made and the last" in done.stdout
+        assert "stopped      max_iter: the maximum number of passes was reached" in done.stdout
         assert "linsep.separation" not in done.stdout
-        assert ("`linsep separate` says" in done.stdout) == (not more)
+        assert ("`linsep separate` shows" in done.stdout) == (not more)
 
 
 def test_unlabeled_rows_scores_and_output_files(folder):

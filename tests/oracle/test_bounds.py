@@ -177,7 +177,7 @@ def test_given_weights():
     for name in PERCEPTRON:
         assert given_w[name].value >= own[name].value * (1 - 1e-6)
     wrong = bounds(X, y, fit_intercept=False, weights=[1, 3])
-    assert "weights given" in wrong.left_out["Novikoff"]
+    assert "given weights" in wrong.left_out["Novikoff"]
     assert "hinge" in wrong.names()
 
 

@@ -396,7 +396,7 @@ def test_second_order_perceptron_learns_nothing_of_a_row_of_zeros():
 
 @pytest.mark.parametrize("rule", [SCW(), SecondOrderPerceptron()])
 def test_two_sided_learners_refuse_native(rule):
-    with pytest.raises(ValueError, match=rf"{type(rule).__name__} learns two sides.* ovr or ovo"):
+    with pytest.raises(ValueError, match=rf"{type(rule).__name__} has no joint rule.* ovr or ovo"):
         next(run(rule, "native", X, y, 3))
     assert len(next(run(rule, "ovr", X, y, 3)).weights) == 3
 

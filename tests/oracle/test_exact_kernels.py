@@ -227,7 +227,7 @@ def test_values_beyond_floats_are_refused_in_a_sentence():
         (AllSubsets(), np.full((2, 8), 1e150)),
         (Linear(), [[1e-170], [1.0]]),
     ):
-        with pytest.raises(DataError, match="beyond floating point on these rows"):
+        with pytest.raises(DataError, match="erflows float64 on these rows"):
             KernelPerceptron(kernel=kernel).separation(X, [0, 1])
     with pytest.raises(ValueError, match=r"NaN|no value"):
         KernelPerceptron(kernel="linear").separation([[np.nan], [1.0]], [0, 1])

@@ -181,7 +181,7 @@ def test_long_doubles_of_sparse_matrices_are_read_where_they_are_doubles():
 
 def test_bounds_refuse_what_learners_round_and_a_check_says_so():
     y = FRAME["whole"] % 2
-    with pytest.raises(DataError, match=r"give X\.astype\(float\)"):
+    with pytest.raises(DataError, match=r"pass X\.astype\(float\)"):
         linsep.bounds(FRAME, y)
     about_rounded = separation(FRAME.astype(float), [0, 1, 0, 1])
     assert about_rounded.kind == "overlapping"

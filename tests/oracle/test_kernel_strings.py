@@ -45,7 +45,7 @@ def test_string_kernels_do_what_the_twin_does(name, scheme, keep):
 
 
 def test_strings_without_anything_in_common_are_told_and_learned():
-    with pytest.warns(UserWarning, match="finds nothing in these strings"):
+    with pytest.warns(UserWarning, match="matches nothing in these strings"):
         model = KernelPerceptron(kernel=kernels.Spectrum(9)).fit(["ab", "", "c"], [0, 1, 1])
     assert model.predict(["ab", ""]).shape == (2,)
 

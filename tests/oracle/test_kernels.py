@@ -227,7 +227,7 @@ def test_gamma_from_the_data():
     far = 1e9 + rows
     assert RBF().fitted(sp.csr_array(far)).gamma == pytest.approx(1 / (5 * far.var()))
     for size in (1e200, 1e-160):
-        with pytest.raises(DataError, match="variance of X, of which gamma='scale' is made"):
+        with pytest.raises(DataError, match="variance of X, from which gamma='scale' is computed"):
             RBF().fitted(size * rows)
     assert Normalized(Linear() + Laplacian("auto")).fitted(rows).kernel.right.gamma == 1 / 5
     assert RBF().fitted(np.ones((2, 3))).gamma == 1
@@ -271,7 +271,7 @@ def test_precomputed():
     np.testing.assert_array_equal(kernel.gram(rows[3:], rows[np.array([1, 9])]), K[3:, [1, 9]])
     np.testing.assert_array_equal(kernel.gram(new, rows[np.array([1, 9])]), K[:5, [1, 9]] + 1)
     np.testing.assert_array_equal(kernel.diagonal(rows[4:6]), np.diag(K)[4:6])
-    with pytest.raises(DataError, match=r"shape \(5, 7\) meets .* \(12, 12\): to learn it must"):
+    with pytest.raises(DataError, match=r"shapes \(5, 7\) and \(12, 12\) .*: for training it must"):
         kernel.gram(kernel.prepare(K[:5, :7]), rows)
     with pytest.raises(DataError, match="must be square"):
         kernel.gram(kernel.prepare(K[:, :7]), kernel.prepare(K[:, :7]))
@@ -289,7 +289,7 @@ def test_precomputed():
 ])  # fmt: skip
 def test_signs_of_a_matrix_that_no_kernel_has(K, said):
     assert said in check_gram(K)
-    assert check_gram(K).endswith("learning goes on, without the promises of a kernel.")
+    assert check_gram(K).endswith("training continues, without the guarantees of a kernel.")
 
 
 def test_signs_in_large_matrices():
@@ -320,7 +320,7 @@ def raises(x, y):
     (lambda: Polynomial(coef0=-1), "coef0 of Polynomial must be a number above 0, not -1"),
     (lambda: RBF(0), "gamma of RBF must be a number above 0, not 0"),
     (lambda: RBF("wide"), "gamma of RBF must be a number above 0, 'scale' or 'auto', not 'wide'"),
-    (lambda: RBF().gram(RBF().prepare(X), RBF().prepare(X)), "take the kernel that fitted(X)"),
+    (lambda: RBF().gram(RBF().prepare(X), RBF().prepare(X)), "use the kernel that fitted(X)"),
     (lambda: -1 * Linear(), "factor of Scaled must be a number above 0, not -1"),
     (lambda: Sum(Linear(), dot), "wrap a function as Callable(function)"),
     (lambda: Scaled("rbf", 2), "takes kernels of linsep.kernels, not 'rbf'"),
@@ -338,29 +338,29 @@ def test_bad_parameters(use, said):
 @pytest.mark.parametrize(("use", "said"), [
     (lambda: Linear()(["ab", "cd"]), "X has strings, but Linear() takes rows of numbers"),
     (lambda: Linear()(["ab", 1]), "X has strings"),
-    (lambda: Linear()(X, X[:, 1:]), "Rows of 5 features meet rows of 4"),
-    (lambda: AllSubsets()(X, X[:, 1:]), "Rows of 5 features meet rows of 4"),
+    (lambda: Linear()(X, X[:, 1:]), "Rows have 5 features on one side and 4 on the other"),
+    (lambda: AllSubsets()(X, X[:, 1:]), "Rows have 5 features on one side and 4 on the other"),
     (lambda: Linear()(X * np.nan), "NaN"),
-    (lambda: Linear()(1e200 * X), "Linear() is beyond floating point on these rows: scale the"),
-    (lambda: Polynomial(300)(10 * X), "beyond floating point on these rows: scale the features"),
+    (lambda: Linear()(1e200 * X), "Linear() overflows float64 on these rows: scale the"),
+    (lambda: Polynomial(300)(10 * X), "overflows float64 on these rows: scale the features"),
     (lambda: Polynomial(2, gamma=1e200)(X), "rows: choose a smaller gamma, coef0 or degree"),
     (lambda: Polynomial(2, coef0=1e200)(X), "rows: choose a smaller gamma, coef0 or degree"),
     (lambda: Polynomial(9999)(X), "rows: choose a smaller gamma, coef0 or degree"),
     (lambda: (1e308 * Linear())(9 * X), "on these rows: choose a smaller factor"),
     (lambda: (2 * Polynomial(9))(1e17 * X), "on these rows: scale the features"),
-    (lambda: (Polynomial(90) * Polynomial(90))(50 * X), "beyond floating point"),
-    (lambda: RBF(1)(1e200 * X), "beyond floating point"),
+    (lambda: (Polynomial(90) * Polynomial(90))(50 * X), "overflows float64"),
+    (lambda: RBF(1)(1e200 * X), "overflows float64"),
     (lambda: Callable(raises)([[2.0], [1.0]]), "failed on the rows of index 1 and 1 with"),
     (lambda: Callable(lambda x, y: x[0] + y[0])([[1.0], [np.nan]]), "returned nan for the rows of"),
     (lambda: Callable(lambda x, y: "a")([[1.0]]), "returned 'a' for the rows of index 0 and 0"),
-    (lambda: Callable(dot)(None), "X is None, one thing and not a list of rows"),
-    (lambda: Callable(len)("abc"), "X is 'abc', one thing and not a list of rows"),
+    (lambda: Callable(dot)(None), "X is None, not a list of rows"),
+    (lambda: Callable(len)("abc"), "X is 'abc', not a list of rows"),
     (lambda: Callable(np.multiply)(X), "rows of index 0 and 0: it must return a finite number"),
     (lambda: Pairwise("chi2")(X), "Negative values in data: row 1 (index 0) has -"),
     (lambda: Pairwise("chi2", gama=1.0)(abs(X)), "gama=1.0) cannot be computed on these rows"),
-    (lambda: kernel_from_dict({"kernel": "os", "parameters": {}}), "is no stored kernel"),
-    (lambda: kernel_from_dict({"kernel": "RBF", "parameters": {"gamma": -1}}), "no stored kernel"),
-    (lambda: kernel_from_dict([]), "is no stored kernel"),
+    (lambda: kernel_from_dict({"kernel": "os", "parameters": {}}), "is not a stored kernel"),
+    (lambda: kernel_from_dict({"kernel": "RBF", "parameters": {"gamma": -1}}), "not a stored"),
+    (lambda: kernel_from_dict([]), "is not a stored kernel"),
 ])  # fmt: skip
 def test_bad_rows(use, said):
     with pytest.raises(ValueError, match=re.escape(said)):
@@ -392,7 +392,7 @@ def test_alignment(rows, centered):
 @pytest.mark.parametrize(("use", "said"), [
     (lambda: alignment(Linear(), [0, 1]), "alignment(kernel, y, X)"),
     (lambda: alignment(np.eye(2), [0, 1], X), "alignment(kernel, y, X)"),
-    (lambda: alignment(np.eye(3), [0, 1]), "(3, 3) and 2 labels do not go together"),
+    (lambda: alignment(np.eye(3), [0, 1]), "(3, 3) and 2 labels do not match"),
     (lambda: alignment(np.eye(2), [1, 1]), "All labels are the same"),
     (lambda: alignment(np.eye(2) / 0.0, [0, 1]), "NaN or infinity"),
 ])  # fmt: skip

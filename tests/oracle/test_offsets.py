@@ -244,7 +244,7 @@ def test_predictions_need_an_offset(kind: type, tmp_path: object) -> None:
 
 def test_several_classes_are_refused() -> None:
     X, _, offset = rows(16)
-    with pytest.raises(DataError, match="of two classes, and y has 3"):
+    with pytest.raises(DataError, match="two classes, but y has 3"):
         LogisticRegression().fit(X, np.arange(N) % 3, offset=offset)
 
 

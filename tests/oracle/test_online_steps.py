@@ -80,7 +80,7 @@ def test_alma_refuses_rows_of_zeros_native_and_other_alphas():
     with pytest.raises(ValueError, match="Row 1 is all zeros"):
         learned(ALMA(), [(1, 1), (0, 0)], [1, 0], fit_intercept=False)
     assert learned(ALMA(), [(1, 1), (0, 0)], [1, 0])
-    with pytest.raises(ValueError, match="ALMA learns two sides"):
+    with pytest.raises(ValueError, match="ALMA has no joint rule"):
         next(run(ALMA(), "native", X, y, 3))
     for alpha in (0, 1.01):
         with pytest.raises(ValueError, match=f"alpha must be above 0 and at most 1, got {alpha}"):

@@ -42,7 +42,7 @@ def test_the_worked_numbers():
     assert path.coef[-1] == pytest.approx([6 / 9, -8 / 9])
     assert path.losses[-1] == pytest.approx(22 / 9)
     assert (path.final, path.separable, path.verdict) == (1, False, None)
-    assert "From C = 1 on the weights stay the same: no others have less" in path.limit
+    assert "From C = 1 on the weights stay the same: they have the least" in path.limit
     fine = soft_margin_path(*NOTES, Cs=[1e3, 0.88, 0.89])
     assert fine.Cs.tolist() == [0.88, 0.89, 1e3]
     assert fine.final == 1
@@ -182,11 +182,11 @@ def test_what_is_printed_and_exported(monkeypatch):
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"Cs": [0, 1]}, r"Cs is \[0, 1\], and has to hold finite numbers above 0: leave out Cs"),
+        ({"Cs": [0, 1]}, r"Cs is \[0, 1\], but must hold finite numbers above 0: leave out Cs"),
         ({"Cs": [np.inf]}, "finite numbers above 0"),
         ({"Cs": "all"}, "finite numbers above 0"),
         ({"Cs": []}, "finite numbers above 0"),
-        ({"y": SPECIES}, "of two classes, and y has 3: give y == 0 for one of them"),
+        ({"y": SPECIES}, "two classes, but y has 3: pass y == 0 for one class"),
         ({"y": np.ones(150)}, "one class"),
         ({"X": np.full((150, 2), np.nan)}, "NaN"),
         ({"loss": "square"}, "loss"),
@@ -213,7 +213,7 @@ def test_where_the_gap_hides_which_rows_are_on_the_margin_the_loss_decides(monke
     share = np.square(last.coef_).sum() / 2 / last.objective_
     assert share <= 1e-2
     assert path.losses[-1] == pytest.approx(least_hinge(X, 2.0 * y - 1, np.ones(60)), rel=0.03)
-    assert path.limit.endswith(f"the objective is the loss, but for a share of {share:.0e}.")
+    assert path.limit.endswith(f"the objective is the loss, except for a share of {share:.0e}.")
 
 
 def test_rows_that_no_line_tells_apart():

@@ -395,7 +395,7 @@ def test_class_weight():
         with assert_refuses(*words):
             model.partial_fit(X, y, classes=[0, 1, 2])
     nothing = Perceptron(class_weight=dict.fromkeys(range(3), 0.0))
-    with assert_refuses("No row is left to learn from"):
+    with assert_refuses("No row is left for training"):
         nothing.fit(X, y)
 
 

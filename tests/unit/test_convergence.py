@@ -81,7 +81,7 @@ def test_rows_that_no_weights_separate_have_a_comparator_of_the_hinge_bound():
     assert found.limit is None
     assert not found.separates
     assert "u does not separate the rows" in str(found)
-    with pytest.raises(ValueError, match="zero weights: give the weights"):
+    with pytest.raises(ValueError, match="zero weights: pass the weights"):
         convergence(Perceptron(), *datasets.load_exclusive_or(return_X_y=True))
 
 
@@ -103,7 +103,7 @@ def test_the_adversary_leaves_no_room():
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_squares_too_small_for_floats_are_refused(fit_intercept):
-    with pytest.raises(ValueError, match="too small for floating point: scale the features"):
+    with pytest.raises(ValueError, match="underflow float64: scale the features"):
         convergence(Perceptron(fit_intercept=fit_intercept), 1e-200 * IRIS, SPECIES == 0)
 
 
@@ -124,13 +124,13 @@ def test_far_limits_have_logarithmic_axes():
         (Perceptron(update="batch"), SPECIES == 0, {}, "updates at every mistake"),
         (Perceptron(schedule="inverse"), SPECIES == 0, {}, "a constant rate"),
         (Perceptron(learning_rate=lambda k: 1.0), SPECIES == 0, {}, "a constant rate"),
-        (Perceptron(class_weight="balanced"), SPECIES == 0, {}, "classes that weigh alike"),
+        (Perceptron(class_weight="balanced"), SPECIES == 0, {}, "equal class weights"),
         (Perceptron(learning_rate=1e200), SPECIES == 0, {}, "choose a smaller learning rate"),
-        (Perceptron(), SPECIES, {}, "two classes, and y has 3"),
+        (Perceptron(), SPECIES, {}, "two classes, but y has 3"),
         (Perceptron(), SPECIES == 0, {"weights": [1, 2]}, "weights must be 5 finite numbers"),
         (Perceptron(), SPECIES == 0, {"weights": np.zeros(4)}, "not all zero"),
-        (Perceptron(learning_rate=1e-150), SPECIES == 0, {}, "small for floating point: scale"),
-        (PassiveAggressive(), SPECIES == 0, {}, "about a Perceptron, not a PassiveAggressive"),
+        (Perceptron(learning_rate=1e-150), SPECIES == 0, {}, "underflow float64: scale"),
+        (PassiveAggressive(), SPECIES == 0, {}, "covers a Perceptron, not a PassiveAggressive"),
     ],
 )
 def test_what_the_proof_is_not_about_is_refused_in_one_sentence(model, y, options, said):

@@ -65,7 +65,7 @@ def test_they_can_be_drawn():
 
 def test_what_is_not_measured_is_refused(tmp_path):
     X, y = blobs(60, k=3, spread=1.5)
-    with pytest.raises(DataError, match="J_p is measured for two classes, and y has 3"):
+    with pytest.raises(DataError, match="J_p is measured for two classes, but y has 3"):
         Perceptron().set_callbacks(PerceptronCriterion()).fit(X, y)
     (tmp_path / "a.svm").write_text("1 1:1\n0 1:2\n")
     with pytest.raises(DataError, match="read the source into arrays"):

@@ -175,7 +175,7 @@ def test_early_stopping_needs_rows_on_both_sides():
     X, y = blobs(6, k=2)
     with pytest.raises(ValueError, match=r"held out.*raise validation_fraction"):
         Perceptron(early_stopping=True, validation_fraction=1e-6).fit(X, y)
-    with pytest.raises(ValueError, match=r"left to learn.*lower validation_fraction"):
+    with pytest.raises(ValueError, match=r"left for training.*lower validation_fraction"):
         Perceptron(early_stopping=True, validation_fraction=1 - 1e-6).fit(X, y)
 
 

@@ -43,7 +43,7 @@ def test_the_students_of_the_notes(monkeypatch):
 @pytest.mark.parametrize(
     ("X", "y", "how", "said"),
     [
-        ([[1], [2], [3]], [1, 2, 3], {}, "two classes can be reflected, and y has 3"),
+        ([[1], [2], [3]], [1, 2, 3], {}, "reflected for two classes, but y has 3"),
         ([[1], [2]], [1, 1], {}, "Only one class"),
         ([[1], [2]], [1, 2, 1], {}, "X has 2 rows, and y 3 labels"),
         ([[1], [2]], [1, 2], {"reference": 3}, "The reference 3 is no class"),

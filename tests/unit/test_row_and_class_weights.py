@@ -252,7 +252,7 @@ def test_nothing_at_all_is_refused():
     for model in (LogisticRegression(), Perceptron()):
         model.set_params(class_weight={0: 0.0, 1: 0.0})
         for data in ((X, y), (ArraySource(X, y),)):
-            with pytest.raises(ValueError, match="No row is left to learn from"):
+            with pytest.raises(ValueError, match="No row is left for training"):
                 model.fit(*data)
 
 

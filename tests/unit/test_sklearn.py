@@ -126,7 +126,7 @@ def test_the_tags_of_a_kernel_machine_are_those_of_its_kernel(kernel, sparse, po
 def test_rows_that_a_kernel_does_not_take():
     X, y = np.abs(blobs(12, k=2)[0]), np.arange(12) % 2
     model = KernelPerceptron(kernel="chi2", max_iter=3).fit(X, y)
-    with pytest.raises(ValueError, match=r"dense rows only, not sparse ones: give X\.toarray"):
+    with pytest.raises(ValueError, match=r"needs dense rows: pass X\.toarray"):
         model.fit(store(X, "csr32"), y)
     X[3, 1] = -2.0
     with pytest.raises(

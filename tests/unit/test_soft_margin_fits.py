@@ -142,7 +142,7 @@ def test_callbacks_see_every_step_and_may_stop():
     stops = Stops(6)
     model = SoftMargin().set_callbacks(stops).fit(X, THREE)
     assert model.stop_reason_ == "early_stop"
-    assert model.stop_sentence_.startswith("a callback ended the fit; ")
+    assert model.stop_sentence_.startswith("a callback stopped the fit; ")
     assert model.predict(X).shape == (120,)
     assert model.duality_gap_ > 1e-6
 
@@ -158,7 +158,7 @@ def test_ctrl_c_keeps_the_best_so_far():
 
 
 def test_the_hard_margin_is_elsewhere():
-    with pytest.raises(ParameterError, match=r"infinite C asks for the hard.*margin=\"max\""):
+    with pytest.raises(ParameterError, match=r"infinite C requires a hard.*margin=\"max\""):
         SoftMargin(C=np.inf).fit(X, Y)
     for C in (0.0, -1.0, "much"):
         with pytest.raises(ParameterError, match="C of SoftMargin must be a number above 0"):
@@ -196,7 +196,7 @@ def test_tiny_values_and_a_class_without_weight():
 def test_a_gap_that_is_not_reached_is_told():
     wide = sp.csr_matrix(RANDOM.normal(size=(20, 90)) * (RANDOM.uniform(size=(20, 90)) < 0.1))
     labels = RANDOM.integers(0, 2, 20)
-    with pytest.warns(ConvergenceWarning, match=r"within .* of the best, and tol=1e-20 asks"):
+    with pytest.warns(ConvergenceWarning, match=r"within .* of the optimum, but tol=1e-20 is"):
         model = SoftMargin(tol=1e-20).fit(wide, labels)
     assert model.stop_reason_ == "max_iter"
     assert 0 < model.duality_gap_ < 1e-9

@@ -27,7 +27,7 @@ def assert_refused(said, learn, *given):
 
 @pytest.mark.parametrize("label", [0, 2, True, False, np.bool_(True), 0.5, "+1", None])
 def test_two_classes(label):
-    said = f"Row 1 has the label {label!r}: binary_perceptron takes -1 and +1."
+    said = f"Row 1 has the label {label!r}: binary_perceptron needs -1 and +1."
     assert_refused(said, binary_perceptron, X, [1, label, -1])
     for one in (1, 1.0, np.int64(1), np.float32(1)):
         assert next(binary_perceptron(X, [one, -1, 1])).weights == [1, 2]
@@ -50,7 +50,7 @@ def test_run():
 
 @pytest.mark.parametrize("y", [[1], [1, 1, 1, 1]])
 def test_as_many_labels_as_rows(y):
-    said = f"X has 3 rows, but y has {len(y)} labels: give one a row."
+    said = f"X has 3 rows, but y has {len(y)} labels: pass one label per row."
     assert_refused(said, binary_perceptron, X, y)
     assert_refused(said, run, Perceptron(), "binary", X, y)
     assert_refused(said, native_perceptron, X, y, 2)

@@ -123,7 +123,7 @@ def test_why_it_stopped():
     assert "the maximum number of passes was reached and the last pass still had mistakes;" in str(
         cut
     )
-    assert repr(cut).startswith("<Trace of 10 rounds; max_iter: ")
+    assert repr(cut).startswith("<Trace of 10 steps; max_iter: ")
 
 
 def test_a_cycle_ends_it_where_it_ends_the_fit():
@@ -220,7 +220,7 @@ def test_rich_draws_it(nasty, capsys):
     drawn = capsys.readouterr().out
     assert "[b]bold[/b]" in drawn.replace("\n", "").replace(" ", "") or "[b]" in drawn
     assert "\x1b[2J" not in drawn
-    assert "cut after 4 rounds" in drawn
+    assert "first 4 steps shown" in drawn
 
 
 LEARNERS = [
@@ -419,7 +419,7 @@ def test_rounds_end_where_the_run_converges():
     assert len(trace(P, *POINTS, coef_init=[0, 0], intercept_init=-1, rounds=3000)) == 1160
     with pytest.raises(ValueError, match="rounds must be a whole number of at least 1, got 0"):
         trace(P, *POINTS, rounds=0)
-    with pytest.raises(ValueError, match="are too much for a trace"):
+    with pytest.raises(ValueError, match="exceed the limit of a trace"):
         trace(P, *POINTS, rounds=10**6)
 
 

@@ -266,7 +266,7 @@ def kernel_columns(scene: Scene) -> dict[str, Any]:
         "average": [], "best": [], "weights": [], "cycle": None,
         "reason": "converged" if clean and whole else "cut",
         "stopped": "converged: a whole pass made no mistake" if clean and whole
-        else f"cut after {len(steps):,} rounds: learning goes on",
+        else f"first {len(steps):,} steps shown; training continues",
     }  # fmt: skip
 
 

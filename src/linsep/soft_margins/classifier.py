@@ -225,7 +225,7 @@ class SoftMarginClassifier(
     def _solve(
         self, X: Any, machines: list[Machine], weights: np.ndarray, given: dict[str, Any]
     ) -> None:
-        """Solve the binary problems one after the other, calling callbacks for the steps of each."""
+        """Solve the binary problems one after the other, with callbacks for the steps of each."""
         costs = [
             self.C * (weights[one.rows] if weights.size else np.ones(one.rows.size))
             for one in machines
