@@ -29,7 +29,8 @@ __all__ = [
 ]
 
 SCHEDULES = ("constant", "inverse", "inverse_sqrt")
-#: steps in a row, each longer than the one before and making J worse, that count as divergence
+#: steps in a row, each longer than the one before and making J worse, that are treated as
+#: divergence
 WORSE = 10
 #: relative length of a step below which rounding of x hides it
 LOST = 8 * float(np.finfo(float).eps)

@@ -31,10 +31,10 @@ from linsep.words import percent
 #: ten passes, not a thousand. If classes overlap, the last weights depend on the last few rows;
 #: averaged weights do not.
 USUAL: dict[str, Any] = {"max_iter": 10, "keep": "average"}
-#: what learns where no learner is named, and what learns text and rows that are wide and sparse
+#: the default learner, and the default learner of text and of wide sparse rows
 USUAL_LEARNER, OF_TEXT = "perceptron", "arow"
-#: rows are like those of texts with more features than this, of which a row has a smaller share,
-#: and with squares of values that add up to no more, in the first rows of a file
+#: rows are treated as texts if, in the first rows of a file, there are more features than this, a
+#: row has a smaller share of them, and its squared values add up to at most this
 WIDE, SPARSE, SHORT, FIRST_ROWS = 1_000, 0.01, 2.0, 1_000
 
 
@@ -108,7 +108,7 @@ def chosen_learner(source: Source, given: Mapping[str, Any] = MappingProxyType({
 
 def _as_texts(source: Source) -> str | None:
     """Return why the rows of a source are treated as texts; None if they are not."""
-    # Rows of a converted file are those of the file that it was made from.
+    # Rows of a converted file are treated like the original file.
     made_from: dict[str, Any] = (
         source.recipe() if source.kind == "rows" else {"format": source.kind}
     )

@@ -596,7 +596,7 @@ class GaussianNaiveBayes(
             1.0, self.variances_, out=np.zeros_like(self.variances_), where=self.variances_ > 0
         )
         coef = apart * precision
-        # halfway to the reference the log-odds equal those of the class shares
+        # halfway to the reference the log-odds equal the log-odds of the class shares
         halfway = apart / 2 + ((self.means_[reference] - center) + self._means_rest[reference])
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.log(self.priors_) - np.log(self.priors_[reference])

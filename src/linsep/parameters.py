@@ -295,7 +295,7 @@ def as_fitted(model: Any, **changed: Any) -> Any:
 def fitted_parameter(model: Any, name: str, default: Any = None) -> Any:
     """Return a parameter of a fitted model as it was during the fit, ignoring later changes.
 
-    For models without a record of the fit, such as those of other libraries, the current value is
+    For models without a record of the fit, such as models of other libraries, the current value is
     returned.
     """
     return getattr(model, "_learned_with", {}).get(name, getattr(model, name, default))

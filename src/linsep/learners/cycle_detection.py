@@ -52,7 +52,7 @@ class CycleDetection:
         known = list(zip(self._seen, _hashes_of_machines(weights, state), strict=True))
         lengths = [passes - seen.get(key, passes) for seen, key in known]
         found = None
-        if 0 not in lengths:  # else the weights of some machine are new
+        if 0 not in lengths:  # else the weights of some binary classifier are new
             found = self._confirmed(state, stream, weights, lengths, passes)
             self.failures += found is None
         elif len(self._seen[0]) >= MOST_PASSES:

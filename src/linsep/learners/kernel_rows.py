@@ -115,7 +115,7 @@ class Grams:
 
 
 def memory_bytes() -> int | None:
-    """Return the memory of this machine; None if unknown."""
+    """Return the memory of this computer; None if unknown."""
     if not hasattr(os, "sysconf"):
         return None
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -17,9 +17,9 @@ class SecondOrderPerceptron(ConfidenceClassifier):
     share a step. (The paper scores a row by z'(A + z z')^-1 v, which has the sign of <w, z>.) A row
     takes time proportional to the square of the number of features, which is at most 4,000.
 
-    The weights equal those of :class:`linsep.AROW` with a full covariance matrix and r = a, updated
-    only on mistakes. The weight of a row (``sample_weight`` times ``class_weight``) multiplies z z'
-    and y z.
+    :class:`linsep.AROW` with a full covariance matrix and r = a has the same weights if it is
+    updated only on mistakes. The weight of a row (``sample_weight`` times ``class_weight``)
+    multiplies z z' and y z.
 
     Parameters
     ----------

@@ -31,8 +31,8 @@ def checked_for_kernel(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> A
         refuse_text(X, kernel)
     if kernel.takes == "strings" and getattr(X, "ndim", 1) != 1:
         raise DataError(
-            f"X is a table of shape {X.shape}, but {kernel!r} takes a list of strings: give one "
-            "column of it."
+            f"X is a table of shape {X.shape}, but {kernel!r} takes a list of strings: pass one "
+            f"column of it."
         )
     if kernel.takes in ("vectors", "gram") or (kernel.takes == "anything" and _is_table(X)):
         if kernel.takes == "gram" and sp.issparse(X):

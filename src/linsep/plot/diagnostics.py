@@ -279,8 +279,8 @@ def smooth(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarra
     """Return points and the values of local linear regressions there.
 
     Each regression is fitted to the nearest two thirds of the rows, with tricube weights (Cleveland
-    1979); many rows are first averaged in groups of neighbors. The points are quantiles of x; there
-    are none if x has fewer than four values.
+    1979); many rows are first averaged in groups of neighbors. The points are quantiles of x;
+    without four values of x, the result is empty.
     """
     known = np.isfinite(x) & np.isfinite(y) & (weights > 0)
     x, y, weights = x[known], y[known], weights[known]

@@ -299,7 +299,7 @@ def codes_of(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
         row = int(np.argmax(unknown))
         known = listed(classes.tolist())
         raise DataError(
-            f"{row_text(row).capitalize()}: {listed(y[[row]].tolist())} is no class of the fit, "
+            f"{row_text(row).capitalize()}: {listed(y[[row]].tolist())} is not a class of the fit, "
             f"which has {known}."
         )
     return codes

@@ -153,7 +153,7 @@ def line_ends(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of the line ``normal @ p + offset = 0`` at two edges of a rectangle.
 
-    ``xs`` and ``ys`` are the ends of its sides; the line may leave it through the other edges.
+    ``xs`` and ``ys`` are the ends of its sides; the line may cross the other edges.
     """
     a, b = normal
     if abs(b) * np.ptp(ys) >= abs(a) * np.ptp(xs):

@@ -3,7 +3,7 @@ optimum.
 
 ::
 
-  classes - machines of two classes each - solving - certificate - weights (linear) or dual weights
+  classes - binary problems - solving - certificate - weights (linear) or dual weights
             (machines)                     |         (problem)
                                            +- coordinate_descent: any size, a large C slows it down
                                            +- interior_point: few rows or few features, any C

@@ -195,7 +195,7 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
         rows = KernelRows(self.kernel_, self.kernel_.prepare(X), shift)
         cache, seed = self.cache_mb * 1e6, self.seed()
         if len(rows) ** 2 * 8 <= cache and self.classes_.size > 2:
-            rows.whole()  # which the machines share
+            rows.whole()  # shared by the binary problems
 
         def of(machine: Machine, costs: np.ndarray, told: Any) -> Certificate:
             space, squared = rows.some(machine.rows), self.loss != "hinge"

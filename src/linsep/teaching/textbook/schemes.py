@@ -204,7 +204,7 @@ class Softmax(Native):
     A row of class c becomes the long example with the row in part c, and minus the row times pi_k
     in part k: the probability of class k among those other than c, exp(s_k) / sum of exp(s_r). Its
     score is m = s_c - ln(sum of exp(s_r)), the logit of the probability of c. So the logistic loss
-    of the example, ln(1 + exp(-m)), and its gradient equal those of the softmax.
+    of the example, ln(1 + exp(-m)), equals the softmax loss, and so does its gradient.
     """
 
     def show(self, machines: list[Machine], x: Row, one: int, code: int) -> list[Shown]:

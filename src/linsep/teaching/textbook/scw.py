@@ -15,21 +15,22 @@ from linsep.teaching.textbook.machine import Example, Machine, Number, Rule, dot
 
 @dataclass(frozen=True)
 class SCW(Rule):
-    """Change a normal distribution of weights just enough that it probably gets the example right.
+    """Change a normal distribution of weights just enough to get the example right with probability
+    ``eta``.
 
-    With weights of mean w and covariance Sigma (the identity at first), y <w, z> has mean m = y s
-    and variance v = z'Sigma z, and is positive with probability ``eta`` where m = phi sqrt(v), phi
-    = Phi^-1(eta). The loss is max(0, phi sqrt(v) - m), and every example with a loss is learned. It
-    is a mistake only if m <= 0. The new distribution minimizes the divergence from the old one plus
-    C times the loss (SCW-I) or its square (SCW-II). The weight of a row multiplies C.
+    With weights of mean w and covariance Sigma (initially the identity), y <w, z> has mean m = y s
+    and variance v = z'Sigma z, and is positive with probability ``eta`` if m = phi sqrt(v), phi =
+    Phi^-1(eta). The loss is max(0, phi sqrt(v) - m), and every example with a loss causes an
+    update. It is a mistake only if m <= 0. The new distribution minimizes the divergence from the
+    old one plus C times the loss (SCW-I) or its square (SCW-II). The weight of a row multiplies C.
 
     LIBOL's SCW-II has ``v_t*2`` and ``phi*2`` for v^2 and phi^2 under the root; JSAT's is right.
     With "diagonal", as in JSAT, 1 / s_j += alpha phi z_j^2 / sqrt(u): neither diagonal form
-    minimizes over diagonal matrices, since alpha is that of the full one.
+    minimizes over diagonal matrices, since alpha is computed for the full matrix.
 
     Parameters
     ----------
-    eta : above 1/2 (at which nothing is learned from weights of zero) and below 1
+    eta : above 1/2 (at 1/2, zero weights never change) and below 1
     C : aggressiveness, above 0
     loss : "hinge" (SCW-I) or "squared_hinge" (SCW-II)
     covariance_type : "diagonal", "diagonal-drop" or "full"; see :class:`linsep.textbook.Covariance`
@@ -61,7 +62,7 @@ class SCW(Rule):
         return machine.memory or Covariance.first(self.covariance_type, example)
 
     def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
-        """Return whether it is a mistake, or right with a probability below eta."""
+        """Return whether the example is a mistake, or right with a probability below eta."""
         v = dot(example.z, self.covariance(machine, example).times(example).z)
         return wrong or self.phi * sqrt(v) > y * s
 

@@ -22,12 +22,12 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True)
 class SecondOrderPerceptron(Rule):
-    """Learn from mistakes alone, features that occurred in few of them most.
+    """Update only on mistakes, most strongly for features that occurred in few of them.
 
-    On a mistake A += z z' and v += y z, with A = aI and v = 0 at first. The weights are w = A^-1 v.
-    The paper scores a row by z'(A + z z')^-1 v = <w, z> / (1 + z'A^-1 z), which has the sign of
-    <w, z>, so this is a linear classifier. (A of LIBOL grows with every row, not with mistakes.)
-    The weights are those that AROW with a full covariance and r = a has after the same updates.
+    On a mistake A += z z' and v += y z, initially with A = aI and v = 0. The weights are w = A^-1
+    v. The paper scores a row by z'(A + z z')^-1 v = <w, z> / (1 + z'A^-1 z), which has the sign of
+    <w, z>, so this is a linear classifier. (In LIBOL, A grows with every row, not only with
+    mistakes.) AROW with a full covariance and r = a has the same weights after the same updates.
     The weight of a row multiplies z z' and y z.
 
     Parameters
@@ -63,7 +63,7 @@ class SecondOrderPerceptron(Rule):
     def mixed(
         self, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
     ) -> Machine:
-        """Add the sums of the mistakes of all shards, whatever their amounts."""
+        """Add the sums of the mistakes of all shards, regardless of their amounts."""
         first = before.memory or self.start(len(before.z))
         own = [((m.memory or first).matrix, m.z) for m in shards]
         A, w = added_information((first.matrix, before.z), *own)

@@ -19,7 +19,7 @@ PCG = 0x2360ED051FC65DA44385DF649FCCF645
 def orders_of(n_rows: int, random_state: int, shuffle: bool) -> Callable[[int], list[int]]:
     """Return the function from a pass to the order of its rows: the first is never shuffled.
 
-    The orders equal those of a fit with this ``random_state`` on at most 16,384 rows.
+    The orders are the same as in a fit with this ``random_state`` on at most 16,384 rows.
     """
     seed = seed_of(random_state) if shuffle else 0
     plain = list(range(n_rows))
