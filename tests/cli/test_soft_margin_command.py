@@ -35,7 +35,7 @@ def test_what_a_fit_prints(folder):
     done = here(*FIT, "--C", 0.1, "--test", "new.csv", cwd=folder)
     said = " ".join(done.stdout.split())
     found = re.search(
-        r"objective ([\d.]+), within (\S+) of the best support (\d+) support vectors, "
+        r"objective ([\d.]+), within (\S+) of the optimum support (\d+) support vectors, "
         r"(\d+) of them inside the margin stopped converged: the objective is",
         said,
     )

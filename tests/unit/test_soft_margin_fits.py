@@ -208,7 +208,7 @@ def test_the_command_prints_the_certificate(tmp_path):
     path.write_text("a,b,c,d,kind\n" + "\n".join(lines) + "\n")
     how = "fit", "rows.csv", "--target", "kind", "--learner", "soft-margin"
     told = here(*how, "--C", "0.5", "--model", "m.linsep", cwd=tmp_path).stdout
-    assert re.search(r"^objective +[\d.]+, within \de-1\d of the best$", told, re.MULTILINE)
+    assert re.search(r"^objective +[\d.]+, within \de-1\d of the optimum$", told, re.MULTILINE)
     assert re.search(r"^support +\d+ support vectors, \d+ of them inside", told, re.MULTILINE)
     plain = json.loads(here(*how, "--json", cwd=tmp_path).stdout)
     assert plain["lower_bound"] <= plain["objective"]

@@ -332,7 +332,7 @@ def course_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
     of = "" if machines == 1 else f" in {machines} machines"
     bounded = f", {at_bound:,} of them inside the margin" * (model.loss == "hinge")
     gap = summary["duality_gap"]
-    proved = f"within {gap:.1g} of the best" if gap < 1 else "how near the best is not proved"
+    proved = f"within {gap:.1g} of the optimum" if gap < 1 else "gap to the optimum not proved"
     return [
         ("objective", f"{summary['objective']:.6g}, {proved}"),
         ("support", f"{counted(many, 'support vector')}{of}{bounded}"),
