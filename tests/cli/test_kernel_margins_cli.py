@@ -59,6 +59,6 @@ def test_what_is_refused_or_warned_of(folder):
     assert_refused(*FIT, "--C", "inf", cwd=folder, said="An infinite C requires", code=2)
     done = here(*FIT, "--kernel", "sigmoid", "--gamma", "9", cwd=folder)
     assert "linsep: warning: The Gram matrix is not positive semidefinite" in done.stderr
-    assert "how near the best is not proved" in done.stdout
+    assert "gap to the optimum not proved" in done.stdout
     assert "so the gap to the optimum cannot be proved" in done.stdout
     assert_refused("export", "m", "m.sql", cwd=folder, said="only ONNX can hold it")
