@@ -1,14 +1,16 @@
 """The lab: points, a learner and its run in a browser.
 
-``settings`` are declared parameters with labels and addresses; a ``scene`` is points with
-settings, from names, addresses, the page or CSV (``scene_sources``). ``run`` is what the library
-computes of it, in columns, which ``page/`` scrubs: JavaScript in the server's page and in an HTML
-file of its own. ``fits`` and ``optimizing`` are the rooms without a run, ``proof`` and ``course``
-(lessons) stand beside them. ``answer`` is stateless; ``pages`` and ``server`` are Panel's.
+``settings`` are declared parameters with labels and texts in URLs. A ``scene`` is points with
+settings, from names, URLs, the page or CSV (``scene_sources``). ``run`` computes its run in
+columns, which ``page/`` shows: JavaScript in the server's page and in standalone HTML files.
+``fits`` and ``optimizing`` are the modes without a run; ``proof`` has the proofs and ``course`` the
+lessons.
+``answer`` is stateless; ``pages`` and ``server`` write and serve the page with Panel.
 
 ``static`` writes a folder of files whose Python runs in a browser: the modules that it lists import
-the standard library only, among them ``verdict`` and ``certificate``. ``declared`` has what these
-know of estimators and ready-made points; ``library`` proves what only the whole library can.
+the standard library only, among them ``verdict`` and ``certificate``. ``declared`` has the facts
+about estimators and ready-made points that they need, and ``library`` the proofs that need the
+whole library.
 """
 
 import lazy_loader

@@ -1,6 +1,6 @@
 """The answers to a page: stateless, so that tabs cannot disturb each other.
 
-A page asks with plain data: the address that it was opened with, or a scene that its user changed.
+A request is plain data: the URL of the page, or a scene that the user changed.
 """
 
 from dataclasses import replace
@@ -25,7 +25,7 @@ from linsep.lab.scene_sources import (
 
 
 def answer(request: Any) -> dict[str, Any]:
-    """Return what the page asks for; whatever it sends, the answer has a sentence or data."""
+    """Return the answer to a request; for an invalid request it is a sentence."""
     kinds = {
         "open": opened, "scene": changed, "load": loaded, "proof": proved, "table": table_of_scene,
         "script": script_of_request, "html": html_of_scene, "lesson": taught,
@@ -43,7 +43,7 @@ def answer(request: Any) -> dict[str, Any]:
 
 
 def fits() -> Any:
-    """Return the module of what is fitted; DataError where there is the standard library only."""
+    """Return the module of fits; DataError if only the standard library is available."""
     if not SERVED:
         raise DataError(OFFERS)
     from linsep.lab import fits as found
@@ -52,19 +52,19 @@ def fits() -> Any:
 
 
 def opened(request: dict[str, Any]) -> dict[str, Any]:
-    """Answer an address: its scene, or the first ready-made one with a sentence on the fault."""
+    """Answer a URL: its scene, or the first ready-made scene with an error."""
     url, fault = request.get("url"), ""
     scene = ready_made(FIRST)
     if isinstance(url, str) and url.lstrip("#"):
         try:
             scene = scene_of_url(url)
         except LinsepError as problem:
-            fault = f"This address cannot be shown. {problem}"
+            fault = f"This URL cannot be shown. {problem}"
     return {**scene_with_result(scene), **for_controls()} | ({"fault": fault} if fault else {})
 
 
 def changed(request: dict[str, Any]) -> dict[str, Any]:
-    """Answer a scene that the user changed, or a ready-made one by its name."""
+    """Answer a scene that the user changed, or the name of a ready-made scene."""
     name = request.get("ready")
     return scene_with_result(
         ready_made(name) if isinstance(name, str) else scene_of(request.get("scene"))
@@ -72,7 +72,7 @@ def changed(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def loaded(request: dict[str, Any]) -> dict[str, Any]:
-    """Answer a CSV text with the scene of its points, and the settings of the present one."""
+    """Answer a CSV text with the scene of its points and the present settings."""
     own, before = own_of(request), scene_of(request.get("scene"))
     if SERVED:
         from linsep.lab.table_scene import scene_of_csv
@@ -89,7 +89,7 @@ def points_of_scene(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def scene_with_result(scene: Scene) -> dict[str, Any]:
-    """Return a scene with its run or its fit, or with a sentence on why it has none."""
+    """Return a scene with its run or its fit, or with the reason why it has neither."""
     found: dict[str, Any] = {**plain_scene(scene), "run": None, "fit": None, "idle": ""}
     try:
         if scene["room"] == "classes":
@@ -106,7 +106,7 @@ def proved(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def certified_scene(request: dict[str, Any]) -> dict[str, Any]:
-    """Answer with the proof of the verdict as a file, and what its check says."""
+    """Answer with the proof of the verdict as a file, and the result of its check."""
     return dict(certified(scene_of(request.get("scene"))))
 
 
@@ -118,7 +118,7 @@ def table_of_scene(request: dict[str, Any]) -> dict[str, Any]:
     if scene["room"] != "classes":
         return {"format": form, "text": fits().table_of(fits().fit_of(scene), form)}
     if scene["learner"] == "kernel":
-        raise ValueError("The kernel perceptron has weights of points, and no table of rounds.")
+        raise ValueError("The kernel perceptron has weights of points, and no table of steps.")
     return {"format": form, "text": getattr(trace_of(scene), f"to_{form}")()}
 
 
@@ -136,7 +136,7 @@ def html_of_scene(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def page_without_server(scene: Scene) -> dict[str, Any]:
-    """Return all that a page without a server shows of a scene."""
+    """Return everything that a page without a server shows."""
     found = {**scene_with_result(scene), **for_controls()}
     if scene["room"] != "classes":
         fits().fit_of(scene)  # which says why there is none
@@ -150,11 +150,11 @@ def taught(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def key_of(scene: Scene) -> str:
-    """Return the address of a scene, whatever round it shows."""
+    """Return the URL of a scene without the step that it shows."""
     return url_of(replace(scene, at=0))
 
 
 @lru_cache(maxsize=8)
 def cached_run(url: str) -> dict[str, Any]:
-    """Return the run of an address: table and proof need that of the picture again."""
+    """Return the run of a URL; picture, table and proof need the same run."""
     return run_of(scene_of_url(url))

@@ -28,21 +28,20 @@ Space = dict[int, Line]
 
 
 def certified(scene: Scene) -> dict[str, str]:
-    """Return the proof of a scene's verdict, the points that it is about, and what checks it.
+    """Return the proof of a scene's verdict, its points, and the result of the check.
 
-    ``proof`` is JSON, ``points`` CSV with the labels in the column ``target``, and ``said`` what
-    :func:`linsep.check.check` says of them.
+    ``proof`` is JSON, ``points`` CSV with the labels in the column ``target``, and ``said`` the
+    output of :func:`linsep.check.check`.
 
     Raises
     ------
     DataError
-        For other than two classes.
+        If there are not two classes.
     """
     present = sorted(set(scene.codes))
     if len(present) != 2:
         raise DataError(
-            "A proof is saved for points of two classes: the command linsep separate writes one "
-            "for more."
+            "The lab saves proofs for two classes: use the command linsep separate for more."
         )
     points, target = points_csv(scene)
     intercept = bool(scene["intercept"]) or not SHOWN[scene["learner"]].how.intercept
@@ -97,7 +96,7 @@ def _separable(found: Verdict, width: int) -> dict[str, Any]:
 
 
 def _not_separable(found: Verdict, about: check.Problem) -> dict[str, Any]:
-    """Return witness and space, and where a direction is left that, and the rows that it spares."""
+    """Return witness and space, and if a direction is left, the direction and its boundary rows."""
     A = [row for row, _ in about.constraints.values()]
     space = echelon([A[i] for i in found.spanning])
     proved: dict[str, Any] = {
@@ -132,7 +131,7 @@ def echelon(rows: list[Line]) -> Space:
 
 
 def _basis(A: list[Line]) -> list[int]:
-    """Return the first rows that span the space of all."""
+    """Return the first rows that span the space of all rows."""
     found: list[int] = []
     for i in range(len(A)):
         if len(echelon([A[k] for k in (*found, i)])) > len(found):

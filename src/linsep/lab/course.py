@@ -1,4 +1,4 @@
-"""Lessons: Markdown files of short steps that set a scene and ask before they show the answer."""
+"""Lessons: Markdown files of short steps with a scene, a question and an answer."""
 
 import re
 from functools import cache
@@ -20,7 +20,7 @@ _INLINE = re.compile(r"\*\*(?P<strong>[^*]+)\*\*|\*(?P<em>[^*]+)\*|`(?P<code>[^`
 
 
 def lesson(name: Any) -> dict[str, Any]:
-    """Return a lesson by its name; DataError if there is none."""
+    """Return a lesson by its name; DataError for an unknown name."""
     if isinstance(name, str) and name in OWN:
         return OWN[name]
     if name not in LESSONS:
@@ -35,11 +35,11 @@ def _of_package(name: str) -> dict[str, Any]:
 
 
 def own_lesson(path: Path) -> str:
-    """Read a lesson of the user's own; return the name that its address has."""
+    """Read the user's own lesson; return its name in URLs."""
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise DataError(f"{path} is no text in UTF-8.") from None
+        raise DataError(f"{path} is not UTF-8 text.") from None
     except OSError as problem:
         raise DataError(f"{path} cannot be read: {problem.strerror}.") from None
     OWN["own"] = {"name": "own", **parsed(text, str(path))}
@@ -47,7 +47,7 @@ def own_lesson(path: Path) -> str:
 
 
 def titles() -> list[dict[str, str]]:
-    """Return the names and titles of the lessons that can be shown, those of a teacher first."""
+    """Return the names and titles of the lessons on the page, a teacher's lessons first."""
     return [{"name": name, "title": lesson(name)["title"]} for name in (*OWN, *LESSONS)
             if SERVED or _needs_no_fit(lesson(name))]  # fmt: skip
 
@@ -58,7 +58,7 @@ def _needs_no_fit(lesson: dict[str, Any]) -> bool:
 
 
 def parsed(text: str, where: str) -> dict[str, Any]:
-    """Return the title and steps of a lesson; DataError says which step is wrong.
+    """Return the title and steps of a lesson; DataError names the invalid step.
 
     ``# title``, then for each step ``## title``, a link to a scene as its first paragraph,
     ``[scene](#data=xor)``, with "More" in its text if the step needs all of the page, paragraphs
@@ -73,23 +73,23 @@ def parsed(text: str, where: str) -> dict[str, Any]:
     title = re.match(r"\s*# +(\S.*)", head)
     if title is None or not 1 <= len(parts) <= MOST_STEPS:
         raise DataError(
-            f"{where} is no lesson: it needs a line '# title', and for each of at most "
-            f"{MOST_STEPS} steps a line '## title'."
+            f"{where} is not a lesson: it needs a line '# title', and 1 to {MOST_STEPS} steps that "
+            "begin with a line '## title'."
         )
     steps = [_step(part, f"{where}, step {number}") for number, part in enumerate(parts, start=1)]
     return {"title": title[1].strip(), "steps": steps}
 
 
 def _step(text: str, where: str) -> dict[str, Any]:
-    """Return the title, the address and the paragraphs of a step."""
+    """Return the title, the URL and the paragraphs of a step."""
     title, _, rest = text.partition("\n")
     scene = _SCENE.search(rest)
     if scene is None:
-        raise DataError(f"{where} has no scene: give it a link such as [scene](#data=xor).")
+        raise DataError(f"{where} has no setup: add a link such as [setup](#data=xor).")
     try:
         scene_of_url(scene[2])
     except DataError as problem:
-        raise DataError(f"{where} has a scene that cannot be shown. {problem}") from None
+        raise DataError(f"{where} has an invalid setup. {problem}") from None
     body = rest[: scene.start()] + rest[scene.end() :]
     blocks = [block.strip() for block in re.split(r"\n\s*\n", body) if block.strip()]
     return {"title": title.strip(), "url": scene[2], "more": "More" in scene[1],

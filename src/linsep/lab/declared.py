@@ -1,7 +1,7 @@
 """The learners that the page shows, as their estimators declare them, and the ready-made points.
 
-In the folder that ``linsep lab --static`` writes, this module has the same as literals: nothing
-that runs in a browser knows estimators.
+In the folder that ``linsep lab --static`` writes, this module has the same values as literals,
+since estimators do not run in a browser.
 """
 
 from dataclasses import fields
@@ -13,7 +13,7 @@ from linsep.lab.shown import Shown
 from linsep.parameters import Demonstration, parameters_of
 
 __all__ = ["FIRST", "OWN_LESSON", "READY", "SERVED", "SHOWN"]
-#: whether the whole library is here to answer, and not only the standard library
+#: whether the whole library is available, and not only the standard library
 SERVED = True
 #: the text of a lesson that a teacher wrote
 OWN_LESSON = ""

@@ -1,4 +1,4 @@
-"""The rooms without a run: least squares, naive Bayes, soft margins, and descents.
+"""The modes without a run: least squares, naive Bayes, soft margins, and gradient descent.
 
 A fit is laid out as the page shows it: numbers, sentences, a table, and what is drawn.
 """
@@ -20,11 +20,11 @@ from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.teaching import exact_number, latex_table, markdown_table, short_number
 from linsep.words import csv_text
 
-NEEDS = "Place points of at least two classes: each of them becomes a Gaussian."
+NEEDS = "Place points of at least two classes: each class becomes a Gaussian."
 
 
 def fit_of(scene: Scene) -> dict[str, Any]:
-    """Return the fit of a scene's room; DataError if its points have none."""
+    """Return the fit of a scene in its mode; DataError if the points allow no fit."""
     fits = {"line": line_of, "curve": curve_of, "bayes": bayes_of, "soft": soft_of,
             "descent": descent_of}  # fmt: skip
     return {"assumptions": [], "panels": []} | fits[scene["room"]](scene)
@@ -33,11 +33,11 @@ def fit_of(scene: Scene) -> dict[str, Any]:
 def line_of(scene: Scene) -> dict[str, Any]:
     """Return the line of least squares with residuals, statistics and tests of its assumptions.
 
-    The numbers are those of :class:`linsep.LinearRegression`.
+    :class:`linsep.LinearRegression` computes the numbers.
     """
     x, y = scene.X.T
     if len(set(x.tolist())) < 2:
-        raise DataError("Place points at two different places of the horizontal axis at least.")
+        raise DataError("Place points at two or more x-values.")
     model = linsep.LinearRegression().fit(x[:, None], y)
     slope, intercept = float(model.coef_[0]), float(model.intercept_)
     fitted = intercept + slope * x
@@ -60,7 +60,7 @@ def line_of(scene: Scene) -> dict[str, Any]:
 
 
 def _header(model: Any) -> Iterator[tuple[str, str, float]]:
-    """Yield the statistics of a fit that a first course knows."""
+    """Yield the statistics of a fit that first courses teach."""
     known = {
         "correlation r": "r", "R^2": "R²", "residual sum of squares": "residual sum of squares",
         "residual standard error": "residual standard error", "covariance": "covariance",
@@ -75,9 +75,7 @@ def _header(model: Any) -> Iterator[tuple[str, str, float]]:
 
 
 def _sentences_of_line(header: dict[str, float], n: int) -> list[str]:
-    said = [
-        "The line makes the sum of the squared residuals, the red sticks, as small as possible."
-    ]
+    said = ["The line minimizes the sum of the squared residuals, the red lines."]
     if "R²" in header and np.isfinite(header["R²"]):
         said.append(f"It explains {100 * header['R²']:.1f}% of the variance of {n} points.")
     return said
@@ -96,7 +94,7 @@ def probability_text(p: float) -> str:
 
 
 def _panels(model: Any, x: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
-    """Return the residuals over the fitted values, and their quantiles beside the normal ones."""
+    """Return residuals against fitted values, and their quantiles against normal quantiles."""
     from scipy.special import ndtri
 
     found = model.assumptions(x[:, None], y)
@@ -127,7 +125,7 @@ def _cell_texts(row: list[Any], shown: Any) -> list[str]:
 
 
 def script_of_fit(scene: Scene) -> str:
-    """Return a script that prints the numbers of a room."""
+    """Return a script that prints the numbers of the fit."""
     scripts = {"bayes": script_of_bayes, "soft": script_of_soft, "descent": script_of_descent}
     if scene["room"] in scripts:
         return scripts[scene["room"]](scene)
@@ -150,9 +148,9 @@ def script_of_fit(scene: Scene) -> str:
 def bayes_of(scene: Scene) -> dict[str, Any]:
     """Return the Gaussians of all classes and the probabilities of the points.
 
-    ``weights`` has an intercept and two weights per class: the logarithms of its probability, up
-    to a number that all classes share. Deviations are shared too, so that two classes are equally
-    probable on a line. The numbers are those of :class:`linsep.GaussianNaiveBayes`.
+    ``weights`` has an intercept and two weights per class: the logarithm of its probability, up to
+    a number that all classes share. Standard deviations are shared, too, so the boundary of two
+    classes is a line. :class:`linsep.GaussianNaiveBayes` computes the numbers.
     """
     present = sorted(set(scene.codes))
     if len(present) < 2:
@@ -175,7 +173,7 @@ def bayes_of(scene: Scene) -> dict[str, Any]:
         "deviations": deviations.tolist(),
         "wrong": wrong.tolist(),
         "title": _odds(names, weights[0].tolist(), axes) if len(names) == 2
-        else "Each point to the class that is most probable there",
+        else "Each point is assigned to its most probable class",
         "sentences": _sentences_of_classes(len(wrong), len(scene.codes), apart),
         "numbers": [
             *([f"{name}: share", three_digits(float(share))]
@@ -205,21 +203,20 @@ def _odds(names: list[str], weights: list[float], axes: tuple[str, str]) -> str:
 def _sentences_of_classes(wrong: int, n: int, apart: bool) -> list[str]:
     said = [
         "Each class is a Gaussian with its own mean, the cross; the ellipses are one and two "
-        "standard deviations wide. It is naive: within a class the features are independent, "
-        "so that no ellipse is tilted.",
-        "The classes share the deviations, so that two of them are equally probable on a line.",
+        "standard deviations wide. The model is naive: within a class the features are "
+        "independent, so no ellipse is tilted.",
+        "The classes share the standard deviations, so the boundary of two classes is a line.",
         f"{wrong} of {n} points {'is' if wrong == 1 else 'are'} more probable in another class.",
     ]
     if apart:
         said.append(
-            "A feature varies between the classes but within none: its Gaussian has no width, and "
-            "is given a tiny one."
+            "A feature has zero within-class variance; 1e-9 of the largest variance is used."
         )
     return said
 
 
 def script_of_bayes(scene: Scene) -> str:
-    """Return a script that prints the numbers of the room."""
+    """Return a script that prints the numbers of the fit."""
     X = ", ".join(f"[{plain_number(x)}, {plain_number(y)}]" for x, y, _ in scene.points)
     y = [scene.class_names[code] for code in scene.codes]
     return (

@@ -1,4 +1,4 @@
-"""What only the whole library proves: verdicts on many points, and the bounds of all learners."""
+"""Proofs that need the whole library: verdicts on many points, and the bounds of all learners."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -15,18 +15,18 @@ from linsep.learners.proofs import run_to_come
 from linsep.mistake_bounds.bounding import Case, RunSummary, bounds_of_run, novikoff
 from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
 
-#: what is said beside a bound, in place of its source; {passes} are those of the run
+#: the remark beside a bound, in place of its source; {passes} of the run
 ABOUT = {
     "Novikoff": NOVIKOFF,
-    "hinge": "for points that overlap too; {passes}",
-    "hinge, sharp": "the same proof, without its last estimate",
-    "8/gamma^2": "updates, of points scaled to length 1",
+    "hinge": "also for overlapping points; {passes}",
+    "hinge, sharp": "the same proof without its last estimate",
+    "8/gamma^2": "updates, for points scaled to length 1",
 }
 #: a larger (R/margin)² in a kernel's space may come of rounding the features
 CLEAR = 1e10
 #: most dimensions of a kernel's space in which hinge bounds are computed
 MOST_DIMENSIONS = 12
-#: relative size of an eigenvalue of a Gram matrix that counts as zero
+#: relative size below which an eigenvalue of a Gram matrix is treated as zero
 ROUNDING = 1e-12
 
 
@@ -60,10 +60,10 @@ def verdict_on(
 
 
 def bounds_of(scene: Scene, run: dict[str, Any]) -> dict[str, Any]:
-    """Return the bounds on the mistakes of a run, or why none is stated.
+    """Return the bounds on the mistakes of a run, or the reason why there is no bound.
 
-    ``bounds`` is a list of name, value, what is counted and a remark, ``unbounded`` says why it is
-    empty; ``widest`` has what ||w||/M is computed from, None if it bounds no margin.
+    ``bounds`` is a list of name, value, what is counted and a remark; ``unbounded`` is the reason
+    if it is empty; ``widest`` has the terms of ||w||/M, None if it bounds no margin.
     """
     passes, codes = run["pass"][-1], np.array(dense_codes(scene))
     if scene["learner"] == "kernel":
@@ -85,9 +85,9 @@ def bounds_of(scene: Scene, run: dict[str, Any]) -> dict[str, Any]:
 
 
 def listed_bounds(found: Bounds, passes: int) -> dict[str, Any]:
-    """Return bounds as the page shows them, or why there is none."""
+    """Return bounds as the page shows them, or the reason why there is no bound."""
     many = f"{passes:,} pass{'' if passes == 1 else 'es'}"
-    reason = next(iter(found.left_out.values()), "no theorem is about it")
+    reason = next(iter(found.left_out.values()), "no theorem applies")
     return {
         "bounds": [
             {"name": bound.name, "value": float(bound.value), "what": bound.what,
@@ -99,7 +99,7 @@ def listed_bounds(found: Bounds, passes: int) -> dict[str, Any]:
 
 
 def remark_on(bound: Bound, passes: str) -> str:
-    """Return what is said beside a bound: what it counts, where it is proved, and of what run."""
+    """Return the remark beside a bound: what it counts, its source, and the passes."""
     if bound.name in ABOUT:
         return ABOUT[bound.name].format(passes=passes)
     counted = ["wrong predictions"] * (bound.what == "errors")
@@ -129,10 +129,10 @@ def of_kernel_run(scene: Scene, passes: int, codes: np.ndarray) -> dict[str, Any
         found = listed_bounds(bounds_of_run(summary, features, codes, np.unique(codes)), passes)
         found["bounds"] = [bound for bound in found["bounds"] if bound["name"] != "Novikoff"]
     else:
-        found = {"bounds": [], "unbounded": "No bound: no curve separates the classes clearly, and "
-                 "other bounds are computed here in a space of few dimensions only."}  # fmt: skip
+        found = {"bounds": [], "unbounded": "No bound: no curve clearly separates the classes, and "
+                 "other bounds are computed only for kernels of few dimensions."}  # fmt: skip
     for bound in found["bounds"][:1]:
-        bound["about"] += ", in the space of the kernel"
+        bound["about"] += ", in the feature space of the kernel"
     return found | {"widest": None}
 
 

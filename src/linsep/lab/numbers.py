@@ -1,4 +1,4 @@
-"""Numbers as the lab shows them: three digits, and powers of ten as people write them.
+"""Numbers as the lab shows them: three digits, and powers of ten such as × 10⁶.
 
 Nothing but the standard library is imported, so that a browser can run this.
 """

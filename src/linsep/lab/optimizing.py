@@ -1,4 +1,4 @@
-"""Rooms that look for an optimum: the logistic curve by Newton's method, and gradient descent
+"""Modes that find an optimum: the logistic curve by Newton's method, and gradient descent
 over the contours of a surface.
 """
 
@@ -23,10 +23,10 @@ MOST_STEPS, RUNAWAY_STEPS = 60, 6
 
 
 def curve_of(scene: Scene) -> dict[str, Any]:
-    """Return the logistic curve over the horizontal axis, and Firth's beside it.
+    """Return the logistic curves over the horizontal axis, by maximum likelihood and Firth.
 
-    Both are those of Newton's method in the textbook. Where the classes are separated the
-    likelihood has no maximum: then the slopes of its first steps show how it runs away.
+    Newton's method in the textbook computes both. If the classes are separated, the likelihood has
+    no maximum, and the slopes of the first steps show how it diverges.
     """
     X, y = scene.X[:, :1].tolist(), scene.codes
     Z, center, width = _standardized(X, y)
@@ -43,8 +43,9 @@ def curve_of(scene: Scene) -> dict[str, Any]:
         said.append("The classes overlap on this axis, so the likelihood has a maximum.")
     else:
         said += [
-            f"The classes are {verdict.kind}: the likelihood has no maximum, and its slope runs "
-            f"away. After 1, 2, ... Newton steps it is {', '.join(map(three_digits, slopes))}, ...",
+            f"The classes are {verdict.kind}: the likelihood has no maximum, and the slope "
+            "diverges. After 1, 2, ... Newton steps it is "
+            f"{', '.join(map(three_digits, slopes))}, ...",
             "Firth's penalty keeps it finite.",
         ]
     return {
@@ -70,20 +71,26 @@ def curve_of(scene: Scene) -> dict[str, Any]:
 
 
 def firth_of(X: list[list[float]], y: list[int]) -> tuple[float, float]:
-    """Return intercept and weight of Firth's curve; DataError if there is none."""
+    """Return intercept and weight of Firth's curve; DataError if there is no curve."""
     Z, center, width = _standardized(X, y)
     b, w = _curve("Firth", Z, y, True)["weights"]
     return b - w * center / width, w / width
 
 
 def _standardized(X: list[list[float]], y: list[int]) -> tuple[list[list[float]], float, float]:
-    """Return the rows with mean 0 and deviation 1, the mean and the deviation; DataError if there
-    is no curve. Newton's method does not depend on units; floats do.
+    """Return the rows with mean 0 and standard deviation 1, the mean and the standard deviation.
+
+    Newton's method does not depend on units, but its rounding does.
+
+    Raises
+    ------
+    DataError
+        If the points allow no curve.
     """
     if set(y) != {0, 1}:
         raise DataError("Place points of the first two classes: the curve is their probability.")
     if len({row[0] for row in X}) < 2:
-        raise DataError("Place points at two different places of the horizontal axis at least.")
+        raise DataError("Place points at two or more x-values.")
     center, width = float(np.mean(X)), float(np.std(X)) or 1.0
     return [[(x - center) / width] for (x,) in X], center, width
 
@@ -101,7 +108,7 @@ def _curve(name: str, Z: list[list[float]], y: list[int], firth: bool) -> dict[s
                     "likelihood": logistic.log_likelihood(Z, y, [w, b])}  # fmt: skip
         before, steps = [w, b], steps + 4
     raise DataError(
-        "Newton's method does not find the curve of these points: move them apart, or add some."
+        "Newton's method does not converge for these points: move them apart, or add points."
     )
 
 
@@ -137,7 +144,7 @@ class Surface(NamedTuple):
 
 def _formula(title: str, J: str, grad: str, box: tuple[float, float, float, float],
              curvature: float = 0.0) -> Surface:  # fmt: skip
-    """Return the surface of Python expressions in w: those that its script shows are computed."""
+    """Return the surface of Python expressions in w, which its script shows as well."""
     J, grad = f"lambda w: {J}", f"lambda w: {grad}"
     script = f"J = {J}\ngrad = {grad}\n"
     return Surface(title, eval(J), eval(grad), script, box, curvature=curvature)
@@ -175,7 +182,7 @@ def _of_points(name: str, points: Any, start: tuple[float, float]) -> Surface:
     """Return the residual sum of squares of a line, or the log-likelihood of a curve."""
     x = np.array([[point[0]] for point in points], float).reshape(-1, 1)
     if len(np.unique(x)) < 2:
-        raise DataError("Place points at two different places of the horizontal axis at least.")
+        raise DataError("Place points at two or more x-values.")
     X = f"X = [{', '.join(f'[{plain_number(point[0])}]' for point in points)}]\n"
     if name == "squared-error":
         y = np.array([point[1] for point in points])
@@ -216,7 +223,7 @@ def _inverse(matrix: np.ndarray) -> np.ndarray:
 
 
 def descent_of(scene: Scene) -> dict[str, Any]:
-    """Return the path of a descent with its contours; the numbers are those of ``minimize``."""
+    """Return the path of a descent, by ``minimize``, with the contours of its surface."""
     surface = surface_of(scene)
     run = descent.minimize(
         surface.J, scene["from"], surface.grad, learning_rate=scene["eta"],
@@ -230,7 +237,7 @@ def descent_of(scene: Scene) -> dict[str, Any]:
     turned = int((np.einsum("kj,kj->k", steps[1:], steps[:-1]) < 0).sum())
     lengths = [*np.hypot(*steps.T).tolist(), None]
     n = run.n_iter
-    numbers = [["steps", f"{n:,}"], ["steps that turned back", f"{turned:,}"],
+    numbers = [["steps", f"{n:,}"], ["steps that reversed direction", f"{turned:,}"],
                *([axis, three_digits(float(x))]
                  for axis, x in zip(surface.axes, run.x, strict=True)),
                ["J", three_digits(run.value)]]  # fmt: skip
@@ -257,13 +264,13 @@ def descent_of(scene: Scene) -> dict[str, Any]:
 
 
 def _word(run: descent.Descent, turned: int) -> str:
-    """Return in a word or two how a descent went."""
+    """Return how a descent went, in a word or two."""
     zigzags = 2 * turned > run.n_iter
     if run.reason == "converged":
         return f"{'zig-zags' if zigzags else 'converges'} in {run.n_iter:,} steps"
     if run.reason == "max_iter":
-        return "zig-zags" if zigzags else "creeps"
-    return {"cycle": "goes in a circle", "diverged": "diverges"}[run.reason]
+        return "zig-zags" if zigzags else "is slow"
+    return {"cycle": "cycles", "diverged": "diverges"}[run.reason]
 
 
 def _sentences_of_descent(run: descent.Descent, turned: int, curvature: float) -> list[str]:
@@ -279,8 +286,8 @@ def _sentences_of_descent(run: descent.Descent, turned: int, curvature: float) -
         ]
     if run.converged and 2 * turned > run.n_iter:
         said.append(
-            f"{turned} of {run.n_iter} steps turned back: across the valley the rate is almost too "
-            "large, along it too small."
+            f"{turned} of {run.n_iter} steps reversed direction: the rate is almost too large "
+            "across the valley, and too small along it."
         )
     return said
 
@@ -289,7 +296,7 @@ def _sentences_of_descent(run: descent.Descent, turned: int, curvature: float) -
 def contours(J: Any, box: tuple[float, float, float, float], equal: bool) -> list[list[float]]:
     """Return contour lines as lists of x, y, x, y, ...; twice as far as the box if units are equal.
 
-    The levels share out the places of the box equally, so that flat parts have lines as well.
+    The levels divide the box into equal areas, so flat parts have lines as well.
     """
     from contourpy import contour_generator
 

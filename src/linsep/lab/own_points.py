@@ -1,7 +1,7 @@
-"""Points of one's own: which columns of a table they are, and CSV of the points of a scene.
+"""The user's own points: their columns in a table, and the points of a scene as CSV.
 
-The lab of a server reads CSV as other commands do (``table_scene``). Here is also a reader by the
-standard library, for a page on a static host.
+The lab on a server reads CSV as other commands do (``table_scene``). This module also has a reader
+in the standard library, for pages on a static host.
 """
 
 import base64
@@ -30,10 +30,10 @@ from linsep.words import counted, csv_text, escaped
 
 #: largest file, in bytes
 MOST_BYTES = 1_000_000
-#: the column of classes in a file that the lab writes: the first of these that is no axis
+#: names of the column of classes in a file that the lab writes: the first that is not an axis
 TARGETS = ("class", "label", "target")
-NOT_ASKED = "The page asked for something unknown: reload it."
-#: what the page offers of reading: the name of the option, its label, and its values in words
+NOT_ASKED = "Unknown request: reload the page."
+#: options of reading on the page: name, label, and values with their texts
 READING: dict[str, tuple[str, dict[str, str]]] = {
     "encoding": ("Encoding", {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252",
                               "latin-1": "Latin-1"}),
@@ -42,13 +42,13 @@ READING: dict[str, tuple[str, dict[str, str]]] = {
     "decimal": ("Decimal mark", {".": "point", ",": "comma"}),
     "thousands": ("Between thousands", {",": "comma", ".": "point", " ": "space",
                                         "'": "apostrophe"}),
-    "header": ("First line", {"yes": "names of columns", "no": "a point"}),
+    "header": ("First line", {"yes": "column names", "no": "a point"}),
     "missing": ("Missing values", {"error": "refused", "drop": "left out"}),
 }  # fmt: skip
-#: what is said of an option that was found out, with {} for its value
+#: descriptions of detected options, with {} for the value
 _FOUND = {
     "encoding": "encoding {}", "delimiter": "{} between columns", "decimal": "decimal {}",
-    "thousands": "{} between thousands", "units": "percent signs and currencies left out",
+    "thousands": "{} between thousands", "units": "percent signs and currencies removed",
     "header": "line 1 as a point",
     "comment": "without lines that begin with {}", "skip_rows": "without line 1",
     "null_values": "{} as a missing value",
@@ -61,7 +61,7 @@ MISSING = {"#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.
 
 
 class Own(NamedTuple):
-    """A text with points, and what is said of it.
+    """A text with points, and how to read it.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Own(NamedTuple):
     chosen : dict
         The columns ``x``, ``y`` and ``label`` by number; ``x`` may be "projected".
     reading : dict
-        Arguments of :func:`linsep.open_source`, as far as they are told.
+        Arguments of :func:`linsep.open_source` that the user has set.
     """
 
     content: bytes
@@ -81,14 +81,14 @@ class Own(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """What is taken from a text.
+    """The columns of a text.
 
     Attributes
     ----------
     names : tuple of str
-        Of all columns, those of the first line or "column_1", ...
+        Names of all columns, from the first line or "column_1", ...
     numeric : tuple of int
-        Those that hold numbers.
+        The columns that hold numbers.
     x, y : int
         The coordinates; x may be "projected" for the first two principal components of all
         numeric columns, each scaled to standard deviation 1.
@@ -123,8 +123,8 @@ def own_of(request: dict[str, Any]) -> Own:
     size = max(len(content), size if isinstance(size, int) else 0)
     if size > MOST_BYTES:
         raise DataError(
-            f"{name} has {size:,} bytes, and this page reads at most {MOST_BYTES:,}: choose some "
-            f"of its rows, or open it with “linsep lab FILE”, which shows the first {MOST_POINTS}."
+            f"{name} has {size:,} bytes, and this page reads at most {MOST_BYTES:,}: remove rows, "
+            f"or use the command “linsep lab FILE”, which shows the first {MOST_POINTS} rows."
         )
     reading = {}
     for option, value in (given if isinstance(given, dict) else {}).items():
@@ -135,7 +135,7 @@ def own_of(request: dict[str, Any]) -> Own:
 
 
 def how_said(found: dict[str, Any]) -> tuple[str, ...]:
-    """Return a sentence on options of reading that were found out; none if there are none."""
+    """Return a sentence on detected options of reading, or nothing."""
     texts = []
     for option in filter(found.__contains__, _FOUND):
         value = found[option]
@@ -160,16 +160,14 @@ def chosen_columns(
     label: Any = chosen.get("label", others[-1] if others else numeric[-1] if numeric else 0)
     usual = [j for j in numeric if j != label]
     if len(usual) < 2:
-        raise DataError(
-            "Two columns must be numbers in every row: they are the coordinates, beside the class."
-        )
+        raise DataError("Two columns besides the class must be numeric: they are the coordinates.")
     x, y = chosen.get("x", usual[0]), chosen.get("y", usual[1])
     for j in (label, y, *([] if x == "projected" else [x])):
         if not isinstance(j, int) or isinstance(j, bool) or j not in width:
-            raise DataError(f"There are columns 1 to {len(width)}: choose among them.")
+            raise DataError(f"Choose columns from 1 to {len(width)}.")
     for j in [] if x == "projected" else [x, y]:
         if j not in numeric:
-            raise DataError(f"Column '{names[j]}' is not of numbers: choose another one.")
+            raise DataError(f"Column '{names[j]}' is not numeric: choose another column.")
     if x == y or label in (() if x == "projected" else (x, y)):
         raise DataError("Choose different columns for the coordinates and the class.")
     return Columns(tuple(name.strip() for name in names), tuple(numeric), x, y, label)
@@ -187,7 +185,7 @@ def scene_of_rows(
     axes : the names of both columns of coordinates
     places : their numbers
     labels : the class of every row, numbers or text
-    where : function from a row to where it stands, for errors
+    where : function from a row to its place in the file, for errors
     column : the name of the column of classes
     """
     shown = [_label_shown(label, partial(where, row), column) for row, label in enumerate(labels)]
@@ -196,14 +194,14 @@ def scene_of_rows(
             if not abs(value) <= LARGEST:
                 raise DataError(
                     f"{where(row)}, column '{axis}' holds {value:g}, and the lab shows numbers "
-                    f"from {-LARGEST:,.0f} to {LARGEST:,.0f}: divide the column."
+                    f"from {-LARGEST:,.0f} to {LARGEST:,.0f}: rescale the column."
                 )
     written: dict[str, Any] = {}
     for row, (label, name) in enumerate(zip(labels, shown, strict=True)):
         if written.setdefault(name, label) != label:
             raise DataError(
-                f"{where(row)}, column '{column}' holds {label!r}, and a row before holds "
-                f"{written[name]!r}: write one class in one way."
+                f"{where(row)}, column '{column}' holds {label!r}, and an earlier row holds "
+                f"{written[name]!r}: spell each class in one way."
             )
     names = sorted(written, key=_order)
     if len(names) > MOST_CLASSES:
@@ -230,7 +228,7 @@ def _label_shown(label: Any, where: Callable[[], str], column: str) -> str:
     if not name.isprintable() or not 1 <= len(name) <= LONGEST_NAME:
         raise DataError(
             f"{where()}, column '{column}' holds {escaped(name)[:20]!r}... of {len(name)} "
-            f"characters, and a class has 1 to {LONGEST_NAME} that can be printed: shorten it."
+            f"characters, and names have 1 to {LONGEST_NAME} printable characters: shorten it."
         )
     return name
 
@@ -258,7 +256,7 @@ def points_csv(scene: Scene) -> tuple[str, str]:
 
 
 def is_header(cells: Sequence[str]) -> bool:
-    """Return whether a first line names columns: it has no number, or is one that the lab wrote."""
+    """Return whether a first line names columns: it has no number, or the lab wrote it."""
     return not any(map(_is_number, cells)) or cells[-1].strip() in TARGETS
 
 
@@ -294,14 +292,14 @@ def plain_scene_of_csv(own: Own, scene: Scene) -> tuple[Scene, Columns]:
             "one."
         )
     if not records:
-        raise DataError(f"{own.name} has no rows: give a row for each point, as in 1.5, 2, a.")
+        raise DataError(f"{own.name} has no rows: add a row per point, as in 1.5, 2, a.")
     numbers, how = _numbers(names, records, own)
     found |= how
     others = _others(names, numbers, records, lines, own)
     columns = chosen_columns(names, list(numbers), own.chosen, others)
     x, y, label = columns.x, columns.y, columns.label
     if isinstance(x, str):
-        raise DataError("This page projects no columns: choose two of them.")
+        raise DataError("This page does not project columns: choose two columns.")
     kept, rows = [], len(records)
     # NA may be the name of a class, beside others that are text
     named = label not in numbers and not all(_is_missing(cells[label]) for cells in records)
@@ -314,10 +312,7 @@ def plain_scene_of_csv(own: Own, scene: Scene) -> tuple[Scene, Columns]:
             )
         kept += [] if empty else [row]
     if records and not kept:
-        raise DataError(
-            f"{own.name} has a missing value in every row, so that dropping them leaves none: "
-            "choose columns with values."
-        )
+        raise DataError(f"{own.name} has a missing value in every row: choose columns with values.")
     classes = _classes([records[row][label] for row in kept])
     first = kept[:MOST_POINTS]
     found_scene = scene_of_rows(
@@ -330,7 +325,7 @@ def plain_scene_of_csv(own: Own, scene: Scene) -> tuple[Scene, Columns]:
 
 
 def _decoded(own: Own) -> tuple[str, dict[str, Any]]:
-    """Return the text, and its encoding if that was found out."""
+    """Return the text, and its encoding if it was detected."""
     content, told = own.content, own.reading.get("encoding")
     if told:
         ways = [told]
@@ -351,7 +346,7 @@ def _decoded(own: Own) -> tuple[str, dict[str, Any]]:
 
 
 def _records(text: str, own: Own) -> tuple[list[int], list[list[str]], str]:
-    """Return the line and the cells of every record that has some, and what separates them."""
+    """Return line number and cells of every record that is not empty, and the separator."""
     first = re.sub('"[^"]*"', "", text.lstrip().partition("\n")[0])
     # A comma may be within numbers.
     mark = own.reading.get("delimiter") or next((c for c in "\t;,|" if c in first), " ")
@@ -370,11 +365,11 @@ def _records(text: str, own: Own) -> tuple[list[int], list[list[str]], str]:
             f"{own.name} line {line} cannot be read ({problem}): correct the line."
         ) from None
     if not records:
-        raise DataError(f"{own.name} has no rows: give a row for each point, as in 1.5, 2, a.")
+        raise DataError(f"{own.name} has no rows: add a row per point, as in 1.5, 2, a.")
     for line, cells in zip(lines, records, strict=True):
         if len(cells) != len(records[0]):
             raise DataError(
-                f"{own.name} line {line} has {counted(len(cells), 'field')} where the first one "
+                f"{own.name} line {line} has {counted(len(cells), 'field')}, and the first line "
                 f"has {len(records[0])}: correct the line."
             )
     return lines, records, mark
@@ -383,8 +378,8 @@ def _records(text: str, own: Own) -> tuple[list[int], list[list[str]], str]:
 def _numbers(
     names: list[str], records: list[list[str]], own: Own
 ) -> tuple[dict[int, list[float]], dict[str, Any]]:
-    """Return the numbers of every column of these, NaN for a missing one, and how they are written
-    if that was found out.
+    """Return the values of every numeric column, NaN if missing, and their spelling if it was
+    detected.
     """
     told: dict[str, Any] = {n: own.reading[n] for n in ("decimal", "thousands") if n in own.reading}
     found: dict[int, list[float]] = {}
@@ -406,7 +401,7 @@ def _others(
     names: list[str], numbers: dict[int, list[float]], records: list[list[str]],
     lines: list[int], own: Own,
 ) -> list[int]:  # fmt: skip
-    """Return the columns that are not of numbers; DataError for one that mostly is, but for the
+    """Return the columns that are not numeric; DataError for a column of mostly numbers, except the
     last.
     """
     others = [j for j, name in enumerate(names) if name and j not in numbers]
@@ -422,10 +417,10 @@ def _others(
 
 
 def suspect(others: dict[int, list[str]], needed: bool) -> int | None:
-    """Return the column that seems to be of numbers but for mistakes, None if there is none.
+    """Return the column that seems to be numeric except for mistakes, or None.
 
-    ``others`` has the cells of columns that are not of numbers, of which the last is the class. If
-    one of them is ``needed`` as a coordinate, it is the one with the most numbers.
+    ``others`` has the cells of columns that are not numeric; the last is the class. If a coordinate
+    is ``needed``, the column with the most numbers is returned.
     """
     columns = list(others)[:-1] or list(others)
     counts = {j: sum(map(_is_number, others[j])) for j in columns}

@@ -16,10 +16,10 @@ from linsep.lab.scene import MOST_CLASSES, MOST_POINTS, Scene
 from linsep.lab.scene_sources import url_of
 from linsep.lab.settings import for_page
 
-#: what a page on a static host does not do
+#: what a page on a static host does not have
 OFFERS = (
-    "This page computes runs, verdicts and Novikoff's bound: the lab that the command linsep lab "
-    "opens also has fits, soft margins, descents and other bounds."
+    "This page computes runs, verdicts and Novikoff's bound. The command linsep lab also has fits, "
+    "soft margins, gradient descent and other bounds."
 )
 #: the modules of the page, each after those that it imports
 MODULES = (
@@ -36,9 +36,9 @@ def _page_file(name: str) -> str:
 
 @cache
 def script(entry: str, modules: tuple[str, ...] = MODULES) -> str:
-    """Return modules of the page in one, all of them by default, ``entry`` last.
+    """Return modules of the page as one script, by default all modules, ``entry`` last.
 
-    Imports are dropped, as all names are in one scope, and so are exports, but for the entry's.
+    Imports are removed, since all names are in one scope, and so are exports, except the entry's.
     """
     parts = [re.sub(r"^export ", "", _IMPORT.sub("", _page_file(f"{name}.js")), flags=re.MULTILINE)
              for name in modules]  # fmt: skip
@@ -52,12 +52,12 @@ def style_sheet() -> str:
 
 
 def standalone(answer: dict[str, Any], title: str = "linsep lab") -> str:
-    """Return an HTML file that shows an answer with scene, run and proof, and asks nothing."""
+    """Return an HTML file that shows an answer with scene, run and proof without a server."""
     return html_page(answer, title, script("standalone"))
 
 
 def page_of_frames(title: str, frames: Sequence[tuple[bytes, str]]) -> str:
-    """Return an HTML file that steps through PNG pictures, each with a sentence."""
+    """Return an HTML file that steps through PNG pictures, each with a caption."""
     shown = [(f"data:image/png;base64,{b64encode(png).decode()}", said) for png, said in frames]
     answer = {"title": title, "frames": shown}
     return html_page(answer, title, script("frames", ("dom", "clock")))
@@ -79,7 +79,7 @@ def html_page(answer: dict[str, Any], title: str, script: str) -> str:
 
 
 def plain_scene(scene: Scene) -> dict[str, Any]:
-    """Return a scene as plain data, with its address and the names that the page shows."""
+    """Return a scene as plain data, with its URL and the names that the page shows."""
     return {
         "scene": {
             "points": [list(point) for point in scene.points],
@@ -98,7 +98,7 @@ def plain_scene(scene: Scene) -> dict[str, Any]:
 
 
 def for_controls() -> dict[str, Any]:
-    """Return what the controls of a page are made of."""
+    """Return the data of the controls of a page."""
     return {
         "fields": for_page(),
         "ready": [

@@ -1,4 +1,4 @@
-"""What can be proved about the points of a scene and its run, in words for the page."""
+"""Proofs about the points of a scene and its run, as sentences for the page."""
 
 from fractions import Fraction
 from math import hypot, lcm
@@ -19,10 +19,10 @@ MOST_PAIRS = 6
 def proof_of(scene: Scene, run: dict[str, Any]) -> dict[str, Any]:
     """Return the verdict on the points and the bounds on the mistakes of the run.
 
-    ``verdict`` has ``kind``, ``title`` and ``sentences``, the numbers of ``rows`` to light up, and
-    of two classes the ``meeting`` point in both hulls or the ``widest`` line. ``kernel`` is the
-    verdict in the space of the kernel, None for other learners; the rest is that of
-    :func:`linsep.lab.library.bounds_of`, or of :func:`linsep.lab.verdict.plain_bounds`.
+    ``verdict`` has ``kind``, ``title`` and ``sentences``, the numbers of the ``rows`` to mark, and
+    for two classes the ``meeting`` point of both hulls or the ``widest`` line. ``kernel`` is the
+    verdict in the space of the kernel, None for other learners. The other keys are documented in
+    :func:`linsep.lab.library.bounds_of` and :func:`linsep.lab.verdict.plain_bounds`.
     """
     kernel = of_kernel(scene) if scene["learner"] == "kernel" else None
     bounds = plain_bounds(scene)
@@ -36,12 +36,12 @@ def proof_of(scene: Scene, run: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_plane(scene: Scene) -> dict[str, Any]:
-    """Return the verdict on what a line can do."""
+    """Return the verdict on separation by a line."""
     intercept = bool(scene["intercept"]) or not SHOWN[scene["learner"]].how.intercept
     try:
         found = verdict_on(scene.rows, dense_codes(scene), intercept)
     except LinsepError as problem:
-        return _plain_verdict("undecided", "Not known", [str(problem)])
+        return _plain_verdict("undecided", "Undecided", [str(problem)])
     if isinstance(found, Kinds):
         return of_several(scene, found)
     return of_two(scene, found, intercept)
@@ -58,37 +58,36 @@ def verdict_on(X: Any, codes: list[int], intercept: bool, margin: bool = True) -
 
 
 def of_two(scene: Scene, verdict: Plain, intercept: bool) -> dict[str, Any]:
-    """Return the verdict on two classes in words."""
+    """Return the verdict on two classes, in sentences."""
     line = "A line" if intercept else "A line through 0"
     if verdict.kind == "separable":
         low, high = verdict.margin
         rows = verdict.rows
         ends = dict.fromkeys(map(three_digits, (low, high)))  # one, if they look the same
         width = " to ".join(ends)
-        said = [f"The nearest point can be at most {width} away from it: {listed(rows)} "
-                f"{'rules' if len(rows) == 1 else 'rule'} out a wider margin."]  # fmt: skip
+        said = [f"The widest margin is {width}: {listed(rows)} "
+                f"{'rules' if len(rows) == 1 else 'rule'} out a wider one."]  # fmt: skip
         shown = _plain_verdict("separable", f"{line} separates the classes.", said, rows)
         shown["widest"] = _of_unit_length(verdict.weights)
         return shown | {"margin": low}
     if verdict.kind == "undecided":
-        return _plain_verdict("undecided", "Not known", [verdict.reason])
+        return _plain_verdict("undecided", "Undecided", [verdict.reason])
     rows, where = verdict.rows, None
     no = "No line" if intercept else "No line through 0"
-    said = [f"{no} separates {'these two points' if len(rows) == 2 else 'them'}: look at "
-            f"{listed(rows)}."]  # fmt: skip
+    proves = "proves" if len(rows) == 1 else "prove"
+    said = [f"{listed(rows).capitalize()} {proves} it."]
     if intercept:
         where = meeting_point(scene, verdict)
         said.append(why_they_meet(scene, rows, where))
     else:
         said.append(
-            "Turn the points of the first class round 0: now each would have to be on the positive "
-            "side. But times positive numbers they add up to exactly 0, which is on no side."
+            "Reflect the first class through the origin. A separating line would give every point "
+            "a positive score, yet a positive combination of the points is exactly 0."
         )
     if verdict.kind == "quasi-separable":
         title = f"{no} separates the classes, but one nearly does."
-        said.append(
-            f"A line has no point on its wrong side, but {listed(verdict.boundary)} must lie on it."
-        )
+        said.append(f"Every line without a point on the wrong side goes through "
+                    f"{listed(verdict.boundary)}.")  # fmt: skip
         return _plain_verdict("quasi-separable", title, said, rows) | {"meeting": where}
     shown = _plain_verdict("overlapping", f"{no} separates the classes.", said, rows)
     return shown | {"meeting": where}
@@ -105,27 +104,27 @@ def meeting_point(scene: Scene, verdict: Plain) -> list[float]:
 
 
 def why_they_meet(scene: Scene, rows: list[int], where: list[float]) -> str:
-    """Return in words why no line separates the witness rows."""
+    """Return the reason why no line separates the witness rows, as a sentence."""
     present = sorted(set(scene.codes))
     first, second = ([row for row in rows if scene.codes[row] == code] for code in present)
     place = f"({three_digits(where[0])}, {three_digits(where[1])})"
     if len(first) == len(second) == 1:
-        return f"They are at the same place, {place}, and of different classes."
+        return f"They have the same coordinates, {place}, but different classes."
     return (
-        f"The place {place} lies {place_among(first)} and also {place_among(second)}. A line with "
-        "the first on one side and the others on the other would have this place on both sides."
+        f"The position {place} is {place_among(first)} and also {place_among(second)}. A line with "
+        "the first on one side and the others on the other would have it on both sides."
     )
 
 
 def place_among(rows: list[int]) -> str:
-    """Return in words where the hull of points is."""
+    """Return a phrase for the hull of points."""
     if len(rows) == 1:
         return f"at point {rows[0] + 1}"
     return f"between {listed(rows)}" if len(rows) == 2 else f"in the triangle of {listed(rows)}"
 
 
 def of_several(scene: Scene, found: Kinds) -> dict[str, Any]:
-    """Return the verdicts on several classes in words."""
+    """Return the verdicts on several classes, in sentences."""
     names = [scene.class_names[code] for code in sorted(set(scene.codes))]
     lines = [f"{name} against the rest: {kind}."
              for name, kind in zip(names, found.against_rest, strict=True)]  # fmt: skip
@@ -137,9 +136,9 @@ def of_several(scene: Scene, found: Kinds) -> dict[str, Any]:
         pairs = {pair: kind for pair, kind in pairs.items() if kind != usual}
     lines += [f"{pair}: {kind}." for pair, kind in pairs.items()]
     title = (
-        "A score for each class can put every point in its class."
+        "Scores, one per class, can classify every point correctly."
         if found.joint == "separable"
-        else "No scores of this kind put every point in its class."
+        else "No scores of this kind classify every point correctly."
     )
     return _plain_verdict(found.joint, title, lines)
 
@@ -151,16 +150,16 @@ def of_kernel(scene: Scene) -> dict[str, Any]:
     if same:
         (first, second), more = same[0], len(same) - 1
         place = ", ".join(map(three_digits, scene.points[first][:2]))
-        others = f" So are {more} other pairs." if more else ""
+        others = f" The same holds for {more} other pairs." if more else ""
         return _plain_verdict("overlapping", no, [
-            f"Points {first + 1} and {second + 1} are at the same place, ({place}), and of "
-            f"different classes: no function of the place tells them apart.{others}"
+            f"Points {first + 1} and {second + 1} have the same coordinates, ({place}), but "
+            f"different classes: no function of the coordinates separates them.{others}"
         ], [first, second])  # fmt: skip
     title = "A curve of this kernel separates the classes."
     if scene["kernel"] == "rbf":
         return _plain_verdict("separable", title, [
-            "All points are at different places, and under a radial kernel the images of different "
-            "places are independent: a hyperplane separates them whatever their classes are "
+            "All points have different coordinates. With a radial kernel their images are then "
+            "linearly independent, so a hyperplane separates them whatever their classes are "
             "(Micchelli 1986)."
         ])  # fmt: skip
     images = monomials(scene.points, scene["degree"])
@@ -173,15 +172,16 @@ def of_kernel(scene: Scene) -> dict[str, Any]:
             f"{scene['degree']} coordinates, a hyperplane has every point on its side."
         ])  # fmt: skip
     if found.kind == "undecided":
-        return _plain_verdict("undecided", "Not known", [found.reason])
+        return _plain_verdict("undecided", "Undecided", [found.reason])
     rows = found.rows
     said = [
-        f"Turn the images of the first class round 0: those of {listed(rows)}, times positive "
-        "numbers, add up to exactly 0 in the space of the kernel, which is on no side."
+        "Reflect the images of the first class through the origin. A separating hyperplane would "
+        f"give every image a positive score, yet a positive combination of the images of "
+        f"{listed(rows)} is exactly 0."
     ]
     if found.kind == "quasi-separable":
-        said.append(f"A curve has no point on its wrong side, but "
-                    f"{listed(found.boundary)} must lie on it.")  # fmt: skip
+        said.append(f"Every curve without a point on the wrong side goes through "
+                    f"{listed(found.boundary)}.")  # fmt: skip
     return _plain_verdict(found.kind, no, said, rows)
 
 
@@ -199,7 +199,7 @@ def monomials(points: Any, degree: int) -> list[list[int]]:
 
 
 def contradictions(scene: Scene) -> list[tuple[int, int]]:
-    """Return pairs of points at the same place, of different classes, one for each place."""
+    """Return pairs of points with the same coordinates and different classes, one per place."""
     seen: dict[tuple[float, float], int] = {}
     found: dict[tuple[float, float], tuple[int, int]] = {}
     for row, (x, y, code) in enumerate(scene.points):
@@ -210,7 +210,7 @@ def contradictions(scene: Scene) -> list[tuple[int, int]]:
 
 
 def listed(rows: list[int]) -> str:
-    """Return the numbers of points, counted from 1, in words."""
+    """Return the numbers of points, counted from 1, as a phrase."""
     *first, last = [str(row + 1) for row in rows[:12]]
     if len(rows) > 12:
         return f"points {', '.join([*first, last])} and {len(rows) - 12} others"

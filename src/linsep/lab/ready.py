@@ -1,4 +1,4 @@
-"""Ready-made points: the worked examples of the lecture notes, and shapes worth a look."""
+"""Ready-made points: the worked examples of the lecture notes, and other shapes."""
 
 from collections.abc import Callable
 from functools import partial
@@ -51,7 +51,7 @@ def _circles() -> Points:
 
 
 def _iris(*species: int, columns: tuple[int, int] = (2, 3)) -> Points:
-    """Return two columns of these species, those of petals by default."""
+    """Return two columns of these species, by default of petals."""
     from sklearn.datasets import load_iris
 
     iris = load_iris()
@@ -69,7 +69,7 @@ def _regression(load: Callable[..., Any], *names: str) -> Points:
 
 
 def _nothing() -> Points:
-    """Return no points: a formula needs none."""
+    """Return no points, for formulas."""
     return np.empty((0, 2)), np.empty(0, int), (), ("x", "y")
 
 
@@ -109,7 +109,7 @@ READY = {
         partial(_signs, datasets.load_inseparable_points, ("2", "1")), {"start": (1.0, 1.0, 1.0)},
     ),
     "clouds": Ready(_SHAPES, "Two clouds", partial(_clouds, 4.6), {}),
-    "almost": Ready(_SHAPES, "Separable, but only just", partial(_clouds, 2.6), {"rounds": 1000}),
+    "almost": Ready(_SHAPES, "Barely separable", partial(_clouds, 2.6), {"rounds": 1000}),
     "nearly": Ready(_SHAPES, "Almost separable", partial(_clouds, 2.8, seed=23), {"rounds": 1000}),
     "outlier": Ready(_SHAPES, "One outlier", _outlier, {"rounds": 1000}),
     "200-points": Ready(

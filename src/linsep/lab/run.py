@@ -2,7 +2,7 @@
 as a Python script.
 
 Position 0 of a run is before its first round, position t after round t. Every number comes from
-the textbook twin of the learner, so that nothing is compiled.
+the reference implementation of the learner in the textbook, so nothing is compiled.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,8 +34,8 @@ TIME_LIMIT = 3.0
 MOST_VECTORS = 100_000
 #: most multiplications for the Gram matrices and the scores of a kernel run
 MOST_PRODUCTS = 4_000_000
-NEEDS = "Place points of at least two classes: then there is something to learn."
-RUNAWAY = "The weights grew beyond floating point: choose smaller coordinates or a smaller rate."
+NEEDS = "Place points of at least two classes."
+RUNAWAY = "The weights overflow float64: use smaller coordinates or a smaller rate."
 
 
 def run_of(scene: Scene) -> dict[str, Any]:
@@ -63,8 +63,8 @@ def trace_of(scene: Scene) -> Trace:
     called, shown = arguments_of(scene), SHOWN[scene["learner"]]
     if scene["rounds"] * n_vectors(scene) > MOST_VECTORS:
         raise DataError(
-            f"{scene['rounds']:,} rounds of {n_vectors(scene)} weight vectors are too many here: "
-            f"take at most {MOST_VECTORS // n_vectors(scene):,} rounds."
+            f"{scene['rounds']:,} steps of {n_vectors(scene)} weight vectors are too many: use at "
+            f"most {MOST_VECTORS // n_vectors(scene):,} steps."
         )
     rule, scheme, codes = shown.rule_of(called.parameters), scheme_of(scene), dense_codes(scene)
     rows, k = unit_rows(scene.rows) if shown.unit else scene.rows, len(set(codes))
@@ -99,8 +99,8 @@ def visiting_orders(scene: Scene) -> Callable[[int], list[int]]:
 def recurrence(
     rule: Any, scheme: str, scene: Scene, rows: Any, codes: list[int], learned: bool, begun: Vectors
 ) -> Callable[[Step], Any] | None:
-    """Return the function from the last step of a pass to what recurred, or None if nothing is
-    proved by weights that recur.
+    """Return the function from the last step of a pass to what recurred, or None if recurring
+    weights prove nothing.
     """
     if not isinstance(rule, Perceptron) or rule.schedule != "constant" or scene["shuffle"]:
         return None
@@ -120,7 +120,7 @@ def recurrence(
 
 
 def labels_of(scene: Scene) -> tuple[list[Any], Any]:
-    """Return the label of every point, and the one of two classes that is -1, else None.
+    """Return the label of every point, and for two classes the label that is -1, else None.
 
     Labels are sorted as the classes are numbered, except for two classes with a reference.
     """
@@ -196,7 +196,7 @@ def scheme_of(scene: Scene) -> str:
 
 
 def averages(steps: list[Step], after: list[Vectors]) -> list[Vectors]:
-    """Return the mean of the weights over all rounds up to each step, machine by machine.
+    """Return the mean of the weights over all rounds up to each step, per binary classifier.
 
     A rule that restarted discards its earlier rounds; a batch rule has one round per pass.
     """
@@ -221,7 +221,7 @@ def best_weights(
     X: list[list[float]], codes: list[int], scheme: str, steps: list[Step], begun: Vectors,
     zero: str,
 ) -> list[Vectors]:  # fmt: skip
-    """Return the pocket after every step: that of the last pass that ended before it."""
+    """Return the pocket after every step: the best weights of the passes that ended before it."""
     found: list[Vectors] = []
     how, before = SCHEMES[scheme](max(codes) + 1, "negative"), begun
     for _, group in groupby(steps, key=lambda step: step.attempt):
@@ -241,7 +241,7 @@ def dense_codes(scene: Scene) -> list[int]:
 
 
 def cycle_of(steps: list[Step], path: list[Vectors]) -> list[int] | None:
-    """Return the positions between which the weights of a cycle walk: they end where they began."""
+    """Return the first and the last position of a cycle, which have the same weights."""
     starts = [t for t in range(len(steps)) if t == 0
               or steps[t].pass_number != steps[t - 1].pass_number]  # fmt: skip
     same = [t for t in starts if path[t] == path[-1]]
@@ -253,7 +253,7 @@ def kernel_columns(scene: Scene) -> dict[str, Any]:
     n, rounds = len(scene.points), scene["rounds"]
     if n * rounds * n_vectors(scene) > MOST_PRODUCTS:
         raise DataError(
-            f"{rounds:,} rounds of {n} points are too many for a kernel here: take fewer rounds."
+            f"{rounds:,} steps with {n} points are too many for a kernel: use fewer steps."
         )
     steps = list(islice(kernel_steps(scene), rounds))
     path = [[machine[start : start + n] for machine in listed_weights(step)
@@ -271,12 +271,12 @@ def kernel_columns(scene: Scene) -> dict[str, Any]:
 
 
 def listed_weights(step: Step) -> list[list[float]]:
-    """Return the weights of every machine."""
+    """Return the weights of every binary classifier."""
     return step.weights if isinstance(step.intercept, list) else [step.weights]
 
 
 def kernel_steps(scene: Scene) -> Iterator[Step]:
-    """Yield the steps of the kernel perceptron's twin."""
+    """Yield the steps of the reference implementation of the kernel perceptron."""
     codes = dense_codes(scene)
     rows = dual_rows(kernel_of(scene), scene.rows)
     return run(
@@ -308,7 +308,7 @@ def changes(path: list[list[list[float]]]) -> Iterator[list[float]]:
 
 
 class Arguments(NamedTuple):
-    """What the library is called with.
+    """Arguments of the library.
 
     ``estimator`` is the name of a class, ``parameters`` are its own, ``start`` the initial weights
     that ``trace`` and ``fit`` take, or nothing.
@@ -325,7 +325,7 @@ class Arguments(NamedTuple):
         return getattr(linsep, self.estimator)(**self.parameters | more)
 
     def weights(self) -> tuple[Any, Any]:
-        """Return the initial weights and intercepts, None for those of the rule."""
+        """Return the initial weights and intercepts, None for the defaults of the rule."""
         coef = self.start.get("coef_init")
         if coef is None:
             return None, None
@@ -334,7 +334,7 @@ class Arguments(NamedTuple):
 
 
 def arguments_of(scene: Scene) -> Arguments:
-    """Return what the library is called with to run a scene."""
+    """Return the arguments of the library that run a scene."""
     shown = SHOWN[scene["learner"]]
     chosen: dict[str, Any] = {"max_iter": scene["rounds"], "shuffle": scene["shuffle"]}
     if scene["shuffle"]:
@@ -358,15 +358,15 @@ def arguments_of(scene: Scene) -> Arguments:
 
 
 def multiclass_of(scene: Scene) -> str:
-    """Return how several classes are learned: as the scene says, or if the learner has two sides
-    only, as it does by default.
+    """Return the multiclass method of the scene, or the default of the learner if it does not have
+    this method.
     """
     declared = SHOWN[scene["learner"]].parameters["multiclass"]
     return scene["classes"] if declared.accepts(scene["classes"]) else declared.default
 
 
 def n_vectors(scene: Scene) -> int:
-    """Return the number of weight vectors: one of two classes, else one per class or pair."""
+    """Return the number of weight vectors: one for two classes, else one per class or pair."""
     k = len(set(scene.codes))
     if k <= 2:
         return 1
@@ -374,7 +374,7 @@ def n_vectors(scene: Scene) -> int:
 
 
 def script_of(scene: Scene) -> str:
-    """Return a script that learns the scene and prints the table of its rounds."""
+    """Return a script that trains on the scene and prints the table of its rounds."""
     called = arguments_of(scene)
     y, reference = labels_of(scene)
     name, kernel = called.estimator, scene["learner"] == "kernel"
@@ -403,7 +403,7 @@ def script_of(scene: Scene) -> str:
 
 
 def spelled(called: Arguments, declared: dict[str, Any]) -> str:
-    """Return the call of the estimator without the parameters that have their default."""
+    """Return the call of the estimator without default parameters."""
     arguments = [
         f"{name}={value!r}"
         for name, value in called.parameters.items()

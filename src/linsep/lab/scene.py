@@ -1,7 +1,7 @@
-"""A scene: points, what they are called, and how to learn from them.
+"""A scene: points, their names, and settings.
 
 A scene comes from a browser or from a shared link, so nothing in it is trusted: every value is
-parsed by a type of its own, sizes are limited, and a fault is one sentence.
+checked, sizes are limited, and errors are one sentence.
 """
 
 from dataclasses import dataclass, field, replace
@@ -27,9 +27,9 @@ class Scene:
     Attributes
     ----------
     points : tuple of (x, y, class)
-        Classes are counted from 0; of two classes the second is +1.
+        Classes are counted from 0; with two classes the second is +1.
     name : str
-        Of the ready-made points, or "" for points of one's own.
+        The name of the ready-made points, or "" for the user's own points.
     labels : tuple of str
         The names of the classes; empty: -1 and +1, or A, B, C and so on.
     features : tuple of two str
@@ -37,7 +37,7 @@ class Scene:
     settings : dict
         A value for each of :mod:`linsep.lab.settings`.
     at : int
-        The round that is shown.
+        The step that is shown.
     """
 
     points: tuple[Point, ...] = ()
@@ -81,23 +81,23 @@ class Scene:
 
 
 def default_names(count: int) -> tuple[str, ...]:
-    """Return what so many classes without names are called."""
+    """Return the default names of so many classes."""
     return ("-1", "+1")[:count] if count <= 2 else tuple(LETTERS[:count])
 
 
 def checked_scene(
     points: list[Any], name: Any, labels: Any, features: Any, settings: dict[str, Any], at: Any
 ) -> Scene:
-    """Return a scene of values that were checked; DataError for the first that is not valid."""
+    """Return a scene of checked values; DataError for the first invalid value."""
     if len(points) > MOST_POINTS:
         raise DataError(f"There are {len(points):,} points: at most {MOST_POINTS} can be shown.")
     for key in settings:
         if key not in SETTINGS:
-            raise DataError(f"There is no setting {short_name(key)!r}.")
+            raise DataError(f"Unknown setting {short_name(key)!r}.")
     values = {key: SETTINGS[key].checked(value) for key, value in settings.items()}
     where = as_number(at)
     if not (0 <= where <= 10_000 and where == int(where)):
-        raise DataError("The round is a whole number from 0 to 10,000.")
+        raise DataError("The step must be a whole number from 0 to 10,000.")
     return Scene(
         tuple(checked_point(number, point) for number, point in enumerate(points, start=1)),
         checked_names([name], 1, "name", empty=True)[0],
@@ -121,10 +121,10 @@ def checked_point(number: int, point: Any) -> Point:
 
 
 def checked_labels(labels: Any) -> tuple[str, ...]:
-    """Return the names of classes, which are different."""
+    """Return the names of classes; they must be different."""
     names = checked_names(labels, MOST_CLASSES, "classes")
     if len(set(names)) < len(names):
-        raise DataError(f"Name at most {MOST_CLASSES} classes, each differently.")
+        raise DataError("The names of the classes must be different.")
     return names
 
 
@@ -132,7 +132,7 @@ def checked_features(features: Any) -> tuple[str, str]:
     """Return the names of both axes."""
     names = checked_names(features, 2, "axes")
     if len(set(names)) != 2:
-        raise DataError("Name both axes, each differently.")
+        raise DataError("The axes need two different names.")
     return names[0], names[1]
 
 
@@ -144,11 +144,11 @@ def checked_names(given: Any, most: int, what: str, empty: bool = False) -> tupl
         and name.isprintable() for name in given
     ):  # fmt: skip
         raise DataError(
-            f"The names of {what} are at most {most} texts of 1 to {LONGEST_NAME} characters."
+            f"The names of {what} must be at most {most} texts of 1 to {LONGEST_NAME} characters."
         )
     return tuple(given)
 
 
 def short_name(text: Any) -> str:
-    """Return the start of a text that somebody else wrote."""
+    """Return the start of an untrusted text."""
     return str(text)[:LONGEST_NAME]

@@ -1,4 +1,4 @@
-"""Where scenes come from: a name, an address, and the page."""
+"""Sources of scenes: names, URLs and the page."""
 
 from dataclasses import replace
 from functools import cache
@@ -19,10 +19,10 @@ from linsep.lab.settings import SETTINGS, number_of, plain_number
 
 @cache
 def ready_made(name: str) -> Scene:
-    """Return a ready-made scene with its settings; DataError if there is none of this name."""
+    """Return a ready-made scene with its settings; DataError for an unknown name."""
     if name not in READY:
         raise DataError(
-            f"There is no ready-made scene {name[:LONGEST_NAME]!r}: choose one of the list."
+            f"There is no ready-made setup {name[:LONGEST_NAME]!r}: choose one from the list."
         )
     X, codes, labels, features = READY[name].make()
     points = [
@@ -37,13 +37,13 @@ def ready_made(name: str) -> Scene:
 def scene_of(given: Any) -> Scene:
     """Return the scene that the page sends as plain data; DataError if it is not valid."""
     if not isinstance(given, dict):
-        raise DataError("A scene is an object with points and settings.")
+        raise DataError("A setup must be an object with points and settings.")
     known = {"points", "name", "labels", "features", "settings", "at"}
     if not set(given) <= known:
-        raise DataError(f"A scene has nothing but {', '.join(sorted(known))}.")
+        raise DataError(f"A setup may have only {', '.join(sorted(known))}.")
     points, settings = given.get("points", []), given.get("settings", {})
     if not isinstance(points, list) or not isinstance(settings, dict):
-        raise DataError("The points are a list, and the settings an object.")
+        raise DataError("Points must be a list, and settings an object.")
     scene = checked_scene(
         [point if isinstance(point, list) else [] for point in points],
         given.get("name", ""), given.get("labels", []), given.get("features", ["x1", "x2"]),
@@ -84,7 +84,7 @@ def scene_of_url(text: str) -> Scene:
     """Return the scene of a URL's fragment; DataError if it is not valid."""
     if len(text) > MOST_CHARACTERS:
         raise DataError(
-            f"The address has {len(text):,} characters: at most {MOST_CHARACTERS:,} are read."
+            f"The URL has {len(text):,} characters, and at most {MOST_CHARACTERS:,} are read."
         )
     pairs = dict(part.partition("=")[::2] for part in text.lstrip("#").split("&") if part)
     named, points = pairs.pop("data", None), pairs.pop("points", "")
@@ -93,7 +93,7 @@ def scene_of_url(text: str) -> Scene:
     settings = {}
     for key, value in pairs.items():
         if key not in SETTINGS:
-            raise DataError(f"The address has an unknown part {short_name(key)!r}.")
+            raise DataError(f"The URL has an unknown part {short_name(key)!r}.")
         settings[key] = SETTINGS[key].parse(unquote(value))
     if named is not None:
         scene = ready_made(unquote(named))
@@ -112,5 +112,5 @@ def scene_of_url(text: str) -> Scene:
 
 
 def named_scene(text: str) -> Scene:
-    """Return the scene that a command names: ready-made, or by the fragment of a URL."""
+    """Return the scene of a command: a ready-made name, or the fragment of a URL."""
     return scene_of_url(text) if "=" in text else ready_made(text)

@@ -33,7 +33,7 @@ TEMPLATE = """{% block preamble %}
 
 
 class Page(JSComponent):
-    """The page of one browser tab, which keeps nothing: every message gets its answer."""
+    """The page of one browser tab, without state: every message gets its answer."""
 
     _esm = script("component")
     _stylesheets: ClassVar[list[str]] = [style_sheet()]
@@ -53,17 +53,18 @@ def bound_server(
     Parameters
     ----------
     address : str
-        Of the network interface to listen on. Other than loopback needs a token.
+        Address of the network interface to listen on. Only loopback needs no token.
     port : int
-        0 takes a free one.
+        0 chooses a free port.
     token : str
-        Visitors show it once, as ``?token=``; a cookie remembers it.
+        Access token. Visitors pass it once, as ``?token=``; a cookie remembers it.
     allowed_hosts : sequence of str
-        Further names of this server, besides those of its address.
+        Further host names of this server.
     """
     if address not in LOOPBACK and not token:
         raise ParameterError(
-            f"Others could reach the lab at {address}", hint("protect it with {}", token="SECRET")
+            f"Other machines could reach the lab at {address}",
+            hint("protect it with {}", token="SECRET"),
         )
     if token is not None and len(token) < 8:
         raise ParameterError("The token needs at least 8 characters.")
@@ -91,7 +92,7 @@ def _unless_closed(loop: Any, context: dict[str, Any]) -> None:
 
 
 def origins_of(address: str) -> set[str]:
-    """Return the hosts whose pages may connect: those that this server is reached by."""
+    """Return the hosts whose pages may connect: the names and addresses of this server."""
     found = {address, "localhost", "127.0.0.1"} - set(EVERYWHERE)
     if address in EVERYWHERE:
         name = socket.gethostname()
@@ -100,7 +101,7 @@ def origins_of(address: str) -> set[str]:
 
 
 def without_port(host: str) -> str:
-    """Return the host of a header, an address of IPv6 with its brackets."""
+    """Return the host of a header; an IPv6 address keeps its brackets."""
     name, colon, port = host.rpartition(":")
     return name if colon and port.isdigit() else host
 
@@ -113,10 +114,10 @@ def make_page() -> Any:
 
 
 class Visitors(AuthProvider):
-    """Lets only visitors in who ask for this server, and who know its token if it has one.
+    """Admits visitors who request this server by its name, with its token if it has one.
 
-    A page elsewhere may let its own name point to this machine (DNS rebinding) and would then be
-    taken for a page of the lab: the header Host still has that name.
+    Another site may let its own name resolve to this machine (DNS rebinding) and pass as a page of
+    the lab. The header Host still has that name.
     """
 
     def __init__(self, hosts: set[str], token: str | None):
@@ -143,19 +144,19 @@ class Visitors(AuthProvider):
 
     @property
     def login_url(self) -> str:
-        """Return where visitors without the token are sent."""
+        """Return the URL for visitors without the token."""
         return "/login"
 
     @property
     def login_handler(self) -> Any:
-        """Return what they see there."""
+        """Return the handler of that URL."""
         return Login
 
 
 class Login(RequestHandler):
-    """Says what is missing."""
+    """Page for visitors without the token."""
 
     def get(self) -> None:
-        """Refuse in one sentence."""
+        """Refuse access."""
         self.set_status(403)
-        self.write("This lab is protected: open its address with ?token= and the token.")
+        self.write("This lab needs an access token: open its URL with ?token=TOKEN.")

@@ -1,4 +1,4 @@
-"""The settings of a scene: declared parameters, as a page shows them and an address spells them."""
+"""The settings of a scene: declared parameters, their controls on the page and texts in URLs."""
 
 import math
 import re
@@ -20,14 +20,14 @@ class Setting(NamedTuple):
     Attributes
     ----------
     parameter : Parameter
-        Its name is that in addresses. A tuple as its default are several numbers.
+        Its name is the name in URLs. A setting of several numbers has a tuple as its default.
     label : str
     rooms : tuple of str
-        Where it is used.
+        The modes that use it.
     learners : tuple of str
         The learners that use it; empty for all.
     slider : bool
-        Whether a number has a slider, in which equal ways are equal factors.
+        Whether a number has a slider, on a logarithmic scale.
     sets : str
         The parameter of the estimator.
     """
@@ -41,17 +41,17 @@ class Setting(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name in addresses."""
+        """Its name in URLs."""
         return self.parameter.name
 
     @property
     def default(self) -> Any:
-        """The value that a scene has if it says nothing else."""
+        """The value in scenes that do not set it."""
         return self.parameter.default
 
     @property
     def size(self) -> int:
-        """How many numbers it has; 1 for anything else."""
+        """Its number of numbers; 1 for anything else."""
         return len(self.default) if isinstance(self.default, tuple) else 1
 
     def checked(self, value: Any) -> Any:
@@ -69,10 +69,10 @@ class Setting(NamedTuple):
         return self.parameter.accepts(int(value) if whole else value)
 
     def _wanted(self) -> str:
-        """Return the valid values in words."""
+        """Return a phrase for the valid values."""
         if self.parameter.kind is bool:
             return "yes or no"
-        if self.parameter.choices:  # spelled as in an address
+        if self.parameter.choices:  # spelled as in a URL
             return "one of " + ", ".join(self.parameter.choices)
         wanted = self.parameter.typed
         if self.size > 1:
@@ -80,7 +80,7 @@ class Setting(NamedTuple):
         return wanted
 
     def parse(self, text: str) -> Any:
-        """Return the value that a text of a URL spells; DataError if it is not valid."""
+        """Return the value of a text in a URL; DataError if it is not valid."""
         one = self.parameter
         if one.kind is bool:
             return self.checked({"yes": True, "no": False}.get(text))
@@ -109,7 +109,7 @@ def as_number(value: Any) -> float:
 
 
 def number_of(text: str) -> float:
-    """Return the number that a text spells in decimal digits, NaN if it spells none."""
+    """Return the number of a text in decimal digits, NaN for any other text."""
     return float(text) if NUMBER.fullmatch(text) else math.nan
 
 
@@ -119,7 +119,7 @@ def plain_number(number: float) -> str:
 
 
 def bounded(one: Parameter) -> Parameter:
-    """Return a parameter with the ends that a control on a page needs, and no values beyond."""
+    """Return a parameter restricted to the range that a control on a page needs."""
     if one.kind in (bool, str):
         return one
     low = one.above + 1 / LARGEST if math.isfinite(one.above) else one.at_least
@@ -133,7 +133,7 @@ def bounded(one: Parameter) -> Parameter:
 ROOMS = ("classes", "soft", "line", "curve", "bayes", "descent")
 SURFACES = ("bowl", "valley", "two-minima", "bend", "squared-error", "likelihood")
 DESCENT, BOTH = ("descent",), ("classes", "descent")
-#: settings of learners that are those of other rooms, too
+#: settings of learners that other modes share
 ELSEWHERE = {"schedule": BOTH}
 
 
@@ -173,16 +173,17 @@ _WITH_START = tuple(name for name, shown in SHOWN.items() if shown.how.start)
 SETTINGS: dict[str, Setting] = {
     one.name: one
     for one in (
-        _of_scene("room", "Room", "classes", "what is learned from the points", ROOMS,
+        _of_scene("room", "Mode", "classes", "what is fitted to the points", ROOMS,
                   choices=ROOMS),
-        _of_scene("cost", "C", 1.0, "cost of errors, against the squared weights", ("soft",),
+        _of_scene("cost", "C", 1.0, "cost of errors, relative to the squared weights", ("soft",),
                   slider=True, above=0.0, at_most=1e6),
-        _of_scene("surface", "Surface", "valley", "what the descent runs down", DESCENT,
+        _of_scene("surface", "Surface", "valley", "the function to minimize", DESCENT,
                   choices=SURFACES),
         _of_scene("eta", "Learning rate", 0.02, "factor of the gradient in every step", DESCENT,
                   slider=True, above=0.0, at_most=10.0),
-        _of_scene("from", "From", (-2.0, 1.0), "where the descent starts; or click there", DESCENT),
-        _of_scene("learner", "Learner", "perceptron", "what is done at a mistake",
+        _of_scene("from", "From", (-2.0, 1.0), "start of the descent; or click in the plane",
+                  DESCENT),
+        _of_scene("learner", "Learner", "perceptron", "how a mistake changes the weights",
                   choices=tuple(SHOWN)),
         _of_learner(Control(parameter="keep", label="Weights to predict with")),
         *_of_some().values(),
@@ -194,13 +195,13 @@ SETTINGS: dict[str, Setting] = {
             _WITH_INTERCEPT,
         ),
         _of_scene("start", "Initial weights", (0.0, 0.0, 0.0),
-                  "b, w1 and w2 before the first round", learners=_WITH_START),
+                  "b, w1 and w2 before the first step", learners=_WITH_START),
         _of_learner(
             Control(parameter="shuffle", label="Shuffle", narrowed={"default": False}),
         ),
-        _of_scene("seed", "Seed", 0, "of the shuffled order", at_least=0, at_most=2**31 - 1),
-        _of_scene("rounds", "Rounds at most", 2000, "the run is cut after them", BOTH, at_least=1,
-                  at_most=10_000),
+        _of_scene("seed", "Seed", 0, "seed of the shuffled order", at_least=0, at_most=2**31 - 1),
+        _of_scene("rounds", "Maximum steps", 2000, "the run is cut after so many steps", BOTH,
+                  at_least=1, at_most=10_000),
     )
 }  # fmt: skip
 DEFAULTS: dict[str, Any] = {name: one.default for name, one in SETTINGS.items()}

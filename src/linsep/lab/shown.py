@@ -24,7 +24,7 @@ class Shown(NamedTuple):
     rule : str
         The module and the class of its rule in the textbook, "" if it has none.
     given : dict
-        The fields of the rule with default parameters, of which parameters have the names.
+        The fields of the rule with default parameters; they have the names of parameters.
     unit : bool
         Whether rows are scaled to length 1.
     """
@@ -43,7 +43,7 @@ class Shown(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """A ready-made scene: group and title, the function that makes its points, its settings."""
+    """A ready-made scene: group, title, the function that returns its points, and settings."""
 
     group: str
     title: str

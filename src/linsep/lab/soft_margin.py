@@ -1,4 +1,4 @@
-"""The room of the soft margin: support vectors, and how near the best it is, for any C."""
+"""The soft margin mode: support vectors, and the distance from the optimum, for any C."""
 
 import warnings
 from typing import Any
@@ -65,26 +65,26 @@ def soft_of(scene: Scene) -> dict[str, Any]:
 def _sentences(model: Any, on: int, inside: int, wrong: int, loss: float) -> list[str]:
     gap = model.duality_gap_
     near = f"{gap:.0e}" if gap > 1e-9 else "a billionth"
-    squares = f", and {inside:,} inside or beyond, with a square" if inside else ""
+    squares = f", and {inside:,} inside or beyond them (square)" if inside else ""
     said = [
-        f"{counted(on, 'point')} on the dashed lines, with a ring{squares}: these support vectors "
-        "alone decide about the line. Move another point a little, and nothing changes.",
-        f"No line has an objective that is smaller by more than {near} of it: the dual "
-        "variables in the table prove that.",
+        f"{counted(on, 'point')} on the dashed lines (ring){squares}: only these support vectors "
+        "determine the line. Moving another point a little changes nothing.",
+        f"The dual variables in the table prove that no line has an objective smaller by more than "
+        f"{near} of its value.",
     ]
     if loss == 0.0:
-        said.append("No point pays: this is the hard margin, the widest there is, and a larger C "
-                    "changes nothing.")  # fmt: skip
+        said.append("No point has a loss: this is the hard margin, the widest possible, and a "
+                    "larger C changes nothing.")  # fmt: skip
     else:
         said.append(
-            f"{counted(wrong, 'point')} on the wrong side. A larger C allows less loss, and makes "
-            "the margin narrower; a smaller one does the opposite."
+            f"{counted(wrong, 'point')} on the wrong side. A larger C allows less loss and gives a "
+            "narrower margin; a smaller C does the opposite."
         )
     return said
 
 
 def script_of_soft(scene: Scene) -> str:
-    """Return a script that prints the numbers of the room."""
+    """Return a script that prints the numbers of the fit."""
     points = ", ".join(f"[{plain_number(x)}, {plain_number(y)}]" for x, y, _ in scene.points)
     return (
         f"from linsep import SoftMargin\n\nX = [{points}]\ny = {scene.codes!r}\n"

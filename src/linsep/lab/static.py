@@ -1,7 +1,7 @@
-"""The lab as a folder of files for any static host: in the browser Pyodide runs its Python.
+"""The lab as a folder of files for any static host; Pyodide runs its Python in the browser.
 
 The modules of :data:`SOURCES`, which import the standard library only, give the same answers there
-as in the server. What they know of estimators and ready-made points is written down as literals.
+as in the server. Facts about estimators and ready-made points are written as literals.
 """
 
 import io
@@ -42,7 +42,7 @@ MISSING = (
     "linsep lab --static needs Pyodide, Python for browsers, which is not installed: "
     "pip install 'linsep[static]', or in a clone pip install ./packages/linsep-pyodide."
 )
-#: named in the folder, beside those of Pyodide
+#: licenses listed in the folder, next to Pyodide's
 LICENSES = {"linsep": "MIT", "lazy_loader": "BSD-3-Clause"}
 
 
@@ -59,9 +59,9 @@ def write_static(folder: Path, scene: Scene, lesson: str = "") -> int:
     ----------
     folder : Path
     scene : Scene
-        What the page shows first, before Python has loaded.
+        The scene that the page shows first, before Python has loaded.
     lesson : str
-        The text of a lesson of the user's own, named "own".
+        The text of the user's own lesson, named "own".
 
     Raises
     ------
@@ -97,7 +97,7 @@ def zipped(lesson: str = "") -> bytes:
 
 
 def first_answer(sources: bytes, scene: Scene) -> dict[str, Any]:
-    """Return what the page shows of a scene, as the sources themselves answer."""
+    """Return the first answer of the page, computed by the sources themselves."""
     code = (
         "import json, sys\n"
         "sys.path.insert(0, sys.argv[1])\n"

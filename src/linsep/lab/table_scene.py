@@ -1,4 +1,4 @@
-"""Scenes of files, and of CSV that the page sends: their rows, read as other commands read them."""
+"""Scenes of files, and of CSV that the page sends, read as other commands read data."""
 
 import glob
 import os
@@ -29,34 +29,33 @@ from linsep.sources.tables.csv import CsvFile
 from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.words import counted
 
-#: options that are tried where an error names them
+#: options that are tried if an error suggests them
 _TRIED = {"delimiter", "encoding", "skip_rows", "comment", "decimal", "thousands", "units"}
-#: an error with advice of these is about a column that is no number, and may be something else
+#: errors that suggest these are about a column that is not numeric
 _OTHERWISE = {"date", "text", "numeric", "null_values"}
 
 
 def scene_of_file(path: Path, say: Callable[[str], None] = lambda text: None, **how: Any) -> Scene:
-    """Return the first 500 rows of a file as points: the first two columns of numbers, and the
-    labels.
+    """Return the first 500 rows of a file as points: the first two numeric columns and the labels.
 
     Parameters
     ----------
     path : Path
-    say : function that is given a sentence on rows that are not shown
+    say : function that receives a sentence on rows that are not shown
     how : arguments of :func:`linsep.open_source`; ``include`` chooses columns
 
     Raises
     ------
     DataError
-        As that function does, and for fewer than two columns of numbers or too many classes.
+        For invalid files, fewer than two numeric columns, or too many classes.
     """
     source = open_source(path, **how)
     X, labels, more = _first_rows(source)
     names = _columns_of(source, X.shape[1])
     if len(names) < 2:
         raise DataError(
-            f"{source.name} has fewer than two columns of numbers, which are the coordinates",
-            hint("read more of them as numbers with {}", numeric=None),
+            f"{source.name} has fewer than two numeric columns for the coordinates",
+            hint("read more columns as numbers with {}", numeric=None),
         )
     target = str(source.layout().get("target") or "label")
     scene = scene_of_rows(Scene(), names[:2], X[:, :2].tolist(), labels, source.where, target)
@@ -69,7 +68,7 @@ def scene_of_file(path: Path, say: Callable[[str], None] = lambda text: None, **
 
 
 def _first_rows(source: Source) -> tuple[np.ndarray, list[Any], bool]:
-    """Return features and labels of as many rows as are shown, and whether there are more."""
+    """Return features and labels of the rows shown, and whether there are more."""
     parts: list[np.ndarray] = []
     labels: list[Any] = []
     more = False
@@ -87,7 +86,7 @@ def _first_rows(source: Source) -> tuple[np.ndarray, list[Any], bool]:
 
 
 def _columns_of(source: Source, width: int) -> list[str]:
-    """Return the names of the columns of numbers, which come first."""
+    """Return the names of the numeric columns, which come first."""
     recipe = source.recipe()
     if "numeric" in recipe:
         return list(recipe["numeric"])
@@ -98,7 +97,8 @@ def _columns_of(source: Source, width: int) -> list[str]:
 def scene_of_csv(own: Own, scene: Scene) -> tuple[Scene, Columns]:
     """Return the scene with the points of CSV text, and the columns that they come from.
 
-    Options of reading that are not told are those that errors name; ``said`` has them in words.
+    Options of reading that the user has not set are taken from the advice of errors; ``said``
+    describes them.
     """
     with scratch_folder() as folder:
         path = Path(folder) / own.name
@@ -111,7 +111,7 @@ def scene_of_csv(own: Own, scene: Scene) -> tuple[Scene, Columns]:
 
 
 def _hint_of_page(hint: Hint) -> str | None:
-    """Return advice as the page has it, None if it has no such option."""
+    """Return advice in the terms of the page, None if the page has no such option."""
     shown = []
     for name, value in hint.settings.items():
         label, words = READING.get(name, ("", {}))
@@ -124,13 +124,13 @@ def _hint_of_page(hint: Hint) -> str | None:
 
 
 class _Table:
-    """A CSV file: its columns, those of numbers, and how it is read.
+    """A CSV file: its columns, its numeric columns, and how it is read.
 
     Attributes
     ----------
     names : list of str
     numeric, others : lists of int
-        Columns of numbers, and the rest.
+        Numeric columns, and the rest.
     how : dict
         Arguments of :func:`linsep.open_source`.
     """
@@ -169,7 +169,7 @@ class _Table:
         return open_source(self.path, format="csv", **self.how, **how)
 
     def _follow(self, problem: DataError) -> None:
-        """Take up what an error advises, or raise it: other options, or a column less."""
+        """Follow the advice of an error (other options, or one column less), or raise it."""
         advice = [hint.settings for hint in problem.hints if isinstance(hint, Hint)]
         if {"header": True} in advice and "header" not in self.how:
             self.how["header"] = False
@@ -191,7 +191,7 @@ class _Table:
         self._refused[column] = problem
 
     def _check_others(self, source: Source) -> None:
-        """Raise DataError for a column that mostly is of numbers, but for that of the class."""
+        """Raise DataError for a column of mostly numbers, except the column of the class."""
         few = len(self.numeric) < 2
         cells = {j: [str(cell) for cell in _cells(source, self.names[j])] for j in self.others}
         if (j := suspect(cells, few)) is not None:
@@ -200,17 +200,17 @@ class _Table:
             raise next(iter(self._refused.values()))
 
     def _check_numbers(self, j: int) -> None:
-        """Raise DataError, which names the row, unless a column is of numbers."""
+        """Raise DataError, which names the row, unless a column is numeric."""
         for _ in self._of([j], labeled=False).batches():
             pass
 
     def _of(self, columns: list[int], **how: Any) -> Source:
-        """Return the rows of some columns of numbers."""
+        """Return the rows of some numeric columns."""
         names = [glob.escape(self.names[j]) for j in columns]
         return self._opened(include=names, numeric=names, **how)
 
     def scene(self, scene: Scene) -> tuple[Scene, Columns]:
-        """Return the scene of the columns that are chosen."""
+        """Return the scene of the chosen columns."""
         own = self.own
         for axis in ("x", "y"):
             j = own.chosen.get(axis)
@@ -248,7 +248,7 @@ def _projected(X: np.ndarray) -> tuple[np.ndarray, list[str]]:
         wide = X.std(axis=0)
     vary = np.isfinite(wide) & (wide > 0)
     if vary.sum() < 2:
-        raise DataError("A projection needs two columns of numbers that vary.")
+        raise DataError("A projection needs two numeric columns that vary.")
     Z = ((X - X.mean(axis=0)) / np.where(vary, wide, 1.0))[:, vary]
     _, sizes, directions = np.linalg.svd(Z, full_matrices=False)
     # A direction and its opposite are as good: the largest part of each points up.

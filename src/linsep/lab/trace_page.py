@@ -16,12 +16,12 @@ from linsep.teaching import Trace
 
 
 def page_of(trace: Trace, X: Any, y: Any) -> str:
-    """Return the run of a trace as an HTML file that can be scrubbed without a server.
+    """Return the run of a trace as an interactive HTML file that needs no server.
 
     Raises
     ------
     DataError
-        If the rows have more than two features, or there are too many of them, or of classes.
+        If the rows have more than two features, or there are too many rows or classes.
     """
     scene = scene_of_trace(trace, X, y)
     columns = columns_of_trace(trace, scene.X.tolist(), scene.codes, scheme_of(scene))
@@ -29,19 +29,19 @@ def page_of(trace: Trace, X: Any, y: Any) -> str:
                 "scheme": scheme_of(scene)}  # fmt: skip
     proof = proof_of(scene, columns)
     if not same_learner(trace, scene):
-        proof |= {"bounds": [], "widest": None, "unbounded": "No bound is stated here: this page "
+        proof |= {"bounds": [], "widest": None, "unbounded": "No bound: this page "
                   "does not know all parameters of the learner."}  # fmt: skip
     answer = {**plain_scene(scene), **for_controls(), "run": columns, "idle": "", "proof": proof}
     return standalone(answer, "linsep trace")
 
 
 def scene_of_trace(trace: Trace, X: Any, y: Any) -> Scene:
-    """Return the points of a trace, and of its settings those that a page shows."""
+    """Return the points of a trace, and the settings that a page shows."""
     names = list(X.columns) if hasattr(X, "columns") else None
     values = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float)
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     if values.ndim != 2 or values.shape[1] != 2:
-        raise DataError("An interactive page shows rows of two features: choose two columns.")
+        raise DataError("An interactive page shows two features: choose two columns.")
     if len(values) > MOST_POINTS or len(classes) > MOST_CLASSES:
         raise DataError(
             f"An interactive page shows at most {MOST_POINTS} rows of {MOST_CLASSES} classes."
@@ -53,21 +53,21 @@ def scene_of_trace(trace: Trace, X: Any, y: Any) -> Scene:
 
 
 def same_learner(trace: Trace, scene: Scene) -> bool:
-    """Return whether the theorems about a scene's learner are about that of the trace."""
+    """Return whether the theorems about a scene's learner hold for the learner of the trace."""
     theirs = arguments_of(scene).make()
     weighted = trace.estimator.class_weight is not None
     return not weighted and _facts_of(trace.estimator) == _facts_of(theirs)
 
 
 def _facts_of(estimator: Any) -> tuple[Any, ...]:
-    """Return what theorems need to know of a run by an estimator."""
+    """Return the facts about a run of an estimator that theorems need."""
     run, obstacle = run_to_come(estimator, 1)
     target = getattr(estimator, "gamma", None)
     return run._replace(learner=type(estimator)), obstacle, estimator.premises(), target
 
 
 def settings_of(trace: Trace) -> dict[str, Any]:
-    """Return the settings of a trace's estimator, where the page has them."""
+    """Return the settings of a trace's estimator that the page has."""
     estimator: Any = trace.estimator
     learner = next(
         name

@@ -34,17 +34,17 @@ MOST = 10**306
 #: most points of which the plainest witness is looked for
 MOST_SEARCHED = 200
 TOO_MANY = (
-    "This page decides about at most {} points of several classes or with a kernel, of at most {} "
-    "products: the lab that the command linsep lab opens decides about more."
+    "Too many points for this page, which decides at most {} points of several classes or with a "
+    "kernel, of at most {} products: use the command linsep lab."
 )
 TOO_LONG = "Exact arithmetic takes longer than {:g} seconds here."
 NO_BOUND = (
-    "No bound: this page states Novikoff's for a perceptron of two classes that are clearly apart; "
-    "the lab that the command linsep lab opens knows those of other learners and points."
+    "No bound: this page has only Novikoff's bound, for a perceptron and two clearly separated "
+    "classes. The command linsep lab has the bounds of other learners and points."
 )
 
 
-#: what is said beside Novikoff's bound
+#: the remark beside Novikoff's bound
 NOVIKOFF = "(R/margin)², for any number of passes"
 
 
@@ -57,15 +57,15 @@ class Plain(NamedTuple):
     rows : list of int
         The support of the widest margin, or a witness that no weights separate the rows.
     multipliers : list
-        Of the rows of a witness.
+        The multipliers of the witness rows.
     weights : list of float
         The intercept, 0 without one, and the weights of the line of widest margin.
     margin : (float, float)
-        Between these is the widest margin.
+        Lower and upper bound of the widest margin.
     boundary : list of int
         The rows that must lie on a line without a row on its wrong side.
     reason : str
-        Why nothing is known.
+        Why the verdict is undecided.
     """
 
     kind: str
@@ -78,7 +78,7 @@ class Plain(NamedTuple):
 
 
 class Kinds(NamedTuple):
-    """What is known of several classes: of each against the rest, of pairs, and of all jointly."""
+    """Verdicts on several classes: each against the rest, pairs, and all jointly."""
 
     against_rest: list[str]
     pairs: dict[tuple[int, int], str]
@@ -118,10 +118,10 @@ def of_two_classes(
 
 
 def _plainest(X: Sequence[Sequence[Any]], codes: list[int], until: float) -> Multipliers | None:
-    """Return multipliers of a point and as few others as possible, among which it lies though they
-    are of the other class; None if two lines through two points each must do.
+    """Return multipliers of a point and of as few points of the other class as possible that have
+    it in their hull; None if only two crossing segments prove the overlap.
 
-    The point is of the class that has fewer of this kind.
+    The point is of the class that has fewer of such points.
     """
     lying: list[list[Multipliers]] = [[], []]
     for row, code in enumerate(codes):
@@ -148,9 +148,9 @@ def _kinds(X: Sequence[Any], codes: list[int], intercept: bool, until: float) ->
 
 
 def plain_bounds(scene: Scene) -> dict[str, Any]:
-    """Return Novikoff's bound on the mistakes of a perceptron, or why none is stated.
+    """Return Novikoff's bound on the mistakes of a perceptron, or the reason why there is no bound.
 
-    The keys are those of :func:`linsep.lab.library.bounds_of`.
+    The keys are documented in :func:`linsep.lab.library.bounds_of`.
     """
     called = arguments_of(scene)
     chosen = {name: one.default for name, one in SHOWN[scene["learner"]].parameters.items()}
@@ -179,19 +179,19 @@ def plain_bounds(scene: Scene) -> dict[str, Any]:
 
 
 def why_unbounded(scene: Scene, chosen: dict[str, Any], obstacle: str | None) -> str:
-    """Return why no bound is stated for a scene, "" if one is."""
+    """Return the reason why a scene has no bound, "" if it has one."""
     if chosen.get("update", "single") == "batch":
         return (
-            "No bound: the theorems are about rules that correct one point at a time, and the "
-            "batch rule corrects all of them at once."
+            "No bound: the theorems are about rules that update on one point at a time; the batch "
+            "rule updates on all points at once."
         )
     if chosen.get("gamma") == "auto":
-        return "No bound: 8/gamma² needs a target margin, and here each run chooses its own."
+        return "No bound: 8/gamma² needs a fixed target margin."
     if any(scene["start"]) and SHOWN[scene["learner"]].how.start:
         begun = ", ".join(map(short_number, scene["start"])).replace("-", "−")
         return (
-            "The theorems bound the mistakes of a run that starts from zero weights. This one "
-            f"starts from [b, w1, w2] = [{begun}]: set its initial weights to 0 to see them."
+            "The theorems bound the mistakes of a run that starts from zero weights. This run "
+            f"starts from [b, w1, w2] = [{begun}]: set the initial weights to 0 to see the bounds."
         )
     if chosen.get("schedule", "constant") != "constant":
         return "No bound: the theorems are about a constant learning rate."

@@ -2,9 +2,9 @@
 
 import { make } from "./dom.js";
 
-const SPEEDS = [["1 a second", 1], ["2 a second", 2], ["5 a second", 5], ["30 a second", 30],
-  ["200 a second", 200], ["1,000 a second", 1000]];
-//: a run of at most so many rounds is played so slowly that each can be read
+const SPEEDS = [["1 per second", 1], ["2 per second", 2], ["5 per second", 5], ["30 per second", 30],
+  ["200 per second", 200], ["1,000 per second", 1000]];
+//: a run of at most so many steps is played slowly enough to read each step
 const SHORT = 60;
 
 export class Clock {
@@ -14,7 +14,7 @@ export class Clock {
     const button = (label, sign, action) => make("button", { type: "button", "aria-label": label,
       title: label, onclick: action }, sign);
     this.play = make("button", { type: "button", class: "play", onclick: () => this.toggle() });
-    this.slider = make("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Round",
+    this.slider = make("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Step number",
       oninput: () => { this.pause(); this.lab.goTo(Number(this.slider.value)); } });
     this.speed = make("select", { "aria-label": "Speed" },
       ...SPEEDS.map(([text, value]) => make("option", { value }, text)));
@@ -22,7 +22,7 @@ export class Clock {
     this.numbers = Object.fromEntries(["round", "pass", "mistakes", "updates"].map((name) => {
       const number = make("b", { id: `count-${name}` }, "0");
       this.counts.append(make("span", { class: name === "round" ? "" : "of-run" },
-        make("small", {}, name), number));
+        make("small", {}, name === "round" ? "step" : name), number));
       return [name, number];
     }));
     this.step = make("button", { type: "button", class: "step", title: "Step (\u2192)",
@@ -34,7 +34,7 @@ export class Clock {
         button("Step back", "\u25C2", () => this.go((t) => t - 1)),
         this.mistake = button("Next mistake", "\u2717 \u25B8", () => this.nextMistake()),
         button("To the end", "\u25B8|", () => this.go(() => this.rounds))),
-      this.slider, make("label", { class: "speed" }, "rounds ", this.speed), this.counts);
+      this.slider, make("label", { class: "speed" }, "steps ", this.speed), this.counts);
     this.mistake.classList.add("of-run");
     this.show();
   }
@@ -85,10 +85,7 @@ export class Clock {
 
   scene() {
     this.slider.max = this.rounds;
-    const word = this.lab.descends ? "step" : "round";
     this.node.classList.toggle("idle", !this.rounds);
-    this.slider.setAttribute("aria-label", word === "step" ? "Steps" : "Round");
-    this.counts.querySelector("small").textContent = word;
   }
 
   at(t) {
@@ -96,8 +93,8 @@ export class Clock {
     this.slider.value = t;
     this.step.disabled = t >= this.rounds;
     const pass = run && t ? run.pass[t - 1] : 0;
-    this.slider.setAttribute("aria-valuetext", this.lab.descends ? `step ${t} of ${this.rounds}`
-      : `round ${t} of ${this.rounds}, pass ${pass}`);
+    this.slider.setAttribute("aria-valuetext",
+      `step ${t} of ${this.rounds}${this.lab.descends ? "" : `, pass ${pass}`}`);
     this.numbers.round.textContent = t.toLocaleString("en");
     this.numbers.pass.textContent = pass.toLocaleString("en");
     this.numbers.mistakes.textContent = (run ? run.madeMistakes[t] : 0).toLocaleString("en");

@@ -7,10 +7,10 @@ const WORDS = { classes: "classes", soft: "soft margin", line: "least squares", 
   "two-minima": "two minima", bend: "bent valley (Rosenbrock)",
   "squared-error": "squared error of the points", likelihood: "likelihood of the points",
   poly: "polynomial", rbf: "radial basis",
-  inverse: "rate / k", inverse_sqrt: "rate / \u221Ak", ovr: "one against the rest",
-  ovo: "one against one", native: "one joint rule", vote: "vote", best: "best so far" };
+  inverse: "rate / k", inverse_sqrt: "rate / \u221Ak", ovr: "one-vs-rest",
+  ovo: "one-vs-one", native: "joint rule", vote: "vote", best: "best so far" };
 
-// What Python is sent of a file; a larger one only says how large it is.
+// The data of a file for Python; for a larger file only its size.
 async function sentFile(file, most) {
   const { name, size } = file;
   if (size > most) return { name, size };
@@ -37,11 +37,11 @@ export class Controls {
       if (chosen) this.use(await sentFile(chosen, lab.limits.file));
       file.value = "";
     } });
-    this.reading = make("details", { class: "reading" }, make("summary", {}, "How it is read"));
+    this.reading = make("details", { class: "reading" }, make("summary", {}, "Reading options"));
     this.own = make("details", { class: "own" }, make("summary", {}, "Your own points"),
       make("p", {}, "Click in the plane, or paste columns of numbers and a class:"), this.paste,
       make("div", { class: "row" }, make("button", { type: "button",
-        onclick: () => this.use({ text: this.paste.value }) }, "Use these"), file), this.columns,
+        onclick: () => this.use({ text: this.paste.value }) }, "Use"), file), this.columns,
       this.reading);
     this.node = make("section", { class: "card controls", "aria-label": "Settings" },
       lab.lessons.node,
@@ -63,14 +63,14 @@ export class Controls {
     this.told = this.lab.reading.map(({ name, label, choices }) => {
       const select = make("select", { "aria-label": label, "data-reading": name,
         onchange: () => { if (this.given) this.load(); } },
-      make("option", { value: "" }, "as found"),
+      make("option", { value: "" }, "detected"),
       ...choices.map(([value, words]) => make("option", { value }, words)));
       this.reading.append(make("label", { class: "field" }, make("span", {}, label), select));
       return select;
     });
   }
 
-  // Points from elsewhere are shown: what is said of the text before is not about them.
+  // Other points are shown: the notes about the text do not apply to them.
   forget() {
     Object.assign(this, { given: null, showing: null });
     this.columns.replaceChildren();
@@ -84,8 +84,7 @@ export class Controls {
     this.load();
   }
 
-  // Load it, from chosen columns, as it is told to be read; an answer with a fault leaves all as it
-  // was.
+  // Load it, with the chosen columns and reading options; after a fault nothing changes.
   async load(chosen = this.chosen) {
     const reading = Object.fromEntries(this.told.filter((select) => select.value)
       .map((select) => [select.dataset.reading, select.value]));
@@ -110,11 +109,11 @@ export class Controls {
     const flat = x === "projected";
     const other = (j, than) => (j === than ? numbers.find(([k]) => k !== than)[0] : j);
     this.columns.replaceChildren(
-      menu("Across", x, flat || (numbers.length > 2 && this.lab.projects)
+      menu("Horizontal", x, flat || (numbers.length > 2 && this.lab.projects)
         ? [...numbers, ["projected", "projected: principal components"]] : numbers,
       (value) => (value === "projected" ? { x: value, y, label }
         : { x: Number(value), y: other(y, Number(value)), label })),
-      ...(flat ? [] : [menu("Up", y, numbers,
+      ...(flat ? [] : [menu("Vertical", y, numbers,
         (value) => ({ x: other(x, Number(value)), y: Number(value), label }))]),
       menu("Class", label, of(names.map((_, j) => j)), (value) => ([x, y].includes(Number(value))
         ? { label: Number(value) } : { x, y, label: Number(value) })),
@@ -197,7 +196,7 @@ export class Controls {
       make("div", { class: "row" }, ...inputs), ...(field.slider ? [this.slider(field, inputs[0])] : []));
   }
 
-  // A slider of a number, in which equal ways are equal factors.
+  // A slider of a number, on a logarithmic scale.
   slider(field, number) {
     const [low, high] = [field.low, field.high].map(Math.log10);
     const range = make("input", { type: "range", min: low, max: high, step: 0.005,

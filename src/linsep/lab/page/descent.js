@@ -1,4 +1,4 @@
-// A descent: its path up to the step that is shown, the way that is ahead, and what a step did.
+// A descent: its path up to the step that is shown, the path ahead, and the effect of a step.
 
 import { makeSvg, minus, set, short } from "./dom.js";
 
@@ -49,14 +49,14 @@ const vectorOf = (numbers) => `[${numbers.map((x) => minus(short(x))).join(",\u0
 export function toldStep({ fit, rounds }, t) {
   const [, x, y, J] = fit.rows[t];
   if (!t) {
-    return `Press Step: the ${fit.up ? "ascent" : "descent"} goes from ${vectorOf([x, y])}, where J = ${
-      minus(short(J))}, ${fit.up ? "along" : "against"} the gradient.`;
+    return `Press Step: the ${fit.up ? "ascent" : "descent"} starts at ${vectorOf([x, y])}, where J = ${
+      minus(short(J))}, and moves ${fit.up ? "along" : "against"} the gradient.`;
   }
   const [[, u, v, before], rate] = [fit.rows[t - 1], fit.rates[t - 1]];
   const [, r, s] = fit.rows[Math.max(0, t - 2)];
   const turned = (x - u) * (u - r) + (y - v) * (v - s) < 0;
   const gradient = [x - u, y - v].map((way) => (fit.up ? way : -way) / rate);
-  const said = [`Step ${t.toLocaleString("en")}${turned ? " turned back" : ""}:`,
+  const said = [`Step ${t.toLocaleString("en")}${turned ? " reversed direction" : ""}:`,
     `[${fit.axes.join(",\u00A0")}] =`, vectorOf([u, v]), fit.up ? "+" : "\u2212", short(rate), "\u00D7",
     vectorOf(gradient), "=", `${vectorOf([x, y])};`, "J", ...(J === before ? ["stays"]
       : [J < before ? "falls" : "rises", "from", minus(short(before)), "to"]), minus(short(J))];

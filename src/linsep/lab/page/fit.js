@@ -1,4 +1,4 @@
-// The rooms without a run: numbers and sentences of a fit, its table, and what it draws.
+// The modes without a run: numbers and sentences of a fit, its table and its drawing.
 
 import { make, makeSvg, minus, short } from "./dom.js";
 import { boxFree, chord, clipped, corners, Scale } from "./geometry.js";
@@ -45,7 +45,7 @@ export class Fit {
     this.first = -1;
     const { descends } = this.lab;
     [this.name.textContent, this.heading.textContent] = descends
-      ? ["The descent", "Steps"] : ["The fit", "Points"];
+      ? ["Gradient descent", "Steps"] : ["Fit", "Points"];
     this.at(this.lab.at);
   }
 
@@ -61,7 +61,7 @@ export class Fit {
         { onclick: () => this.lab.goTo(first + k) },
         ...row.map((value) => make("td", {}, text(value))))));
       this.says.textContent = rows.length > shown.length
-        ? `${shown.length} of ${rows.length.toLocaleString("en")} lines; CSV has all of them.` : "";
+        ? `${shown.length} of ${rows.length.toLocaleString("en")} rows shown; CSV has all rows.` : "";
     }
     if (!this.lab.descends) return;
     this.body.querySelector(".now")?.classList.remove("now");

@@ -48,7 +48,7 @@ export function ticks(low, high, wanted = 6) {
   return found;
 }
 
-// A tick with the digits that tell it apart from the others.
+// A tick with the digits that distinguish it from the others.
 export function tickText(value, all) {
   const power = (x) => Math.floor(Math.log10(Math.abs(x)) + 1e-9);
   const step = all.length > 1 ? all[1] - all[0] : value;

@@ -10,7 +10,7 @@ export function stepOf(event) {
 }
 
 export class Handle {
-  // `label` names it for screen readers; `moved` is told the new place in pixels, and whether the
+  // `label` names it for screen readers; `moved` receives the new place in pixels, and whether the
   // pointer is still down.
   constructor(plane, name, label, moved) {
     Object.assign(this, { plane, moved, at: [0, 0], held: false });

@@ -1,15 +1,14 @@
-// The keys of the whole page, and what is said of them.
+// The keys of the whole page, and their help.
 
-const POINTS = "Digits choose a class. A point in focus: arrows move it, digits relabel it, Delete "
-  + "removes it.";
+const POINTS = "Digits choose a class. With a point in focus, arrows move it, digits relabel it, and "
+  + "Delete removes it.";
 const TIME = "space plays, \u2190 \u2192 step, ";
-const ALWAYS = " + \u2212 0 and Shift with arrows zoom and move the plane, so do Ctrl with the wheel "
-  + "and dragging. Ctrl+Z and Ctrl+Y undo and redo. F: full screen. R: reveal part by part.";
-const TOLD = { descent: `${TIME}Home and End. The ring in focus is moved by arrows, and so is the `
-  + "slider.",
+const ALWAYS = " + \u2212 0 and Ctrl with the wheel zoom; Shift with arrows, or dragging, moves the plane. "
+  + "Ctrl+Z and Ctrl+Y undo and redo. F: full screen. R: reveal one part at a time.";
+const TOLD = { descent: `${TIME}Home and End. Arrows move the ring or the slider in focus.`,
   classes: `${TIME}M next mistake, Home and End. ${POINTS}` };
 
-// What the foot of the page says in a room.
+// The help at the foot of the page, by mode.
 export function keysOf(room) { return `Keys: ${TOLD[room] ?? POINTS}${ALWAYS}`; }
 
 // Whether a text is typed, which has an undo of its own; a number that was taken over has not.

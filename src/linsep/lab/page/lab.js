@@ -19,10 +19,10 @@ import { Table } from "./table.js";
 import { Undo } from "./undo.js";
 import { Weights } from "./weights.js";
 
-//: parts of an address that the first screen shows as it is
+//: parts of a URL that the first screen shows
 const PLAIN = new Set(["data", "points", "labels", "features", "at", "start", "rounds"]);
 
-// Whether an address sets something that the first screen does not show.
+// Whether a URL sets something that the first screen does not show.
 function needsMore(url) {
   return url.split("&").some((part) => part && !PLAIN.has(part.split("=")[0]));
 }
@@ -96,7 +96,7 @@ export class Lab {
     this.waiting.delete(answer.number);
   }
 
-  // Ask for an address; null if another one was asked for meanwhile.
+  // Ask for a URL; null if another URL was asked for meanwhile.
   async opened(url) {
     clearTimeout(this.remembering);
     this.openings = (this.openings ?? 0) + 1;
@@ -139,7 +139,7 @@ export class Lab {
     if (text) this.fault.scrollIntoView?.({ block: "nearest" });
   }
 
-  // Tell screen readers what a key did.
+  // Announce the effect of a key to screen readers.
   say(text) {
     if (this.heard) this.heard.textContent = text;
   }
@@ -181,7 +181,7 @@ export class Lab {
     if (this.scene) this.redraw();
   }
 
-  // Whether the room is one of the regressions, which have a fit and no run.
+  // Whether the mode is a regression, which has a fit and no run.
   get regression() { return Boolean(this.scene) && this.scene.settings.room !== "classes"; }
 
   // Whether the fit is a descent, which is stepped through as a run is.
@@ -213,7 +213,7 @@ export class Lab {
     if (!this.clock.playing) this.remember();
   }
 
-  // Keep the position in the address, once it rests.
+  // Keep the position in the URL, once it rests.
   remember() {
     if (this.still || !this.scene) return;
     clearTimeout(this.remembering);
@@ -243,7 +243,7 @@ export class Lab {
         // eslint-disable-next-line no-await-in-loop
         const answer = await this.ask("scene", typeof request === "string" ? { ready: request }
           : { scene: { ...request, at: 0 } });
-        if (mine !== this.asking) continue; // an address was opened meanwhile
+        if (mine !== this.asking) continue; // a URL was opened meanwhile
         if (!this.next) this.wanted = null;
         if (!answer.scene) this.undo.refused(request);
         else if (typeof request === "string") this.undo.edited(answer.scene);

@@ -25,8 +25,8 @@ export class Legend {
     const curve = this.lab.plane.regions;
     items.push([sign(makeSvg("circle", { class: "ring", cx: 11, cy: 9, r: 7 })), this.ring],
       [sign(makeSvg("path", { class: "line", d: curve ? "M1,14Q11,-6 21,14" : "M1,15L21,3" })),
-        run.present.length > 2 ? "line: between two classes" : `${curve ? "curve" : "line"}: score 0`],
-      [sign(...shades), "shade: the predicted class"]);
+        run.present.length > 2 ? "line: boundary of classes" : `${curve ? "curve" : "line"}: score 0`],
+      [sign(...shades), "shade: predicted class"]);
     this.node.replaceChildren(...items.map(([picture, text], k) => make("li",
       { class: `of-${["ring", "line", "shade"][k - run.present.length] ?? "point"}` }, picture, text)));
   }

@@ -25,13 +25,13 @@ export class Lesson {
       ...lessons.map(({ name, title }) => make("option", { value: name }, title)));
   }
 
-  // What the address says: ?lesson=NAME&step=2.
+  // The lesson and step of the URL: ?lesson=NAME&step=2.
   asked() {
     const query = new URLSearchParams(location.search);
     return [query.get("lesson") ?? "", Math.max(0, (Number(query.get("step")) || 1) - 1)];
   }
 
-  // Follow the address, without changing the scene that it holds.
+  // Follow the URL, without changing its scene.
   async follow() {
     const [name, step] = this.asked();
     if (name !== (this.lesson?.name ?? "")) await this.open(name, step, false);
@@ -95,14 +95,14 @@ export class Lesson {
     this.column.scrollIntoView?.({ block: "nearest" });
   }
 
-  // While a question is open the page hides what would answer it: proof, counts, rings, tables.
+  // While a question is open, the page hides its answer: proof, counts, rings, tables.
   ask(open) {
     this.asks = open;
     this.lab.node.classList.toggle("asking", open);
   }
 
   // Show the answer.
-  tell() {
+  reveal() {
     const answer = this.column.querySelector("details.answer");
     if (answer) answer.open = true;
   }
@@ -113,7 +113,7 @@ export class Lesson {
     return kind === "text" ? text : this.answer(text);
   }
 
-  // The answer, shown beside that of the student, or when the student asks for it.
+  // The answer, shown next to the student's, or on request.
   answer(text) {
     const mine = make("p", { class: "mine" });
     const shown = make("details", { class: "answer",
@@ -124,7 +124,7 @@ export class Lesson {
     return make("form", { class: "asked", onsubmit: (event) => {
       event.preventDefault();
       if (!field.value.trim()) { field.focus(); return; }
-      mine.textContent = `You said: ${field.value.trim()}`;
+      mine.textContent = `Your answer: ${field.value.trim()}`;
       shown.open = true;
     } }, make("div", { class: "row" }, field, make("button", { type: "submit" }, "Answer")), shown);
   }

@@ -249,26 +249,26 @@ export class Plane {
     set(band, { points: this.pixels(!clean ? [] : clipped(clipped(corners(this.box),
       [b + nearest, ...w]), [nearest - b, -w[0], -w[1]])) });
     this.legend.count(count);
-    this.tell(t, count, clean ? nearest / Math.hypot(...w) : null);
+    this.showStatus(t, count, clean ? nearest / Math.hypot(...w) : null);
   }
 
-  tell(t, wrong, margin) {
+  showStatus(t, wrong, margin) {
     const { run, scene } = this.lab;
-    this.status.setAttribute("aria-live", run ? "off" : "polite"); // the story tells of runs
+    this.status.setAttribute("aria-live", run ? "off" : "polite"); // the story describes runs
     const n = scene.points.length;
     if (!run) {
       const more = { curve: "; solid: likelihood, dashed: Firth",
         bayes: "; probabilities follow the pointer",
-        soft: "; rings on the margin, squares inside it" }[this.lab.fit?.kind] ?? "";
+        soft: "; rings: on the margin, squares: inside it" }[this.lab.fit?.kind] ?? "";
       this.status.textContent = !this.lab.fit ? this.lab.idle
-        : this.descends ? "Click, or drag the ring, to start elsewhere" : `${n} points${more}`;
+        : this.descends ? "Click or drag the ring to start elsewhere" : `${n} points${more}`;
       return;
     }
     const right = wrong ? `${wrong} of ${n} points not on their side`
       : `all ${n} points on their side${margin === null ? "" : `, margin ${short(margin)}`}`;
     this.status.textContent = t === run.rounds && t && run.reason !== "cut"
       ? `${right}. ${run.reason === "converged" ? "Converged." : ""}${
-        run.reason === "cycle" ? "It goes round in a cycle." : ""}` : right;
+        run.reason === "cycle" ? "The run cycles." : ""}` : right;
   }
 
   spot(event) {
@@ -341,7 +341,7 @@ export class Plane {
     this.lab.deletePoint(Number(dot.dataset.point));
   }
 
-  // Coordinates with as many digits as pixels can tell apart.
+  // Coordinates with as many digits as pixels distinguish.
   rounded(point) {
     const digits = [this.scale.unit, this.scale.unitY].map((unit) => (
       Math.min(6, Math.max(0, Math.ceil(Math.log10(unit))))));

@@ -4,7 +4,7 @@ import { makeSvg, set, short } from "./dom.js";
 import { stepOf } from "./handle.js";
 import { mark } from "./looks.js";
 
-//: up to so many points all have their number beside them, else that of this step alone
+//: up to so many points all have their number beside them, else only the point of this step
 const NUMBERED = 12;
 
 export class Points {

@@ -1,4 +1,4 @@
-// What is proved: the verdict with its rows, and the mistakes so far against their bounds.
+// Proofs: the verdict with its rows, and the mistakes so far against their bounds.
 
 import { make, short } from "./dom.js";
 
@@ -10,12 +10,12 @@ export class Proof {
     this.lab = lab;
     this.verdict = make("div", { class: "verdict", id: "verdict", "aria-live": "polite" });
     this.kernel = make("div", { class: "verdict", id: "kernel-verdict", "aria-live": "polite" });
-    this.kernelHead = make("h2", {}, "Can a curve of this kernel do it?");
+    this.kernelHead = make("h2", {}, "Can a curve of this kernel separate the classes?");
     this.bounds = make("div", { class: "bounds" });
     this.widest = make("p", { id: "widest" });
     this.cycle = make("p", { class: "cycle" });
     this.node = make("section", { class: "card proof", "aria-label": "Proof" },
-      make("h2", {}, "Can a line do it?"), this.verdict, this.kernelHead, this.kernel,
+      make("h2", {}, "Can a line separate the classes?"), this.verdict, this.kernelHead, this.kernel,
       this.cycle, make("h2", {}, "Mistakes and their bounds"), this.bounds, this.widest);
   }
 
@@ -23,8 +23,8 @@ export class Proof {
     const { proof, run } = this.lab;
     this.node.classList.toggle("waiting", Boolean(run) && !proof);
     this.cycle.textContent = run?.cycle
-      ? `The weights before round ${run.cycle[0] + 1} came back after round ${run.cycle[1]}: `
-        + "from here on everything repeats, for ever." : "";
+      ? `The weights before step ${run.cycle[0] + 1} recurred after step ${run.cycle[1]}: `
+        + "from here everything repeats." : "";
     if (!run) {
       this.verdict.replaceChildren(make("p", {}, this.lab.idle));
       this.bounds.replaceChildren();
@@ -64,7 +64,7 @@ export class Proof {
   }
 
   // No line has a wider margin than the length of the weights over the mistakes.
-  tellWidest(t) {
+  showWidest(t) {
     const { run, proof: { widest } } = this.lab;
     const mistakes = run.madeMistakes[t];
     if (!widest || !mistakes) { this.widest.textContent = ""; return; }
@@ -85,6 +85,6 @@ export class Proof {
       count.textContent = `${made.toLocaleString("en")} of at most ${
         most < 1e9 ? most.toLocaleString("en") : short(most)}`;
     }
-    this.tellWidest(t);
+    this.showWidest(t);
   }
 }

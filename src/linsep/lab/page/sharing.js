@@ -1,4 +1,4 @@
-// Take home: the address, pictures, the table, a script, and a page that needs no server.
+// Export: the URL, pictures, the table, a script, and a page that needs no server.
 
 import { download, make, makeSvg, set } from "./dom.js";
 
@@ -29,8 +29,8 @@ export class Sharing {
     const button = (label, action) => make("button", { type: "button", onclick: action }, label);
     this.script = make("textarea", { class: "script", rows: 12, readonly: true,
       "aria-label": "Python script" });
-    this.box = make("dialog", { class: "dialog", "aria-label": "As Python" },
-      make("h2", {}, "As Python"), this.script, make("div", { class: "row" },
+    this.box = make("dialog", { class: "dialog", "aria-label": "Python script" },
+      make("h2", {}, "Python script"), this.script, make("div", { class: "row" },
         button("Copy", () => this.copy(this.script.value)),
         button("Save", () => download("lab.py", this.script.value, "text/x-python")),
         button("Close", () => this.box.close())));
@@ -41,8 +41,8 @@ export class Sharing {
       button("Markdown", () => this.table("markdown")), button("LaTeX", () => this.table("latex")),
       button("Python", () => this.python()), proof,
       button("HTML", () => this.html())];
-    this.node = make("section", { class: "card sharing", role: "group", "aria-label": "Take home" },
-      make("h2", {}, "Take home"),
+    this.node = make("section", { class: "card sharing", role: "group", "aria-label": "Export" },
+      make("h2", {}, "Export"),
       ...(lab.still ? [] : [button("Copy link", () => this.copy(location.href))]),
       ...pictures, ...(lab.still ? [] : served), this.says, this.box);
   }
@@ -94,7 +94,7 @@ export class Sharing {
     if (text !== null) download("run.html", text, "text/html");
   }
 
-  // The proof of the verdict with its points, and what linsep.check says of them.
+  // The proof of the verdict with its points, and the result of linsep.check.
   async proof() {
     const answer = await this.lab.ask("certificate", { scene: this.lab.scene });
     if (answer.fault) { this.lab.fail(answer.fault); return; }
@@ -103,7 +103,7 @@ export class Sharing {
     this.say(`linsep.check proof.json points.csv --target ${answer.target}: ${answer.said.split("\n")[0]}`);
   }
 
-  // What is said below the plane, as lines of a picture.
+  // The text below the plane, as lines of a picture.
   caption() {
     const { says, status, kept, width, height } = this.lab.plane;
     const color = (node) => getComputedStyle(node).color;
@@ -141,8 +141,8 @@ export class Sharing {
     return legend.node.childElementCount ? y + 22 : y;
   }
 
-  // The picture of the plane in light colors with all styles inside it, its legend and what is said
-  // of it, and its height.
+  // The picture of the plane in light colors with all styles inside it, its legend and caption, and
+  // its height.
   picture() {
     const { classList } = this.lab.node;
     classList.add("light");

@@ -1,9 +1,9 @@
-// The stage: the picture over the whole screen, with large type and thick lines, for a lecture; and
-// what it shows is revealed part by part.
+// The stage: the picture in full screen for a lecture, with large type and thick lines, revealed one
+// part at a time.
 
 import { make } from "./dom.js";
 
-//: what is revealed in each room, in this order; the style sheet knows what belongs to a part
+//: the parts of each mode in the order in which they are revealed; the style sheet defines a part
 const PARTS = {
   classes: ["points", "line", "shade", "rings", "sentence"],
   soft: ["points", "line", "shade", "rings", "sentence"],
@@ -38,12 +38,12 @@ export class Stage {
     this.hidden = [];
     this.show();
     if (this.on) {
-      lab.say("Full screen: F or Escape leaves it. Space plays, arrows step, R reveals part by "
-        + "part.");
+      lab.say("Full screen: press F or Escape to leave. Space plays, arrows step, R reveals one part "
+        + "at a time.");
       // In a frame, as of a notebook, the browser may refuse: the picture fills the frame then.
-      lab.node.requestFullscreen?.().catch(() => lab.say("The picture fills the page; F leaves."));
+      lab.node.requestFullscreen?.().catch(() => lab.say("The picture fills the page: press F to leave."));
     } else {
-      lab.say("The whole page.");
+      lab.say("Full screen is off.");
       if (document.fullscreenElement) document.exitFullscreen();
     }
     lab.plane.resize();
@@ -63,7 +63,7 @@ export class Stage {
     } else {
       const [first, ...others] = this.hidden;
       this.hidden = others;
-      if (first === "answer") this.lab.lessons.tell();
+      if (first === "answer") this.lab.lessons.reveal();
       this.lab.say(`Shown: ${first}.`);
     }
     this.show();
@@ -73,7 +73,7 @@ export class Stage {
     const { node } = this.lab;
     node?.setAttribute("data-hides", this.hidden.join(" "));
     this.next.textContent = this.hidden.length ? `Show ${this.hidden[0]}` : "Hide all";
-    this.next.title = "Key R: hides all, then shows part after part";
+    this.next.title = "Key R: hide all, then show one part at a time";
     this.button.textContent = this.on ? "Leave" : "Full screen";
     this.button.title = "Key F";
   }

@@ -1,4 +1,4 @@
-// The initial weights as an arrow, which is dragged before the first round.
+// The initial weights as an arrow, which can be dragged before the first step.
 
 import { makeSvg, set, short } from "./dom.js";
 import { Handle } from "./handle.js";
@@ -17,7 +17,7 @@ export class StartArrow {
     this.node = this.tip.node;
   }
 
-  // Show the arrow at round 0, from the line's foot; returns whether it is shown.
+  // Show the arrow at step 0, from the line's foot; returns whether it is shown.
   at(t, found) {
     const { lab, width, height, scale, box } = this.plane;
     const { run, scene } = lab;

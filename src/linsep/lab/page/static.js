@@ -9,17 +9,17 @@ if (!location.hash && !location.search) history.replaceState(null, "", `#${first
 const lab = new Lab(document.getElementById("page"),
   { send: (message) => worker.postMessage(message) }, first);
 const says = make("p", { class: "status", id: "python", role: "status" },
-  "Python is loading: stepping works at once, changes take effect when it is there.");
+  "Python is loading: you can step through the run now; changes apply when it has loaded.");
 says.style.cssText = "position: fixed; right: 0; bottom: 0; margin: 0; padding: 8px 16px; "
   + "background: var(--paper)"; // what is clicked meanwhile does not move
 lab.node.append(says);
 
 function failed(fault) {
-  says.textContent = "Python did not start, so nothing can be changed: open this folder by a web server. "
+  says.textContent = "Python did not start, so nothing can be changed: serve this folder with a web server. "
     + fault;
 }
 
-// What the page does not offer stands below it.
+// The features that the page does not have are listed below it.
 function ready() {
   says.textContent = first.offers;
   says.style.cssText = "";

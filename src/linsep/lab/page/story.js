@@ -1,11 +1,11 @@
-// What happened in a step, in one sentence, and the buttons for the next.
+// What happened in a step, in one sentence, and the buttons for the next step.
 
 import { toldStep } from "./descent.js";
 import { make, minus, short } from "./dom.js";
 
 const ENDS = {
-  converged: "A whole pass without a mistake: the run ends here.",
-  cycle: "The weights are those of an earlier pass: from here everything repeats.",
+  converged: "The last pass had no mistake: training ends here.",
+  cycle: "The weights of an earlier pass recurred: from here everything repeats.",
 };
 const vector = (weights) => `[${weights.map((w) => minus(short(w))).join(",\u00A0")}]`;
 
@@ -20,9 +20,9 @@ export class Story {
 
   scene() {
     const { run, fit } = this.lab;
-    this.task.textContent = this.lab.descends ? `Wanted: ${fit.goal}.` : !run ? "" : run.present.length > 2
-      ? "Wanted: an area for each class, with all of its points inside."
-      : `Wanted: a ${run.kernel ? "curve" : "line"} with the blue points on one side and the red `
+    this.task.textContent = this.lab.descends ? `Goal: ${fit.goal}.` : !run ? "" : run.present.length > 2
+      ? "Goal: a region for each class that contains all of its points."
+      : `Goal: a ${run.kernel ? "curve" : "line"} with the blue points on one side and the red `
         + "points on the other.";
   }
 
@@ -37,16 +37,16 @@ export class Story {
 export function told(lab, t) {
   const { run, scene } = lab;
   if (!t) {
-    return `Press Step: the learner looks at point ${run.row[0] + 1}${
-      run.kernel ? "" : run.nVectors > 1 ? ", and corrects its areas if the point is in a wrong one"
-        : ", and corrects its line if the point is on the wrong side"}.`;
+    return `Press Step: the learner visits point ${run.row[0] + 1}${
+      run.kernel ? "" : run.nVectors > 1 ? " and updates its regions if the point is in the wrong one"
+        : " and updates its line if the point is on the wrong side"}.`;
   }
   const round = t - 1;
   const text = `${was(lab, round)}${run.kernel ? kernelChange(run, round)
     : run.nVectors > 1 ? severalChange(run, round) : change(lab, round)}.`;
   const last = !run.kernel && scene.settings.keep !== "last"
-    ? `By the last weights, ${text[0].toLowerCase()}${text.slice(1)}` : text;
-  const end = t === run.rounds ? ` ${ENDS[run.reason] ?? "The run is cut here."}` : "";
+    ? `With the last weights, ${text[0].toLowerCase()}${text.slice(1)}` : text;
+  const end = t === run.rounds ? ` ${ENDS[run.reason] ?? "This is the last step shown."}` : "";
   return last + end;
 }
 
@@ -56,9 +56,9 @@ function was({ run, classNames }, round) {
   const side = run.sideOf(run.scoresBefore(round));
   const name = (code) => minus(classNames[run.present[code]]);
   const who = `Point ${row + 1}`;
-  if (side === run.codes[row]) return `${who} was ${run.mistakes[round] ? "on its side, but too near" : "right"}`;
+  if (side === run.codes[row]) return `${who} was ${run.mistakes[round] ? "on its side, but too close" : "classified correctly"}`;
   if (side < 0) return `${who} was on no side${run.nVectors > 1 ? "" : " (its score was 0)"}`;
-  return run.nVectors > 1 ? `${who} was taken for ${name(side)} and is ${name(run.codes[row])}`
+  return run.nVectors > 1 ? `${who} was predicted as ${name(side)} but is ${name(run.codes[row])}`
     : `${who} was on the wrong side`;
 }
 
@@ -68,8 +68,8 @@ function change({ run, scene }, round) {
   const [before, after] = [run.weightsAt(round), run.weightsAt(round + 1)].map((w) => w.slice(from));
   if (String(before) === String(after)) {
     if (!run.mistakes[round]) return ": nothing changes";
-    return scene.settings.learner === "batch" ? ": its correction waits for the end of the pass"
-      : ", but its correction is 0";
+    return scene.settings.learner === "batch" ? ": the update follows at the end of the pass"
+      : ", but the update is 0";
   }
   const row = run.row[round];
   const y = run.codes[row] === 1 ? 1 : -1;
@@ -91,7 +91,7 @@ function severalChange(run, round) {
   const names = run.vectors.filter((_, v) => String(before[v]) !== String(after[v])).map(minus);
   if (!names.length) {
     return run.sideOf(run.scoresBefore(round)) < 0 && !run.mistakes[round]
-      ? ": such ties go to the first class, so nothing changes" : ": nothing changes";
+      ? ": ties go to the first class, so nothing changes" : ": nothing changes";
   }
   return `: the weights of ${names.join(", ")} change`;
 }
@@ -100,5 +100,5 @@ function kernelChange(run, round) {
   const changes = run.duals[round];
   if (!changes.length) return ": nothing changes";
   return run.nVectors > 1 ? ": it becomes a support vector"
-    : `: its kernel is ${changes[2] > 0 ? "added" : "subtracted"}, and it is a support vector`;
+    : `: its kernel is ${changes[2] > 0 ? "added" : "subtracted"}, and it becomes a support vector`;
 }

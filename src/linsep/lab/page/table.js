@@ -1,4 +1,4 @@
-// The table of rounds; only the lines in view are in the page, so that thousands scroll smoothly.
+// The table of steps; only the lines in view are in the page, so thousands scroll smoothly.
 
 import { make, minus, sixDigits, short } from "./dom.js";
 
@@ -11,17 +11,17 @@ export class Table {
     this.head = make("tr");
     this.body = make("tbody");
     this.box = make("div", { class: "scroll", tabindex: "0", role: "region",
-      "aria-label": "Table of rounds", onscroll: () => this.fill() },
+      "aria-label": "Table of steps", onscroll: () => this.fill() },
     make("table", {}, make("thead", {}, this.head), this.body));
     this.caption = make("p", { class: "stopped", "aria-live": "polite" });
-    this.node = make("section", { class: "card table rounds", "aria-label": "Rounds" },
-      make("h2", {}, "Rounds"), this.caption, this.box);
+    this.node = make("section", { class: "card table rounds", "aria-label": "All steps" },
+      make("h2", {}, "Steps"), this.caption, this.box);
   }
 
   scene() {
     const { run, scene } = this.lab;
     this.first = -1;
-    this.names = ["round", "pass", "point", "class"];
+    this.names = ["step", "pass", "point", "class"];
     if (run) {
       const heads = run.vectors.length ? run.vectors.map((name) => `${name} `) : [""];
       this.names.push(...heads.map((head) => `${head}score`), "mistake");
@@ -50,9 +50,9 @@ export class Table {
     return cells.map(String);
   }
 
-  // The table as CSV, Markdown or LaTeX, with six digits.
+  // The table as CSV, Markdown or LaTeX, with six digits; a step is called a round in traces.
   text(format) {
-    const lines = [this.names, ...Array.from({ length: this.lab.run.rounds }, (_, k) => this.cells(k, sixDigits))]
+    const lines = [["round", ...this.names.slice(1)], ...Array.from({ length: this.lab.run.rounds }, (_, k) => this.cells(k, sixDigits))]
       .map((cells) => cells.map((cell) => cell.replace("\u2212", "-")));
     if (format === "csv") {
       const quoted = (cell) => (/[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
@@ -108,7 +108,7 @@ export class Table {
 
   at(t) {
     const { run, idle } = this.lab;
-    // How the run ends is said when it is there.
+    // The reason why the run ends is shown at its end.
     this.caption.textContent = run ? t === run.rounds && run.stopped || "\u00A0" : idle;
     if (!run) return;
     // While the run is played a few lines a second are enough to follow it.

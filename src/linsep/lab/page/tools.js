@@ -1,4 +1,4 @@
-// The buttons above the plane: a class to add, what is done to points, undo and redo, zoom.
+// The buttons above the plane: the class to add, edits of points, undo and redo, zoom.
 
 import { make, minus } from "./dom.js";
 import { mark } from "./looks.js";
@@ -35,7 +35,7 @@ export class Tools {
     return make("span", { class: "chips" }, ...names.slice(0, shown).map((name, code) => (
       make("button", { type: "button", class: "chip", "aria-pressed": String(code === lab.active),
         "data-class": code, "data-key": `class ${code}`,
-        title: `Click in the plane adds a point of this class (key ${code + 1})`,
+        title: `Click in the plane to add a point of this class (key ${code + 1})`,
         onclick: () => lab.chooseClass(code) },
       mark(code, 7, 7, 5), code < lab.classNames.length ? minus(name) : "new class"))));
   }

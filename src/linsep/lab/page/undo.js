@@ -1,4 +1,4 @@
-// Undo and redo: the scenes before each edit, with the round and the part of the plane then shown.
+// Undo and redo: the scenes before each edit, with the step and the part of the plane then shown.
 
 const MOST = 500;
 const plain = (scene) => JSON.stringify({ ...scene, at: 0 });
@@ -8,7 +8,7 @@ export class Undo {
     Object.assign(this, { lab, past: [], future: [], now: null, before: null });
   }
 
-  // A scene that nobody edited: an address, a step of a lesson.
+  // A scene that nobody edited: a URL, or a step of a lesson.
   begin(scene) {
     Object.assign(this, { past: [], future: [], now: plain(scene), before: null });
   }

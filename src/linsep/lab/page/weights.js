@@ -66,7 +66,7 @@ export class Weights {
     set(this.parts.start, { cx: sx, cy: sy });
     const free = startable(this.lab);
     this.svg.classList.toggle("startable", free);
-    const region = run.nVectors === 1 ? "Green: weights that put every point on its side. " : "";
+    const region = run.nVectors === 1 ? "Green: weights that classify every point correctly. " : "";
     this.help.textContent = region + (free ? "Click to start from other weights." : "");
   }
 
