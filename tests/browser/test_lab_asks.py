@@ -62,7 +62,7 @@ def test_the_soft_margin_hides_its_support_vectors(tab):
 def test_a_rate_too_large_and_one_too_small(tab, step, wrong, said):
     tab.visit(f"?lesson=perceptron&step={step}")
     tab.says("#lesson-step", f"{step} of 10")
-    tab.says("#story", "Point 3 was right")
+    tab.says("#story", "Point 3 was classified correctly")
     tab.page.get_by_text("Show the answer").click()
     tab.press("Escape")
     tab.click("Step")
@@ -80,4 +80,4 @@ def test_one_against_the_rest_or_one_against_one(tab):
     tab.page.get_by_label("Several classes").select_option("ovo")
     tab.goes_to("classes=ovo")
     tab.press("End")
-    tab.says("#story", "the run ends here")
+    tab.says("#story", "training ends here")

@@ -17,7 +17,7 @@ def own(tab, tmp_path):
 
     tab.open()
     tab.page.get_by_text("Your own points", exact=True).click()
-    tab.page.get_by_text("How it is read", exact=True).click()
+    tab.page.get_by_text("Reading options", exact=True).click()
     return given
 
 
@@ -71,7 +71,7 @@ def test_a_large_file_is_refused_with_its_size(tab, own):
 
 def test_how_a_text_is_read_can_be_told(tab, own):
     tab.page.get_by_label("Points as CSV").fill("2019,2020,kind\n1,2,a\n3,4,b\n")
-    tab.click("Use these")
+    tab.click("Use")
     tab.says("#columns", "line 1 as a point")
     tab.page.get_by_label("First line").select_option("yes")
     tab.goes_to("features=2019,2020")

@@ -27,7 +27,7 @@ def test_the_back_button_returns_to_the_last_scene(tab):
 
 def test_the_address_shared_into_a_second_tab(tab, new_tab):
     tab.open("data=outlier&keep=average")
-    tab.page.get_by_label("Round", exact=True).fill("77")
+    tab.page.get_by_label("Step number", exact=True).fill("77")
     other = new_tab().open(tab.goes_to("at=77"))
     assert other.count("round") == 77
     assert other.text("#equation") == tab.text("#equation")
@@ -49,7 +49,7 @@ def test_the_address_shared_into_a_second_tab(tab, new_tab):
 def test_a_damaged_address_leaves_the_page_usable(tab, address):
     tab.open(address)
     said = tab.text("#fault")
-    assert said.startswith("This address cannot be shown.")
+    assert said.startswith("This URL cannot be shown.")
     assert len(said) < 250
     tab.click("Step")
     assert tab.count("round") == 1
@@ -62,7 +62,7 @@ def test_mutated_addresses_leave_the_page_usable(tab):
         tab.open(address)
         said = tab.text("#fault")
         faults += bool(said)
-        assert said == "" or (said.startswith("This address cannot") and said.endswith("."))
+        assert said == "" or (said.startswith("This URL cannot") and said.endswith("."))
         assert len(said) < 250
         assert tab.page.locator(".plane .picture").is_visible()
     assert 10 < faults < 25
@@ -122,11 +122,11 @@ def test_pasted_points(tab):
     tab.open()
     tab.page.get_by_text("Your own points", exact=True).click()
     tab.page.get_by_label("Points as CSV").fill("len,wid,kind\n1,2,old\n2,1,old\n5,6,new\n")
-    tab.click("Use these")
+    tab.click("Use")
     tab.goes_to("labels=new,old")
     assert tab.page.locator(".dot").count() == 3
     tab.page.get_by_label("Points as CSV").fill("1,2\n")
-    tab.click("Use these")
+    tab.click("Use")
     assert tab.says("#fault", "Every row needs two coordinates and a class")
 
 

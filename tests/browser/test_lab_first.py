@@ -12,12 +12,12 @@ MORE = [
 ]  # fmt: skip
 #: what each step of the first run says
 SAID = [
-    "Press Step: the learner looks at point 1, and corrects its line if the point is on the wrong "
+    "Press Step: the learner visits point 1 and updates its line if the point is on the wrong "
     "side.",
     "Point 1 was on no side (its score was 0): w += y x, so [b, w1, w2] = [0, 0, 0] − [1, −1, −3] "
     "= [−1, 1, 3].",
-    "Point 2 was right: nothing changes.",
-    "Point 3 was right: nothing changes.",
+    "Point 2 was classified correctly: nothing changes.",
+    "Point 3 was classified correctly: nothing changes.",
     "Point 4 was on the wrong side: w += y x, so [b, w1, w2] = [−1, 1, 3] + [1, −4, 0] = "
     "[0, −3, 3].",
 ]
@@ -52,10 +52,10 @@ def test_each_step_says_what_happened(tab):
         tab.click("Step")
         assert tab.text("#story").replace("\xa0", " ") == said
     tab.press("End")
-    assert "the run ends here" in tab.text("#story")
+    assert "training ends here" in tab.text("#story")
     assert "(0 of 5)" in tab.text("#key")
     assert tab.page.get_by_role("button", name="Step", exact=True).is_disabled()
-    assert "2 was right" in tab.text("#story") or "5 was right" in tab.text("#story")
+    assert "2 was classified correctly" in tab.text("#story") or "5 was classified correctly" in tab.text("#story")
 
 
 def test_play_runs_slowly_enough_to_be_read_and_to_its_end(tab):
@@ -65,7 +65,7 @@ def test_play_runs_slowly_enough_to_be_read_and_to_its_end(tab):
     tab.page.get_by_label("Speed").select_option("1000")
     tab.show_more(False)
     tab.click("▶ Play")
-    tab.says("#story", "the run ends here")
+    tab.says("#story", "training ends here")
 
 
 def test_more_opens_everything_and_what_needs_more_opens_it(tab):
@@ -105,9 +105,9 @@ def test_points_are_dragged_on_the_first_screen_and_not_added(tab):
          "kernel is"),
         ("data=four-clouds&classes=ovo", 1, "Point 1 was on no side: the weights of B vs A, C vs A,"
          " D vs A change."),
-        ("data=four-clouds", 1, "such ties go to the first class, so nothing changes."),
-        ("data=outlier&keep=average&rounds=60", 1, "By the last weights, point 1 was on no side"),
-        ("data=clouds&learner=batch", 1, "its correction waits for the end of the pass."),
+        ("data=four-clouds", 1, "ties go to the first class, so nothing changes."),
+        ("data=outlier&keep=average&rounds=60", 1, "With the last weights, point 1 was on no side"),
+        ("data=clouds&learner=batch", 1, "the update follows at the end of the pass."),
         ("data=clouds&learner=passive-aggressive", 2, "w changes, so [b, w1, w2] = "),
         ("points=1,1,0;2,2,0", 0, "Place points of at least two classes"),
     ],
@@ -137,7 +137,7 @@ def test_tab_goes_through_the_page_in_the_order_in_which_it_is_seen(tab, address
     names = [name for name, _, _ in cards]
     if width == 390:
         assert names[0] != "Settings"
-        assert names[-1] == "Take home"
+        assert names[-1] == "Export"
         assert names.index("Plane") < names.index("Settings")
         slider = "room=" in address  # of the rate, or of C
         between = names[names.index("Plane") + 1 : names.index("Settings")]
@@ -176,6 +176,6 @@ def test_what_is_missing_is_said_once(tab):
 
 def test_a_ring_of_the_soft_margin_is_a_support_vector(tab):
     tab.open("data=outlier&room=soft&cost=1")
-    tab.says("#fit-words", "3 points on the dashed lines, with a ring, and 2 inside")
+    tab.says("#fit-words", "3 points on the dashed lines (ring), and 2 inside")
     assert not any(ring.is_visible() for ring in tab.page.locator(".wrong-ring").all())
     assert tab.page.get_by_role("button", name="Proof", exact=True).is_hidden()

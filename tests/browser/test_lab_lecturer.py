@@ -51,7 +51,7 @@ def test_one_key_shows_the_plane_in_large_type_and_thick_lines(tab, size, more):
     tab.press(*4 * ["ArrowRight"])
     small = tab.page.locator(".plane .picture").bounding_box()
     tab.press("f")
-    tab.says("#heard", "Escape leaves")
+    tab.says("#heard", "Escape to leave")
     sizes = tab.page.locator(".lab").evaluate(SIZES)
     assert {text: px for text, px in sizes.items() if px < 24} == {}
     assert any(text.startswith("Point 4 was on the wrong side") for text in sizes)
@@ -85,10 +85,10 @@ def test_time_runs_by_keys_and_buttons_in_full_screen(tab):
     tab.click("Step")
     tab.says("#story", "Point 1 was on no side")
     tab.press("End")
-    tab.says("#story", "the run ends here")
+    tab.says("#story", "training ends here")
     tab.press("Home", "Space")  # the focus is on Step
     tab.click("▶ Play")
-    tab.says("#story", "Point 2 was right")
+    tab.says("#story", "Point 2 was classified correctly")
     tab.page.get_by_role("button", name="Leave", exact=True).click()
     assert not lectures(tab)
     tab.page.get_by_role("button", name="Full screen").click()
@@ -429,7 +429,7 @@ def edit(tab, n):
     elif n == 8:
         tab.page.get_by_text("Your own points", exact=True).click()
         tab.page.get_by_label("Points as CSV").fill("x,y,class\n1,2,a\n3,4,b\n5,1,a\n")
-        tab.click("Use these")
+        tab.click("Use")
     else:
         tab.click("Clear")
 
@@ -490,7 +490,7 @@ def test_what_was_refused_is_not_undone(tab):
     tab.open(POINTS)
     kept = bare(tab)
     changes(tab, lambda: edit(tab, 0))
-    field = tab.page.get_by_label("Rounds at most")
+    field = tab.page.get_by_label("Maximum steps")
     field.fill("0.5")
     field.press("Enter")
     tab.says("#fault", "rounds must be")
@@ -542,7 +542,7 @@ def test_a_descent_steps_plays_goes_back_and_has_a_slider(tab):
                  for a, b in (before, slope, (x, y))]  # fmt: skip
         assert f"[x, y] = {texts[0]} − 0.09 × {texts[1]} = {texts[2]}; J falls from" in said
         assert said.endswith(f"to {three_digits(float(x * x + 10 * y * y))}.")
-        assert ("turned back" in said) == (step > 1)
+        assert ("reversed direction" in said) == (step > 1)
         assert len(tab.page.locator("polyline.descent").get_attribute("points").split()) == step + 1
         assert tab.page.locator(".table tr.now td").first.inner_text() == str(step)
     tab.click("Step back")
@@ -605,7 +605,7 @@ def test_a_descent_is_a_page_without_a_server_too(tab, new_tab, tmp_path):
     other.page.goto(caught.value.path().rename(tmp_path / "descent.html").as_uri())
     other.says("#story", "Press Step")
     other.press("ArrowRight", "f", "ArrowRight")
-    other.says("#story", "Step 2 turned back")
+    other.says("#story", "Step 2 reversed direction")
 
 
 # Three digits
@@ -685,6 +685,6 @@ def test_the_first_class_goes_as_its_page_says(tab):
     tab.drag(5, *(a + 20 - b for a, b in zip(tab.point(1), tab.point(5), strict=True)))
     tab.goes_to("points=")
     tab.press("End")
-    assert "the run ends here" not in tab.text("#story")
+    assert "training ends here" not in tab.text("#story")
     tab.press("Control+z")
     tab.goes_to("data=first-steps")

@@ -55,7 +55,7 @@ def test_the_slider_scrubs_without_asking_the_server(new_tab):
     tab.open("data=five-points&start=-1,0,0")
     assert sent
     sent.clear()
-    slider = tab.page.get_by_label("Round", exact=True)
+    slider = tab.page.get_by_label("Step number", exact=True)
     slider.fill("600")
     assert tab.count("round") == 600
     slider.fill("3")
@@ -96,7 +96,7 @@ def test_dragging_a_point_across_the_line_changes_the_verdict(tab):
     tab.drag(1, (right[0] - left[0]) * 0.93, (tab.point(4)[1] - left[1]) * 0.5)
     expect(tab.page).not_to_have_url(re.compile("points=0,0,0;"))
     tab.says("#verdict", "No line separates the classes.")
-    assert tab.says("#verdict", "would have this place on both sides")
+    assert tab.says("#verdict", "would have it on both sides")
     expect(tab.page.locator(".meeting")).to_be_visible()
     expect(tab.page.locator(".dot.proof").nth(2)).to_be_visible()
 
@@ -130,8 +130,8 @@ def test_the_right_button_deletes_a_point(tab):
 def test_xor_is_shown_as_a_cycle_with_a_proof(tab):
     tab.open("data=xor&intercept=no")
     tab.press("End")
-    assert "goes round in a cycle" in tab.text("#status")
-    assert "everything repeats, for ever" in tab.text(".cycle")
+    assert "The run cycles" in tab.text("#status")
+    assert "everything repeats" in tab.text(".cycle")
     assert "No line through 0 separates" in tab.text("#verdict")
 
 
@@ -140,10 +140,10 @@ def test_several_classes_are_colored_and_scored(tab):
     tab.open("data=four-clouds&classes=ovr")
     tab.press("End")
     assert "all 48 points on their side" in tab.text("#status")
-    assert "A score" in tab.text("[aria-label='Table of rounds'] thead")
+    assert "A score" in tab.text("[aria-label='Table of steps'] thead")
     for scheme, head in (("ovo", "B vs A score"), ("native", "classA score")):
         tab.page.get_by_label("Several classes").select_option(scheme)
-        tab.says("[aria-label='Table of rounds'] thead", head)
+        tab.says("[aria-label='Table of steps'] thead", head)
         tab.press("End")
         assert tab.says("#status", "all 48 points on their side")
 
@@ -165,11 +165,11 @@ def test_the_proof_says_what_a_curve_of_the_kernel_can_do(tab):
     assert "No line separates" in tab.text("#verdict")
     assert "A curve of this kernel separates" in tab.text("#kernel-verdict")
     tab.press("End")
-    assert "in the space of the kernel" in tab.text(".bounds")
+    assert "in the feature space of the kernel" in tab.text(".bounds")
     tab.page.get_by_label("Kernel", exact=True).select_option("poly")
     tab.says("#kernel-verdict", "No curve of this kernel separates")
     tab.open("points=0,0,0;1,1,1;2,0,0;1,1,0&learner=kernel")
-    assert "Points 2 and 4 are at the same place, (1, 1)" in tab.text("#kernel-verdict")
+    assert "Points 2 and 4 have the same coordinates, (1, 1)" in tab.text("#kernel-verdict")
     assert tab.page.locator(".dot.proof").count() == 2
     tab.page.get_by_label("Learner", exact=True).select_option("perceptron")
     expect(tab.page.locator("#kernel-verdict")).to_be_hidden()
@@ -181,7 +181,7 @@ def test_mistakes_are_counted_against_the_bounds_of_the_learner(tab):
     tab.press("End")
     assert "wrong predictions" in tab.text(".bounds")
     tab.page.get_by_label("Learner", exact=True).select_option("batch")
-    tab.says(".bounds", "corrects all of them at once")
+    tab.says(".bounds", "updates on all points at once")
     tab.page.get_by_label("Learner", exact=True).select_option("perceptron")
     tab.says(".bounds", "Novikoff")
     tab.press("m")

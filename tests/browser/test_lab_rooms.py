@@ -54,7 +54,7 @@ def test_adding_a_point_to_a_line(tab):
 
 def test_a_point_of_the_curve_changes_its_class_by_its_height(tab):
     tab.open("data=hours-apart&room=curve")
-    assert "runs away" in tab.text("#fit-words")
+    assert "slope diverges" in tab.text("#fit-words")
     assert tab.page.locator("polyline.curve").count() == 1
     height = tab.point(11)[1] - tab.point(1)[1]
     tab.drag(3, 60, height)
@@ -137,7 +137,7 @@ def test_a_descent_starts_where_one_clicks_drags_or_steps(tab):
     ("address", "held"),
     [
         ("data=descent&room=descent&eta=0.09", ["zig-zags in", 'class="contour"']),
-        ("data=bayes-iris&room=bayes", ["Each point to the class", 'class="deviation"']),
+        ("data=bayes-iris&room=bayes", ["Each point is assigned to its most probable class", 'class="deviation"']),
         ("data=outlier&room=soft", ["Margin 1.72", 'class="support"']),
         ("data=hours&room=curve", ["P(pass) =", 'class="curve Firth"']),
     ],
@@ -168,7 +168,7 @@ def test_a_lesson_to_its_end(tab):
     answer = tab.page.locator("details.answer p:not(.mine)")
     assert not answer.is_visible()
     tab.page.get_by_text("Show the answer").click()
-    assert "all three squares are wrong" in answer.inner_text()
+    assert "all three squares are misclassified" in answer.inner_text()
     for step in range(2, 11):
         tab.click("Next")
         tab.says("#lesson-step", f"{step} of 10")
@@ -200,7 +200,7 @@ def test_a_lesson_is_chosen_from_the_list(tab):
 
 #: choose a lesson, and change the rounds while its scene is awaited, the second question
 CHANGED_MEANWHILE = """lab => {
-  const field = lab.querySelector("input[aria-label='Rounds at most']");
+  const field = lab.querySelector("input[aria-label='Maximum steps']");
   const before = Number(lab.dataset.asked);
   new MutationObserver((_, observer) => {
     if (Number(lab.dataset.asked) < before + 2) return;

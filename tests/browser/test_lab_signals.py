@@ -14,7 +14,7 @@ pytestmark = pytest.mark.compiled
 #: at positions of the run: the points with a ring, the counts in words, the classes whose shade
 #: lies under each point and three pixels around it
 WALK = """(lab, positions) => {
-  const slider = lab.querySelector("input[aria-label=Round]");
+  const slider = lab.querySelector("input[aria-label='Step number']");
   const svg = lab.querySelector(".plane .picture");
   const pixel = (x, y) => Object.assign(svg.createSVGPoint(), { x, y });
   return positions.map((at) => {
@@ -59,7 +59,7 @@ def test_rings_counts_and_shades_agree_at_every_step(tab, address):
     tab.open(address)
     scene = scene_of_url(address)
     codes, n = scene.codes, len(scene.points)
-    end = int(tab.page.get_by_label("Round", exact=True).get_attribute("max"))
+    end = int(tab.page.get_by_label("Step number", exact=True).get_attribute("max"))
     # all positions of a pass, and some of later ones
     places = [*range(min(end, 2 * n) + 1), *range(2 * n, end + 1, 7), end]
     compared = skipped = 0
@@ -102,7 +102,7 @@ def test_rings_are_the_points_that_the_library_would_put_elsewhere(tab, address)
             row = run["row"][at - 1]
             mistake = bool(run["mistakes"][at - 1])
             assert seen["story"].startswith(f"Point {row + 1} was ")
-            assert ("was right" in seen["story"]) != mistake
+            assert ("was classified correctly" in seen["story"]) != mistake
 
 
 def test_no_sign_contradicts_the_sentence_on_the_last_point(tab):

@@ -21,7 +21,7 @@ def saved(tab, button):
     ("address", "what"),
     [
         ("data=moons&learner=kernel&width=2&at=20", "curve: score 0"),
-        ("data=four-clouds&classes=ovo&at=25", "line: between two classes"),
+        ("data=four-clouds&classes=ovo&at=25", "line: boundary of classes"),
         ("data=outlier&keep=vote&rounds=100&at=50", "curve: score 0"),
     ],
 )

@@ -22,7 +22,7 @@ def test_the_page_sends_requests_and_asks_nobody_else(browser, tmp_path):
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.goto(f"http://127.0.0.1:{client.port}/")
-        expect(page.locator("#about")).to_contain_text("This server needs its token")
+        expect(page.locator("#about")).to_contain_text("This server needs a token")
         assert [text for text in said if "401" not in text] == []
         page.get_by_label("Token").fill(TOKEN)
         page.keyboard.press("Enter")

@@ -32,7 +32,7 @@ def test_a_page_is_written_to_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [
-        (["--scene", "nothing"], "no ready-made scene 'nothing'", 1),
+        (["--scene", "nothing"], "no ready-made setup 'nothing'", 1),
         (["--scene", "points=1,2"], "two coordinates and a class", 1),
         (["--address", "0.0.0.0", "--no-browser"], "--token SECRET", 2),
         (["--token", "short", "--no-browser"], "at least 8 characters", 2),
@@ -46,9 +46,9 @@ def test_what_is_refused(tmp_path, arguments, said, code):
     ("content", "said"),
     [
         (None, "missing.md cannot be read: No such file"),
-        (b"\xff\xfe", "is no text in UTF-8"),
-        (b"words", "missing.md is no lesson"),
-        (b"# T\n## S\n[s](#data=no)\n", "missing.md, step 1 has a scene that cannot be shown"),
+        (b"\xff\xfe", "is not UTF-8 text"),
+        (b"words", "missing.md is not a lesson"),
+        (b"# T\n## S\n[s](#data=no)\n", "missing.md, step 1 has an invalid setup"),
     ],
 )
 def test_a_lesson_that_cannot_be_shown(tmp_path, content, said):
@@ -239,7 +239,7 @@ def test_the_lab_as_a_folder_of_files(tmp_path):
     done = here("lab", "own.md", "--static", "site", "--force", cwd=tmp_path)
     assert "site/index.html?lesson=own" in done.stdout
     (tmp_path / "bad.md").write_text("no lesson")
-    assert_refused("lab", "bad.md", "--static", "new", cwd=tmp_path, said="is no lesson")
+    assert_refused("lab", "bad.md", "--static", "new", cwd=tmp_path, said="is not a lesson")
     assert not (tmp_path / "new").exists()
 
 

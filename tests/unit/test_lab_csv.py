@@ -61,7 +61,7 @@ SPELLINGS = [
     ("a;b;k\n1,5;2,25;x\n-3;4;y\n", [(1.5, 2.25, 0), (-3, 4, 1)], "x y", "decimal comma"),
     ("a\tb\tk\n1,500\t5%\tx\n2,000\t6%\ty\n", [(1500, 5, 0), (2000, 6, 1)], "x y",
      "comma between thousands"),
-    ("a;b;k\n(5);$3;x\n7;\u22124;y\n", [(-5, 3, 0), (7, -4, 1)], "x y", "currencies left out"),
+    ("a;b;k\n(5);$3;x\n7;\u22124;y\n", [(-5, 3, 0), (7, -4, 1)], "x y", "currencies removed"),
     ('a;b;k\n"1.234,5";2;x\n7,25;4;y\n', [(1234.5, 2, 0), (7.25, 4, 1)], "x y",
      "point between thousands"),
     ("1;2;x\n3;4;y\n", [(1, 2, 0), (3, 4, 1)], "x y", "line 1 as a point"),
@@ -109,7 +109,7 @@ def test_only_the_reader_of_the_server_skips_comments_and_hints_of_excel():
         ((3, 4, 0), (5, 6, 0)),
         ("Read with: ? as a missing value.", "1 row has a missing value and is left out."),
     )
-    with pytest.raises(DataError, match=r"own\.csv line 2 has 3 fields where the first one has 1"):
+    with pytest.raises(DataError, match=r"own\.csv line 2 has 3 fields where the first line has 1"):
         plain_scene_of_csv(own("sep=\na;b;k\n", delimiter=";"), Scene())
 
 
@@ -129,10 +129,10 @@ def test_only_the_reader_of_the_server_skips_comments_and_hints_of_excel():
         ("x,y,k\n1,2,a\ninf,4,b\n", "own.csv line 3, column 'x'"),
         ("x,y,k\n1,2,a\n3e7,4,b\n", "own.csv line 3, column 'x' holds 3e\\+07, and the lab shows"),
         ("x,x,k\n1,2,a\n", "2 columns named 'x'"),
-        ("x,y,k\nu,v,a\n", "Two columns must be numbers"),
+        ("x,y,k\nu,v,a\n", "Two columns besides the class"),
         ("x,y,k\n" + "".join(f"1,2,c{k}\n" for k in range(11)), "Column 'k' has 11 different"),
         ("x,y,k\n1,2," + "a" * 41 + "\n", "line 2, column 'k' holds .* of 41 characters"),
-        ("x,y,k\n1,2,a\n3,4, a\n", "line 3, column 'k' holds ' a', and a row before holds 'a'"),
+        ("x,y,k\n1,2,a\n3,4, a\n", "line 3, column 'k' holds ' a', and an earlier row holds 'a'"),
         ('x,y,k\n1,2,"a\n', "own.csv line 2"),
         ("x,y,k\n1,2,a\n1,2,b\u0000\n", "."),
     ],
@@ -194,9 +194,9 @@ def test_projected_columns():
     np.testing.assert_allclose(np.abs(scene.X), np.abs(want), rtol=1e-9, atol=1e-12)
     assert scene.features[0].startswith("component 1 (7")
     assert scene_of_url(url_of(scene)) == scene
-    with pytest.raises(DataError, match="This page projects no columns"):
+    with pytest.raises(DataError, match="This page does not project columns"):
         plain_scene_of_csv(own(iris.to_csv(index=False), chosen), started)
-    with pytest.raises(DataError, match="needs two columns of numbers that vary"):
+    with pytest.raises(DataError, match="needs two numeric columns that vary"):
         scene_of_csv(own("1,2,a,k\n3,2,b,l\n", {"x": "projected", "y": 1, "label": 2}), Scene())
 
 
@@ -205,10 +205,10 @@ def test_projected_columns():
     ("chosen", "said"),
     [
         ({"x": 0, "y": 0, "label": 3}, "Choose different columns"),
-        ({"x": 2, "y": 1, "label": 3}, "olumn 'column_3' (holds 'a'|is not of)"),
-        ({"x": 9, "y": 1, "label": 3}, "There are columns 1 to 4"),
-        ({"x": True, "y": "y"}, "There are columns 1 to 4"),
-        ({"x": 0, "y": 1, "label": 0}, "Two columns must be numbers|Choose different columns"),
+        ({"x": 2, "y": 1, "label": 3}, "olumn 'column_3' (holds 'a'|is not numeric)"),
+        ({"x": 9, "y": 1, "label": 3}, "Choose columns from 1 to 4"),
+        ({"x": True, "y": "y"}, "Choose columns from 1 to 4"),
+        ({"x": 0, "y": 1, "label": 0}, "Two columns besides the class|Choose different columns"),
     ],
 )
 def test_columns_that_cannot_be_chosen(read, chosen, said):
@@ -335,7 +335,7 @@ def test_what_the_page_sends():
         own_of({"text": "x" * (MOST_BYTES + 1)})
     for odd in ({"file": "?"}, {}, {"text": "", "reading": {"quotes": "no"}},
                 {"text": "", "reading": {"decimal": ["."]}}, {"file": 3}):  # fmt: skip
-        with pytest.raises(DataError, match="reload it"):
+        with pytest.raises(DataError, match="reload the page"):
             own_of(odd)
     assert set(NULL_VALUES) - {""} == MISSING
     assert MOST_CLASSES == 10

@@ -162,16 +162,16 @@ def test_what_a_lesson_looks_like():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "t.md is no lesson"),
-        ("# T\n", "t.md is no lesson"),
-        ("## Step\n[s](#data=xor)\n", "t.md is no lesson"),
-        ("# T\n## Step\nwords\n", "t.md, step 1 has no scene"),
+        ("", "t.md is not a lesson"),
+        ("# T\n", "t.md is not a lesson"),
+        ("## Step\n[s](#data=xor)\n", "t.md is not a lesson"),
+        ("# T\n## Step\nwords\n", "t.md, step 1 has no setup"),
         (
             "# T\n## A\n[s](#data=xor)\n## B\n[s](#data=no)\n",
-            "t.md, step 2 has a scene that cannot",
+            "t.md, step 2 has an invalid setup",
         ),
         ("# T\n" + "x" * 200_001, "at most 200,000"),
-        ("# T\n" + "## S\n[s](#data=xor)\n" * 101, "t.md is no lesson"),
+        ("# T\n" + "## S\n[s](#data=xor)\n" * 101, "t.md is not a lesson"),
     ],
 )
 def test_a_fault_in_a_lesson_is_one_sentence(text, said):

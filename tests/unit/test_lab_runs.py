@@ -224,9 +224,9 @@ def test_products_of_coordinates_say_what_the_exact_gram_matrix_says():
         ({"learner": "passive-aggressive", "intercept": False}, ["passive-aggressive"]),
         ({"learner": "balanced-winnow", "promotion": 1.03}, ["L1 margin"]),
         ({"learner": "margin", "gamma": 0.9}, "No bound: "),
-        ({"learner": "margin"}, "needs a target margin"),
+        ({"learner": "margin"}, "needs a fixed target margin"),
         ({"learner": "passive-aggressive"}, "exclude the constant feature"),
-        ({"learner": "batch"}, "corrects all of them at once"),
+        ({"learner": "batch"}, "updates on all points at once"),
         ({"schedule": "inverse"}, "constant learning rate"),
     ],
 )

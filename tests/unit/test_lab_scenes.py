@@ -72,7 +72,7 @@ def test_a_changed_ready_made_scene_loses_its_name():
         ("points=1,2,10", "Point 1 needs a class from 0 to 9."),
         ("points=1e9,2,1", "Point 1 needs coordinates from -1,000,000 to 1,000,000."),
         ("points=nan,2,1", "Point 1 needs coordinates from -1,000,000 to 1,000,000."),
-        ("data=nothing", "There is no ready-made scene 'nothing': choose one of the list."),
+        ("data=nothing", "There is no ready-made setup 'nothing': choose one from the list."),
         ("rate=-1", f"The setting rate must be {RATES}."),
         ("rate=1_000", f"The setting rate must be {RATES}."),
         (
@@ -95,8 +95,8 @@ def test_a_changed_ready_made_scene_loses_its_name():
         ),
         ("spam=1", "The address has an unknown part 'spam'."),
         ("labels=a,a", "Name at most 10 classes, each differently."),
-        ("at=-1", "The round is a whole number from 0 to 10,000."),
-        ("data=xor&at=x", "The round is a whole number from 0 to 10,000."),
+        ("at=-1", "The step must be a whole number from 0 to 10,000."),
+        ("data=xor&at=x", "The step must be a whole number from 0 to 10,000."),
         ("points=" + "1,1,1;" * 501, "There are 501 points: at most 500 can be shown."),
     ],
 )
@@ -105,7 +105,7 @@ def test_a_fault_in_an_address_is_one_sentence(address, said):
         scene_of_url(address)
     assert str(caught.value) == said
     answered = answer({"kind": "open", "url": "#" + address})
-    assert answered["fault"] == "This address cannot be shown. " + said
+    assert answered["fault"] == "This URL cannot be shown. " + said
     assert answered["scene"]["name"] == "first-steps"
 
 

@@ -69,7 +69,7 @@ def test_the_page_offers_what_it_can_do(sources):
     assert "regression" not in {lesson["name"] for lesson in opened["lessons"]}
     assert {"room", "cost", "eta"}.isdisjoint(field["name"] for field in opened["fields"])
     assert "blood-pressure" not in {ready["name"] for ready in opened["ready"]}
-    assert "the command linsep lab" in line["idle"]
+    assert "The command linsep lab" in line["idle"]
     assert opened["offers"] == line["idle"]
     assert many["proof"]["verdict"]["kind"] == "undecided"
     assert "at most 150 points" in many["proof"]["verdict"]["sentences"][0]
