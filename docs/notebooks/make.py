@@ -1,9 +1,9 @@
-"""Make the notebooks of students from those of teachers.
+"""Make the students' notebooks from the teachers' notebooks.
 
-Run ``python docs/notebooks/make.py``, with names for some of the notebooks only. Those in
-``solutions/`` are the source; edit them in Jupyter. They are run, and written back with outputs
-that do not depend on where and when they ran. Then every line between ``### BEGIN SOLUTION`` and
-``### END SOLUTION``, the markers of nbgrader, is left out, and the rest is run and written: to
+Run ``python docs/notebooks/make.py``, with names to select notebooks. The notebooks in
+``solutions/`` are the source; edit them in Jupyter. The program runs them and writes them back with
+outputs that do not depend on where and when they ran. Then it removes every line between ``###
+BEGIN SOLUTION`` and ``### END SOLUTION``, the markers of nbgrader, and runs and writes the rest: to
 ``lectures/`` if the name begins with a digit, else to ``cases/``. It needs nbclient, nbformat and
 ipykernel.
 """
@@ -19,12 +19,12 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
-#: of every notebook, whatever Jupyter it was edited in
+#: metadata of every notebook, whatever Jupyter it was edited in
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-#: colors of a picture: as many as leave it so many bytes, a third of what matplotlib's need
+#: colors of a picture: the most that keep it below so many bytes, a third of matplotlib's size
 COLORS, MOST_BYTES = (128, 64, 32, 16), 40_000
 
 
@@ -34,7 +34,7 @@ def solutions() -> list[Path]:
 
 
 def students_path(path: Path) -> Path:
-    """Return where the notebook without the solutions of ``path`` is written."""
+    """Return the path of the notebook without the solutions of ``path``."""
     return HERE / ("lectures" if path.name[0].isdigit() else "cases") / path.name
 
 
@@ -70,7 +70,7 @@ def with_fewer_colors(picture: str) -> str:
     image = Image.open(BytesIO(base64.b64decode(picture))).convert("RGB")
     for colors in COLORS:
         file = BytesIO()
-        # which keeps the colors of a few pixels, such as a mark's
+        # this method keeps the colors of a few pixels, such as a mark
         fewer = image.quantize(colors, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
         fewer.save(file, format="PNG", optimize=True)
         if file.tell() <= MOST_BYTES:
@@ -79,7 +79,7 @@ def with_fewer_colors(picture: str) -> str:
 
 
 def cleaned(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy with outputs that are the same wherever the notebook runs."""
+    """Return a copy with outputs that do not depend on where the notebook ran."""
     result = copy.deepcopy(notebook) | {"metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
     for cell in result["cells"]:
         cell["metadata"].pop("execution", None)
@@ -93,7 +93,7 @@ def cleaned(notebook: dict[str, Any]) -> dict[str, Any]:
             if "execution_count" in output:
                 output["execution_count"] = None
             data = output.get("data", {})
-            if "image/png" in data:  # its text is the address of an object
+            if "image/png" in data:  # its text has the memory address of an object
                 data.pop("text/plain", None)
                 data["image/png"] = with_fewer_colors(text_of(data["image/png"]))
                 output["metadata"] = {}
