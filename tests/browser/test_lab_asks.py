@@ -30,7 +30,7 @@ def test_proof_counts_rings_and_tables_wait_for_an_answer(tab, how):
         expect(answer).to_be_hidden()
         tab.page.get_by_label("Your answer").fill("each pass costs")
         tab.click("Answer")
-        assert tab.page.locator(".mine").inner_text() == "You said: each pass costs"
+        assert tab.page.locator(".mine").inner_text() == "Your answer: each pass costs"
     else:
         tab.page.get_by_text("Show the answer").click()
     expect(answer).to_be_visible()
