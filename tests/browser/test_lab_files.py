@@ -96,7 +96,7 @@ def test_the_python_script_prints_the_numbers_of_the_page(tab):
     tab.open("data=five-points&start=-1,0,0")
     tab.click("Python")
     tab.page.get_by_role("dialog").wait_for()
-    script = tab.page.get_by_label("Python script").input_value()
+    script = tab.page.get_by_role("textbox", name="Python script").input_value()
     said = []
     exec(compile(script, "lab.py", "exec"), {"print": lambda *parts: said.append(parts)})
     assert said[1] == (446, ((-31.0, 12.0, 2.0),))

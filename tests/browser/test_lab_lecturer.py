@@ -548,7 +548,7 @@ def test_a_descent_steps_plays_goes_back_and_has_a_slider(tab):
     tab.click("Step back")
     assert tab.count("round") == 4
     tab.goes_to("at=4")
-    tab.page.get_by_label("Steps", exact=True).fill("20")
+    tab.page.get_by_label("Step number", exact=True).fill("20")
     assert tab.count("round") == 20
     tab.press("End")
     assert tab.count("round") == 67

@@ -48,7 +48,7 @@ def test_adding_a_point_to_a_line(tab):
     tab.open("data=blood-pressure&room=line")
     tab.click("Add")
     tab.says("#status", "31 points")
-    tab.page.get_by_label("Room").select_option("classes")
+    tab.page.get_by_label("Mode").select_option("classes")
     assert tab.says("#status", "Place points of at least two classes")
 
 
@@ -95,7 +95,7 @@ def test_the_rate_of_a_descent_too_small_right_and_too_large(tab):
     assert tab.says("#fit-title", "zig-zags in")
     slider = tab.page.get_by_label("Learning rate, slider")
     slider.focus()
-    for key, said in (("End", "diverges"), ("Home", "creeps")):
+    for key, said in (("End", "diverges"), ("Home", "is slow")):
         slider.press(key)
         tab.says("#fit-title", said)
     box = slider.bounding_box()

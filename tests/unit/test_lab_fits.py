@@ -138,7 +138,7 @@ def test_the_soft_margin_is_that_of_libsvm(name, C):
 @pytest.mark.parametrize(
     ("eta", "title"),
     [
-        (1e-4, "creeps"),
+        (1e-4, "is slow"),
         (0.02, "converges in 2"),
         (0.09, "zig-zags in "),
         (0.1, "zig-zags"),
