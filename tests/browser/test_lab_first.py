@@ -1,5 +1,7 @@
 """The first screen of the lab: five points, two buttons, a sentence, a legend."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -55,7 +57,7 @@ def test_each_step_says_what_happened(tab):
     assert "training ends here" in tab.text("#story")
     assert "(0 of 5)" in tab.text("#key")
     assert tab.page.get_by_role("button", name="Step", exact=True).is_disabled()
-    assert "2 was classified correctly" in tab.text("#story") or "5 was classified correctly" in tab.text("#story")
+    assert re.search("[25] was classified correctly", tab.text("#story"))
 
 
 def test_play_runs_slowly_enough_to_be_read_and_to_its_end(tab):
