@@ -282,7 +282,7 @@ def test_the_rows_of_a_file_are_a_scene(tmp_path):
     [
         (["prices.csv", *HOW[:4], "--exclude", "day"], "'area' holds numbers in another spelling "
          r".* read them with --decimal ,", 1),
-        (["prices.csv", *HOW, "--exclude", "area"], "has fewer than two columns of numbers", 1),
+        (["prices.csv", *HOW, "--exclude", "area"], "has fewer than two numeric columns", 1),
         (["prices.csv", *HOW[:2], "--target", "day"], "prices.csv, column 'area' holds numbers", 1),
         (["prices.csv", *HOW, "--scene", "xor"], "--scene and a file of rows are two scenes", 2),
         (["--decimal", ","], "--decimal is about a file of rows: name it", 2),

@@ -66,8 +66,8 @@ def test_separated_classes_have_no_maximum_but_firths():
 @pytest.mark.parametrize(
     ("points", "said"),
     [
-        ((), "two different places"),
-        (((1.0, 2.0, 0), (1.0, 3.0, 0)), "two different places"),
+        ((), "two or more x-values"),
+        (((1.0, 2.0, 0), (1.0, 3.0, 0)), "two or more x-values"),
     ],
 )
 @pytest.mark.parametrize("room", ["line", "curve"])
@@ -114,7 +114,7 @@ def test_naive_bayes_multiplies_normal_densities(name):
 
 def test_a_feature_that_varies_between_the_classes_only_is_said():
     fit = fit_of(Scene(((0.0, 1.0, 0), (0.0, 2.0, 0), (1.0, 1.5, 1))).with_settings(room="bayes"))
-    assert "zero variance within each class" in fit["sentences"][-1]
+    assert "zero within-class variance" in fit["sentences"][-1]
 
 
 @pytest.mark.parametrize(("name", "C"), [("clouds", 1000.0), ("outlier", 0.1), ("outlier", 1.0)])

@@ -168,7 +168,7 @@ def test_verdicts_in_words():
     verdict = said["inseparable"]["verdict"]
     assert verdict["kind"] == "overlapping"
     assert verdict["meeting"] == pytest.approx([37 / 13, 57 / 13])
-    assert "same place, (4.8, 1.8)" in said["iris-hard"]["verdict"]["sentences"][1]
+    assert "same coordinates, (4.8, 1.8)" in said["iris-hard"]["verdict"]["sentences"][1]
     assert said["xor"]["verdict"]["title"] == "No line through 0 separates the classes."
 
 
@@ -177,10 +177,10 @@ def test_verdicts_in_words():
     [
         ("xor", {"kernel": "poly"}, "separable", "the 6 products of up to 2 coordinates"),
         ("xor", {"kernel": "poly", "degree": 1}, "overlapping", "points 1, 2, 3 and 4"),
-        ("moons", {}, "separable", "All points are at different places"),
-        ("moons", {"kernel": "poly"}, "overlapping", "add up to exactly 0"),
+        ("moons", {}, "separable", "All points have different coordinates"),
+        ("moons", {"kernel": "poly"}, "overlapping", "is exactly 0"),
         ("four-clouds", {"kernel": "poly"}, "separable", "against the rest: separable"),
-        ("iris-hard", {}, "overlapping", "Points 21 and 77 are at the same place, (4.8, 1.8)"),
+        ("iris-hard", {}, "overlapping", "Points 21 and 77 have the same coordinates, (4.8, 1.8)"),
         ("four-clouds", {}, "separable", "independent"),
     ],
 )
