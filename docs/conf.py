@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from docutils import nodes
+
 import linsep
+from linsep.cli.app import COMMANDS
 
 #: Where the site is published, with a slash at its end. Links are relative as long as it is empty.
 ADDRESS = ""
@@ -89,8 +92,30 @@ def lab_for_any_host(app, error):
         subprocess.run([sys.executable, "-m", "linsep", "lab", "--static", lab], check=True)
 
 
+def pages_of_commands(app):
+    """Write a page for each command, as autosummary does for each class."""
+    folder = Path(app.srcdir) / "reference" / "generated" / "commands"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (module, _) in COMMANDS.items():
+        title = f"linsep {name}"
+        (folder / f"{name}.rst").write_text(
+            f"{title}\n{'=' * len(title)}\n\n"
+            f".. click:: linsep.cli.{module}:{name}\n   :prog: {title}\n",
+            "utf-8",
+        )
+
+
+def without_last_blank_line(app, tree):
+    """Leave out the blank lines that end the blocks of doctest."""
+    for block in tree.findall(nodes.literal_block):
+        block.rawsource = block.astext().rstrip()
+        block[:] = [nodes.Text(block.rawsource)]
+
+
 def setup(app):
-    """Tell pages whether the site has the lab."""
+    """Make what is not written, and show the lab if it is there."""
+    app.connect("builder-inited", pages_of_commands)
+    app.connect("doctree-read", without_last_blank_line)
     if importlib.util.find_spec("linsep_pyodide"):
         app.tags.add("lab")
         app.connect("build-finished", lab_for_any_host)

@@ -11,7 +11,7 @@ import linsep
 from command_line import here
 from documents import ROOT, run_commands, run_python
 from linsep.catalog import ESTIMATORS
-from linsep.cli.app import app
+from linsep.cli.app import COMMANDS, app
 
 DOCS = ROOT / "docs"
 REFERENCE = "\n".join(path.read_text("utf-8") for path in (DOCS / "reference").glob("*.md"))
@@ -98,6 +98,14 @@ def test_the_first_pages_run(tmp_path, monkeypatch):
     assert run_commands("docs/start/separated-data.md", tmp_path) == 4
     monkeypatch.chdir(tmp_path)
     assert run_python("docs/start/first-model.md") == 3
+
+
+def test_every_command_has_a_page():
+    text = (DOCS / "reference" / "commands.md").read_text("utf-8")
+    row = r"^\| \{doc\}`(\w+) <generated/commands/(\w+)>` \| (.*) \|$"
+    table = re.findall(row, text, re.M)
+    assert [(name, name, line) for name, (_, line) in COMMANDS.items()] == table
+    assert re.findall(r"^generated/commands/(\w+)$", text, re.M) == list(COMMANDS)
 
 
 def options_of_commands():
