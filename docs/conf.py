@@ -97,12 +97,8 @@ def pages_of_commands(app):
     folder = Path(app.srcdir) / "reference" / "generated" / "commands"
     folder.mkdir(parents=True, exist_ok=True)
     for name, (module, _) in COMMANDS.items():
-        title = f"linsep {name}"
-        (folder / f"{name}.rst").write_text(
-            f"{title}\n{'=' * len(title)}\n\n"
-            f".. click:: linsep.cli.{module}:{name}\n   :prog: {title}\n",
-            "utf-8",
-        )
+        page = f".. click:: linsep.cli.{module}:{name}\n   :prog: linsep {name}\n"
+        (folder / f"{name}.rst").write_text(page, "utf-8")
 
 
 def without_last_blank_line(app, tree):
