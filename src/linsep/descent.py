@@ -312,7 +312,8 @@ def numerical_gradient(J: Function, x: Any) -> np.ndarray:
 
     Returns
     -------
-    array of the same shape as x, accurate to about ten digits if J is smooth and of moderate size
+    array of the same shape as x
+        Accurate to about ten digits if J is smooth and of moderate size.
     """
     x = np.array(x, dtype=np.float64)
     gradient = np.empty_like(x)

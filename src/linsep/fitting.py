@@ -182,10 +182,11 @@ def fit(
 
     Returns
     -------
-    The fitted estimator. Its ``recipe_`` holds the preprocessing: :meth:`predict` accepts data
-    frames with the columns of `data`, and file names. With `test`, ``test_scores_`` holds the
-    output of ``linsep score --json``. With `cv`, ``cv_scores_`` holds the metrics of each fold, as
-    arrays by name.
+    estimator : the fitted estimator
+        Its ``recipe_`` holds the preprocessing: :meth:`predict` accepts data frames with the
+        columns of `data`, and file names. With `test`, ``test_scores_`` holds the output of
+        ``linsep score --json``. With `cv`, ``cv_scores_`` holds the metrics of each fold, as arrays
+        by name.
 
     Raises
     ------

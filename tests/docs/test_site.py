@@ -1,6 +1,8 @@
 """The sources of the site: the reference lists every public name, and readers find every page."""
 
+import inspect
 import json
+import pkgutil
 import re
 import runpy
 import shutil
@@ -98,6 +100,24 @@ def test_the_first_pages_run(tmp_path, monkeypatch):
     assert run_commands("docs/start/separated-data.md", tmp_path) == 4
     monkeypatch.chdir(tmp_path)
     assert run_python("docs/start/first-model.md") == 3
+
+
+def test_sections_of_docstrings_list_names_and_no_sentences():
+    docstrings = pytest.importorskip("numpydoc.docscrape")
+    sentences = []
+    for name in listed():
+        try:
+            found = pkgutil.resolve_name(name)
+        except AttributeError:  # of an instance
+            continue
+        sections = docstrings.NumpyDocString(inspect.getdoc(found) or "")
+        sentences += [
+            (name, one.name)
+            for section in ("Parameters", "Attributes")
+            for one in sections[section]
+            if not one.type and len(one.name.replace(", ", ",").split()) > 4
+        ]
+    assert sentences == []
 
 
 def test_every_command_has_a_page():

@@ -83,8 +83,9 @@ def fit(
 
     Returns
     -------
-    The estimator, fitted. ``mixture_`` has the mistakes of each shard in each pass, and their
-    shares; ``bounds(X, y)`` of a perceptron compares them with the bound of the paper.
+    estimator : the estimator passed in, fitted
+        ``mixture_`` has the mistakes of each shard in each pass, and their shares; ``bounds(X, y)``
+        of a perceptron compares them with the bound of the paper.
 
     Raises
     ------

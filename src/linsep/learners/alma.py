@@ -23,6 +23,9 @@ class ALMA(LinearClassifier):
     Every correction is counted as a mistake, even for a row on the right side. There is no joint
     rule for several classes: they are trained one against the rest, or in pairs.
 
+    The other parameters and attributes are the same as for :class:`linsep.Perceptron`. The weight
+    of a row multiplies its step. ``mistakes_`` counts corrections.
+
     Parameters
     ----------
     alpha : float in (0, 1], default=0.9
@@ -32,13 +35,6 @@ class ALMA(LinearClassifier):
     C : float, default=None
         Factor of the step; None means sqrt(2).
     multiclass : {"ovr", "ovo"}, default="ovr"
-
-    The other parameters are the same as for :class:`linsep.Perceptron`. The weight of a row
-    multiplies its step.
-
-    Attributes
-    ----------
-    The same as for :class:`linsep.Perceptron`; ``mistakes_`` counts corrections.
 
     References
     ----------

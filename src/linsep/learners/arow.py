@@ -23,6 +23,10 @@ class AROW(ConfidenceClassifier):
     separate the rows (``stop_reason_ == "clean"``). A bound on the mistakes is known for full
     covariance matrices (:meth:`bounds`), but not for variances without covariances.
 
+    The other parameters and attributes are the same as for :class:`linsep.Perceptron`. With the
+    native rule of several classes, a row is compared with its best rival, and v is the sum over
+    both classes.
+
     Parameters
     ----------
     r : float, default=1.0
@@ -35,15 +39,10 @@ class AROW(ConfidenceClassifier):
         proportional to the square of their number. The weights are then equal to ridge regression
         with penalty r on the rows that caused updates, repeats counted.
 
-    The other parameters are the same as for :class:`linsep.Perceptron`. With the native rule of
-    several classes, a row is compared with its best rival, and v is the sum over both classes.
-
     Attributes
     ----------
     variances_ : array with the shape of ``coef_``, the variance of each weight
     intercept_variances_ : array with the shape of ``intercept_``
-
-    The other attributes are the same as for :class:`linsep.Perceptron`.
 
     References
     ----------

@@ -24,6 +24,9 @@ class MarginPerceptron(LinearClassifier):
     that every row has a margin of (1 - epsilon) gamma. For weighted rows, the bound holds for the
     sum of the weights over all updates, divided by the largest weight.
 
+    The other parameters and attributes are the same as for :class:`linsep.Perceptron`.
+    ``mistakes_`` counts margin mistakes.
+
     Parameters
     ----------
     gamma : float in (0, 1] or "auto", default="auto"
@@ -33,8 +36,6 @@ class MarginPerceptron(LinearClassifier):
     epsilon : float in (0, 1), default=0.5
         Share of the margin that may be lost.
 
-    The other parameters are the same as for :class:`linsep.Perceptron`.
-
     Attributes
     ----------
     gamma_ : float, the margin tried last
@@ -42,9 +43,6 @@ class MarginPerceptron(LinearClassifier):
         least ``low`` and less than ``high`` (1 if no gamma failed); with several binary
         classifiers, on the smallest of their margins. ``low`` is (1 - epsilon) gamma minus
         rounding; None before a pass without an update, and if rows were held out or had weight 0
-
-    The other attributes are the same as for :class:`linsep.Perceptron`; ``mistakes_`` counts margin
-    mistakes.
 
     References
     ----------

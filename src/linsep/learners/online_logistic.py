@@ -35,6 +35,9 @@ class OnlineLogistic(LinearClassifier):
     classifiers, divided by their sum. With "ovo" and votes, probabilities need
     :func:`linsep.calibrate`.
 
+    The other parameters and attributes are the same as for :class:`linsep.Perceptron`. The weight
+    of a row multiplies its part in G_j, t, N, the step and the penalty.
+
     Parameters
     ----------
     learning_rate : float, default=0.5
@@ -51,13 +54,6 @@ class OnlineLogistic(LinearClassifier):
     invariant : bool, default=True
         Whether a step is the limit of small ones; if not, w_j falls by r_j g_j.
     keep : {"last", "average", "vote", "best"}, default="average"
-
-    The other parameters are the same as for :class:`linsep.Perceptron`. The weight of a row
-    multiplies its part in G_j, t, N, the step and the penalty.
-
-    Attributes
-    ----------
-    The same as for :class:`linsep.Perceptron`.
 
     References
     ----------

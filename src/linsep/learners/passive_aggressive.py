@@ -26,6 +26,9 @@ class PassiveAggressive(LinearClassifier):
     large weight therefore never moves a score beyond the margin 1. (scikit-learn multiplies the
     step, which overshoots and diverges for weights above 2.)
 
+    The other parameters and attributes are the same as for :class:`linsep.Perceptron`. A mistake is
+    a row with a margin below 1.
+
     Parameters
     ----------
     C : float, default=1.0
@@ -33,12 +36,6 @@ class PassiveAggressive(LinearClassifier):
     loss : {"hinge", "squared_hinge"}, default="hinge"
         "hinge" is PA-I, which bounds each step by C; "squared_hinge" is PA-II, which damps it by
         1 / (2C).
-
-    The other parameters are the same as for :class:`linsep.Perceptron`.
-
-    Attributes
-    ----------
-    The same as for :class:`linsep.Perceptron`. A mistake is a row with a margin below 1.
 
     References
     ----------

@@ -159,10 +159,10 @@ class PredictsOnline(PlotsDecision, HasReference):
 
         Returns
         -------
-        array of shape (rows,) for two classes (positive for the larger), else (rows, classes); for
-        one-vs-one the number of pairs won (a score of zero by ``tie``; "random" gives half a win to
-        each) plus the summed scores, scaled so that they only break ties. With ``keep="vote"`` a
-        score is the share of the votes.
+        array of shape (rows,) for two classes, else (rows, classes)
+            For two classes, positive for the larger one. For one-vs-one, the number of pairs won (a
+            score of zero by ``tie``; "random" gives half a win to each) plus the summed scores,
+            scaled to break ties only. With ``keep="vote"``, the share of the votes.
 
         Raises
         ------

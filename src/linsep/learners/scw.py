@@ -31,6 +31,8 @@ class SCW(ConfidenceClassifier):
 
     The weight of a row (``sample_weight`` times ``class_weight``) multiplies its C.
 
+    The other parameters and attributes are the same as for :class:`linsep.Perceptron`.
+
     Parameters
     ----------
     C : float, default=1.0
@@ -49,14 +51,10 @@ class SCW(ConfidenceClassifier):
     multiclass : {"ovr", "ovo"}, default="ovr"
         The strategy for several classes.
 
-    The other parameters are the same as for :class:`linsep.Perceptron`.
-
     Attributes
     ----------
     variances_ : array with the shape of ``coef_``, the variance of each weight
     intercept_variances_ : array with the shape of ``intercept_``
-
-    The other attributes are the same as for :class:`linsep.Perceptron`.
 
     References
     ----------

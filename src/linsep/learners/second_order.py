@@ -21,6 +21,8 @@ class SecondOrderPerceptron(ConfidenceClassifier):
     updated only on mistakes. The weight of a row (``sample_weight`` times ``class_weight``)
     multiplies z z' and y z.
 
+    The other parameters and attributes are the same as for :class:`linsep.Perceptron`.
+
     Parameters
     ----------
     a : float, default=1.0
@@ -29,14 +31,10 @@ class SecondOrderPerceptron(ConfidenceClassifier):
     multiclass : {"ovr", "ovo"}, default="ovr"
         The strategy for several classes.
 
-    The other parameters are the same as for :class:`linsep.Perceptron`.
-
     Attributes
     ----------
     variances_ : array with the shape of ``coef_``, the diagonal of a A^-1
     intercept_variances_ : array with the shape of ``intercept_``
-
-    The other attributes are the same as for :class:`linsep.Perceptron`.
 
     References
     ----------

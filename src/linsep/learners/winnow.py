@@ -42,19 +42,15 @@ class Winnow(LinearClassifier):
     features takes less than 3 k log2(d) + 4 mistakes. (The well-known bound 2 k log2(d) + 2 applies
     to Winnow1, which sets a weight to zero where this algorithm, Winnow2, halves it.)
 
+    The other parameters and attributes are the same as for :class:`linsep.Perceptron`. The
+    intercept is minus the threshold.
+
     Parameters
     ----------
     promotion : float above 1, default=2.0
     threshold : float or None, default=None
         None means half the number of features. The native rule for several classes has no
         threshold.
-
-    The other parameters are the same as for :class:`linsep.Perceptron`; the intercept is minus the
-    threshold.
-
-    Attributes
-    ----------
-    The same as for :class:`linsep.Perceptron`.
 
     References
     ----------
@@ -141,18 +137,14 @@ class BalancedWinnow(LinearClassifier):
     The weights are w = u - v with u = exp(L) and v = exp(-L), so w = 2 sinh(L) starts at 0. A
     mistake adds y x_j ln(promotion) to L_j, also for the constant feature.
 
+    The other parameters and attributes are the same as for :class:`linsep.Perceptron`.
+
     Parameters
     ----------
     promotion : float above 1, default=2.0
     threshold : float, default=0.0
         Score that a positive row exceeds; ``intercept_`` is the weight of the constant feature
         minus the threshold, which must be 0 without an intercept.
-
-    The other parameters are the same as for :class:`linsep.Perceptron`.
-
-    Attributes
-    ----------
-    The same as for :class:`linsep.Perceptron`.
 
     References
     ----------

@@ -630,8 +630,9 @@ class LogisticRegression(
 
         Returns
         -------
-        array of shape (rows,) for two classes: the log-odds of the larger one; else (rows,
-        classes), log-odds against the reference, whose column is zero
+        array of shape (rows,) for two classes, else (rows, classes)
+            The log-odds of the larger class, or of each class against the reference, whose column
+            is zero.
         """
         check_is_fitted(self)
         X = to_predict(self, X, missing, offset)

@@ -78,6 +78,8 @@ class Bound:
 class Bounds:
     """All bounds that apply, and why others do not.
 
+    ``bounds["Novikoff"]`` is the bound with that name; ``print(bounds)`` shows all bounds.
+
     Attributes
     ----------
     bounds : tuple of Bound
@@ -91,8 +93,6 @@ class Bounds:
         classifiers; None if they are not separable or it was not computed.
     mistakes, passes : int or None
         Counts of the run, if any.
-
-    ``bounds["Novikoff"]`` is the bound with that name; ``print(bounds)`` shows all bounds.
     """
 
     bounds: tuple[Bound, ...]

@@ -32,8 +32,10 @@ class ArraySource(WeighedSource):
     offset : array of shape (rows,) or None
         What is added to the linear predictors of the rows, checked already.
 
-    Raises DataError when X and y differ in length or there are no rows; from :meth:`batches` at
-    NaN or infinity.
+    Raises
+    ------
+    DataError
+        If X and y differ in length or there are no rows; from :meth:`batches` at NaN or infinity.
     """
 
     name = kind = "arrays"

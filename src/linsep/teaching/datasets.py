@@ -41,8 +41,8 @@ def load_four_points(*, return_X_y: bool = False, as_frame: bool = False) -> Any
 
     Returns
     -------
-    sklearn.utils.Bunch with ``data``, ``target``, ``feature_names``, ``frame`` and ``DESCR``, or a
-    pair
+    sklearn.utils.Bunch, or a pair
+        With ``data``, ``target``, ``feature_names``, ``frame`` and ``DESCR``.
 
     Examples
     --------

@@ -23,15 +23,13 @@ class Reflection(NamedTuple):
 
     Weights a, the intercept first, separate the classes if and only if <a, y z> > 0 for all rows.
     Each row allows a half-space of weights, and the solution region is the intersection of all
-    half-spaces.
+    half-spaces. ``print(reflection)`` shows a table with the half-space of every row.
 
     Attributes
     ----------
     rows : array of shape (rows, weights)
     weights : list of str, the names of the weights
     names, classes : list of str, of every row
-
-    ``print(reflection)`` shows a table with the half-space of every row.
     """
 
     rows: np.ndarray

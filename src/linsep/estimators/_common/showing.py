@@ -239,7 +239,8 @@ class PlotsDecision(TakesFrames):
         -------
         linsep.plot.AugmentationDisplay
             For a linear classifier of two classes and one feature.
-        linsep.plot.DecisionDisplay Otherwise.
+        linsep.plot.DecisionDisplay
+            Otherwise.
         """
         check_is_fitted(self)
         one = getattr(self, "n_features_in_", 0) == 1 and len(self.classes_) == 2
@@ -270,7 +271,8 @@ class PlotsProbability(TakesFrames):
         -------
         linsep.plot.LogisticDisplay
             For two classes and one or two features.
-        linsep.plot.DecisionDisplay Otherwise.
+        linsep.plot.DecisionDisplay
+            Otherwise.
         """
         check_is_fitted(self)
         few = len(self.classes_) == 2 and self.n_features_in_ <= 2
