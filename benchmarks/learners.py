@@ -76,7 +76,7 @@ def passive_aggressive() -> Race:
 
 
 def mnist() -> Race:
-    """Ten classes jointly, averaged, against ten machines one-vs-rest."""
+    """Ten classes jointly, averaged, against ten classes one-vs-rest."""
     data = (*digits("train"), *digits("t10k"))
     return race(
         "MNIST, native, averaged, ten passes", "scikit-learn Perceptron, ovr",

@@ -1,7 +1,7 @@
 """The experiment of Freund and Schapire (1999) on MNIST, whole: degrees 1 to 6, up to 30 passes.
 
 Y. Freund and R. Schapire, Large margin classification using the perceptron algorithm, Machine
-Learning 37 (1999): K(x, y) = (1 + <x, y>)^d, pixels in [0, 1], ten machines one against the rest,
+Learning 37 (1999): K(x, y) = (1 + <x, y>)^d, pixels in [0, 1], ten classes one against the rest,
 rows in a random order that is the same in every pass.
 
 ``python -m benchmarks mnist-kernels`` prints the table and draws it; ``mnist-kernels-svc`` races
@@ -224,7 +224,7 @@ def compared() -> list[dict[str, Any]]:
     ours = perf_counter() - started
     print(f"predict: {ours:.1f} s against SVC {predicted:.1f} s: {predicted / ours:.1f}")
     rows = (
-        ("fit", "ten machines, ten passes: fit", mean(times), fitted),
+        ("fit", "ten classes, ten passes: fit", mean(times), fitted),
         ("predict", "thirty passes: predict 10,000 digits by vote", ours, predicted),
     )
     reached = (1 - mean(tenth), 1 - error)
