@@ -659,7 +659,8 @@ def test_the_first_class_goes_as_its_page_says(tab):
     tab.open(more=False)
     begin = page.index("## Minute 2")
     plan = page[page.index("Press **F**", begin) : page.index("Ask: does it always end?")]
-    plan = plan.replace("**F** or **Escape** leaves", "").replace("**←**", "")
+    plan = plan.replace("**F**, **Escape** or", "").replace("**←**", "")
+    plan = plan.replace("**R** three more times", "**R** **R** **R**")
     plan = plan.replace("**→** three times", "**→**").replace(' "Point 3', ' **→** "Point 3')
     plan = plan.replace(' "Point 4', ' **→** "Point 4')
     seen = 0
