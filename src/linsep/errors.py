@@ -1,4 +1,4 @@
-"""Errors and warnings. Each message is one sentence: what is wrong, where, and what to do.
+"""Errors and warnings. Each message is one sentence: the problem, its place, and the remedy.
 
 The advice often names a parameter, whose spelling in Python and on the command line differs. So an
 error stores its advice as :class:`Hint` objects with parameters by name and spells them when
@@ -18,8 +18,8 @@ Spell = Callable[[str, Any], str]
 class Hint(NamedTuple):
     """Advice that names parameters; their spelling replaces ``{}`` in the text.
 
-    ``again`` marks parameters of training the model again, not of the current call; ``here`` those
-    of the current call that are no parameters of training.
+    ``again`` marks parameters for training the model again, not for the current call; ``here``
+    marks parameters of the current call that are not training parameters.
     """
 
     text: str
@@ -59,9 +59,9 @@ class LinsepError(Exception):
     Parameters
     ----------
     message : str
-        What is wrong and where; the whole sentence if there are no hints.
+        The problem and its place; the whole sentence if there are no hints.
     *hints : str or Hint
-        Alternative ways to solve it.
+        Alternative remedies.
     """
 
     def __init__(self, message: str = "", *hints: str | Hint):
@@ -85,8 +85,8 @@ class LinsepError(Exception):
         return type(self)(place + self.message, *self.hints)
 
     def of_call(self, call: str) -> "LinsepError":
-        """Return the same error where its parameters are those of another call, which the hints
-        then show: ``linsep.fit(frame, target=...`` and its options.
+        """Return the same error with hints that name the parameters of another call:
+        ``linsep.fit(frame, target=...`` and its options.
         """
         if not self.hints:
             return self
@@ -97,10 +97,10 @@ class LinsepError(Exception):
         return type(self)(self.message, *shown)
 
     def of_model(self) -> "LinsepError":
-        """Return the same error for a fitted model: its hints are for training it again."""
+        """Return the same error for a fitted model: its hints are about training it again."""
         plain = [hint for hint in self.hints if isinstance(hint, str)]
         again = [
-            hint if hint.here else Hint("learn the model with {}", hint.settings, again=True)
+            hint if hint.here else Hint("retrain the model with {}", hint.settings, again=True)
             for hint in self.hints
             if isinstance(hint, Hint)
         ]
@@ -108,11 +108,11 @@ class LinsepError(Exception):
 
 
 class DataError(LinsepError, ValueError):
-    """Unusable data: what is wrong, where (file, line or row), and what to do."""
+    """Unusable data: the problem, its place (file, line or row), and the remedy."""
 
 
 class NoRows(DataError):
-    """No row is in files, or none that counts: the others are left out, or have weight 0."""
+    """No usable rows: the files are empty, or every row is dropped or has weight 0."""
 
 
 class FeatureOverflow(DataError):
@@ -125,8 +125,8 @@ class FeatureOverflow(DataError):
 
     def __init__(self, column: int, feature: str = ""):
         super().__init__(
-            f"{feature or f'Feature {column}'} has values whose squares are beyond floating point: "
-            "scale the features."
+            f"{feature or f'Feature {column}'} has values whose squares overflow float64: scale "
+            "the features."
         )
         self.column = column
 
@@ -144,11 +144,13 @@ class ParameterError(LinsepError, ValueError):
 
 
 class ModelFileError(LinsepError, ValueError):
-    """A model file is damaged, not linsep's, of an unknown version, or would be overwritten."""
+    """A model file is damaged, is not from linsep, has an unknown version, or would be
+    overwritten."""
 
 
 class CheckpointError(LinsepError, ValueError):
-    """A checkpoint is damaged, of another fit, in use, or impossible for these data."""
+    """A checkpoint is damaged, belongs to another fit, is in use, or cannot be used for these
+    data."""
 
 
 class SeparationWarning(UserWarning):
@@ -160,7 +162,7 @@ class SeparationWarning(UserWarning):
     limits : dict
         {name of a coefficient: "finite", "+inf", "-inf", "infinite" (with either sign),
         "sign not checked" or "not checked"}
-    refusal : LinsepError with the same message and hints, to render them differently
+    refusal : LinsepError with the same message and hints, to spell them for the command line
     """
 
     def __init__(
@@ -172,7 +174,8 @@ class SeparationWarning(UserWarning):
 
 
 class SeparationError(DataError):
-    """As :class:`SeparationWarning`, raised with ``on_separation="raise"``."""
+    """Error with the message of :class:`SeparationWarning`, raised with
+    ``on_separation="raise"``."""
 
     def __init__(
         self, message: str, *hints: Hint, verdict: Any = None, limits: dict[str, str] | None = None

@@ -125,7 +125,7 @@ def _characters(text: str) -> list[str]:
 
 
 def wrapped(text: str, width: int | None = None, indent: str = "") -> list[str]:
-    """Return text in lines of at most ``width`` columns, by default those of :func:`room`.
+    """Return text in lines of at most ``width`` columns, by default the columns of :func:`room`.
 
     It is divided at spaces only; a very long word is elided, unless it is a path or a hash. Lines
     after the first begin with ``indent``.
@@ -170,7 +170,7 @@ def pair_lines(
     columns: int | None = None,
 ) -> list[str]:
     """Return lines of a heading and a text, aligned; long texts are wrapped, or continued if they
-    are commands, to ``columns`` or those of the terminal. In a file each is one line.
+    are commands, to ``columns`` or the terminal's width. In a file each is one line.
 
     ``heading`` changes how a heading looks, such as to bold.
     """
@@ -209,7 +209,7 @@ def table_lines(
     ----------
     lines : lines of cells, the headings first
     right : which columns are aligned to the right; default: all but the first
-    width : int, default: that of :func:`room`
+    width : int, default: the columns of :func:`room`
     first : number of columns at the start that are hidden after all others but the last
     least : columns that are hidden before others, in this order
     sentences : whether the last column has sentences, which are wrapped, never elided
@@ -274,7 +274,8 @@ def _rows(
 
 
 def _floor(column: Sequence[str]) -> int:
-    """Return the least width of a column, the heading first: that of its numbers, less of texts."""
+    """Return the least width of a column, the heading first: the width of its numbers, less for
+    texts."""
     heading, *others = column
     numbers = [width_of(cell) for cell in others if NUMBERS.fullmatch(cell)]
     texts = [width_of(cell) for cell in others if not NUMBERS.fullmatch(cell)]

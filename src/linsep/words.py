@@ -1,4 +1,4 @@
-"""Words of messages: counts and sizes; and text of others, escaped for terminals and CSV."""
+"""Words of messages: counts and sizes; escaping of foreign text for terminals and CSV."""
 
 import csv
 import re
@@ -21,7 +21,7 @@ def either(names: Sequence[str]) -> str:
 
 
 def row_text(row: int) -> str:
-    """Return what a row of this index is called: "row 28 (index 27)"."""
+    """Return the name of the row with this index: "row 28 (index 27)"."""
     return f"row {row + 1} (index {row})"
 
 
@@ -39,7 +39,7 @@ def percent(share: float) -> str:
 
 
 def escaped(text: str, lines: bool = False) -> str:
-    """Escape characters that move the cursor, change colors or reverse the reading direction.
+    """Escape characters that move the cursor, change colors or reverse the text direction.
 
     ``lines`` keeps line ends.
     """

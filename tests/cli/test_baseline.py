@@ -86,7 +86,7 @@ def test_class_weights_that_help_no_class_are_told(folder, learner, monkeypatch)
                         lambda _: 0.25)  # fmt: skip
     done = told(folder, "--learner", learner, "--class-weight", "balanced")
     assert (
-        f"{SAID}the mean recall of the classes is 25.00% on the training rows, where always "
+        f"{SAID}the mean recall of the classes is 25.00% on the training rows; always "
         "predicting one class gets 50.00%"
     ) in done.stderr
     assert "leave out --class-weight" in done.stderr
@@ -112,7 +112,7 @@ def test_classes_that_differ_in_spread_mislead_naive_bayes(folder):
 
 def test_linear_regression_worse_than_the_mean(folder):
     done = told(folder, "--learner", "linear", "--test", "new.csv", target="size")
-    assert f"{SAID}its rms error on the test rows is 3.9679, where always pre" in done.stderr
+    assert f"{SAID}its rms error on the test rows is 3.9679; always pre" in done.stderr
     (folder / "t.csv").write_text("a,kind,size\n" + "".join(f"{a},u,100\n" for a in (-1, 1, 2, 0)))
     done = told(folder, "--learner", "linear", "--no-fit-intercept", target="size")
     assert f"{SAID}its rms error on the training rows is 91.2871, where always" in done.stderr

@@ -101,9 +101,9 @@ def test_targets_of_winnow(files):
     [
         (("--weights", "1,2"), r"--weights is 3 numbers for these data \(the intercept, then", 1),
         (("--weights", "1,2,3", "--target", "x1"), "got 3 numbers, 4 classes", 1),
-        (("--majority", 3), "--majority 3 needs --literals of at least as many", 2),
+        (("--majority", 3), "--majority 3 needs --literals N of at least 3", 2),
         (("--gamma", 0), "--gamma must be a number above 0", 2),
-        (("--weights", "1,1,1", "--model", "m"), "are both weights: give one", 2),
+        (("--weights", "1,1,1", "--model", "m"), "cannot be combined: give one", 2),
     ],
 )
 def test_what_does_not_fit_is_refused(files, options, text, code):

@@ -57,12 +57,12 @@ def stopped(folder, number, name="SIGINT", command=SAVED):
 def test_a_signal_writes_a_checkpoint_and_the_same_command_goes_on(folder, learned, name, code):
     done = stopped(folder, 2, name)
     assert done.returncode == code
-    assert done.stderr == "linsep: interrupted; `linsep fit --resume c` goes on.\n"
+    assert done.stderr == "linsep: interrupted; `linsep fit --resume c` resumes the fit.\n"
     assert sorted(os.listdir(folder)) == ["c", "t.svm"]
     done = here(*SAVED, cwd=folder)
     assert (done.returncode, done.stderr) == (
         0,
-        "linsep: going on from c: pass 3, after 0 of its rows.\n",
+        "linsep: resuming from c: pass 3, after 0 of its rows.\n",
     )
     assert_same_models(folder / "m", learned)
     assert sorted(os.listdir(folder)) == ["m", "t.svm"]
@@ -75,7 +75,7 @@ def test_resume_needs_nothing_but_the_file(folder, learned, tmp_path_factory):
     assert stopped(elsewhere, 4, command=("fit", "--resume=moved")).returncode == 130
     done = here("fit", "--resume", "moved", cwd=elsewhere)
     assert done.returncode == 0
-    assert f"going on from {elsewhere / 'moved'}: pass 5" in done.stderr
+    assert f"resuming from {elsewhere / 'moved'}: pass 5" in done.stderr
     assert_same_models(folder / "m", learned)
     assert os.listdir(elsewhere) == []
 
@@ -83,7 +83,7 @@ def test_resume_needs_nothing_but_the_file(folder, learned, tmp_path_factory):
 def test_names_are_quoted_and_options_may_end(folder, learned):
     command = ("fit", *SAVED[2:-1], "c k", "--", "t.svm")
     done = stopped(folder, 2, command=command)
-    assert done.stderr == "linsep: interrupted; `linsep fit --resume 'c k'` goes on.\n"
+    assert done.stderr == "linsep: interrupted; `linsep fit --resume 'c k'` resumes the fit.\n"
     assert here("fit", "--resume", "c k", cwd=folder).returncode == 0
     assert_same_models(folder / "m", learned)
 
@@ -110,9 +110,9 @@ def test_a_logistic_regression_goes_on(folder):
         )
         done = here(*command, cwd=folder)
     assert done.returncode == 143
-    assert "linsep: interrupted; `linsep fit --resume c` goes on.\n" in done.stderr
+    assert "linsep: interrupted; `linsep fit --resume c` resumes the fit.\n" in done.stderr
     done = here(*command, cwd=folder)
-    assert done.stderr == "linsep: going on from c: after 4 passes over the rows.\n"
+    assert done.stderr == "linsep: resuming from c: after 4 passes over the rows.\n"
     assert linsep.load(folder / "m").coef_.tolist() == expected.coef_.tolist()
 
 
@@ -140,7 +140,7 @@ def test_an_interrupt_before_the_first_row_leaves_nothing(folder, monkeypatch):
 
     monkeypatch.setattr("linsep.learners.from_source.refuse_one_class", pressed)
     done = here(*SAVED, cwd=folder)
-    assert (done.returncode, done.stderr) == (130, "linsep: interrupted; nothing was kept.\n")
+    assert (done.returncode, done.stderr) == (130, "linsep: interrupted; nothing was saved.\n")
     assert os.listdir(folder) == ["t.svm"]
 
 
@@ -152,7 +152,7 @@ def test_an_interrupt_before_the_first_row_forgets_no_checkpoint(folder, learned
     with monkeypatch.context() as patch:
         patch.setattr("linsep.cli.fit.InitialWeights", pressed)
         done = here("fit", "--resume", "c", cwd=folder)
-    said = "linsep: interrupted; `linsep fit --resume c` goes on.\n"
+    said = "linsep: interrupted; `linsep fit --resume c` resumes the fit.\n"
     assert (done.returncode, done.stderr.replace(f"{folder}/", "")) == (130, said)
     assert here("fit", "--resume", "c", cwd=folder).returncode == 0
     assert_same_models(folder / "m", learned)
@@ -161,12 +161,12 @@ def test_an_interrupt_before_the_first_row_forgets_no_checkpoint(folder, learned
 REFUSED = {
     "--checkpoint needs --model FILE": (*SAVED[:-4], "--checkpoint", "c"),
     "--every needs --checkpoint FILE": (*FIT, "--every", "5s"),
-    "--every '5' is no time between checkpoints": (*SAVED, "--every", "5"),
-    "this one reads its rows once": ("fit", "t.svm", "--learner", "naive-bayes", *SAVED[-4:]),
+    "--every '5' is not an interval between checkpoints": (*SAVED, "--every", "5"),
+    "this learner reads the rows once": ("fit", "t.svm", "--learner", "naive-bayes", *SAVED[-4:]),
     "so http://h/x.csv must be an": (*SAVED, "--test", "http://user:secret@h/x.csv"),
     r"so http://h/y.csv\?\.\.\. must be an": (*SAVED, "--calibrate=http://h/y.csv?sig=secret"),
     "so tcp://h:1 must be an": (*SAVED, "--dask", "tcp://user:secret@h:1"),
-    "--resume needs the FILE": ("fit", "--resume"),
+    "--resume needs a checkpoint FILE": ("fit", "--resume"),
     "--resume FILE takes no other arguments": ("fit", "--resume", "c", "--max-iter", "9"),
 }
 
@@ -182,8 +182,8 @@ def test_files_that_do_not_fit(folder, learned):
     shutil.copy2(learned / "m", folder / "c")
     assert_refused(*SAVED, cwd=folder, said="c is a model file, not a checkpoint")
     assert_refused("fit", "--resume", "c", cwd=folder, said="c is a model file")
-    assert_refused(*SAVED[:-1], "t.svm", cwd=folder, said="t.svm is read by this command")
-    assert_refused(*SAVED[:-1], "./m", cwd=folder, said="m is to be two files at once")
+    assert_refused(*SAVED[:-1], "t.svm", cwd=folder, said="t.svm is an input of this command")
+    assert_refused(*SAVED[:-1], "./m", cwd=folder, said="m is named for two output files")
     (folder / "c").unlink()
     stopped(folder, 2)
     assert_refused("predict", "c", "t.svm", cwd=folder, said="linsep fit --resume c`")
@@ -198,7 +198,7 @@ def test_files_that_do_not_fit(folder, learned):
 def test_a_checkpoint_of_python_is_no_command(folder):
     path = folder / "c"
     linsep.Checkpoint(path).write({}, {})
-    assert_refused("fit", "--resume", "c", cwd=folder, said="c has no command")
+    assert_refused("fit", "--resume", "c", cwd=folder, said="c does not store a command")
 
 
 def test_a_folder_that_is_gone(folder):

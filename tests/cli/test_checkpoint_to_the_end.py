@@ -74,7 +74,7 @@ def assert_goes_on(folder, learned):
         patch.setattr(linsep.learners.passes, "one_pass", None)
         done = here("fit", "--resume", "c", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert done.stderr == "linsep: going on from c: training is complete.\n".replace(
+    assert done.stderr == "linsep: resuming from c: training is complete.\n".replace(
         " c:", f" {folder / 'c'}:"
     )
     kept = ("test ", "training ", "calibrated ", "passes ", "stopped ")
@@ -94,7 +94,7 @@ def assert_goes_on(folder, learned):
 def test_a_signal_after_the_fit(folder, learned, step, number):
     done = ended(folder, step, number, (*CALIBRATED, "--checkpoint", "c"))
     assert done.returncode == 128 + number
-    assert done.stderr == "linsep: interrupted; `linsep fit --resume c` goes on.\n"
+    assert done.stderr == "linsep: interrupted; `linsep fit --resume c` resumes the fit.\n"
     assert sorted(os.listdir(folder)) == sorted([*STEPS[step], "c", "new.svm", "t.svm"])
     assert_goes_on(folder, learned)
 

@@ -88,7 +88,7 @@ def test_what_learns(folder, words, learner, chosen_for):
 
 def test_the_output_says_why(folder):
     said = here("fit", *TEXT, cwd=folder).stdout
-    assert "chosen       AROW for text; --learner names another\n" in said
+    assert "chosen       AROW for text; --learner selects another\n" in said
     assert "chosen" not in here("fit", *TEXT, "--learner", "arow", cwd=folder).stdout
     assert f"chosen       AROW for {SPARSE}" in here("fit", "wide.svm", cwd=folder).stdout
 

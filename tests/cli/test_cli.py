@@ -97,7 +97,7 @@ def test_svmlight_text_of_another_width(folder):
     (folder / "zero.svm").write_text("0 0:1\n")
     assert_refused("predict", "m", "zero.svm", cwd=folder, said="zero.svm line 1: .*index")
     assert_refused(
-        "score", "m", "t.csv", cwd=folder, said="is a table, but the model was learned from svm"
+        "score", "m", "t.csv", cwd=folder, said="is a table, but the model was trained on svm"
     )
 
 
@@ -227,7 +227,7 @@ def test_wrong_use_and_wrong_places(folder):
     (folder / "second" / "t2.csv").write_text("a,kind\n1,x\n2,y\n")
     fit = ("fit", "t.csv", "--target", "kind")
     assert_refused("fit", "missing.csv", cwd=folder, said="no file missing.csv")
-    assert_refused("fit", "void", cwd=folder, said="void holds no data file")
+    assert_refused("fit", "void", cwd=folder, said="void has no data files")
     assert_refused("fit", "second", "--target", "kind", cwd=folder, said="t2.csv.*'?b'?")
     assert_refused("fit", "*.nothing", cwd=folder, said="No file matches")
     assert_refused(

@@ -36,7 +36,7 @@ def test_places_that_are_not_for_models(folder):
         "fit", "x" * 300, cwd=folder, said="xx cannot be read or written: File name too long"
     )
     assert_refused(
-        *fit, "t.svm", cwd=folder, said="t.svm is read by this command; give .* another name"
+        *fit, "t.svm", cwd=folder, said="t.svm is an input of this command; give .* another name"
     )
     assert stat.S_ISFIFO(os.stat(folder / "pipe").st_mode)
     assert (folder / "t.svm").read_text().count("\n") == 60
@@ -47,7 +47,7 @@ def test_outputs_never_overwrite_what_is_read(learned):
         before = (learned / path).read_bytes()
         out = ("--output", path, "--force")
         assert_refused(
-            "predict", "m", "t.svm", *out, cwd=learned, said=f"{path} is read by this command"
+            "predict", "m", "t.svm", *out, cwd=learned, said=f"{path} is an input of this command"
         )
         assert (learned / path).read_bytes() == before
 
@@ -89,7 +89,7 @@ def test_no_permission(learned):
     (learned / "t.svm").chmod(0)
     (learned / "m").chmod(0)
     (learned / "closed").mkdir(0o500)
-    assert_refused("fit", "t.svm", cwd=learned, said="t.svm may not be read")
+    assert_refused("fit", "t.svm", cwd=learned, said="No permission to read t.svm")
     assert_refused("inspect", "m", cwd=learned, said="m cannot be read: Permission denied")
     (learned / "t.svm").chmod(0o600)
     assert_refused(
@@ -189,12 +189,12 @@ def test_json_stays_json_with_verbose(folder):
 
 def test_a_model_from_python_has_no_files_to_read(folder):
     linsep.save(Perceptron().fit(np.eye(2), [0, 1]), folder / "m")
-    assert_refused("predict", "m", "t.svm", cwd=folder, said="m was not learned from a file")
+    assert_refused("predict", "m", "t.svm", cwd=folder, said="m was not trained on a file")
     shown = here("inspect", "m", cwd=folder)
     assert "2 classes (0, 1)" in shown.stdout
     model = Perceptron().partial_fit(np.eye(2), [0, 1], classes=[0, 1])
     linsep.save(model, folder / "p")
-    assert "it learned rows as they were given" in here("inspect", "p", cwd=folder).stdout
+    assert "the model was trained incrementally" in here("inspect", "p", cwd=folder).stdout
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_a_fault_of_linsep_is_no_fault_of_the_data(folder, monkeypatch, fault):
     assert done.stderr.startswith("Traceback (most recent call last):\n")
     assert f"{type(fault).__name__}: {fault}\n" in done.stderr
     assert done.stderr.splitlines()[-1].startswith(
-        "linsep: error: this is a fault of linsep 0.1.0, not"
+        "linsep: error: this is a bug in linsep 0.1.0, not"
     )
     assert not (folder / "m").exists()
 

@@ -57,7 +57,7 @@ def test_interrupted_before_anything_was_learned(folder, monkeypatch, where):
     monkeypatch.setattr(where, interrupted)
     done = here("fit", "t.svm", "--model", "m", cwd=folder)
     assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr == "linsep: interrupted; nothing was kept.\n"
+    assert done.stderr == "linsep: interrupted; nothing was saved.\n"
     assert sorted(os.listdir(folder)) == ["t.svm"]
 
 
@@ -134,7 +134,7 @@ def test_interrupted_predictions_are_written_whole_or_not_at_all(learned, monkey
         assert (done.returncode, done.stderr) == (0, "")
         assert (learned / "p").read_text().count("\n") == 60
     else:
-        assert (done.returncode, done.stderr) == (143, "linsep: interrupted; nothing was kept.\n")
+        assert (done.returncode, done.stderr) == (143, "linsep: interrupted; nothing was saved.\n")
         assert sorted(os.listdir(learned)) == ["m", "t.svm"]
 
 

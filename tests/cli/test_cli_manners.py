@@ -79,9 +79,9 @@ def test_shells_complete_commands(folder):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        (["1,234", "2,500"], "spelling (such as '1,234'): read them with thousands=\",\""),
+        (["1,234", "2,500"], "notation (such as '1,234'): read them with thousands=\",\""),
         (["1,234.5", "12,345,678", "7"], 'read them with thousands=","'),
-        (["1,5", "2,25"], "spelling (such as '1,5'): read them with decimal=\",\""),
+        (["1,5", "2,25"], "notation (such as '1,5'): read them with decimal=\",\""),
         (["0,125", "0,250"], 'read them with decimal=","'),
         (["1.234,5", "17"], 'read them with decimal="," and thousands="."'),
     ],
@@ -133,12 +133,12 @@ def test_inspect_shows_options_that_fit_takes(folder):
     shown = here("inspect", "m", cwd=folder).stdout
     (line,) = (line for line in shown.splitlines() if line.startswith("options "))
     typed, others = line.removeprefix("options").split(";")
-    assert others == " all others by default"
+    assert others == " other learner options at their defaults"
     assert sorted(typed.split()) == sorted(chosen)
     assert here("fit", "t.svm", *typed.split(), "--model", "n", cwd=folder).returncode == 0
     assert here("inspect", "n", cwd=folder).stdout == shown
     here("fit", "t.svm", "--model", "m", "--force", cwd=folder)
-    assert "all by default" in here("inspect", "m", cwd=folder).stdout
+    assert "learner options at their defaults" in here("inspect", "m", cwd=folder).stdout
 
 
 def test_inspect_of_models_whose_parameters_are_no_options(folder):
@@ -147,7 +147,8 @@ def test_inspect_of_models_whose_parameters_are_no_options(folder):
     linsep.save(model.fit(X, y), folder / "k")
     shown = here("inspect", "k", cwd=folder).stdout
     (line,) = (line for line in shown.splitlines() if line.startswith("options "))
-    said = "options --keep last --max-iter 100 no --random-state; all others by default"
+    said = "options --keep last --max-iter 100 no --random-state; other learner options at their"
+    said += " defaults"
     assert " ".join(line.split()) == said
     assert "RBF(gamma=2.0)" in shown.partition("options")[0]
     assert not re.search(r"\w=(None|True|False|')", shown)

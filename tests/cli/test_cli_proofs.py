@@ -52,7 +52,7 @@ def test_overlapping(folder):
         "labels     versicolor, virginica",
         "features   4: a, b, c, d",
         "numbers    as stored: a float is a binary fraction, not the decimal it prints as; "
-        "decimals in text are read as the nearest doubles",
+        "decimals in text are rounded to the nearest double",
         "intercept  yes",
         "rows       100",
         f"sha256     {proof.subject.sha256}",
@@ -75,9 +75,9 @@ def test_the_reader_says_how_data_are_read_not_the_proof(folder):
     """A proof's own recipe could scale all columns to constants, or make the labels a feature."""
     here("separate", "two.csv", *TARGET, "--proof", "p.json", cwd=folder)
     for options, said in (
-        (("--target", "a"), 'its data were read with target "species", here it is "a"'),
-        ((*TARGET, "--exclude", "a"), 'its data were read with exclude [], here it is ["a"]'),
-        ((*TARGET, "--missing", "zero"), 'with missing "error", here it is "zero"'),
+        (("--target", "a"), 'its data were read with target "species", these with "a"'),
+        ((*TARGET, "--exclude", "a"), 'its data were read with exclude [], these with ["a"]'),
+        ((*TARGET, "--missing", "zero"), 'with missing "error", these with "zero"'),
         ((), "needs a label column: name it with --target."),
     ):
         done = here("verify", "p.json", "two.csv", *options, cwd=folder)
@@ -224,8 +224,8 @@ def test_undecided_questions_leave_the_others(folder, monkeypatch):
     done = here("separate", "iris.csv", "--target", "species", "--proof", "p.json", cwd=folder)
     assert done.returncode == 3
     assert "setosa against the rest" in done.stdout
-    assert "1 of 7 questions are undecided, so nothing is claimed there. They hold" in done.stdout
-    assert "linsep: 1 of 7 questions are undecided: rows would take too long;" in done.stderr
+    assert "1 of 7 subproblems are undecided, so nothing is claimed there. They hold" in done.stdout
+    assert "linsep: 1 of 7 subproblems are undecided: rows would take too long;" in done.stderr
     assert here("verify", "p.json", "iris.csv", "--target", "species", cwd=folder).returncode == 1
 
 

@@ -18,7 +18,9 @@ def made(folder):
 def test_a_fit_afterwards_compiles_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("LINSEP_CACHE_DIR", str(tmp_path / "cache"))
     done = run("compile", "--learner", "naive-bayes", cwd=tmp_path)
-    count, path = re.fullmatch(r"(\d+) loops compiled, 0 were there: (.*)\n", done.stdout).groups()
+    count, path = re.fullmatch(
+        r"(\d+) loops compiled, 0 already compiled: (.*)\n", done.stdout
+    ).groups()
     before = made(tmp_path)
     assert len(before) == int(count) > 0
     assert path.startswith(str(tmp_path / "cache"))

@@ -72,9 +72,9 @@ def test_tables_as_svmlight_text(folder, tmp_path, name, out):
     np.testing.assert_array_equal(ours, theirs)
     np.testing.assert_array_equal(y, np.searchsorted(["p", "q", "r"], kinds))
     assert found["lost"] == [
-        "names of features are left out; their numbers are 1 = a, 2 = b, 3 = c and so on",
-        "labels are numbers: 0 = p, 1 = q, 2 = r",
-        "weights of rows are left out",
+        "feature names are not written; the feature numbers are 1 = a, 2 = b, 3 = c and so on",
+        "labels are written as numbers: 0 = p, 1 = q, 2 = r",
+        "row weights are not written",
     ]
     if out == "o.svm":
         X, labels = load_svmlight_file(str(tmp_path / out))
@@ -86,7 +86,7 @@ def test_svmlight_and_vowpal_wabbits_text(folder, tmp_path):
     converted(folder / "t.svm", "o.svm", cwd=tmp_path)
     assert (tmp_path / "o.svm").read_bytes() == (folder / "t.svm").read_bytes()
     assert converted(folder / "t.vw", "v.svm", "--hash-bits", 8, cwd=tmp_path)["lost"] == [
-        "weights of rows are left out"
+        "row weights are not written"
     ]
     ours, y, _ = rows_of(tmp_path / "v.svm")
     theirs, labels, _ = rows_of(folder / "t.vw", hash_bits=8)
@@ -208,31 +208,31 @@ def test_rows_that_are_damaged_or_others(folder, tmp_path):
         (tmp_path / f"{name}.rows").chmod(0o600)
     (tmp_path / "open.rows").chmod(0o666)
     for name in ("cut", "open"):
-        said = f"{name}.rows is no whole file of rows that linsep convert wrote"
+        said = f"{name}.rows is not a complete file written by `linsep convert`"
         assert_refused("fit", f"{name}.rows", cwd=tmp_path, said=said)
     said = "bad.rows is damaged: convert the data again"
     assert_refused("fit", "bad.rows", cwd=tmp_path, said=said)
     assert (tmp_path / "bad.rows").exists()
-    said = "o.rows holds rows with their recipe: give it alone"
+    said = "o.rows holds parsed rows with their own recipe: give it alone"
     assert_refused("fit", "o.rows", "o.rows", cwd=tmp_path, said=said)
-    said = "o.rows is rows as they are learned: leave out --target"
+    said = "o.rows is parsed rows: leave out --target"
     assert_refused("fit", "o.rows", "--target", "y", cwd=tmp_path, said=said)
-    said = "split what it was made from"
+    said = "split the file that it was made from"
     assert_refused("split", "o.rows", "--test", 0.2, cwd=tmp_path, said=said)
 
 
 @pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [
-        (["t.svm", "o.csv"], "o.csv does not say what to write: end its name in .svm", 2),
-        (["t.svm", "o"], "o does not say what to write", 2),
+        (["t.svm", "o.csv"], "name o.csv does not determine a format: end it in .svm", 2),
+        (["t.svm", "o"], "name o does not determine a format", 2),
         (["t.svm", "t.parquet"], "t.parquet exists: choose another name or .* --force", 1),
-        (["t.svm", "t.svm", "--force"], "t.svm is read by this command", 1),
+        (["t.svm", "t.svm", "--force"], "t.svm is an input of this command", 1),
         (["t.csv", "o.svm"], "needs a label column: name it with --target", 1),
         (["t.csv", "o.parquet", "--text", "town"], "--text is about features", 2),
         (["t.csv", "o.parquet", "--target", "z"], "has no column 'z', only a, b", 1),
         (["t.csv", "o.parquet", *[x for c in "abc" for x in ("--exclude", c)], "--exclude", "town",
-          "--exclude", "w", "--exclude", "kind"], "has no column left to write", 1),
+          "--exclude", "w", "--exclude", "kind"], "has no columns left to write", 1),
         (["t.vw", "o.parquet"], "262,144 features, more than 10,000", 1),
         (["long.csv", "o.parquet"], "long.csv line 3, column 'a' is 9007199254740993", 1),
         (["bad.svm", "o.svm"], "bad.svm line 5001: ", 1),
@@ -295,9 +295,7 @@ def test_labels_that_float_cannot_tell_apart_are_no_svmlight_text(tmp_path, labe
     kind = pa.uint64() if label > 0 else pa.int64()
     pq.write_table(pa.table({"a": [1, 2], "y": pa.array([1, label], kind)}), tmp_path / "t.parquet")
     done = here("convert", "t.parquet", "t.svm", "--target", "y", cwd=tmp_path)
-    assert done.stderr.startswith(
-        f"linsep: error: t.parquet row 2 has the label {label}, and labels"
-    )
+    assert done.stderr.startswith(f"linsep: error: t.parquet row 2 has the label {label}, which")
 
 
 def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch):

@@ -107,7 +107,7 @@ REFUSED = [
     ((*LINEAR, "--covariance", "HC1", "--cluster-by", "place"), "needs --covariance CR1", 2),
     ((*LINEAR, "--covariance", "CR1"), "CR1 needs the cluster of every row: name their", 2),
     ((*LINEAR, "--covariance", "CR1", "--cluster-by", "town"), "no column 'town'", 1),
-    ((*LINEAR, *CR1, "--group", "x"), "give one column", 2),
+    ((*LINEAR, *CR1, "--group", "x"), "give one of them", 2),
     (
         ("fit", "weighted.csv", "--target", "y", "--learner", "linear", *CR1, "--weight", "w"),
         "CR1 takes no weights of rows or classes",
@@ -116,7 +116,7 @@ REFUSED = [
     ((*LINEAR, "--covariance", "HC9"), "--covariance must be one of 'HC0'", 2),
     (
         ("fit", "t.svm", "--learner", "linear", "--covariance", "CR1", "--cluster-by", "g"),
-        "which has labels first and no columns: leave out --cluster-by.",
+        "which has no named columns: leave out --cluster-by.",
         1,
     ),
     (
@@ -130,11 +130,11 @@ REFUSED = [
         "not known with l2: leave l2 out or leave --covariance out.",
         2,
     ),
-    ((*LINEAR, "--vcov", "HC3"), "robust standard errors are --covariance HC3", 2),
+    ((*LINEAR, "--vcov", "HC3"), "robust standard errors: --covariance HC3", 2),
     (
         ("tune", "t.csv", "--target", "y", "--learner", "linear", "--cv", "2",
          "--grid", "covariance=HC0,HC1"),
-        "--covariance is not for --grid",
+        "--grid covariance is not allowed",
         2,
     ),
 ]  # fmt: skip

@@ -245,7 +245,7 @@ def test_a_folder_of_texts(tmp_path):
         "linsep fit mails --target label --learner arow --text text --model mails.linsep"
     )
     assert here(*shlex.split(found["next"])[1:], cwd=tmp_path).returncode == 0
-    said = "1.txt is svmlight text by its name, .* or name its folder, each file of which is read"
+    said = "1.txt is svmlight text by its name, .* or name its folder; each file in it is read"
     assert_refused("predict", "mails.linsep", "mails/spam/1.txt", cwd=tmp_path, said=said)
     assert here("predict", "mails.linsep", "mails/spam", cwd=tmp_path).stdout == "spam\n" * 10
     assert here("convert", "mails", "mails.parquet", cwd=tmp_path).returncode == 0
@@ -266,7 +266,7 @@ def test_a_number_that_is_none(tmp_path):
     assert found["left_out"] == []
     assert "--null-values '?' --missing mean" in found["next"]
     text = here("describe", "t.csv", cwd=tmp_path).stdout
-    assert "\nodd      t.csv line 32, column 'a' holds '?', where others are numbers\n" in text
+    assert "\ninvalid  t.csv line 32, column 'a' holds '?'; other values are numbers\n" in text
 
 
 def test_next_leaves_out_what_fit_refuses(tmp_path):
@@ -392,7 +392,7 @@ def test_standard_input(folder, monkeypatch):
         (["day.csv", "--target", "day"], "label column 'day' holds values of type date"),
         (["t.csv", "--index-base", 1], "leave out --index-base"),
         (["bad.svm"], "bad.svm line 2: "),
-        (["t.svm", "--target", "y"], "is svmlight text, which has labels first .* --target"),
+        (["t.svm", "--target", "y"], "is svmlight text, which has no named columns.* --target"),
     ],
 )
 def test_refusals(folder, options, said):
@@ -430,7 +430,7 @@ def test_suspicious_labels_are_listed_with_reasons(tmp_path):
     path.write_text("\n".join([*rows, "9.5,2,no", ",2,no"]) + "\n")
     done = here("describe", path, "--target", "sick", "--suspicious", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    shown = done.stdout[done.stdout.index("labels that deserve a second look") :].splitlines()
+    shown = done.stdout[done.stdout.index("why the label may be wrong") :].splitlines()
     assert shown[1].split(maxsplit=3) == [
         "7", "no", "1.00", "without it a hyperplane separates the classes",
     ]  # fmt: skip
@@ -440,7 +440,7 @@ def test_suspicious_labels_are_listed_with_reasons(tmp_path):
     assert (listed[0]["row"], listed[0]["label"], listed[0]["score"]) == (7, "no", 1.0)
     refused = here("describe", path, "--suspicious", cwd=tmp_path)
     assert refused.returncode == 1
-    assert "has no labels of classes" in refused.stderr
+    assert "has no class labels" in refused.stderr
 
 
 def test_no_label_is_suspicious_of_rows_far_apart(tmp_path):

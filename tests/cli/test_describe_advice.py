@@ -108,9 +108,9 @@ def test_numbers_that_decide_rows_are_named(folder):
 
 
 REFERENCE = {
-    (): "coding +an indicator for every value of town;.* --reference-level first does",
-    ("--reference-level", "first"): "reference +town=a: the other values are compared",
-    ("--reference-level", "town=rare"): "reference +town=rare: the other values",
+    (): "coding +an indicator for every value of town;.* like --reference-level first",
+    ("--reference-level", "first"): "reference +town=a; other values are compared",
+    ("--reference-level", "town=rare"): "reference +town=rare; other values",
     ("--reference-level", "none"): "coding +an indicator for every value of town",
 }
 
@@ -134,4 +134,4 @@ def test_levels_that_name_nothing_are_refused(folder, levels):
     words = [word for level in levels for word in ("--reference-level", level)]
     for command in ("separate", "fit"):
         assert_refused(command, "t.csv", "--target", "y", *words, cwd=folder, code=2,
-                       said="once a column, or 'first' or 'none'")  # fmt: skip
+                       said="once per column, or 'first' or 'none'")  # fmt: skip

@@ -91,10 +91,10 @@ def test_categories_and_dates(people):
 @pytest.mark.parametrize(
     ("data", "options", "error", "sentence"),
     [
-        ("frame", {"target": "lable"}, DataError, "no column 'lable'"),
-        ("frame", {"delimiter": ";"}, DataError, "in memory and not a file: leave out delimiter"),
+        ("frame", {"target": "lable"}, DataError, "no label column 'lable'"),
+        ("frame", {"delimiter": ";"}, DataError, "in memory, not a file: leave out delimiter"),
         ("none.csv", {}, DataError, "There is no file none.csv"),
-        (3, {}, TypeError, "give the path of a file, a list of paths, or a data frame"),
+        (3, {}, TypeError, "pass a path, a list of paths or a data frame"),
         ("people.csv", {"alpha": 3}, TypeError, "alpha"),
     ],
 )

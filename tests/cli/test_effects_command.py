@@ -78,8 +78,8 @@ def test_where_they_are(folder, model, words, at):
         (["ill.linsep", "rows.csv", "--at", "age=old"], "give it a finite number", 1),
         (["ill.linsep", "rows.csv", "--at", "median"], "overall or mean alone, or COLUMN=VALUE", 2),
         (["ill.linsep", "rows.csv", "--at", "mean,age=3"], "overall or mean alone", 2),
-        (["pay.linsep", "rows.csv"], "LinearRegression, and effects on prob", 1),
-        (["points.linsep", "rows.csv"], "Perceptron, and effects on probabilities", 1),
+        (["pay.linsep", "rows.csv"], "LinearRegression: only logistic regressions", 1),
+        (["points.linsep", "rows.csv"], "Perceptron: only logistic regressions", 1),
         (["ill.linsep", "absent.csv"], "absent.csv", 1),
     ],
 )
@@ -98,7 +98,7 @@ def test_odds_ratios(folder):
     said = "LinearRegression, which has no odds ratios"
     assert_refused("summary", "pay.linsep", "--odds-ratios", cwd=folder, said=said)
     words = ("summary", "ill.linsep", "rows.csv", "--odds-ratios")
-    assert_refused(*words, cwd=folder, said="is of the model: leave out DATA", code=2)
+    assert_refused(*words, cwd=folder, said="does not depend on data: leave out DATA", code=2)
 
 
 @pytest.mark.parametrize("model", ["ill", "kind"])
@@ -125,8 +125,11 @@ def test_intervals_of_probabilities(folder, tmp_path, model):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["ill.linsep", "--interval", "prediction"], "--interval confidence is of their prob"),
-        (["points.linsep", "--interval", "confidence"], "--interval is for linear and logistic"),
+        (["ill.linsep", "--interval", "prediction"], "use --interval confidence"),
+        (
+            ["points.linsep", "--interval", "confidence"],
+            "--interval applies to linear and logistic",
+        ),
         (["ill.linsep", "--interval", "confidence", "--scores"], "leave out --scores"),
     ],
 )

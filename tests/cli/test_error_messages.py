@@ -40,7 +40,7 @@ def test_ways_are_told_in_the_words_of_python():
     )
     assert str(error.at("x: ")).startswith("x: a.csv has")
     assert str(error.of_model()) == (
-        'a.csv has {odd} rows: mend it or learn the model with missing="drop", exclude=["it\'s"] '
+        'a.csv has {odd} rows: mend it or retrain the model with missing="drop", exclude=["it\'s"] '
         "and force=True."
     )
     assert error.render(lambda hint: None) == "a.csv has {odd} rows: mend it."
@@ -65,7 +65,7 @@ def test_python_users_read_parameters(folder):
     assert "index_base=0" in said(read("zero.svm", index_base=1))
     model = linsep.load(folder / "m")
     assert "force=True" in said(lambda: linsep.save(model, folder / "m"))
-    assert 'learn the model with missing="zero"' in said(read("hole.csv", recipe=model.recipe_))
+    assert 'retrain the model with missing="zero"' in said(read("hole.csv", recipe=model.recipe_))
 
 
 def test_command_users_read_options(folder):
@@ -90,12 +90,18 @@ def test_command_users_read_options(folder):
     [
         (
             "predict m hole.csv",
-            "line 3, column 'a' has no value: fill it in, learn the model with ",
+            "line 3, column 'a' has no value: fill it in, retrain the model with ",
         ),
-        ("predict m typo.csv", "holds '2x', .* in the rows before: correct it or learn the model"),
-        ("score m bare.csv", "no column 'kind', the labels that the model learned, only a, t: add"),
-        ("score m gap.csv", "no label .*: fill it in or learn the model with --missing drop"),
-        ("predict s zero.svm", "line 1: the index is 0 .*: learn the model with --index-base 0"),
+        (
+            "predict m typo.csv",
+            "holds '2x', .* in the rows before: correct it or retrain the model",
+        ),
+        (
+            "score m bare.csv",
+            "no label column 'kind', which the model was trained on, only a, t: add",
+        ),
+        ("score m gap.csv", "no label .*: fill it in or retrain the model with --missing drop"),
+        ("predict s zero.svm", "line 1: the index is 0 .*: retrain the model with --index-base 0"),
         ("fit t.csv --target kind --test bare.csv", "bare.csv has no column 'kind', the labels"),
     ],
 )
@@ -103,7 +109,7 @@ def test_what_a_model_fixes_is_for_learning_it_again(folder, command, said):
     done = here(*command.split(), cwd=folder)
     assert done.returncode == 1
     assert re.search(said, done.stderr), done.stderr
-    before, _, _ = done.stderr.partition("learn the model with")
+    before, _, _ = done.stderr.partition("retrain the model with")
     assert not re.search("--(missing|exclude|target|index-base)", before)
 
 
@@ -118,7 +124,7 @@ def test_one_column_to_leave_out_may_be_a_string(folder):
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--max-iter", "0", "--max-iter must be a whole number of at least 1, not '0'"),
+        ("--max-iter", "0", "--grid max_iter must be a whole number of at least 1, not"),
         ("--max-iter", "1.5", "--max-iter must be a whole number of at least 1, not '1.5'"),
         (
             "--learning-rate",
@@ -133,7 +139,7 @@ def test_one_column_to_leave_out_may_be_a_string(folder):
         ("--index-base", "2", "--index-base must be a whole number of at least 0 and at most 1"),
         ("--random-state", "-1", "at least 0 and at most 4294967295, not '-1'"),
         ("--learner", "svm", "--learner must be one of 'perceptron', .*'pa'"),
-        ("--bogus", "1", "no such option: --bogus.*; `.* fit --help` says more"),
+        ("--bogus", "1", "no such option: --bogus.*; `.* fit --help`"),
     ],
 )
 def test_values_that_options_do_not_take_are_wrong_use(folder, option, value, said):
@@ -154,7 +160,7 @@ def test_options_that_do_not_go_together_are_wrong_use(folder):
 
 
 def test_an_option_without_its_value_points_to_the_help_of_its_command(folder):
-    said = "^linsep: error: option '--target' requires an argument; `linsep fit --help` says more"
+    said = "^linsep: error: option '--target' requires an argument; `linsep fit --help`"
     assert_refused("fit", "t.csv", "--target", cwd=folder, said=said, code=2)
 
 

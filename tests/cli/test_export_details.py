@@ -73,7 +73,7 @@ def test_calibrated_probabilities_are_not_exported_silently(tmp_path):
     done = here("export", "plain", "plain.py", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     done = here("export", "calibrated", "calibrated.py", cwd=tmp_path)
-    said = "linsep: warning: Calibrated probabilities are not exported; labels are the same.\n"
+    said = "linsep: warning: Calibrated probabilities are not exported; labels are unaffected.\n"
     assert (done.returncode, done.stderr) == (0, said)
     assert "probabilities" not in module(tmp_path / "calibrated.py")
 

@@ -69,7 +69,7 @@ def test_refusals(models, model, file, said):
 
 def test_the_model_itself_is_never_overwritten(models):
     shutil.copy(models / "plain.linsep", models / "m.py")
-    said = "m.py is read by this command; give the result another name"
+    said = "m.py is an input of this command; give the output another name"
     assert_refused("export", "m.py", "m.py", "--force", cwd=models, said=said)
     assert_refused("export", "m.py", "-", cwd=models, said="name a file", code=2)
     assert here("export", "m.py", "is.json", cwd=models).returncode == 0
@@ -85,7 +85,7 @@ def test_interrupted_while_it_writes(models, monkeypatch):
     before = sorted(models.iterdir())
     done = here("export", "plain.linsep", "is.sql", "--force", cwd=models)
     assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr == "linsep: interrupted; nothing was kept.\n"
+    assert done.stderr == "linsep: interrupted; nothing was saved.\n"
     assert sorted(models.iterdir()) == before
     assert (models / "is.sql").read_text() == "mine"
 

@@ -68,7 +68,7 @@ def test_every_format_can_be_told(folder):
     (folder / "many").mkdir()
     shutil.copy(folder / "c.csv", folder / "many" / "one.dat")
     assert learned(folder, "many", "--format", "csv") == expected
-    assert_refused("fit", "many", "--target", "kind", cwd=folder, said="many holds no data file")
+    assert_refused("fit", "many", "--target", "kind", cwd=folder, said="many has no data files")
     assert_refused(
         "fit", "c.csv", "--format", "xls", cwd=folder, said="--format must be one of", code=2
     )
@@ -110,7 +110,7 @@ def test_svmlight_text_may_have_any_name(tmp_path, text):
     "text", ["5.1,3.5,setosa\n", "a b c\n", "PK\3\4xyz", '{"a": 1}\n', "a;b\n"]
 )
 def test_other_text_may_not(tmp_path, text):
-    with pytest.raises(DataError, match="which does not say what it holds"):
+    with pytest.raises(DataError, match="which does not determine its format"):
         format_of(write(tmp_path, "file.data", text))
 
 
@@ -148,7 +148,7 @@ def test_a_model_remembers_the_delimiter(folder):
 def test_the_wrong_delimiter_is_named(folder):
     fit = ("fit", "--target", "kind")
     assert_refused(
-        *fit, "s.csv", cwd=folder, said="';' in it: separate fields by that with --delimiter ';'"
+        *fit, "s.csv", cwd=folder, said="contains ';': set the delimiter with --delimiter ';'"
     )
     shutil.copy(folder / "t.tsv", folder / "t.csv")
     assert_refused(*fit, "t.csv", cwd=folder, said="a tab in it: .* with --delimiter tab")
@@ -196,7 +196,7 @@ def test_standard_input(folder, monkeypatch):
     assert broken.stderr.startswith("linsep: error: standard input line 32 has 2 fields")
     odd = "a,code,kind\n" + "".join(f"{'?' if k == 30 else k},{k},{k % 2}\n" for k in range(40))
     told = fed(folder, odd, "describe", "-", "--format", "csv", "--target", "kind")
-    assert "\nodd        standard input line 32, column 'a' holds '?'" in told.stdout
+    assert "\ninvalid    standard input line 32, column 'a' holds '?'" in told.stdout
     told = fed(folder, odd, "describe", "-", "--format", "csv", "--json")
     assert json.loads(told.stdout)["data"] == "standard input"
     how = "-", "--format", "csv", "--target", "kind"
@@ -215,15 +215,17 @@ def test_standard_input(folder, monkeypatch):
 
 def test_standard_input_needs_a_format_and_comes_once(folder, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,2\n")))
-    assert_refused("fit", "-", cwd=folder, said="- has no file name .* add --format", code=2)
-    assert_refused("trace", "-", cwd=folder, said="- has no file name .* add --data-format", code=2)
+    assert_refused("fit", "-", cwd=folder, said="The format of - cannot .* add --format", code=2)
+    assert_refused(
+        "trace", "-", cwd=folder, said="The format of - cannot .* add --data-format", code=2
+    )
     assert_refused("fit", "-", "--test", "-", cwd=folder, said="can be read only once", code=2)
 
 
 def test_pipes_with_names_are_refused(folder):
     for name in ("pipe", "pipe.csv", "pipe.svm"):
         os.mkfifo(folder / name)
-        assert_refused("fit", name, cwd=folder, said=f"{name} is a pipe or a device, .* take - for")
+        assert_refused("fit", name, cwd=folder, said=f"{name} is a pipe or a device, .* as -")
 
 
 def test_outputs_to_standard_output(folder):
@@ -299,7 +301,7 @@ def test_the_value_that_made_a_column_text_is_named(folder):
     column(folder, values)
     fit = ("fit", "n.csv", "--target", "kind")
     assert_refused(
-        *fit, cwd=folder, said="n.csv line 19, column 'a' holds '1o', where nearly all others "
+        *fit, cwd=folder, said="n.csv line 19, column 'a' holds '1o', but nearly all other "
     )
     values[30] = "?"
     column(folder, values)
@@ -315,7 +317,7 @@ def test_decimal_commas_are_named(folder):
     write(folder, "de.csv", text)
     fit = ("fit", "de.csv", "--target", "kind", "--delimiter", ";")
     assert_refused(
-        *fit, cwd=folder, said=r"spelling \(such as '0,5'\): read them with --decimal , or keep"
+        *fit, cwd=folder, said=r"notation \(such as '0,5'\): read them with --decimal , or keep"
     )
 
 
@@ -355,9 +357,9 @@ def test_the_textbook_is_there_without_being_asked_for():
 
 
 @pytest.mark.parametrize(("name", "said"), [
-    ("a.csv.lz4", "a.csv.lz4 is packed in a way that linsep does not read: unpack it."),
-    ("a.zip", "a.zip is packed in a way that linsep does not read: unpack it."),
-    ("a.tar.gz", "a.tar.gz is packed in a way that linsep does not read: unpack it."),
+    ("a.csv.lz4", "a.csv.lz4 is compressed in a format that linsep does not read: unpack it."),
+    ("a.zip", "a.zip is compressed in a format that linsep does not read: unpack it."),
+    ("a.tar.gz", "a.tar.gz is compressed in a format that linsep does not read: unpack it."),
     ("A.XLSX", "A.XLSX is a spreadsheet: save it as CSV."),
 ])  # fmt: skip
 def test_files_of_other_programs_are_named_for_what_they_are(tmp_path, name, said):

@@ -86,7 +86,7 @@ REFUSED = [
     (["--formula", "admit ~ gre * foo(rank)"], r"calls foo, .* at character 15, 'foo\(rank\)'", 1),
     (["--formula", "admit ~ gre +"], r"does not parse at character 13, '\+'", 1),
     (["--formula", "admit ~ gree"], "p.csv has no column 'gree', which the formula names", 1),
-    (["--formula", "admit ~ offset(gre)"], "has no term to learn from", 1),
+    (["--formula", "admit ~ offset(gre)"], "has no terms", 1),
     (["--formula", "admit ~ gre", "--target", "admit"], "leave out --target", 1),
     (["--formula", "admit ~ gre", "--exclude", "gpa"], "leave out --exclude", 1),
     (["--formula", "admit ~ gre", "--categorical", "rank"], "leave out --categorical", 1),
@@ -129,7 +129,7 @@ def test_servers_read_raw_rows(folder):
             if name == "m":
                 status, said = client.refused("/predict", {"rows": [rows[0] | {"rank": 9}]})
                 assert status in (400, 422)
-                assert "column 'rank' is 9, which is none of the levels" in said
+                assert "column 'rank' is 9, which is not a level" in said
                 status, said = client.refused("/predict", {"rows": [rows[0] | {"rank": None}]})
                 assert "column 'rank' has no value" in said
 

@@ -88,14 +88,14 @@ def test_a_fit_from_a_file_starts_as_in_python(notes, options, model, start):
     ("options", "said", "code"),
     [
         (("1,2",), r"five.csv needs 3 numbers for --init-weights \(the intercept, then one for "
-         r"each of 2 features\), and 2 are given", 1),
+         r"each of 2 features\), but 2 are given", 1),
         (("1,2,3,4",), "needs 3 numbers", 1),
         (("1,2,3", "--no-fit-intercept"), r"needs 2 numbers for --init-weights \(one for each", 1),
         (("1,2,3", "--learner", "winnow"), r"needs 2 numbers for --init-weights \(one for each", 1),
-        (("1",), "needs a number for each feature, after that of the intercept", 2),
-        (("1,x",), "must be finite numbers with commas between them, not '1,x'", 2),
+        (("1",), "needs a number for each feature, after the intercept", 2),
+        (("1,x",), "must be finite numbers separated by commas, not '1,x'", 2),
         (("1,inf,0",), "must be finite numbers", 2),
-        (("1,2,3;4,5",), "must be lists of as many numbers each, not '1,2,3;4,5'", 2),
+        (("1,2,3;4,5",), "must be lists of equally many numbers, not '1,2,3;4,5'", 2),
         (("1,-1", "--learner", "winnow"), "above 0 for Winnow", 2),
         (("1,2,3", "--learner", "margin"), "needs a number as --gamma, not 'auto'", 2),
         (("1,2,3", "--learner", "linear"), "is for --learner perceptron, |must be", 2),
@@ -109,7 +109,7 @@ def test_weights_that_do_not_fit_are_refused(notes, command, options, said, code
 
 def test_other_numbers_of_classes_and_rows_of_more_features_are_refused(notes):
     given = ("--init-weights", "1,1,1")
-    one_a_class = "needs 3 lists of numbers for --init-weights, with ; between them .one for each "
+    one_a_class = "needs 3 lists of numbers for --init-weights, separated by ; .one for each "
     for command in ("fit", "trace"):
         assert_refused(
             command, FIVE, "--target", "x1", *given, cwd=notes,
@@ -117,11 +117,11 @@ def test_other_numbers_of_classes_and_rows_of_more_features_are_refused(notes):
         )  # fmt: skip
         assert_refused(
             command, FIVE, "--target", "x1", "--multiclass", "ovo", "--init-weights",
-            "1,1,1;2,2,2", cwd=notes, said=one_a_class + "pair of classes.*, and 2 are given",
+            "1,1,1;2,2,2", cwd=notes, said=one_a_class + "pair of classes.*, but 2 are given",
         )  # fmt: skip
         assert_refused(
             command, FIVE, "--target", "y", "--init-weights", "1,1,1;2,2,2", cwd=notes,
-            said="needs 1 list of numbers .*it has two classes.*, and 2 are given",
+            said="needs 1 list of numbers .*it has two classes.*, but 2 are given",
         )  # fmt: skip
     (notes / "wide.svm").write_text("1 1:2 2:1\n0 1:1 2:3 5:1\n")
     assert_refused(

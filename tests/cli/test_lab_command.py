@@ -280,12 +280,12 @@ def test_the_rows_of_a_file_are_a_scene(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [
-        (["prices.csv", *HOW[:4], "--exclude", "day"], "'area' holds numbers in another spelling "
+        (["prices.csv", *HOW[:4], "--exclude", "day"], "'area' holds numbers in a special notation "
          r".* read them with --decimal ,", 1),
         (["prices.csv", *HOW, "--exclude", "area"], "has fewer than two numeric columns", 1),
         (["prices.csv", *HOW[:2], "--target", "day"], "prices.csv, column 'area' holds numbers", 1),
-        (["prices.csv", *HOW, "--scene", "xor"], "--scene and a file of rows are two scenes", 2),
-        (["--decimal", ","], "--decimal is about a file of rows: name it", 2),
+        (["prices.csv", *HOW, "--scene", "xor"], "--scene and a data file cannot be combined", 2),
+        (["--decimal", ","], "--decimal needs a data file: name it", 2),
         (["gone.csv", "--target", "y"], "There is no file gone.csv", 1),
     ],
 )  # fmt: skip
@@ -332,7 +332,7 @@ def test_a_fault_of_a_file_names_line_and_column(tmp_path):
     for text, said in (
         (eleven, "Column 'k' has 11 different values in 11 rows"),
         ("x,y,k\n1,2,a\n3e6,4,b\n", r"f.csv line 3, column 'x' holds 3e\+06"),
-        ("x,y,k\n1,2,a\n3,4\n", "f.csv line 3 has 2 fields where the header has 3"),
+        ("x,y,k\n1,2,a\n3,4\n", "f.csv line 3 has 2 fields, but the header has 3"),
     ):
         (tmp_path / "f.csv").write_text(text)
         how = ("f.csv", "--target", "k", "--export", "a.html")

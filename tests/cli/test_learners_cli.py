@@ -69,9 +69,9 @@ def test_options_belong_to_learners(tmp_path):
     )
     shown = here("fit", "t.svm", "--early-stopping", "--curve", cwd=tmp_path).stdout
     assert "held-out error" in shown
-    assert "% right, best pass; then learned from all rows in " in shown
+    assert "% right on held-out rows (best pass); then trained on all rows in " in shown
     last = here("fit", "t.svm", "--early-stopping", "--keep", "last", cwd=tmp_path).stdout
-    assert "% right, rows kept from learning (best pass)" in last
+    assert "% right on held-out rows (best pass)" in last
 
 
 @pytest.mark.parametrize(

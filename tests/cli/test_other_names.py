@@ -30,7 +30,7 @@ COMMANDS = {
     "--holdout_off": "--early-stopping", "--power_t 0": "--schedule inverse",
     "--invert_hash x": "linsep audit", "--average": "--keep average", "--l1_ratio 1": "--l2",
     "--ngram 2": "--ngrams", "--sep ;": "--delimiter", "--na_values ?": "--null-values",
-    "--learner soft-margin --dual": "whichever problem is quicker",
+    "--learner soft-margin --dual": "whichever problem is faster",
     "--learner soft-margin --cost 3": "--C of a soft margin", "--type C-classification":
     "--learner soft-margin or kernel-soft-margin", "--learner soft-margin --epsilon 0.1": "--tol",
     "--learner logistic --C 1": "give 1/C as --l2",
@@ -72,7 +72,7 @@ def test_every_name_is_told_in_python(name):
 
 
 def test_penalties_are_told_by_estimators():
-    with pytest.raises(ValueError, match="got 'l2'; the only penalty on weights is l2 of a log"):
+    with pytest.raises(ValueError, match="got 'l2'; the only penalty on weights is l2 of log"):
         linsep.LogisticRegression(penalty="l2").fit([[0.0], [1.0]], [0, 1])
 
 

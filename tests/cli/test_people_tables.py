@@ -33,9 +33,9 @@ def shop(tmp_path):
     ("options", "said"),
     [
         ((), "line 1 is a comment: skip lines like it with --comment '#'"),
-        (COMMENT, "'price' holds numbers in another spelling (such as '$1,234.50'): read them with "
-                  "--units and --thousands , or keep its values as categories with --categorical "
-                  "price"),
+        (COMMENT, "'price' holds numbers in a special notation (such as '$1,234.50'): read them "
+                  "with --units and --thousands , or keep its values as categories with "
+                  "--categorical price"),
         ((*COMMENT, *NUMBERS), "'day' holds dates (such as '31.01.2024'): read days with --date "
                                "day=%d.%m.%Y, keep its values"),
         ((*COMMENT, *NUMBERS, "--date", "day"), "line 3, column 'day' holds '31.01.2024', not a "
@@ -58,8 +58,8 @@ def test_from_a_description_to_predictions(shop):
     fitted = here("fit", "shop.csv", "--target", "bought", *WHOLE, "--model", "m.linsep", cwd=shop)
     assert fitted.returncode == 0, fitted.stderr
     assert (
-        "converted    price, share, zip to numbers without percent signs, currencies and the like; "
-        "day to days since 1970\n"
+        "converted    price, share, zip to numbers without percent signs, currencies and "
+        "similar marks; day to days since 1970\n"
     ) in fitted.stdout
     # The model knows how to read the file.
     predicted = here("predict", "m.linsep", "shop.csv", cwd=shop)

@@ -91,7 +91,7 @@ def test_a_picture_is_replaced_whatever_names_the_rows(models, tmp_path):
     (tmp_path / "rows.png").write_text(TWO)
     for rows in ("rows.png", "row?.png"):
         drawn = ("decision", models / "p.linsep", rows, "--format", "csv", "--output", "rows.png")
-        said = "rows.png is read by this command"
+        said = "rows.png is an input of this command"
         assert_refused("plot", *drawn, "--force", cwd=tmp_path, said=said)
     assert (tmp_path / "rows.png").read_text() == TWO
 
@@ -126,7 +126,7 @@ def test_the_ending_is_the_format(models, tmp_path, ending):
         (("assumptions", "p.linsep", "two.csv"), "assumptions draws a regression", 1),
         (
             ("roc", "linear.linsep", "two.csv"),
-            "roc draws a classifier, and linear.linsep is none",
+            "roc draws a classifier, which linear.linsep is not",
             1,
         ),
         (("gain", "p.linsep", "unlabeled.csv"), "label", 1),

@@ -92,7 +92,7 @@ def test_what_cannot_be_drawn_like_that_is_said(folder, tmp_path, look, said, co
 def test_options_of_a_picture_need_one(folder):
     for command in ("trace", "separate"):
         words = (command, "two.csv", "--target", "kind", "--dpi", 100)
-        assert_refused(*words, cwd=folder, said="--dpi is for a picture: name its file", code=2)
+        assert_refused(*words, cwd=folder, said="--dpi needs --plot FILE, the picture", code=2)
 
 
 @pytest.mark.parametrize("size", [(3.5, 2.6), (6.4, 4.8), (16.0, 10.0)])

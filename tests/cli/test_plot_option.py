@@ -37,5 +37,5 @@ def test_verdicts_on_several_classes_are_not_drawn(folder):
     (folder / "three.csv").write_text("a,b,kind\n1,0,x\n2,1,y\n3,3,z\n4,1,z\n")
     done = here("separate", "three.csv", "--target", "kind", "--plot", "p.png", cwd=folder)
     assert done.returncode == 1
-    assert "several classes are not drawn" in done.stderr
+    assert "more than two classes are not drawn" in done.stderr
     assert not (folder / "p.png").exists()

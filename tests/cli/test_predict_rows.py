@@ -143,15 +143,15 @@ def test_numbers_with_intervals_skip_rows_too(folder):
 @pytest.mark.parametrize(
     ("words", "said", "code"),
     [
-        (["linear.linsep", "new.csv", "--threshold", "1"], "predicts numbers: --threshold is", 1),
-        (["three.linsep", "new.csv", "--threshold", "1"], "has 3 classes, and --threshold", 1),
+        (["linear.linsep", "new.csv", "--threshold", "1"], "numbers: --threshold applies", 1),
+        (["three.linsep", "new.csv", "--threshold", "1"], "has 3 classes, but --threshold", 1),
         (["logistic.linsep", "new.csv", "--threshold", "2"], "choose one from 0 to 1", 2),
         (["logistic.linsep", "new.csv", "--threshold", "x"], "--threshold must be a", 2),
         (["logistic.linsep", "new.csv", "--keep-columns", "ids"], "no column 'ids'", 1),
         (["logistic.linsep", "new.csv", "--missing", "drop"], "--missing must be .*error", 2),
         (["logistic.linsep", "new.csv"], r"line 3, .*'age'.* --missing skip", 1),
         (["logistic.linsep", "clash.csv", "--keep-columns", "prediction", "-o", "p.csv"],
-         "has a column 'prediction', as the output has", 1),
+         "names 'prediction', which is also a column of the output", 1),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(folder, words, said, code):
@@ -162,7 +162,7 @@ def test_what_makes_no_sense_is_refused(folder, words, said, code):
 def test_columns_are_not_kept_of_text_without_names(folder):
     (folder / "t.svm").write_text("0 1:1\n1 2:1\n")
     here("fit", "t.svm", "--model", "svm.linsep", "--force", cwd=folder)
-    said = "has no columns with names: leave out --keep-columns"
+    said = "has no named columns: leave out --keep-columns"
     assert_refused("predict", "svm.linsep", "t.svm", "--keep-columns", "id", cwd=folder, said=said)
     assert_refused("predict", "svm.linsep", "t.svm", "--missing", "skip", cwd=folder,
                    said="leave out --missing")  # fmt: skip

@@ -223,7 +223,7 @@ def test_a_long_table_is_cut_to_what_says_most(folder):
     (folder / "w.svm").write_text("\n".join(rows))
     shown = printed("fit", "w.svm", "--learner", "linear", "--model", "m", cwd=folder)
     assert "\nx71 " in shown
-    assert "\n... and 71 more, of smaller t; --json has all\n" in shown
+    assert "\n... and 71 more, with smaller t; --json has all\n" in shown
     top = printed("summary", "m", "--top", 1, cwd=folder)
     assert "\nx71 " in top
     assert "... and 100 more" in top
@@ -234,7 +234,7 @@ def test_a_long_table_is_cut_to_what_says_most(folder):
     ("words", "said", "code"),
     [
         (("--learner", "linear", "--target", "place"), "text for a target, and a regression", 1),
-        (("--learner", "logistic", "--target", "pressure"), "learn numbers by linear", 1),
+        (("--learner", "logistic", "--target", "pressure"), "fit a linear", 1),
         (("--learner", "naive-bayes", "--target", "pressure"), "linear", 1),
         (
             ("--learner", "linear", "--target", "age", "--class-weight", "balanced"),
@@ -263,11 +263,19 @@ def test_what_a_model_does_not_know_is_refused(folder):
     printed("fit", "t.csv", "--target", "ill", "--model", "p", cwd=folder)
     printed(*LINEAR, "--exclude", "place", "--model", "l", cwd=folder)
     for words, said, code in (
-        (("summary", "p"), "p is a Perceptron, which infers nothing .*`linsep inspect`", 1),
-        (("predict", "p", "t.csv", "--probabilities"), "no probabilities: --scores", 1),
+        (
+            ("summary", "p"),
+            "p is a Perceptron, which has no statistical inference.*`linsep inspect`",
+            1,
+        ),
+        (
+            ("predict", "p", "t.csv", "--probabilities"),
+            "no probabilities: print its scores with --scores",
+            1,
+        ),
         (
             ("predict", "p", "t.csv", "--interval", "confidence"),
-            "no intervals: --interval is for",
+            "no intervals: --interval applies to",
             1,
         ),
         (("predict", "l", "t.csv", "--scores"), "predicts numbers and has no scores", 1),

@@ -68,9 +68,9 @@ def test_files_that_are_learned_from_are_no_test(folder):
     done = here(*FIT, *rows, "--force", cwd=folder)
     assert done.returncode == 0
     assert re.search(
-        "^linsep: warning: --test .*t.csv is learned from, too: it does not", done.stderr
+        "^linsep: warning: --test .*t.csv is also training data, so its score does not", done.stderr
     )
-    assert re.search("\nlinsep: warning: --calibrate t.csv is learned from, too: ", done.stderr)
+    assert re.search("\nlinsep: warning: --calibrate t.csv is also training data, ", done.stderr)
     rows = ("--test", "new2.csv", "--calibrate", "new2.csv", "--force")
     assert "too:" not in here(*FIT, *rows, cwd=folder).stderr
 
@@ -79,7 +79,7 @@ def test_a_file_that_is_given_twice_is_told(folder):
     done = here("fit", "t.csv", "./t.csv", *FIT[2:], cwd=folder)
     assert done.returncode == 0
     told = [line for line in done.stderr.splitlines() if "given" in line]
-    assert told == ["linsep: warning: t.csv is given 2 times, and each of its rows counts 2 times."]
+    assert told == ["linsep: warning: t.csv is given 2 times, so each of its rows is used 2 times."]
     (folder / "other.csv").write_text((folder / "t.csv").read_text())
     assert "given" not in here("fit", "t.csv", "other.csv", *FIT[2:], "--force", cwd=folder).stderr
 
@@ -90,7 +90,7 @@ def test_values_unknown_to_the_model_are_counted(folder):
     done = here("predict", "m", "new.csv", cwd=folder)
     assert done.stdout.count("\n") == 3
     unknown = "2 values of column 'color' not seen in training"
-    assert done.stderr == f"linsep: warning: {unknown}; predicted as none of the known values.\n"
+    assert done.stderr == f"linsep: warning: {unknown}; predicted without an indicator.\n"
     shown = here("score", "m", "new.csv", cwd=folder).stdout
     assert re.search("unknown +2 values of column 'color' not seen in training", shown)
     here("fit", "t.svm", "--model", "s", cwd=folder)

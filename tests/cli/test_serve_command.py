@@ -97,8 +97,12 @@ def test_what_is_refused(tmp_path):
             (["m.linsep", "--log", "l"], "could teach the model: protect it with --token WORD", 2),
             (["m.linsep", "--token", "short"], "at least 8 characters", 2),
             (["m.linsep", "--port", port], f"cannot listen on 127.0.0.1, port {port}", 2),
-            (["m.linsep", "--max-body", "many"], "--max-body 'many' is no size of a body", 2),
-            (["m.linsep", "--max-body", "0"], "--max-body '0' is no size of a body", 2),
+            (
+                ["m.linsep", "--max-body", "many"],
+                "--max-body 'many' is not a valid size of a body",
+                2,
+            ),
+            (["m.linsep", "--max-body", "0"], "--max-body '0' is not a valid size of a body", 2),
             (["m.linsep", "--max-rows", "0"], "--max-rows", 2),
             (["line.linsep", "--log", "l", "--token", TOKEN], "does not learn row by row", 1),
             (

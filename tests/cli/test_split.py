@@ -227,10 +227,10 @@ def test_records_are_those_of_the_csv_module(tmp_path_factory, rows):
 @pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [
-        (["t.csv"], "name the share to hold out with --test, such as --test 0.2", 2),
+        (["t.csv"], "set the share to hold out with --test, such as --test 0.2", 2),
         (["t.csv", "--test", "2"], "--test must be a share between 0 and 1", 2),
         (["t.csv", "--test", "0.0"], "--test must be a share between 0 and 1", 2),
-        (["t.csv", "--test", 0.6, "--validation", 0.4], "leave no row to learn from", 2),
+        (["t.csv", "--test", 0.6, "--validation", 0.4], "leave no training rows", 2),
         (
             ["t.csv", "--test", 0.2, "--group", "n", "--in-order"],
             "--group and --in-order exclude",
@@ -239,15 +239,19 @@ def test_records_are_those_of_the_csv_module(tmp_path_factory, rows):
         (["t.csv", "--test", 0.2, "--target", "z"], "has no column 'z'", 1),
         (["t.parquet", "--test", 0.2, "--group", "z"], "no column 'z', only .*: check its name", 1),
         (["t.csv", "--test", 0.2, "--time", "dya"], "'dya', only .*: did you mean 'day'\\?", 1),
-        (["t.svm", "--test", 0.2, "--group", "z"], "has labels first and no columns", 1),
+        (["t.svm", "--test", 0.2, "--group", "z"], "has no named columns", 1),
         (["t.csv", "t.svm", "--test", 0.2], "split files of one format at a time", 1),
-        (["t.csv", "--test", 0.2, "--time", "y"], "holds '.*', which is no number and no date", 1),
+        (
+            ["t.csv", "--test", 0.2, "--time", "y"],
+            "holds '.*', which is neither a number nor a date",
+            1,
+        ),
         (["t.csv", "--test", 0.2, "--target", "note"], "line .* has no value in column 'note'", 1),
         (["one.csv", "--test", 0.2, "--target", "y"], "All rows have the label a in column 'y'", 1),
-        (["one.csv", "--test", 0.2, "--group", "y"], "All rows are of one group, a", 1),
+        (["one.csv", "--test", 0.2, "--group", "y"], "All rows belong to one group, a", 1),
         (
             ["mixed.csv", "--test", 0.2, "--time", "x"],
-            "line 4, column 'x' holds '2025', a number where rows before hold dates: write all",
+            "line 4, column 'x' holds '2025', a number, but earlier rows hold dates: write all",
             1,
         ),
         (["one.csv", "--test", 0.2, "--time", "x"], "has 1 different times in 3 rows, too few", 1),
@@ -255,12 +259,16 @@ def test_records_are_those_of_the_csv_module(tmp_path_factory, rows):
         (["empty.csv", "--test", 0.2], "empty.csv is empty", 1),
         (["head.csv", "--test", 0.2], "head.csv has no rows", 1),
         (["head.csv", "--test", 0.2, "--in-order"], "head.csv has no rows", 1),
-        (["odd.csv", "--test", 0.2], "odd.csv line 3 has 3 fields where the header has 2", 1),
-        (["t.csv", "odd.csv", "--test", 0.2], "odd.csv has another header than t.csv", 1),
+        (["odd.csv", "--test", 0.2], "odd.csv line 3 has 3 fields, but the header has 2", 1),
+        (["t.csv", "odd.csv", "--test", 0.2], "odd.csv has a different header than t.csv", 1),
         (["bad.jsonl", "--test", 0.2, "--target", "y"], "bad.jsonl line 2 is not one JSON", 1),
         (["x.csv", "--test", 0.2], "x-train.csv exists: choose another name or .* --force", 1),
         (["x-train.csv", "x.csv", "--test", 0.2, "--force"], "", 1),
-        (["mails", "--test", 0.2], "mails holds texts, which are not moved: .* linsep convert", 1),
+        (
+            ["mails", "--test", 0.2],
+            "mails is a folder of texts, which cannot be split: .* `linsep convert`",
+            1,
+        ),
         (["t.csv", "--test", 0.2, "--output", "none"], "The folder none does not exist", 1),
     ],
 )
@@ -295,7 +303,10 @@ def test_cells_that_are_no_class_and_no_group(tmp_path, ending, option):
     place = "line" if ending == "jsonl" else "row"
     for column, said in (
         ("n", f"t.{ending} {place} 3 has no value in column 'n': fill it in"),
-        ("s", f"t.{ending} {place} 1, column 's' holds \\[1\\], which is no number and no text"),
+        (
+            "s",
+            f"t.{ending} {place} 1, column 's' holds \\[1\\], which is neither a number nor text",
+        ),
     ):
         assert_refused(
             "split", f"t.{ending}", "--test", 0.5, option, column, cwd=tmp_path, said=said
@@ -353,7 +364,7 @@ def test_dates_that_python_does_not_hold(tmp_path, kind, option):
 def test_columns_that_are_no_times(tmp_path):
     for name, values in (("s", pa.array([1, 2], pa.duration("ns"))), ("b", pa.array([b"1", b"2"]))):
         pq.write_table(pa.table({name: values}), tmp_path / "t.parquet")
-        said = f"column '{name}' holds values of type .*, which are no numbers and no dates"
+        said = f"column '{name}' holds values of type .*, which are neither numbers nor dates"
         assert_refused("split", "t.parquet", "--test", 0.5, "--time", name, cwd=tmp_path, said=said)
 
 
@@ -406,7 +417,7 @@ def test_no_next_command_where_fit_would_refuse(tmp_path):
 def test_output_that_is_input(folder):
     (folder / "t-train.csv").write_text("x,y\n1,2\n")
     (folder / "t-train-train.csv").symlink_to("t-train.csv")
-    said = "t-train-train.csv is read by this command"
+    said = "t-train-train.csv is an input of this command"
     assert_refused("split", "t-train.csv", "--test", 0.5, "--force", cwd=folder, said=said)
 
 

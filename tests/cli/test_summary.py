@@ -105,8 +105,8 @@ def test_the_command_prints_tables_for_a_paper(tmp_path):
     ):  # fmt: skip
         assert here("summary", "m", "--table", form, cwd=tmp_path).stdout == expected + "\n"
     for words, said, code in (
-        (("t.csv", "--table", "latex"), "--table is of the model: leave out DATA", 2),
-        (("--table", "latex", "--json"), "exclude each other", 2),
+        (("t.csv", "--table", "latex"), "--table does not depend on data: leave out DATA", 2),
+        (("--table", "latex", "--json"), "cannot be combined", 2),
         (("--table", "word"), "markdown", 2),
     ):
         assert_refused("summary", "m", *words, cwd=tmp_path, said=said, code=code)

@@ -196,7 +196,7 @@ def test_refusals(folder):
         (["--text", "body", "--vocabulary", "--text-bits", "9"], "--vocabulary does not", 2),
         (
             ["--text", "body", "--vocabulary", "--min-df", "7"],
-            "column 'body': No word is in 7 texts or more",
+            "column 'body': No word occurs in 7 or more texts",
             1,
         ),
     ]:
@@ -224,11 +224,11 @@ def test_a_second_file_must_have_the_text(folder):
         "m.linsep", cwd=folder,
     ).returncode == 0  # fmt: skip
     table(folder, "other.csv", ["kind", "length", "color"], [["ham", 1, "red"]])
-    said = "other.csv has no column 'body', which the model was learned from: add it"
+    said = "other.csv has no column 'body', which the model was trained on: add it"
     assert_refused("predict", "m.linsep", "other.csv", cwd=folder, said=said)
     numbers = pa.table({"length": [1.0], "color": ["red"], "body": [3]})
     pq.write_table(numbers, folder / "numbers.parquet")
-    said = "column 'body' holds int64 where the model was learned from text: convert it"
+    said = "column 'body' holds int64, but the model was trained on text: convert it"
     assert_refused("predict", "m.linsep", "numbers.parquet", cwd=folder, said=said)
 
 

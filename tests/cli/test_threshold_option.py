@@ -152,8 +152,8 @@ def test_a_number_needs_no_rows_and_is_a_parameter_of_winnow(folder):
           "--exclude", "b"), "the highest precision is", 1),
         (("--threshold", "f1", "--calibrate", "fine.csv"), "of class fraud", 1),
         (("--threshold", "f1", "--keep", "last"), "choose --keep average or choose it on", 1),
-        (("--threshold", "f1", "--dask", "local"), "which is not with --dask", 2),
-        (("--threshold", "f1", "--checkpoint", "c", "--model", "m"), "not with --checkpoint", 2),
+        (("--threshold", "f1", "--dask", "local"), "which cannot be combined with --dask", 2),
+        (("--threshold", "f1", "--checkpoint", "c", "--model", "m"), "combined with --check", 2),
         (("--threshold", "f1", "--learner", "linear"), "linear predicts numbers: leave out", 2),
     ],
 )  # fmt: skip

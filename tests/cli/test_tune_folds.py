@@ -253,14 +253,14 @@ REFUSALS = [
     (["--learner", "pa,perceptron", "--grid", "keep=last"], "one learner without --cv N", 2),
     (["--learner", "kernel", "--grid", "gamma=1"], "--learner must be one of .* without --cv", 2),
     (["--cv", 3, "--learner", "pa,tree"], "--learner must be one of .* not 'tree'", 2),
-    (["--cv", 3, "--learner", "pa,linear"], "linear predicts numbers and the others classes", 2),
+    (["--cv", 3, "--learner", "pa,linear"], "linear predicts numbers and the other learners", 2),
     (["--cv", 3, "--grid", "pa.C=1"], "for pa, which is not compared: add --learner pa", 2),
-    (["--cv", 3, "--grid", "tree.C=1"], "which is no learner", 2),
+    (["--cv", 3, "--grid", "tree.C=1"], "does not name a learner", 2),
     (["--cv", 3, "--learner", "pa,perceptron", "--grid", "l2=1"], "--l2 is for .*logistic", 2),
     (["--cv", 3, "--learner", "pa,perceptron", "--l2", "1"], "--l2 is for .*logistic", 2),
-    (["--cv", 3, "--C", "1", "--learner", "pa", "--grid", "C=1"], "an option and in --grid", 2),
+    (["--cv", 3, "--C", "1", "--learner", "pa", "--grid", "C=1"], "is given as well as", 2),
     (["--cv", 3, "--validation-fraction", "0.5"], "no effect with --cv: leave it out", 2),
-    (["--cv", 3, "--learner", "winnow,pa"], "takes no negative values, which scaled", 2),
+    (["--cv", 3, "--learner", "winnow,pa"], "does not accept negative values, which scaled", 2),
 ]  # fmt: skip
 
 

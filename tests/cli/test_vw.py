@@ -99,7 +99,7 @@ def test_the_commands(text, tmp_path):
     )
     text.with_suffix(".csv").write_text("a,y\n1,2\n")
     assert_refused(
-        "predict", "m.linsep", "mail.csv", cwd=tmp_path, said="but the model was learned from"
+        "predict", "m.linsep", "mail.csv", cwd=tmp_path, said="but the model was trained on"
     )
 
 
@@ -119,11 +119,11 @@ def test_separate_leaves_out_importance_0(tmp_path):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("1 2 3 4 | a", "there are 4 numbers before the |: write one label"),
-        ("1,2 | a", "the label '1,2' is a list or has costs: keep one label a row"),
+        ("1 2 3 4 | a", "there are 4 numbers before the |: write a label"),
+        ("1,2 | a", "the label '1,2' is a list or has costs: keep one label per row"),
         ("1:0.5 | a", "the label '1:0.5' is a list or has costs"),
-        ("shared | a", "the line is shared by those after it"),
-        ("1| a", "'1' touches the |, which makes it a tag: put a blank between them"),
+        ("shared | a", "the line is shared by the next lines"),
+        ("1| a", "'1' touches the |, which makes it a tag: insert a blank between them"),
         ("| a", "the line has no label: begin it with one"),
         ("1 a b", "there is no | before the features in '1 a b'"),
         ("spam | a", "the label 'spam' is not a number"),
@@ -132,7 +132,7 @@ def test_separate_leaves_out_importance_0(tmp_path):
         ("9007199254740993 | a", "has too many digits"),
         ("1 -2 | a", "the importance '-2' is negative"),
         ("1 inf | a", "the importance 'inf' is not finite"),
-        ("1 1 0.5 | a", "the base '0.5' is no 0"),
+        ("1 1 0.5 | a", "the base '0.5' is not 0"),
         ("1 |:2 a", "the namespace before ':2' has no name: write '|name:0.5 a b'"),
         ("1 |a:b c", "the value 'b' is not a number"),
         ("1 | a:", "the value after 'a:' is missing"),
@@ -157,8 +157,8 @@ def test_lines_that_are_refused(line, said, tmp_path):
 
 def test_options_that_do_not_fit(text, tmp_path):
     for arguments, said in [
-        (["--target", "y"], "mail.vw is Vowpal Wabbit's text, which has labels first"),
-        (["--interactions", "abc"], "The interaction 'abc' is no pair"),
+        (["--target", "y"], "mail.vw is Vowpal Wabbit's text, which has no named columns"),
+        (["--interactions", "abc"], "The interaction 'abc' is not a pair"),
         (["--index-base", "1"], "leave out --index-base"),
     ]:
         assert_refused("fit", text, *arguments, cwd=tmp_path, said=said)
@@ -169,7 +169,7 @@ def test_options_that_do_not_fit(text, tmp_path):
     )
     assert_refused("fit", text, "rows.csv", cwd=tmp_path, said="name files of one kind")
     (tmp_path / "rows.svm").write_text("1 1:2\n")
-    said = "svmlight text, which has labels first and no columns: leave out --keep-namespaces"
+    said = "svmlight text, which has no named columns: leave out --keep-namespaces"
     assert_refused("fit", "rows.svm", "--keep-namespaces", "a", cwd=tmp_path, said=said)
     with pytest.raises(DataError, match="The recipe for reading Vowpal Wabbit's text is damaged"):
         open_source(text, recipe={"format": "vw", "bits": 99})
@@ -185,10 +185,10 @@ def test_letters_of_no_namespace_are_told(text, tmp_path):
     done = here("fit", text, "--interactions", "wz", "--ignore-namespaces", "nä", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.splitlines() == [
-        "linsep: warning: No namespace of the first 1,000 rows begins with 'z' (--interactions); "
-        "there are 'n', 'w'.",
+        "linsep: warning: No namespace of the first 1,000 rows begins with 'z' "
+        "(--interactions), only with 'n', 'w'.",
         "linsep: warning: No namespace of the first 1,000 rows begins with 'ä' "
-        "(--ignore-namespaces); there are 'n', 'w'.",
+        "(--ignore-namespaces), only with 'n', 'w'.",
     ]
     done = here("fit", text, "--interactions", "wn", "--keep-namespaces", "nw", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -202,5 +202,5 @@ def test_interactions_that_are_too_many(tmp_path):
     assert here(*fit, cwd=tmp_path).returncode == 0
     words = " ".join(f"w{k}" for k in range(4_000))
     (tmp_path / "wide.vw").write_text(f"1 |a {words} |c {words}\n" * 20)
-    said = "becomes more than 500 times as large when its interactions are formed: leave out"
+    said = "grows to more than 500 times its size when its interactions are formed: leave out"
     assert_refused("predict", "m.linsep", "wide.vw", cwd=tmp_path, said=said, code=1)

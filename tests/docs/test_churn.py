@@ -48,9 +48,9 @@ def test_describe_asks_for_what_it_needs(folder):
     ("options", "said"),
     [
         ([], "line 1 is a comment: skip lines like it with --comment '#'"),
-        (["--comment", "#"], "separate fields by that with --delimiter ';'"),
+        (["--comment", "#"], "set the delimiter with --delimiter ';'"),
         (READING, r"is not UTF-8 text .*--encoding latin-1"),
-        ([*READING, "--encoding", "cp1252"], "'customer' has another text .*--exclude customer"),
+        ([*READING, "--encoding", "cp1252"], "'customer' has a different text .*--exclude cust"),
         ([*READING, "--encoding", "cp1252", "--exclude", "customer", "--null-values", ""],
          r"column 'since' holds dates .* with --date since=%d.%m.%Y"),
     ],

@@ -138,17 +138,17 @@ def test_separated_groups() -> None:
 
 
 BAD = [
-    ({"trials": 3}, "Row 4 (index 3) has 3 trials, below its 4 successes: correct it"),
+    ({"trials": 3}, "Row 4 (index 3) has 3 trials, fewer than its 4 successes: correct it"),
     ({"trials": None}, "Counts are successes and trials: give trials, too."),
     ({"successes": None}, "Counts are successes and trials: give successes, too."),
     ({"y": [0, 1] * 3}, "Successes and trials take the place of y: leave it out."),
     ({"sample_weight": [1] * 6}, "take the place of sample_weight"),
-    ({"successes": [1, 2, 0.5, 1, 1, 1]}, "Row 3 (index 2) has 0.5 for successes: give a whole"),
-    ({"successes": [1, -2, 0, 1, 1, 1]}, "Row 2 (index 1) has -2 for successes"),
-    ({"trials": [9, 9, np.nan, 9, 9, 9]}, "Row 3 (index 2) has no number for trials"),
-    ({"trials": [9, 9, None, 9, 9, 9]}, "Row 3 (index 2) has no number for trials"),
-    ({"trials": [9, 9, np.inf, 9, 9, 9]}, "Row 3 (index 2) has inf for trials"),
-    ({"successes": ["a"] * 6}, "Row 1 (index 0) has no number for successes"),
+    ({"successes": [1, 2, 0.5, 1, 1, 1]}, "Row 3 (index 2) has 0.5 as successes: give a whole"),
+    ({"successes": [1, -2, 0, 1, 1, 1]}, "Row 2 (index 1) has -2 as successes"),
+    ({"trials": [9, 9, np.nan, 9, 9, 9]}, "Row 3 (index 2) has no number as trials"),
+    ({"trials": [9, 9, None, 9, 9, 9]}, "Row 3 (index 2) has no number as trials"),
+    ({"trials": [9, 9, np.inf, 9, 9, 9]}, "Row 3 (index 2) has inf as trials"),
+    ({"successes": ["a"] * 6}, "Row 1 (index 0) has no number as successes"),
     ({"successes": pd.array([1, pd.NA, 3, 4, 5, 6])}, "Row 2 (index 1) has no number"),
     ({"successes": [1, 2]}, "successes has shape (2,), but X has 6 rows"),
     ({"successes": 0}, "successes has shape (), but X has 6 rows"),
@@ -223,14 +223,14 @@ def test_files_frames_and_formulas(tmp_path: object) -> None:
 
 
 REFUSED = [
-    ({"trials": None}, "Counts are successes and trials: name both, with trials"),
+    ({"trials": None}, "Counts need both successes and trials: name both, with trials"),
     ({"target": "a"}, "Successes and trials take the place of labels: leave out target"),
     ({"weight": "a"}, "Successes and trials take the place of weights: leave out weight"),
     ({"successes": "q"}, "has no column 'q' of successes, only a, b, town, won, of, z"),
-    ({"successes": "of", "trials": "won"}, "line [0-9]+ has [0-9]+ trials, below its"),
-    ({"successes": "a"}, "line 2 has [-0-9.]+ for successes: give a whole number, at least 0"),
-    ({"successes": "town"}, "column 'town' holds 't?here', but successes are numbers"),
-    ({"formula": "a ~ b"}, "has the label 'a', of which successes and trials take the place"),
+    ({"successes": "of", "trials": "won"}, "line [0-9]+ has [0-9]+ trials, fewer than its"),
+    ({"successes": "a"}, "line 2 has [-0-9.]+ as successes: give a whole number of at least 0"),
+    ({"successes": "town"}, "column 'town' holds 't?here', but successes must be numbers"),
+    ({"formula": "a ~ b"}, "has the label 'a', but successes and trials replace the label"),
     ({"formula": "~ a + won"}, "'won' is named for successes, but is in the formula"),
     ({"class_weight": "balanced"}, "which class weights would change"),
     ({"learner": "linear"}, "has successes and trials, which least squares does not take"),
@@ -271,13 +271,13 @@ def test_command_line(tmp_path: object) -> None:
     for line in ("rows                          12", "trials                       240"):
         assert line in done.stdout
     assert "6.75706" in done.stdout
-    assert "not learned" not in done.stdout
+    assert "not used" not in done.stdout
     done = here("predict", "worms.linsep", "worms.csv", "--probabilities", cwd=tmp_path)
     assert len(done.stdout.splitlines()) == 12
     done = here("score", "worms.linsep", "worms.csv", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["weight"] == 240
     done = here("fit", "worms.csv", *options[:4], cwd=tmp_path)
     assert done.returncode == 1
-    assert "Counts are successes and trials: name both, with --trials" in done.stderr
+    assert "Counts need both successes and trials: name both, with --trials" in done.stderr
     done = here("fit", "worms.csv", *options, "--formula", "~ male * dose", cwd=tmp_path)
     assert "4.9937" in done.stdout

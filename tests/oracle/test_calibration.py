@@ -180,13 +180,13 @@ def test_the_command_line_refuses_before_it_learns(folder):
     assert_refused(*fit, "--calibration", "isotonic", cwd=folder, said=said, code=2)
     said = r"There is no file none\.csv"
     assert_refused(*fit, "--calibrate", "none.csv", cwd=folder, said=said)
-    said = "--calibrate is for online learners"
+    said = "--calibrate applies to online classifiers only"
     assert_refused(*fit, "--learner", "logistic", "--calibrate", "held.csv", cwd=folder, said=said,
                    code=2)  # fmt: skip
     plain = here(*fit, "--model", "m", cwd=folder)
     assert plain.returncode == 0
     assert_refused("predict", "m", "test.csv", "--probabilities", cwd=folder,
-                   said="linsep fit --calibrate learns probabilities")  # fmt: skip
+                   said="calibrate it with `linsep fit --calibrate`")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["binary", "native"])

@@ -298,7 +298,7 @@ def test_rows_of_weight_zero_are_left_out(diabetes):
     [
         ([[1.0], [2.0]], [1.0, np.nan], None, r"NaN in row 2 \(index 1\): give the number"),
         ([[1.0], [2.0]], [-np.inf, 1.0], None, "y contains infinity in row 1"),
-        ([[1.0], [2.0]], [1.0, 1.0j], None, "y holds complex numbers: give real ones.$"),
+        ([[1.0], [2.0]], [1.0, 1.0j], None, "y holds complex numbers: give real numbers.$"),
         ([[1.0], [np.inf]], [1.0, 2.0], None, "infinity"),
         ([[1.0], [2.0]], ["a", "b"], None, "y has values that are not numbers"),
         ([[1.0], [2.0]], [1.0], None, "X has 2 rows, y has 1"),

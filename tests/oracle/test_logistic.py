@@ -186,7 +186,7 @@ def test_many_weights_of_features_of_any_size(monkeypatch, size, storage):
         model.fit(storage(X), y, sample_weight=weights)
         close = 1e-9 if solver == "newton" else 1e-6
         assert model.coef_ * [1.0, size, 1.0, 1.0] == pytest.approx(expected.coef_, rel=close)
-        with pytest.raises(ValueError, match="Feature 1 has values whose squares are beyond"):
+        with pytest.raises(ValueError, match="Feature 1 has values whose squares overflow"):
             model.fit(storage(X * [1.0, 1e156 / size, 1.0, 1.0]), y, sample_weight=weights)
 
 

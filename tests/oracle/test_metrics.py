@@ -232,15 +232,17 @@ def test_what_is_not_defined():
     found = metrics_of(rows)
     assert found["roc_auc"] is found["average_precision"] is found["f1"] is None
     assert intervals_of(rows).ends["roc_auc"] is None
-    with pytest.raises(DataError, match=r"roc_auc is not defined: .* and all are class 1"):
+    with pytest.raises(DataError, match=r"roc_auc is not defined: .* but all labels are class 1"):
         metrics_of(rows, ["roc_auc"])
-    with pytest.raises(DataError, match="one of two classes, and the model has 3: choose f1_macro"):
+    with pytest.raises(
+        DataError, match="f1 needs two classes, but the model has 3: choose f1_macro"
+    ):
         metrics_of(rows, ["f1"])
-    with pytest.raises(DataError, match="brier needs probabilities, and the model has none"):
+    with pytest.raises(DataError, match="brier needs probabilities, which the model does not have"):
         metrics_of(rows._replace(probabilities=None), ["accuracy", "brier"])
-    with pytest.raises(DataError, match="no row has a label that the model knows"):
+    with pytest.raises(DataError, match="no row has a known label"):
         metrics_of(rows._replace(truth=np.full(30, 3)), ["log_loss"])
-    with pytest.raises(ParameterError, match="'auc' is no metric of predicted classes: choose"):
+    with pytest.raises(ParameterError, match="'auc' is not a metric of predicted classes: choose"):
         metrics_of(rows, ["auc"])
     one = ScoredNumbers(np.ones(1), np.zeros(1), np.ones(1), None)
     assert metrics_of(one) == {"r2": None, "rmse": 1.0, "mae": 1.0, "max_error": 1.0}

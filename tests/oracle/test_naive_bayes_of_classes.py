@@ -149,8 +149,8 @@ def test_files_commands_and_clones(rows, tmp_path):
     assert here("inspect", "m.linsep", cwd=tmp_path).returncode == 0
     refused = here("export", "m.linsep", "m.sql", cwd=tmp_path)
     assert refused.returncode == 1
-    assert "boundaries are curved and it has no weights: learn the model with --variances shared" \
-        in refused.stderr  # fmt: skip
+    said = "boundaries are curved and it has no weights: retrain the model with --variances shared"
+    assert said in refused.stderr
     k = len(np.unique(y))
     fitted = linsep.fit(frame, target="y", learner="naive-bayes", variances="by_class",
                         priors=[1 / k] * k)  # fmt: skip

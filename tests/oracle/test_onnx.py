@@ -156,7 +156,7 @@ def test_a_model_without_support_vectors(tmp_path):
 
 
 REFUSED = [
-    (Perceptron(tie="random"), 'ties are drawn at random.*learn the model with tie="negative"'),
+    (Perceptron(tie="random"), 'ties are drawn at random.*retrain the model with tie="negative"'),
     (KernelPerceptron(kernel="cosine"), "kernel Pairwise.*learn with a linear"),
     (KernelPerceptron(kernel=lambda a, b: float(a @ b)), "kernel Callable.*learn with a linear"),
     (KernelPerceptron(kernel=kernels.Normalized(kernels.AllSubsets())), "kernel Normalized"),

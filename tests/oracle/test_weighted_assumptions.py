@@ -107,7 +107,7 @@ def test_what_counts_as_the_reference_is_told(tmp_path):
         "m",
     ]
     done = here(*fit, cwd=tmp_path)
-    assert "compared with that, and a missing value counts as that" in done.stdout
+    assert "compared with it; missing values are treated as it" in done.stdout
     done = here("predict", "m", "b.csv", cwd=tmp_path)
     assert done.stderr == (
         "linsep: warning: 1 value of column 'g' not seen in training; "
@@ -116,5 +116,5 @@ def test_what_counts_as_the_reference_is_told(tmp_path):
     (tmp_path / "c.csv").write_text("g,n,y\na,1,2\nzzz,1,3\nb,2,3\n")
     shown = " ".join(here("score", "m", "c.csv", cwd=tmp_path).stdout.split())
     assert "'g' not seen in training; predicted as the reference g=a" in shown
-    said = "column 'n' holds numbers, which have no reference level: write its values as text"
+    said = "column 'n' holds numbers, which have no reference level: read it as categorical"
     assert_refused(*fit[:-2], "--reference-level", "n=1", cwd=tmp_path, said=said)

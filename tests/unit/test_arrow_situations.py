@@ -73,7 +73,7 @@ SITUATIONS = {
     "uint32": Read(pa.array([0, 2, 2**32 - 1], pa.uint32()), numbers(0, 2, 2**32 - 1)),
     "uint64": Read(pa.array([0, 2, 2**53], pa.uint64()), numbers(0, 2, 2**53)),
     "int64 up to 2^53": Read(pa.array([2**53, -(2**53), 0]), numbers(2**53, -(2**53), 0)),
-    "int64 beyond": Refused(pa.array([1, 2**53 + 1, 0]), "is 9007199254740993, which float64 does"),
+    "int64 beyond": Refused(pa.array([1, 2**53 + 1, 0]), "is 9007199254740993, which is not"),
     "uint64 beyond": Refused(pa.array([1, 2**64 - 1, 0], pa.uint64()), "is 18446744073709551615"),
     "float16": Read(pa.array([1.5, -2, 0], pa.float16()), numbers(1.5, -2, 0), dtype="float32"),
     "float32": Read(pa.array([1.5, -2, 0], pa.float32()), numbers(1.5, -2, 0), dtype="float32"),
@@ -93,7 +93,7 @@ SITUATIONS = {
                        numbers(1.5, -2, 0)),
     "whole decimals": Read(pa.array([Decimal(5), Decimal(6), Decimal(7)]), numbers(5, 6, 7)),
     "long decimals": Refused(pa.array([Decimal(5), Decimal(2**53 + 1), Decimal(7)]),
-                             "is 9007199254740993, which float64 does not hold"),
+                             "is 9007199254740993, which is not exactly representable as float64"),
     "string": Read(pa.array(["u", "v", "u"]), words("u", "v", "u")),
     "large_string": Read(pa.array(["u", "v", "u"], pa.large_string()), words("u", "v", "u")),
     "string views": Read(pa.array(["u", "a text of some length", "u"], pa.string_view()),
@@ -105,7 +105,7 @@ SITUATIONS = {
     "numbers as strings": Refused(pa.array(["1", "2", "3"]), "looks like numbers stored as text"),
     "numbers as strings, said": Read(pa.array(["1", "2.5", "3"]), numbers(1, 2.5, 3),
                                      {"numeric": "a"}),
-    "percentages": Refused(pa.array(["5%", "6%", "7%"]), "another spelling .*units=True"),
+    "percentages": Refused(pa.array(["5%", "6%", "7%"]), "special notation .*units=True"),
     "percentages, said": Read(pa.array(["5%", "6%", "7%"]), numbers(5, 6, 7), {"units": True}),
     "dictionary of text": Read(codes(["u", "v", "u"]), words("u", "v", "u")),
     "dictionary with null": Read(codes(["u", None, "v"]), words("u", None, "v"), MISSING),
@@ -168,12 +168,12 @@ SITUATIONS = {
     "struct": Refused(pa.array([{"b": 1}, {"b": 2}, {"b": 3}]), "holds lists or objects .struct<b"),
     "map": Refused(pa.array([[("k", 1)], [], []], pa.map_(pa.string(), pa.int64())),
                    "holds lists or objects"),
-    "binary": Refused(pa.array([b"u", b"v", b"w"]), "holds values of type binary: make it a"),
+    "binary": Refused(pa.array([b"u", b"v", b"w"]), "holds values of type binary: convert it"),
     "fixed binary": Refused(pa.array([b"u", b"v", b"w"], pa.binary(1)), "fixed_size_binary"),
     "nulls of no type": Refused(pa.nulls(3), "has no value", forms=("parquet", "arrow", "frame")),
     "nulls of no type, zero": Read(pa.nulls(3), numbers(0, 0, 0), MISSING),
     "nulls of a type": Refused(pa.nulls(3, pa.float64()), "column 'a' has no value"),
-    "nulls of a type, mean": Refused(pa.nulls(3, pa.float64()), "no value at all and so no mean",
+    "nulls of a type, mean": Refused(pa.nulls(3, pa.float64()), "no values and therefore no mean",
                                      {"missing": "mean"}),
 }  # fmt: skip
 READ = [(n, f) for n, one in SITUATIONS.items() if isinstance(one, Read) for f in one.forms]
@@ -255,7 +255,7 @@ EMPTY = pa.table({"a": pa.array([], pa.float64()), "y": pa.array([], pa.int64())
 TABLES = {
     "no rows": (EMPTY, "has no rows: give a file with rows"),
     "no columns": (pa.table({}), "has no (columns|rows)"),
-    "labels only": (pa.table({"y": Y}), "has no column to learn from"),
+    "labels only": (pa.table({"y": Y}), "has no feature columns"),
     "a name twice": (
         pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0]), pa.array([0])], ["a", "a", "y"]),
         "has 2 columns named 'a': rename all but one",
@@ -264,7 +264,7 @@ TABLES = {
     "row labels": (
         pa.table({"__index_level_0__": [1, 2], "y": [0, 1]}), "row labels of a pandas table"
     ),
-    "no labels": (pa.table({"a": [1, 2]}), "has no column 'y' to learn, only a"),
+    "no labels": (pa.table({"a": [1, 2]}), "has no label column 'y', only a"),
     "a label that is null": (pa.table({"a": [1, 2], "y": [0, None]}), "row 2.* has no label"),
     "labels of lists": (pa.table({"a": [1, 2], "y": [[0], [1]]}), "'y' holds lists or objects"),
     "labels of dates": (pa.table({"a": [1, 2], "y": DAYS[:2]}), "'y' holds dates or times"),

@@ -47,10 +47,10 @@ CHANGES = {
     "max_iter was 4 and is 5": ({"max_iter": 5}, X, TWO, {}),
     "keep was 'last' and is 'vote'": ({"keep": "vote"}, X, TWO, {}),
     "the values of the rows, their labels or weights": ({}, X + 1e-9, TWO, {}),
-    "their labels or weights were others": ({}, X, 1 - TWO, {}),
+    "their labels or weights have changed": ({}, X, 1 - TWO, {}),
     r"shape was \[240, 7\] and is \[239, 7\]": ({}, X[1:], TWO[1:], {}),
     "the values": ({}, X, TWO, {"sample_weight": np.full(240, 2.0)}),
-    "the initial weights were others": ({}, X, TWO, {"coef_init": np.ones((1, 7))}),
+    "the initial weights have changed": ({}, X, TWO, {"coef_init": np.ones((1, 7))}),
     "learner was Perceptron and is Winnow": (None, np.abs(X), TWO, {}),
 }
 
@@ -135,7 +135,7 @@ def test_arrays_of_another_shape_are_refused(tmp_path, name):
     arrays, about = Checkpoint(path).read()
     for wrong in (np.zeros(3), np.zeros((2, 2)), arrays[name].astype(np.float32)):
         Checkpoint(path).write(arrays | {name: wrong}, about)
-        with pytest.raises(CheckpointError, match="does not describe a whole fit"):
+        with pytest.raises(CheckpointError, match="does not describe a complete fit"):
             Perceptron(max_iter=4).fit(X, TWO, checkpoint=path)
 
 
@@ -160,7 +160,7 @@ def test_two_fits_cannot_use_one_checkpoint(tmp_path):
     )
     with other:
         assert other.stdout.readline() == b"locked\n"
-        with pytest.raises(CheckpointError, match="c is used by another fit that runs now"):
+        with pytest.raises(CheckpointError, match="c is in use by another running fit"):
             Perceptron().fit(X, TWO, checkpoint=path)
         other.kill()
     Perceptron().fit(X, TWO, checkpoint=path)  # the lock of a killed process does not last
@@ -183,7 +183,7 @@ def test_a_full_disk_is_told_once_and_the_fit_goes_on(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     checkpoint = Checkpoint(tmp_path / "c", every="30 rows")
-    with pytest.warns(UserWarning, match="The checkpoint was not written, .* No space") as told:
+    with pytest.warns(UserWarning, match="The checkpoint was not written; .* No space") as told:
         model = Perceptron(max_iter=4).fit(X, TWO, checkpoint=checkpoint)
     assert len(told) == 1
     monkeypatch.undo()
@@ -209,7 +209,7 @@ def test_rows_that_cannot_be_read_again_have_no_checkpoint(tmp_path):
     "every", ["", "60", "0s", "-1s", "5 days", "1.5rows", "2.0 rows", 0, -1, np.nan, np.inf]
 )
 def test_intervals(tmp_path, every):
-    with pytest.raises(ValueError, match="is no time between checkpoints"):
+    with pytest.raises(ValueError, match="is not an interval between checkpoints"):
         Checkpoint(tmp_path / "c", every=every)
 
 

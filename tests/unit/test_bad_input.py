@@ -212,7 +212,7 @@ def test_labels_that_are_missing_or_no_labels():
         Perceptron().partial_fit(X, None, classes=[0, 1])
     with assert_refuses("Unknown label type", "continuous"):
         Perceptron().fit(X, [0.5, 1.7, 2.2])
-    with assert_refuses("Complex data not supported: y holds complex numbers: give real ones."):
+    with assert_refuses("Complex data not supported: y holds complex numbers: give real numbers."):
         Perceptron().fit(X, [0, 1, 1j])
     with assert_refuses("Input y contains NaN"):
         Perceptron().fit(X, [0.0, np.nan, 1.0])
@@ -427,5 +427,5 @@ def test_columns_outside_a_sparse_matrix_are_refused(index, column):
 def test_starts_of_rows_outside_a_sparse_matrix_are_refused(indptr):
     X = sp.csr_matrix(np.eye(3))
     X.indptr = np.array(indptr, np.int32)
-    with assert_refuses("The indptr of X does not rise from 0"):
+    with assert_refuses("The indptr of X does not increase from 0"):
         Perceptron().fit(X, [0, 1, 0])

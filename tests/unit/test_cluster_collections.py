@@ -101,7 +101,7 @@ def test_what_is_wrong_is_named(client, rows):
         (["a", None], r"partition \d: Input y contains (None|<NA>) in row 1 "),
         (["a", 1], r"partition \d: y holds both text and numbers: give all labels as text"),
         ([b"a", b"b"], r"partition \d: y holds a value of type bytes in row 1 "),
-        ([1, 2**70], r"partition \d: y holds a number of too many digits in row 1 "),
+        ([1, 2**70], r"partition \d: y holds a number with too many digits in row 1 "),
     ],
 )
 def test_labels_that_are_missing_or_mixed_are_no_classes(client, rows, labels, said):

@@ -210,7 +210,7 @@ def test_refused_in_a_sentence(kind, parameters, given, message):
 def test_index_of_pandas_in_another_order_is_refused():
     frame = pd.DataFrame(X, index=np.arange(60) + 5)
     clusters = pd.Series(CODES, index=frame.index)[::-1]
-    with pytest.raises(DataError, match="clusters has the index of X in another order"):
+    with pytest.raises(DataError, match="clusters has the index of X in a different order"):
         LinearRegression(covariance="CR1").fit(frame, Y, clusters=clusters)
 
 
@@ -224,7 +224,7 @@ def test_sources_are_refused_in_a_sentence(kind):
         model.fit(open_source(frame, target="y", group="g"), clusters=CODES)
     with pytest.raises(ParameterError, match="CR1 takes no weights"):
         model.fit(open_source(frame, target="y", group="g", weight="w"))
-    with pytest.raises(DataError, match="give every row a group"):
+    with pytest.raises(DataError, match="every row needs a group"):
         model.fit(open_source(frame.assign(g=[None, *CODES[1:]]), target="y", group="g"))
     # groups that only hold rows out are no clusters
     plain = kind(covariance="HC0").fit(open_source(frame, target="y", group="g", weight="w"))

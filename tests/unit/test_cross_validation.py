@@ -322,7 +322,7 @@ def test_groups_and_time_on_the_command_line(folder):
         (["one.csv", "--cv", 5], "Class x of one.csv has 1 row, .* folds: add rows of this", 1),
         (["late.csv", "--cv", 5, "--by-time"], "in fold 1 of 5 are of class a: choose fewer", 1),
         (["t.csv", "--cv", 500, "--by-time"], "has 120 rows, too few for 500 folds", 1),
-        (["t.csv", "--cv", 3, "--group", "g", "--dask", "x:1"], "--cv is not with --dask", 2),
+        (["t.csv", "--cv", 3, "--group", "g", "--dask", "x:1"], "--cv cannot be combined with", 2),
     ],
 )  # fmt: skip
 def test_refusals(folder, words, said, code):

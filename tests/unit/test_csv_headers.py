@@ -17,7 +17,7 @@ from whole_files import load_table
 pytestmark = pytest.mark.compiled
 
 ROWS = ["5.1,3.5,setosa", "4.9,3.0,setosa", "7.0,3.2,versicolor", "6.3,3.3,virginica"]
-ADVICE = "read it as a row with header=False or as names of columns with header=True."
+ADVICE = "read it as data with header=False or as column names with header=True."
 
 
 @pytest.fixture
@@ -39,19 +39,20 @@ def refusal(text, **options):
 def test_a_row_that_is_taken_for_names_is_noticed(path):
     said = refusal("\n".join(ROWS), target="setosa")
     assert said == (
-        "a.csv line 1 seems to be no header row: 'setosa' is a value of its column, too: " + ADVICE
+        "a.csv line 1 does not seem to be a header row: 'setosa' is also a value of its column: "
+        + ADVICE
     )
     said = refusal("1,2\n3,4\n", target="2")
     assert said == (
-        "a.csv line 1 holds numbers where the header row should be: add column names, " + ADVICE
+        "a.csv line 1 holds numbers instead of column names: add column names, " + ADVICE
     )
     assert refusal("a,a,y\n1,2,0\n", target="y") == (
-        "a.csv has 2 columns named 'a': rename all but one or read line 1 as a row with "
+        "a.csv has 2 columns named 'a': rename all but one or read line 1 as data with "
         "header=False."
     )
     long = "word " * 100
     said = refusal(f"p,{long}\nq,{long}\n", target="p")
-    assert f"'{long[:40]}...' is a value of its column" in said
+    assert f"'{long[:40]}...' is also a value of its column" in said
 
 
 def test_names_may_be_values_where_that_is_said(path):
@@ -122,8 +123,9 @@ def test_a_model_is_that_of_the_same_rows_with_names(tmp_path):
 def test_commands_notice_it(path, command):
     assert_refused(
         *command.split(), "setosa", cwd=path.parent,
-        said="linsep: warning: a.csv line 1 seems to be no header row: 'setosa' is a value of its "
-             "column, too: read it as a row with --no-header or as names of columns with --header.",
+        said="linsep: warning: a.csv line 1 does not seem to be a header row: 'setosa' is "
+                "also a value of its column: read it as data with --no-header or as column "
+                "names with --header.",
     )  # fmt: skip
 
 

@@ -79,7 +79,7 @@ def blocks(request, monkeypatch):
     monkeypatch.setattr(text_file, "BLOCK_BYTES", request.param)
 
 
-CLOSE = ": close it where its field ends or take quotes for text with quotes=False."
+CLOSE = ": close it where its field ends or read quotes as ordinary characters with quotes=False."
 BAD = {
     'y,t\n0,p\n1,"q\n0,r\n': "a.csv line 3 opens a quote that is never closed" + CLOSE,
     'y,t\n0,p\n1,"q': "a.csv line 3 opens a quote that is never closed" + CLOSE,
@@ -115,8 +115,8 @@ def test_a_quote_that_is_open_for_too_long_is_named(tmp_path, monkeypatch):
             pass
     assert str(refused.value) == (
         "a.csv line 42 opens a quote that is not closed within 1.953 kB: close it where its "
-        "field ends, take quotes for text with quotes=False or allow longer lines with "
-        'max_line="7.812kB".'
+        "field ends, read quotes as ordinary characters with quotes=False or allow longer lines "
+        'with max_line="7.812kB".'
     )  # fmt: skip
 
 
@@ -235,7 +235,7 @@ def test_blanks_separate_fields_with_and_without_quotes(tmp_path, quotes):
     options = {"target": "y", "delimiter": "whitespace", "quotes": quotes}
     path.write_text('y h w\n0 5"  7"\n1 6" 8"\n0 9" 4"\n')
     if quotes:
-        with pytest.raises(DataError, match="line 2 has 2 fields where the header has 3"):
+        with pytest.raises(DataError, match="line 2 has 2 fields, but the header has 3"):
             load_table(path, **options)
     else:
         assert load_table(path, **options)[1].tolist() == [0, 1, 0]
@@ -243,7 +243,7 @@ def test_blanks_separate_fields_with_and_without_quotes(tmp_path, quotes):
     if quotes:
         assert "h=a  b" in load_table(path, **options)[2]
     else:
-        with pytest.raises(DataError, match="line 2 has 4 fields where the header has 3"):
+        with pytest.raises(DataError, match="line 2 has 4 fields, but the header has 3"):
             load_table(path, **options)
 
 
@@ -254,7 +254,7 @@ def test_blanks_separate_fields_with_and_without_quotes(tmp_path, quotes):
 )  # fmt: skip
 def test_parquet_has_no_quotes(tmp_path, command):
     pq.write_table(pa.table({"a": [1, 2], "y": [0, 1]}), tmp_path / "a.parquet")
-    said = "a.parquet is parquet, where nothing separates fields: leave out --no-quotes."
+    said = "a.parquet is parquet, which has no delimiters: leave out --no-quotes."
     assert_refused(*command.split(), "--no-quotes", cwd=tmp_path, said=said)
 
 

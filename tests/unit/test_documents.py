@@ -159,9 +159,9 @@ def test_predictions_come_in_the_order_of_names(mails, tmp_path):
 
 def test_what_cannot_be_read_is_named(mails, tmp_path):
     written(tmp_path, {"flat/a": "x", "flat/b": "y", "empty/.keep": "", "bare/a/.keep": ""})
-    said = "the directory flat holds no data file.* one folder of texts for each label"
+    said = "the directory flat has no data files.* one folder of texts per label"
     assert_refused("fit", "flat", cwd=tmp_path, said="(?i)" + said)
-    assert_refused("fit", "empty", cwd=tmp_path, said="holds no data file")
+    assert_refused("fit", "empty", cwd=tmp_path, said="has no data files")
     assert_refused("fit", "bare", cwd=tmp_path, said="bare holds no text")
     assert_refused("fit", "flat", "--format", "folder", cwd=tmp_path, said="no column|labels|label")
     written(mails, {"spam/4.txt": "caf\xe9".encode("latin-1")})
@@ -177,7 +177,7 @@ def test_a_text_that_is_too_long_or_gone_is_named(mails):
         list(open_source(mails, max_line=20).batches())
     source = open_source(mails)
     (mails / "ham" / "b.txt").unlink()
-    with pytest.raises(DataError, match=r"b\.txt was there and cannot be read now \(No such file"):
+    with pytest.raises(DataError, match=r"b\.txt cannot be read any more \(No such file"):
         list(source.batches())
 
 

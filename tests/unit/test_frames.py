@@ -152,14 +152,14 @@ def test_a_column_that_cannot_be_used_is_named_and_can_be_left_out(people, case)
     ("frame", "options", "sentence"),
     [
         (lambda f: f, {}, r"the table \(columns: age, .*\) needs a label column"),
-        (lambda f: f, {"target": "lable"}, r"no column 'lable' .* did you mean 'label'"),
-        (lambda f: f, {"target": "label", "delimiter": ";"}, "in memory and not a file: leave out"),
-        (lambda f: f, {"target": "label", "index_base": 1}, "in memory and not a file: leave out"),
+        (lambda f: f, {"target": "lable"}, r"no label column 'lable', .* did you mean 'label'"),
+        (lambda f: f, {"target": "label", "delimiter": ";"}, "in memory, not a file: leave out"),
+        (lambda f: f, {"target": "label", "index_base": 1}, "in memory, not a file: leave out"),
         (lambda f: f[:0], {"target": "label"}, "the table has no rows"),
-        (lambda f: f[["label"]], {"target": "label"}, "the table has no column to learn from"),
+        (lambda f: f[["label"]], {"target": "label"}, "the table has no feature columns"),
         (lambda f: f.set_axis([*"aaaaa", "label"], axis=1), {"target": "label"}, "5 columns named"),
         (lambda f: f.set_axis([*[("a", k) for k in range(5)], "y"], axis=1), {"target": "y"},
-         r"a column named \('a', 0\): name its columns by text"),
+         r"a column named \('a', 0\): use text as column names"),
     ],
 )  # fmt: skip
 def test_refusals(people, frame, options, sentence):
@@ -176,7 +176,7 @@ def test_columns_named_by_numbers():
 
 @pytest.mark.parametrize("data", [pd.Series([1, 2]), pl.LazyFrame({"a": [1]}), {"a": [1]}, 3])
 def test_other_things_are_no_tables(data):
-    with pytest.raises(TypeError, match="give the path of a file, a list of paths, or a data"):
+    with pytest.raises(TypeError, match="pass a path, a list of paths or a data"):
         open_source(data)
 
 
@@ -206,7 +206,7 @@ def test_estimators_take_frames_with_text(people, learner, form):
     assert fitted.feature_names_in_.tolist() == of_source.feature_names_in_.tolist()
     assert fitted.predict(frame).tolist() == of_source.predict(frame).tolist()
     assert fitted.score(frame, y) == of_source.score(X, y) > 0.7
-    with pytest.raises(DataError, match="no column 'city', which the model was learned from"):
+    with pytest.raises(DataError, match="no column 'city', which the model was trained on"):
         fitted.predict(X.drop(columns="city"))
 
 
@@ -242,7 +242,7 @@ def test_labels_of_another_length_or_order(people):
     X, y = people[["age", "city"]], people.label
     with pytest.raises(DataError, match=r"X has 300 rows, but y has shape \(299,\)"):
         Perceptron().fit(X, y.to_numpy()[1:])
-    with pytest.raises(DataError, match="y has the index of X in another order"):
+    with pytest.raises(DataError, match="y has the index of X in a different order"):
         Perceptron().fit(X, y.sort_index(ascending=False))
 
 

@@ -223,7 +223,7 @@ def test_text_that_swells_beyond_measure(tmp_path):
     with pa.CompressedOutputStream(str(path), "zstd") as file:
         for _ in range(70):
             file.write((b"#" * 1023 + b"\n") * 1024)
-    with pytest.raises(DataError, match="more than 500 times as large when it is decompressed"):
+    with pytest.raises(DataError, match="more than 500 times its size when it is decompressed"):
         list(open_source(path).batches())
 
 
@@ -236,7 +236,9 @@ def test_sizes(size, count):
 
 @pytest.mark.parametrize("size", ["", "MB", "-1", "0", "2GB", "1TB", "1e3", None])
 def test_what_is_no_size(size):
-    with pytest.raises(DataError, match="is no size of a line: give bytes, or a number with a un"):
+    with pytest.raises(
+        DataError, match="is not a valid size of a line: give bytes, or a number with a un"
+    ):
         bytes_of(size)
 
 
@@ -244,7 +246,7 @@ def test_the_option_of_the_commands(tmp_path):
     (tmp_path / "a.svm").write_text("0 1:1\n1 1:2\n1 1:" + "3" * 300 + "\n")
     said = "line 3 is longer than 100 bytes: split it or allow longer lines with --max-line 400B"
     assert_refused("fit", "a.svm", "--max-line", "100", cwd=tmp_path, said=said)
-    said = "is no size of a line"
+    said = "is not a valid size of a line"
     assert_refused("fit", "a.svm", "--max-line", "x", cwd=tmp_path, said=said, code=2)
 
 
@@ -257,7 +259,7 @@ def test_a_few_bytes_do_not_ask_for_gigabytes_of_weights(tmp_path, model, ending
     write = gzip.open if ending.endswith("gz") else open
     with write(path, "wb") as file:
         file.write(b"0 1:1\n1 2147483000:1\n")
-    said = f"{path} has {path.stat().st_size} bytes and asks for 2,147,483,000 weights: number its"
+    said = f"{path} has {path.stat().st_size} bytes but needs 2,147,483,000 weights: number its"
     with pytest.raises(DataError, match=re.escape(said)):
         clone(model).fit(open_source(path))
     X, _ = load_svmlight(path)
@@ -267,7 +269,7 @@ def test_a_few_bytes_do_not_ask_for_gigabytes_of_weights(tmp_path, model, ending
 @pytest.mark.parametrize(
     ("name", "how", "advice"),
     [
-        ("t.csv", {"text": "s"}, "learn the words with vocabulary=True or hash them into fewer "
+        ("t.csv", {"text": "s"}, "build a vocabulary with vocabulary=True or hash them into fewer "
          "features with Text(n_features=4096)"),
         ("t.csv", {"hash_bits": 20}, "choose fewer hash_bits"),
         ("t.vw", {"hash_bits": 20}, "choose fewer hash_bits"),

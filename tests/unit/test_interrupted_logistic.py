@@ -264,5 +264,5 @@ def test_the_command_keeps_them(rows, after):
 def test_before_the_first_step_there_is_nothing_to_keep(rows, monkeypatch):
     monkeypatch.setattr(fitting, "_start", press)
     done = here("fit", "rows.svm", "--learner", "logistic", "--model", "m", cwd=rows)
-    assert (done.returncode, done.stderr) == (130, "linsep: interrupted; nothing was kept.\n")
+    assert (done.returncode, done.stderr) == (130, "linsep: interrupted; nothing was saved.\n")
     assert not (rows / "m").exists()

@@ -99,5 +99,5 @@ def test_the_command_keeps_them(tmp_path, pressed, learner):
 def test_before_the_first_row_there_is_nothing_to_keep(tmp_path, pressed, learner):
     pressed(1)
     done = here("fit", "rows.svm", "--learner", learner, "--model", "m", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (130, "linsep: interrupted; nothing was kept.\n")
+    assert (done.returncode, done.stderr) == (130, "linsep: interrupted; nothing was saved.\n")
     assert [path.name for path in tmp_path.iterdir()] == ["rows.svm"]

@@ -64,7 +64,9 @@ def test_a_field_that_the_first_block_lacks_is_refused(tmp_path, monkeypatch, ho
     monkeypatch.setattr(text_file, "BLOCK_BYTES", 64)
     path = lines(tmp_path, [*ROWS, MISSPELLED])
     source = open_source(path, target="y", missing="mean", **how)
-    with pytest.raises(DataError, match="line 61 has a field 'hieght' that the first lines lack"):
+    with pytest.raises(
+        DataError, match="line 61 has a field 'hieght' that the first lines do not have"
+    ):
         list(source.batches())
 
 

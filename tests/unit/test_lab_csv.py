@@ -109,7 +109,7 @@ def test_only_the_reader_of_the_server_skips_comments_and_hints_of_excel():
         ((3, 4, 0), (5, 6, 0)),
         ("Read with: ? as a missing value.", "1 row has a missing value and is left out."),
     )
-    with pytest.raises(DataError, match=r"own\.csv line 2 has 3 fields where the first line has 1"):
+    with pytest.raises(DataError, match=r"own\.csv line 2 has 3 fields, but the first line has 1"):
         plain_scene_of_csv(own("sep=\na;b;k\n", delimiter=";"), Scene())
 
 
@@ -120,7 +120,7 @@ def test_only_the_reader_of_the_server_skips_comments_and_hints_of_excel():
         ("", "own.csv"),
         ("x,y,class\n", "own.csv has no rows"),
         ("1,2\n", "two coordinates and a class"),
-        ("1,2,a\n1,2\n", "own.csv line 2 has 2 fields where the first"),
+        ("1,2,a\n1,2\n", "own.csv line 2 has 2 fields, but the first"),
         ("x,y,k\n1,2,a\n3,oops,b\n5,6,a\n", "line 3, column 'y' holds 'oops', not a number"),
         ("x,y,z,k\n1,2,0,a\n3,?!,0,b\n5,6,0,a\n", "line 3, column 'y' holds '"),
         ("x,y,k\n1,2,a\n3,,b\n", "line 3, column 'y' has no value: fill it in or leave out such "

@@ -61,7 +61,7 @@ def test_lists_with_a_missing_label_are_refused():
 
 def test_long_numbers_in_lists_are_not_merged():
     y = [2**63, 2**63 + 1] * 4
-    with pytest.raises(DataError, match="y holds a number of too many digits in row 2"):
+    with pytest.raises(DataError, match="y holds a number with too many digits in row 2"):
         Perceptron().fit(X, [-1, *y[1:]])
     assert Perceptron().fit(X, y).classes_.tolist() == y[:2]
 

@@ -222,5 +222,5 @@ def test_another_fit_is_refused(tmp_path):
     arrays, about = Checkpoint(path).read()
     for wrong in ({"passes": 3}, {"passes": [["at", 9]]}, {"passes": [[1, 0]]}):
         Checkpoint(path).write(arrays, about | wrong)
-        with pytest.raises(CheckpointError, match="does not describe a whole fit"):
+        with pytest.raises(CheckpointError, match="does not describe a complete fit"):
             fit(path)

@@ -12,7 +12,7 @@ from linsep import GaussianNaiveBayes, LogisticRegression, Perceptron, open_sour
 from linsep.logistic import ascent
 
 pytestmark = pytest.mark.compiled
-SAID = "30 different numbers in 60 rows, and each is taken for a class"
+SAID = "30 different numbers in 60 rows, and each is treated as a class"
 LEARNERS = [
     Perceptron(max_iter=1),
     LogisticRegression(max_iter=1, l2=1.0),

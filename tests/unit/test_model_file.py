@@ -126,7 +126,7 @@ def foreign_files(folder):
     ("name", "said"),
     [
         ("newer", "model format 99"),
-        ("tensors", "not of linsep"),
+        ("tensors", "not from linsep"),
         ("pickle", "not a model file"),
         ("empty", "not a model file"),
         ("folder", "directory"),

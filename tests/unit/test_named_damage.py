@@ -59,14 +59,14 @@ def test_bytes_behind_compressed_data(tmp_path, kind, ending, tail):
     path.write_bytes(packed + tail)
     what = "something else" if tail.strip(b"\0") else "zeros"
     assert f"has {what} after the end of its" in _said(path)
-    assert f"from byte {len(packed) + 1:,} on: cut the file off there" in _said(path)
+    assert f"from byte {len(packed) + 1:,} on: truncate the file there" in _said(path)
 
 
 def test_cut_and_damaged_data_keep_their_names(tmp_path):
     packed = gzip.compress(TEXTS["csv"].encode() * 99)
     path = tmp_path / "a.csv.gz"
     path.write_bytes(packed[:-9])
-    assert "is cut short in its gzip data" in _said(path)
+    assert "is truncated in its gzip data" in _said(path)
     path.write_bytes(packed[:50] + b"\0\0\0" + packed[53:])
     assert "is damaged or not a gzip file" in _said(path)
 

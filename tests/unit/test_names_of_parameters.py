@@ -11,10 +11,14 @@ from linsep import KernelPerceptron, LogisticRegression, Perceptron
 @pytest.mark.parametrize(
     ("estimator", "given", "said"),
     [
-        (Perceptron, {"alpha": 1}, "no parameter 'alpha': the only penalty on weights is l2 of a "),
-        (Perceptron, {"eta0": 1}, "no parameter 'eta0': the learning rate is learning_rate."),
-        (Perceptron, {"seed": 1}, "no parameter 'seed': the seed is random_state."),
-        (Perceptron, {"epochs": 1}, "no parameter 'epochs': the number of passes is max_iter."),
+        (Perceptron, {"alpha": 1}, "no parameter 'alpha': the only penalty on weights is l2 of "),
+        (Perceptron, {"eta0": 1}, "no parameter 'eta0': set the learning rate with learning_rate."),
+        (Perceptron, {"seed": 1}, "no parameter 'seed': set the seed with random_state."),
+        (
+            Perceptron,
+            {"epochs": 1},
+            "no parameter 'epochs': set the number of passes with max_iter.",
+        ),
         (LogisticRegression, {"C": 1.0}, "no parameter 'C': give 1/C as l2 of a logistic regr"),
         (KernelPerceptron, {"max_itr": 1}, "no parameter 'max_itr': did you mean max_iter?"),
         (KernelPerceptron, {"zzz": 1, "max_iter": 2}, "no parameter 'zzz'."),

@@ -56,7 +56,7 @@ def test_a_column_of_numbers_and_a_mark_is_no_text(path, mark):
     with pytest.raises(DataError) as refused:
         load_table("a.csv", target="y")
     assert str(refused.value) == (
-        f"a.csv, column 'a' holds numbers and '{mark}': take it for a missing value with "
+        f"a.csv, column 'a' holds numbers and '{mark}': read it as a missing value with "
         f'null_values=["{mark}"] or leave the column out with exclude=["a"].'
     )
     assert load_table(path, target="y", null_values=[mark], missing="zero")[0][1].tolist() == [0, 3]
@@ -73,13 +73,13 @@ def test_a_mark_behind_the_first_rows_is_named(path, monkeypatch):
     path.write_text("a,y\n" + "1,0\n2,1\n" * 600 + "?,1\n")
     with pytest.raises(DataError) as refused:
         load_table("a.csv", target="y")
-    said = "a.csv line 1202, column 'a' holds '?', where all before are numbers: "
+    said = "a.csv line 1202, column 'a' holds '?', but all values before it are numbers: "
     assert str(refused.value).startswith(said)
-    assert 'take it for a missing value with null_values=["?"]' in str(refused.value)
+    assert 'read it as a missing value with null_values=["?"]' in str(refused.value)
     monkeypatch.setattr(text_file, "BLOCK_BYTES", 400)
     with pytest.raises(DataError) as refused:
         load_table("a.csv", target="y")
-    assert str(refused.value).endswith('or take it for a missing value with null_values=["?"].')
+    assert str(refused.value).endswith('or read it as a missing value with null_values=["?"].')
 
 
 def test_models_store_them(path):
@@ -119,7 +119,7 @@ def test_commands(path):
     )
     predicted = here("predict", "m", "a.csv", "--output", "labels.txt", cwd=".")
     assert predicted.returncode == 0
-    assert "'age' in 2 rows (taken for zero)" in predicted.stderr
+    assert "'age' in 2 rows (imputed by 0)" in predicted.stderr
     assert len(path.with_name("labels.txt").read_text().split()) == 6
     assert pq.read_table("a.parquet")["work"].null_count == 3
     assert pq.read_table("a.parquet")["age"].null_count == 2
@@ -139,7 +139,7 @@ def test_commands(path):
 def test_commands_propose_them(path):
     assert_refused(
         "fit", "a.csv", "--target", "y", cwd=".",
-        said=r"'age' holds numbers and '\?': take it for a missing value with --null-values '\?'",
+        said=r"'age' holds numbers and '\?': read it as a missing value with --null-values '\?'",
     )  # fmt: skip
     path.with_name("a.svm").write_text("1 1:2\n0 1:1\n")
     assert_refused(

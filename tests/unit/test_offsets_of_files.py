@@ -131,7 +131,9 @@ def test_command_line(rows: pd.DataFrame, path: str, tmp_path: object) -> None:
     for command in ("predict", "score"):
         done = here(command, model, str(tmp_path / "without.csv"), cwd=tmp_path)
         assert done.returncode != 0
-        assert "has no column 'o' of offsets, with which the model learned: add it." in done.stderr
+        assert (
+            "has no column 'o' of offsets, which the model was trained with: add it." in done.stderr
+        )
     done = here("fit", path, *options[:2], "--exclude", "v", "--offset", "o", cwd=tmp_path)
     assert done.returncode != 0
     assert "which only linear and logistic regressions support" in done.stderr
@@ -149,7 +151,7 @@ def test_tuning(path: str, tmp_path: object) -> None:
 
 REFUSED = [
     ({"offset": "q"}, "has no column 'q' of offsets, only a, b, o, town, y, v: check its name."),
-    ({"offset": "town"}, "column 'town' holds '.', but offsets are numbers"),
+    ({"offset": "town"}, "column 'town' holds '.', but offsets must be numbers"),
     ({"offset": "y"}, "'y' is named for offsets, but is the label column"),
     ({"offset": "o", "weight": "o"}, "'o' is named for offsets, but is the column of weights"),
     ({"offset": "o", "group": "o"}, "'o' is named for groups, but is the column of offsets"),
@@ -158,14 +160,14 @@ REFUSED = [
     ({"formula": "y ~ (a + offset(o))"}, "has an offset in another term, at character 10"),
     ({"formula": "y ~ a - offset(o)"}, "has an offset in another term, at character 9"),
     ({"formula": "y ~ a + log(offset(o))"}, "has an offset in a factor, at character 13"),
-    ({"formula": "y ~ a + offset(C(town))"}, "has an offset that is no number, at character 16"),
+    ({"formula": "y ~ a + offset(C(town))"}, "has an offset that is not a number, at character 16"),
     ({"formula": "y ~ a + offset(town)"}, r"which 'offset\(town\)' in the formula cannot be"),
     ({"formula": "y ~ a + offset(foo(o))"}, "calls foo, which formulas do not have"),
     ({"formula": "y ~ a + offset(__import__('os'))"}, "formula"),
     ({"formula": "y ~ a + offset()"}, "does not parse at character 16"),
     ({"formula": "y ~ a + offset(q)"}, "has no column 'q', which the formula names"),
     ({"formula": "y ~ a + offset(y)"}, "has its label 'y' on both sides"),
-    ({"formula": "y ~ offset(o)"}, "has no term to learn from"),
+    ({"formula": "y ~ offset(o)"}, "has no terms"),
     ({"formula": "y ~ a + o", "offset": "o"}, "'o' is named for offsets, but is in the formula"),
     ({"formula": "y ~ a + offset(log(o))"}, "line [0-9]+ has an offset that is missing"),
     ({"formula": "y ~ a + offset(1 / (o - o))"}, "line 2 has an offset that is (inf|missing)"),
@@ -187,7 +189,7 @@ def test_missing_offsets(path: str, cell: str, found: str) -> None:
     lines[7] = ",".join([*cells[:2], cell, *cells[3:]])
     with open(path, "w") as file:
         file.write("\n".join(lines))
-    said = f"line 8 has an offset that is {found}: offsets must be finite numbers"
+    said = f"line 8 has an offset that is {found}, not a finite number"
     for missing in ("error", "drop", "mean"):
         with pytest.raises(DataError, match=said):
             linsep.fit(

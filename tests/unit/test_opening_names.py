@@ -20,6 +20,6 @@ def test_names_may_come_from_a_glob(tmp_path):
     "data", [None, 3, [1, 2], b"rows.csv", np.zeros((2, 2)), pd.Series([1, 2])]
 )
 def test_data_that_are_no_paths_are_refused_in_one_sentence(data):
-    said = f"^data is of type {type(data).__name__}: give the path of a file, a list of paths, or "
+    said = f"^data is of type {type(data).__name__}: pass a path, a list of paths or a data frame"
     with pytest.raises(TypeError, match=said):
         open_source(data)

@@ -81,7 +81,7 @@ def test_least_squares_go_as_far_as_numbers_do():
     y = ROWS @ [1.0, 2.0, 3.0]
     found = LinearRegression().fit(spread(1e300), y)
     assert found.coef_ == pytest.approx([1.0, 2e-300, 3.0], rel=1e-9)
-    with pytest.raises(DataError, match="Feature 'huge' has values whose squares are beyond"):
+    with pytest.raises(DataError, match="Feature 'huge' has values whose squares overflow"):
         LinearRegression().fit(pd.DataFrame(spread(1.7e308), columns=["a", "huge", "c"]), y)
 
 

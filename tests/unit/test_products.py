@@ -193,7 +193,9 @@ def test_products_of_one_name_are_refused():
     with pytest.raises(DataError, match="is named twice: leave one out"):
         open_source(PEOPLE, target="y", products=["x:z", "z:x"])
     frame = PEOPLE.rename(columns={"a:b": "x:z"})
-    with pytest.raises(DataError, match="There is a column 'x:z', as the product of 'x' and 'z'"):
+    with pytest.raises(
+        DataError, match="There is already a column 'x:z', the name of the product of 'x' and 'z'"
+    ):
         open_source(frame, target="y", products=["x:z"])
     frame = pd.DataFrame({"y": [0, 1], "a": [1, 2], "b:c": [1, 3], "a:b": [2, 1], "c": [4, 3]})
     with pytest.raises(DataError, match="may be the product of several pairs"):
@@ -202,7 +204,7 @@ def test_products_of_one_name_are_refused():
 
 def test_a_product_beyond_floating_point_is_refused():
     frame = PEOPLE.assign(x=1e200, z=np.where(PEOPLE.index == 4, 1e200, 1.0))
-    said = r"row 5 \(index 4\), the product of columns 'x' and 'z' is beyond floating point"
+    said = r"row 5 \(index 4\), the product of columns 'x' and 'z' overflows float64"
     with pytest.raises(DataError, match=said):
         features(open_source(frame, target="y", products=["x:z"]))
 

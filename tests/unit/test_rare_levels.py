@@ -118,13 +118,13 @@ def test_a_column_of_rare_values_only():
         ({"min_count": 2.5}, "min_count is 2.5: give a number of rows"),
         (
             {"min_count": 3, "hash_bits": 8},
-            "Rows with a value are counted where values are learned, not hashed: leave out "
-            "hash_bits or leave out min_count",
+            "min_count needs a feature per value, not hashing: leave out hash_bits or leave out "
+            "min_count",
         ),
         (
             {"min_count": 3, "reference_level": {"town": "Calw"}},
-            "the table, column 'town' has the reference level 'Calw' in 2 rows, fewer than 3, so "
-            r"that it shares a level with other rare ones: choose one of 'Bonn', 'Ulm', '\(rare\)'",
+            "the table, column 'town' has the reference level 'Calw' in 2 rows, fewer than 3, "
+            "so it is merged with other rare levels: choose one of 'Bonn', 'Ulm', '\\(rare\\)'",
         ),
         ({"min_count": 3, "reference_level": {"town": "Rom"}}, "has no value 'Rom'"),
     ],
@@ -136,7 +136,7 @@ def test_what_cannot_be(how, sentence):
 
 def test_svmlight_text_has_no_values_to_count(tmp_path):
     (tmp_path / "a.svm").write_text("+1 1:1\n-1 2:1\n")
-    with pytest.raises(DataError, match="has labels first and no columns: leave out min_count"):
+    with pytest.raises(DataError, match="has no named columns: leave out min_count"):
         open_source(tmp_path / "a.svm", min_count=2)
 
 
@@ -204,13 +204,13 @@ def test_servers_and_saved_models(tmp_path, model):
 def test_commands_say_what_is_rare(tmp_path):
     SALES.to_csv(tmp_path / "sales.csv", index=False)
     NEW.to_csv(tmp_path / "new.csv", index=False)
-    said = "rare         town=(rare) is 4 values of fewer than 3 rows"
+    said = "rare         town=(rare) stands for 4 values in fewer than 3 rows each"
     fitted = here("fit", "sales.csv", "--target", "sold", "--min-count", 3, "--model", "m.linsep",
                   cwd=tmp_path)  # fmt: skip
     assert said in fitted.stdout
     assert "town=(rare)" in fitted.stdout
     assert (
-        "town=(rare) is 4 values of fewer than 3 rows"
+        "town=(rare) stands for 4 values in fewer than 3 rows each"
         in here("inspect", "m.linsep", cwd=tmp_path).stdout
     )
     assert (

@@ -178,15 +178,19 @@ REFUSED = {
     "unknown": (b"a,y\n1,2\n", {"encoding": "klingon"}, "encoding is 'klingon': give a name"),
     "comment": (b"# by R\na,y\n1,2\n", {}, r'line 1 is a comment: .* comment="#"'),
     "comments": (b"# by R\n# in 2024\na,y\n1,2\n", {}, r'line 1 is a comment: .* comment="#"'),
-    "Excel": (b"sep=;\na;y\n1;2\n", {}, "line 1 tells a delimiter, .* skip_rows=1"),
+    "Excel": (b"sep=;\na;y\n1;2\n", {}, "line 1 is Excel's 'sep=' line.* skip_rows=1"),
     "all skipped": (b"a,y\n1,2\n", {"skip_rows": 9}, "has no header row"),
     "negative": (b"a,y\n1,2\n", {"skip_rows": -1}, "skip_rows is -1: give a number of lines"),
-    "no comment": (b"a,y\n1,2\n", {"comment": " "}, "comment is ' ': give what such lines"),
+    "no comment": (
+        b"a,y\n1,2\n",
+        {"comment": " "},
+        "comment is ' ': give the text that such lines",
+    ),
     "marks": (b"a,y\n1,2\n", {"decimal": ",", "thousands": ","}, "are both ',': choose two"),
     "points": (b"a,y\n1,2\n", {"thousands": "."}, "are both '.': choose two"),
     "a letter": (b"a,y\n1,2\n", {"decimal": "x"}, "decimal is 'x': give one character"),
     "no such": (b"a,y\n1,2\n", {"numeric": "b*"}, r"no column 'b\*', only a, y: correct numeric"),
-    "twice": (b"a,y\n1,2\n", {"numeric": "a", "date": "?"}, "'a' is said to be number and date"),
+    "twice": (b"a,y\n1,2\n", {"numeric": "a", "date": "?"}, "'a' is declared as number and date"),
     "text": (b"a,y\n1,2\nx,3\n", {"numeric": "a"}, "line 3, column 'a' holds 'x', not a number"),
     "no date": (b"a,y\n1,2\n", {"date": "a"}, "line 2, column 'a' holds '1', not a date of the"),
     "not so": (b"a,y\n1,2\n", {"date": "a=%Y"}, "line 2, column 'a' holds '1', not a date as %Y"),
@@ -263,7 +267,7 @@ def test_labels_of_digits_and_letters_are_text(tmp_path, monkeypatch):
     assert np.concatenate([batch.y for batch in batches]).tolist() == labels
     middle = path.read_text().replace("\n900,19\n", "\n900,MT\n").replace(",X\n", ",7\n")
     path.write_text(middle.replace(",Y\n", ",8\n"))
-    with pytest.raises(DataError, match=r"holds 'MT', .* take all labels for text with categ"):
+    with pytest.raises(DataError, match=r"holds 'MT', .* read all labels as text with categ"):
         list(open_source(path, target="chromosome").batches())
     told = open_source(path, target="chromosome", categorical="chromosome")
     assert "MT" in np.concatenate([batch.y for batch in told.batches()])

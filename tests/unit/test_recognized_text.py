@@ -49,7 +49,7 @@ def test_first_lines_tell_the_format(tmp_path, name, looks):
     elif name == "rows.txt" and looks in ("numbers alone", "JSON", "sentences", "many odd lines"):
         assert format_of(path) == "svmlight"  # as this ending says, so that the line is named
     else:
-        with pytest.raises(DataError, match=r"rows.* does not say what it holds.*format="):
+        with pytest.raises(DataError, match=r"rows.* does not determine its format.*format="):
             format_of(path)
 
 
@@ -60,7 +60,7 @@ def test_first_lines_tell_the_format(tmp_path, name, looks):
         ("a\tb\n1\t2\n", 'between tabs: read them with format="tsv"'),
         ("a;b\n1,5;2\n", 'between \';\': read them with format="csv" and delimiter=";"'),
         ("a|b\n1|2\n", 'between \'|\': read them with format="csv" and delimiter="|"'),
-        ("a b\n1 2\n", 'say what it is, such as format="csv"'),
+        ("a b\n1 2\n", 'set its format, such as format="csv"'),
     ],
 )
 def test_a_table_is_named_as_what_it_seems(tmp_path, text, advice):
@@ -76,25 +76,27 @@ def test_a_table_is_named_as_what_it_seems(tmp_path, text, advice):
 def test_commands_say_how_files_are_read(tmp_path, monkeypatch, text, what):
     (tmp_path / "rows.dat").write_text(text)
     (tmp_path / "more.dat").write_text(text)
-    said = f"linsep: rows.dat is read as {what}: its first lines look so.\n"
+    said = f"linsep: rows.dat is read as {what}, inferred from its first lines.\n"
     fitted = here("fit", "rows.dat", "--model", "m.linsep", cwd=tmp_path)
     assert (fitted.returncode, fitted.stderr) == (0, said)
     assert here("predict", "m.linsep", "rows.dat", cwd=tmp_path).stderr == said
     assert here("separate", "rows.dat", cwd=tmp_path).stderr.startswith(said)
     both = here("fit", "*.dat", cwd=tmp_path)
-    more = f"linsep: more.dat and 1 more are read as {what}: their first lines look so.\n"
+    more = f"linsep: more.dat and 1 more are read as {what}, inferred from their first lines.\n"
     assert (both.returncode, both.stderr) == (0, more)
     how = ("--format", "vw" if "|" in text else "svmlight")
     assert here("fit", "rows.dat", *how, cwd=tmp_path).stderr == ""
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     fed = here("fit", "-", cwd=tmp_path)
-    assert fed.stderr == f"linsep: standard input is read as {what}: its first lines look so.\n"
+    assert (
+        fed.stderr == f"linsep: standard input is read as {what}, inferred from its first lines.\n"
+    )
     assert fed.stdout.splitlines()[0] == fitted.stdout.splitlines()[0]
 
 
 def test_standard_input_that_does_not_show_its_format(tmp_path, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,y\n1,0\n")))
-    said = "- has no file name to infer its format from, .* do not show it: add --format"
+    said = "The format of - cannot be inferred .*: add --format"
     assert_refused("fit", "-", "--target", "y", cwd=tmp_path, said=said, code=2)
 
 
@@ -105,10 +107,9 @@ def test_standard_input_that_does_not_show_its_format(tmp_path, monkeypatch):
     ("line", "said"),
     [
         ("+1 3:1 2:1", r"the index 2 comes after 3: `linsep convert FILE OUT.svm` sorts lines"),
-        ("+1 qid:7 3:1", "'qid:7' is the group of a ranking, in which only rows of one group are "
-         "compared, and linsep learns labels of rows by themselves: `linsep convert FILE OUT.svm` "
-         "leaves the groups out"),
-        ("+1 3:1 3:2", "the index 3 stands twice: keep one value for each feature"),
+        ("+1 qid:7 3:1", "'qid:7' is the group of a ranking, which linsep does not train: `linsep "
+                "convert FILE OUT.svm` leaves the groups out"),
+        ("+1 3:1 3:2", "the index 3 occurs twice: keep one value per feature"),
     ],
 )  # fmt: skip
 def test_lines_that_are_refused(tmp_path, line, said):
@@ -134,7 +135,7 @@ def test_convert_mends_lines(tmp_path):
     done = here("convert", "a.svm", "b.svm", cwd=tmp_path)
     assert (done.returncode, done.stderr.splitlines()) == (0, [
         "linsep: warning: 2 lines had unsorted indices, which were sorted.",
-        "linsep: warning: 1 line had a pair twice, which was taken once.",
+        "linsep: warning: 1 line had a pair twice, which was read once.",
         "linsep: warning: the groups of a ranking (qid) of 2 lines are left out.",
     ])  # fmt: skip
     (X, y), (wanted, labels) = map(
@@ -168,6 +169,6 @@ def test_convert_mends_every_chunk_and_names_lines(tmp_path):
     (tmp_path / "a.svm").write_text("\n".join([*lines, "1 4:1 2:1 4:2"]) + "\n")
     source = open_source(tmp_path / "a.svm")
     source.mends, source._chunk_bytes = True, 1 << 12
-    with pytest.raises(DataError, match=r"a.svm line 3001: the index 4 stands twice"):
+    with pytest.raises(DataError, match=r"a.svm line 3001: the index 4 occurs twice"):
         for _ in source.batches():
             pass

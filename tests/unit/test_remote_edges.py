@@ -76,7 +76,7 @@ def asked(head):
 
 
 def part(connection, head, size, extra=""):
-    """Answer a request with what there is of its range, of a file that is said to be so large."""
+    """Answer a request with what there is of its range, of a file that is declared as so large."""
     first, last = asked(head)
     body = TEXT[first : last + 1]
     if not body:
@@ -143,7 +143,7 @@ SLOW = {"says nothing": lambda connection, head, ended: ended.wait(20) and None,
 def test_a_server_that_stalls_or_sends_its_head_slowly(how):
     with raw_server(SLOW[how]) as (address, heads):
         began = time.monotonic()
-        with pytest.raises(DataError, match=r"x\.csv cannot be read \(no answer in time\), tried"):
+        with pytest.raises(DataError, match=r"x\.csv cannot be read \(no response in time\) after"):
             read(address)
         assert time.monotonic() - began < 10
         assert len(heads) == 5
@@ -157,7 +157,7 @@ def test_a_server_that_stalls_after_half_of_the_file():
 
     with raw_server(halfway) as (address, _):
         began = time.monotonic()
-        with pytest.raises(DataError, match=r"no answer in time\), tried 5 times"):
+        with pytest.raises(DataError, match=r"no response in time\) after 5 attempts"):
             read(address)
         assert time.monotonic() - began < 20
 
@@ -174,7 +174,9 @@ def test_a_body_that_does_not_end():
 
     with raw_server(endless) as (address, _):
         began = time.monotonic()
-        with pytest.raises(DataError, match=r"other bytes came than those asked for\), tried 5"):
+        with pytest.raises(
+            DataError, match=r"the server sent different bytes than requested\) after 5"
+        ):
             read(address)
         assert time.monotonic() - began < 20
 

@@ -85,7 +85,9 @@ def test_a_store_that_does_not_answer(box, monkeypatch, capfd):
     nobody = {"token": "anon", "endpoint_url": "http://127.0.0.1:1"}
     monkeypatch.setitem(fsspec.config.conf, "gs", nobody)
     new_stores()
-    with pytest.raises(DataError, match=r"nobody answers at 127.0.0.1:1\), tried 5 times: try"):
+    with pytest.raises(
+        DataError, match=r"no server responds at 127.0.0.1:1\) after 5 attempts: try"
+    ):
         rows_of("gs://box/folder/x.csv")
     assert capfd.readouterr().err == ""
     new_stores()

@@ -110,7 +110,7 @@ class TestS3:
             ("s3://bucket/none.csv", r"There is no file s3://bucket/none\.csv: check the"),
             ("s3://nobucket/x.csv", r"There is no file s3://nobucket/x\.csv: check"),
             ("s3://bucket/none-*.csv", r"No file matches s3://bucket/none-\*\.csv\."),
-            ("s3://bucket/texts", "The folder s3://bucket/texts holds no data file; name files"),
+            ("s3://bucket/texts", "The folder s3://bucket/texts has no data files: name files"),
             ("s3://bucket/options", r"options/2\?b=1\.csv is taken for s3://bucket/options/2 with"),
             ("s3://bucket/empty.csv", r"s3://bucket/empty\.csv is empty: give a file with rows"),
         ],
@@ -138,23 +138,23 @@ class TestS3:
             raise PermissionError("Access Denied")
 
         monkeypatch.setattr(type(store), "_call_s3", refuse)
-        with pytest.raises(DataError, match=r"may not be read \(Access Denied\): check the cred"):
+        with pytest.raises(DataError, match=r"is denied \(Access Denied\): check the cred"):
             rows_of("s3://bucket/folder/x.csv")
         assert store._s3 is client
 
 
 #: each fault, and what comes of it if it happens at one request, and at all
 S3_FAULTS = [
-    ("reset", None, r"tried 5 times: try again later"),
-    ("cut", None, r"tried 5 times: try again later"),
-    ("503", None, r"\(.*\b503\b.*\), tried 5 times: try again later"),
-    ("500", None, r"\(.*\b500\b.*\), tried 5 times: try again later"),
+    ("reset", None, r"after 5 attempts: try again later"),
+    ("cut", None, r"after 5 attempts: try again later"),
+    ("503", None, r"\(.*\b503\b.*\) after 5 attempts: try again later"),
+    ("500", None, r"\(.*\b500\b.*\) after 5 attempts: try again later"),
     ("short", None, None),
-    ("other range", None, r"other bytes came than those asked for\), tried 5 times"),
-    ("whole", None, r"other bytes came than those asked for\), tried 5 times"),
+    ("other range", None, r"the server sent different bytes than requested\) after 5 attempts"),
+    ("whole", None, r"the server sent different bytes than requested\) after 5 attempts"),
     ("changed", "x.csv changed while it was read: start again", None),
     ("404", "x.csv was removed while it was read", "There is no file s3://bucket/x.csv"),
-    ("403", r"x.csv may not be read \(.*\): check the cred", r"x.csv may not be read \("),
+    ("403", r"Access to .*x.csv is denied \(.*\): check the cred", r"x.csv is denied \("),
 ]
 
 
@@ -231,7 +231,7 @@ class TestMemory:
         source = open_source(f"memory://box/{name}", target="kind")
         store.rm(f"/box/{name}")
         time.sleep(2 * FRESH)
-        with pytest.raises(DataError, match=f"{name} was removed while it was read: put it"):
+        with pytest.raises(DataError, match=f"{name} was removed while it was read: restore it"):
             list(source.batches())
 
     def test_the_state_of_a_file_that_is_removed(self, store):
@@ -240,7 +240,9 @@ class TestMemory:
         store.rm("/box/x.parquet")
         time.sleep(2 * FRESH)
         for what in ("state", "in_parts"):
-            with pytest.raises(DataError, match=r"x.parquet was removed while it was read: put it"):
+            with pytest.raises(
+                DataError, match=r"x.parquet was removed while it was read: restore it"
+            ):
                 getattr(source.paths[0], what)
 
     @pytest.mark.parametrize(
@@ -294,8 +296,12 @@ class TestFTP:
     @pytest.mark.parametrize(
         ("user", "name", "message"),
         [
-            ("me:pass1word", "none.csv", "There is no file ftp://{}/none.csv: check the address."),
-            ("me:pass2word", "x.csv", "ftp://{}/x.csv may not be read (530 Authentication failed)"),
+            ("me:pass1word", "none.csv", "There is no file ftp://{}/none.csv: check the URL."),
+            (
+                "me:pass2word",
+                "x.csv",
+                "Access to ftp://{}/x.csv is denied (530 Authentication failed)",
+            ),
         ],
     )
     def test_what_is_not_there(self, ftp, user, name, message):
@@ -307,13 +313,13 @@ class TestFTP:
         [
             (
                 "ftp://u:pw@127.0.0.1:1/d.csv",
-                r"nobody answers at 127.0.0.1:1\), tried 5 times: try",
+                r"no server responds at 127.0.0.1:1\) after 5 attempts: try",
             ),
             ("ftp:///d.csv", "ftp:///d.csv names no server: write ftp://HOST/FILE"),
-            ("ftp://u:p/w@host/d.csv", "ftp://host/d.csv is not a valid address: check it"),
+            ("ftp://u:p/w@host/d.csv", "ftp://host/d.csv is not a valid URL: check it"),
             (
                 "github://d.csv",
-                r"github:// cannot be read \(its address and .* do not say enough\)",
+                r"github:// cannot be read \(its URL and .* are incomplete\)",
             ),
         ],
     )

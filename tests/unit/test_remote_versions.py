@@ -206,7 +206,7 @@ def test_a_server_that_asks_to_wait_for_long():
         answer.status, answer.body, answer.headers = 503, b"", {"Retry-After": "86400"}
 
     with Server(change) as server:
-        with pytest.raises(DataError, match=r"503 .*: its server asks to try again in 86,400 sec"):
+        with pytest.raises(DataError, match=r"503 .*: try again in 86,400 seconds"):
             rows_of(server.address)
         assert len(server.asked) == 1
 
@@ -256,7 +256,7 @@ def test_what_identifies_us_follows_a_redirect_on_the_same_server(expected):
 
 
 HOPELESS = {
-    400: "400 Bad Request", 401: "may not be read", 403: "may not be read", 404: "There is no file",
+    400: "400 Bad Request", 401: "is denied", 403: "is denied", 404: "There is no file",
     405: "405 Method", 410: "There is no file", 414: "414", 451: "451", 501: "501", 505: "505",
 }  # fmt: skip
 
@@ -276,7 +276,7 @@ def test_what_cannot_succeed_is_tried_once(status):
 @pytest.mark.parametrize("to", ["ftp://127.0.0.1/x.csv", "http://[", "file:///etc/passwd"])
 def test_a_redirect_to_what_is_not_a_web_server(to):
     with Server(redirect(lambda: to)) as server:
-        with pytest.raises(DataError, match="names another address, which is not one of a web"):
+        with pytest.raises(DataError, match="redirects to a URL that is not a web"):
             rows_of(server.address)
         assert len(server.asked) == 1
 
@@ -284,8 +284,8 @@ def test_a_redirect_to_what_is_not_a_web_server(to):
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("nothing://host/x.csv", "is no protocol that fsspec knows"),
-        ("http://host:99999/x.csv", "is not a valid address"),
+        ("nothing://host/x.csv", "is not a protocol of fsspec"),
+        ("http://host:99999/x.csv", "is not a valid URL"),
         ("https://{plain}/x.csv", "does not speak TLS"),
     ],
 )

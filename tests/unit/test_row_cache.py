@@ -180,7 +180,7 @@ def test_values_may_get_narrower_but_neither_wider_nor_of_another_kind(tmp_path)
         with RowCacheWriter(tmp_path / "b", KEY) as writer:
             if one is not None:
                 writer.write(Batch(one, y, 0))
-            with pytest.raises(RowCacheError, match="go on without a cache"):
+            with pytest.raises(RowCacheError, match="continue without a cache"):
                 writer.write(Batch(other, y[: other.shape[0]], 10))
     assert os.listdir(tmp_path) == ["a"]
 

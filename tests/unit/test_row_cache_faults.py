@@ -125,7 +125,9 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch,
         return real(*arguments)
 
     monkeypatch.setattr(row_cache_module.os, call, full)
-    with pytest.raises(RowCacheError, match=r"cannot be written in .*No space left.*: make room"):
+    with pytest.raises(
+        RowCacheError, match=r"cannot be written in .*No space left.*: free some space"
+    ):
         write(path, *some_rows(), cuts=(10, 74, 120))
     assert os.listdir(tmp_path) == ["a"]
     assert path.read_bytes() == old
@@ -156,12 +158,12 @@ def test_a_real_limit_on_file_size(tmp_path):
     X, y = some_rows(20_000 // SLOW, 9, "dense")
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:
-        with pytest.raises(RowCacheError, match="make room"):
+        with pytest.raises(RowCacheError, match="free some space"):
             writer.write(Batch(X, y, 0))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert not os.listdir(tmp_path)
-    with pytest.raises(RowCacheError, match="given up"):
+    with pytest.raises(RowCacheError, match="aborted"):
         writer.commit()
 
 
@@ -186,7 +188,7 @@ def test_giving_up_leaves_nothing(tmp_path):
     with pytest.raises(RowCacheError, match="start a new writer"):
         writer.write(Batch(*some_rows(), 0))
     for n_features, rows in ((4, 3), (None, 0)):
-        with pytest.raises(RowCacheError, match="go on without"):
+        with pytest.raises(RowCacheError, match="continue without"):
             write(tmp_path / "a", *some_rows(rows), n_features=n_features)
     assert not os.listdir(tmp_path)
 

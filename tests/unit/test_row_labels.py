@@ -12,7 +12,7 @@ pytestmark = pytest.mark.compiled
 
 TABLE = pd.DataFrame({"a": np.arange(20) % 7, "y": ["p"] * 10 + ["q"] * 10})
 SAID = {
-    "rows.csv": "{} has a column without a name, such as row numbers that pandas wrote: name it or "
+    "rows.csv": "{} has a column without a name, such as row numbers written by pandas: name it or "
                 'leave it out with exclude=[""].',
     "rows.parquet": "{}, column '__index_level_0__' holds the row labels of a pandas table: rename "
                     'it or leave it out with exclude=["__index_level_0__"].',

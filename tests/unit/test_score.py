@@ -180,7 +180,7 @@ def test_svmlight_text_and_strings(tmp_path):
         model, open_source(tmp_path / "iris.svm", recipe=model.recipe_)
     )
     with pytest.raises(
-        DataError, match="'site' is no column, because the model learned rows whose"
+        DataError, match="'site' is not a column: the model was trained on rows without"
     ):
         linsep.score(model, tmp_path / "iris.svm", groups="site")
     words, kinds = ["aab", "aba", "bbc", "cbb"] * 5, [0, 0, 1, 1] * 5
@@ -208,23 +208,23 @@ def test_rows_of_unknown_labels_count_as_wrong(flats):
 @pytest.mark.parametrize(
     ("data", "options", "error", "sentence"),
     [
-        ("flats", {"metrics": "auc"}, ParameterError, "'auc' is no metric of predicted classes"),
+        ("flats", {"metrics": "auc"}, ParameterError, "'auc' is not a metric of predicted classes"),
         ("flats", {"metrics": ["accuracy", "log_loss"]}, DataError,
-         "log_loss needs probabilities, and the model has none: learn them with calibrate"),
-        ("flats", {"metrics": "f1"}, DataError, "f1 is of one of two classes, and the model has 3"),
-        ("cheap", {"metrics": "roc_auc"}, DataError, "it compares rows of .* and all are cheap"),
+         "log_loss needs probabilities, which the model does not have: add them with"),
+        ("flats", {"metrics": "f1"}, DataError, "f1 needs two classes, but the model has 3"),
+        ("cheap", {"metrics": "roc_auc"}, DataError, "rows .* but all labels are cheap"),
         ("flats", {"sample_weight": np.zeros(150)}, DataError, "no rows to score: all rows"),
         ("flats", {"sample_weight": np.ones(7)}, DataError, "7 values, but 150 rows or more are"),
         ("flats", {"sample_weight": np.ones(200)}, DataError, "200 values, but 150 rows are sco"),
         ("flats", {"sample_weight": -np.ones(150)}, ValueError, "index 0. is -1.0; weights must"),
         ("flats", {"groups": "site"}, DataError, "no column 'site' of groups: add it"),
-        ("flats", {"target": "label"}, DataError, "no column 'label'"),
-        ("flats", {"target": "area"}, DataError, "'area' holds double where the model"),
+        ("flats", {"target": "label"}, DataError, "no label column 'label'"),
+        ("flats", {"target": "area"}, DataError, "'area' holds double, but the model"),
         ("flats", {"groups": [None] * 150}, DataError, "groups has no value in row 1"),
         ("pair", {"target": "kind"}, TypeError, r"target is 'kind', but \(X, y\) has no columns"),
-        ("pair", {"groups": "house"}, TypeError, r"\(X, y\) has no columns.*give one value a row"),
-        ("array", {}, TypeError, r"type ndarray, and .* give rows and labels as \(X, y\)"),
-        ("unlabeled", {}, DataError, "no column 'kind', the labels that the model"),
+        ("pair", {"groups": "house"}, TypeError, r"\(X, y\) has no columns.*one value per row"),
+        ("array", {}, TypeError, r"type ndarray, and .* pass rows and labels as \(X, y\)"),
+        ("unlabeled", {}, DataError, "no label column 'kind', which the model"),
     ],
 )  # fmt: skip
 def test_refusals(flats, data, options, error, sentence):
@@ -244,10 +244,10 @@ def test_models_of_arrays_take_rows_and_labels():
     assert found["metrics"]["accuracy"]["value"] == pytest.approx(model.score(X, y))
     assert list(found["metrics"]) == ["accuracy"]
     with pytest.raises(
-        TypeError, match=r"the model learned arrays: give rows and labels as \(X, y"
+        TypeError, match=r"the model learned arrays: pass rows and labels as \(X, y"
     ):
         linsep.score(model, pd.DataFrame(X).assign(y=y), target="y")
-    with pytest.raises(TypeError, match="type LogisticRegression: give a fitted estimator of lin"):
+    with pytest.raises(TypeError, match="type LogisticRegression: pass a fitted estimator of lin"):
         linsep.score(LogisticRegression().fit(X[:, :1], y), (X[:, :1], y))
     with pytest.raises(NotFittedError):
         linsep.score(linsep.Perceptron(), (X, y))

@@ -142,7 +142,7 @@ def stopped_and_resumed(path, folder, change):
 def test_no_fit_goes_on_with_other_bytes(tmp_path, ending, change):
     path = tmp_path / f"rows.{ending}"
     table(path, False)
-    said = rf"rows\.{ending} had other content, of the same size and time\. Repeat"
+    said = rf"rows\.{ending} had different content, with the same size and time\. Repeat"
     with pytest.raises(CheckpointError, match=said):
         stopped_and_resumed(path, tmp_path, change)
 
@@ -151,7 +151,7 @@ def test_no_fit_goes_on_with_a_change_between_the_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(fingerprints, "BLOCK", 100)
     path = tmp_path / "rows.svm"
     table(path, False)
-    with pytest.raises(CheckpointError, match=r"rows\.svm had other content"):
+    with pytest.raises(CheckpointError, match=r"rows\.svm had different content"):
         stopped_and_resumed(path, tmp_path, edited_between_blocks)
 
 

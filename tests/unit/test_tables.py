@@ -310,7 +310,7 @@ def test_folders_and_globs_name_the_files_a_shell_would(tmp_path):
     assert find_files([f"{tmp_path}/[ab].?sv"]) == kept[:2]
     assert find_files([f"{tmp_path}/**/*.csv"]) == [kept[0], *kept[2:]]
     assert find_files([hidden[0]]) == hidden[:1]  # named, it is meant
-    with pytest.raises(DataError, match="holds no data file"):
+    with pytest.raises(DataError, match="has no data files"):
         find_files([tmp_path / "results.csv"])
 
 

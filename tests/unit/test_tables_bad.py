@@ -44,22 +44,22 @@ CSV = [
     ("\n\n", "a.csv has no header row"),
     ("a,y\n", "a.csv has no rows"),
     ("a,y", "a.csv has no rows"),
-    ("1,2\n3,4\n", "a.csv line 1 holds numbers where the header row should be"),
+    ("1,2\n3,4\n", "a.csv line 1 holds numbers instead of column names"),
     ("a,a,y\n1,2,0\n", "a.csv has 2 columns named 'a'"),
     (
         "a,y\nr1,1,0\nr2,2,1\n",
-        "a.csv line 2 has 3 fields where the header has 2: correct the line or name the column of "
-        "row names in line 1, or write none (in R with row.names = FALSE)",
+        "a.csv line 2 has 3 fields, but the header has 2: correct the line or name the column "
+        "of row names in line 1, or write the file without it (in R, row.names = FALSE)",
     ),
-    ("sep=;\na;y\n1;0\n", "a.csv line 1 tells a delimiter, as only Excel reads it: skip it with"),
-    ("a,y\n1,0\n\n1,0,7\n", "a.csv line 4 has 3 fields where the header has 2: correct the line"),
-    ("a,y\n1,0\n1\n1,0\n", "a.csv line 3 has 1 field where the header has 2"),
-    ("a,y\n1,0\n1,0\n1", "a.csv line 4 has 1 field where the header has 2"),
+    ("sep=;\na;y\n1;0\n", "a.csv line 1 is Excel's 'sep=' line: skip the line with"),
+    ("a,y\n1,0\n\n1,0,7\n", "a.csv line 4 has 3 fields, but the header has 2: correct the line"),
+    ("a,y\n1,0\n1\n1,0\n", "a.csv line 3 has 1 field, but the header has 2"),
+    ("a,y\n1,0\n1,0\n1", "a.csv line 4 has 1 field, but the header has 2"),
     ('a,y\n1,0\n"x\n2,1\n3,1\n', "a.csv line 3 opens a quote that is never closed"),
-    ("y\n1\n0\n", "a.csv has no column to learn from (its columns: y)"),
-    ("a,y\n1,0\n,1\n", "a.csv line 3, column 'a' has no value: fill it in, take it for zero with "
-                       'missing="zero", for the mean of the column with missing="mean", leave out '
-                       'such rows with missing="drop" or the column with exclude=["a"].'),
+    ("y\n1\n0\n", "a.csv has no feature columns (its columns: y)"),
+    ("a,y\n1,0\n,1\n", "a.csv line 3, column 'a' has no value: fill it in, replace it by 0 with "
+                       'missing="zero", by the column mean with missing="mean", leave out such '
+                       'rows with missing="drop" or leave out the column with exclude=["a"].'),
     ("a,y\n1,0\nNA,1\n", "a.csv line 3, column 'a' has no value"),
     ("t,y\np,0\n,1\n", "a.csv line 3, column 't' has no value"),
     ("a,y\n1,0\n\n2,\n", "a.csv line 4 has no label in column 'y'"),
@@ -84,10 +84,10 @@ def test_csv(tmp_path, text, said):
 
 
 LATER = [
-    ("abc,true,p,1", "a.csv line 62, column 'a' holds 'abc', not a number as in the rows before"),
+    ("abc,true,p,1", "a.csv line 62, column 'a' holds 'abc', not a number"),
     ("1_0,true,p,1", "a.csv line 62, column 'a' holds '1_0', not a number"),
     ("1,maybe,p,1", "a.csv line 62, column 'b' holds 'maybe', not true or false"),
-    ("1,true,p", "a.csv line 62 has 3 fields where the header has 4"),
+    ("1,true,p", "a.csv line 62 has 3 fields, but the header has 4"),
     (b"1,true,\xff,1", "a.csv line 62, column 't' is not UTF-8 text"),
     (",true,p,1", "a.csv line 62, column 'a' has no value"),
     ("1,,p,1", "a.csv line 62, column 'b' has no value"),
@@ -147,7 +147,9 @@ def test_json_field_that_turns_up_late(tmp_path, small_blocks):
     text = '{"a":1,"y":0}\n' * 30 + '{"a":1,"y":0,"z":1}\n'
     path = written(tmp_path, text, "a.jsonl")
     said = refusal(path)
-    assert said.startswith("a.jsonl line 31 has a field 'z' that the first lines lack: add it")
+    assert said.startswith(
+        "a.jsonl line 31 has a field 'z' that the first lines do not have: add it"
+    )
     recipe = TableSource([path], target="y").recipe()
     assert load_table(path, recipe=recipe)[0].shape == (31, 1)
 
@@ -175,7 +177,7 @@ def test_arrow_cut_short_or_foreign(tmp_path):
     path = written(tmp_path, "a,y\n1,0\n" * 9, "b.arrow")
     assert refusal(path).startswith("b.arrow is damaged or not an Arrow file")
     path = written(tmp_path, b"FEA1....FEA1", "b.feather")
-    assert refusal(path).startswith("b.feather is in the old Feather format")
+    assert refusal(path).startswith("b.feather has the old Feather format")
     with pa.ipc.new_stream(tmp_path / "s.arrow", table.schema) as writer:
         writer.write_table(table)
     path = written(tmp_path, (tmp_path / "s.arrow").read_bytes()[:-60], "t.arrow")
@@ -197,8 +199,8 @@ def test_typed_files_without_rows(tmp_path, ending):
 PARQUET = [
     ({"a": ["1", "2"]}, "a.parquet, column 'a' looks like numbers stored as text (such as '1'): "
                         "read them with"),
-    ({"a": [f"name {i}" for i in range(150)]}, "a.parquet, column 'a' has another text in each of "
-                                               "its first 150 rows, as ids and sentences have"),
+    ({"a": [f"name {i}" for i in range(150)]}, "a.parquet, column 'a' has a different text in each "
+                                               "of its first 150 rows, so it looks like an ID"),
     ({"a": pa.array([1, 2], pa.timestamp("us"))}, "a.parquet, column 'a' holds dates or times"),
     ({"a": pa.array([1, 2], pa.duration("us"))}, "a.parquet, column 'a' holds dates or times"),
     ({"a": [[1], [2]]}, "a.parquet, column 'a' holds lists or objects"),
@@ -251,7 +253,7 @@ def test_compressed_file_cut_short_or_not_compressed(tmp_path, codec, ending):
         stream.write(text.encode())
     assert load_table(path, target="y")[0].shape == (30_000, 1)
     written(tmp_path, path.read_bytes()[:-20_000], path.name)
-    assert refusal(path).startswith(f"{path.name} is cut short in its {kind} data")
+    assert refusal(path).startswith(f"{path.name} is truncated in its {kind} data")
     written(tmp_path, text, path.name)
     assert refusal(path).startswith(f"{path.name} is damaged or not a {kind} file")
 
@@ -271,14 +273,14 @@ def test_files_that_cannot_be_opened(tmp_path, name, monkeypatch):
             raise PermissionError(13, "Permission denied", name)
 
         monkeypatch.setattr(pa, "OSFile", denied)
-    assert refusal(path).startswith(f"{name} may not be read")
+    assert refusal(path).startswith(f"No permission to read {name}")
 
 
 def test_names_that_say_no_table(tmp_path):
     for name in ("a.data", "a", "a.parquet.gz", "a.gz"):
         said = refusal(written(tmp_path, "a,y\n1,0\n", name))
-        expected = "rename it (known are .svm"
-        assert ("which does not say what it holds" in said) == ("parquet" not in name)
+        expected = "rename it (known endings: .svm"
+        assert ("which does not determine its format" in said) == ("parquet" not in name)
         assert ("fields between commas: read them with" in said) == (name in ("a", "a.data"))
         assert ("a compressed .parquet file" if "parquet" in name else expected) in said
 
@@ -289,7 +291,7 @@ def test_target(tmp_path):
         "a.csv (columns: width, label) needs a label column: name it with target."
     )
     assert refusal(path, "lable") == (
-        "a.csv has no column 'lable' to learn, only width, label: did you mean 'label'?"
+        "a.csv has no label column 'lable', only width, label: did you mean 'label'?"
     )
     assert refusal(path, "zzz").endswith("width, label: choose one of these with target.")
     assert refusal(path, "label", exclude=["label"]).startswith("The label column 'label' is also")
@@ -307,7 +309,7 @@ def test_options(tmp_path):
     for bits in (0, 31):
         assert refusal(path, hash_bits=bits).startswith(f"hash_bits is {bits}: choose")
     assert refusal(path, batch_rows=0).startswith("batch_rows is 0")
-    with pytest.raises(DataError, match="no file to read"):
+    with pytest.raises(DataError, match="no files to read"):
         TableSource([], target="y")
 
 
@@ -341,8 +343,8 @@ def test_second_file_of_another_type(tmp_path, column, values):
 @pytest.mark.parametrize(
     ("column", "advice"),
     [
-        ("a", 'correct it, leave the column out with exclude=["a"] or take it for a missing value'),
-        ("y", 'correct it, take it for a missing value with null_values=["x"] or take all labels'),
+        ("a", 'correct it, leave the column out with exclude=["a"] or read it as a missing value'),
+        ("y", 'correct it, read it as a missing value with null_values=["x"] or read all labels'),
         ("w", "correct it."),
         ("g", "correct it."),
     ],
@@ -354,9 +356,7 @@ def test_no_advice_to_leave_out_columns_that_are_needed(tmp_path, column, advice
     two = written(tmp_path, "\n".join(map(",".join, (row, row.values()))), "b.csv")
     with pytest.raises(DataError) as problem:
         load_table([one, two], **roles)
-    assert f"column '{column}' holds 'x', not a number as in the rows before: {advice}" in str(
-        problem.value
-    )
+    assert f"column '{column}' holds 'x', not a number: {advice}" in str(problem.value)
     source = TableSource([two], recipe=TableSource([one], **roles).recipe(), target=None)
     if column != "g":  # which a model does not need
         with pytest.raises(DataError) as problem:
@@ -366,14 +366,14 @@ def test_no_advice_to_leave_out_columns_that_are_needed(tmp_path, column, advice
 
 def test_mean_of_nothing_and_dropping_all(tmp_path):
     path = written(tmp_path, "a,b,y\n,1,0\n,,1\n")
-    assert refusal(path, missing="mean").startswith("a.csv, column 'a' has no value at all")
+    assert refusal(path, missing="mean").startswith("a.csv, column 'a' has no values and")
     assert refusal(path, missing="drop").startswith("a.csv has a missing value in every row")
 
 
 def test_bits_of_words_are_named_as_python_takes_them(tmp_path):
     path = written(tmp_path, "t,y\nhi you,0\nhi there,1\n")
     said = refusal(path, text=["t"], hash_bits=10)
-    assert said.endswith("words are hashed by a setting of their own: take Text(n_features=1024).")
+    assert said.endswith("words are hashed with a separate setting: take Text(n_features=1024).")
 
 
 def test_too_many_values_of_a_text_column(tmp_path, monkeypatch):
@@ -388,7 +388,7 @@ def test_recipe_and_new_file(tmp_path):
     recipe = TableSource([path], target="y").recipe()
     new = written(tmp_path, "b,c,y\n1,1,0\n", "new.csv")
     assert refusal(new, recipe=recipe) == (
-        "new.csv has no columns 'a', 't', which the model was learned from: add them.")  # fmt: skip
+        "new.csv has no columns 'a', 't', which the model was trained on: add them.")  # fmt: skip
     text = parquet(tmp_path, {"a": ["x"], "b": [1], "t": ["p"], "y": [1]})
     assert refusal(text, recipe=recipe).startswith("a.parquet, column 'a' holds string where")
 
@@ -404,7 +404,7 @@ def test_damaged_recipe(tmp_path, damage):
     source = TableSource([path], target="y")
     list(source.batches())
     said = refusal(path, recipe=source.recipe() | damage)
-    assert said == "The recipe for reading tables is damaged: learn the model again."
+    assert said == "The recipe for reading tables is damaged: train the model again."
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet", "a.arrow", "a.csv.gz"])

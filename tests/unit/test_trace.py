@@ -275,7 +275,7 @@ def test_what_cannot_be_traced_is_refused():
     with pytest.raises(ValueError, match=r"1,000,000 rounds of 3 weights.*lower max_rounds"):
         trace(P, X, y, max_rounds=1_000_000)
     wide = sp.csr_matrix(([1.0], ([0], [3_000_000])), shape=(2, 3_000_001))
-    with pytest.raises(ValueError, match=r"2 rows of 3,000,001 features.*give it fewer"):
+    with pytest.raises(ValueError, match=r"2 rows of 3,000,001 features.*use fewer"):
         trace(P, wide, [0, 1])
     with pytest.raises(ValueError, match="row_names has 1 names, but the data need 5"):
         trace(P, X, y, row_names=["a"])
@@ -318,7 +318,7 @@ def test_every_format_on_the_command_line(folder, kind):
     assert (folder / "out").read_text() == getattr(made, f"to_{kind}")()
     assert_refused(*STUDENTS, "--output", "out", cwd=folder, said="out exists.*--force")
     assert_refused(
-        *STUDENTS, "--output", "students.csv", "--force", cwd=folder, said="is read by this"
+        *STUDENTS, "--output", "students.csv", "--force", cwd=folder, said="is an input of this"
     )
 
 
@@ -370,7 +370,9 @@ def test_bad_use_is_one_sentence(folder):
     assert_refused(
         "trace", "t.svm", "--gamma", 0.1, cwd=folder, said="is for --learner margin", code=2
     )
-    assert_refused("trace", "t.svm", "--row-names", "x", cwd=folder, said="svmlight text has none")
+    assert_refused(
+        "trace", "t.svm", "--row-names", "x", cwd=folder, said="svmlight text has no columns"
+    )
     assert_refused("trace", "students.csv", cwd=folder, said="--target")
     assert_refused(*STUDENTS[:-1], "nme", cwd=folder, said="did you mean 'name'")
     assert_refused(

@@ -48,7 +48,7 @@ def test_a_table_is_not_scored_without_its_scale(tmp_path, model):
 
 def test_texts_are_no_table():
     for table in (pd.DataFrame({"t": ["a b", "c d"]}), {"t": ["a b"]}):
-        with pytest.raises(DataError, match="not a table: give one of its columns"):
+        with pytest.raises(DataError, match="not a table: pass one of its columns"):
             Text().fit_transform(table)
 
 
@@ -84,7 +84,7 @@ def test_no_text_of_a_folder_is_left_without_a_prediction(tmp_path):
     (inbox / "sub").mkdir(parents=True)
     for name in ("m1.txt", "m2.txt", "sub/m3.txt"):
         (inbox / name).write_text("win")
-    said = "inbox/m1.txt and 1 more would be left out, because folders are beside it"
+    said = "inbox/m1.txt and 1 more would be ignored, because there are folders beside it"
     assert_refused("predict", "m", "inbox", cwd=tmp_path, said=said)
     done = here("predict", "m", "inbox/sub", cwd=tmp_path)
     assert done.stdout.split() == ["spam"]
@@ -113,7 +113,7 @@ def test_who_has_sentences_is_told_how_to_read_them(tmp_path):
 
 def test_options_of_words_that_would_do_nothing_are_refused(tmp_path):
     (tmp_path / "a.csv").write_text("t,y\nhi you,0\nhi there,1\n")
-    said = "words are hashed by a setting of their own: take --text-bits 10"
+    said = "words are hashed with a separate setting: take --text-bits 10"
     assert_refused(
         "fit", "a.csv", "--target", "y", "--text", "t", "--hash-bits", "10", cwd=tmp_path, said=said
     )
@@ -139,7 +139,7 @@ def test_a_missing_value_has_no_prediction(tmp_path):
     (tmp_path / "a.csv").write_text("a,y\n1,0\n2,1\n,1\n3,1\n")
     here(*["fit", "a.csv", "--target", "y", "--missing", "drop", "--model", "m"], cwd=tmp_path)
     done = here("predict", "m", "a.csv", cwd=tmp_path)
-    assert "line 4, column 'a' has no value: fill it in, learn the model with" in done.stderr
+    assert "line 4, column 'a' has no value: fill it in, retrain the model with" in done.stderr
     assert "drop" not in done.stderr
 
 

@@ -129,7 +129,7 @@ def test_rows_that_are_dropped_take_their_weights_along(tmp_path):
         ("inf", "line 3, column 'w' has the weight inf: weights must be"),
         ("nan", "line 3, column 'w' has "),
         ("", "line 3, column 'w' has no value: weights must be"),
-        ("heavy", "line 3, column 'w' holds 'heavy', but weights are numbers: correct it"),
+        ("heavy", "line 3, column 'w' holds 'heavy', but weights must be numbers: correct it"),
     ],
 )
 def test_bad_weights(weight, said, tmp_path):
@@ -151,7 +151,7 @@ def test_columns_in_two_roles_or_none(tmp_path):
         ({"weight": "y"}, "'y' is named for weights, but is the label column"),
         ({"weight": "w", "exclude": "w"}, "'w' is named for weights, but is left out"),
         ({"weight": "w", "group": "w"}, "'w' is named for groups, but is the column of weights"),
-        ({"weight": "g"}, "line 2, column 'g' holds 'x', but weights are numbers"),
+        ({"weight": "g"}, "line 2, column 'g' holds 'x', but weights must be numbers"),
     ]:
         with pytest.raises(DataError) as refusal:
             open_source(path, target="y", **options)
@@ -299,7 +299,7 @@ def test_groups_need_rows_held_out(tmp_path):
     path.write_text("a,y,g\n1,0,1\n2,1,\n")
     learn = ["fit", path, "--target", "y", "--group", "g"]
     assert_refused(*learn, cwd=tmp_path, said="--group needs --early-stopping", code=2)
-    said = "line 3, column 'g' has no value: give every row a group."
+    said = "line 3, column 'g' has no value: every row needs a group."
     assert_refused(*learn, "--early-stopping", cwd=tmp_path, said=said)
 
 

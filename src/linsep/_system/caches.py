@@ -1,4 +1,4 @@
-"""Folders that keep compiled code and parsed files, which no other user can have written.
+"""Folders for compiled code and parsed files that no other user can have written.
 
 Cached files are run as code or used as training data. So a cache folder is private to its owner
 (mode 0700), and one that another user could have changed is not used, as ssh checks its own.
@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 from linsep.errors import Hint, LinsepError, warn_caller
 
-#: most bytes of parsed files: that many, or this part of the disk
+#: most bytes of parsed files: this number, or this share of the disk
 MOST_BYTES, DISK_PARTS = 20e9, 5
 ROOT = 0
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-#: reasons that this process has warned of
+#: reasons that this process has warned about
 _warned: set[str] = set()
 
 
@@ -61,8 +61,8 @@ def cache_limit(folder: Path) -> float:
         if (limit := float(chosen)) >= 0:
             return 1e9 * limit
     raise LinsepError(
-        f"LINSEP_CACHE_GB is {chosen!r}: set it to how many gigabytes of parsed rows to keep, "
-        "such as 20."
+        f"LINSEP_CACHE_GB is {chosen!r}: set it to the gigabytes of parsed rows to keep, such as "
+        "20."
     )
 
 
@@ -111,7 +111,8 @@ def trim_cache(entries: list[list[Path]], limit: float, keep: list[Path]) -> Non
 
 
 class UnsafeFolder(Exception):
-    """Another user can write in a folder, so its files cannot be trusted; the message says why."""
+    """Another user can write in a folder, so its files cannot be trusted; the message has the
+    reason."""
 
 
 class UnsafeFile(OSError):

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and temporary ones that the next process removes.
+"""Files that are written atomically, and temporary files that the next process removes.
 
 A killed process cannot clean up; the next process that uses the folder does. So the names of
 temporary files hold the process that created them: its id, its start time (ids are reused) and its
@@ -23,7 +23,7 @@ from linsep._system.interrupts import interrupts_deferred
 from linsep.errors import ModelFileError, hint
 
 SCRATCH_NAME = re.compile(r"(?:.*\.)?linsep-(\d+)-(\d+)-([0-9a-f]{8})-\w{8}(?:\.tmp)?")
-#: age at which files of a process in another container or machine count as abandoned
+#: age at which files of a process in another container or machine are treated as abandoned
 ABANDONED_SECONDS = 24 * 3600.0
 
 
@@ -42,8 +42,8 @@ def check_free(path: Path, force: bool) -> None:
             raise _exists(path)
         if not folder.exists():
             if is_address(path):
-                raise ModelFileError(f"{path.parts[0]}// is read, not written; name a local file.")
-            raise ModelFileError(f"The folder {path.parent} does not exist; make it first.")
+                raise ModelFileError(f"{path.parts[0]}// URLs can only be read; name a local file.")
+            raise ModelFileError(f"The folder {path.parent} does not exist; create it first.")
         if not folder.is_dir():
             raise ModelFileError(f"{path.parent} is not a folder; choose another.")
         if not os.access(folder, os.W_OK | os.X_OK):
@@ -54,7 +54,7 @@ def check_free(path: Path, force: bool) -> None:
 
 @contextmanager
 def written_whole(path: Path, mode: str = "wb", *, force: bool) -> Iterator[Any]:
-    """Open a file to write that replaces ``path`` atomically at the end, or not at all.
+    """Open a file to write that replaces ``path`` atomically at the end.
 
     Others see the old or the new file; without ``force`` a file created at ``path`` meanwhile
     stays. Of a symbolic link the target is replaced. Raises ModelFileError if writing fails, such
@@ -138,7 +138,7 @@ def process_mark() -> str:
 
 
 def scratch_folder() -> tempfile.TemporaryDirectory:
-    """Create a private temporary folder; those of ended processes are removed."""
+    """Create a private temporary folder; folders of ended processes are removed."""
     remove_abandoned(Path(tempfile.gettempdir()))
     return tempfile.TemporaryDirectory(prefix=process_mark())
 

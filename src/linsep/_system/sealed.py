@@ -27,8 +27,8 @@ MOST_HEADER = 100_000_000
 
 
 class FileKind(NamedTuple):
-    """How messages speak of one kind of file: its name, what writes one, what to do about a damaged
-    one, and the class of errors.
+    """A kind of file in messages: its name, what writes it, the remedy for damage, and the class of
+    errors.
     """
 
     name: str
@@ -39,7 +39,7 @@ class FileKind(NamedTuple):
     def foreign(self, path: Path) -> LinsepError:
         """Return the error for a file of another kind."""
         return self.error(
-            f"{path} is not a {self.name}, or it is cut short; {self.made_by} writes one."
+            f"{path} is not a {self.name}, or it is truncated; {self.made_by} writes one."
         )
 
     def damaged(self, path: Path, part: str) -> LinsepError:
@@ -49,7 +49,8 @@ class FileKind(NamedTuple):
     def unsealed(self, path: Path) -> LinsepError:
         """Return the error for a file without a checksum."""
         return self.error(
-            f"{path} has no checksum, or one of an earlier format; {self.remedy} with this linsep."
+            f"{path} has no checksum, or one of an earlier format; {self.remedy} with this "
+            "version of linsep."
         )
 
 
@@ -81,7 +82,7 @@ def unsealed(path: Path, kind: FileKind) -> tuple[dict[str, np.ndarray], dict[st
     Raises
     ------
     LinsepError
-        Of the class of ``kind``, if the file is missing, of another kind, cut short or altered.
+        Of the class of ``kind``, if the file is missing, of another kind, truncated or altered.
     """
     try:
         if path.is_dir():
@@ -143,7 +144,7 @@ def _plain_header(path: Path, text: bytes, kind: FileKind) -> dict[str, Any]:
         header = json.loads(text)
         metadata = header.get("__metadata__", {})
         if "linsep" not in metadata:
-            raise kind.error(f"{path} is a safetensors file, but not of linsep.")
+            raise kind.error(f"{path} is a safetensors file, but not from linsep.")
         shapes = [tensor["shape"] for name, tensor in header.items() if name != "__metadata__"]
         if all(type(n) is int for shape in shapes for n in shape):
             return header

@@ -32,14 +32,14 @@ def thread_count() -> int:
 
 
 class _OneBlasThread(ContextDecorator):
-    """Limits BLAS to one thread while anybody needs that, from any number of threads."""
+    """Limits BLAS to one thread while requested, from any number of threads."""
 
     def __init__(self) -> None:
         self._lock, self._users = threading.Lock(), 0
         self._mine = threading.local()
         #: libraries of numpy and scipy, None before the first look for them
         self._libraries: list[Any] | None = None
-        #: those that had more threads, and how many
+        #: libraries that had more threads, and how many
         self._before: list[tuple[Any, int]] = []
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forked)
@@ -84,14 +84,14 @@ class _OneBlasThread(ContextDecorator):
     def _found(self) -> list[Any]:
         """Return the BLAS libraries; to look for them takes milliseconds, so only once."""
         if self._libraries is None:
-            import scipy.linalg  # noqa: F401 - brings a BLAS of its own
+            import scipy.linalg  # noqa: F401 - includes its own BLAS
 
             found = ThreadpoolController().lib_controllers
             self._libraries = [library for library in found if library.user_api == "blas"]
         return self._libraries
 
     def _forked(self) -> None:
-        """Forget other threads, which a forked process has not."""
+        """Forget other threads, which a forked process does not have."""
         self._lock, self._users = threading.Lock(), getattr(self._mine, "depth", 0)
         if not self._users:
             self._restore()
@@ -109,9 +109,9 @@ def _set(library: Any, threads: int) -> None:
         free(force=True)
 
 
-#: held while the precision of flint is set, which is that of all threads
+#: held while the precision of flint is set, which applies to all threads
 one_precision = threading.RLock()
-#: with one thread, BLAS gives the same bits on any number of processors
+#: with one thread, BLAS is bit-identical on any number of processors
 one_blas_thread = _OneBlasThread()
 
 

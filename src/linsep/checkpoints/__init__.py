@@ -1,5 +1,5 @@
-"""Checkpoints: fits that go on in another process.
+"""Checkpoints: fits that resume in another process.
 
-``saving`` is a checkpoint: when it is written, who may, what fits call. ``fits`` are locked and
-read, and refused if something was another.
+``saving`` has the checkpoint: when it is written, its lock, and the calls of fits. ``fits`` locks
+and reads it, and refuses it if something has changed.
 """

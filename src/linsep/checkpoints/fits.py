@@ -1,4 +1,4 @@
-"""Fits in a checkpoint: locked, read, and refused if version, parameters or data were others."""
+"""Fits in a checkpoint: locked, read, and refused if version, parameters or data have changed."""
 
 import re
 from collections.abc import Iterator
@@ -23,16 +23,16 @@ from linsep.sources.remote.file import located
 LONGEST = 90
 #: where an object is in memory, in its text
 PLACE = re.compile(r" at 0x[0-9a-fA-F]+")
-#: parameters that do not change what is learned
+#: parameters that do not change the result
 FREE = ("verbose", "n_jobs")
-#: what to say of a difference that has no two sides to show
+#: messages for differences without values to show
 OTHERS = {
-    "hash": "the values of the rows, their labels or weights were others",
-    "start": "the initial weights were others",
-    "order": "its files came in another order",
+    "hash": "the values of the rows, their labels or weights have changed",
+    "start": "the initial weights have changed",
+    "order": "its files had a different order",
 }
 OF_FILES = {
-    "content": "{} had other content, of the same size and time",
+    "content": "{} had different content, with the same size and time",
     "marks": "{} was copied, moved or written since, which its size and time do not show",
 }
 
@@ -56,7 +56,7 @@ def _text(value: Any) -> str:
 
 
 def _functions(value: Any) -> Iterator[Any]:
-    """Yield the functions in a parameter: itself, or those of a kernel and its parts."""
+    """Yield the functions in a parameter: itself, or the functions of a kernel and its parts."""
     if hasattr(value, "__code__"):
         yield value
     elif isinstance(value, partial):
@@ -90,17 +90,16 @@ def of_arrays(X: Any, *labels: np.ndarray) -> dict[str, Any]:
 
 
 def of_source(source: Any, then: dict[str, Any] | None, whole: bool) -> dict[str, Any]:
-    """Return what is known of the files of a source, and how they are read.
+    """Return the fingerprints of the files of a source, and how they are read.
 
     Parameters
     ----------
-    then : what this returned to the fit that is to go on, or None
-    whole : whether to hash all bytes for a fit that starts anew, so that it can go on with copies
-        of its files
+    then : what this function returned to the fit to resume, or None
+    whole : whether to hash all bytes for a new fit, so that it can resume with copies of its files
     """
     if not source.paths:
         raise CheckpointError(
-            f"{source.name} cannot be read again in another process, so a fit of it has no "
+            f"{source.name} cannot be read again in another process, so its fit cannot have a "
             "checkpoint: save the rows in a file first."
         )
     files = [state_of(located(path)) for path in source.paths]
@@ -136,7 +135,7 @@ def refuse_other(path: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
     if found is not None:
         raise CheckpointError(
             f"{path} is the checkpoint of another fit: {found}. Repeat that fit, choose another "
-            "name, or remove the file to start anew."
+            "name, or remove the file to start again."
         )
 
 
@@ -153,7 +152,7 @@ def _difference(then: dict[str, Any], now: dict[str, Any]) -> str | None:
         if name in OTHERS:
             return OTHERS[name]
         if max(len(str(before)), len(str(after))) > LONGEST:
-            return f"{name} was another"
+            return f"{name} was different"
         return f"{name} was {_or_missing(before)} and is {_or_missing(after)}"
     return None
 
@@ -165,8 +164,8 @@ def _or_missing(value: Any) -> str:
 class SavedFit(Saving):
     """A fit in a checkpoint.
 
-    Within this context, no other process uses the file. It is removed at the end, unless there was
-    an error or it is to be kept.
+    Within this context, no other process uses the file. It is removed at the end, except after an
+    error or with ``keep``.
 
     Parameters
     ----------
@@ -200,10 +199,10 @@ class SavedFit(Saving):
         self._lock.__exit__()
 
     def begin(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
-        """Take what is needed before the rows are known."""
+        """Collect what is needed before the rows are known."""
 
     def agree(self, **more: Any) -> None:
-        """Add to what must be as it was; raise CheckpointError if it is not."""
+        """Add values that must not have changed; raise CheckpointError if they have."""
         self.agreed |= more
         if self.found is not None:
             with self.as_checkpoint_error():
@@ -221,15 +220,15 @@ class SavedFit(Saving):
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as problem:
             path = self.checkpoint.path
             raise CheckpointError(
-                f"{path} does not describe a whole fit ({problem}); {CHECKPOINT.remedy}."
+                f"{path} does not describe a complete fit ({problem}); {CHECKPOINT.remedy}."
             ) from None
 
     def check_arrays(self, X: Any, *labels: np.ndarray) -> None:
-        """Raise CheckpointError if the run to go on with learned other rows."""
+        """Raise CheckpointError if the run to resume had other rows."""
         self.agree(rows=of_arrays(X, *labels))
 
     def check_source(self, source: Any, whole: bool = True) -> None:
-        """Raise CheckpointError if the run to go on with read other files, or in another way."""
+        """Raise CheckpointError if the run to resume read other files, or in another way."""
         with self.as_checkpoint_error():
             then = None if self.found is None else self.found[1]["fit"].get("data")
             data = of_source(source, then, whole)

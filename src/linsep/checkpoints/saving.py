@@ -1,4 +1,4 @@
-"""Saving a fit: the checkpoint that a user gives, its file, and what every fit calls."""
+"""Saving a fit: the checkpoint that a user passes, its file, and the calls of every fit."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from linsep.errors import CheckpointError, LinsepError, ModelFileError, warn_cal
 
 FORMAT = 1
 CHECKPOINT = FileKind(
-    "checkpoint", "`linsep fit --checkpoint`", "remove it to start anew", CheckpointError
+    "checkpoint", "`linsep fit --checkpoint`", "remove it to start again", CheckpointError
 )
 EVERY = re.compile(r"(\d+(?:\.\d+)?(?! ?rows)|\d+(?= ?rows)) ?(s|m|h|rows)")
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -25,10 +25,10 @@ SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 class Checkpoint:
     """A file in which a fit saves its state, so that it can resume if the process ends.
 
-    Pass it to ``fit`` as ``checkpoint``. If the file exists, the fit resumes from it and gives the
-    same bits as an uninterrupted fit; otherwise the fit starts anew. The file is written regularly,
-    on Ctrl-C, and by the command line on SIGTERM: whole or not at all, with a checksum, never with
-    code. It is removed when the fit has ended.
+    Pass it to ``fit`` as ``checkpoint``. If the file exists, the fit resumes from it, and its
+    result is bit-identical to an uninterrupted fit; otherwise a new fit starts. The file is written
+    regularly, on Ctrl-C, and by the command line on SIGTERM. It is written atomically, has a
+    checksum and contains no code. It is removed when the fit has ended.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ class Checkpoint:
     every : str or float, default="60s"
         Seconds between two writes, or text: "90s", "10m", "2h", or "1000000 rows".
     keep : bool, default=False
-        Leave the file when the fit has ended, for :meth:`remove` once its results are safe. Until
-        then, the same fit does not learn again.
+        Keep the file when the fit has ended, until :meth:`remove` is called after the results are
+        saved. Until then, repeating the fit does not train again.
 
     Raises
     ------
     ValueError
-        If ``every`` is no duration and no number of rows above 0.
+        If ``every`` is not a positive duration or number of rows.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Checkpoint:
 
     def __init__(self, path: str | Path, every: str | float = "60s", *, keep: bool = False):
         self.path, self.every, self.keep = Path(path), every, keep
-        #: called with the place where a fit goes on
+        #: called with the place where a fit resumes
         self.on_resume: Callable[[str], None] = lambda place: None
         #: how the fit was started on the command line, stored with it
         self.command: dict[str, Any] | None = None
@@ -68,7 +68,7 @@ class Checkpoint:
         Raises
         ------
         CheckpointError
-            If the file is cut short, altered, no checkpoint, or of another version of linsep.
+            If the file is truncated, altered, not a checkpoint, or from another version of linsep.
         """
         if not self.path.exists():
             return None
@@ -79,20 +79,20 @@ class Checkpoint:
             )
         if about["checkpoint"] != FORMAT:
             raise CheckpointError(
-                f"{self.path} has checkpoint format {about['checkpoint']!r}, this linsep reads "
-                f"{FORMAT}; go on with the linsep that wrote it."
+                f"{self.path} has checkpoint format {about['checkpoint']!r}, but this linsep "
+                f"reads {FORMAT}; resume with the version that wrote it."
             )
         return arrays, about
 
     def write(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
-        """Replace the file, whole or not at all; raise ModelFileError if it cannot be written."""
+        """Replace the file atomically; raise ModelFileError if it cannot be written."""
         about = {"checkpoint": FORMAT, "command": self.command} | about
         content = sealed({k: np.ascontiguousarray(a) for k, a in arrays.items()}, about)
         with written_whole(self.path, force=True) as file:
             file.write(content)
 
     def remove(self) -> None:
-        """Remove the file, once the results of the fit are safe."""
+        """Remove the file, once the results of the fit are saved."""
         Path(os.path.realpath(self.path)).unlink(missing_ok=True)
 
     def locked(self) -> "Lock":
@@ -101,14 +101,15 @@ class Checkpoint:
 
 
 def _interval(every: str | float) -> tuple[float, float]:
-    """Return seconds and rows between two writes; infinity for what does not matter."""
+    """Return seconds and rows between two writes; infinity for the unused one."""
     if isinstance(every, int | float) and 0 < every < np.inf:
         return float(every), np.inf
     found = EVERY.fullmatch(every) if isinstance(every, str) else None
     number = float(found[1]) if found else 0.0
     if found is None or number == 0.0:
         raise ValueError(
-            f"every={every!r} is no time between checkpoints: give 60s, 10m, 2h or 1000000rows."
+            f"every={every!r} is not an interval between checkpoints: give one such as 60s, 10m, "
+            "2h or 1000000rows."
         )
     if found[2] == "rows":
         return np.inf, number
@@ -121,7 +122,7 @@ def as_checkpoint(given: Any) -> Checkpoint:
         return given
     if isinstance(given, str | os.PathLike):
         return Checkpoint(Path(given))
-    raise ValueError(f"checkpoint={given!r} is no path and no linsep.Checkpoint; give one.")
+    raise ValueError(f"checkpoint must be a path or a linsep.Checkpoint, not {given!r}.")
 
 
 class Lock:
@@ -145,13 +146,13 @@ class Lock:
             self._lock.acquire()
         except Timeout:
             raise CheckpointError(
-                f"{self.path} is used by another fit that runs now; wait for it, or choose another "
+                f"{self.path} is in use by another running fit; wait for it, or choose another "
                 "name."
             ) from None
         except (OSError, NotImplementedError) as problem:  # network folders without locks
             raise CheckpointError(
-                f"{self.path} cannot be locked against other fits ({problem}); choose a folder of "
-                "this machine."
+                f"{self.path} cannot be locked against other fits ({problem}); choose a local "
+                "folder."
             ) from None
         remove_abandoned(self.path.parent)  # what killed processes left
 
@@ -162,7 +163,7 @@ class Lock:
 
 
 class Writing:
-    """Decides when a checkpoint is written, and says once if it cannot be.
+    """Decides when a checkpoint is written, and warns once if it cannot be written.
 
     Parameters
     ----------
@@ -180,27 +181,27 @@ class Writing:
         return waited >= self.checkpoint.seconds or self._rows >= self.checkpoint.rows
 
     def write(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
-        """Write now; warn if that fails, because learning can go on."""
+        """Write now; warn if that fails, because training can continue."""
         try:
             self.checkpoint.write(arrays, about)
             self._failed = False
         except LinsepError as problem:
             if not self._failed:
-                message = f"The checkpoint was not written, the fit goes on: {problem}"
+                message = f"The checkpoint was not written; the fit continues: {problem}"
                 warn_caller(message)
             self._failed = True
         self._last, self._rows = time.monotonic(), 0
 
 
 class Saving:
-    """Whether and how a fit is saved, so that it can go on in another process. This one saves
-    nothing.
+    """Whether and how a fit is saved, so that it can resume in another process. This class does not
+    save.
     """
 
-    #: seed and classes of the run to go on with
+    #: seed and classes of the run to resume
     seed: int | None = None
     classes: tuple[Any, ...] = ()
-    #: reports of the trial of the run to go on with, if that is over
+    #: reports of the trial of the run to resume, if it is over
     trial: Any = None
     #: passes over the rows that a regression has made, None if they are not recorded
     journal: Any = None
@@ -214,18 +215,18 @@ class Saving:
         """End the fit."""
 
     def agree(self, **more: Any) -> None:
-        """Raise CheckpointError if the run to go on with had other settings than these."""
+        """Raise CheckpointError if the run to resume had different settings."""
 
     def check_arrays(self, X: Any, *labels: np.ndarray) -> None:
-        """Raise CheckpointError if the run to go on with learned other rows."""
+        """Raise CheckpointError if the run to resume had other rows."""
 
     def check_source(self, source: Any, whole: bool = True) -> None:
-        """Raise CheckpointError if the run to go on with read other files, or in another way;
-        ``whole``: a new run hashes all bytes of its files, to go on with copies of them.
+        """Raise CheckpointError if the run to resume read other files, or in another way; with
+        ``whole``, a new run hashes all bytes of its files, to resume with copies of them.
         """
 
     def resume(self, course: Any) -> None:
-        """Go on with an earlier run, if there is one: restore its state and its course."""
+        """Resume an earlier run, if there is one: restore its state and its course."""
 
     def pause(self, course: Any) -> None:
         """Save the run between two slices of rows, if it is time."""
@@ -234,4 +235,4 @@ class Saving:
         """Save the run, because it is stopped now."""
 
     def ended(self, course: Any) -> None:
-        """Save the run, which is over, if something is still to be done with it."""
+        """Save the finished run, if work on it remains."""

@@ -1,4 +1,4 @@
-"""The commands, each imported only when it is run, and what no command needs put off."""
+"""The commands. Each is imported only when it runs; unused libraries are not loaded."""
 
 import sys
 from importlib import import_module
@@ -14,26 +14,26 @@ from linsep.cli.errors import Commands
 #: every command: its module, and one line of help
 COMMANDS = {
     "describe": ("data", "Show what DATA holds and the command to run next."),
-    "fit": ("fit", "Learn from DATA and save a model."),
+    "fit": ("fit", "Train a model on DATA and save it."),
     "convert": ("data", "Write DATA as svmlight text, Parquet or rows."),
     "split": ("data", "Split the rows of DATA into training and held-out files."),
-    "tune": ("tune", "Compare parameters on held-out rows of DATA; learn the best."),
-    "predict": ("predict", "Predict the class, or the number, of every row of DATA."),
+    "tune": ("tune", "Compare models on held-out rows of DATA and train the best."),
+    "predict": ("predict", "Predict the class or the number for every row of DATA."),
     "score": ("predict", "Compare predictions with the labels in DATA."),
-    "trace": ("trace", "Show every round of training on small DATA."),
-    "summary": ("models", "Show what a regression infers: estimates, tests, intervals."),
+    "trace": ("trace", "Show every step of training on small DATA."),
+    "summary": ("models", "Show the estimates, tests and intervals of a regression."),
     "effects": ("effects", "Show marginal effects: how features change a probability."),
     "compare": ("nested", "Compare nested regressions of the same rows: tests, AIC, BIC."),
     "inspect": ("models", "Show how a model was trained and its largest weights."),
-    "audit": ("models", "Show why one row of DATA has its score, feature by feature."),
+    "audit": ("models", "Explain the score of one row of DATA, feature by feature."),
     "serve": ("servers", "Serve a model over HTTP for predictions and training."),
     "export": ("models", "Write a model for other programs: ONNX, SQL, Python and others."),
     "plot": ("models", "Draw a picture of a model."),
     "separate": ("proofs", "Decide whether a hyperplane separates the classes of DATA."),
-    "bounds": ("proofs", "Bound the mistakes of learners on DATA; margins of weights."),
+    "bounds": ("proofs", "Bound the mistakes of learners on DATA; show margins."),
     "verify": ("proofs", "Check a proof against DATA, in exact arithmetic."),
-    "lab": ("servers", "Open the lab: points, a learner and its run in a browser."),
-    "compile": ("compile", "Compile the loops of learners ahead of their first use."),
+    "lab": ("servers", "Open the lab: run a learner on points in a browser."),
+    "compile": ("compile", "Compile the learners before their first use."),
 }
 
 
@@ -82,8 +82,8 @@ def import_lazily(name: str) -> None:
     if name in sys.modules or not (inside or spec):
         return
     module = sys.modules[name] = LazyModule(name)
-    module.__spec__ = spec  # others look for it to see whether the module is installed
-    if package:  # NumPy imports a submodule that is no attribute of it
+    module.__spec__ = spec  # others test for it to find out whether the module is installed
+    if package:  # NumPy imports a submodule that it does not have as an attribute
         setattr(sys.modules[package], own, module)
 
 
@@ -97,7 +97,7 @@ class _NoPandas:
 
 
 def _tell_arrow() -> None:
-    """Let Arrow look for pandas now and find none: no command has tables of pandas.
+    """Make Arrow look for pandas now and not find it: no command uses pandas tables.
 
     It looks once, when it is given its first value, and imports pandas if it is there.
     """
@@ -129,5 +129,5 @@ def _imported(name: str) -> Any:
 def app() -> None:
     """Learn linear separators from files of any size.
 
-    Example: linsep fit train.svm --model m.linsep; linsep COMMAND --help says more.
+    Example: linsep fit train.svm --model m.linsep. `linsep COMMAND --help` describes a command.
     """

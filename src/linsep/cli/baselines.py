@@ -1,4 +1,4 @@
-"""What `linsep fit` says of a model that is worse than its baseline."""
+"""Warnings of `linsep fit` about a model that is worse than its baseline."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ ROUNDING = 1e-9
 def worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
     """Return a warning if ``model`` is worse than its baseline on training or test rows.
 
-    ``summary`` is what ``fit`` prints. The list is empty if there is nothing to warn of.
+    ``summary`` is what ``fit`` prints. The list is empty if there is nothing to warn about.
     """
     about = _of_classes if hasattr(model, "classes_") else _of_numbers
     found = about(model, summary)
@@ -30,7 +30,7 @@ def worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
 
 
 def _of_classes(model: Any, summary: dict[str, Any]) -> list[str]:
-    if hasattr(model, "threshold_"):  # chosen for another purpose than accuracy
+    if hasattr(model, "threshold_"):  # chosen for a purpose other than accuracy
         return []
     if getattr(model, "class_weight", None) is not None:
         return _of_weighed_classes(model, summary)
@@ -38,26 +38,26 @@ def _of_classes(model: Any, summary: dict[str, Any]) -> list[str]:
     right, baseline = summary["training_accuracy"], summary["training_baseline"]
     if right is not None and right < baseline - ROUNDING:
         found.append(
-            f"{percent(right)} of the training rows are right, where always predicting the "
-            f"commonest class gets {percent(baseline)}"
+            f"{percent(right)} of the training rows are right; always predicting the most "
+            f"frequent class gets {percent(baseline)}"
         )
     if test is not None and test["accuracy"] < test["most_frequent"] - ROUNDING:
         found.append(
-            f"{percent(test['accuracy'])} of the test rows are right, where always predicting "
+            f"{percent(test['accuracy'])} of the test rows are right; always predicting "
             f"{label_text(test['most_frequent_class'])} gets {percent(test['most_frequent'])}"
         )
     return found
 
 
 def _of_weighed_classes(model: Any, summary: dict[str, Any]) -> list[str]:
-    """Return the same where classes have weights, which trade accuracy for recall."""
+    """Return the same for weighted classes, which trade accuracy for recall."""
     learned, test = getattr(model, "training_balanced_accuracy_", None), summary["test"]
     each = [("training", learned, 1 / len(model.classes_))]
     if test is not None:
         of_test = test["metrics"]["balanced_accuracy"]
         each.append(("test", of_test["value"], of_test["baseline"]))
     return [
-        f"the mean recall of the classes is {percent(found)} on the {rows} rows, where always "
+        f"the mean recall of the classes is {percent(found)} on the {rows} rows; always "
         f"predicting one class gets {percent(baseline)}"
         for rows, found, baseline in each
         if found is not None and found < baseline - ROUNDING
@@ -74,7 +74,7 @@ def _of_numbers(model: Any, summary: dict[str, Any]) -> list[str]:
             ("the test rows", test["root_mean_squared_error"], test["standard_deviation"])
         )
     return [
-        f"its rms error on {rows} is {error:.6g}, where always predicting their mean has "
+        f"its rms error on {rows} is {error:.6g}; always predicting their mean gives "
         f"{deviation:.6g}"
         for rows, error, deviation in errors
         if error > deviation * (1 + ROUNDING)
@@ -82,7 +82,7 @@ def _of_numbers(model: Any, summary: dict[str, Any]) -> list[str]:
 
 
 def _advice(model: Any, summary: dict[str, Any]) -> list[Any]:
-    """Return hints about options that may help and were not used."""
+    """Return hints about unused options that may help."""
     hints: list[Any] = []
     online = not is_regression(model) and not is_margin(model)
     table = not is_regression(model) and model.recipe_["format"] == "table"

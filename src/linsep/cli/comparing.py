@@ -1,4 +1,4 @@
-"""What ``tune --cv`` does: compare learners and parameters in folds, and learn the chosen model."""
+"""``tune --cv``: compare learners and parameters in folds, then train the chosen model."""
 
 import shlex
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ class LearnerNames(LearnerName):
     """Names of learners with commas between them."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the names as they are; BadParameter for one that is none."""
+        """Return the names unchanged; BadParameter for an unknown name."""
         for name in value.split(","):
             super().convert(name, param, ctx)
         return value
@@ -59,10 +59,11 @@ class Asked(NamedTuple):
     one_se: bool
 
     def check(self) -> None:
-        """Raise BadParameter for what does not go together."""
+        """Raise BadParameter for options that cannot be combined."""
         if "linear" in self.learners and len(self.learners) > 1:
             raise click.BadParameter(
-                "--learner linear predicts numbers and the others classes: compare it alone."
+                "--learner linear predicts numbers and the other learners predict classes: tune "
+                "it alone."
             )
         known = NUMBER_METRICS if self.learners == ["linear"] else CLASS_METRICS
         if self.metric is not None and self.metric not in known:
@@ -82,7 +83,7 @@ class Asked(NamedTuple):
         return self.metric or ("r2" if self.learners == ["linear"] else "accuracy")
 
     def parameters_of(self, learner: str, formula: str | None) -> dict[str, Any]:
-        """Return the parameters that are given as options, of those that a learner has."""
+        """Return the parameters of a learner that are given as options."""
         own = parameters_of(ESTIMATORS[learner])
         given = {n: v for n, v in self.parameters.items() if n in own and v is not None}
         return with_intercept(learner, formula, given)
@@ -98,8 +99,8 @@ def opened(asked: Asked, reading: Reading, data: list[str], columns: dict[str, A
     positive = [n for n in asked.learners if n in LEARNERS and LEARNERS[n].positive_only]
     if positive and source.options().get("scale", "none") != "none":
         raise click.BadParameter(
-            f"--learner {positive[0]} takes no negative values, which scaled columns have: give "
-            "--scale none, or compare it alone."
+            f"--learner {positive[0]} does not accept negative values, which scaled columns "
+            "have: add --scale none, or tune it alone."
         )
     return source
 
@@ -123,7 +124,7 @@ def compare_and_learn(
     common: dict[str, Any], *, model: Path | None, force: bool, test: list[str] | None,
     as_json: bool, source: Source,
 ) -> None:  # fmt: skip
-    """Compare in folds, learn the chosen model from all rows if it is asked for, and print."""
+    """Compare in folds, train the chosen model on all rows if requested, and print."""
     from linsep.cross_validation import kept, labeled_rows
     from linsep.tuning import compare
 
@@ -156,8 +157,8 @@ def compare_and_learn(
 
 
 def _options(chosen: "Candidate", source: Source, columns: dict[str, Any], files: Source) -> str:
-    """Return the options of ``linsep fit`` that learn the chosen model: those typed that are about
-    the data, and those of the model. ``files`` are the source as it was opened.
+    """Return the options of ``linsep fit`` that train the chosen model: the data options that were
+    typed, and the model's options. ``files`` are the source as it was opened.
     """
     context = click.get_current_context()
     flags = {str(p.name): p.opts[0] for p in context.command.get_params(context)}
@@ -168,7 +169,7 @@ def _options(chosen: "Candidate", source: Source, columns: dict[str, Any], files
         if name in flags and name not in (*NOT_OF_FIT, "data", "model", "test")
         and context.get_parameter_source(name) == ParameterSource.COMMANDLINE
     ]  # fmt: skip
-    if columns.get("group") is not None:  # which a fit takes for held-out rows only
+    if columns.get("group") is not None:  # which a fit uses for held-out rows only
         words.append(in_options("exclude", [columns["group"]]))
     words += _of_columns(chosen.learner, source, own)
     words += named_for_fit(chosen.learner, files)
@@ -176,8 +177,8 @@ def _options(chosen: "Candidate", source: Source, columns: dict[str, Any], files
 
 
 def named_for_fit(learner: str, source: Source) -> list[str]:
-    """Return the option of ``linsep fit`` that names a learner, unless it is the usual one and
-    taken for these data anyway.
+    """Return the option of ``linsep fit`` that names a learner, unless it is the default for these
+    data.
     """
     usual = learner == USUAL_LEARNER and chosen_learner(source).learner == USUAL_LEARNER
     return [] if usual else [f"--learner {learner}"]
@@ -256,7 +257,7 @@ def _print(found: dict[str, Any], recipe: dict[str, Any]) -> None:
                      f"{counted(found['rows'], 'row')}"),
         *report.gap_pairs(found, recipe),
         ("time", f"total {found['seconds']:.2f} s"),
-        ("model", found["model"] or "not saved; --model FILE learns the best from all rows"),
+        ("model", found["model"] or "not saved; --model FILE trains the best on all rows"),
         ("command", found["command"]),
     ]  # fmt: skip
     print_pairs(pairs)

@@ -1,4 +1,4 @@
-"""The command ``compile``: compiling the loops of learners ahead of their first use."""
+"""The command ``compile``: compile the loops of learners before their first use."""
 
 import sys
 import tempfile
@@ -24,22 +24,22 @@ from linsep.sources.opening import open_source
 
 LEARNERS_TO_COMPILE = Repeatable(
     "--learner", type=LearnerName(ESTIMATORS),
-    help="Learner whose loops to compile; repeatable; default: all learners.",
+    help=lambda: f"Learner to compile: {', '.join(ESTIMATORS)}; repeatable.  [default: all]",
 )  # fmt: skip
 ROWS, FEATURES = 24, 3
 
 
 @command(LEARNERS_TO_COMPILE)
 def compile(learner: list[str] | None) -> None:
-    """Compile the loops of learners ahead of their first use, for containers and classrooms.
+    """Compile the learners before their first use, for containers and classrooms.
 
     Example: linsep compile --learner perceptron --learner logistic
     """
     folder = code_folder()
     if folder is None:
         raise DataError(
-            "Compiled code cannot be kept: no cache folder is writable",
-            "set LINSEP_CACHE_DIR to a folder of your own",
+            "Compiled code cannot be stored: no cache folder is writable",
+            "set LINSEP_CACHE_DIR to a writable folder",
         )
     before = _kept(folder)
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(), _bar() as bar:
@@ -51,7 +51,7 @@ def compile(learner: list[str] | None) -> None:
             run()
             bar.advance(task)
     made = len(_kept(folder) - before)
-    print(f"{made:,} loops compiled, {len(before):,} were there: {folder}")
+    print(f"{made:,} loops compiled, {len(before):,} already compiled: {folder}")
 
 
 def _kept(folder: Path) -> set[str]:

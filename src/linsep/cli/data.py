@@ -49,8 +49,8 @@ from linsep.words import counted, percent, size_text
 
 SUSPICIOUS = Option(
     "--suspicious", is_flag=True,
-    help="Also list rows whose labels deserve a second look, with reasons: rows in contradictions, "
-    "or that make the margin narrow. It takes up to 10 s, and rows in memory.",
+    help="Also list rows whose labels may be wrong, with reasons: rows in contradictions, "
+    "and rows that narrow the margin. Takes up to 10 s; the rows must fit in memory.",
 )  # fmt: skip
 #: suspicious rows that are shown
 MOST_SUSPICIOUS = 10
@@ -85,11 +85,11 @@ def suspicious_rows(
     data: list[str], target: str | None, index_base: int | None, files: dict[str, Any],
     found: dict[str, Any],
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """Return rows whose labels deserve a second look; rows with missing values are left out."""
+    """Return rows whose labels may be wrong; rows with missing values are left out."""
     if not (found["label"] or {}).get("classes"):
         raise DataError(
-            f"{found['data']} has no labels of classes: --suspicious looks at classes, which "
-            "--target names in a table."
+            f"{found['data']} has no class labels, which --suspicious needs: name the label "
+            "column of a table with --target."
         )
     how: dict[str, Any] = {"index_base": index_base}
     if found["columns"] is not None:
@@ -116,7 +116,7 @@ def print_description(found: dict[str, Any]) -> None:
         ]
         print()
         if lines:
-            head = ["row", "label", "score", "labels that deserve a second look"]
+            head = ["row", "label", "score", "why the label may be wrong"]
             print_table(head, lines, [False, True, True, False], sentences=True)
         else:
             print("no label is suspicious")
@@ -143,18 +143,18 @@ def convert(
     exclude: list[str] | None, types: dict[str, Any], scale: str | None, index_base: int | None,
     files: dict[str, Any], columns: dict[str, Any], force: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Write DATA to OUT in the format of its name: svmlight text, Parquet or rows.
+    """Write DATA to OUT as svmlight text, Parquet or rows; the ending of OUT selects the format.
 
-    Numbers are read back to the same bits. Parquet keeps the columns of a table as they are; in
-    svmlight text and rows they are features, as `linsep fit --scale none` makes them.
+    Numbers keep every bit. Parquet keeps the columns of a table unchanged; svmlight text and rows
+    hold the features that `linsep fit --scale none` makes of them.
 
     Example: linsep convert train.csv train.svm --target species
     """
     started, written = perf_counter(), format_by_name(out)
     if written not in WRITERS:
         raise click.BadParameter(
-            f"{out} does not say what to write: end its name in .svm (svmlight text), .parquet "
-            "or .rows."
+            f"The name {out} does not determine a format: end it in .svm (svmlight text), "
+            ".parquet or .rows."
         )
     check_all_free(force, out)
     how: dict[str, Any] = {
@@ -195,7 +195,7 @@ def convert(
 
 
 def _table_writer(paths: list[File], how: dict[str, Any], files: dict[str, Any]) -> TableWriter:
-    """Return what writes a table as it is; BadParameter for options of features."""
+    """Return the writer of an unchanged table; BadParameter for options about features."""
     roles = {"target", "weight", "group", "exclude"}
     spelling = {name: files[name] for name in ("thousands", "units")}
     for name, value in (how | spelling).items():
@@ -213,7 +213,7 @@ def _table_writer(paths: list[File], how: dict[str, Any], files: dict[str, Any])
 
 @contextmanager
 def _compressed(file: Any, out: Path) -> Iterator[Any]:
-    """Context manager that gives a file whose content is compressed as the name ``out`` says."""
+    """Context manager of a file whose content is compressed as the ending of ``out`` implies."""
     codec = CODECS.get(out.suffix.lower())
     if codec is None:
         yield file
@@ -269,12 +269,12 @@ SPLIT_OPTIONS = (
     ),
     Option(
         "--time", metavar="COLUMN",
-        help="Column of times, dates or numbers: the latest rows are held out (tables only).",
+        help="Column of times (dates or numbers); the latest rows are held out (tables only).",
     ),
     Option("--in-order", is_flag=True, help="Hold out the last rows."),
     Option(
         "--output", "-o", type=options.LocalPath(), metavar="FOLDER",
-        help="Folder for the files.  [default: that of DATA]",
+        help="Folder for the files.  [default: the folder of DATA]",
     ),
 )  # fmt: skip
 
@@ -294,14 +294,14 @@ def split(
     """
     started = perf_counter()
     if test_share is None:
-        raise click.BadParameter("name the share to hold out with --test, such as --test 0.2.")
+        raise click.BadParameter("set the share to hold out with --test, such as --test 0.2.")
     shares = [test_share, *([] if validation is None else [validation])]
     if sum(shares) >= 1:
-        raise click.BadParameter("--test and --validation leave no row to learn from.")
+        raise click.BadParameter("--test and --validation leave no training rows.")
     ways = [name for name, given in (("--group", group), ("--time", time), ("--in-order", in_order))
             if given]  # fmt: skip
     if len(ways) > 1:
-        raise click.BadParameter(f"{' and '.join(ways)} exclude each other.")
+        raise click.BadParameter(f"{' and '.join(ways)} cannot be combined.")
     paths = find_files(list(data), files["format"])
     kind = _kind(paths, files["format"], target or group or time)
     outs = _parts(paths[0], output, len(shares) + 1, kind)
@@ -346,8 +346,8 @@ def print_split(found: dict[str, Any]) -> None:
 def _next(
     outs: list[Path], kind: str, target: str | None, group: str | None, how: dict[str, Any]
 ) -> str | None:
-    """Return the command that ``linsep describe`` gives for the training file, with the test file;
-    None if that holds rows that no fit takes.
+    """Return the command that ``linsep describe`` suggests for the training file, with the test
+    file; None if no fit can use its rows.
     """
     data, typed = [str(outs[0])], {"target": target, **how}
     if target is None and kind not in ("svmlight", "vw"):
@@ -374,15 +374,18 @@ def _kind(paths: list[File], format: str | None, column: str | None) -> str:
     (kind,) = kinds
     if kind == "folder":
         raise DataError(
-            f"{paths[0]} holds texts, which are not moved: write them to one file with linsep "
-            "convert, such as texts.parquet, and split that."
+            f"{paths[0]} is a folder of texts, which cannot be split: write it to one file with "
+            "`linsep convert`, such as texts.parquet, and split that file."
         )
     if kind == "rows":
-        raise DataError(f"{paths[0]} holds rows as they are learned: split what it was made from.")
+        raise DataError(
+            f"{paths[0]} holds parsed rows, which cannot be split: split the file that it "
+            "was made from."
+        )
     if kind in ("svmlight", "vw") and column is not None:
         raise DataError(
-            f"{paths[0]} has labels first and no columns: leave out the options of columns; its "
-            "classes are split alike."
+            f"{paths[0]} has no named columns: leave out options that name columns; the classes "
+            "are stratified anyway."
         )
     return kind
 

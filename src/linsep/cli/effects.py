@@ -14,9 +14,9 @@ from linsep.errors import DataError
 
 AT = options.Repeatable(
     "--at", metavar="COLUMN=VALUE",
-    help="'overall': the mean of the effects at all rows; 'mean': the effects at the means of the "
-    "features; COLUMN=VALUE: the mean of the effects at all rows with this value in the column; "
-    "several with commas between them; repeatable.  [default: overall]",
+    help="'overall': the mean effect over all rows; 'mean': the effects at the means of the "
+    "features; COLUMN=VALUE: the mean effect over all rows, with this value set in the "
+    "column. Separate several by commas; repeatable.  [default: overall]",
 )  # fmt: skip
 EFFECTS_OF = options.Argument(
     "data",
@@ -36,15 +36,15 @@ def effects(
 ) -> None:  # fmt: skip
     """Show the marginal effects of a logistic regression on probabilities.
 
-    They say by how much the probability of a class changes per unit of each feature.
+    A marginal effect is the change in the probability of a class per unit of a feature.
 
     Example: linsep effects odds.linsep train.csv --at age=40
     """
     fitted, where = model_files.load(model), values_of(at)
     if not hasattr(fitted, "marginal_effects"):
         raise DataError(
-            f"{model} is a {type(fitted).__name__}, and effects on probabilities are those of a "
-            "logistic regression."
+            f"{model} is a {type(fitted).__name__}: only logistic regressions have marginal "
+            "effects on probabilities."
         )
     labeled = True if getattr(fitted, "recipe_", {}).get("weight") else None
     source = open_like(fitted, model, data, **files, labeled=labeled)
@@ -57,8 +57,8 @@ def effects(
 
 
 def values_of(given: list[str] | None) -> str | dict[str, str]:
-    """Return what ``at`` of :meth:`linsep.LogisticRegression.marginal_effects` is, of texts; raise
-    BadParameter for others.
+    """Return the argument ``at`` of :meth:`linsep.LogisticRegression.marginal_effects` from texts;
+    raise BadParameter for invalid ones.
     """
     parts = [part.strip() for text in given or ["overall"] for part in text.split(",")]
     if len(parts) == 1 and parts[0] in ("overall", "mean"):

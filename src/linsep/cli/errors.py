@@ -36,8 +36,8 @@ class Commands(click.Group):
     """Commands whose failures are printed in one sentence.
 
     Exit code 1; 2 for wrong use, 3 for an undecided verdict, 130 after Ctrl-C, 143 after SIGTERM,
-    129 after SIGHUP, 141 without a word if the output is closed. Any other exception is an internal
-    error: a traceback and exit code 70.
+    129 after SIGHUP, 141 with no message if the output is closed. Any other exception is an
+    internal error: a traceback and exit code 70.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
@@ -64,7 +64,7 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             fail(interrupted(ctx.meta.get("checkpoint")), interrupted_code())
         except MemoryError:
-            fail("out of memory: give it fewer columns or classes, or a larger machine.")
+            fail("out of memory: use fewer columns or classes, or a larger machine.")
         except LinsepError as problem:
             message = problem.render(as_options(self.get_command(ctx, ctx.invoked_subcommand)))
             fail(message, 2 if isinstance(problem, ParameterError) else 1)
@@ -96,10 +96,10 @@ def _check_pipe(problem: OSError) -> None:
 
 
 def interrupted(checkpoint: Path | None) -> str:
-    """Return what to say after a signal; ``checkpoint`` is the file of a fit, if it has one."""
+    """Return the message after a signal; ``checkpoint`` is the file of a fit, if it has one."""
     if checkpoint is None or not checkpoint.exists():
-        return "interrupted; nothing was kept."
-    return f"interrupted; `linsep fit --resume {shlex.quote(str(checkpoint))}` goes on."
+        return "interrupted; nothing was saved."
+    return f"interrupted; `linsep fit --resume {shlex.quote(str(checkpoint))}` resumes the fit."
 
 
 def interrupted_code() -> int:
@@ -144,17 +144,17 @@ def wrong_use(problem: Any, *command: str) -> str:
             return problem.message
         named = option.opts[0] if isinstance(option, click.Option) else option.human_readable_name
         return f"{named} {problem.message}"
-    # The parser of options, which finds an option without its value, knows no command.
+    # The option parser, which detects a missing value, does not know the command.
     where = problem.ctx.command_path if problem.ctx else " ".join(["linsep", *command])
     message = problem.format_message().rstrip(".")
-    if isinstance(problem, click.NoSuchOption):  # each version of click says it differently
+    if isinstance(problem, click.NoSuchOption):  # the wording differs between versions of click
         near = ", ".join(sorted(problem.possibilities or ()))
         message = f"no such option: {problem.option_name}"
         if (advice := advice_for(problem.option_name)) is not None:
             message += f" ({advice.render(in_options)})"
         elif near:
             message += f" (Possible options: {near})"
-    return f"{message[0].lower()}{message[1:]}; `{where} --help` says more."
+    return f"{message[0].lower()}{message[1:]}; see `{where} --help`."
 
 
 def note(message: str, kind: str = "") -> None:
@@ -167,9 +167,7 @@ def note(message: str, kind: str = "") -> None:
 
 @contextmanager
 def told_once() -> Iterator[None]:
-    """Print each warning of the block when it is given, before the work that it is about; one that
-    is given again, by another part of the work, is not repeated.
-    """
+    """Print each warning of the block at once, before the work that it is about, and only once."""
     told: set[str] = set()
 
     def show(message: Any, *about: Any, **more: Any) -> None:
@@ -217,14 +215,14 @@ def _internal_error(fault: Exception) -> None:
         for line in "".join(traceback.format_exception(fault)).splitlines():
             print(escaped(line), file=sys.stderr)
     fail(
-        f"this is a fault of linsep {linsep.__version__}, not of the data or the command: please "
+        f"this is a bug in linsep {linsep.__version__}, not in the data or the command: please "
         "report it with the lines above.",
         INTERNAL_ERROR,
     )
 
 
 def _drop_output() -> None:
-    """Discard unwritten output, which Python would complain about again at exit."""
+    """Discard unwritten output, so that Python does not report the error again at exit."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError, AttributeError):  # stdout is not a real file

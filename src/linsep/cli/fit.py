@@ -1,4 +1,4 @@
-"""The command ``fit``: learn from files, print a summary, save the model."""
+"""The command ``fit``: train on files, print a summary, save the model."""
 
 import inspect
 import os
@@ -68,11 +68,12 @@ def _rule(text: Any) -> Rule:
 
 THRESHOLD = Option(
     "--threshold", section="Data", type=_rule, metavar="RULE",
-    help="Predict the positive of two classes from a threshold on, which the model keeps: "
-    "recall=0.9, precision=0.8, cost=10:1 (a missed positive : a false alarm), f1 or "
-    "balanced_accuracy, chosen on the rows of --calibrate, else in the folds of --cv (5); or a "
-    "number: a probability, or a score of a learner without. With winnow and balanced-winnow a "
-    "number is the score that a positive row exceeds, in learning as well.",
+    help="Threshold that the model stores, from which on it predicts the positive of two "
+    "classes. A rule: recall=0.9, precision=0.8, cost=10:1 (a missed positive : a false "
+    "alarm), f1 or balanced_accuracy, applied to the rows of --calibrate, else in the "
+    "folds of --cv (5). Or a number: a probability, or a score for learners without "
+    "probabilities. For winnow and balanced-winnow, a number is the score that positive "
+    "rows exceed, in training, too.",
 )  # fmt: skip
 CLUSTER_BY = Option(
     "--cluster-by", section="Learner", metavar="COLUMN",
@@ -80,7 +81,7 @@ CLUSTER_BY = Option(
 )  # fmt: skip
 CHECKPOINT = Option(
     "--checkpoint", section="Checkpoints", type=options.LocalPath(), metavar="FILE",
-    help="Save the state of training regularly; the same command resumes from there.",
+    help="Save the state of training regularly; repeating the command resumes from it.",
 )  # fmt: skip
 EVERY = Option(
     "--every", section="Checkpoints", metavar="INTERVAL",
@@ -88,13 +89,12 @@ EVERY = Option(
 )  # fmt: skip
 RESUME = Option(
     "--resume", section="Checkpoints", type=options.LocalPath(), metavar="FILE",
-    help="Resume the fit of this checkpoint, in the folder where it began; takes no other "
-    "arguments.",
+    help="Resume the fit of this checkpoint in its original folder; takes no other arguments.",
 )  # fmt: skip
 
 
 class Place:
-    """Where a fit is made: here, or on the cluster at an address."""
+    """Where a fit runs: here, or on the cluster at an address."""
 
     def __init__(self, address: str | None, mixing: str | None, shard_mb: float | None):
         self.address = address
@@ -102,7 +102,7 @@ class Place:
         self._how = {name: value for name, value in given.items() if value is not None}
         if self._how and address is None:
             name = next(iter(self._how)).replace("_", "-")
-            raise click.BadParameter(f"--{name} needs --dask, where shards are learned.")
+            raise click.BadParameter(f"--{name} needs --dask: only a cluster uses shards.")
 
     def fit(self, estimator: Any, source: Source, arguments: dict[str, Any]) -> None:
         """Fit the estimator to the source."""
@@ -120,7 +120,7 @@ class Resumable(LearningCommand):
     """A command that ``--resume FILE`` repeats with the arguments stored in a checkpoint."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Put the stored arguments in the place of ``--resume FILE``; remember them."""
+        """Replace ``--resume FILE`` by the stored arguments; remember them."""
         if any(arg.split("=")[0] == "--resume" for arg in args):
             args = _stored(args)
         ctx.meta["arguments"] = list(args)
@@ -134,9 +134,11 @@ def _stored(args: list[str]) -> list[str]:
     """Return the arguments of the command that wrote the checkpoint; go to its folder."""
     words = args[0].split("=", 1) if len(args) == 1 else args
     if words in (["--resume"], ["--resume", ""]):
-        raise click.BadParameter("--resume needs the FILE of a checkpoint.")
+        raise click.BadParameter("--resume needs a checkpoint FILE.")
     if len(words) != 2 or words[0] != "--resume":
-        raise click.BadParameter("--resume FILE takes no other arguments: all are in the file.")
+        raise click.BadParameter(
+            "--resume FILE takes no other arguments: the file contains all of them."
+        )
     path = Path(words[1]).absolute()
     found = Checkpoint(path).read()
     if found is None:
@@ -146,7 +148,8 @@ def _stored(args: list[str]) -> list[str]:
         isinstance(arg, str) for arg in [command.get("folder"), *command.get("arguments", [None])]
     ):
         raise CheckpointError(
-            f"{words[1]} has no command: give the one that wrote it, or call fit in Python."
+            f"{words[1]} does not store a command: repeat the command that wrote it, or call fit "
+            "in Python."
         )
     try:
         os.chdir(command["folder"])
@@ -175,7 +178,7 @@ def fit(
     mixing: str | None, shard_mb: float | None, checkpoint: Path | None, every: str | None,
     resume: Path | None, parameters: dict[str, Any],
 ) -> None:  # fmt: skip
-    """Learn from DATA and save a model.
+    """Train a model on DATA and save it.
 
     Example: linsep fit train.csv --target species --test test.csv --model species.linsep
     """
@@ -222,16 +225,14 @@ def fit(
 def _clusters(
     column: str | None, columns: dict[str, Any], parameters: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Give the columns with that of clusters as groups, and its option to errors about these."""
+    """Return the columns with the clusters as groups; errors about them name --cluster-by."""
     if column is None:
         yield columns
         return
     if parameters.get("covariance") != CLUSTERED:
         raise click.BadParameter(f"--cluster-by needs --covariance {CLUSTERED}.")
     if columns["group"] not in (None, column):
-        raise click.BadParameter(
-            "--group holds out whole groups and --cluster-by names clusters: give one column."
-        )
+        raise click.BadParameter("--group and --cluster-by cannot be combined: give one of them.")
     try:
         yield columns | {"group": column}
     except DataError as problem:
@@ -245,7 +246,7 @@ def _clusters(
 
 
 def _kept(source: Source) -> tuple[Source, Batch]:
-    """Read the rows, from which later readings come."""
+    """Read the rows and keep them for later passes."""
     from linsep.cross_validation import kept
 
     with watching(source):
@@ -255,7 +256,7 @@ def _kept(source: Source) -> tuple[Source, Batch]:
 def _validated(
     estimator: Any, source: Source, rows: Batch | None, folds: "Folds | None"
 ) -> dict[str, Any] | None:
-    """Cross-validate a fitted estimator, if it was asked for; return what is printed of it."""
+    """Cross-validate a fitted estimator if requested; return what is printed."""
     if rows is None or folds is None:
         return None
     from linsep.cross_validation import cross_validated
@@ -277,7 +278,7 @@ def _finish(
         made = Calibrated()
         if whole:
             made = _calibrated(estimator, calibrate, calibration, reading, choice, source)
-        if saved is not None and made.missing:  # it goes on from the checkpoint
+        if saved is not None and made.missing:  # it resumes from the checkpoint
             raise made.error or KeyboardInterrupt
         _save(estimator, model, force, saved)
         seconds = {"total": perf_counter() - started} | _phases(estimator)
@@ -309,7 +310,7 @@ def _finish(
 
 
 def _save(estimator: Any, model: Path | None, force: bool, saved: Checkpoint | None) -> None:
-    """Save the model, if asked for, unless an earlier process that this one goes on from did."""
+    """Save the model if requested, unless the process that this one resumes already did."""
     if model is None:
         return
     if force or saved is None or not model_files.holds(model, estimator):
@@ -317,8 +318,8 @@ def _save(estimator: Any, model: Path | None, force: bool, saved: Checkpoint | N
 
 
 def _check_held_out(curve: bool, grouped: bool, estimator: Any, parameters: dict[str, Any]) -> None:
-    """Raise BadParameter for options about held-out rows if there will be none, or without effect
-    for other reasons.
+    """Raise BadParameter for options that have no effect, such as options about held-out rows
+    without any.
     """
     learners.check_effects(estimator, parameters)
     for wanted, name in ((curve, "--curve"), (grouped, "--group")):
@@ -332,12 +333,15 @@ def _check_held_out(curve: bool, grouped: bool, estimator: Any, parameters: dict
 def _checked_folds(
     folds: "Folds | None", seed: int, grouped: bool, dask: str | None, checkpoint: Path | None
 ) -> "Folds | None":
-    """Return the folds with their seed; raise an error for what does not go with them."""
+    """Return the folds with their seed; raise an error for options that cannot be combined with
+    them."""
     if folds is None:
         return None
     for flag, given in (("--dask", dask), ("--checkpoint", checkpoint)):
         if given is not None:
-            raise click.BadParameter(f"--cv is not with {flag}: its rows are in memory here.")
+            raise click.BadParameter(
+                f"--cv cannot be combined with {flag}: it needs the rows in local memory."
+            )
     folds.check(grouped)
     return folds._replace(random_state=seed)
 
@@ -356,12 +360,12 @@ class Calibrated(NamedTuple):
 
     @property
     def missing(self) -> bool:
-        """Return whether a calibration that was asked for is not in the model."""
+        """Return whether a requested calibration is missing from the model."""
         return self.interrupted or self.error is not None
 
 
 class _Tested(NamedTuple):
-    """The score of test data; or why there is none, and the error."""
+    """The score of test data; or why it is missing, and the error."""
 
     score: dict[str, Any] | None = None
     untested: str | None = None
@@ -411,8 +415,8 @@ def _fitted(
     estimator: Any, source: Source, start: InitialWeights, place: Place,
     saved: Checkpoint | None,
 ) -> bool:  # fmt: skip
-    """Learn; return False if Ctrl-C ended it after something was learned, unless that is saved in a
-    checkpoint.
+    """Train; return False if Ctrl-C ended it after some training, unless a checkpoint holds the
+    result.
     """
     arguments = start.arguments | ({} if saved is None else {"checkpoint": saved})
     # --verbose prints to stdout, which is for results.
@@ -430,13 +434,12 @@ def _fitted(
 
 
 def _check_calibration(data: list[str] | None, method: str | None, learner: str) -> None:
-    """Raise BadParameter for options of calibration that do not fit."""
+    """Raise BadParameter for calibration options that do not apply."""
     if method is not None and not data:
         raise click.BadParameter("--calibration needs --calibrate FILE.")
     if data and learner in REGRESSIONS:
         raise click.BadParameter(
-            f"--calibrate is for online learners, whose scores are no probabilities; {learner} "
-            "is none."
+            f"--calibrate applies to online classifiers only, not to {learner}."
         )
 
 
@@ -444,7 +447,7 @@ def _calibrated(
     estimator: Any, data: list[str] | None, method: str | None, reading: Reading,
     choice: "Choice", learned: Source,
 ) -> Calibrated:  # fmt: skip
-    """Calibrate a fitted model and choose its threshold, if it was asked for."""
+    """Calibrate a fitted model and choose its threshold, if requested."""
     told, source = None, learned
     try:
         with interrupts_allowed():
@@ -466,7 +469,7 @@ def _calibrated(
 
 
 class Choice(NamedTuple):
-    """The threshold that is asked for, and the folds in which it is chosen, None without."""
+    """The requested threshold, and the folds in which it is chosen, or None."""
 
     rule: Rule | None = None
     folds: "Folds | None" = None
@@ -475,7 +478,7 @@ class Choice(NamedTuple):
     def of(
         cls, rule: Rule | None, calibrate: list[str] | None, folds: "Folds | None", seed: int
     ) -> "Choice":
-        """Return the choice that options make."""
+        """Return the choice that the options make."""
         if rule is None or not rule.needs_rows or calibrate:
             return cls(rule)
         from linsep.cross_validation import Folds
@@ -485,14 +488,15 @@ class Choice(NamedTuple):
     def check(
         self, estimator: Any, grouped: bool, dask: str | None, checkpoint: Path | None
     ) -> None:
-        """Raise an error for what does not go with folds."""
+        """Raise an error for options that cannot be combined with folds."""
         if self.folds is None:
             return
         for flag, given in (("--dask", dask), ("--checkpoint", checkpoint)):
             if given is not None:
                 raise click.BadParameter(
-                    f"--threshold {self.rule} is chosen in folds of the rows, which is not with "
-                    f"{flag}: choose it on other rows with --calibrate, or give a number."
+                    f"--threshold {self.rule} is chosen in folds of the rows, which cannot be "
+                    f"combined with {flag}: choose it on other rows with --calibrate, or give a "
+                    "number."
                 )
         self.folds.check(grouped)
         check_in_folds(estimator)
@@ -508,16 +512,18 @@ class Choice(NamedTuple):
 
 
 def _goes_on(path: Path | None) -> bool:
-    """Return whether there is a checkpoint to go on from."""
+    """Return whether there is a checkpoint to resume from."""
     return path is not None and path.exists()
 
 
 def _check_checkpoint(path: Path | None, every: str | None, model: Path | None) -> None:
-    """Raise BadParameter for options that do not go together."""
+    """Raise BadParameter for options that cannot be combined."""
     if path is None and every is not None:
         raise click.BadParameter("--every needs --checkpoint FILE.")
     if path is not None and model is None:
-        raise click.BadParameter("--checkpoint needs --model FILE, where the fit ends.")
+        raise click.BadParameter(
+            "--checkpoint needs --model FILE, which the finished fit is saved to."
+        )
     if path is not None:
         _check_secrets(click.get_current_context().meta["arguments"])
 
@@ -525,12 +531,13 @@ def _check_checkpoint(path: Path | None, every: str | None, model: Path | None) 
 def _opened(
     path: Path | None, every: str | None, source: Source, estimator: Any
 ) -> Checkpoint | None:
-    """Return the checkpoint of these options, None without one; it says where its fit goes on."""
+    """Return the checkpoint of these options, or None; it reports where its fit resumes."""
     if path is None:
         return None
     if "checkpoint" not in inspect.signature(estimator.fit).parameters:
         raise click.BadParameter(
-            "--checkpoint is for learners that make passes; this one reads its rows once."
+            "--checkpoint is for learners that make several passes; this learner reads the rows "
+            "once."
         )
     for file in source.paths:
         if file.name == NAME:
@@ -543,18 +550,18 @@ def _opened(
         raise click.BadParameter(str(problem).replace("every=", "--every ")) from None
     arguments = click.get_current_context().meta["arguments"]
     checkpoint.command = {"folder": os.getcwd(), "arguments": _without(arguments)}
-    checkpoint.on_resume = lambda place: note(f"going on from {path}: {place}.")
+    checkpoint.on_resume = lambda place: note(f"resuming from {path}: {place}.")
     return checkpoint
 
 
 def _check_secrets(args: list[str]) -> None:
-    """Raise BadParameter for an address with credentials among arguments that will be stored."""
+    """Raise BadParameter for a URL with credentials among arguments that will be stored."""
     for word in args:
         address = word.partition("=")[2] if word.startswith("--") else word
         if is_remote(address) and shown(address) != normal(address):
             raise click.BadParameter(
-                f"--checkpoint keeps the command, so {shown(address)} must be an address without "
-                "user, password and query: let fsspec find the credentials."
+                f"--checkpoint stores the command, so {shown(address)} must be a URL without "
+                "user, password and query: configure the credentials in fsspec."
             )
 
 

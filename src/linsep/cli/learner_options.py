@@ -34,7 +34,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "trace": {"max_iter": USUAL["max_iter"]},  # which shows the weights of every round
     "tune": USUAL | {"validation_fraction": 0.2},
 }
-#: parameters that are no options of a command, which has them for all its models
+#: parameters without an option: commands set them for all their models
 FIXED = {
     "fit": ("threshold",),
     "tune": ("early_stopping", "n_iter_no_change", "verbose", "covariance"),
@@ -55,13 +55,12 @@ NEEDED: dict[str, tuple[str, tuple[Any, ...]]] = {
 MOST_MODELS = 1000
 #: not options: a command starts from scratch, and keeps no iterates
 NOT_HERE = ("warm_start", "trace")
-#: titles of the help, each a section of options, in their order; options of the learner come before
-#: those of the output
+#: section titles of the help, in their order; learner options come before output options
 SECTIONS = ("Data", "Text", "Learner", "Validation", "Checkpoints", "Cluster")
 
 
 class LearnerOption(Option):
-    """The option of a parameter, which may differ between the learners that have it.
+    """The option of a parameter, which may differ between learners.
 
     Its value is None if it is not given.
     """
@@ -76,7 +75,8 @@ class LearnerOption(Option):
         flag = flag_of(name)
         super().__init__(
             name, f"{flag}/--no-{flag[2:]}" if default is True else flag,
-            help=_meaning(kinds, whose, default), default=None, section="",
+            help=_meaning(kinds, whose, flag[2:] if default is True else default), default=None,
+            section="",
             **_type(parameter, kinds),
         )  # fmt: skip
 
@@ -109,8 +109,8 @@ def _type(parameter: Parameter, kinds: Mapping[Parameter, list[str]]) -> dict[st
 class LearningCommand(Command):
     """A command that has one more option for every parameter of a learner, as ``parameters``.
 
-    They are those of the learner that --learner names: the others are not imported, unless there
-    is something wrong, which may be an option of another learner.
+    Only the learner that --learner names is imported, unless an option is unknown, which may belong
+    to another learner.
     """
 
     def __init__(self, *args: Any, learners: Mapping[str, Any] = ESTIMATORS, **how: Any):
@@ -133,7 +133,7 @@ class LearningCommand(Command):
         return rest
 
     def get_params(self, ctx: Any) -> list[click.Parameter]:
-        """Return the options of the command, and those of learners."""
+        """Return the options of the command and of the learners."""
         return [*super().get_params(ctx), *ctx.meta.get("options", ())]
 
     def flags(self) -> dict[str, str]:
@@ -200,7 +200,7 @@ def _having(name: str) -> list[str]:
 
 
 def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) -> Any:
-    """Return the learner of this name with the given options, and defaults for the rest.
+    """Return the learner of this name with the given options and default values for the others.
 
     ``others`` are options common to all learners: class weights, a reference label, a seed.
     Learners without randomness ignore the seed.
@@ -243,7 +243,7 @@ def _parts(pair: str) -> tuple[str, str, str, str, str]:
 
 
 def in_grid(grid: list[str] | None) -> dict[str, str]:
-    """Return the parameters in a grid, each with its values as they are typed."""
+    """Return the parameters in a grid, each with its values as typed."""
     return {parameter: texts for _, _, parameter, _, texts in map(_parts, grid or ())}
 
 
@@ -252,8 +252,8 @@ def grids_of(
 ) -> dict[str, dict[str, list]]:
     """Return the values of each parameter in the PARAMETER=VALUE,... pairs of a grid, by learner.
 
-    With several learners, LEARNER.PARAMETER is of one of them, and PARAMETER of all that have it.
-    ``options`` are the parameters given as options, which may not be in the grid.
+    With several learners, LEARNER.PARAMETER applies to one of them, and PARAMETER to all that have
+    it. ``options`` are the parameters given as options, which the grid must not repeat.
     """
     grids: dict[str, dict[str, list]] = {name: {} for name in names}
     for pair in given or ():
@@ -267,14 +267,15 @@ def grids_of(
             _add_to_grid(grids, learner, parameter, texts, options)
     if (n_models := sum(prod(map(len, grid.values())) for grid in grids.values())) > MOST_MODELS:
         raise click.BadParameter(
-            f"--grid asks for {n_models:,} models side by side, more than {MOST_MODELS:,}: name "
+            f"--grid defines {n_models:,} models side by side, more than {MOST_MODELS:,}: give "
             "fewer values."
         )
     return grids
 
 
 def _having_among(parameter: str, names: list[str]) -> list[str]:
-    """Return the learners that have a parameter; all of them, to be refused, if none has it."""
+    """Return the learners that have a parameter; all of them, to be refused, if no learner has
+    it."""
     return [name for name in names if parameter in parameters_of(ESTIMATORS[name])] or names[:1]
 
 
@@ -284,21 +285,24 @@ def _add_to_grid(
 ) -> None:  # fmt: skip
     """Add the values of a parameter to the grid of a learner."""
     if learner not in grids:
-        known = learner in ESTIMATORS
-        what = "not compared" if known else f"no learner, and {', '.join(ESTIMATORS)} are"
-        add = f"add --learner {learner}, or leave it out" if known else "name one of them"
+        if learner not in ESTIMATORS:
+            choices = ", ".join(ESTIMATORS)
+            raise click.BadParameter(
+                f"--grid {learner}.{name} does not name a learner: choose from {choices}."
+            )
         raise click.BadParameter(
-            f"--grid {learner}.{name} is for {learner}, which is {what}: {add}."
+            f"--grid {learner}.{name} is for {learner}, which is not compared: add --learner "
+            f"{learner}, or leave it out."
         )
     grid = grids[learner]
     if name in grid or options.get(name) is not None:
-        both = "twice in --grid" if name in grid else "an option and in --grid"
-        raise click.BadParameter(f"{flag_of(name)} is {both}: give its values once.")
+        again = "twice" if name in grid else f"as well as {flag_of(name)}"
+        raise click.BadParameter(f"--grid {name} is given {again}: give its values once.")
     grid[name] = list(dict.fromkeys(_values(name, texts, learner)))
 
 
 def usual_grid(learner: str, options: Mapping[str, Any]) -> dict[str, list]:
-    """Return the grid of a learner for which none is given, without what options say."""
+    """Return the default grid of a learner, without parameters given as options."""
     grid = {}
     for pair in _example(learner).split():
         name, _, texts = pair.partition("=")
@@ -307,7 +311,7 @@ def usual_grid(learner: str, options: Mapping[str, Any]) -> dict[str, list]:
     return grid
 
 
-#: values worth comparing of learners that are no online learners with a weight for every feature
+#: grids of learners other than online learners with a weight per feature
 GRIDS = {
     "kernel": "gamma=scale,0.01,0.1,1",
     "linear": "",
@@ -324,22 +328,22 @@ def _example(learner: str) -> str:
 
 
 def _values(name: str, texts: str, learner: str) -> list[Any]:
-    """Return the values of one parameter of a grid, each as if it were typed as an option."""
-    owners = _owners(ESTIMATORS)
+    """Return the values of one parameter of a grid, parsed as option values."""
+    owners, asked = _owners(ESTIMATORS), f"--grid {name}"
     if name not in owners:
         if _section(name) in ("Data", "Text"):
             raise click.BadParameter(
-                f"{flag_of(name)} is about the data, which all models of a --grid share: give it "
-                "as an option of its own, and tune once for each value."
+                f"{asked} is about the data, which all models share: give the option "
+                f"{flag_of(name)} instead, and tune once per value."
             )
         if _section(name) == "Learner":
             raise click.BadParameter(_of_all(name))
         raise click.BadParameter(
-            f"{flag_of(name)} is no parameter of a learner; `linsep tune --learner {learner} "
-            "--help` shows those of this one."
+            f"{asked} is not a parameter of {learner}; `linsep tune --learner {learner} --help` "
+            "lists its parameters."
         )
     if learner not in owners[name]:
-        raise click.BadParameter(_not_of(learner, name, owners[name]))
+        raise click.BadParameter(_not_of(learner, name, owners[name], asked))
     if name in (*FIXED["tune"], "validation_fraction"):
         raise click.BadParameter(_of_all(name))
     spec = parameters_of(ESTIMATORS[learner])[name]
@@ -347,12 +351,12 @@ def _values(name: str, texts: str, learner: str) -> list[Any]:
         known = {"true": True, "false": False}
         values = [known.get(text.strip().lower()) for text in texts.split(",")]
         if None in values:
-            raise click.BadParameter(f"{flag_of(name)} must be true or false, not {texts!r}.")
+            raise click.BadParameter(f"{asked} must be true or false, not {texts!r}.")
         return values
     try:
         return [Value(spec).convert(text.strip(), None, None) for text in texts.split(",")]
     except click.BadParameter as problem:
-        raise click.BadParameter(f"{flag_of(name)} {problem.message}") from None
+        raise click.BadParameter(f"{asked} {problem.message}") from None
 
 
 def _section(name: str) -> str:
@@ -362,24 +366,24 @@ def _section(name: str) -> str:
 
 
 def _of_all(option: str) -> str:
-    return f"{flag_of(option)} is not for --grid: it is the same for all."
+    return f"--grid {option} is not allowed: all models share {flag_of(option)}."
 
 
 def not_of(learner: str, option: str) -> str:
-    """Return that a learner, or several, have no parameter of the name of an option."""
+    """Return the message that a learner, or several, do not have the parameter of an option."""
     return _not_of(learner, option, _owners(ESTIMATORS)[option])
 
 
-def _not_of(learner: str, option: str, owners: list[str]) -> str:
+def _not_of(learner: str, option: str, owners: list[str], asked: str = "") -> str:
     advice = advice_for(option)
     told = "." if advice is None else f"; {advice.render(in_options)}."
-    return f"{flag_of(option)} is for --learner {either(owners)}, not {learner}{told}"
+    return f"{asked or flag_of(option)} is for --learner {either(owners)}, not {learner}{told}"
 
 
 def options_of_model(model: Any) -> str:
-    """Return the options of ``linsep fit`` that a model was learned with, without defaults.
+    """Return the options of ``linsep fit`` that a model was trained with, without defaults.
 
-    A kernel object has no option; it is shown on a line of its own.
+    A kernel object does not have an option; it is shown on a line of its own.
     """
     words = []
     for option, value in model.get_params(deep=False).items():
@@ -409,14 +413,15 @@ def _owners(learners: Mapping[str, type]) -> dict[str, list[str]]:
 
 
 def _default(kind: Any, name: str, defaults: Mapping[str, Any]) -> Any:
-    """Return the default of a parameter of a class, or that of commands for learners in passes."""
+    """Return the default of a parameter of a class, or the default of commands for learners in
+    passes."""
     usual = signature(kind).parameters[name].default
     passes = not (is_regression(kind) or is_margin(kind))
     return defaults.get(name, usual) if passes else usual
 
 
 def reference_class(given: str | None, source: Source) -> Any:
-    """Return the label that --reference names, in the type it has in the data."""
+    """Return the label that --reference names, in the type of the labels in the data."""
     return None if given is None else _label(given, source.layout().get("target_kind"))
 
 
@@ -432,15 +437,15 @@ def class_weights(given: list[str] | None, source: Source) -> Any:
         number = _number(weight)
         if not equals or number is None or not 0 <= number < inf:
             raise click.BadParameter(
-                "--class-weight takes 'balanced' or LABEL=WEIGHT with a weight of at least 0, got "
-                f"{pair!r}."
+                "--class-weight takes 'balanced' or LABEL=WEIGHT with a weight of at least 0, "
+                f"not {pair!r}."
             )
         weights[_label(label, source.layout().get("target_kind"))] = number
     return weights
 
 
 def _label(text: str, kind: str | None) -> Any:
-    """Return a label from the command line; ``kind`` is that of a table's labels, or None."""
+    """Return a label from the command line; ``kind`` is the kind of a table's labels, or None."""
     if kind == "text":
         return text
     if kind == "bool" and text.lower() in ("true", "false"):
@@ -464,8 +469,8 @@ class InitialWeights:
 
     Parameters
     ----------
-    vectors : list of lists of float, one for two classes, else one for each class or pair; the
-        intercept is the first of a list if one is learned. Or None.
+    vectors : list of lists of float, one for two classes, else one for each class or pair; an
+    intercept is the first of its list. Or None.
     learner : str, its name on the command line
     estimator : the learner
     source : the data
@@ -490,13 +495,13 @@ class InitialWeights:
             kind = type(estimator).__name__
             raise click.BadParameter(f"--init-weights must be numbers above 0 for {kind}.")
         if getattr(estimator, "gamma", None) == "auto":
-            raise click.BadParameter("--init-weights needs a --gamma that is given, not 'auto'.")
+            raise click.BadParameter("--init-weights needs a number for --gamma, not 'auto'.")
         self._source, self._vectors, self._count = source.name, len(vectors), len(vectors[0])
         self._whose = "pair of classes" if estimator.multiclass == "ovo" else "class"
         self._intercept = int(estimator.learns_intercept)
         if self._count == self._intercept:
             raise click.BadParameter(
-                "--init-weights needs a number for each feature, after that of the intercept."
+                "--init-weights needs a number for each feature, after the intercept."
             )
         self.arguments = {"coef_init": [vector[self._intercept :] for vector in vectors]}
         if self._intercept:
@@ -504,7 +509,7 @@ class InitialWeights:
 
     @contextmanager
     def checked(self) -> Iterator[None]:
-        """Say of numbers that do not fit the data how many they need, in a DataError."""
+        """Raise DataError for numbers that do not fit the data; it reports how many are needed."""
         try:
             yield
         except InitialShape as problem:
@@ -513,13 +518,13 @@ class InitialWeights:
                 one = f"one for each {self._whose}" if columns > 1 else "it has two classes"
                 raise DataError(
                     f"{self._source} needs {counted(columns, 'list')} of numbers for "
-                    f"--init-weights, with ; between them ({one}), and {self._vectors} "
+                    f"--init-weights, separated by ; ({one}), but {self._vectors} "
                     f"{'is' if self._vectors == 1 else 'are'} given."
                 ) from None
             raise self._wrong_count(features) from None
 
     def check_width(self, n_features: int) -> None:
-        """Raise DataError if the data have more features than there are weights."""
+        """Raise DataError if the data have more features than weights."""
         if self.arguments and n_features > self._count - self._intercept:
             raise self._wrong_count(n_features)
 
@@ -527,5 +532,5 @@ class InitialWeights:
         need, first = n_features + self._intercept, "the intercept, then " * self._intercept
         return DataError(
             f"{self._source} needs {need} numbers for --init-weights ({first}one for each of "
-            f"{n_features} features), and {self._count} are given."
+            f"{n_features} features), but {self._count} are given."
         )

@@ -45,7 +45,7 @@ class Look(NamedTuple):
     palette: str | None
 
     def colors(self) -> AbstractContextManager[None]:
-        """Return what pictures are drawn in: the palette, which must be known."""
+        """Return the palette of pictures, which must be known."""
         if self.palette is None:
             return nullcontext()
         from linsep.plot import palette
@@ -58,15 +58,15 @@ class Look(NamedTuple):
         return {name: value for name, value in given.items() if value is not None}
 
     def check_drawn(self, path: Path | None) -> None:
-        """Raise BadParameter if there are options and no picture."""
+        """Raise BadParameter for picture options without a picture."""
         given = [f"--{name}" for name, value in self._asdict().items() if value is not None]
         if path is None and given:
-            raise click.BadParameter(f"{given[0]} is for a picture: name its file with --plot.")
+            raise click.BadParameter(f"{given[0]} needs --plot FILE, the picture.")
 
 
 def _look(given: dict[str, Any]) -> Look:
     look = Look(**given)
-    with look.colors():  # an unknown one is told before anything is read or learned
+    with look.colors():  # an unknown palette is an error before anything is read
         return look
 
 
@@ -75,17 +75,17 @@ LOOK = Gathered(
     (
         Option(
             "--dpi", **number(at_least=10, at_most=2400),
-            help="Dots per inch of a picture.  [default: 100]",
+            help="Resolution of a picture in dots per inch.  [default: 100]",
         ),
         Option(
             "--size", type=inches, metavar="WIDTHxHEIGHT",
-            help="Inches of a picture, as in 8x6.  [default: as large as it needs]",
+            help="Size of a picture in inches, as in 8x6.  [default: as large as needed]",
         ),
         Option("--title", metavar="TEXT", help="Title above a picture."),
         Option(
             "--palette", metavar="NAME",
-            help="Colors of a picture: a color map of matplotlib, such as tab10 or viridis, or "
-            "colors with commas between them.",
+            help="Colors of a picture: a color map of matplotlib, such as tab10 or viridis, "
+            "or colors separated by commas.",
         ),
     ),
     _look,

@@ -19,7 +19,7 @@ def main() -> NoReturn:
             code = 0
         except SystemExit as stop:
             code = stop.code
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left to interrupt
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # no work is left to interrupt
     # Threads of other libraries (Arrow's, which read ahead) that use Python during its shutdown
     # would abort the process. So run the exit handlers and leave.
     atexit._run_exitfuncs()
@@ -51,7 +51,7 @@ def command() -> None:
             try:
                 app(prog_name="linsep")
             finally:
-                pressed.forget()  # the command has reported it, or was done
+                pressed.forget()  # the command has reported it, or has finished
     except KeyboardInterrupt as pressed:  # just before or after Commands, which handles the others
         sys.exit(128 + (pressed.args[0] if pressed.args else signal.SIGINT))
     finally:

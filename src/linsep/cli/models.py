@@ -44,7 +44,7 @@ from linsep.linear.predictions import numbers
 from linsep.scoring import scored
 from linsep.words import counted, either, escaped
 
-# More machines do not fit a screen; --json has them all.
+# More binary classifiers do not fit on a screen; --json has them all.
 MOST_MACHINES = 20
 
 
@@ -65,7 +65,8 @@ def inspect(model: Path, *, top: int | None, as_json: bool) -> None:
 def model_summary(model: Any, top: int | None) -> dict[str, Any]:
     """Return everything that ``linsep inspect`` shows, as plain JSON.
 
-    ``top`` is the number of weights listed for each machine: by default 10, or 3 of several.
+    ``top`` is the number of weights listed for each binary classifier: by default 10, or 3 if there
+    are several.
     """
     summary = report.training_summary(model)
     names = getattr(model, "feature_names_in_", None)
@@ -105,7 +106,7 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
 
 
 def _hashed_names(model: Any) -> Any:
-    """Return the names of hashed words that were seen in training, None without text columns."""
+    """Return the names of hashed words seen in training, or None without text columns."""
     if not getattr(model, "recipe_", {}).get("words"):
         return None
     from linsep.sources.feature_names import FeatureNames
@@ -114,13 +115,13 @@ def _hashed_names(model: Any) -> Any:
 
 
 def _named(names: Any, feature: int, weight: float) -> list[Any]:
-    """Return a word and its weight, which is that of its column times the sign of its hash."""
+    """Return a word and its weight: the weight of its column times the sign of its hash."""
     name, sign = names.of(feature)
     return [name, sign * weight]
 
 
 def _weights(model: Any) -> tuple[np.ndarray, list[float]]:
-    """Return weights (of features or support vectors) and intercepts of every machine."""
+    """Return weights (of features or support vectors) and intercepts of every binary classifier."""
     if hasattr(model, "to_logistic"):
         model = model.to_logistic()
     if hasattr(model, "kernel_"):
@@ -140,7 +141,12 @@ def print_model(model: Any, summary: dict[str, Any]) -> None:
     given = options_of_model(model)
     pairs = [
         *_training_pairs(model, summary),
-        ("options", f"{given}; all others by default" if given else "all by default"),
+        (
+            "options",
+            f"{given}; other learner options at their defaults"
+            if given
+            else "learner options at their defaults",
+        ),
     ]
     machines = summary["weights"]
     if len(machines) == 1:
@@ -157,7 +163,7 @@ def print_model(model: Any, summary: dict[str, Any]) -> None:
 
 
 def _print_heaviest(machine: dict[str, Any], what: str) -> None:
-    """Print the table of the largest weights, with how sure they are if that is known."""
+    """Print the table of the largest weights, with standard deviations if there are any."""
     rows = [[name, f"{weight:+.6g}"] for name, weight in machine["heaviest"]]
     known = machine.get("standard_deviations", [])
     for row, deviation in zip(rows, known, strict=False):
@@ -167,14 +173,14 @@ def _print_heaviest(machine: dict[str, Any], what: str) -> None:
 
 
 def _training_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return how a model was learned, as pairs of a heading and a text."""
+    """Return how a model was trained, as pairs of a heading and a text."""
     if is_regression(model):
         return [
             ("learned", report.learned_text(summary)),
             *report.text_pairs(model),
             *report.equation_pairs(model),
             *report.threshold_pairs(summary),
-            ("inference", "`linsep summary` shows estimates, their errors and tests"),
+            ("inference", "`linsep summary` shows estimates, standard errors and tests"),
         ]
     return [
         ("learned", report.learned_text(summary)),
@@ -199,8 +205,8 @@ def _size(machine: dict[str, Any]) -> str:
     known = machine.get("intercept_standard_deviation")
     sure = "" if known is None else f" ± {known:.2g}"
     return (
-        f"intercept {machine['intercept']:+.6g}{sure}, {counted(machine['nonzero'], 'weight')} not "
-        f"zero, norm {machine['norm']:.4g}"
+        f"intercept {machine['intercept']:+.6g}{sure}, "
+        f"{counted(machine['nonzero'], 'nonzero weight')}, norm {machine['norm']:.4g}"
     )
 
 
@@ -219,18 +225,18 @@ def audit(
 ) -> None:
     """Show each feature's value, weight and product in one row of DATA, largest product first.
 
-    The products, the intercept and the rounding of their sum add up to the score.
+    The products, the intercept and the rounding error add up to the score.
 
     Example: linsep audit species.linsep test.csv --row 3
     """
     estimator = model_files.load(model)
     if (why := without_weights(estimator)) is not None:
         raise DataError(
-            f"{model} is a {type(estimator).__name__} that {why}, so that its "
-            "scores are no sums of one product for each feature: learn another model."
+            f"{model} is a {type(estimator).__name__} that {why}: its scores are not sums of one "
+            "product per feature. Audit a linear model."
         )
     left_out = getattr(estimator, "recipe_", {}).get("missing") == "drop"
-    missing = "skip" if left_out else "error"  # rows keep the numbers that they have in the files
+    missing = "skip" if left_out else "error"  # rows keep their numbers in the files
     source = open_like(estimator, model, data, labeled=False, missing=missing, **files)
     found = explained(estimator, source, row - 1)
     if as_json:
@@ -292,7 +298,7 @@ def export(model: Path, file: Path, *, force: bool) -> None:
     )
     if hasattr(estimator, "predict_proba") and not rule.probabilities:
         which = "Calibrated" if hasattr(estimator, "calibration_") else "One-vs-rest"
-        note(f"{which} probabilities are not exported; labels are the same.", "warning")
+        note(f"{which} probabilities are not exported; labels are unaffected.", "warning")
 
 
 def _residual_rows(model: Any, X: Any, y: np.ndarray) -> list[dict[str, float]]:
@@ -307,7 +313,7 @@ def _residual_rows(model: Any, X: Any, y: np.ndarray) -> list[dict[str, float]]:
 
 
 def _print_residuals(model: Any, residuals: list[dict[str, float]]) -> None:
-    """Print the table of residuals, as many rows as fit a screen."""
+    """Print the table of residuals, as many rows as fit on a screen."""
     most = report.MOST_COEFFICIENTS
     names = {"x": feature_names(model)[0], "y": target_name(model) or "y"}
     print()
@@ -323,16 +329,16 @@ def _print_residuals(model: Any, residuals: list[dict[str, float]]) -> None:
 
 
 def refuse(model: Any, path: Path, with_rows: bool) -> None:
-    """Raise DataError for a model without inference, or without residuals if there are rows."""
+    """Raise DataError for a model without inference, or for rows if the model has no residuals."""
     kind = type(model).__name__
     if not is_regression(model):
         raise DataError(
-            f"{path} is a {kind}, which infers nothing from its weights: `linsep inspect` shows "
-            "them."
+            f"{path} is a {kind}, which has no statistical inference: `linsep inspect` shows its "
+            "weights."
         )
     if with_rows and not hasattr(model, "diagnostics"):
         raise DataError(
-            f"{path} is a {kind}, which has no residuals: leave out DATA, or `linsep score` it."
+            f"{path} is a {kind}, which has no residuals: leave out DATA, or use `linsep score`."
         )
 
 
@@ -343,9 +349,9 @@ def _print_table(
     """Print the table alone, of odds ratios or for a paper."""
     option = "--odds-ratios" if odds else "--table"
     if with_rows:
-        raise click.BadParameter(f"{option} is of the model: leave out DATA.")
+        raise click.BadParameter(f"{option} does not depend on data: leave out DATA.")
     if form is not None and as_json:
-        raise click.BadParameter("--table and --json exclude each other.")
+        raise click.BadParameter("--table and --json cannot be combined.")
     if not hasattr(model, "odds_ratios" if odds else "summary"):
         what = "odds ratios" if odds else "table of estimates"
         raise DataError(f"{path} is a {type(model).__name__}, which has no {what}.")
@@ -361,19 +367,19 @@ def _print_table(
 RESIDUAL_ROWS = options.Argument(
     "data",
     metavar="DATA...",
-    help="The training rows, to show residuals and influences and to test assumptions.",
+    help="The training rows, to show residuals and influence and to test assumptions.",
 )
 
 
 ODDS_RATIOS = options.Option(
     "--odds-ratios", is_flag=True,
-    help="Show odds ratios, exp of the coefficients, with their intervals (logistic).",
+    help="Show odds ratios (exponentials of the coefficients) with their intervals (logistic).",
 )  # fmt: skip
 
 
 PUBLISHED = options.Option(
     "--table", **options.choice(("markdown", "latex")),
-    help="Print estimates, intervals and p-values to three digits, for a paper.",
+    help="Print estimates, intervals and p-values to three digits, as a table for a paper.",
 )  # fmt: skip
 
 
@@ -397,7 +403,7 @@ def summary(
     more: dict[str, Any] = {}
     lines: list[str] = []
     if data:
-        with warnings.catch_warnings():  # the columns are those of the recipe, in its order
+        with warnings.catch_warnings():  # the columns are in the order of the recipe
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             source = open_like(fitted, model, data, **files)
             X, y, weights = rows_of(source, fitted.n_features_in_, None)
@@ -424,9 +430,9 @@ def summary(
 class Picture(NamedTuple):
     """A kind of picture.
 
-    ``rows`` says which rows of DATA it shows: "" for none, "some", "all" those of the fit, or
-    "scored" what the model says of all rows with labels.
-    ``of`` says what it is of: "classifier", "regression" or "" for any model.
+    ``rows`` are the rows of DATA that it shows: "" for no rows, "some", "all" rows of the fit, or
+    "scored" for predictions of all rows with labels. ``of`` is the kind of model: "classifier",
+    "regression" or "" for any.
     """
 
     display: str
@@ -442,7 +448,7 @@ OWN = {
     "odds": ("--odds", "coefficients"), "n_mistakes": ("--mistakes", "updates"),
     "shape": ("--shape", "images"),
 }  # fmt: skip
-#: kinds of which one feature can be named
+#: kinds that accept one feature name
 ONE_FEATURE = ("regression", "diagnostics")
 #: and two
 TWO_FEATURES = {"decision": 2, "probability": 2, "run": 2}
@@ -453,12 +459,12 @@ PICTURES = {
     "augmentation": Picture("AugmentationDisplay", "the constant feature", "some", "classifier"),
     "kernel": Picture("KernelDisplay", "Gram matrix and spectrum", "some", "classifier"),
     "reliability": Picture("ReliabilityDisplay", "of probabilities", "some", "classifier"),
-    "roc": Picture("RocDisplay", "false alarms and recall", "scored", "classifier"),
-    "precision-recall": Picture("PrecisionRecallDisplay", "of all thresholds", "scored",
+    "roc": Picture("RocDisplay", "false alarms against recall", "scored", "classifier"),
+    "precision-recall": Picture("PrecisionRecallDisplay", "at all thresholds", "scored",
                                 "classifier"),
     "confusion": Picture("ConfusionDisplay", "classes and predictions", "scored", "classifier"),
-    "threshold": Picture("ThresholdDisplay", "what each would give", "scored", "classifier"),
-    "gain": Picture("GainDisplay", "of the highest scores", "scored", "classifier"),
+    "threshold": Picture("ThresholdDisplay", "results at each threshold", "scored", "classifier"),
+    "gain": Picture("GainDisplay", "positives among the highest scores", "scored", "classifier"),
     "updates": Picture("UpdateDisplay", "the first mistakes", "all", "classifier"),
     "bounds": Picture("BoundDisplay", "mistakes and their bounds", "all", "classifier"),
     "run": Picture("RunDisplay", "every update, as an animation", "all", "classifier"),
@@ -466,8 +472,8 @@ PICTURES = {
     "regression": Picture("RegressionDisplay", "line and bands", "some", "regression"),
     "assumptions": Picture("AssumptionsDisplay", "residuals and tests", "all", "regression"),
     "diagnostics": Picture("DiagnosticsDisplay", "residuals and influence of a regression", "all"),
-    "curve": Picture("LearningCurveDisplay", "mistakes by pass"),
-    "gap": Picture("GapDisplay", "how a soft margin came near the best"),
+    "curve": Picture("LearningCurveDisplay", "mistakes per pass"),
+    "gap": Picture("GapDisplay", "convergence of a soft margin to the optimum"),
     "coefficients": Picture("CoefficientDisplay", "with intervals or standard deviations"),
     "images": Picture("WeightImageDisplay", "weights of pixels"),
 }  # fmt: skip
@@ -480,7 +486,7 @@ DRAWN_ROWS = options.Argument(
     "data",
     metavar="DATA...",
     help="Rows to draw: the training rows for updates, run, bounds, cycle, assumptions and "
-    "diagnostics, none for curve, gap, coefficients and images.",
+    "diagnostics; omitted for curve, gap, coefficients and images.",
 )
 ANIMATIONS = (".gif", ".html")
 
@@ -497,8 +503,8 @@ PICTURE_OUT = options.Option(
 )  # fmt: skip
 DRAWN_FEATURE = options.Repeatable(
     "--feature", metavar="NAME",
-    help="Name of a feature to draw (decision, run, probability, regression, diagnostics); may be "
-    "given twice.",
+    help="Name of a feature to draw (decision, run, probability, regression, diagnostics); "
+    "repeatable once.",
 )  # fmt: skip
 ODDS = options.Option("--odds", is_flag=True, help="Draw odds ratios (coefficients).")
 
@@ -514,7 +520,7 @@ SHAPE = options.Option(
 
 
 class PlotCommand(options.Command):
-    """The command, whose ``--feature`` is ``features`` of pictures of two."""
+    """The command, whose ``--feature`` is ``features`` for pictures of two features."""
 
     def flags(self) -> dict[str, str]:
         """Return the option of each parameter of a picture by its name."""
@@ -548,14 +554,14 @@ def plot(
     never_overwrite([model], output)
     estimator = model_files.load(model)
     if shown.of and (shown.of == "classifier") != hasattr(estimator, "classes_"):
-        raise DataError(f"linsep plot {kind} draws a {shown.of}, and {model} is none.")
+        raise DataError(f"linsep plot {kind} draws a {shown.of}, which {model} is not.")
     if kind == "updates" and not isinstance(estimator, tuple(LINEAR.values())):
         raise DataError(
-            f"linsep plot {kind} draws steps of an online linear learner such as perceptron, and "
-            f"{model} is none."
+            f"linsep plot {kind} draws the updates of an online linear learner such as "
+            f"perceptron, which {model} is not."
         )
     with warnings.catch_warnings(), look.colors():
-        # the columns are those of the recipe, in its order
+        # the columns are in the order of the recipe
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         made = _drawn(kind, estimator, model, data, files, output, choices)
         write_picture(made, output, force, **look.saved())
@@ -580,7 +586,7 @@ def _drawn(
     most = MOST_ROWS if shown.rows == "some" else None
     *rows, weights = rows_of(source, estimator.n_features_in_, most)
     if kind == "run":
-        from linsep.cli.trace import LineNames  # whose imports others need not wait for
+        from linsep.cli.trace import LineNames  # imported here, since others do not need it
 
         choices["row_names"] = LineNames(source, rows[0].shape[0])
     if weights is not None and kind in WEIGHED:
@@ -589,16 +595,16 @@ def _drawn(
 
 
 def _choices(kind: str, features: list[str], own: dict[str, Any]) -> dict[str, Any]:
-    """Return the keywords of a picture; raise BadParameter for an option of another one."""
+    """Return the keywords of a picture; raise BadParameter for an option of another picture."""
     given = {name: value for name, value in own.items() if value is not None}
     for name in given:
         option, other = OWN[name]
         if kind != other:
-            raise click.BadParameter(f"{option} is for {other}.")
+            raise click.BadParameter(f"{option} is for `linsep plot {other}` only.")
     if len(features) > TWO_FEATURES.get(kind, int(kind in ONE_FEATURE)):
         raise click.BadParameter(
-            "--feature is for decision, run and probability, twice at most, and for regression and "
-            "diagnostics, once."
+            "--feature is for decision, run and probability (up to two) and for regression and "
+            "diagnostics (one)."
         )
     if kind in ONE_FEATURE:
         return {"feature": features[0]} if features else {}

@@ -1,4 +1,4 @@
-"""The command ``compare``: nested regressions of the same rows, side by side."""
+"""The command ``compare``: compare nested regressions of the same rows."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def compare(models: list[Path], *, as_json: bool) -> None:
     Example: linsep compare few.linsep more.linsep
     """
     if len(models) < 2:
-        raise click.BadParameter("give two models or more, the smallest first.", param_hint="MODEL")
+        raise click.BadParameter("give two or more models, the smallest first.", param_hint="MODEL")
     found = compared(*map(model_files.load, models), names=list(map(str, models)))
     if as_json:
         print_json(found.to_dict())

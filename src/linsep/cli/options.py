@@ -30,7 +30,7 @@ from linsep.words import either
 class Option(click.Option):
     """An option with the section of the help that it is in, where the help has sections.
 
-    Help that names learners is a function, since only help has to import them all.
+    Help that names learners is a function, since only the help needs to import all of them.
     """
 
     def __init__(
@@ -46,10 +46,10 @@ class Option(click.Option):
         return super().get_help_record(ctx)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """Return what may complete a word: for a column, those of the files that are typed."""
+        """Return the completions of a word: for a column, the columns of the files typed."""
         if not str(self.metavar).startswith("COLUMN"):
             return super().shell_complete(ctx, incomplete)
-        # The option that lacks its value ends click's parsing before arguments have their names.
+        # The option without a value ends click's parsing before arguments have names.
         data = ctx.params.get("data") or ctx.args
         return _completed(columns_typed(data, ctx.params), incomplete)
 
@@ -76,11 +76,11 @@ class Argument(click.Argument):
         return self.make_metavar(ctx), self.line + "  [required]" * self.required
 
     def get_error_hint(self, ctx: Any, *more: Any) -> str:
-        """Return the name as an error says it."""
+        """Return the name for error messages."""
         return f"'{str(self.metavar).removesuffix('...')}'"
 
     def make_metavar(self, ctx: Any) -> str:
-        """Return the name, in brackets if it may be left out."""
+        """Return the name, in brackets if it is optional."""
         shown = str(self.metavar)
         return shown if self.required else f"[{shown}]"
 
@@ -90,8 +90,8 @@ def _completed(words: Iterable[str], incomplete: str) -> list[Any]:
 
 
 def columns_typed(data: list[str], typed: dict[str, Any]) -> list[str]:
-    """Return the columns of the first file of the data, of which only the head is read, as the
-    options that are typed say.
+    """Return the columns of the first data file, of which only the head is read, with the options
+    that are typed.
     """
     from linsep.sources.opening import find_files
     from linsep.sources.tables.files import open_table
@@ -101,7 +101,7 @@ def columns_typed(data: list[str], typed: dict[str, Any]) -> list[str]:
         reading = ReadingOptions.among({n: typed.get(n) for n in ReadingOptions._fields})
         files = find_files(list(data), typed.get("format"))
         return list(open_table(files[0], typed.get("format"), reading).columns())
-    except Exception:  # whatever is wrong is said when the command runs, not while it is typed
+    except Exception:  # errors are reported when the command runs, not while it is typed
         return []
 
 
@@ -111,7 +111,7 @@ def as_list(ctx: Any, param: Any, value: Sequence[Any]) -> list[Any] | None:
 
 
 class Gathered(NamedTuple):
-    """Options that a command takes as one argument, which ``into`` makes of their values."""
+    """Options that a command receives as one argument, which ``into`` makes from their values."""
 
     name: str
     options: tuple[Any, ...]
@@ -154,7 +154,7 @@ def command(
 
     def made(function: Callable) -> Command:
         def run(**given: Any) -> Any:
-            gc.freeze()  # what has been imported until now is never garbage
+            gc.freeze()  # what has been imported so far is never garbage
             gc.enable()
             for group in gathered:
                 values = {option.name: given.pop(option.name) for option in group.options}
@@ -173,7 +173,7 @@ def command(
 class Value(click.ParamType):
     """A value that one of ``declared`` parameters accepts.
 
-    They differ between learners, whose names are ``owners``.
+    Parameters may differ between learners, whose names are ``owners``.
     """
 
     name = "value"
@@ -195,7 +195,7 @@ class Value(click.ParamType):
         raise click.BadParameter(f"must be {self._wanted()}, not {value!r}{told}")
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[Any]:
-        """Return the words that may complete a word."""
+        """Return the completions of a word."""
         words = [word for one in self.declared for word in (*one.choices, *one.words)]
         return _completed(dict.fromkeys(words), incomplete)
 
@@ -223,9 +223,9 @@ def choice(choices: Iterable[str]) -> dict[str, Any]:
 
 
 class LocalPath(click.Path):
-    """A path on this machine: only what is text may be an address.
+    """A local path: only text arguments may be URLs.
 
-    ``dash`` says whether - may stand for standard output.
+    ``dash`` allows - for standard output.
     """
 
     def __init__(self, dash: bool = True):
@@ -233,27 +233,26 @@ class LocalPath(click.Path):
         self.dash = dash
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the path; BadParameter, which shows nothing of an address that may be secret."""
+        """Return the path; BadParameter, which does not show credentials of a URL."""
         path = Path(value)
         if is_address(path):
             raise click.BadParameter(
-                f"is an address ({path.parts[0]}//...): only DATA are read from other machines, "
-                "and nothing is written there; name a file or a folder of this machine."
+                f"is a URL ({path.parts[0]}//...), but only DATA may be a URL; give a local path."
             )
         if not self.dash and path == Path("-"):
             raise click.BadParameter(
-                "- is standard output, which cannot be read again: name a file."
+                "- is standard output, which cannot be read again: give a file."
             )
         return path
 
 
 class PicturePath(LocalPath):
-    """A picture to write, in a format that its name ends in."""
+    """A picture to write; its ending selects the format."""
 
     formats: tuple[str, ...] = (".png", ".svg", ".pdf")
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the path; BadParameter for an ending of no format."""
+        """Return the path; BadParameter for an unknown ending."""
         path = super().convert(value, param, ctx)
         if path.suffix.lower() not in self.formats:
             raise click.BadParameter(f"must end in {either(self.formats)}, not {str(path)!r}.")
@@ -278,14 +277,14 @@ def numbers(text: Any) -> list[float]:
         found = [float(number) for number in text.split(",")]
         if all(map(isfinite, found)):
             return found
-    raise click.BadParameter(f"must be finite numbers with commas between them, not {text!r}.")
+    raise click.BadParameter(f"must be finite numbers separated by commas, not {text!r}.")
 
 
 def vectors(text: Any) -> list[list[float]]:
-    """Return the lists of numbers of an option, with semicolons between them."""
+    """Return the lists of numbers of an option, which are separated by semicolons."""
     found = [numbers(part) for part in text.split(";")]
     if len({len(vector) for vector in found}) > 1:
-        raise click.BadParameter(f"must be lists of as many numbers each, not {text!r}.")
+        raise click.BadParameter(f"must be lists of equally many numbers, not {text!r}.")
     return found
 
 
@@ -295,7 +294,7 @@ def delimiter(text: str) -> str:
     character = by_name.get(text, text)
     if not is_delimiter(character):
         raise click.BadParameter(
-            f"must be one character other than a letter or digit, 'tab' or 'whitespace', not "
+            "must be 'tab', 'whitespace' or one character that is not a letter or digit, not "
             f"{text!r}."
         )
     return character
@@ -306,7 +305,9 @@ def ngram_range(text: Any) -> tuple[int, int]:
     found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", text)
     low, high = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
     if not 1 <= low <= high <= 100:
-        raise click.BadParameter(f"must be a number from 1 to 100 or two, as in 1-2, not {text!r}.")
+        raise click.BadParameter(
+            f"must be a number from 1 to 100, or a range such as 1-2, not {text!r}."
+        )
     return low, high
 
 
@@ -317,7 +318,7 @@ def rows_or_share(text: Any) -> float:
     if re.fullmatch(r"0?\.\d+|[01]\.\d*", text) and float(text) <= 1:
         return float(text)
     raise click.BadParameter(
-        f"must be a number of rows, 1 or more, or a share of them from 0.0 to 1.0, not {text!r}."
+        f"must be a number of rows (1 or more) or a share of the rows (0.0 to 1.0), not {text!r}."
     )
 
 
@@ -325,9 +326,10 @@ DATA = Argument(
     "data",
     required=True,
     metavar="DATA...",
-    help="Files, folders or globs, or addresses such as s3://bucket/x.csv: svmlight text "
-    "(.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw), CSV, TSV, JSON lines, Parquet, "
-    "Arrow; plain or .gz .bz2 .xz .zst. With --format, - is standard input.",
+    help="Files, folders, globs or URLs such as s3://bucket/x.csv: svmlight text (.svm "
+    ".svmlight .libsvm .txt), Vowpal Wabbit's text (.vw), CSV, TSV, JSON lines, "
+    "Parquet, Arrow; plain or compressed (.gz .bz2 .xz .zst). With --format, - is "
+    "standard input.",
 )
 MODEL = Argument(
     "model", type=LocalPath(), metavar="MODEL", help="A model saved by `linsep fit --model`."
@@ -355,21 +357,21 @@ TOP_COEFFICIENTS = Option(
     "--top", **number(at_least=1),
     help="Show the N coefficients with the largest statistics.  [default: all, up to 60]",
 )  # fmt: skip
-SCORES = Option("--scores", is_flag=True, help="Add the scores, tab separated.")
+SCORES = Option("--scores", is_flag=True, help="Add the scores, separated by tabs.")
 PROBABILITIES = Option(
-    "--probabilities", is_flag=True, help="Add the probability of each class, tab separated."
+    "--probabilities", is_flag=True, help="Add the probability of each class, separated by tabs."
 )
 INTERVAL = Option(
     "--interval", **choice(INTERVALS),
-    help="Add a confidence interval for the mean (linear) or the probabilities (logistic), or a "
-    "prediction interval (linear), tab separated.",
+    help="Add a confidence interval for the mean (linear) or the probabilities (logistic), "
+    "or a prediction interval (linear), separated by tabs.",
 )  # fmt: skip
 LEVEL = Option(
     "--level", default=0.95, **number(float, above=0.0, below=1.0),
     help="Coverage of the intervals.",
 )  # fmt: skip
 CURVE = Option(
-    "--curve", is_flag=True, help="Print validation errors by pass; needs --early-stopping."
+    "--curve", is_flag=True, help="Print validation errors per pass; needs --early-stopping."
 )
 
 # How columns of tables become features.
@@ -384,8 +386,7 @@ FORMULA = Option(
 )  # fmt: skip
 PRODUCTS = Repeatable(
     "--products", section="Data", metavar="COLUMN:COLUMN",
-    help="Two columns whose products are features, too, of numbers or of values; repeatable "
-    "(tables only).",
+    help="Add products of two columns, numeric or text, as features; repeatable (tables only).",
 )  # fmt: skip
 ROW_NAMES = Option(
     "--row-names", section="Data", metavar="COLUMN",
@@ -393,26 +394,26 @@ ROW_NAMES = Option(
 )  # fmt: skip
 EXCLUDE = Repeatable(
     "--exclude", section="Data", metavar="COLUMN",
-    help="Column to leave out, or a glob such as 'id_*'; repeatable.",
+    help="Column to exclude, or a glob such as 'id_*'; repeatable.",
 )  # fmt: skip
 #: what users say of columns; names may be globs
 TYPES = (
     Repeatable(
         "--include", section="Data", metavar="COLUMN",
-        help="Only column that becomes a feature; repeatable (tables only).",
+        help="Column to use; all others are excluded; repeatable (tables only).",
     ),
     Repeatable(
         "--categorical", section="Data", metavar="COLUMN",
-        help="Column with one feature per value, whatever it holds; repeatable (tables only).",
+        help="Column to read as categories, with one feature per value; repeatable (tables only).",
     ),
     Repeatable(
         "--numeric", section="Data", metavar="COLUMN",
-        help="Column of numbers, whatever its first values look like; repeatable (tables only).",
+        help="Column to read as numbers; repeatable (tables only).",
     ),
     Repeatable(
         "--date", section="Data", metavar="COLUMN[=FORMAT]",
-        help="Column of dates, read as days since 1970; the format as in 'day=%d.%m.%Y', "
-        "ISO 8601 without; repeatable (tables only).",
+        help="Column of dates, read as days since 1970; FORMAT as in 'day=%d.%m.%Y', by "
+        "default ISO 8601; repeatable (tables only).",
     ),
 )  # fmt: skip
 WEIGHT = Option(
@@ -421,23 +422,22 @@ WEIGHT = Option(
 )  # fmt: skip
 GROUP = Option(
     "--group", section="Data", metavar="COLUMN",
-    help="Column of groups to hold out whole, not a feature (tables only).",
+    help="Column of groups, which are held out whole; not a feature (tables only).",
 )  # fmt: skip
 #: what else regressions take from columns
 OF_REGRESSIONS = (
     Option(
         "--offset", section="Data", metavar="COLUMN",
-        help="Column of offsets, added to the predictor of a linear or logistic regression, which "
-        "predictions then need, too; not a feature (tables only).",
+        help="Column of offsets, added to the linear predictor of a linear or logistic "
+        "regression, also for predictions; not a feature (tables only).",
     ),
     Option(
         "--successes", section="Data", metavar="COLUMN",
-        help="Column of successes among the --trials of a row, in the place of --target (tables "
-        "only).",
+        help="Column of successes among --trials, instead of --target (tables only).",
     ),
     Option(
         "--trials", section="Data", metavar="COLUMN",
-        help="Column of trials, whole numbers (tables only).",
+        help="Column of numbers of trials (tables only).",
     ),
 )  # fmt: skip
 MISSING_VALUES = Option(
@@ -446,8 +446,8 @@ MISSING_VALUES = Option(
 )  # fmt: skip
 SCALE = Option(
     "--scale", section="Data", **choice(SCALES),
-    help=lambda: "standard: scale numeric columns to mean 0 and standard deviation 1 (tables "
-    "only).  [default: standard; none for "
+    help=lambda: "Scale numeric columns to mean 0 and standard deviation 1 (standard), or not "
+    "(tables only).  [default: standard; none for "
     f"{', '.join(name for name in ESTIMATORS if not is_scaled(name))}]",
 )  # fmt: skip
 HASH_BITS = Option(
@@ -457,13 +457,13 @@ HASH_BITS = Option(
 )  # fmt: skip
 MIN_COUNT = Option(
     "--min-count", section="Data", **number(at_least=1),
-    help="Let values of a text column that are in fewer than N rows share one indicator (tables "
-    "only).",
+    help="Merge the values of a text column that occur in fewer than N rows into one "
+    "indicator (tables only).",
 )  # fmt: skip
 REFERENCE_LEVEL = Repeatable(
     "--reference-level", section="Data", metavar="COLUMN=VALUE",
-    help="Reference value of a text column, which gets no indicator; repeatable. Other columns "
-    "use their first value; 'first' is that of all columns, 'none' sets no reference values.  "
+    help="Reference value of a text column, without an indicator; repeatable. Other columns use "
+    "their first value. 'first' uses the first value of every column, 'none' no reference values.  "
     "[default: first for linear and logistic with an intercept, else none]",
 )  # fmt: skip
 INDEX_BASE = Option(
@@ -472,26 +472,25 @@ INDEX_BASE = Option(
 )  # fmt: skip
 TEST = Repeatable(
     "--test", section="Data", metavar="DATA",
-    help="Held-out data to score at the end; repeatable.",
+    help="Held-out data to score after training; repeatable.",
 )  # fmt: skip
 CACHE = (
     Option(
         "--cache", section="Data", type=LocalPath(), metavar="FOLDER",
-        help="Folder for parsed rows that do not fit in memory.  [default: the user's cache "
-        "folder]",
+        help="Folder for parsed rows that do not fit in memory.  [default: the user's cache]",
     ),
     Option(
-        "--no-cache", section="Data", is_flag=True, help="Do not keep parsed rows afterwards."
+        "--no-cache", section="Data", is_flag=True, help="Do not keep parsed rows for later runs."
     ),
 )  # fmt: skip
 
 
 def _files(format_flag: str) -> Gathered:
-    """Return the options of how files are read, arguments of :func:`linsep.open_source`."""
+    """Return the options for reading files, arguments of :func:`linsep.open_source`."""
     options = (
         Option(
             format_flag, "format", section="Data", **choice(FORMATS),
-            help="Format of DATA if file names do not show it.",
+            help="Format of DATA.  [default: inferred from file names or first lines]",
         ),
         Option(
             "--delimiter", section="Data", type=delimiter, metavar="CHARACTER",
@@ -500,13 +499,13 @@ def _files(format_flag: str) -> Gathered:
         ),
         Option(
             "--quotes/--no-quotes", section="Data", default=None,
-            help="Whether quotes in CSV enclose fields or are ordinary characters.  [default: "
-            "quotes]",
+            help="Whether double quotes enclose CSV fields or are ordinary characters.  "
+            "[default: quotes]",
         ),
         Option(
             "--header/--no-header", section="Data", default=None,
-            help="Whether the first row of CSV holds column names; otherwise they are column_1, "
-            "column_2, ...  [default: header]",
+            help="Whether the first row of CSV holds the column names; without a header they "
+            "are column_1, column_2, ...  [default: header]",
         ),
         Repeatable(
             "--null-values", section="Data", metavar="TEXT",
@@ -515,23 +514,23 @@ def _files(format_flag: str) -> Gathered:
         ),
         Option(
             "--decimal", section="Data", metavar="CHARACTER",
-            help="What stands before the fraction of numbers.  [default: .]",
+            help="Decimal mark of numbers.  [default: .]",
         ),
         Option(
             "--thousands", section="Data", metavar="CHARACTER",
-            help="What stands between the thousands of numbers.",
+            help="Thousands separator of numbers.",
         ),
         Option(
             "--units/--no-units", section="Data", default=None,
-            help="Read 5%, $5, (5) and numbers with other signs, digits and spaces as numbers.",
+            help="Read 5%, $5, (5) and numbers with unusual signs, digits and spaces as numbers.",
         ),
         Option(
             "--comment", section="Data", metavar="TEXT",
-            help="What lines of CSV begin with that are no rows.",
+            help="Skip CSV lines that begin with TEXT.",
         ),
         Option(
             "--skip-rows", section="Data", **number(at_least=0) | {"metavar": "N"},
-            help="Lines of CSV before the header that are no rows.",
+            help="Skip N lines before the header of CSV.",
         ),
         Option(
             "--encoding", section="Data", metavar="NAME",
@@ -539,7 +538,7 @@ def _files(format_flag: str) -> Gathered:
         ),
         Option(
             "--max-line", section="Data", type=size_of("a line"), metavar="SIZE",
-            help="Refuse longer lines of text.  [default: 64MB]",
+            help="Maximum length of a line of text.  [default: 64MB]",
         ),
     )  # fmt: skip
     return Gathered("files", options)
@@ -550,7 +549,7 @@ _ROWS = (TARGET, MISSING_VALUES, HASH_BITS, MIN_COUNT, EXCLUDE, *TYPES, INDEX_BA
 
 
 def reference_levels(given: list[str] | None) -> Any:
-    """Return the text values without indicator: {column: value}, "first" of all columns, {} for
+    """Return the text values without indicator: {column: value}, "first" for all columns, {} for
     none; None by default.
     """
     if given in (None, ["first"]):
@@ -558,7 +557,7 @@ def reference_levels(given: list[str] | None) -> Any:
     levels = dict(pair.split("=", 1) for pair in given if "=" in pair)
     if len(levels) < len(given) and given != ["none"]:
         raise click.BadParameter(
-            "--reference-level takes COLUMN=VALUE, once a column, or 'first' or 'none', got "
+            "--reference-level takes COLUMN=VALUE, once per column, or 'first' or 'none', not "
             f"{' '.join(map(repr, given))}."
         )
     return levels
@@ -569,7 +568,7 @@ def _of_rows(given: dict[str, Any]) -> dict[str, Any]:
     return given | {"reference_level": reference_levels(given["reference_level"]) or None}
 
 
-#: how rows are read by commands that make the features of Python's ``open_source``
+#: reading options of commands whose features match Python's ``open_source``
 ROWS = Gathered("how", (*_ROWS, FORMULA, PRODUCTS, REFERENCE_LEVEL, *FILES.options), _of_rows)
 ROWS_OF_TRACE = Gathered("how", (*_ROWS, *_FILES_OF_TRACE.options))
 
@@ -578,14 +577,14 @@ ROWS_OF_TRACE = Gathered("how", (*_ROWS, *_FILES_OF_TRACE.options))
 
 TEXT = Repeatable(
     "--text", section="Text", metavar="COLUMN",
-    help="Text column to split into words; repeatable. Other text columns become one feature "
+    help="Text column to split into words; repeatable. Other text columns have one feature "
     "per value (tables only).",
 )  # fmt: skip
-#: what becomes of the words, each with its parameter of :class:`linsep.Text`
+#: options for words, each with its parameter of :class:`linsep.Text`
 WORDS = {
     Option(
         "--analyzer", section="Text", **choice(ANALYZERS),
-        help="N-grams of words, of characters, or of characters within words.  [default: word]",
+        help="Unit of n-grams: words, characters, or characters within words.  [default: word]",
     ): "analyzer",
     Option(
         "--ngrams", section="Text", type=ngram_range, metavar="N|N-N",
@@ -593,15 +592,15 @@ WORDS = {
     ): "ngram_range",
     Option(
         "--vocabulary", section="Text", is_flag=True,
-        help="Learn the words in a first reading instead of hashing them.",
+        help="Build a vocabulary in a first pass instead of hashing words.",
     ): "vocabulary",
     Option(
         "--min-df", section="Text", type=rows_or_share, metavar="N|SHARE",
-        help="Leave out words that occur in fewer rows; needs --vocabulary.",
+        help="Ignore words that occur in fewer rows; needs --vocabulary.",
     ): "min_df",
     Option(
         "--max-df", section="Text", type=rows_or_share, metavar="N|SHARE",
-        help="Leave out words that occur in more rows; needs --vocabulary.",
+        help="Ignore words that occur in more rows; needs --vocabulary.",
     ): "max_df",
     Option(
         "--text-bits", section="Text", **number(at_least=1, at_most=30) | {"metavar": "BITS"},
@@ -615,7 +614,7 @@ WORDS = {
     ): "sublinear_tf",
     Option(
         "--tf-idf", section="Text", is_flag=True,
-        help="Give rare words more weight (reads the data twice).",
+        help="Weight words by inverse document frequency (reads the data twice).",
     ): "use_idf",
     Option(
         "--norm", section="Text", **choice(NORMS),
@@ -649,9 +648,9 @@ def _columns(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _text_columns(columns: list[str] | None, given: dict[str, Any]) -> dict[str, Any] | None:
-    """Return what each text column becomes, None without any.
+    """Return the settings of each text column, None without text columns.
 
-    ``given`` has a value for each of :data:`WORDS`, None or False if it is not an option given.
+    ``given`` has a value for each of :data:`WORDS`, None or False for an option that is not given.
     """
     chosen = {name: value for name, value in given.items() if value not in (None, False)}
     if not columns:
@@ -702,7 +701,7 @@ def as_typed(columns: dict[str, Any]) -> dict[str, Any]:
 
 
 def _typed(name: str, value: Any) -> Any:
-    """Return the value of an option from that of a parameter of :class:`linsep.Text`."""
+    """Return the value of an option from a parameter of :class:`linsep.Text`."""
     if name == "ngrams":
         return "-".join(map(str, value))
     if name == "text_bits":
@@ -716,7 +715,7 @@ def _typed(name: str, value: Any) -> Any:
 
 
 class LearnerName(click.ParamType):
-    """The name of one of several learners, which imports no more than it has to."""
+    """The name of one of several learners, which imports as little as possible."""
 
     name = "learner"
 
@@ -724,7 +723,7 @@ class LearnerName(click.ParamType):
         self.known = known
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the name; BadParameter, which lists all, if there is none."""
+        """Return the name; BadParameter, which lists all names, for an unknown one."""
         return (
             value if value in self.known else choice(self.known)["type"].convert(value, None, ctx)
         )
@@ -734,39 +733,40 @@ class LearnerName(click.ParamType):
         return _completed(self.known, incomplete)
 
     def get_metavar(self, param: Any, ctx: Any) -> str:
-        """Return all names."""
-        return "|".join(self.known)
+        """Return a word for a name; the help lists all names."""
+        return "NAME"
 
 
-def learner(known: Mapping[str, Any], **how: Any) -> Option:
-    """Return the option that names a learner."""
-    return Option("--learner", section="Learner", type=LearnerName(known), **how)
+def learner(known: Mapping[str, Any], usual: str = "", **how: Any) -> Option:
+    """Return the option that names a learner; ``usual`` is added to its help."""
+    return Option(
+        "--learner", section="Learner", type=LearnerName(known),
+        help=lambda: f"Learning algorithm: {', '.join(known)}.{usual}", **how,
+    )  # fmt: skip
 
 
 LEARNER = learner(
     ESTIMATORS,
-    help=f"Learning algorithm.  [default: {OF_TEXT} for texts and for wide sparse rows like "
-    f"theirs, else {USUAL_LEARNER}]",
+    f"  [default: {OF_TEXT} for texts and similar wide, sparse rows, else {USUAL_LEARNER}]",
 )
-# Traces are of learners with a weight for every feature; kernels have one for every row.
-TRACEABLE_LEARNER = learner(LINEAR, default=USUAL_LEARNER, help="Learning algorithm.")
+# Traces need learners with a weight per feature; kernel learners have one per row.
+TRACEABLE_LEARNER = learner(LINEAR, default=USUAL_LEARNER)
 CLASS_WEIGHT = Repeatable(
     "--class-weight", section="Learner", metavar="LABEL=WEIGHT",
-    help="Weight of the rows of a class; repeatable; or 'balanced'.",
+    help="Weight of the rows of a class, or 'balanced'; repeatable.",
 )  # fmt: skip
 INIT_WEIGHTS = Option(
     "--init-weights", section="Learner", type=vectors, metavar="X,X,...",
-    help="Initial weights: the intercept, then one number per feature (of scaled columns, if "
-    "they are scaled); for several classes, one such list per class or pair, separated by "
-    "semicolons.",
+    help="Initial weights: the intercept, then one number per feature (after scaling); for "
+    "several classes, one such list per class or pair, separated by semicolons.",
 )  # fmt: skip
 RANDOM_STATE = Option(
     "--random-state", section="Learner", default=0, **number(at_least=0, at_most=2**32 - 1),
-    help="Seed of the random numbers.",
+    help="Seed of the random number generator.",
 )  # fmt: skip
 REFERENCE = Option(
     "--reference", section="Learner", metavar="LABEL",
-    help="Which of two classes is -1; for logistic regression, the reference class, which has "
+    help="The class encoded as -1; for logistic regression, the reference class, which has "
     "no weights.  [default: the smaller of two, else the last]",
 )  # fmt: skip
 FIT_INTERCEPT = Option(
@@ -778,8 +778,8 @@ FIT_INTERCEPT = Option(
 
 DASK = Option(
     "--dask", section="Cluster", metavar="ADDRESS",
-    help="Train on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786; its workers read "
-    "DATA under the same paths. local: worker processes of this machine.",
+    help="Train on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786; its workers "
+    "read DATA under the same paths. local: worker processes on this machine.",
 )  # fmt: skip
 MIXING = Option(
     "--mixing", section="Cluster", metavar="uniform|mistakes",
@@ -789,11 +789,11 @@ SHARD_MB = Option(
     "--shard-mb", section="Cluster", type=float, metavar="MB",
     help="With --dask: size of a shard (64), on which the result depends.",
 )  # fmt: skip
-#: of commands whose result does not depend on shards
+#: for commands whose result does not depend on shards
 READING_DASK = Option(
     "--dask", metavar="ADDRESS",
     help="Run on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786; its workers read "
-    "DATA under the same paths. local: worker processes of this machine.",
+    "DATA under the same paths. local: worker processes on this machine.",
 )  # fmt: skip
 READING_SHARD_MB = Option(
     "--shard-mb", type=float, metavar="MB", help="With --dask: size of a shard (64)."

@@ -82,7 +82,7 @@ def open_output(path: Path | None, force: bool) -> Iterator[TextIO]:
     """Open standard output for None, else a file that replaces ``path`` at the end."""
     if path is None:
         if sys.stdout is None:
-            raise DataError("There is no output to write to; name a file with --output.")
+            raise DataError("Standard output is closed; name a file with --output.")
         yield sys.stdout
         return
     check_free(path, force)
@@ -93,7 +93,8 @@ def open_output(path: Path | None, force: bool) -> Iterator[TextIO]:
 
 
 def check_all_free(force: bool, *paths: Path | None) -> None:
-    """Raise DataError if a file to write exists, unless --force is given; None is no file."""
+    """Raise DataError if a file to write exists, unless --force is given; None stands for no
+    file."""
     for path in filter(None, paths):
         check_free(path, force)
 
@@ -103,14 +104,14 @@ def never_overwrite(read: Sequence[File], *paths: Path | None) -> None:
     written = [os.path.realpath(path) for path in paths if path is not None]
     for path in filter(None, paths):
         if written.count(os.path.realpath(path)) > 1:
-            raise DataError(f"{path} is to be two files at once; give each a name of its own.")
+            raise DataError(f"{path} is named for two output files; give each its own name.")
     for path in filter(None, paths):
         if path.exists() and any(_same(path, file) for file in read if isinstance(file, Path)):
-            raise DataError(f"{path} is read by this command; give the result another name.")
+            raise DataError(f"{path} is an input of this command; give the output another name.")
 
 
 def _same(path: Path, file: Path) -> bool:
-    """Return whether an existing path is this file; one that is missing is refused when read."""
+    """Return whether an existing path is this file; a missing file is refused when read."""
     try:
         return path.samefile(file)
     except OSError:
@@ -118,7 +119,7 @@ def _same(path: Path, file: Path) -> bool:
 
 
 class LeftOpen:
-    """A file that the end of compression does not close."""
+    """A file that stays open at the end of compression."""
 
     closed = False
 
@@ -136,17 +137,16 @@ def write_picture(display: Any, path: Path, force: bool, **look: Any) -> None:
 
 
 SECONDS = 0.1
-#: most of a bar that is drawn before the work is done
+#: largest part of a bar that is drawn before the work is done
 MOST = 0.999
-#: passes of which the mistakes are drawn
+#: passes whose mistakes are drawn
 MOST_BARS = 12
 
 
 @contextmanager
 def watching(source: Source, model: Any = None, task: Any = None) -> Iterator[None]:
-    """Draw a progress bar while the block runs.
-
-    It shows how far ``source`` is read, the passes of ``model.fit``, or the questions of a task.
+    """Draw a progress bar while the block runs: how far ``source`` is read, the passes of
+    ``model.fit``, or the subproblems of a task.
     """
     if sys.stderr is None or not sys.stderr.isatty():
         yield
@@ -213,8 +213,8 @@ def _read(source: Source) -> float | None:
 def _show(
     bar: Progress, line: Any, stage: str, part: float | None, description: str = "", rows: str = ""
 ) -> None:
-    """Draw how far a stage is; None is work of unknown length. Each stage has a line of its own,
-    since a complete line shows no time left.
+    """Draw the progress of a stage; None is work of unknown length. Each stage has its own line,
+    since a complete line does not show the time left.
     """
     if bar.tasks[line].fields["stage"] != stage:
         bar.reset(line, stage=stage, rows="")
@@ -223,8 +223,8 @@ def _show(
 
 
 def _update_verdict(bar: Progress, line: Any, task: Any) -> None:
-    """Show the current question, its step, and the time left."""
-    which = f"question {task.question:,} of {task.questions:,}, " * (task.questions > 1)
+    """Show the current subproblem, its step and the time left."""
+    which = f"subproblem {task.question:,} of {task.questions:,}, " * (task.questions > 1)
     left = max(0.0, task.until - time.monotonic())
     bar.update(
         line,

@@ -1,4 +1,4 @@
-"""The commands ``predict`` and ``score``: classes or numbers, and whether they are right."""
+"""The commands ``predict`` and ``score``: predictions, and their accuracy."""
 
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -33,21 +33,22 @@ from linsep.scoring import gaps_of, scores_of
 from linsep.sources.base import Source
 from linsep.words import counted
 
-#: of the columns of an interval
+#: names of the columns of an interval
 ENDS = ("low", "high")
 MISSING = Option(
     "--missing", default="error", **options.choice(("error", "skip")),
-    help="Refuse rows with a missing value, or give them an empty prediction (tables only).",
+    help="Raise an error for rows with a missing value, or give them an empty prediction "
+    "(tables only).",
 )  # fmt: skip
 KEEP_COLUMNS = options.Repeatable(
     "--keep-columns", metavar="COLUMN",
-    help="Column of DATA to copy before each prediction, such as an id, or a glob; several with "
-    "commas between them; repeatable (tables only).",
+    help="Column of DATA to copy before each prediction, such as an id, or a glob; separate "
+    "several by commas; repeatable (tables only).",
 )  # fmt: skip
 THRESHOLD = Option(
     "--threshold", **options.number(float),
-    help="Predict the positive of two classes where its probability, or the score of a learner "
-    "without probabilities, is at least X, whatever the threshold of MODEL is.",
+    help="Predict the positive of two classes where its probability, or its score for "
+    "learners without probabilities, is at least X; overrides the threshold of MODEL.",
 )  # fmt: skip
 
 
@@ -61,10 +62,10 @@ def predict(
     probabilities: bool, threshold: float | None, interval: str | None, level: float,
     missing: str, keep_columns: list[str] | None, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Predict the class of every row of DATA, or its number if the model is a linear regression.
+    """Predict the class of every row of DATA, or a number if the model is a linear regression.
 
-    Output that ends in .csv, .tsv or .parquet is a table with names of columns; other output has
-    a line per row.
+    Output that ends in .csv, .tsv or .parquet is a table with column names; other output has one
+    line per row.
 
     Example: linsep predict species.linsep new.csv --output species.txt
     """
@@ -95,7 +96,7 @@ def predict(
 
 
 def refuse_beside(model: Any, path: Path, beside: str | None, interval: str | None) -> None:
-    """Raise DataError if ``model`` cannot give what was requested beside its predictions.
+    """Raise DataError if ``model`` cannot give what was requested in addition to predictions.
 
     ``beside`` is "scores", "probabilities" or None.
     """
@@ -106,8 +107,8 @@ def refuse_beside(model: Any, path: Path, beside: str | None, interval: str | No
         _refuse_interval(model, path, beside, interval)
     if beside == "probabilities" and not hasattr(model, "predict_proba"):
         raise DataError(
-            f"{path} is a {kind}, which has no probabilities: --scores prints its scores, linsep "
-            "fit --calibrate learns probabilities from them, and --learner logistic has its own."
+            f"{path} is a {kind}, which has no probabilities: print its scores with --scores, "
+            "calibrate it with `linsep fit --calibrate`, or train --learner logistic."
         )
 
 
@@ -116,36 +117,36 @@ def _refuse_interval(model: Any, path: Path, beside: str | None, interval: str) 
     kind = type(model).__name__
     if not is_regression(model) or not hasattr(model, "marginal_effects"):
         raise DataError(
-            f"{path} is a {kind}, whose predictions have no intervals: --interval is for linear "
-            "and logistic regression."
+            f"{path} is a {kind}, whose predictions have no intervals: --interval applies to "
+            "linear and logistic regression."
         )
     if interval != "confidence":
         raise DataError(
-            f"{path} is a {kind}, which predicts classes: --interval confidence is of their "
-            "probabilities."
+            f"{path} is a {kind}, which predicts classes: use --interval confidence, an interval "
+            "for the probabilities."
         )
     if beside == "scores":
-        raise DataError("--interval is of probabilities: leave out --scores.")
+        raise DataError("--interval applies to probabilities: leave out --scores.")
 
 
 def one_of(scores: bool, probabilities: bool) -> str | None:
     """Return "scores", "probabilities" or None, as requested."""
     if scores and probabilities:
-        raise click.BadParameter("--scores and --probabilities exclude each other.")
+        raise click.BadParameter("--scores and --probabilities cannot be combined.")
     return "scores" if scores else "probabilities" if probabilities else None
 
 
 def threshold_given(model: Any, path: Path, least: float) -> Threshold:
-    """Return the threshold of --threshold; DataError if a model can have none."""
+    """Return the threshold of --threshold; DataError if a model cannot have one."""
     kind = type(model).__name__
     if not hasattr(model, "classes_"):
         raise DataError(
-            f"{path} is a {kind}, which predicts numbers: --threshold is for two classes."
+            f"{path} is a {kind}, which predicts numbers: --threshold applies to two classes."
         )
     if len(model.classes_) != 2:
         raise DataError(
-            f"{path} has {len(model.classes_)} classes, and --threshold decides between two: "
-            "leave it out, or choose among the --probabilities or --scores yourself."
+            f"{path} has {len(model.classes_)} classes, but --threshold decides between two: "
+            "leave it out, or decide from the --probabilities or --scores."
         )
     has_probabilities = hasattr(model, "predict_proba")
     if has_probabilities and not 0 <= least <= 1:
@@ -162,7 +163,7 @@ def threshold_given(model: Any, path: Path, least: float) -> Threshold:
 def numbers_predicted(
     prediction: Any, kept: KeptColumns, interval: str | None, level: float
 ) -> tuple[Form, Iterator[Answers]]:
-    """Return what is written of predicted numbers, and the answers in batches."""
+    """Return the output columns of predicted numbers, and the answers in batches."""
 
     def found() -> Iterator[Answers]:
         for predicted in prediction.bands(interval, level):
@@ -178,8 +179,8 @@ def classes_predicted(
     prediction: Any, kept: KeptColumns, beside: str | None, threshold: Threshold | None,
     as_json: bool, level: float | None = None,
 ) -> tuple[Form, Iterator[Answers]]:  # fmt: skip
-    """Return what is written of predicted classes, and the answers in batches; ``level`` is that of
-    intervals of their probabilities.
+    """Return the output columns of predicted classes, and the answers in batches; ``level`` is the
+    level of intervals of their probabilities.
     """
     model = prediction.model
     labels = plain_labels(model.classes_)

@@ -1,4 +1,4 @@
-"""How predictions are written: as lines, JSON, CSV or Parquet, beside columns of the input."""
+"""Writers of predictions: lines, JSON, CSV or Parquet, with columns of the input."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ from linsep.errors import DataError
 from linsep.sources.base import Source
 from linsep.words import escaped
 
-#: endings of output that is a table with names of columns
+#: endings of output with column names
 TABLES = {".csv": ",", ".tsv": "\t", ".parquet": None, ".pq": None}
 
 
@@ -29,7 +29,7 @@ class Answers(NamedTuple):
     ----------
     kept : columns of the input by name, as Arrow has them
     predicted : the label or number of each row, None if it has no prediction
-    beside : one list a row of what else is predicted; empty if nothing is
+    beside : one list per row of what else is predicted; may be empty
     """
 
     kept: dict[str, pa.ChunkedArray]
@@ -38,13 +38,13 @@ class Answers(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What is predicted, and what stands beside each prediction.
+    """What is predicted, and the columns beside each prediction.
 
     Attributes
     ----------
     labels : the classes, None for numbers
     names : of the columns of ``beside``
-    together : the name of the list that they are in JSON, None if each has its own name
+    together : the name of their list in JSON, None if each has its own name
     """
 
     labels: list[Any] | None
@@ -163,8 +163,8 @@ class Table:
         for name, part in zip(("prediction", *self._form.names), parts, strict=True):
             if name in found:
                 raise DataError(
-                    f"--keep-columns has a column '{name}', as the output has: leave it out, or "
-                    "rename it in the input."
+                    f"--keep-columns names '{name}', which is also a column of the output: leave "
+                    "it out, or rename it in the input."
                 )
             found[name] = part
         return found
@@ -213,7 +213,7 @@ class Parquet(Table):
 
 @contextmanager
 def writing(path: Path | None, form: Form, *, force: bool, as_json: bool) -> Iterator[Any]:
-    """Give what writes :class:`Answers` to a file of the format of its name, or to stdout."""
+    """Yield the writer of :class:`Answers` for the format of a file name, or for stdout."""
     ending = "" if path is None else path.suffix.lower()
     if as_json or ending not in TABLES:
         with open_output(path, force) as out:

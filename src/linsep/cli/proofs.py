@@ -49,11 +49,11 @@ from linsep.words import escaped
 
 MARGIN = Option(
     "--margin", **options.choice(["max"]),
-    help="Improve a separator until its margin is within a millionth of the widest.",
+    help="Maximize the margin of the separator, to within a millionth.",
 )  # fmt: skip
 ERRORS = Option(
     "--errors", is_flag=True,
-    help="Also find the fewest errors of any hyperplane, as an interval with proofs of both ends.",
+    help="Also bound the fewest errors of any hyperplane, with proofs of both bounds.",
 )  # fmt: skip
 STRICT = Option(
     "--strict/--no-strict", default=True,
@@ -61,16 +61,16 @@ STRICT = Option(
 )  # fmt: skip
 DISTANCE = Option(
     "--gamma", **options.number(float, above=0.0),
-    help="Also show how far the rows of two classes must be moved in total to be separated with "
-    "this margin; it bounds errors, too.",
+    help="Also find the least total distance by which the rows of two classes must move to "
+    "be separated with this margin; it bounds errors, too.",
 )  # fmt: skip
 DETAILS = Option(
     "--details", is_flag=True,
-    help="Also find which columns decide, and how large an overlap is.",
+    help="Also find which columns decide, and the size of an overlap.",
 )  # fmt: skip
 PROOF_OUT = Option(
     "--proof", type=options.LocalPath(dash=False), metavar="FILE",
-    help="Write the proof here, as JSON.",
+    help="Write the proof to this file, as JSON.",
 )  # fmt: skip
 PROOF = options.Argument(
     "proof", required=True, type=options.LocalPath(), metavar="PROOF",
@@ -78,20 +78,20 @@ PROOF = options.Argument(
 )  # fmt: skip
 SEARCH_LIMIT = Option(
     "--time-limit", type=float, default=60.0, metavar="SECONDS",
-    help="Seconds for all questions together; the final check may take as long again.",
+    help="Time limit for the search, in seconds; the final check may take the same again.",
 )  # fmt: skip
 CHECK_LIMIT = Option(
-    "--time-limit", type=click.FloatRange(min=0), default=60.0, metavar="SECONDS",
-    help="Seconds that exact arithmetic may take, not counting the reading of DATA.",
+    "--time-limit", default=60.0, **options.number(float, at_least=0) | {"metavar": "SECONDS"},
+    help="Time limit for exact arithmetic, in seconds; reading DATA is not included.",
 )  # fmt: skip
 
 #: added to the command that checks a proof
 CHECKS = "   checks it"
 #: added for numbers read from text
-NEAREST = "; decimals in text are read as the nearest doubles"
+NEAREST = "; decimals in text are rounded to the nearest double"
 #: most characters of a difference that are shown
 MOST_TEXT = 200
-#: most witness rows that are shown, most values of each, and letters of their names
+#: largest number of certificate rows that are shown, of values per row, and of letters per name
 MOST_ROWS, MOST_VALUES, MOST_LETTERS = 12, 5, 20
 
 
@@ -108,7 +108,7 @@ def separate(
 ) -> None:  # fmt: skip
     """Decide whether a hyperplane separates the classes of DATA, and prove it.
 
-    Exit code 3: undecided within the time limit, or not checked within it.
+    Exit code 3: not decided, or not checked, within the time limit.
 
     Example: linsep separate train.csv --target species --proof species.json
     """
@@ -164,17 +164,17 @@ def separate(
 
 
 def _has_intercept(how: dict[str, Any], fit_intercept: bool) -> bool:
-    """Return whether there is an intercept, which a formula may leave out, too."""
+    """Return whether there is an intercept, which a formula may also leave out."""
     given = {} if fit_intercept else {"fit_intercept": False}
     told = with_intercept("perceptron", how.get("formula"), given)
     return bool(told.get("fit_intercept", True))
 
 
 def _checked(claim: Any, rows: Any, limit: float) -> Any:
-    """Check a claim about rows; it may only be undecided whether it holds."""
+    """Check a claim about rows; the check may end undecided, but must not fail."""
     checked = claim.verify(rows, time_limit=limit)
     if checked.holds is False:
-        raise AssertionError(f"A proof of linsep's own does not hold: {checked.reason}")
+        raise AssertionError(f"A proof that linsep made does not hold: {checked.reason}")
     return checked
 
 
@@ -186,7 +186,7 @@ def _opened(source: Source, dask: str | None, shard_mb: float | None) -> Iterato
     with ExitStack() as stack:
         if dask is None:
             if shard_mb is not None:
-                raise click.BadParameter("--shard-mb needs --dask, where shards are read.")
+                raise click.BadParameter("--shard-mb needs --dask: only a cluster uses shards.")
             with watching(source):
                 opened = data_of(source)
         else:
@@ -204,26 +204,28 @@ def _opened(source: Source, dask: str | None, shard_mb: float | None) -> Iterato
 def _draw(
     claim: Any, source: Source, width: int, path: Path | None, force: bool, look: Look
 ) -> None:
-    """Write the picture of a verdict on two classes, if there is a file for it."""
+    """Write the picture of a verdict on two classes, if a file is named."""
     from linsep.certificate.verdicts import Separations
 
     if path is None:
         return
     if isinstance(claim, Separations):
-        raise DataError("Verdicts on several classes are not drawn: give the rows of two.")
+        raise DataError(
+            "Verdicts on more than two classes are not drawn: give the rows of two classes."
+        )
     with look.colors():
         made = claim.plot(*rows_of(source, width, None)[:2])
         write_picture(made, path, force, **look.saved())
 
 
 def _undecided(verdicts: list[Any]) -> str:
-    """Return how many questions are undecided and why; empty if none is."""
+    """Return how many subproblems are undecided and why; empty if all are decided."""
     from linsep.certificate.verdicts import Undecided
 
     reasons = [verdict.reason for verdict in verdicts if isinstance(verdict, Undecided)]
     if not reasons:
         return ""
-    many = f"{len(reasons):,} of {len(verdicts):,} questions are " * (len(verdicts) > 1)
+    many = f"{len(reasons):,} of {len(verdicts):,} subproblems are " * (len(verdicts) > 1)
     return f"{many}undecided: {reasons[0]} (--time-limit sets the limit)."
 
 
@@ -243,7 +245,8 @@ def _command(proof: Path, data: list[str], how: dict[str, Any]) -> str:
 
 
 def print_claim(claim: Any, opened: Any, source: Source, last: list[tuple[str, str]]) -> None:
-    """Print the verdict, the last lines, and the witness rows with their positions and values."""
+    """Print the verdict, the last lines, and the certificate rows with their positions and
+    values."""
     from linsep.certificate.verdicts import Blocked, Separations, letters_of_two
 
     if isinstance(claim, Separations):
@@ -262,7 +265,7 @@ def print_claim(claim: Any, opened: Any, source: Source, last: list[tuple[str, s
 
 
 def _coding(recipe: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return how values of text columns became features, as a pair, if there are such columns."""
+    """Return how text values became features, as a pair, if there are text columns."""
     if recipe.get("reference") or not recipe.get("text") or recipe.get("hash_bits") is not None:
         return reference_pairs(recipe)
     names = list(recipe["text"])
@@ -270,14 +273,14 @@ def _coding(recipe: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         (
             "coding",
-            f"an indicator for every value of {shown}; regressions leave the first value out, as "
-            "--reference-level first does",
+            f"an indicator for every value of {shown}; regressions leave out the first value, "
+            "like --reference-level first",
         )
     ]
 
 
 def witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str], list[list[str]]]:
-    """Return a table of the rows of a witness: position, class, share and values."""
+    """Return a table of the rows of a certificate: position, class, share and values."""
     from linsep.separability.data import exact_row
 
     labels = opened.labels()
@@ -308,7 +311,7 @@ def verify(
 ) -> None:  # fmt: skip
     """Check a proof against DATA, in exact arithmetic. Exit code 0: it holds; 1: it does not.
 
-    The options say how DATA is read; a proof about data that were read differently is refused.
+    The options determine how DATA is read; they must match the proof.
 
     Example: linsep verify species.json train.csv --target species
     """
@@ -349,7 +352,7 @@ def read_proof(path: Path) -> Any:
     from linsep.certificate.proofs import read
 
     if path.exists() and not path.is_file():
-        raise DataError(f"{path} is no file: name a proof.")
+        raise DataError(f"{path} is not a file: give a proof.")
     try:
         return read(path.read_bytes())
     except DataError as problem:
@@ -357,7 +360,7 @@ def read_proof(path: Path) -> Any:
 
 
 def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: float) -> Any:
-    """Check a claim about rows that are read by the user's options."""
+    """Check a claim about rows that are read with the user's options."""
     from linsep.certificate.checking import Check
 
     difference = _difference(recipe, source.recipe(), LEARNED)
@@ -391,19 +394,19 @@ def _difference(
         wanted, given = (json.dumps(one.get(name)) for one in (recipe, ours))
         if wanted != given:
             if max(len(wanted), len(given)) > MOST_TEXT:
-                return f"its data were read with another {name}"
-            return f"its data were read with {name} {wanted}, here it is {given}"
+                return f"its data were read with a different {name}"
+            return f"its data were read with {name} {wanted}, these with {given}"
     return None
 
 
 WEIGHTS = Option(
     "--weights", type=options.numbers, metavar="X,X,...",
-    help="Weights to compare with, for two classes, and to show the margins of: the intercept, "
-    "then one number per feature.  [default: the best found]",
+    help="Weights of a reference classifier for two classes, for bounds and margins: the "
+    "intercept, then one number per feature.  [default: the best found]",
 )  # fmt: skip
 MODEL = Option(
     "--model", type=options.LocalPath(), metavar="MODEL",
-    help="Show the margins of this model, and read DATA as its training data.",
+    help="Show the margins of this model; parse DATA with its stored options.",
 )  # fmt: skip
 MULTICLASS = Option(
     "--multiclass", default="native",
@@ -412,7 +415,7 @@ MULTICLASS = Option(
 )  # fmt: skip
 GAMMA = Option(
     "--gamma", **options.number(float, above=0.0),
-    help="Also bound mistakes by the distance of the rows from this margin.",
+    help="Also bound mistakes by the total distance of the rows from this margin.",
 )  # fmt: skip
 PASSES = Option(
     "--passes", default=1, show_default=False, **options.number(at_least=1),
@@ -420,11 +423,12 @@ PASSES = Option(
 )  # fmt: skip
 LITERALS = Option(
     "--literals", **options.number(at_least=1),
-    help="Number of features that the disjunction depends on.",
+    help="Number of literals of the disjunction.",
 )  # fmt: skip
 MAJORITY = Option(
     "--majority", default=1, show_default=False, **options.number(at_least=1),
-    help="Minimum number of literals on, in positive rows only.  [default: 1]",
+    help="Minimum number of literals that are 1 in positive rows; negative rows have fewer.  "
+    "[default: 1]",
 )  # fmt: skip
 
 
@@ -442,9 +446,11 @@ def bounds(
     Example: linsep bounds train.csv --target species --gamma 0.1
     """
     if weights is not None and model is not None:
-        raise click.BadParameter("--weights and --model are both weights: give one.")
+        raise click.BadParameter("--weights and --model cannot be combined: give one of them.")
     if majority > (literals or 1):
-        raise click.BadParameter(f"--majority {majority} needs --literals of at least as many.")
+        raise click.BadParameter(
+            f"--majority {majority} needs --literals N of at least {majority}."
+        )
     loaded = None if model is None else model_files.load(model)
     if loaded is not None:
         how = {name: how[name] for name in options.FILES.names} | {"recipe": _recipe(loaded, model)}
@@ -453,7 +459,7 @@ def bounds(
     source = open_source(data, **how)
     X, y, _ = rows_of(source, None if loaded is None else loaded.n_features_in_, None)
     if y is None:
-        raise DataError(f"{source.name} has no labels: bounds and margins need them.")
+        raise DataError(f"{source.name} has no labels, which bounds and margins need.")
     line = _line(loaded, weights, fit_intercept, np.unique(y), X.shape[1])
     found = linsep.bounds(
         X if line is None else line.rows(X), y, multiclass=multiclass,
@@ -484,11 +490,9 @@ def bounds(
 
 
 def _recipe(model: Any, path: Path | None) -> Any:
-    """Return how a model's data are read; DataError if they were no files."""
+    """Return how a model's data are read; DataError if they were not files."""
     if not hasattr(model, "recipe_"):
-        raise DataError(
-            f"{path} was not learned from a file: use linsep.geometric_margin in Python."
-        )
+        raise DataError(f"{path} was not trained on a file: use linsep.geometric_margin in Python.")
     return model.recipe_
 
 
@@ -503,9 +507,9 @@ def _line(
     need = width + intercept
     if len(weights) != need or len(classes) != 2:
         raise DataError(
-            f"--weights is {need} numbers for these data ({'the intercept, then ' * intercept}one "
-            f"for each of {width} features), of two classes: got {len(weights)} numbers, "
-            f"{len(classes)} classes."
+            f"--weights is {need} numbers for these data "
+            f"({'the intercept, then ' * intercept}one for each of {width} features), for two "
+            f"classes; got {len(weights)} numbers and {len(classes)} classes."
         )
     coef = np.array([weights[intercept:]])
     return Linear(coef, np.array([weights[0] * intercept]), classes, intercept, False, False)
@@ -535,8 +539,8 @@ def _compared(
         side = Function("", label_text(classes[1]), "", w[:width], intercept)
         pairs += [
             (f"w of {name}", str(Equation(feature_names(source, width), [side]))),
-            ("", f"rows are {rounding.shown(bound.distance)} in total from its margin "
-                 f"{1 / rounding.length(w):.4g}"),
+            ("", f"total distance {rounding.shown(bound.distance)} of the rows from its margin "
+             f"{1 / rounding.length(w):.4g}"),
         ]  # fmt: skip
     return pairs
 

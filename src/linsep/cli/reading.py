@@ -1,4 +1,4 @@
-"""How commands read DATA: as options say, or as a model was learned; here, or on a cluster."""
+"""How commands read DATA: with options, or like a model's training data; here, or on a cluster."""
 
 import os
 from collections import Counter
@@ -41,7 +41,7 @@ class Reading(NamedTuple):
     ) -> Source:
         """Open DATA for a learner with these ``parameters``.
 
-        How columns become features is the default of the learner where it is not given.
+        Options that are not given have the defaults of the learner.
         """
         how = dict(self.given)
         no_cache, cache = how.pop("no_cache"), how.pop("cache") or cache_folder()
@@ -55,8 +55,8 @@ class Reading(NamedTuple):
         return source
 
     def check(self, source: Source, **others: list[str] | None) -> None:
-        """Report other files that cannot be read as the source is, before learning, and tell if
-        they are learned from. ``others`` are the values of options by name.
+        """Report other files that cannot be read like the source, before training, and warn about
+        training files among them. ``others`` are the values of options by name.
         """
         for name, data in others.items():
             if data:
@@ -69,48 +69,48 @@ class Reading(NamedTuple):
         return open_like(model, path, data, **self.files)
 
     def tested(self, model: Any, path: Path | None, data: list[str]) -> Source:
-        """Open the files of --test for a model, with the groups that intervals are of."""
+        """Open the files of --test for a model, with the groups for intervals."""
         return open_like(model, path, data, self.group, **self.files)
 
 
-#: what an option learns from rows that a model has not seen
-_LEARNS = {
-    "test": "how well new rows are predicted",
-    "calibrate": "how sure predictions of new rows are",
+#: why the files of an option must not be training data
+_WHY = {
+    "test": "so its score does not measure performance on new rows",
+    "calibrate": "so its probabilities are over-confident for new rows",
 }
 
 
 def _tell_learned(option: str, source: Source, other: Source) -> None:
-    """Tell that a file of an option, ``other``, is one that a model is learned from."""
+    """Warn if a file of an option, ``other``, is also training data."""
     learned = set(map(_whole, source.paths))
     both = [path for path in other.paths if _whole(path) in learned]
     if both:
         note(
-            f"{flag_of(option)} {both[0]} is learned from, too: it does not tell "
-            f"{_LEARNS[option]}; `linsep split` holds rows out.",
+            f"{flag_of(option)} {both[0]} is also training data, {_WHY[option]}; `linsep split` "
+            "holds rows out.",
             "warning",
         )
 
 
-#: rows whose namespaces are compared with those that options name
+#: rows whose namespaces are compared with the namespaces that options name
 _ROWS = 1_000
 
 
 def _tell_absent(source: Source, given: dict[str, Any]) -> None:
-    """Tell that no namespace in Vowpal Wabbit's text begins with a letter that an option names."""
+    """Warn if no namespace in Vowpal Wabbit's text begins with a letter that an option names."""
     options = {name: given[name] for name in _NAMESPACES if given.get(name)}
     if not options or not isinstance(source, VwSource):
         return
     try:
         there = source.namespaces(_ROWS)
     except DataError:
-        return  # learning, which reads the same rows, says it with its line
+        return  # training, which reads the same rows, reports it with its line
     for name, letters in options.items():
         absent = sorted({x for x in "".join(letters) if not set(x.encode()) & set(there)})
         if absent:
             note(
                 f"No namespace of the first {_ROWS:,} rows begins with {_shown(absent)} "
-                f"({flag_of(name)}); there are {_shown(there.decode(errors='replace'))}.",
+                f"({flag_of(name)}), only with {_shown(there.decode(errors='replace'))}.",
                 "warning",
             )
 
@@ -120,12 +120,12 @@ def _shown(letters: Iterable[str]) -> str:
 
 
 def _tell_repeated(source: Source) -> None:
-    """Tell that a file is given more than once."""
+    """Warn about a file that is given more than once."""
     counts = Counter(map(_whole, source.paths))
     for path in {_whole(path): path for path in source.paths}.values():
         if (count := counts[_whole(path)]) > 1:
             note(
-                f"{path} is given {count} times, and each of its rows counts {count} times.",
+                f"{path} is given {count} times, so each of its rows is used {count} times.",
                 "warning",
             )
 
@@ -149,19 +149,20 @@ READING = options.Gathered(
 def open_like(
     model: Any, path: Path | None, data: list[str], group: str | None = None, **how: Any
 ) -> Source:
-    """Open files to be read like the model's training data, with groups if their column is named.
+    """Open files and read them like the model's training data, with groups if their column is
+    named.
 
     ``how`` are further arguments of :func:`linsep.open_source`.
     """
     if not hasattr(model, "recipe_"):
         raise DataError(
-            f"{path} was not learned from a file, so linsep does not know how to read one for it; "
+            f"{path} was not trained on a file, so linsep cannot infer how to read files for it; "
             "use it in Python."
         )
     return open_source(data, recipe=recipe_with(model.recipe_, group=group), **how)
 
 
-#: more rows would only make the same density take longer
+#: more rows would take longer without changing the density
 MOST_ROWS = 200_000
 
 
@@ -199,7 +200,7 @@ def gathered(
 
 
 def _as_wide(X: Any, width: int) -> Any:
-    """Return the rows with so many features; those not seen in training are ignored."""
+    """Return the rows with so many features; features not seen in training are ignored."""
     if not sp.issparse(X):
         return X if X.shape[1] == width else np.pad(X, ((0, 0), (0, width - X.shape[1])))
     X = X[:, :width]
@@ -225,7 +226,7 @@ def feature_names(source: Source, n_features: int) -> list[str]:
 
 @contextmanager
 def dask_needed() -> Iterator[None]:
-    """Say in a sentence that Dask is missing where it is imported in the block."""
+    """Raise one sentence where Dask is imported in the block, but missing."""
     try:
         yield
     except ImportError as problem:
@@ -234,7 +235,7 @@ def dask_needed() -> Iterator[None]:
 
 @contextmanager
 def connected_to(address: str) -> Iterator[Any]:
-    """Connect to a cluster, and say how many workers it has."""
+    """Connect to a cluster, and report its number of workers."""
     from linsep.distributed import connected
 
     with connected(address) as client:

@@ -1,4 +1,4 @@
-"""What commands print of models: one screen, the main result first."""
+"""What commands print about models: one screen, the main result first."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -20,14 +20,14 @@ from linsep.sources.base import Source
 from linsep.sources.feature_names import names_in_recipe
 from linsep.words import counted, escaped, percent
 
-if TYPE_CHECKING:  # what a regression prints, which most models are not
+if TYPE_CHECKING:  # imported only for regressions
     from linsep.inference.summary import Summary
 
 #: metrics of test rows that `fit` prints beside the accuracy
 SHORT_METRICS = ("balanced_accuracy", "roc_auc", "log_loss")
-#: coefficients that fit a screen
+#: coefficients that fit on a screen
 MOST_COEFFICIENTS = 60
-#: letters of an equation that fits a line
+#: letters of an equation that fits on a line
 LINE = 100
 #: names of the weights used to predict, by the parameter keep
 WEIGHTS = {
@@ -60,15 +60,14 @@ def scale_of(model: Any) -> str:
 
 
 def equation_pairs(model: Any) -> list[tuple[str, str]]:
-    """Return the equation of a linear model if it fits a line, as a pair."""
+    """Return the equation of a linear model if it fits on a line, as a pair."""
     text = equation_text(model) or "\n"
     return [] if "\n" in text or len(text) > LINE else [("equation", text)]
 
 
 def equation_text(model: Any) -> str | None:
-    """Return the equation of a linear model of few features and classes; None of others.
-
-    Nor has a regression an equation whose weights diverge: they are only where the fit ended.
+    """Return the equation of a linear model with few features and classes; None for others, and for
+    a regression with diverging weights, which depend on where the fit ended.
     """
     if {"+inf", "-inf", "infinite", "sign not checked"} & {
         *np.ravel(getattr(model, "limits_", ()))
@@ -84,9 +83,9 @@ def equation_text(model: Any) -> str | None:
 
 
 def _conversions(recipe: dict[str, Any], converted: dict[str, str]) -> str:
-    """Return what became of columns that are not numbers as they are written."""
+    """Return how columns that were not written as plain numbers were read."""
     called, parts = names_in_recipe(recipe), []
-    units = " without percent signs, currencies and the like" * bool(recipe.get("units"))
+    units = " without percent signs, currencies and similar marks" * bool(recipe.get("units"))
     for kind, what in (("number", f"numbers{units}"), ("date", "days since 1970")):
         names = [called.get(n, n) for n, how in converted.items() if how.startswith(kind)]
         more = ", ..." if len(names) > 8 else ""
@@ -98,8 +97,8 @@ def _rare_levels(recipe: dict[str, Any]) -> str:
     """Return how many values of which columns share an indicator."""
     called, rare = names_in_recipe(recipe), recipe["rare"]
     parts = [
-        f"{called[name]}={stored['level']} is {counted(len(stored['values']), 'value')} of "
-        f"fewer than {counted(stored['min_count'], 'row')}"
+        f"{called[name]}={stored['level']} stands for {counted(len(stored['values']), 'value')} "
+        f"in fewer than {counted(stored['min_count'], 'row')} each"
         for name, stored in [*rare.items()][:8]
     ]
     return "; ".join(parts) + "; ..." * (len(rare) > 8)
@@ -122,23 +121,22 @@ def recipe_pairs(model: Any) -> list[tuple[str, str]]:
 
 
 def reference_pairs(recipe: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return which values of text columns have no indicator, as a pair of a heading and a text, if
-    some have none.
+    """Return the text values without indicator, the reference levels, as a pair of a heading and a
+    text, if there are any.
     """
     if references := recipe.get("reference"):
         called = names_in_recipe(recipe)
         shown = ", ".join(f"{called[name]}={value}" for name, value in [*references.items()][:8])
         more = ", ..." if len(references) > 8 else ""
         filled = recipe.get("missing") in ("zero", "mean")
-        and_none = ", and a missing value counts as that" * filled
-        return [("reference", f"{shown}{more}: the other values are compared with that{and_none}")]
+        these = "these" if len(references) > 1 else "it"
+        gaps = f"; missing values are treated as {these}" * filled
+        return [("reference", f"{shown}{more}; other values are compared with {these}{gaps}")]
     return []
 
 
 def text_pairs(model: Any) -> list[tuple[str, str]]:
-    """Return the formula of a model, or products and what texts and rare values became, as
-    pairs.
-    """
+    """Return the formula of a model, or its products, texts and rare values, as pairs."""
     recipe = getattr(model, "recipe_", {})
     if formula := recipe.get("formula"):
         return [("formula", formula["text"])]
@@ -153,8 +151,8 @@ def text_pairs(model: Any) -> list[tuple[str, str]]:
 
 
 def uneven(model: Any, source: Source) -> dict[str, dict[str, float]] | None:
-    """Return the column of least range and that of the largest value, if these are many times
-    apart. An indicator has range 1.
+    """Return the columns of the smallest range and of the largest value, if these differ many
+    times. An indicator has range 1.
     """
     spans = {name: high - low for name, (low, high) in source.ranges.items() if high > low}
     sizes = {name: max(-low, high) for name, (low, high) in source.ranges.items() if high > low}
@@ -168,7 +166,7 @@ def uneven(model: Any, source: Source) -> dict[str, dict[str, float]] | None:
 
 
 def training_summary(model: Any) -> dict[str, Any]:
-    """Return how a model was trained, as plain JSON; of a regression with its table."""
+    """Return how a model was trained, as plain JSON; for a regression, with its table."""
     if is_regression(model):
         return _estimated(model)
     if is_margin(model):
@@ -208,7 +206,7 @@ def training_summary(model: Any) -> dict[str, Any]:
 
 
 def _solved(model: Any) -> dict[str, Any]:
-    """Return how a soft margin was found, and how near to the best it is."""
+    """Return how a soft margin was found, and how near it is to the optimum."""
     return threshold_of(model) | {
         "learner": type(model).__name__,
         "rows": model.n_rows_,
@@ -254,7 +252,8 @@ def training_text(model: Any, summary: dict[str, Any]) -> str:
     if summary["training_sampled"]:
         which = f" of {rows:,} rows drawn evenly"
     elif rows > summary["rows"]:
-        which, rest = f" of {rows:,} rows", f" ({rows - summary['rows']:,} were not learned)"
+        unused = counted(rows - summary["rows"], "row")
+        which, rest = f" of {rows:,} rows", f" ({unused} not used)"
     weights = f", {WEIGHTS[model.keep]}" if "keep" in model.get_params() else ""
     baseline = percent(summary["training_baseline"])
     return f"{percent(right)}{which} right{rest}{weights}; baseline {baseline}"
@@ -285,7 +284,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
         spans = ", ".join(each)
         pairs.append(("advice", f"{spans}: --scale standard brings columns to one scale"))
     if summary["cache"]:
-        pairs.append(("cache", f"{summary['cache']}, read instead of the data next time"))
+        pairs.append(("cache", f"{summary['cache']}; later runs read it instead of the data"))
     print_pairs(pairs)
 
 
@@ -295,16 +294,21 @@ def _run_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
         summary.get("validation_accuracy"), summary["training_accuracy"], [],
     )  # fmt: skip
     if held_out is not None:
-        then = "rows kept from learning (best pass)"
+        then = "on held-out rows (best pass)"
         if model.fitted_run().trial is not None:
             made = f"{summary['passes']:,} pass{'es' * (summary['passes'] != 1)}"
-            then = f"best pass; then learned from all rows in {made}"
-        pairs.append(("held out", f"{percent(held_out)} right, {then}"))
+            then = f"on held-out rows (best pass); then trained on all rows in {made}"
+        pairs.append(("held out", f"{percent(held_out)} right {then}"))
     if summary.get("progressive_accuracy") is not None:
         share = percent(summary["progressive_accuracy"])
-        pairs.append(("progressive", f"{share} right, first pass, each row before it was learned"))
+        pairs.append(
+            (
+                "progressive",
+                f"{share} right in the first pass, each row predicted before it was used",
+            )
+        )
     why = interruption(model) if summary["interrupted"] else "the rows were not kept"
-    measured = f"not measured: {why}; `linsep score` reads them again"
+    measured = f"not measured: {why}; `linsep score` measures it"
     return [
         *pairs,
         ("training", measured if training is None else training_text(model, summary)),
@@ -324,12 +328,12 @@ def _run_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def course_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what a fit came to, and why it ended."""
+    """Return the result of a fit, and why it ended."""
     if "duality_gap" not in summary:
         return [("passes", passes_text(summary)), ("stopped", stopped_text(model))]
     many, at_bound = sum(summary["support_vectors"]), sum(summary["at_bound"])
     machines = len(summary["support_vectors"])
-    of = "" if machines == 1 else f" in {machines} machines"
+    of = "" if machines == 1 else f" in {machines} binary classifiers"
     bounded = f", {at_bound:,} of them inside the margin" * (model.loss == "hinge")
     gap = summary["duality_gap"]
     proved = f"within {gap:.1g} of the optimum" if gap < 1 else "gap to the optimum not proved"
@@ -341,17 +345,18 @@ def course_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def chosen_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return why a learner that was not named is another than usual, as a pair."""
+    """Return why the learner differs from the default, if it was chosen automatically, as a
+    pair."""
     rows = summary.get("chosen_for")
     return (
         []
         if rows is None
-        else [("chosen", f"{summary['learner']} for {rows}; --learner names another")]
+        else [("chosen", f"{summary['learner']} for {rows}; --learner selects another")]
     )
 
 
 def _estimation_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what a regression was estimated from."""
+    """Return the data that a regression was estimated from."""
     measured = summary.get("training_accuracy") is not None
     return [
         *([("training", training_text(model, summary))] if measured else []),
@@ -364,9 +369,9 @@ def _estimation_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, st
 
 
 def interruption(model: Any) -> str:
-    """Return what Ctrl-C has interrupted: the learning, or the steps after it."""
+    """Return what Ctrl-C has interrupted: the training, or the steps after it."""
     learning = getattr(model, "stop_reason_", None) == StopReason.INTERRUPTED
-    return f"{'learning' if learning else 'the command'} was interrupted"
+    return f"{'training' if learning else 'the command'} was interrupted"
 
 
 def _error(score: float | None) -> float | None:
@@ -374,7 +379,7 @@ def _error(score: float | None) -> float | None:
 
 
 def print_curve(summary: dict[str, Any]) -> None:
-    """Print the validation curve: errors of the weights kept after each pass."""
+    """Print the validation curve: errors of the weights after each pass."""
     print()
     print_table(
         ["pass", "training error", "held-out error"],
@@ -419,7 +424,7 @@ def passes_text(summary: dict[str, Any]) -> str:
 def stopped_text(model: Any) -> str:
     """Return why the last fit ended."""
     if model.stop_reason_ is None:
-        return "not by itself: it learned rows as they were given"
+        return "no stopping rule: the model was trained incrementally"
     sentence = model.stop_sentence_
     if model.stop_reason_ == StopReason.MAX_ITER:
         advice = "; `linsep separate` shows whether the rows are separable"
@@ -438,15 +443,15 @@ def margin_pairs(model: Any) -> list[tuple[str, str]]:
 
 
 def right_text(result: dict[str, Any]) -> str:
-    """Return the accuracy of a score, of how many rows, as text."""
+    """Return the accuracy of a score and its number of rows, as text."""
     unknown = result["unknown_labels"]
     return f"{percent(result['accuracy'])} of {rows_text(result)} right" + (
-        f"; {unknown:,} of unknown classes" if unknown else ""
+        f"; {unknown:,} with unknown classes" if unknown else ""
     )
 
 
 def rows_text(result: dict[str, Any]) -> str:
-    """Return the number of rows of a score as text, and that they were weighted if they were."""
+    """Return the number of rows of a score as text, with their weight if they are weighted."""
     rows = counted(result["rows"], "row")
     if result["weight"] is None:
         return rows
@@ -454,7 +459,7 @@ def rows_text(result: dict[str, Any]) -> str:
 
 
 def baseline_text(result: dict[str, Any]) -> str:
-    """Return the accuracy of always predicting the commonest class, as text."""
+    """Return the accuracy of always predicting the most frequent class, as text."""
     always = label_text(result["most_frequent_class"])
     return f"baseline {percent(result['most_frequent'])}, always {always}"
 
@@ -486,11 +491,11 @@ def shard_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
     if summary.get("shards") is None:
         return []
     how = ", by their mistakes" if summary["mixing"] == "mistakes" else ""
-    return [("shards", f"{summary['shards']:,}, whose weights were mixed after every pass{how}")]
+    return [("shards", f"{summary['shards']:,}; their weights were mixed after every pass{how}")]
 
 
 def calibration_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what the summary says of the calibration, if there was one."""
+    """Return the calibration of the summary, if there is one."""
     told = summary["calibration"]
     if told is None:
         return []
@@ -503,7 +508,7 @@ def calibration_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def threshold_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the threshold of a summary, how it was chosen, and what it gives on held-out rows."""
+    """Return the threshold of a summary, how it was chosen, and its results on held-out rows."""
     about = summary.get("threshold")
     if about is None:
         return []
@@ -531,7 +536,7 @@ MOST_COLUMNS = 8
 
 
 def gap_pairs(result: dict[str, Any], recipe: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the same as pairs of a heading and a text, if there is something to say."""
+    """Return the same as pairs of a heading and a text, if there are any."""
     pairs, rows = [], result["rows_dropped"]
     if rows:
         pairs.append(("left out", f"{counted(rows, 'row')} with missing values"))
@@ -543,7 +548,7 @@ def gap_pairs(result: dict[str, Any], recipe: dict[str, Any]) -> list[tuple[str,
 
 
 def filled_text(filled: dict[str, int], recipe: dict[str, Any]) -> str:
-    """Return how many values of which columns were missing, and what they were taken for."""
+    """Return how many values of which columns were missing, and how they were replaced."""
     parts = [
         f"'{name}' in {counted(n, 'row')} ({_taken_for(name, recipe)})"
         for name, n in filled.items()
@@ -553,17 +558,17 @@ def filled_text(filled: dict[str, int], recipe: dict[str, Any]) -> str:
 
 def _taken_for(name: str, recipe: dict[str, Any]) -> str:
     if name in recipe.get("words", ()):
-        return "taken for no words"
+        return "treated as empty text"
     if name in recipe.get("numeric", ()):
-        return f"taken for {'the mean' if recipe['missing'] == 'mean' else 'zero'}"
+        return f"imputed by {'the mean' if recipe['missing'] == 'mean' else '0'}"
     reference = recipe.get("reference", {}).get(name)
-    return "taken for no value" if reference is None else f"taken for {reference}"
+    return "no indicator set" if reference is None else f"treated as {reference}"
 
 
 def ignored_text(ignored: dict[str, str]) -> str:
-    """Return which fields are no columns of the model, each with its first line."""
+    """Return the fields that are not columns of the model, each with its first line."""
     parts = [f"'{name}' (first in {where})" for name, where in ignored.items()]
-    return f"{_listed(parts, 'fields')}: no column of the model"
+    return f"{_listed(parts, 'fields')}: not used by the model"
 
 
 def _listed(parts: list[str], what: str) -> str:
@@ -572,7 +577,7 @@ def _listed(parts: list[str], what: str) -> str:
 
 
 def unknown_text(unknown: dict[str, int], model: Any) -> str:
-    """Return the counts of values not seen in training; ``unknown`` is that of a Prediction."""
+    """Return the counts of values not seen in training; ``unknown`` comes from a Prediction."""
     recipe = getattr(model, "recipe_", {})
     references = recipe.get("reference", {})
     called = names_in_recipe(recipe) if references else {}
@@ -581,7 +586,7 @@ def unknown_text(unknown: dict[str, int], model: Any) -> str:
         if name == "features":
             taken, of = "ignored", "features"
         else:
-            taken, of = "predicted as none of the known values", f"column '{name}'"
+            taken, of = "predicted without an indicator", f"column '{name}'"
             if name in references:
                 taken = f"predicted as the reference {called[name]}={references[name]}"
         parts.setdefault(taken, []).append(f"{counted(n, 'value')} of {of}")
@@ -591,9 +596,7 @@ def unknown_text(unknown: dict[str, int], model: Any) -> str:
 
 
 def unscored_pairs(result: dict[str, Any], model: Any) -> list[tuple[str, str]]:
-    """Return the rows left out of a score, and the values that were missing or that the model does
-    not know.
-    """
+    """Return the rows left out of a score, and the values that were missing or unknown."""
     unknown, recipe = result["unknown_values"], getattr(model, "recipe_", {})
     return gap_pairs(result, recipe) + (
         [("unknown", unknown_text(unknown, model))] if unknown else []
@@ -627,20 +630,20 @@ def _cut(table: "Summary", top: int | None) -> "tuple[Summary, str]":
     kept = table.largest(top or MOST_COEFFICIENTS // 2)
     dependent = sum(row.status == "dependent" for row in rows)
     smaller = len(rows) - len(kept) - dependent
-    left_out = [f"{smaller:,} more, of smaller {table.statistic}"] * bool(smaller)
+    left_out = [f"{smaller:,} more, with smaller {table.statistic}"] * bool(smaller)
     left_out += [f"{dependent:,} that are dependent"] * bool(dependent)
     return replace(table, coefficients=kept), " and ".join(left_out)
 
 
 def _naive_bayes(model: Any) -> dict[str, Any]:
     """Return the estimates of naive Bayes and its equivalent logistic weights, as plain JSON; no
-    weights where each class has variances of its own.
+    weights where each class has its own variances.
     """
     names, signs = words_and_signs(model)
     if is_curved(model):
         means, spreads = signs * model.means_, np.sqrt(model.variances_)
         return {
-            "title": "Gaussian naive Bayes, variances of each class",
+            "title": "Gaussian naive Bayes, variances per class",
             "shares": model.priors_.tolist(), "weights_of": [], "reference": None, "intercepts": [],
             "features": [
                 {

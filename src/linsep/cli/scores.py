@@ -1,4 +1,4 @@
-"""What ``linsep score`` prints: accuracy first, then metrics and classes, on one screen."""
+"""Output of ``linsep score``: accuracy first, then metrics and classes, on one screen."""
 
 from typing import Any
 
@@ -11,24 +11,23 @@ from linsep.words import counted, percent
 
 #: lines of a screen
 LINES = 24
-#: classes up to which the confusion matrix is printed, if it fits with so many letters of each name
+#: classes up to which the confusion matrix is printed, if it fits with names cut to so many letters
 MOST_PREDICTED, MOST_LETTERS = 12, 12
-#: fewest classes that are printed if there are more
+#: minimum number of classes to print if there are more
 FEWEST_CLASSES = 5
 METRICS = Repeatable(
     "--metrics", metavar="NAME",
-    help="Metric to print, such as roc_auc; several with commas between them; repeatable.  "
+    help="Metric to print, such as roc_auc; separate several by commas; repeatable.  "
     "[default: all]",
 )  # fmt: skip
 GROUP = Option(
     "--group", metavar="COLUMN",
-    help="Column of groups, whose rows belong together: intervals are those of groups (tables "
-    "only).",
+    help="Column of groups: intervals resample whole groups (tables only).",
 )  # fmt: skip
 
 
 def names_of(given: list[str] | None) -> list[str] | None:
-    """Return the names of metrics, of which several may have commas between them."""
+    """Return the names of metrics, which commas may separate."""
     return None if given is None else [name.strip() for one in given for name in one.split(",")]
 
 
@@ -65,14 +64,16 @@ def print_residuals(result: dict[str, Any], model: Any) -> None:
 
 
 def _interval_pairs(result: dict[str, Any], name: str) -> list[tuple[str, str]]:
-    """Return the interval of a metric and how it was made, as a pair."""
+    """Return the interval of a metric and its method, as a pair."""
     about = result["intervals"]
     ends = result["metrics"].get(name, {}).get("interval")
     units, resamples = about["of"], f"{about['resamples']:,}"
     if ends is None:
         return []
     what = counted(about[units], units.removesuffix("s")) if units == "groups" else "the rows"
-    drawn = f"; metrics are those of every {about['every']:,}th row" if about["every"] > 1 else ""
+    drawn = (
+        f"; metrics are computed on every {about['every']:,}th row" if about["every"] > 1 else ""
+    )
     low, high = (metric_text(name, end) for end in ends)
     return [
         (
@@ -84,7 +85,8 @@ def _interval_pairs(result: dict[str, Any], name: str) -> list[tuple[str, str]]:
 
 
 def _undefined_pairs(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return why metrics of scores are not defined; other metrics are left out, unsaid."""
+    """Return why metrics of scores are not defined; other undefined metrics are left out
+    silently."""
     names = ("roc_auc", "average_precision", "r2")
     said = [result["undefined"][name] for name in names if name in result["undefined"]]
     return [("note", sentence) for sentence in said[:1]]

@@ -18,7 +18,7 @@ from linsep.words import counted, size_text
 
 #: endings of lessons
 MARKDOWN = (".md", ".markdown")
-#: what linsep[serve] brings
+#: packages of linsep[serve]
 NEEDED = ("uvicorn", "httptools", "orjson", "prometheus_client")
 DEFAULT = Limits()
 
@@ -26,22 +26,22 @@ PORT = options.number(at_least=0, at_most=65535)
 SERVE_OPTIONS = (
     Option(
         "--host", default="127.0.0.1", metavar="ADDRESS",
-        help="Network address to listen on; all but this machine's own require --token.",
+        help="Network address to listen on; --token is required unless it is local.",
     ),
-    Option("--port", **PORT, default=8000, help="0 picks a free port."),
+    Option("--port", **PORT, default=8000, help="Port; 0 selects a free one."),
     Option(
         "--token", envvar="LINSEP_TOKEN", metavar="WORD",
-        help="Requests must send this word as Authorization: Bearer WORD. The environment variable "
-        "LINSEP_TOKEN sets it without showing it to other users.",
+        help="Access token: requests must send the header Authorization: Bearer WORD. The "
+        "environment variable LINSEP_TOKEN sets it without showing it to other users.",
     ),
     Repeatable(
         "--allowed-host", metavar="NAME",
-        help="A further name by which requests may ask for this server, such as that of a proxy; "
-        "may be repeated. On this machine's own addresses others are refused.",
+        help="Additional host name of this server, such as the name of a proxy; repeatable. "
+        "Servers on a local address refuse other names.",
     ),
     Option(
         "--log", type=options.LocalPath(), metavar="FILE",
-        help="Learn rows sent to /learn, and log them in this file.",
+        help="Train on rows sent to /learn, and log them in this file.",
     ),
     Option(
         "--max-body", type=options.size_of("a body"), default="10MB", metavar="SIZE",
@@ -53,16 +53,16 @@ SERVE_OPTIONS = (
     ),
     Option(
         "--max-features", default=DEFAULT.features, **options.number(at_least=1),
-        help="Maximum number of columns of a table, or values of a row, if the model has fewer.",
+        help="Maximum number of columns of a table or values of a row, if the model has fewer.",
     ),
     Option(
         "--max-memory", type=options.size_of("memory"), default="256MB", metavar="SIZE",
-        help="Maximum memory for the rows of a request and its answer.",
+        help="Maximum memory for the rows of a request and the response.",
     ),
     Option(
         "--max-seconds", default=DEFAULT.seconds,
         **options.number(float, above=0.0) | {"metavar": "SECONDS"},
-        help="Maximum time for the rows of a large request.",
+        help="Maximum time to process a request.",
     ),
 )  # fmt: skip
 
@@ -73,9 +73,9 @@ def serve(
     log: Path | None, max_body: int, max_rows: int, max_features: int, max_memory: int,
     max_seconds: float,
 ) -> None:  # fmt: skip
-    """Serve a model over HTTP: /predict, /learn, /model, /health, /metrics; / explains them.
+    """Serve a model over HTTP: /predict, /learn, /model, /health, /metrics; / documents them.
 
-    If MODEL is replaced, the new file is served within a second, or at SIGHUP.
+    If MODEL is replaced, the new file is served within a second, or after SIGHUP.
 
     Example: linsep serve species.linsep --port 8000
     """
@@ -115,9 +115,9 @@ def _announce(server: Any, host: str) -> None:
 
 LESSON = options.Argument(
     "lesson", required=False, type=options.LocalPath(), metavar="FILE",
-    help="Your own lesson, as Markdown (.md), or a file of rows, of which the first 500 are shown.",
+    help="A lesson in Markdown (.md), or a data file, of which the first 500 rows are shown.",
 )  # fmt: skip
-#: how a file of rows is read
+#: reading options of a data file
 POINTS = options.Gathered(
     "how",
     (
@@ -128,27 +128,27 @@ POINTS = options.Gathered(
 LAB_OPTIONS = (
     Option(
         "--scene", metavar="NAME",
-        help="Ready-made points to begin with, such as xor, or the part of an address after #.",
+        help="Initial setup, such as xor, or the part of a lab URL after #.",
     ),
     Option(
         "--export", type=options.LocalPath(), metavar="FILE",
-        help="Write the run to this HTML file, which needs no server, and exit.",
+        help="Write the run to this HTML file, which does not need a server, and exit.",
     ),
     Option(
         "--static", type=options.LocalPath(), metavar="FOLDER",
-        help="Write the lab to this folder, for any web server of files, and exit.",
+        help="Write the lab to this folder, for any static web server, and exit.",
     ),
-    Option("--port", **PORT, default=5006, help="0 picks a free port."),
+    Option("--port", **PORT, default=5006, help="Port; 0 selects a free one."),
     Option(
         "--address", default="127.0.0.1", metavar="ADDRESS",
-        help="Network address to listen on; others than this machine's own need --token.",
+        help="Network address to listen on; --token is required unless it is local.",
     ),
     Option("--token", metavar="WORD", help="Access token for visitors."),
     Repeatable(
         "--allowed-host", metavar="NAME",
-        help="A further name by which browsers may ask for the lab; may be repeated.",
+        help="Additional host name of the lab; repeatable.",
     ),
-    Option("--browser/--no-browser", default=True, help="Open the browser."),
+    Option("--browser/--no-browser", default=True, help="Whether to open the browser."),
 )  # fmt: skip
 
 
@@ -158,7 +158,7 @@ def lab(
     address: str, token: str | None, allowed_host: list[str] | None, browser: bool,
     how: dict[str, Any], force: bool,
 ) -> None:  # fmt: skip
-    """Open the lab: place points, watch a learner step by step, see why it stops or never will.
+    """Open the lab: place points, watch a learner step by step, and see whether and why it stops.
 
     Example: linsep lab --scene xor
     """
@@ -187,7 +187,7 @@ def _write_static(folder: Path, scene: Any, lesson: Path | None, force: bool) ->
     check_static()
     text = ""
     if lesson is not None:
-        own_lesson(lesson)  # which says what is wrong with it
+        own_lesson(lesson)  # which reports the error
         text = lesson.read_text(encoding="utf-8")
     if not force and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise LinsepError(
@@ -201,22 +201,25 @@ def _write_static(folder: Path, scene: Any, lesson: Path | None, force: bool) ->
 
 
 def _begun(rows: Path | None, scene: str | None, how: dict[str, Any]) -> Any:
-    """Return the scene to begin with; BadParameter if it is said twice, or how no file is read."""
+    """Return the initial setup; BadParameter if it is given twice, or for reading options without a
+    file."""
     from linsep.lab import FIRST, named_scene, scene_of_file
 
     if rows is not None:
         if scene is not None:
-            raise click.BadParameter("--scene and a file of rows are two scenes: name one.")
+            raise click.BadParameter(
+                "--scene and a data file cannot be combined: give one of them."
+            )
         return scene_of_file(rows, note, **how)
     if given := [name for name, value in how.items() if value not in (None, "error")]:
-        raise click.BadParameter(f"{flag_of(given[0])} is about a file of rows: name it.")
+        raise click.BadParameter(f"{flag_of(given[0])} needs a data file: name it.")
     return named_scene(scene or FIRST)
 
 
 def _serve_lab(
     server: Any, address: str, token: str | None, begin: tuple[str, str], browser: bool
 ) -> None:
-    """Serve the lab until Ctrl-C; ``begin`` is the lesson and the scene to begin with, or ""."""
+    """Serve the lab until Ctrl-C; ``begin`` is the initial lesson and setup, or ""."""
     shown = f"[{address}]" if ":" in address else address
     lesson, scene = begin
     query = urlencode({k: v for k, v in (("token", token), ("lesson", lesson)) if v})

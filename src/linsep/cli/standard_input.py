@@ -19,7 +19,8 @@ _copies: list[str] = []
 
 
 def named(text: str) -> str:
-    """Return what a command prints, with standard input by its name and not that of its copy."""
+    """Return the output of a command, with standard input under its own name instead of its
+    copy's."""
     for copy in _copies:
         text = text.replace(copy, NAME)
     return text
@@ -57,8 +58,7 @@ def reads_data(command: Callable, first: Callable[[dict[str, Any]], None]) -> Ca
             if given["format"] is None and format_by_content(path) is None:
                 option = "--data-format" if "written" in given else "--format"
                 raise click.BadParameter(
-                    "- has no file name to infer its format from, and its first lines do not show "
-                    f"it: add {option}."
+                    f"The format of - cannot be inferred from its first lines: add {option}."
                 )
             first(given)
             return command(**given)

@@ -1,4 +1,4 @@
-"""The command ``trace``: every round of learning from a small file."""
+"""The command ``trace``: every step of training on a small file."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -33,15 +33,15 @@ from linsep.words import escaped
 
 MAX_ROUNDS = Option(
     "--max-rounds", section="Learner", default=1000, **options.number(at_least=1),
-    help="Stop the trace after N rounds.",
+    help="Stop the trace after N steps.",
 )  # fmt: skip
 ROUNDS = Option(
     "--rounds", section="Learner", **options.number(at_least=1),
-    help="Run N rounds, however many passes that takes, even beyond a cycle.",
+    help="Run N steps, however many passes that takes, even beyond a cycle.",
 )  # fmt: skip
 FORMAT = Option(
     "--format", "written", **options.choice(("text", "csv", "markdown", "latex", "html")),
-    help="Output format.  [default: that of the name of --output, such as trace.csv, else text]",
+    help="Output format.  [default: inferred from --output, such as trace.csv, else text]",
 )  # fmt: skip
 #: formats by the endings of files
 ENDINGS = {".csv": "csv", ".md": "markdown", ".tex": "latex", ".html": "html", ".htm": "html"}
@@ -59,7 +59,7 @@ def trace(
     how: dict[str, Any], random_state: int, class_weight: list[str] | None, init_weights: Any,
     reference: str | None, parameters: dict[str, Any],
 ) -> None:  # fmt: skip
-    """Show every round of training on small DATA: score, mistake, update, weights afterwards.
+    """Show every step of training on small DATA: score, mistake, update and new weights.
 
     Example: linsep trace students.csv --target grade --row-names name --no-shuffle
     """
@@ -97,14 +97,12 @@ def read_rows(
 ) -> tuple[Source, np.ndarray, np.ndarray, Sequence[str]]:
     """Return the source, all of its rows, their labels and their names.
 
-    ``names`` is a column of a table that is not learned from, or None to name rows by their lines;
-    the other arguments are those of :func:`linsep.open_source`.
+    ``names`` is a column of a table that is not a feature, or None to name rows by their lines; the
+    other arguments are passed to :func:`linsep.open_source`.
     """
     how["format"] = format
     if names is not None and kind_of(find_files(list(data), format), format) != "table":
-        raise DataError(
-            "--row-names names a column of a table; svmlight text has none: leave it out."
-        )
+        raise DataError("--row-names needs a table; svmlight text has no columns: leave it out.")
     left_out = [*(exclude or []), *([] if names is None else [names])]
     source = open_source(data, exclude=left_out, **how)
     X, y, *_ = whole(source)
@@ -114,7 +112,7 @@ def read_rows(
     other = open_source(data, exclude=exclude, **how | {"target": names})
     _, named, *_ = whole(other)
     if len(named) != len(y):
-        raise DataError(f"{source.name} has rows without a name in column '{names}'.")
+        raise DataError(f"{source.name} has rows without a name in column '{names}': fill them in.")
     return source, X, y, [label_text(name) for name in named]
 
 
@@ -131,8 +129,8 @@ def _small(source: Source) -> Iterator[Batch]:
         rows += batch.X.shape[0]
         if rows * batch.X.shape[1] > MOST_NUMBERS:
             raise DataError(
-                f"{source.name} has more than {MOST_NUMBERS:,} numbers, too many for a trace: give "
-                "it fewer rows or columns."
+                f"{source.name} has more than {MOST_NUMBERS:,} numbers, too many for a trace: "
+                "use fewer rows or columns."
             )
         yield batch
 

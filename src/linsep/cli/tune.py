@@ -1,4 +1,4 @@
-"""The command ``tune``: compare models on held-out rows or in folds, and learn the best."""
+"""The command ``tune``: compare models on held-out rows or in folds, and train the best."""
 
 from pathlib import Path
 from time import perf_counter
@@ -35,17 +35,17 @@ from linsep.words import counted, percent
 GRID = Repeatable(
     "--grid", section="Learner", metavar="PARAMETER=VALUE,...",
     help="Values of a parameter to compare; repeatable. With several learners, "
-    "LEARNER.PARAMETER=... is for one of them.",
+    "LEARNER.PARAMETER=... applies to one of them.",
 )  # fmt: skip
 LEARNERS = Repeatable(
     "--learner", section="Learner", type=LearnerNames(ESTIMATORS), metavar="NAME,...",
-    help=lambda: f"Learning algorithm: {', '.join(ESTIMATORS)}; with --cv several, to be "
-    "compared, the simplest first.  [default: that of `linsep fit`]",
+    help=lambda: f"Learning algorithm: {', '.join(ESTIMATORS)}; with --cv, several to compare, the "
+    "simplest first.  [default: as for `linsep fit`]",
 )  # fmt: skip
 METRIC = Option(
     "--metric", section="Validation", metavar="NAME",
-    help="Metric to compare models by, such as balanced_accuracy, log_loss or roc_auc (with --cv)."
-    "  [default: accuracy, of numbers r2]",
+    help="Metric to compare models by, such as balanced_accuracy, log_loss or roc_auc (with "
+    "--cv).  [default: accuracy, or r2 for regressions]",
 )  # fmt: skip
 ONE_SE = Option(
     "--one-se", section="Validation", is_flag=True,
@@ -64,7 +64,7 @@ def tune(
     class_weight: list[str] | None, reference: str | None, columns: dict[str, Any],
     folds: Any, metric: str | None, one_se: bool, parameters: dict[str, Any],
 ) -> None:  # fmt: skip
-    """Compare models on rows of DATA that they have not learned, and learn the best.
+    """Compare models on held-out rows of DATA, and train the best.
 
     Example: linsep tune train.csv --target species --learner pa --grid C=0.01,0.1,1 --model m
     """
@@ -92,15 +92,15 @@ def tune(
 
 
 def _chosen(source: Source, parameters: dict[str, Any], grid: list[str] | None) -> str:
-    """Return the learner that is compared where none is named."""
+    """Return the default learner to compare."""
     return chosen_learner(source, parameters | learners.in_grid(grid)).learner
 
 
 def _only(names: list[str]) -> str | None:
-    """Return the one learner to compare without folds, if one is named."""
+    """Return the learner to compare without folds, if it is named."""
     if len(names) > 1:
         raise click.BadParameter(
-            "--learner takes one learner without --cv N: give --cv 5 to compare several."
+            "--learner takes one learner without --cv N: add --cv 5 to compare several."
         )
     name = names[0] if names else None
     if name is not None and name not in LINEAR:
@@ -127,7 +127,7 @@ def _on_one_hold_out(
     started, learner = perf_counter(), named or USUAL_LEARNER
     if not grid:
         example = LINEAR[learner].grid_example
-        raise click.BadParameter(f"name values to compare with --grid, such as --grid {example}.")
+        raise click.BadParameter(f"give values to compare with --grid, such as --grid {example}.")
     if named is not None:
         learners.grids_of(grid, [learner], parameters)  # raises errors before the data are opened
     group = columns.get("group")
@@ -141,7 +141,7 @@ def _on_one_hold_out(
     race = SideBySide(_estimators(learner, varied, parameters, common), source)
 
     def learn_best(source: Source) -> Any:
-        """Learn the best model from all rows, as ``linsep fit`` does, if it is asked for."""
+        """Train the best model on all rows, as ``linsep fit`` does, if requested."""
         given = parameters | {"validation_fraction": None} | race.best.values
         race.final = learners.make_learner("fit", learner, given, **common)
         with interrupts_allowed():
@@ -234,8 +234,9 @@ def print_tune(found: dict[str, Any], recipe: dict[str, Any]) -> None:
                    f"{counted(found['rows'] - found['held_out_rows'], 'row')}"),
         *gap_pairs(found, recipe),
         ("time", f"total {found['seconds']:.2f} s"),
-        ("model", found["model"] or "not saved; --model FILE learns the best from all rows"),
-        ("options", f"{found['options'] or 'none'}; `linsep fit` learns the same with these"),
+        ("model", found["model"] or "not saved; --model FILE trains the best on all rows"),
+        ("options", f"{found['options'] or 'all at their defaults'}; `linsep fit` trains the same "
+                "model with these"),
     ]  # fmt: skip
     print_pairs(pairs)
     print()

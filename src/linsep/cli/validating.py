@@ -8,11 +8,11 @@ from linsep.cli import options
 from linsep.cli.options import Option, number
 from linsep.words import counted
 
-if TYPE_CHECKING:  # what cross-validates, which most commands do not
+if TYPE_CHECKING:  # imported only for cross-validation
     from linsep.cross_validation import Folds
     from linsep.scoring.metrics import Metric
 
-#: metrics that fit a screen; --json has all
+#: metrics that fit on a screen; --json has all
 SHOWN = ("accuracy", "balanced_accuracy", "roc_auc", "log_loss", "r2", "rmse", "mae")
 
 
@@ -35,16 +35,15 @@ FOLDS = options.Gathered(
     (
         Option(
             "--cv", section="Validation", **number(at_least=2),
-            help="Cross-validate in so many folds: each is predicted by a model that has learned "
-            "from the others.",
+            help="Number of folds of cross-validation.",
         ),
         Option(
             "--repeats", section="Validation", **number(at_least=1),
-            help="How often the rows are divided into folds, each time otherwise.  [default: 1]",
+            help="Number of times the rows are divided into folds at random.  [default: 1]",
         ),
         Option(
             "--by-time", section="Validation", is_flag=True,
-            help="The rows are in the order of time: predict each fold from the rows before it.",
+            help="The rows are ordered by time: predict each fold from earlier rows.",
         ),
     ),
     _folds,
@@ -66,7 +65,7 @@ def described(scores: dict[str, Any], folds: "Folds") -> dict[str, Any]:
 
 def metric_named(name: str) -> "Metric":
     """Return the metric of a name."""
-    from linsep.scoring.metrics import METRICS  # slow to import for the help of a command
+    from linsep.scoring.metrics import METRICS  # slow to import, so not at module level
 
     return METRICS[name]
 
@@ -79,7 +78,7 @@ def with_error(name: str, mean: float, error: float, unit: bool = False) -> str:
 
 
 def folds_text(cv: dict[str, Any]) -> str:
-    """Return how the rows were divided, in a phrase."""
+    """Return how the rows were divided, as a phrase."""
     repeated = f", {counted(cv['repeats'], 'time')}" if cv["repeats"] > 1 else ""
     return f"{cv['folds']} folds{' by time' * cv['by_time']}{repeated}"
 

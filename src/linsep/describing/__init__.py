@@ -1,8 +1,8 @@
-"""What a data set holds, found out in one reading with bounded memory.
+"""Descriptions of data sets, made in one reading with bounded memory.
 
-``columns`` of ``tables``, ``vectors`` of svmlight and Vowpal Wabbit's text; ``describing`` adds
-labels, separability at a glance, and the command to type next; ``facts`` is the result, also as
-text.
+``tables`` and ``columns`` describe tables, ``vectors`` svmlight and Vowpal Wabbit's text;
+``describing`` adds labels, a quick test of separability and the next command; ``facts`` is the
+result, also as text.
 """
 
 import lazy_loader

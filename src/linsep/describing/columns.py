@@ -15,21 +15,21 @@ from linsep.sources.tables.column_types import NUMBER
 from linsep.sources.tables.survey import Moments
 from linsep.sources.tables.table_file import Place, as_text, plain_values, text_codes
 
-#: options by which text is read as numbers
+#: options that read text as numbers
 SPELLED = {"decimal", "thousands", "units", "numeric", "null_values"}
-#: different values that are counted of a column, and of labels
+#: different values that are counted per column, and for labels
 MOST_VALUES, MOST_LABELS = 1000, 10_000
-#: different texts that are told apart
+#: different texts that are distinguished
 MOST_TEXTS = 100_000
 #: numbers from here on are summed as they are: their differences could overflow float64
 FAR = 2.0**1000
 #: rows of the sample on which separability is decided
 SAMPLE_ROWS = 8192
 
-#: numbers of rows that floats do not hold, by the number of their column
+#: rows with numbers that floats cannot represent, by column
 Exact = dict[int, dict[int, Any]]
 
-#: share of numbers in a text column from which the others are odd
+#: share of numbers in a text column from which other values are reported as invalid
 LEAST_NUMERIC = 0.9
 
 _FACTORS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
@@ -44,7 +44,7 @@ def mixed(bits: np.ndarray) -> np.ndarray:
 
 
 def of_rows(first: int, n_rows: int) -> np.ndarray:
-    """Return an odd factor for each row by its number, for sums that tell columns apart."""
+    """Return an odd factor for each row by its number, for sums that distinguish columns."""
     return mixed(np.arange(first + 1, first + 1 + n_rows, dtype=np.uint64)) | np.uint64(1)
 
 
@@ -57,7 +57,7 @@ def of_numbers(values: np.ndarray) -> np.ndarray:
 
 
 class Values:
-    """Counts of different values, given up beyond ``most``."""
+    """Counts of different values, dropped beyond ``most``."""
 
     def __init__(self, most: int):
         self._most, self._counts = most, Counter[Any]()
@@ -159,7 +159,7 @@ class NumberColumns:
         return found
 
     def described(self) -> dict[str, dict[str, Any]]:
-        """Return what is known of each column."""
+        """Return the description of each column."""
         moments, found = self._moments.close(), {}
         for k, (name, kind) in enumerate(self.kinds.items()):
             low, high, missing = self._low[k], self._high[k], int(self._missing[k])
@@ -247,7 +247,8 @@ class TextColumn:
             self._odd = f"{place(row)}, column '{self.name}' holds '{column[row].as_py()[:60]}'"
 
     def _look_for_repeats(self, hashes: list[int], here: bool) -> None:
-        """Find out whether a value comes twice, until a hundred thousand different ones came."""
+        """Detect whether a value occurs twice, among the first hundred thousand different
+        values."""
         if self.repeats or len(self._seen) > MOST_TEXTS:
             return
         self.repeats = here or not self._seen.isdisjoint(hashes)
@@ -270,22 +271,23 @@ class TextColumn:
         }
 
     def _read_with(self) -> dict[str, Any]:
-        """Return the options by which `fit` takes a column of numbers that it refuses."""
+        """Return the options with which `fit` accepts a column of numbers that it refuses by
+        default."""
         hints = () if self.refused is None else self.refused.hints
         settings = [hint.settings for hint in hints if isinstance(hint, Hint)]
         found = next((one for one in settings if one.keys() <= SPELLED), None)
         return {} if found is None else {"read_with": found}
 
     def _unique(self, filled: int) -> bool | None:
-        """Return whether every row has another text; None if there were too many to compare."""
+        """Return whether every row has a different text; None if there were too many to compare."""
         if self.repeats or filled < 2:
             return False
         return True if len(self._seen) == filled else None
 
 
 class OtherColumn:
-    """A column of dates, lists or other values that are no features: only missing ones count, but
-    for lists in JSON lines, which are not read.
+    """A column of dates, lists or other values that cannot be features: only missing values are
+    counted, except for lists in JSON lines, which are not read.
     """
 
     def __init__(self, name: str, kind: str):

@@ -1,4 +1,4 @@
-"""Describe files: what each column holds, the labels, separability, what to do next."""
+"""Describe files: columns, labels, separability and the next command."""
 
 import shlex
 from collections import Counter
@@ -28,22 +28,22 @@ from linsep.sources.tables.columns import is_row_label
 from linsep.sources.tables.files import check_separated, open_tables
 from linsep.sources.tables.reading_options import ReadingOptions
 
-#: seconds for a look at separability, classes and features up to which there is one
+#: seconds for the separability test, and the numbers of classes and features up to which it runs
 SECONDS, MOST_CLASSES, MOST_FEATURES = 5.0, 10, 1000
-#: whole numbers are classes if there are so few, and each comes so often on average
+#: whole numbers are classes if there are so few, and each occurs so often on average
 FEW_LABELS, OFTEN = 20, 10
-#: flags of columns that `fit` refuses, or can learn nothing from
+#: flags of columns that `fit` refuses, or that cannot help a model
 UNUSABLE = ("unique", "refused", "infinite")
 #: share of a column that may be missing where rows with a missing value are dropped
 MOST_DROPPED = 0.5
 #: rows and weights up to which a logistic regression is fitted in seconds
 SMALL_ROWS, SMALL_WEIGHTS = 200_000, 500
-#: words in a cell from which text is read word by word
+#: words per cell from which text is read word by word
 WORDS = 3.0
 
 
 def labels_of(counts: Counter[Any] | None, kind: str, missing: int) -> dict[str, Any]:
-    """Return what labels are: classes with their rows, or numbers.
+    """Return the kind of labels: classes with their rows, or numbers.
 
     Parameters
     ----------
@@ -68,7 +68,8 @@ def labels_of(counts: Counter[Any] | None, kind: str, missing: int) -> dict[str,
 
 
 def left_out(columns: list[dict[str, Any]], target: str | None) -> tuple[list[str], list[str]]:
-    """Return the columns that a fit has to leave out, and those whose words it should read."""
+    """Return the columns that a fit has to leave out, and the columns whose words it should
+    read."""
     out, words = [], []
     options = spelling_of(columns, target)
     for column in columns:
@@ -88,7 +89,7 @@ def left_out(columns: list[dict[str, Any]], target: str | None) -> tuple[list[st
 
 
 def spelling_of(columns: list[dict[str, Any]], target: str | None) -> dict[str, Any]:
-    """Return the reading options by which columns of text are numbers, as far as they agree."""
+    """Return the reading options that turn columns of text into numbers, as far as they agree."""
     found: dict[str, Any] = {}
     for column in columns:
         for name, value in (column.get("read_with") or {}).items():
@@ -110,7 +111,7 @@ def at_a_glance(
     Parameters
     ----------
     rows : a pa.Table with the column ``target``, or X and y
-    rows_in_all : rows of the data; if the sample overlaps, so do they
+    rows_in_all : number of rows of the data; if the sample overlaps, so do the data
     without : columns of the table to leave out
     how : other arguments of :func:`linsep.open_source`
     """
@@ -128,7 +129,7 @@ def at_a_glance(
             if len(data.classes) > MOST_CLASSES or data.n_features > MOST_FEATURES:
                 return {"verdict": None, "rows": 0, "without": without}
             found = _of_all_classes(data)
-    except LinsepError:  # only one class in the sample, or rows that no fit would take
+    except LinsepError:  # only one class in the sample, or rows that no fit accepts
         return {"verdict": None, "rows": 0, "without": without}
     kinds = {Separable: "separable", QuasiSeparable: "quasi-separable", Overlapping: "overlapping"}
     verdict = kinds.get(type(found))
@@ -151,9 +152,9 @@ def _of_all_classes(data: Data) -> Any:
 
 
 def _decided(found: QuasiSeparable, data: Data) -> dict[str, Any]:
-    """Return how many rows are off the boundary of a hyperplane, and which columns do it: those
-    that quasi-separate alone if they leave no more rows on it, else those whose coefficients
-    diverge.
+    """Return how many rows are off the boundary of a hyperplane, and which columns cause it:
+    columns that quasi-separate alone if they leave no more rows on it, else columns whose
+    coefficients diverge.
     """
     columns: list[str] = []
     if found.deciding_columns is not None and (alone := found.deciding_columns.touching):
@@ -173,15 +174,15 @@ def learner_for(found: dict[str, Any]) -> tuple[dict[str, Any], str]:
     if label["kind"] == "numbers":
         return {"learner": "linear"}, "the label is a number"
     if found["words"] or found["like_texts"]:
-        reason = "it takes long steps for rare features, such as words"
+        reason = "its steps are long for rare features, such as words"
         return {"learner": OF_TEXT}, reason
     if glance.get("of_sample") == "separable":
         return {"learner": "perceptron"}, "it stops when its weights separate the classes"
     weights = _features_in(found) * (len(label["classes"] or ()) - 1)
     if glance.get("verdict") and found["rows"] <= SMALL_ROWS and 0 < weights <= SMALL_WEIGHTS:
-        reason = "the classes overlap, so that probabilities say more than classes"
+        reason = "the classes overlap, so probabilities are more informative than classes"
         return {"learner": "logistic", "l2": 1, "scale": "standard"}, reason
-    return {"learner": "perceptron"}, "it learns from any number of rows, with nothing to tune"
+    return {"learner": "perceptron"}, "it trains on any number of rows without tuning"
 
 
 def _features_in(found: dict[str, Any]) -> int:
@@ -196,13 +197,13 @@ def _features_in(found: dict[str, Any]) -> int:
 
 
 def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) -> str | None:
-    """Return the command to type next; None for rows without labels and without columns, for a
-    single class, and where no column is left to learn from.
+    """Return the next command; None for rows without labels and columns, for a single class, and if
+    no feature column is left.
 
     Parameters
     ----------
     data : names of the files, as they were typed; credentials are left out
-    how : other options that were typed, by their names
+    how : other options that were typed, by name
     found : the description
     """
     data = [shown(str(name)) for name in data]
@@ -220,7 +221,7 @@ def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) ->
 
 
 def next_call(target: str | None, found: dict[str, Any]) -> str | None:
-    """Return what to type next in Python for a data frame, as :func:`next_command` does."""
+    """Return the next call in Python for a data frame, as :func:`next_command` does."""
     if found["label"] is None:
         return "linsep.describe(frame, target=...)"
     typed = _next_fit({"target": target}, found)
@@ -234,14 +235,14 @@ def _given(how: dict[str, Any]) -> dict[str, Any]:
 
 
 def _next_fit(how: dict[str, Any], found: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the options of the fit to type next, None if there is none."""
+    """Return the options of the next fit, or None."""
     typed, label = _given(how), found["label"]
     if label["classes"] is not None and len(label["classes"]) == 1:
         return None
     chosen, _ = learner_for(found)
     if found["separable"] is not None or chosen["learner"] == "linear":
         typed |= chosen
-    # least squares takes not so many features
+    # least squares cannot handle so many features
     words_as = "exclude" if chosen["learner"] == "linear" else "text"
     features = _features(found)
     sparse = []
@@ -281,14 +282,14 @@ def _options(typed: dict[str, Any]) -> list[str]:
 
 
 class Description:
-    """What files hold, found out by :meth:`read` in one reading with bounded memory.
+    """The description of files, made by :meth:`read` in one reading with bounded memory.
 
     Parameters
     ----------
     data : files, folders or globs, or a data frame
     target : label column of a table, or None
     index_base, format, max_line : see :func:`linsep.open_source`
-    typed : names of the data for the command to type next, if they are others
+    typed : names of the data for the next command, if they differ
     **of_csv : how CSV is read, see :func:`linsep.open_source`
 
     Raises DataError as that does.
@@ -349,9 +350,8 @@ class Description:
         self.source = TableDescription([FrameFile(to_arrow(frame))], self._target)
 
     def read(self, separable: bool = True) -> dict[str, Any]:
-        """Return what the files hold, as plain JSON; without ``separable`` nothing of that.
-
-        Memory is bounded: it grows with columns, but not with rows.
+        """Return the description of the files, as plain JSON. Without ``separable``, separability
+        is not tested. Memory is bounded: it grows with columns, but not with rows.
         """
         found = {
             "data": self.source.name,
@@ -408,7 +408,7 @@ class Description:
         return found
 
     def _check_label(self, label: dict[str, Any], rows: int) -> None:
-        """Raise DataError for a column with almost a class a row."""
+        """Raise DataError for a column with almost one class per row."""
         if label["kind"] != "classes":
             return
         classes = MOST_LABELS if label["classes"] is None else len(label["classes"])
@@ -416,7 +416,7 @@ class Description:
             values = f"more than {classes:,}" if label["classes"] is None else f"{classes:,}"
             raise DataError(
                 f"{self.source.name}, column '{self._target}' has {values} different values in "
-                f"{rows:,} rows, as ids and sentences have, and is no label",
+                f"{rows:,} rows, so it looks like an ID or free text, not a label",
                 hint("name the column of classes with {}", target=None),
             )
 

@@ -1,4 +1,4 @@
-"""What data hold, in one reading: as an object, and as text."""
+"""The description of data, as an object and as text."""
 
 import json
 import math
@@ -16,21 +16,21 @@ MOST_COLUMNS, MOST_NAMES, MOST_CLASSES = 20, 8, 6
 
 
 class Facts(SimpleNamespace):
-    """What data hold, as :func:`linsep.describe` finds it; ``print`` shows it as text.
+    """Description of data by :func:`linsep.describe`; ``print`` shows it as text.
 
     Attributes
     ----------
     data, format : str, the name of the data and their format
     bytes, rows : int
     columns : list of dict, of a table, else None
-        ``name``, ``type``, ``missing``, ``values`` (how many different ones), and of numbers
+        ``name``, ``type``, ``missing``, ``values`` (number of different values), and for numbers
         ``min``, ``max``, ``mean`` and ``std``.
     label : dict or None, the classes and their rows, or the range of the numbers
-    separable : dict or None, whether a hyperplane separates the classes, as far as a glance tells
+    separable : dict or None, whether a hyperplane separates the classes, from a quick test
     left_out, words : list of str, columns that a fit has to leave out, or to read word by word
-    like_texts : str or None, in which way rows without columns are like those of texts
+    like_texts : str or None, how rows without columns resemble rows of texts
     learner : dict or None, the ``name`` of a learner for these data, and the ``reason``
-    next : str or None, what to type next
+    next : str or None, the next command or call
     """
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,28 +58,28 @@ def describe(
     max_line: int | str | None = None,
     **reading: Any,
 ) -> Facts:
-    """Find out what files or a data frame hold, in one reading with bounded memory.
+    """Describe files or a data frame, in one reading with bounded memory.
 
     Parameters
     ----------
-    data : a data frame of pandas or polars, an Arrow table; a file, folder, glob or address, or a
-        list of them
+    data : a data frame of pandas or polars, an Arrow table; a file, folder, glob or URL, or a list
+    of them
     target : name of the label column of a table
-    index_base, format, max_line : as for :func:`linsep.open_source`; of files only
+    index_base, format, max_line : as for :func:`linsep.open_source`; for files only
     **reading : how CSV is read, such as ``decimal=","``, as for :func:`linsep.open_source`
 
     Returns
     -------
     Facts
-        What ``linsep describe`` prints: rows, columns with their types, ranges and missing values,
-        the label, whether the classes are separable, and what to type next.
+        The contents of ``linsep describe``: rows, columns with their types, ranges and missing
+        values, the label, whether the classes are separable, and the next command.
 
     Raises
     ------
     DataError
         As :func:`linsep.open_source`.
     TypeError
-        For anything else than files and data frames.
+        For anything but files and data frames.
 
     Examples
     --------
@@ -163,9 +163,11 @@ def _of_table(found: dict[str, Any]) -> list[tuple[str, str]]:
     if infinite:
         pairs.append(("infinite", _names(infinite)))
     if long := [c["name"] for c in found["columns"] if c["type"] != "text" and c.get("refused")]:
-        pairs.append(("too long", f"{_names(long)}, with digits that float64 does not hold"))
+        pairs.append(("too long", f"{_names(long)}, not exactly representable as float64"))
     pairs += [
-        ("odd", f"{c['odd']}, where others are numbers") for c in found["columns"] if c.get("odd")
+        ("invalid", f"{c['odd']}; other values are numbers")
+        for c in found["columns"]
+        if c.get("odd")
     ]
     if found["constant"]:
         pairs.append(("constant", _names(found["constant"])))
@@ -179,7 +181,7 @@ def _of_table(found: dict[str, Any]) -> list[tuple[str, str]]:
 def _of_vectors(found: dict[str, Any]) -> list[tuple[str, str]]:
     used = "" if found["used"] in (None, found["features"]) else f", {found['used']:,} used"
     pairs = [
-        ("features", f"{found['features']:,}{used}; {found['stored']:.4g} values a row"),
+        ("features", f"{found['features']:,}{used}; {found['stored']:.4g} values per row"),
     ]
     if found["min"] is not None:
         pairs.append(("values", f"from {found['min']:g} to {found['max']:g}"))
@@ -237,11 +239,11 @@ def _separable(found: dict[str, Any], rows: int, words: bool) -> str:
             return f"{_almost(found)} (in {some}); `linsep separate` decides for all"
         return f"not decided: {found['of_sample']} are {some}; `linsep separate` decides"
     # The command does not read columns of text word by word.
-    return "not decided at a glance" + ("" if words else "; `linsep separate` decides")
+    return "not decided by the quick test" + ("" if words else "; `linsep separate` decides")
 
 
 def _almost(found: dict[str, Any]) -> str:
-    """Return which rows are decided where a hyperplane has rows on one side, but others on it."""
+    """Return which rows are decided by a hyperplane that has other rows on it."""
     decided = found["decided"]
     rest = found["rows"] - decided["rows"]
     decide = "decides" if len(decided["columns"]) == 1 else "decide"

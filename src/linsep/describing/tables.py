@@ -52,7 +52,7 @@ class TableDescription(FilesInOrder):
         self._sample = SpreadSample(_chosen)
 
     def describe(self) -> dict[str, Any]:
-        """Return what is known of the columns; DataError if the files cannot be read."""
+        """Return the descriptions of the columns; DataError if the files cannot be read."""
         first, columns, others, refused = self._columns()
         numbers = NumberColumns(columns.numeric, self.target)
         texts = [TextColumn(name, name == self.target, refused[name]) for name in columns.text]
@@ -99,8 +99,8 @@ class TableDescription(FilesInOrder):
         }
 
     def _columns(self) -> tuple[TableFile, Columns, dict[str, str], dict[str, DataError | None]]:
-        """Return the first file with rows, its columns, the types of those that are no features,
-        and why `fit` refuses text columns.
+        """Return the first file with rows, its columns, the types of columns that cannot be
+        features, and why `fit` refuses text columns.
         """
         file, head = first_rows(self._files)
         stored = file.columns()
@@ -125,15 +125,15 @@ class TableDescription(FilesInOrder):
 
     @property
     def sample(self) -> pa.Table:
-        """Every k-th row, all of them if they are few."""
+        """Every k-th row, or all rows if they are few."""
         return pa.concat_tables(self._sample.parts, promote_options="permissive")
 
 
 def _rounded(
     table: pa.Table, names: Iterable[str], whole: WholeNumbers | None, start: int
 ) -> dict[str, dict[int, Any]]:
-    """Return the numbers that no double equals, by column and row of the table; ``whole`` knows
-    those of a text file, of which ``start`` rows come before.
+    """Return the numbers that no double equals, by column and row of the table; ``whole`` finds
+    them in a text file, after ``start`` rows.
     """
     found: dict[str, dict[int, Any]] = {name: {} for name in names}
     if whole is not None:

@@ -10,7 +10,7 @@ from linsep.batches import Batch, joined
 from linsep.describing.columns import SpreadSample, of_numbers, of_rows
 from linsep.sources.base import Source
 
-#: features of which each is described: they take 40 bytes each
+#: features that are described one by one, at 40 bytes each
 MOST_FEATURES = 1 << 22
 #: constant features, and sets of equal ones, that are listed
 MOST_LISTED = 20
@@ -37,7 +37,7 @@ class VectorDescription:
         self._weights = [np.inf, -np.inf]
 
     def describe(self) -> dict[str, Any]:
-        """Return what is known of the features; DataError if the files cannot be read."""
+        """Return the description of the features; DataError if the files cannot be read."""
         for batch in self._source.batches():
             X: Any = batch.X if sp.issparse(batch.X) else sp.csr_matrix(batch.X)
             n = X.shape[0]
@@ -94,7 +94,7 @@ class VectorDescription:
 
     @property
     def sample(self) -> tuple[sp.csr_matrix, np.ndarray] | None:
-        """Every k-th row, all of them if they are few, without features that none of them has."""
+        """Every k-th row, or all rows if they are few, without unused features."""
         if self.labels is None:
             return None
         X, y, *_ = joined(self._sample.parts)
@@ -102,7 +102,7 @@ class VectorDescription:
 
 
 class Features:
-    """Counts, ranges and hashes of each feature, given up if there are very many."""
+    """Counts, ranges and hashes of each feature, dropped if there are very many."""
 
     def __init__(self) -> None:
         self.width = 0
@@ -138,7 +138,7 @@ class Features:
         return None if self._given_up else int(np.count_nonzero(self._counts))
 
     def constant(self, n_rows: int) -> list[int] | None:
-        """Return the features with the same value in every row, but for those that no row has."""
+        """Return the features with the same value in every row, without unused features."""
         if self._given_up:
             return None
         same = (self._low == self._high) & ((self._counts == n_rows) | (self._low == 0))

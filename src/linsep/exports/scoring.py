@@ -31,7 +31,7 @@ class ExportError(LinsepError, ValueError):
 
 def learn_with(**settings: Any) -> Hint:
     """Return the advice to train the model again with these parameters."""
-    return Hint("learn the model with {}", settings, again=True)
+    return Hint("retrain the model with {}", settings, again=True)
 
 
 @dataclass(frozen=True)

@@ -369,7 +369,7 @@ def _records(text: str, own: Own) -> tuple[list[int], list[list[str]], str]:
     for line, cells in zip(lines, records, strict=True):
         if len(cells) != len(records[0]):
             raise DataError(
-                f"{own.name} line {line} has {counted(len(cells), 'field')} where the first line "
+                f"{own.name} line {line} has {counted(len(cells), 'field')}, but the first line "
                 f"has {len(records[0])}: correct the line."
             )
     return lines, records, mark

@@ -1,7 +1,7 @@
-"""Data written again: in another format, or in parts.
+"""Data rewritten in another format or in parts.
 
-``converting`` writes svmlight text, Parquet and rows; ``splitting`` says which rows go where;
-``records`` are text as it stands.
+``converting`` writes svmlight text, Parquet and rows; ``splitting`` assigns rows to parts;
+``records`` reads text unchanged.
 """
 
 import lazy_loader

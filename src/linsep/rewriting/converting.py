@@ -37,7 +37,7 @@ class RowsWriter:
         self.lost: list[str] = []
 
     def write_to(self, path: Path) -> None:
-        """Write all rows; the file appears when it is whole.
+        """Write all rows; the file appears when it is complete.
 
         Raises DataError if rows have no labels, RowCacheError if the disk is full.
         """
@@ -50,7 +50,7 @@ class RowsWriter:
                 writer.write(batch)
                 self.rows, width = self.rows + batch.X.shape[0], max(width, batch.X.shape[1])
             writer.commit(width, **footer_of(source)).close()
-        self.lost = ["groups of rows are left out"] if source.grouped else []
+        self.lost = ["groups of rows are not written"] if source.grouped else []
 
 
 #: most features of sparse rows, each of which becomes a column
@@ -60,15 +60,15 @@ _VALUES = 1 << 22
 
 
 class TableWriter(FilesInOrder):
-    """Writes the columns of a table as they are; in text, numbers are doubles.
+    """Writes the columns of a table unchanged; in text, numbers are doubles.
 
     Parameters
     ----------
     files : the files of the table
     exclude : columns to leave out
-    needed : columns that must be there: labels, weights, groups
+    needed : columns that must exist: labels, weights, groups
 
-    Raises DataError if a column is not there, or holds what Parquet written from text cannot.
+    Raises DataError for a missing column, or for values that Parquet written from text cannot hold.
     """
 
     def __init__(self, files: list[TableFile], exclude: list[str], needed: list[str]):
@@ -96,7 +96,7 @@ class TableWriter(FilesInOrder):
                     hint("leave it out with {}", exclude=[name]),
                 )
         if not (self._columns.numeric or self._columns.text or self._others):
-            raise DataError(f"{self._first.path} has no column left to write.")
+            raise DataError(f"{self._first.path} has no columns left to write.")
 
     def write(self, file: Any) -> None:
         """Write all rows to a binary file."""
@@ -137,13 +137,13 @@ class TableWriter(FilesInOrder):
         except pa.ArrowException as error:
             raise DataError(
                 f"{file.path} holds other types than {self._first.path} "
-                f"({str(error).splitlines()[0].rstrip('.')}): convert it on its own."
+                f"({str(error).splitlines()[0].rstrip('.')}): convert it separately."
             ) from None
 
 
 class VectorWriter:
-    """Writes sparse rows as columns: ``label``, ``weight`` if rows have weights, and one column for
-    each feature, named by its number. The source is read twice, first for its width.
+    """Writes sparse rows as columns: ``label``, ``weight`` if rows have weights, and one column per
+    feature, named by its number. The source is read twice, first for its width.
     """
 
     def __init__(self, source: Source):
@@ -158,8 +158,8 @@ class VectorWriter:
             weighted = weighted or (batch.weights is not None and bool((batch.weights != 1).any()))
             if width > MOST_FEATURES:
                 raise DataError(
-                    f"{source.name} has {width:,} features, more than {MOST_FEATURES:,}, which "
-                    "would be columns: write svmlight text, or choose fewer hash bits."
+                    f"{source.name} has {width:,} features, more than the {MOST_FEATURES:,} "
+                    "columns allowed: write svmlight text, or choose fewer hash bits."
                 )
         base = source.recipe().get("index_base", 0)
         names = ["label"] * labeled + ["weight"] * weighted + [str(k + base) for k in range(width)]
@@ -204,7 +204,7 @@ class SvmlightWriter:
     Attributes
     ----------
     rows : number of rows written
-    labels : the number of each label that is text or a boolean, empty for numbers
+    labels : the number of each label that is text or boolean, empty for numbers
     lost : what the format has no place for, in sentences
     """
 
@@ -216,9 +216,7 @@ class SvmlightWriter:
         """Write all rows to a binary file; DataError if they cannot be read or have no labels."""
         for batch in unrounded(self._source):
             if batch.y is None:
-                raise DataError(
-                    f"{self._source.name} has no labels, which svmlight text begins with."
-                )
+                raise DataError(f"{self._source.name} has no labels, which svmlight text needs.")
             if batch.y.dtype.kind not in "iuf" and not self.labels:
                 self._number_labels()
             self._check_labels(batch)
@@ -226,13 +224,13 @@ class SvmlightWriter:
             self.rows += batch.X.shape[0]
 
     def _check_labels(self, batch: Batch) -> None:
-        """Raise DataError for a whole number that a double does not tell from the next."""
+        """Raise DataError for a whole number that a double does not distinguish from the next."""
         y = np.asarray(batch.y)
         if y.dtype.kind in "iu" and (long := (y >= EXACT) | (y <= -EXACT)).any():
             row = int(np.argmax(long))
             raise DataError(
-                f"{self._source.where(batch.first + row)} has the label {y[row]}, and labels of "
-                "svmlight text are read as floats: shorten the labels."
+                f"{self._source.where(batch.first + row)} has the label {y[row]}, which svmlight "
+                "text, read as floats, cannot represent: shorten the labels."
             )
 
     def _number_labels(self) -> None:
@@ -266,15 +264,15 @@ class SvmlightWriter:
         if names is not None:
             shown = ", ".join(f"{k} = {name}" for k, name in enumerate(names[:3], 1))
             more = " and so on" if len(names) > 3 else ""
-            found.append(f"names of features are left out; their numbers are {shown}{more}")
+            found.append(f"feature names are not written; the feature numbers are {shown}{more}")
         if self.labels:
             pairs = [f"{number} = {label}" for label, number in [*self.labels.items()][:6]]
             more = " and so on" if len(self.labels) > 6 else ""
-            found.append(f"labels are numbers: {', '.join(pairs)}{more}")
+            found.append(f"labels are written as numbers: {', '.join(pairs)}{more}")
         if source.weighted:
-            found.append("weights of rows are left out")
+            found.append("row weights are not written")
         if source.grouped:
-            found.append("groups of rows are left out")
+            found.append("groups of rows are not written")
         return found
 
 

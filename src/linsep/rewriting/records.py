@@ -1,4 +1,4 @@
-"""The rows of text files as they stand, byte by byte, each with the cell that decides its part."""
+"""The unchanged rows of text files, each with the cell that decides its part."""
 
 import io
 import json
@@ -32,8 +32,8 @@ _DECIMAL = re.compile(r"\s*([-+])?(0|[1-9]\d*)(?:\.(\d*?)0*)?\s*")
 
 
 class Record(NamedTuple):
-    """A row: its text, the number of its first line, and a cell; without ``row`` no row is there
-    but a comment or a blank line.
+    """A row: its text, the number of its first line, and a cell; without ``row`` it is a comment or
+    a blank line.
     """
 
     text: str
@@ -50,8 +50,8 @@ class TextRecords:
     path : Path
     format : "csv", "tsv", "jsonl", "svmlight" or "vw"
     reading : ReadingOptions
-    column : the column whose cells are wanted, None for none; of svmlight text and Vowpal Wabbit's
-        it is ignored, and the cell is the label
+    column : the column whose cells are wanted, or None; ignored for svmlight and Vowpal Wabbit's
+        text, where the cell is the label
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class TextRecords:
             if len(fields) != width:
                 first = "header" if self.header else "first row"
                 raise DataError(
-                    f"{self.path} line {line} has {len(fields)} fields where the {first} has "
+                    f"{self.path} line {line} has {len(fields)} fields, but the {first} has "
                     f"{width}",
                     "correct the line",
                 )
@@ -169,7 +169,7 @@ def _label(line: str, number: int) -> str:
 
 
 def one_spelling(cell: str) -> str:
-    """Return the text of a cell; of equal numbers, such as 1, 1.0 and +1, the same."""
+    """Return the text of a cell; equal numbers, such as 1, 1.0 and +1, have the same text."""
     found = _DECIMAL.fullmatch(cell)
     if found is None:
         return cell

@@ -1,7 +1,7 @@
-"""Split data into files: rows are copied as they stand, in their order.
+"""Split data into files: rows are copied unchanged and in order.
 
-Parts depend only on the seed, the order of the rows and their class, group or time: neither on
-batches nor on the machine. Part 0 is for training, 1 and 2 are held out.
+Parts depend only on the seed, the order of the rows and their class, group or time, not on batches
+or the machine. Part 0 is for training, 1 and 2 are held out.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ from linsep.sources.tables.files import AS_USUAL, FilesInOrder, check_separated,
 from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.sources.tables.table_file import Place, TableFile, plain_values, text_codes
 
-#: most classes to stratify by; further labels are one class, as those of a regression are many
+#: most classes to stratify by; other labels form one class, since regressions have many
 MOST_CLASSES = 100_000
 
 
@@ -36,7 +36,7 @@ class Draw:
     Parameters
     ----------
     share : Fraction, above 0 and at most 1
-    seed, salt : what the draws depend on
+    seed, salt : the draws depend on these
     """
 
     __slots__ = ("_chosen", "_end", "_key", "_share", "_turn", "_window")
@@ -52,7 +52,7 @@ class Draw:
             self._window += 1
             start = self._end
             self._end = (self._window + 1) * self._share.denominator // self._share.numerator
-            # Not of a generator: the draw of a window depends on no other window.
+            # Not from a generator: the draw of a window does not depend on other windows.
             number = blake2b(b"%d" % self._window, digest_size=8, key=self._key).digest()
             self._chosen = start + (int.from_bytes(number, "little") * (self._end - start) >> 64)
         drawn = self._turn == self._chosen
@@ -105,7 +105,7 @@ class ByClass:
 
 
 class ByGroup:
-    """The same share of groups, each as a whole. Memory grows with the number of groups."""
+    """The same share of groups, each kept together. Memory grows with the number of groups."""
 
     def __init__(self, shares: list[Fraction], seed: int):
         self._draws, self._parts = Draws(shares, seed, b""), dict[Any, int]()
@@ -118,11 +118,12 @@ class ByGroup:
         return found
 
     def check(self, column: str | None) -> None:
-        """Raise DataError if there are too few groups for all parts to have some."""
+        """Raise DataError if there are too few groups for all parts."""
         if len(self._parts) < 2:
             (only,) = self._parts
             raise DataError(
-                f"All rows are of one group, {only} in column '{column}': a split needs two."
+                f"All rows belong to one group, {only} in column '{column}': a split needs at "
+                "least two groups."
             )
 
 
@@ -140,7 +141,7 @@ class ByTime:
     def cut(self, given: Iterable[float], what: str) -> None:
         """Find the times that part rows of these times; rows of one time stay together.
 
-        Raises DataError, which names ``what`` the times are, where too few differ.
+        Raises DataError, which names the times as ``what``, if too few differ.
         """
         times = np.fromiter(given, np.float64)
         times.sort()
@@ -190,12 +191,12 @@ class Split(FilesInOrder):
     Parameters
     ----------
     paths : files, in reading order
-    format : what they are, of :data:`linsep.sources.formats.FORMATS`
+    format : their format, one of :data:`linsep.sources.formats.FORMATS`
     shares : Fractions of the rows (or groups) for the test part, and the validation part if any
-    seed : of the draws
-    target : label column of a table, of whose classes each part gets the same share; None to draw
-        from all rows alike (svmlight text and Vowpal Wabbit's have their labels)
-    group : column of groups, which stay whole
+    seed : seed of the draws
+    target : label column of a table, by whose classes the parts are stratified; None to draw from
+    all rows equally (svmlight and Vowpal Wabbit's text have labels)
+    group : column of groups, which are never divided
     time : column of times, numbers or dates; the latest rows are held out
     in_order : whether the last rows are held out
     reading : ReadingOptions
@@ -256,7 +257,7 @@ class Split(FilesInOrder):
         for name, rows in zip(PARTS, self.rows, strict=False):
             if not rows:
                 raise DataError(
-                    f"No row of {self.name} falls into the {name} part: bring more rows, or choose "
+                    f"No row of {self.name} falls into the {name} part: add rows, or choose "
                     "another share."
                 )
 
@@ -274,9 +275,8 @@ class Split(FilesInOrder):
                     yield from self._keys_of(table, file, start)
 
     def _key(self, cell: Any, file: Any, number: int) -> Any:
-        """Return what decides the part of the next row; DataError if it has none.
-
-        ``number`` is that of its line, or of its row in a file without lines, from 1.
+        """Return the value that decides the part of the next row; DataError if it is missing.
+        ``number`` is the number of its line, or of its row in a file without lines, from 1.
         """
         if self._in_order:
             return float(next(self._numbers))
@@ -289,7 +289,7 @@ class Split(FilesInOrder):
         if isinstance(cell, list | dict):
             raise DataError(
                 f"{self._place(file, number)}, column '{self._column}' holds {cell!r:.60}, which "
-                "is no number and no text: choose another column."
+                "is neither a number nor text: choose another column."
             )
         if cell in (None, "") or (isinstance(cell, float) and isnan(cell)) or self._marks(cell):
             raise DataError(
@@ -298,7 +298,7 @@ class Split(FilesInOrder):
         return one_spelling(cell) if self._format in ("csv", "tsv") else cell
 
     def _marks(self, cell: Any) -> bool:
-        """Return whether a cell of CSV stands for a missing value, as `fit` reads its column."""
+        """Return whether a cell of CSV is a missing value, as `fit` reads its column."""
         if self._format not in ("csv", "tsv"):
             return False
         return cell in self._reading.null_cells() or (cell in NULL_VALUES and self._of_numbers)
@@ -310,22 +310,20 @@ class Split(FilesInOrder):
         return family_of(kind) in ("number", "bool")
 
     def _time_of(self, cell: Any, file: Any, number: int) -> float:
-        """Return the time of a row; DataError if it has none, or a number where others have dates,
-        which could not be compared.
-        """
+        """Return the time of a row; DataError if it is missing, or numbers and dates are mixed."""
         where, time = f"{self._place(file, number)}, column '{self._time}'", time_of(cell)
         if time is None:
             raise DataError(
-                f"{where} holds {cell!r:.60}, which is no number and no date such as 2025-05-31: "
-                "correct it."
+                f"{where} holds {cell!r:.60}, which is neither a number nor a date such as "
+                "2025-05-31: correct it."
             )
         if self._dates is None:
             self._dates = time.is_date
         if time.is_date != self._dates:
             this, others = ("a date", "numbers") if time.is_date else ("a number", "dates")
             raise DataError(
-                f"{where} holds {cell!r:.60}, {this} where rows before hold {others}: write all "
-                "times alike."
+                f"{where} holds {cell!r:.60}, {this}, but earlier rows hold {others}: write all "
+                "times in the same form."
             )
         return time.value
 
@@ -342,8 +340,8 @@ class Split(FilesInOrder):
                         out.write(_bytes(header))
                 elif file.header.strip() != header.strip():
                     raise DataError(
-                        f"{file.path} has another header than {self._files[0].path}: split it on "
-                        "its own."
+                        f"{file.path} has a different header than {self._files[0].path}: split "
+                        "it separately."
                     )
                 part = 0
                 if record.row:
@@ -389,8 +387,8 @@ class Split(FilesInOrder):
                         writers = [make(out, schema) for out in files]
                     elif table.schema != schema:
                         raise DataError(
-                            f"{file.path} has other columns than {self._files[0].path}: split it "
-                            "on its own."
+                            f"{file.path} has different columns than {self._files[0].path}: "
+                            "split it separately."
                         )
                     keys = self._keys_of(table, file, start)
                     parts = np.fromiter(map(self._by.part, keys), np.int8, table.num_rows)
@@ -414,8 +412,8 @@ def _check_times(file: TableFile, name: str) -> None:
     assert kind is not None
     if not _is_date(kind) and family_of(kind) not in ("number", "text"):
         raise DataError(
-            f"{file.path}, column '{name}' holds values of type {kind}, which are no numbers "
-            "and no dates: choose another column."
+            f"{file.path}, column '{name}' holds values of type {kind}, which are neither "
+            "numbers nor dates: choose another column."
         )
 
 

@@ -1,6 +1,6 @@
 """Row streams: passes over arrays, sources, row caches and kernels, and the order of rows.
 
-``arrays`` streams rows in memory and holds rows out; ``source_stream`` those of a source, later
-from memory or the row cache; ``stored`` are the rows that a stream keeps; ``label_book`` numbers
-labels as they come.
+``arrays`` streams rows in memory and holds rows out; ``source_stream`` streams rows of a source, in
+later passes from memory or the row cache; ``stored`` keeps the rows of a stream; ``label_book``
+numbers labels as they come.
 """

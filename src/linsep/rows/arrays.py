@@ -46,7 +46,7 @@ class HoldOut:
     """Draws the held-out rows, independently of the batches.
 
     ``weights`` are the row weights for scoring the held-out rows, empty if all are 1. ``masks``
-    are those of :func:`held_groups`, one after the other, ``groups`` the groups of all
+    are the masks of :func:`held_groups`, one after the other, and ``groups`` the groups of all
     rows; with neither, every row is drawn by itself.
     """
 
@@ -205,7 +205,7 @@ def summed(X: Any) -> Any:
 
 
 class RowBatch(NamedTuple):
-    """Rows to learn from, with their codes, weights and order.
+    """Training rows, with their codes, weights and order.
 
     ``order`` lists row numbers within ``rows`` (a range, or an array if some are left out or
     shuffled). ``first`` is the number of the first row in the data, None for shuffled rows.
@@ -259,18 +259,18 @@ class RowStream(ABC):
         """Yield the training rows in the order of a pass, without the first ``start``."""
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return what rows in the middle of a run depend on besides data and parameters: nothing,
-        where the order of rows is all that changes.
+        """Return what rows in the middle of a run depend on besides data and parameters; empty if
+        only the order of rows changes.
         """
         return {}
 
     def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:  # noqa: B027
-        """Prepare to go on after so many passes over the rows, with the ``arrays`` of then; raise
+        """Prepare to resume after so many passes over the rows, with the saved ``arrays``; raise
         ValueError if they do not fit.
         """
 
     def learn_all(self, state: Any, keeping: Any) -> None:  # noqa: B027
-        """Hold no row out any more, in a run that begins again with this state."""
+        """Stop holding rows out, in a run that begins again with this state."""
 
     @abstractmethod
     def held_out(self) -> Iterator[RowBatch]:
@@ -305,7 +305,7 @@ class MemoryStream(RowStream):
         self.codes, self.importance, self.seed, self.shuffle = codes, importance, seed, shuffle
         self.n_rows: int | None = codes.size
         self._learnable = self._held_out = None
-        #: what each row counts when it is held out and scored, empty where all count 1
+        #: weights of held-out rows in scores, empty if all are 1
         self.score_weights = NO_IMPORTANCE if hold_out is None else hold_out.weights
         if hold_out is not None or importance.size:
             held = hold_out.draw(codes) if hold_out else np.zeros(codes.size, dtype=bool)
@@ -327,7 +327,7 @@ class MemoryStream(RowStream):
         return order if self._learnable is None else order[self._learnable[order]]
 
     def learn_all(self, state: Any, keeping: Any) -> None:
-        """Hold no row out any more; rows of weight 0 are still skipped."""
+        """Stop holding rows out; rows of weight 0 are still skipped."""
         self._learnable = self.importance > 0 if self.importance.size else None
         self._held_out, self.score_weights = None, NO_IMPORTANCE
 
@@ -372,7 +372,7 @@ class ArrayStream(MemoryStream):
         )
 
     def learn_all(self, state: Any, keeping: Any) -> None:
-        """Hold no row out any more; rows of weight 0 are still skipped."""
+        """Stop holding rows out; rows of weight 0 are still skipped."""
         super().learn_all(state, keeping)
         self._scored = None
 

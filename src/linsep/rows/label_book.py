@@ -6,7 +6,7 @@ import numpy as np
 
 from linsep.errors import LinsepError
 
-#: more different labels are no classes
+#: limit of the number of classes
 MOST_CLASSES = 100_000
 
 
@@ -19,7 +19,7 @@ class BadLabel(LinsepError):
 
 
 class LabelBook:
-    """Gives every label a number, in order of first appearance.
+    """Numbers the labels in order of first appearance.
 
     Parameters
     ----------
@@ -87,15 +87,14 @@ class LabelBook:
                 self._check_alike(label, self.labels[0], index)
             if isinstance(label, float) and not label.is_integer():
                 raise BadLabel(
-                    f"the label {label!r} is continuous, not a whole number; a classifier learns "
-                    "classes, so choose another target, round it or learn numbers by linear "
-                    "regression",
+                    f"the label {label!r} is continuous, not a whole number; a classifier needs "
+                    "classes, so choose another target, round it, or fit a linear regression",
                     index,
                 )
             if len(self.labels) == MOST_CLASSES:
                 raise BadLabel(
                     f"up to here the labels have more than {MOST_CLASSES:,} different values; a "
-                    "classifier learns a few classes, so choose another target",
+                    "classifier needs few classes, so choose another target",
                     index,
                 )
             self.labels.append(label)
@@ -104,8 +103,8 @@ class LabelBook:
     def _check_alike(self, label: Any, other: Any, index: int) -> None:
         if isinstance(label, str) != isinstance(other, str):
             raise BadLabel(
-                f"the label {label!r} is of type {type(label).__name__}, but one before is of "
-                f"type {type(other).__name__}; make them alike",
+                f"the label {label!r} is of type {type(label).__name__}, but an earlier one is "
+                f"of type {type(other).__name__}; use one type",
                 index,
             )
 

@@ -1,6 +1,6 @@
 """Passes over a source: the first while reading it, later ones from memory or a row cache.
 
-The order of rows is that of rows in memory, so the weights are the same to the bit.
+The order of rows is the same as for rows in memory, so the weights are bit-identical.
 """
 
 import tempfile
@@ -108,14 +108,14 @@ class SourceStream(RowStream):
         self._row_batches_of: RowBatches | None = None
         self._totals = np.zeros(0)
         self._groups: list[np.ndarray] = []
-        #: of all rows once they have been read, None if they have none; 8 bytes a row in memory
+        #: of all rows once they have been read, None without groups; 8 bytes per row in memory
         self.offsets: np.ndarray | None = None
         self._hold: HoldOut | None = None
         self._owns_files = True
 
     def again(self, *, shuffle: bool, unit: bool, fraction: float | None) -> "SourceStream":
         """Return a stream of the same rows, which are in memory or in a row cache after the first
-        pass: nothing is parsed again. Close it before this one.
+        pass, without parsing again. Close it before this one.
 
         Parameters
         ----------
@@ -234,7 +234,7 @@ class SourceStream(RowStream):
                     self._temporary = scratch_folder()
             except OSError as problem:
                 raise RowCacheError(
-                    f"Rows cannot be kept in a temporary folder ({problem.strerror}): make room "
+                    f"Rows cannot be kept in a temporary folder ({problem.strerror}): free space "
                     "there, or choose a cache folder."
                 ) from None
             return RowCacheWriter(Path(self._temporary.name) / "rows.rows", self._key)
@@ -264,7 +264,7 @@ class SourceStream(RowStream):
                     keeper = None
                 yield batch._replace(y=numbers)
             if rows == 0:
-                raise DataError(f"{self.source.name} has no rows to learn from.")
+                raise DataError(f"{self.source.name} has no rows to train on.")
             self.n_rows = rows
             self.offsets = np.concatenate(offsets) if offsets else None
             if keeper is not None:
@@ -277,7 +277,7 @@ class SourceStream(RowStream):
 
     def _numbers(self, batch: Batch, reading: Generator[Batch, None, None]) -> np.ndarray:
         if batch.y is None:
-            raise DataError(f"{self.source.name} has no labels to learn from.")
+            raise DataError(f"{self.source.name} has no labels to train on.")
         try:
             return self.book.numbers(batch.y)
         except BadLabel as bad:
@@ -334,11 +334,11 @@ class SourceStream(RowStream):
         self.start()
 
     def learn_all(self, state: Any, keeping: Any) -> None:
-        """Hold no row out any more, in passes that begin again."""
+        """Stop holding rows out, in passes that begin again."""
         self.hold_out(None)
 
     def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
-        """Read the rows again if the first pass is over, for all that it found out about them."""
+        """Read the rows again if the first pass is over, for everything that it determines."""
         if passes:
             for _ in self.row_batches(0):
                 interruption_point()
@@ -358,7 +358,7 @@ class SourceStream(RowStream):
         if pass_number and self.shuffle:
             raise DataError(
                 f"{self.source.name} cannot be visited in random order without a cache: choose a "
-                "cache folder with room, or do not shuffle."
+                "cache folder with free space, or do not shuffle."
             )
         return self._watched(without_first(start, self._streamed(draw=pass_number == 0)))
 
@@ -375,8 +375,8 @@ class SourceStream(RowStream):
         return self._cached(self._sequential()) if self.row_cache is not None else None
 
     def every_row(self) -> Iterator[RowBatch] | None:
-        """Return all rows in given order, learned or not, with their own weights (without those of
-        their classes); None when they were not kept.
+        """Return all rows in given order, used or not, with their own weights (without class
+        weights); None if they were not kept.
         """
         if self._memory is not None and self._fed is not None:
             weights = self._memory.importance
@@ -403,7 +403,7 @@ class SourceStream(RowStream):
             raise StartAgain("the cache was damaged") from None
 
     def _weights(self, codes: np.ndarray, own: np.ndarray) -> np.ndarray:
-        """Return the weights of the classes times those of the rows; empty if all are 1."""
+        """Return class weights times row weights; empty if all are 1."""
         if not self._class_importance.size:
             return own
         of_classes = self._class_importance[codes]
@@ -419,7 +419,7 @@ class SourceStream(RowStream):
         weights = self._weights(batch.y, batch.importance)
         if weights.size and which != "all":
             order = order[weights[order] > 0]
-        if which != "learned":  # in a score classes do not weigh
+        if which != "learned":  # in a score, classes have no weights
             weights = batch.importance
         rows = as_rows(batch.X, self._unit)
         return RowBatch(rows, batch.y, weights, order, batch.X.shape[1], first)

@@ -1,4 +1,4 @@
-"""What a stream keeps of its rows: all of them, in memory or in a row cache; an even sample."""
+"""Rows kept by a stream: all of them, in memory or in a row cache, or an even sample."""
 
 import mmap
 import os
@@ -153,7 +153,7 @@ def _rows_of(blocks: np.ndarray, n_rows: int) -> np.ndarray:
 
 
 class Sample:
-    """Every k-th row, learned or not, and of each class the number and the weight of all rows.
+    """Every k-th row, used or not, and for each class the number and the weight of all rows.
 
     ``k`` is a power of two that grows with the stream, so that the sample does not depend on the
     batches.
@@ -222,7 +222,7 @@ class Sample:
 
 
 def _bytes_of(X: Any, rows: np.ndarray) -> int:
-    """Return how large some rows are, with one row start each."""
+    """Return the size of some rows, with one row start each."""
     if not sp.issparse(X):
         return int(rows.size * X[:1].nbytes)
     values = int((X.indptr[rows + 1] - X.indptr[rows]).sum())

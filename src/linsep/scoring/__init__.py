@@ -1,8 +1,8 @@
-"""What predictions of labeled rows are worth.
+"""Scores of predictions of labeled rows.
 
-``rows`` collects what a model says of rows, ``metrics`` asks scikit-learn for their metrics and for
-those of a baseline, ``intervals`` resamples rows or groups for their intervals, and ``scores``
-puts all together, for :func:`linsep.score` and the commands.
+``rows`` collects predictions, ``metrics`` computes their metrics and a baseline's with
+scikit-learn, ``intervals`` resamples rows or groups for intervals, and ``scores`` combines all for
+:func:`linsep.score` and the commands.
 """
 
 import lazy_loader

@@ -5,9 +5,9 @@ Bootstrap, 1993, chapter 13).
 A metric is a function of sums over rows: the weight of each true, predicted and right class, the
 sums of losses, and the weight of rows by score and class. They are summed once for each unit that
 is drawn, so that a resample is a product of these sums with the number of times each unit is
-drawn. Of more than 20,000 rows or groups, a unit is some of them together, put there at random:
-the sums of such units vary as those of their rows do. Scores are told apart by at most 1,000
-thresholds; the interval is shifted by what that changes of the metric.
+drawn. With more than 20,000 rows or groups, a unit is a random set of them: the sums of such units
+vary like the sums of their rows. Scores are distinguished by at most 1,000 thresholds; the interval
+is shifted by the resulting change of the metric.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -41,7 +41,7 @@ class Statistic(NamedTuple):
 
     Attributes
     ----------
-    rows : array of shape (n,), the rows that count, None for all
+    rows : array of shape (n,), the rows that are used, None for all
     sums : matrix of shape (statistics, n), what each of these rows adds
     values : from sums of shape (statistics, resamples) to the metrics of each by name, NaN if
         undefined
@@ -84,8 +84,8 @@ def intervals_of(
 
     Returns
     -------
-    :class:`Intervals`. A metric that is not defined has none, nor has the largest error, for which
-    the bootstrap is not valid; and there is none at all of a single row or group.
+    :class:`Intervals`. Undefined metrics have no interval, and neither has the largest error, for
+    which the bootstrap is not valid. A single row or group gives no intervals.
     """
     chosen, counting = check_names(scored, names), that_count(scored)
     size = counting.truth.size
@@ -136,7 +136,7 @@ def _ends(values: np.ndarray, level: float) -> tuple[float, float] | None:
 
 
 class _Summed:
-    """A statistic whose sums are those of the units that are drawn."""
+    """A statistic whose sums are the sums of the drawn units."""
 
     def __init__(self, statistic: Statistic, units: np.ndarray, drawn: int):
         rows, sums, self._values = statistic
@@ -151,7 +151,7 @@ class _Summed:
 
 
 def _statistics(scored: Any, names: list[str]) -> list[Statistic]:
-    """Return the statistics of metrics, of those that have one and are defined."""
+    """Return the statistics of the metrics that have one and are defined."""
     if isinstance(scored, ScoredNumbers):
         return [_of_numbers(scored)]
     found = [_of_classes(scored)] if set(names) & set(OF_CLASSES) else []
@@ -236,7 +236,7 @@ def _of_ranks(scored: Scored) -> Statistic:
             for name, value in _curve(*_histograms(places, is_own, known.weights)).items():
                 shifts[name] += sign * float(value[0]) / len(codes)
         n = int(merged.max()) + 1
-        # weights of the rows of the class by threshold, then those of the others
+        # weights of the rows of the class by threshold, then weights of the others
         at = merged + n * ~is_own, each
         parts.append(sp.coo_array((known.weights, at), shape=(2 * n, rows.size)).tocsr())
         ends.append(ends[-1] + 2 * n)

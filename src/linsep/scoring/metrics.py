@@ -1,4 +1,4 @@
-"""Metrics of predictions, which scikit-learn computes, and those of a baseline."""
+"""Metrics of predictions and of a baseline, computed by scikit-learn."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +21,7 @@ class Metric(NamedTuple):
 
     Attributes
     ----------
-    title : what it is called in a table
+    title : its name in a table
     compute : its value for :class:`Scored` or :class:`ScoredNumbers`; may raise :class:`Undefined`
     is_share : whether it is written in percent
     """
@@ -36,30 +36,30 @@ class Undefined(DataError):
 
 
 def metrics_of(scored: Any, names: Iterable[str] | None = None) -> dict[str, float | None]:
-    """Return metrics, which are those of scikit-learn with the weights of the rows.
+    """Return metrics as scikit-learn defines them, with the weights of the rows.
 
     Parameters
     ----------
     scored : :class:`Scored` or :class:`ScoredNumbers`
-    names : names of some metrics of classes, or of numbers; default all, but of more than 100
-        classes without "roc_auc" and "average_precision"
+    names : names of metrics of classes, or of numbers; default all, but for more than 100 classes
+        without "roc_auc" and "average_precision"
 
     Returns
     -------
-    Values by name. One that is not defined for these rows, or this model, is None if all are
-    returned. ``f1`` and, of two classes, ``average_precision`` are those of the positive class;
-    ``roc_auc`` and ``average_precision`` of several classes are means over those with rows, each
-    against all others, by probabilities where there are any, else by scores.
+    Values by name. If all metrics are returned, a metric that is not defined for these rows, or
+    this model, is None. ``f1`` and, for two classes, ``average_precision`` refer to the positive
+    class; ``roc_auc`` and ``average_precision`` for several classes are means over the classes with
+    rows, each against all others, by probabilities if there are any, else by scores.
 
-    A label that is not a class of the model counts as one more class, which is never predicted;
-    metrics of scores and of probabilities leave its rows out.
+    A label that is not a class of the model is treated as an additional class, which is never
+    predicted; metrics of scores and of probabilities leave out its rows.
 
     Raises
     ------
     ParameterError
-        For a name that is no metric of such predictions.
+        For a name that is not a metric of such predictions.
     DataError
-        For a metric that is named and not defined.
+        For a named metric that is not defined.
     """
     found, why = values_of(scored, names)
     if names is not None and why:
@@ -70,7 +70,7 @@ def metrics_of(scored: Any, names: Iterable[str] | None = None) -> dict[str, flo
 def values_of(
     scored: Any, names: Iterable[str] | None = None
 ) -> tuple[dict[str, float | None], dict[str, Undefined]]:
-    """Return values by name, None for what is not defined, and why these are not."""
+    """Return values by name, None for undefined ones, and the reasons."""
     known, found, why = known_metrics(scored), dict[str, float | None](), dict[str, Undefined]()
     counting = that_count(scored)
     compared = counting if isinstance(scored, ScoredNumbers) else _pairs(counting)
@@ -78,7 +78,7 @@ def values_of(
         try:
             value = known[name].compute(compared if name in OF_CLASSES else counting)
             if not np.isfinite(value):
-                raise Undefined(f"{name} is beyond floating point: scale the numbers.")
+                raise Undefined(f"{name} overflows float64: scale the numbers.")
             found[name] = float(value)
         except Undefined as problem:
             found[name], why[name] = None, problem
@@ -91,8 +91,8 @@ def known_metrics(scored: Any) -> dict[str, Metric]:
 
 
 def check_names(scored: Any, names: Iterable[str] | None) -> list[str]:
-    """Return names of metrics, by default of all, but of very many classes without those of scores,
-    which take a while; ParameterError for a name of none.
+    """Return names of metrics, by default all, but for very many classes without metrics of scores,
+    which are slow; ParameterError for an unknown name.
     """
     known = known_metrics(scored)
     if names is None and isinstance(scored, Scored) and scored.classes.size > MOST_RANKED:
@@ -102,7 +102,7 @@ def check_names(scored: Any, names: Iterable[str] | None) -> list[str]:
         if name not in known:
             what = "numbers" if isinstance(scored, ScoredNumbers) else "classes"
             raise ParameterError(
-                f"{name!r} is no metric of predicted {what}: choose from {', '.join(known)}."
+                f"{name!r} is not a metric of predicted {what}: choose from {', '.join(known)}."
             )
     return chosen
 
@@ -116,10 +116,10 @@ def that_count(scored: Any) -> Any:
 
 
 def baselines_of(scored: Any, names: Iterable[str] | None = None) -> dict[str, float | None]:
-    """Return what metrics would be for a model that says the same of every row.
+    """Return the metrics of a model with the same prediction for every row.
 
     It predicts the class of the largest weight, with the shares of the classes for probabilities
-    and equal scores; or the mean, of numbers. Arguments are those of :func:`metrics_of`.
+    and equal scores; or the mean, for numbers. Arguments: as for :func:`metrics_of`.
     """
     counting, chosen = that_count(scored), check_names(scored, names)
     if isinstance(scored, ScoredNumbers):
@@ -145,7 +145,8 @@ def most_frequent(scored: Scored) -> int:
 
 
 def _saying_the_same(scored: Scored) -> Scored:
-    """Return a row a class, of the weight of its rows, and what the baseline says of it."""
+    """Return one row per class, with the weight of its rows, and the baseline's predictions for
+    it."""
     k = scored.classes.size
     totals = np.bincount(scored.truth, scored.weights, minlength=k)
     (truth,) = np.nonzero(totals)
@@ -174,7 +175,8 @@ def confusion(truth: np.ndarray, predicted: np.ndarray, weights: np.ndarray, k: 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without warnings of classes that are never predicted or have no row, and of single rows."""
+    """Without warnings about classes that are never predicted or have no row, and about single
+    rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -199,7 +201,7 @@ def _f1(scored: Scored) -> float:
     """Return the F1 score of the positive of two classes."""
     if scored.classes.size != 2:
         raise Undefined(
-            f"f1 is of one of two classes, and the model has {scored.classes.size}",
+            f"f1 needs two classes, but the model has {scored.classes.size}",
             "choose f1_macro", "f1_weighted",
         )  # fmt: skip
     options = {"labels": [scored.positive], "average": "macro", "zero_division": 0.0}
@@ -210,7 +212,7 @@ def known_rows(scored: Scored, metric: str) -> Scored:
     """Return the rows whose labels are classes of the model; Undefined if there are none."""
     known = scored.truth < scored.classes.size
     if not known.any():
-        raise Undefined(f"{metric} is not defined: no row has a label that the model knows.")
+        raise Undefined(f"{metric} is not defined: no row has a known label.")
     return scored if known.all() else scored.rows(known)
 
 
@@ -222,8 +224,8 @@ def _of_probabilities(name: str, called: str) -> Callable[[Scored], float]:
 
         if scored.probabilities is None:
             raise Undefined(
-                f"{called} needs probabilities, and the model has none",
-                Hint("learn them with {}", {"calibrate": None}, again=True),
+                f"{called} needs probabilities, which the model does not have",
+                Hint("add them with {}", {"calibrate": None}, again=True),
             )
         known = known_rows(scored, called)
         with _quiet():  # sums of probabilities are 1 but for rounding
@@ -245,7 +247,8 @@ def ranked(scored: Scored, metric: str) -> tuple[Scored, list[int]]:
     if len(present) < 2:
         label = label_text(scored.classes[present[0]])
         raise Undefined(
-            f"{metric} is not defined: it compares rows of different classes, and all are {label}."
+            f"{metric} is not defined: it compares rows of different classes, but all labels are "
+            f"{label}."
         )
     return known, [scored.positive] if scored.classes.size == 2 else present
 
@@ -274,7 +277,7 @@ def _of_numbers(name: str) -> Callable[[ScoredNumbers], float]:
         import sklearn.metrics
 
         if name == "r2_score" and scored.truth.size < 2:
-            raise Undefined("r2 is not defined: it compares rows, and there is one.")
+            raise Undefined("r2 is not defined: it needs at least two rows.")
         weights = {} if name == "max_error" else {"sample_weight": scored.weights}
         with np.errstate(over="ignore", invalid="ignore"):
             found: float = getattr(sklearn.metrics, name)(scored.truth, scored.predicted, **weights)

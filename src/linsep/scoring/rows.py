@@ -1,4 +1,4 @@
-"""Labeled rows and what a model says of them, collected in one reading."""
+"""Labeled rows and their predictions, collected in one reading."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ MOST_ROWS, MOST_SCORES = 1 << 21, 1 << 24
 
 
 class Scored(NamedTuple):
-    """What a classifier says of labeled rows, in their order.
+    """Predictions of a classifier for labeled rows, in their order.
 
     Attributes
     ----------
@@ -27,10 +27,10 @@ class Scored(NamedTuple):
     predicted : int array of shape (rows,), codes of the predictions
     weights : float array of shape (rows,), ones for rows without weights
     scores : decision values, for two classes of shape (rows,) and positive for the second, else
-        (rows, k)
+    (rows, k)
     probabilities : array of shape (rows, k), or None if the model has none
     groups : array of shape (rows,), the same value for rows of one group, or None
-    positive : code of the class that metrics of one of two classes are about
+    positive : code of the positive class, for metrics of two classes
     """
 
     classes: np.ndarray
@@ -50,7 +50,7 @@ class Scored(NamedTuple):
         return self._replace(**values)
 
     def column(self, code: int) -> np.ndarray:
-        """Return the scores of a class, by which rows are ranked: of several classes its
+        """Return the scores of a class, by which rows are ranked: for several classes its
         probabilities, if there are any.
         """
         if self.scores.ndim == 1:
@@ -62,7 +62,7 @@ class Scored(NamedTuple):
 
 
 class ScoredNumbers(NamedTuple):
-    """What a regression says of rows with known numbers, in their order.
+    """Predictions of a regression for rows with known numbers, in their order.
 
     Attributes
     ----------
@@ -82,14 +82,14 @@ class ScoredNumbers(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """Some rows as they come: what is true, what is predicted, and what each row counts.
+    """Some rows: true values, predictions and weights.
 
     Attributes
     ----------
     truth, predicted : arrays of shape (rows,), of codes or numbers
     weights : float array of shape (rows,)
     groups : array of shape (rows,) or None
-    scores : array of decision values; None of a regression
+    scores : array of decision values; None for a regression
     """
 
     truth: np.ndarray
@@ -99,8 +99,8 @@ class Answered(NamedTuple):
     scores: np.ndarray | None
 
     def thinned(self, first: int, step: int) -> "Answered":
-        """Return every row whose number is a multiple of ``step``; ``first`` is that of the first
-        row.
+        """Return every row whose number is a multiple of ``step``; ``first`` is the number of the
+        first row.
         """
         rows = slice(-first % step, None, step)
         values: list[Any] = [None if values is None else values[rows] for values in self]
@@ -108,7 +108,7 @@ class Answered(NamedTuple):
 
 
 class Collector:
-    """Keeps the rows that come, or of very many every second, fourth or eighth and so on."""
+    """Keeps all rows, or if there are very many, every second, fourth, eighth row and so on."""
 
     def __init__(self, model: Any):
         self.model, self.seen, self.step = model, 0, 1
@@ -135,7 +135,7 @@ class Collector:
         return Answered(*values)
 
     def scored(self, name: str) -> Any:
-        """Return :class:`Scored` or :class:`ScoredNumbers`; DataError if no row counts."""
+        """Return :class:`Scored` or :class:`ScoredNumbers`; DataError if no row has weight."""
         rows, model = self._joined(), self.model
         truth, predicted, weights, groups, scores = rows
         check_summable(weights)
@@ -165,7 +165,7 @@ def answers(prediction: Any, beside: "Beside | None" = None) -> Iterator[Answere
 
 
 class Beside(NamedTuple):
-    """Weights and groups that are given beside rows, one a row, or None."""
+    """Weights and groups that are passed beside rows, one per row, or None."""
 
     weights: np.ndarray | None
     groups: np.ndarray | None
@@ -185,14 +185,14 @@ class Beside(NamedTuple):
         missing = [is_missing(value) for value in plain]
         if any(missing):
             raise DataError(
-                f"groups has no value in {row_text(missing.index(True))}: give every row a group."
+                f"groups has no value in {row_text(missing.index(True))}: every row needs a group."
             )
         return cls(weights, values if values.dtype.kind != "O" else np.array(list(map(str, plain))))
 
     def part(
         self, first: int, rows: int, weights: np.ndarray | None, groups: np.ndarray | None
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Return those of some rows; ``weights`` and ``groups`` are what the rows bring."""
+        """Return the values of some rows; ``weights`` and ``groups`` are the rows' own."""
         self.check(first + rows, at_least=True)
         span = slice(first, first + rows)
         return (
@@ -207,8 +207,8 @@ class Beside(NamedTuple):
                 continue
             more = " or more" if at_least else ""
             raise DataError(
-                f"{name} has {values.size:,} values, but {rows:,} rows{more} are scored: give one "
-                "a row."
+                f"{name} has {values.size:,} values, but {rows:,} rows{more} are scored: pass "
+                "one value per row."
             )
 
 
@@ -231,17 +231,17 @@ def answers_in_memory(
 
 def _numbers(y: np.ndarray) -> np.ndarray:
     if y.dtype.kind not in "biuf":
-        raise DataError("y holds text, and the model predicts numbers: give the numbers.")
+        raise DataError("y holds text, but the model predicts numbers: pass numbers.")
     return y.astype(np.float64)
 
 
 def scored(model: Any, source: Source) -> Any:
-    """Return what a model says of the rows of a source, in one reading.
+    """Return the predictions of a model for the rows of a source, in one reading.
 
     Returns
     -------
-    :class:`Scored`, or :class:`ScoredNumbers` of a regression. Of more than 2^21 rows, or 2^24
-    scores, it has every second, fourth or eighth row and so on.
+    :class:`Scored`, or :class:`ScoredNumbers` for a regression. With more than 2^21 rows, or 2^24
+    scores, it has every second, fourth, eighth row and so on.
 
     Raises
     ------

@@ -36,45 +36,45 @@ def score(
     groups: Any = None,
     offset: Any = None,
 ) -> dict[str, Any]:
-    """Return what the predictions of a model are worth on labeled rows, as plain JSON.
+    """Score the predictions of a model on labeled rows; return plain JSON.
 
     Parameters
     ----------
     model : fitted estimator of linsep, or the path of a saved one
-    data : a data frame, files, folders, globs or addresses with the columns that the model learned
-        from, read as its training data were; a :class:`Source`; or a tuple of two, (X, y)
-    target : name of the label column, by default that of the training data
-    metrics : name or names of the metrics to return, by default all: of classes "accuracy",
-        "balanced_accuracy", "f1" (of the positive of two classes), "f1_macro", "f1_weighted",
-        "mcc" (Matthews' correlation), "log_loss", "brier", "roc_auc" and "average_precision" (of
-        the positive class; of several classes the mean over each against the others; of more than
-        100 classes only if named); of numbers "r2", "rmse", "mae" and "max_error"
-    sample_weight : what each row counts: one number a row, or the name of a column; by default the
-        column that the model learned with, if there was one
-    groups : rows that belong together: one value a row, or the name of a column. Intervals are then
-        those of whole groups
-    offset : one number a row of (X, y), of regressions that were fitted with offsets; other data
-        have theirs in a column
+    data : a data frame, files, folders, globs or URLs with the model's columns, read like its
+    training data; a :class:`Source`; or a tuple (X, y)
+    target : name of the label column, by default as in the training data
+    metrics : name or names of the metrics to return, by default all: for classes "accuracy",
+        "balanced_accuracy", "f1" (of the positive of two classes), "f1_macro", "f1_weighted", "mcc"
+        (Matthews' correlation), "log_loss", "brier", "roc_auc" and "average_precision" (of the
+        positive class; for several classes the mean over each against the others; for more than 100
+        classes only if named); for numbers "r2", "rmse", "mae" and "max_error"
+    sample_weight : weights of the rows: one number per row, or the name of a column; by default the
+    weight column of the training data, if there was one
+    groups : groups of rows: one value per row, or the name of a column. Intervals then resample
+    whole groups
+    offset : one number per row of (X, y), for regressions fitted with offsets; other data have
+        offsets in a column
 
     Returns
     -------
     dict
         "metrics" has for each name its "value", the "baseline" (the value for a model that
         predicts the most frequent class of these rows with the shares of the classes for
-        probabilities, or the mean) and the "interval", of two ends. "undefined" says why a value
-        is None, and "intervals" how the intervals were made. "confusion" has the "labels" and the
-        "matrix", a row for each true class and a column for each predicted one. Beside these are
-        the accuracy, or R^2 and errors, of all rows, and counts of rows and classes. See
-        docs/how-to/metrics.md.
+        probabilities, or the mean) and the "interval", of two ends. "undefined" has the reason for
+        each value that is None, and "intervals" the method of the intervals. "confusion" has the
+        "labels" and the "matrix", with a row for each true class and a column for each predicted
+        class. Other keys have the accuracy, or R^2 and errors, of all rows, and counts of rows and
+        classes. See docs/how-to/metrics.md.
 
     Raises
     ------
     TypeError
-        If the model or the data are of another type.
+        If the model or the data have another type.
     ParameterError
-        For a name that is no metric of such predictions.
+        For a name that is not a metric of such predictions.
     DataError
-        If rows have no labels, or all have weight 0; for a metric that is named and not defined.
+        If rows have no labels, or all have weight 0; for a named metric that is not defined.
 
     Examples
     --------
@@ -92,8 +92,8 @@ def score(
         model = load(model)
     if not hasattr(model, "predictions"):
         raise TypeError(
-            f"model is of type {type(model).__name__}: give a fitted estimator of linsep, or the "
-            "path of one."
+            f"model is of type {type(model).__name__}: pass a fitted estimator of linsep, or the "
+            "path of a saved one."
         )
     check_is_fitted(model)
     names = [metrics] if isinstance(metrics, str) else metrics
@@ -102,7 +102,7 @@ def score(
         parts = answers_in_memory(model, *data, Beside.of(sample_weight, groups), offset)
         return _scores(model, parts, "X", names, lambda: sample_weight is not None)
     if offset is not None:
-        raise TypeError("Offsets are given beside (X, y), and here they are a column: leave out.")
+        raise TypeError("Offsets are only passed with (X, y); here they are a column: leave out.")
     weights = sample_weight if isinstance(sample_weight, str) else None
     grouped = groups if isinstance(groups, str) else None
     beside = Beside.of(
@@ -117,14 +117,14 @@ def _refuse_columns(**given: Any) -> None:
         if isinstance(value, str):
             raise TypeError(
                 f"{name} is {value!r}, but (X, y) has no columns with names: "
-                + ("leave it out." if name == "target" else "give one value a row.")
+                + ("leave it out." if name == "target" else "pass one value per row.")
             )
 
 
 def _opened(
     model: Any, data: Any, target: str | None, weight: str | None, group: str | None
 ) -> Source:
-    """Open data as a model was learned, with columns of other names for labels and weights."""
+    """Open data like a model's training data, with other columns for labels and weights."""
     named = {"target": target, "weight": weight, "group": group}
     if isinstance(data, Source):
         _refuse_columns(**named)
@@ -134,7 +134,7 @@ def _opened(
         raise TypeError(
             f"data is of type {type(data).__name__}, and the model "
             + ("learned arrays" if recipe["format"] == "arrays" else "learned a table or files")
-            + ": give rows and labels as (X, y)."
+            + ": pass rows and labels as (X, y)."
         )
     return open_source(data, recipe=recipe_with(recipe, **named), target=target)
 
@@ -145,7 +145,7 @@ def recipe_with(
 ) -> dict[str, Any]:  # fmt: skip
     """Return a recipe that reads labels, weights or groups from columns of these names.
 
-    DataError where rows have no columns with names.
+    DataError if rows have no named columns.
     """
     given = {"target": target, "weight": weight, "group": group}
     named = {role: name for role, name in given.items() if name is not None}
@@ -153,14 +153,14 @@ def recipe_with(
         return recipe
     if recipe["format"] != "table":
         raise DataError(
-            f"'{next(iter(named.values()))}' is no column, because the model learned rows whose "
-            "columns have no names: leave it out."
+            f"'{next(iter(named.values()))}' is not a column: the model was trained on rows "
+            "without column names; leave it out."
         )
     found = recipe | named
-    if target is not None:  # in the place of counts
+    if target is not None:  # instead of counts
         found |= dict.fromkeys({"successes", "trials"} & recipe.keys())
     learned = recipe.get("target")
-    if target not in (None, learned):  # it is read as the other one was
+    if target not in (None, learned):  # it is read like the other one
         called = {learned: target}
         found["categorical"] = [called.get(n, n) for n in recipe.get("categorical", ())]
         how = recipe.get("converted", {}).items()
@@ -170,9 +170,9 @@ def recipe_with(
 
 def gaps_of(source: Source, unread: Container[str] = ()) -> dict[str, Any]:
     """Return what the last reading left out or replaced, as plain JSON; ``unread`` are columns of
-    the model that were not to be read.
+    the model that are not needed.
 
-    A field that the model does not have matters where another is missing: it may be a misspelling.
+    A field that the model does not have matters if another is missing: it may be a misspelling.
     """
     gaps = {"rows_dropped": source.dropped, "values_filled": dict(source.filled)}
     ignored = {x: where for x, where in source.ignored.items() if x not in unread}
@@ -184,11 +184,11 @@ def scores_of(
 ) -> dict[str, Any]:
     """Return scores of the predictions of a source, of classes or numbers, as plain JSON.
 
-    ``metrics`` are names, by default all, and ``beside`` what is given beside the rows.
+    ``metrics`` are names, by default all, and ``beside`` has weights and groups of the rows.
     """
     prediction = model.predictions(source)
 
-    def weighted() -> bool:  # lines of text tell it as they are read
+    def weighted() -> bool:  # lines of text have them
         return source.weighted or (beside is not None and beside.weights is not None)
 
     found = _scores(model, answers(prediction, beside), source.name, metrics, weighted)
@@ -212,10 +212,10 @@ def _scores(
 
 
 def _no_totals(model: Any) -> Any:
-    """Return what counts the rows of a classifier, or sums the errors of a regression."""
+    """Return the counter of the rows of a classifier, or of the errors of a regression."""
     if hasattr(model, "classes_"):
         return _Counts(model.classes_.size)
-    from linsep.linear.predictions import Residuals  # which other models do without
+    from linsep.linear.predictions import Residuals  # which other models do not need
 
     return Residuals()
 
@@ -304,8 +304,8 @@ def _confusion(pairs: Any, labels: list[Any], weighted: bool) -> dict[str, Any]:
 
 
 class _Counts:
-    """Rows and their weights by class: all, those predicted right, those of the prediction, and
-    those of each pair of classes.
+    """Rows and their weights by true class, by class if predicted correctly, by predicted class,
+    and by pair of classes.
 
     ``rows`` and ``weights`` have one entry more, for unknown labels.
     """

@@ -349,7 +349,9 @@ class PairReader:
 def refuse_rounded(value: Any, where: str) -> None:
     """Raise DataError for a whole number that no double equals."""
     if type(value) is int and float(value) != value:
-        raise DataError(f"{where} is {value}, which float64 does not hold: shorten it.")
+        raise DataError(
+            f"{where} is {value}, which is not exactly representable as float64: shorten it."
+        )
 
 
 def columns_of(model: Any) -> tuple[Columns, set[str]] | None:

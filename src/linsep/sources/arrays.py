@@ -1,4 +1,4 @@
-"""Rows of arrays as a source, for code that takes sources only."""
+"""Rows of arrays as a source, for code that requires sources."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -25,12 +25,12 @@ class ArraySource(WeighedSource):
         Not copied where it is C-contiguous or CSR, float32 or float64.
     y : array of shape (rows,) or None
     weights : array of shape (rows,) or None
-        What each row counts, checked already.
+        The weight of each row, already checked.
     batch_rows : rows in a batch
     unanswered : bool array of shape (rows,) or None
-        Which rows get no prediction, see :class:`Batch`.
+        Which rows do not get a prediction, see :class:`Batch`.
     offset : array of shape (rows,) or None
-        What is added to the linear predictors of the rows, checked already.
+        Offsets of the linear predictors of the rows, already checked.
 
     Raises
     ------
@@ -60,11 +60,14 @@ class ArraySource(WeighedSource):
         self._offset, self.offsets = offset, offset is not None
         self._batch_rows = batch_rows
         if self._X.ndim != 2 or self._X.shape[0] == 0:
-            raise DataError(f"X has shape {self._X.shape}: give rows of features, at least one.")
+            raise DataError(
+                f"X has shape {self._X.shape}: pass an array of shape (rows, features) with "
+                "at least one row."
+            )
         if self._y is not None and self._y.shape != (self._X.shape[0],):
             raise DataError(
-                f"X has {self._X.shape[0]} rows, but y has shape {self._y.shape}: give one label "
-                "a row."
+                f"X has {self._X.shape[0]} rows, but y has shape {self._y.shape}: pass one label "
+                "per row."
             )
 
     def batches(self) -> Iterator[Batch]:
@@ -107,5 +110,5 @@ class ArraySource(WeighedSource):
         return {}
 
     def recipe(self) -> dict[str, Any]:
-        """Return that these were arrays: a model of them cannot read files by itself."""
+        """Return the recipe of arrays: a model trained on them cannot read files."""
         return {"format": "arrays"}

@@ -25,7 +25,7 @@ class Source(ABC):
     """Batches of rows from arrays, a file, or several files, which can be read repeatedly.
 
     Every call of :meth:`batches` starts at the first row and yields the same rows in the same
-    order. A source holds no data between calls beyond one batch and what it learned about columns.
+    order. Between calls, a source holds at most one batch and what it inferred about columns.
     """
 
     #: name of this source in messages: a path or a glob
@@ -38,41 +38,41 @@ class Source(ABC):
     #: rows up to this size in bytes stay in memory after the first pass
     memory_bytes: int = 256 << 20
 
-    #: what it reads: arrays, svmlight, csv, ...
+    #: format: arrays, svmlight, csv, ...
     kind: str = ""
-    #: whether its numbers are text, of which the nearest doubles are read
+    #: whether its numbers are text, read as the nearest doubles
     is_text: bool = False
-    #: how many rows it has, None before they have all been read
+    #: number of rows, None before they have all been read
     n_rows: int | None = None
-    #: rows left out in the last reading, for their missing values
+    #: rows left out in the last reading, because of missing values
     dropped: int = 0
-    #: rows of the last reading that get no prediction, for their missing values
+    #: rows of the last reading without a prediction, because of missing values
     skipped: int = 0
     #: missing values of the last reading that were replaced, by column
     filled: Mapping[str, int] = MappingProxyType({})
-    #: how text is read, of sources of text and of tables
+    #: how text is read, for sources of text and tables
     reading: "ReadingOptions"
     #: rows have weights
     weighted: bool = False
     #: rows have offsets
     offsets: bool = False
-    #: each row of counts comes as two: its successes and its failures, their numbers as weights
+    #: each row of counts becomes two: successes and failures, weighted by their numbers
     counts: bool = False
     #: rows of a group are held out together, see :class:`Batch`
     grouped: bool = False
-    #: something must be known of all rows, which are read before the first batch
+    #: whether all rows must be read before the first batch
     surveys: bool = False
-    #: a model says how the rows are read
+    #: a model determines how the rows are read
     by_recipe: bool = False
     #: current stage, for progress displays
     stage: str = "reading"
-    #: more of it, where a stage is long: a function that says what is being done now
+    #: details of a long stage: a function that returns the current work
     doing: Callable[[], str] | None = None
-    #: called with the bytes of memory that text is about to take beyond its own; may refuse it
+    #: called with the extra memory in bytes that text is about to need; may refuse it
     before_growth: Callable[[int], None] | None = None
-    #: where the last run left its parsed rows for the next, None where it left none
+    #: where the last run left its parsed rows for the next, or None
     kept: Path | None = None
-    #: what has read all rows and kept them, for later fits
+    #: a stream that has read and kept all rows, for later fits
     kept_rows: KeptRows | None = None
 
     def __repr__(self) -> str:
@@ -100,22 +100,22 @@ class Source(ABC):
 
     def number(self, row: int) -> int:
         """Return the number, from 1, that a row (0-based, of the last reading) has among all rows
-        of the files, also those that are left out; it is the number that ``linsep audit`` takes.
+        of the files, including rows that are left out; ``linsep audit`` takes this number.
         """
         return row + 1
 
     def check_files(self) -> None:  # noqa: B027 - rows in memory have none
-        """Raise DataError if a file on this machine is another than when the source was opened."""
+        """Raise DataError if a local file has changed since the source was opened."""
 
     @property
     def unseen(self) -> dict[str, int]:
-        """Values of the last reading, by text column, that the recipe does not have."""
+        """Values of the last reading that the recipe does not have, by text column."""
         return {}
 
     @property
     def ignored(self) -> dict[str, str]:
-        """Fields of the last reading that the recipe does not have, each with the place where it
-        is first.
+        """Fields of the last reading that the recipe does not have, each with the place of its
+        first occurrence.
         """
         return {}
 
@@ -150,13 +150,13 @@ class Source(ABC):
         return 0
 
     def cells(self, columns: list[str]) -> Iterator[Any]:
-        """Return Arrow tables of some columns of all rows as they stand in the files, whatever they
-        are for; DataError if there are no columns.
+        """Yield Arrow tables of some columns of all rows as stored in the files, whatever their
+        role; DataError if there are no columns.
 
         ``columns`` are names, globs, or several of these with commas between them.
         """
         raise DataError(
-            f"{self.name} has no columns with names",
+            f"{self.name} has no named columns",
             hint("leave out {}", keep_columns=None),
         )
 
@@ -176,14 +176,14 @@ class Source(ABC):
 
     @abstractmethod
     def recipe(self) -> dict[str, Any]:
-        """Return how raw rows become features, as plain JSON. It is stored with a model; with it,
+        """Return how raw rows become features, as plain JSON. Models store it, so that
         :func:`linsep.sources.open_source` reads new files in the same way.
         """
 
 
 class WeighedSource(Source):
-    """Base class of sources whose batches bring the weights of rows, so that proofs can leave out
-    those of weight 0.
+    """Base class of sources whose batches have row weights, so that proofs can leave out rows of
+    weight 0.
     """
 
     #: whether rows of weight 0 are left out of what is read now
@@ -207,7 +207,7 @@ class WeighedSource(Source):
         return self._batches()
 
     def exactly(self, weightless: bool = False) -> Iterator[Batch]:
-        """Yield the rows with every number as in the file; without those of weight 0 unless
+        """Yield the rows with every number as in the file, and without rows of weight 0 unless
         ``weightless``.
         """
         self._proving = not weightless

@@ -1,4 +1,4 @@
-"""Exact integers and decimals of a file, for proofs: learners round them to floats."""
+"""Exact integers and decimals of a file, for proofs. Learners round them to floats."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ from linsep.sources.base import Source
 #: whole numbers up to here are floats
 EXACT = 2**53
 #: advice for columns of numbers that are too long
-SMALLER = "subtract a number from the whole column, such as its first value"
+SMALLER = "subtract a constant from the whole column, such as its first value"
 _DIGITS = re.compile(r"\s*[-+]?[0-9]+\s*")
 
 
@@ -29,14 +29,14 @@ def exact_numbers(
     sparse: bool,
     place: Callable[[int], str],
 ) -> np.ndarray:
-    """Return X, or an array of Python's numbers if columns of the table have more digits.
+    """Return X, or an array of Python numbers if columns of the table have more digits.
 
     Parameters
     ----------
-    table : its columns with these names are those of X
+    table : has the columns of X, with these names
     kept : which of its rows X holds, None for all
-    X : their floats, with what stands for missing values
-    sparse : whether there is text beside, so that rows are sparse, of floats only
+    X : their floats, with missing values replaced
+    sparse : whether there are text columns, so that rows are sparse and hold floats only
     place : function from a row of X to where it stands, for errors
     """
     found = X
@@ -44,8 +44,8 @@ def exact_numbers(
         for row, value in rounded_cells(table.column(name), X[:, number], kept).items():
             if sparse:
                 raise DataError(
-                    f"{place(row)}, column '{name}' is {value}, which float64 does not hold, and "
-                    "beside columns of text there are floats only",
+                    f"{place(row)}, column '{name}' is {value}, which is not exactly "
+                    "representable as float64, and tables with text columns are read as floats",
                     hint("leave the column out with {}", exclude=[name]),
                 )
             if found is X:
@@ -84,7 +84,7 @@ def rounded_cells(
 
 
 def may_be_rounded(kind: pa.DataType) -> bool:
-    """Return whether doubles do not hold all numbers of a type that a file states."""
+    """Return whether doubles cannot represent all numbers of a type that a file states."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return pa.types.is_decimal(kind) or (pa.types.is_integer(kind) and kind.bit_width == 64)
 
@@ -98,12 +98,13 @@ def refuse_rounded(
 ) -> None:
     """Raise DataError for a number of 2^53 or more that no double equals.
 
-    The parameters are those of :func:`exact_numbers`.
+    Parameters: as for :func:`exact_numbers`.
     """
     for number, name in enumerate(names):
         for row, value in rounded_cells(table.column(name), X[:, number], kept, EXACT).items():
             raise DataError(
-                f"{place(row)}, column '{name}' is {value}, which float64 does not hold",
+                f"{place(row)}, column '{name}' is {value}, which is not exactly representable "
+                "as float64",
                 SMALLER,
                 hint("leave the column out with {}", exclude=[name]),
             )
@@ -120,7 +121,8 @@ def unrounded(source: Source) -> Iterator[Batch]:
             row, column = np.argwhere(long)[0].tolist()
             raise DataError(
                 f"{source.where(batch.first + row)}, {source.feature(column)} is "
-                f"{batch.X[row, column]}, which float64 does not hold: shorten it."
+                f"{batch.X[row, column]}, which is not exactly representable as float64: shorten "
+                "it."
             )
         yield batch._replace(X=X)
 
@@ -149,7 +151,7 @@ class WholeNumbers:
         for row, name, text in self.long(start, numbers, kept):
             if not is_rounded(text):
                 continue
-            parquet = "save them as Parquet in the program that they come from"
+            parquet = "export the data as Parquet instead"
             raise _rounded(
                 f"{self._file.where(start + row)}, column '{name}'", text,
                 parquet if proof else SMALLER, hint("leave the column out with {}", exclude=[name]),
@@ -161,7 +163,7 @@ class WholeNumbers:
         """Yield row of the table, column and digits of whole numbers, in the rows with one of 2^53
         or more.
 
-        The parameters are those of :meth:`check`.
+        Parameters: as for :meth:`check`.
         """
         long = np.zeros(numbers.num_rows, bool)
         for column in numbers.columns:
@@ -194,7 +196,7 @@ def check_written(place: str, feature: str, line: str, written: re.Pattern[str])
     Parameters
     ----------
     place : where the line stands
-    feature : how a feature is called, with ``{}`` for its name
+    feature : how a feature is named, with ``{}`` for its name
     written : matches name and digits of a feature
     """
     for name, digits in written.findall(line):
@@ -204,7 +206,6 @@ def check_written(place: str, feature: str, line: str, written: re.Pattern[str])
 
 def _rounded(place: str, digits: str, *hints: str | Hint) -> DataError:
     return DataError(
-        f"{place} is {digits.strip()[:60]}, which float64 does not hold, and numbers in text are "
-        "read as floats",
+        f"{place} is {digits.strip()[:60]}, which is not exactly representable as float64",
         *hints,
     )

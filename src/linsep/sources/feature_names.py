@@ -9,13 +9,13 @@ import numpy as np
 def shown_names(
     numeric: Iterable[str], text: Collection[str], words: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return how each column is called in the names of its features, which all differ.
+    """Return the name of each column within the names of its features, which are unique.
 
-    The feature of a column of numbers has the name of the column, those of products have the
-    names of both columns with a colon, those of a text column are
-    ``column=value`` and of one whose words are features ``column:term``. A column whose name
-    begins like the features of another one, as ``a=b`` beside the text column ``a``, stands in
-    double quotes there, with its own quotes doubled, and so does one that begins with a quote.
+    The feature of a numeric column has the name of the column; features of products have the names
+    of both columns, joined by a colon. Features of a text column are named ``column=value``, and
+    features of words ``column:term``. A column whose name begins like the features of another
+    column, such as ``a=b`` beside the text column ``a``, is put in double quotes, with its own
+    quotes doubled; so is a name that begins with a quote.
 
     Parameters
     ----------
@@ -78,11 +78,11 @@ class FeatureNames:
         return names, found
 
     def of(self, feature: int) -> tuple[str, int]:
-        """Return the name of a feature, and the sign of what it counts: -1 if its term is hashed
-        with a negative sign.
+        """Return the name of a feature and the sign of its counts: -1 if its term is hashed with a
+        negative sign.
 
-        A hashed column is called by the first of its terms that was seen in training; others,
-        which share its weight, follow in parentheses, those of the other sign with a minus.
+        A hashed column is named by the first of its terms seen in training. Other terms, which
+        share its weight, follow in parentheses, with a minus if their sign is opposite.
         """
         numeric = self._recipe["numeric"]
         if feature < len(numeric):

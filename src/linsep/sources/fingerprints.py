@@ -1,4 +1,4 @@
-"""What tells two states of a file apart: its size, its times, its inode and hashes of its bytes."""
+"""Fingerprints, which distinguish two states of a file: size, times, inode and hashes of bytes."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ PIECE = 8 << 20
 
 
 class FileState(NamedTuple):
-    """What a file was when it was looked at, as it is kept in plain JSON.
+    """The state of a file when it was inspected, as plain JSON.
 
     Attributes
     ----------
@@ -38,8 +38,8 @@ class FileState(NamedTuple):
 
 
 def state_of(path: File) -> FileState:
-    """Look at a file; OSError if there is none. Look before it is read: then a change meanwhile
-    makes it another file.
+    """Inspect a file; OSError if it does not exist. Inspect it before reading: a change while
+    reading then makes it a different file.
     """
     if isinstance(path, RemoteFile):
         _, size, version = path.state
@@ -131,9 +131,9 @@ def hash_of_bytes(path: str | Path, start: int = 0, stop: int | None = None) -> 
 
 
 class Unchanged:
-    """Files that must stay as they are while they are read, all passes over them included.
+    """Files that must not change while they are read, over all passes.
 
-    Remote files see to that themselves, with every answer of their server.
+    Remote files check this themselves, with every response of their server.
 
     Parameters
     ----------
@@ -144,8 +144,8 @@ class Unchanged:
         self._seen = {path: _marks(path) for path in paths}
 
     def check(self, path: File) -> None:
-        """Raise DataError if the size, the inode, or the time of modification or of the last change
-        of the status is another: the latter if a file was written and its time put back.
+        """Raise DataError if the size, the inode, the modification time or the status change time
+        differs; the last reveals a file that was written and whose time was reset.
         """
         seen, now = self._seen.get(path), _marks(path)
         if seen is None:

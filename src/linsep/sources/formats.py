@@ -1,4 +1,4 @@
-"""Formats and compressions of files: as declared, by name or by first line; opened files."""
+"""Formats and compressions of files (declared, by name or by first line), and opened files."""
 
 import atexit
 import bz2
@@ -20,7 +20,7 @@ from linsep.errors import DataError, hint
 from linsep.sources.remote.file import File, RemoteFile
 
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".xz": "xz"}
-#: what compressed files begin with, whatever they are called
+#: first bytes of compressed files, whatever their names
 _MAGIC = {
     b"\x1f\x8b\x08": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\0": "xz",
 }  # fmt: skip
@@ -39,11 +39,11 @@ TEXT, LABEL = "text", "label"
 #: formats that are never compressed from outside
 BINARY = ("parquet", "arrow", "rows")
 
-#: what files of other endings are, and what to do
+#: what files with other endings are, and what to do
 _FOREIGN = {
     **dict.fromkeys(
         (".lzma", ".lz4", ".br", ".zip", ".7z", ".rar", ".tar", ".tgz"),
-        ("is packed in a way that linsep does not read", "unpack it"),
+        ("is compressed in a format that linsep does not read", "unpack it"),
     ),
     **dict.fromkeys((".xlsx", ".xls", ".ods"), ("is a spreadsheet", "save it as CSV")),
     ".mbox": ("is a mailbox", "save its messages as .eml files, in a folder for each label"),
@@ -63,8 +63,8 @@ _VW = re.compile(rb"[ \t]*([-+.\deE]+[ \t]+){0,3}('[^\s|]*[ \t]*)?\|(?P<features
 
 
 def format_by_name(path: File) -> str | None:
-    """Return the format by the ending of a name, without that of a compression, or None; that of a
-    folder of texts is "folder".
+    """Return the format by the ending of a name, ignoring compression endings, or None; "folder"
+    for a folder of texts.
     """
     endings = [ending.lower() for ending in path.suffixes]
     compressed = bool(endings) and endings[-1] in CODECS
@@ -75,7 +75,7 @@ def format_by_name(path: File) -> str | None:
 
 
 def format_of(path: File, declared: str | None = None) -> str:
-    """Return the format of a file: as ``declared``, by its name, or as its first lines look.
+    """Return the format of a file: as ``declared``, by its name, or inferred from its first lines.
 
     Raises DataError for an unknown format.
     """
@@ -85,23 +85,23 @@ def format_of(path: File, declared: str | None = None) -> str:
             raise DataError(f"format is {declared!r}: choose {', '.join(most)} or {last}.")
         return declared
     if not named_vaguely(path):
-        return format_by_name(path) or "svmlight"  # whoever opens it says that it is not there
+        return format_by_name(path) or "svmlight"  # opening it reports that it is missing
     found, said, lines = format_by_content(path), format_by_name(path), first_lines(path)
     odd = lines is None or (lines and said is None) or _separator(path) is not None
     if found is None and odd:
         raise unknown_format(path)
-    return found or "svmlight"  # which says what is wrong, or that there are no rows
+    return found or "svmlight"  # which reports the error, or that there are no rows
 
 
 def named_vaguely(path: File) -> bool:
-    """Return whether a file is there whose name does not show what it holds."""
+    """Return whether a file exists whose name does not determine its format."""
     endings = [e for e in (ending.lower() for ending in path.suffixes) if e not in CODECS]
     vague = format_by_name(path) is None or endings[-1:] == [".txt"]
     return vague and path.exists()
 
 
 def unknown_format(path: File) -> DataError:
-    """Return the error for a file whose name does not show its format."""
+    """Return the error for a file whose name does not determine its format."""
     endings = [ending for ending in path.suffixes if ending.lower() not in CODECS]
     ending = endings[-1] if endings else ""
     if ENDINGS.get(ending.lower()) in BINARY:
@@ -110,12 +110,12 @@ def unknown_format(path: File) -> DataError:
         what, change = _FOREIGN[ending.lower()]
         return DataError(f"{path} {what}", change)
     known = " ".join(one for one in ENDINGS if one not in _TEXT)
-    rename = f"rename it (known are {known}, of text also with .gz .bz2 .xz .zst behind)"
+    rename = f"rename it (known endings: {known}; text may add .gz .bz2 .xz .zst)"
     message = f"has the ending '{ending}'" if ending else "has no ending"
-    message = f"{path} {message}, which does not say what it holds"
+    message = f"{path} {message}, which does not determine its format"
     separator = _separator(path)
     if separator is None:
-        return DataError(message, rename, hint("say what it is, such as {}", format="csv"))
+        return DataError(message, rename, hint("set its format, such as {}", format="csv"))
     name = {"\t": "tabs", ",": "commas"}.get(separator, f"'{separator}'")
     how: dict[str, Any] = {"format": "tsv" if separator == "\t" else "csv"}
     how |= {"delimiter": separator} if separator in ";|" else {}
@@ -145,7 +145,8 @@ def _most(found: list[Any]) -> bool:
 
 
 def _separator(path: File) -> str | None:
-    """Return what seems to separate the fields of the first lines, as often in each."""
+    """Return the character that seems to separate the fields of the first lines, equally often in
+    each."""
     lines = first_lines(path) or []
     for separator in "\t,;|":
         counts = {line.count(separator.encode()) for line in lines}
@@ -181,18 +182,19 @@ def opened(path: File) -> Iterator[tuple[Any, Callable[[], int]]]:
         return
     try:
         if path.is_dir():
-            raise DataError(f"{path} is a directory: give the files in it.")
+            raise DataError(f"{path} is a directory: name the files in it.")
         if path.exists() and not path.is_file():
             raise DataError(
-                f"{path} is a pipe or a device, which can be read only once: give a file (commands "
-                "take - for standard input)."
+                f"{path} is a pipe or a device, which can be read only once: give a file "
+                "(commands read standard input as -)."
             )
-        # Arrow's file may have a name of any bytes, and lets other threads go on while it reads.
+        # Arrow's file may have a name of any bytes, and does not block other threads while it
+        # reads.
         raw = pa.OSFile(os.fsencode(path))
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist: check the path.") from error
     except PermissionError as error:
-        raise DataError(f"{path} may not be read: ask for permission to read it.") from error
+        raise DataError(f"No permission to read {path}: change its permissions.") from error
     except OSError as error:
         raise DataError(f"{path} cannot be opened ({_reason(error)}): check the path.") from error
     with raw:
@@ -211,7 +213,7 @@ def _decompressed(raw: Any, codec: str | None) -> Iterator[tuple[Any, Callable[[
 
 
 class _Xz(io.RawIOBase):
-    """What a file holds that xz compressed, with damage as OSError."""
+    """The content of a file compressed by xz; damage raises OSError."""
 
     def __init__(self, raw: Any):
         self._file = lzma.LZMAFile(raw)  # noqa: SIM115 - the raw file is closed
@@ -221,7 +223,7 @@ class _Xz(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer as far as the next piece goes."""
+        """Fill a buffer from the next piece."""
         try:
             part = self._file.read1(len(buffer))
         except (lzma.LZMAError, EOFError) as error:
@@ -255,7 +257,7 @@ def bytes_on_disk(paths: Sequence[File]) -> int | None:
 
 
 def damage(path: File, error: OSError) -> str:
-    """Return the sentence for a file that cannot be read to its end."""
+    """Return the message for a file that cannot be read to its end."""
     message = _reason(error)
     codec = codec_of(path)
     if codec is None:
@@ -263,12 +265,12 @@ def damage(path: File, error: OSError) -> str:
     if (after := _after_end(path, codec)) is not None:
         return after
     if "runcated compressed stream" in message:
-        return f"{path} is cut short in its {codec} data: copy it again from where it is whole."
+        return f"{path} is truncated in its {codec} data: copy it again from the original."
     return f"{path} is damaged or not a {codec} file ({message}): copy it again or rename it."
 
 
 def _after_end(path: File, codec: str) -> str | None:
-    """Return the sentence for a file of this machine with bytes behind its compressed data."""
+    """Return the message for a local file with bytes after its compressed data."""
     makers: dict[str, Any] = {
         "gzip": lambda: zlib.decompressobj(31), "bz2": bz2.BZ2Decompressor,
         "xz": lzma.LZMADecompressor,
@@ -295,8 +297,8 @@ def _after_end(path: File, codec: str) -> str | None:
     zeros = not more.strip(b"\0")
     what = "zeros" if zeros else "something else"
     return (
-        f"{path} has {what} after the end of its {codec} data, from byte {end + 1:,} on: cut the "
-        "file off there."
+        f"{path} has {what} after the end of its {codec} data, from byte {end + 1:,} on: "
+        "truncate the file there."
     )
 
 
@@ -320,7 +322,7 @@ def arrow_file(stream: Any) -> pa.PythonFile:
 
 @atexit.register
 def wait_for_threads() -> None:
-    """Wait until nobody has any of the files."""
+    """Wait until no reader holds any of the files."""
     end = time.monotonic() + PATIENCE
     while len(_given) and time.monotonic() < end:
         time.sleep(0.0005)

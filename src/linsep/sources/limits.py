@@ -9,13 +9,13 @@ from linsep.words import size_text
 
 #: default limit of the length of a line, in bytes
 MAX_LINE = 64 << 20
-#: compressed text may grow so many times; what is not worth a look is let alone
+#: largest growth of compressed text; smaller text is not checked
 MOST_GROWTH, WORTH_A_LOOK = 500, 64 << 20
 
-#: weights that any input may ask for, and more of them for each byte of the input
+#: weights allowed for any input, and additional weights per byte of the input
 FREE_WEIGHTS, WEIGHTS_PER_BYTE = 1 << 24, 16
 
-#: what parsers of 32 bits can be given
+#: limit of 32-bit parsers
 LARGEST = 1 << 30
 
 _UNITS = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
@@ -35,8 +35,8 @@ def bytes_of(size: int | str, what: str = "a line") -> int:
         if 1 <= count <= LARGEST:
             return count
     raise DataError(
-        f"{size!r} is no size of {what}: give bytes, or a number with a unit such as '64MB', up to "
-        "1GB."
+        f"{size!r} is not a valid size of {what}: give bytes, or a number with a unit such as "
+        "'64MB', up to 1GB."
     )
 
 
@@ -48,33 +48,33 @@ def line_too_long(path: File, line: int, limit: int) -> DataError:
 
 
 def longer_lines(limit: int) -> list[Hint]:
-    """Return the advice to allow lines longer than ``limit`` bytes, if there is more to allow."""
+    """Return the advice to allow lines longer than ``limit`` bytes, unless ``limit`` is the
+    maximum."""
     longer = size_text(min(4 * limit, LARGEST)).replace("bytes", "B").replace(" ", "")
     return [hint("allow longer lines with {}", max_line=longer)] if limit < LARGEST else []
 
 
 def check_growth(path: File, on_disk: int, read: int, instead: str = "decompress it first") -> None:
-    """Raise DataError where ``on_disk`` compressed bytes became far too many to be rows.
-
-    ``instead`` says what to do where it is as it should be.
+    """Raise DataError where ``on_disk`` compressed bytes expand to far too many bytes for rows.
+    ``instead`` is the advice for a valid file.
     """
     if read > WORTH_A_LOOK and read > MOST_GROWTH * on_disk:
         raise DataError(
-            f"{path} becomes more than {MOST_GROWTH} times as large when it is decompressed: "
-            f"{instead} if that is meant."
+            f"{path} grows to more than {MOST_GROWTH} times its size when it is decompressed: "
+            f"{instead} if that is intended."
         )
 
 
 def check_weights(source: Any, n_features: int, n_classes: int) -> None:
-    """Raise DataError if the bytes of a source ask for far too many weights.
+    """Raise DataError if a source needs far more weights than its bytes justify.
 
-    Weights are dense: one index of nine digits asks for gigabytes. Rows in memory have no bytes.
+    Weights are dense: one nine-digit index needs gigabytes. Rows in memory have no bytes.
     """
     n_bytes, n_columns = source.size or source.position, n_classes if n_classes > 2 else 1
     if n_bytes and n_features * n_columns > FREE_WEIGHTS + WEIGHTS_PER_BYTE * n_bytes:
         each = f" for each of {n_columns:,} classes" if n_columns > 1 else ""
         raise DataError(
-            f"{source.name} has {n_bytes:,} bytes and asks for {n_features:,} weights{each}",
+            f"{source.name} has {n_bytes:,} bytes but needs {n_features:,} weights{each}",
             *_fewer(source),
         )
 
@@ -84,7 +84,7 @@ def _fewer(source: Any) -> list[Hint | str]:
     layout = {} if source.kind in ("svmlight", "arrays") else source.layout()
     if layout.get("words"):
         fewer = hint("hash them into fewer features with {}", text_bits=12)
-        return [hint("learn the words with {}", vocabulary=True), fewer]
+        return [hint("build a vocabulary with {}", vocabulary=True), fewer]
     if source.kind == "vw" or layout.get("hash_bits"):
         return [hint("choose fewer {}", hash_bits=None)]
     return ["number its features from 0 or 1 without large gaps"]

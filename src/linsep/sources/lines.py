@@ -48,7 +48,7 @@ def utf_16_in(start: bytes) -> str | None:
 
 
 def no_text(line: bytes) -> DataError | None:
-    """Return what a line that cannot be read is, if it is UTF-16 or text but for bytes of zero."""
+    """Return the problem of an unreadable line, if it is UTF-16 or text with NUL bytes."""
     if utf_16_in(line) is not None:
         return DataError("this is UTF-16 text", "save it as UTF-8")
     if (zero := line.find(b"\0")) < 0 or not is_text(line.replace(b"\0", b"")):
@@ -90,7 +90,7 @@ class LineReader:
     Parameters
     ----------
     paths : list of Path
-        Read as compressed when the name ends in .gz, .bz2 or .zst.
+        Decompressed if the name ends in .gz, .bz2 or .zst.
     chunk_bytes : int
         Bytes in a chunk, about; a line longer than that makes a larger one.
     padding : int
@@ -98,11 +98,11 @@ class LineReader:
     max_line : int
         Bytes that a line may have.
     unchanged : Unchanged or None
-        Checks that the files stay as they are; None looks at them now.
+        Checks that the files do not change; None inspects them now.
     returns : bool
         Whether carriage returns alone end lines where there are no newlines.
     encoding : str or None
-        How characters are stored, if not as UTF-8, which the chunks are.
+        Encoding of the files; chunks are UTF-8.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class LineReader:
         Returns the buffer, the end of its last whole line, the end of its text, and whether the
         file has ended. ``read`` bytes were in the lines before.
         """
-        # Fresh memory is slow to touch for the first time, so buffers go round.
+        # The first access to fresh memory is slow, so buffers are reused.
         buffer = self._free.pop() if self._free else bytearray(self._length)
         if len(buffer) <= len(tail) + self._padding:
             buffer = bytearray(2 * len(tail) + self._length)
@@ -237,7 +237,7 @@ class LineReader:
 
 
 class ScannedChunk(NamedTuple):
-    """What a chunk held: labels and features of its rows, or the first line that was refused.
+    """Content of a chunk: labels and features of its rows, or the first invalid line.
 
     Attributes
     ----------
@@ -249,7 +249,7 @@ class ScannedChunk(NamedTuple):
     refused : (int, bytes) or None
         The number of the line in the chunk, from 0, and the line.
     importance : float64 array of shape (rows,) or None
-        What each row counts, in formats that say it.
+        The weight of each row, in formats that have weights.
     base, width : int
         Of svmlight text, the index that became column 0, and the highest column plus 1.
     """
@@ -269,7 +269,7 @@ class ScannedChunk(NamedTuple):
 class Recoded(io.RawIOBase):
     """Text in another encoding, as UTF-8.
 
-    Raises DataError, which says after how many lines, where bytes are no characters.
+    Raises DataError with the line number where bytes are not characters.
     """
 
     def __init__(self, path: File, stream: Any, encoding: str):
@@ -293,7 +293,7 @@ class Recoded(io.RawIOBase):
                 raise DataError(
                     f"{self._path} line {self._lines + at + 1} is not {self._encoding} text",
                     "correct it",
-                    hint("say how its characters are stored with {}", encoding=None),
+                    hint("set the encoding with {}", encoding=None),
                 ) from None
             self._check_characters(text)
             self._rest = text.removeprefix("\ufeff").encode() if not self._lines else text.encode()
@@ -303,8 +303,8 @@ class Recoded(io.RawIOBase):
         return size
 
     def _check_characters(self, text: str) -> None:
-        """Raise DataError for Windows text that is read as Latin-1, which has control characters
-        where that has the euro sign and quotes.
+        """Raise DataError for Windows text that is read as Latin-1, which has control characters in
+        place of the euro sign and quotes.
         """
         if codecs.lookup(self._encoding).name != "iso8859-1":
             return
@@ -340,10 +340,10 @@ class ScannedFiles(WeighedSource):
     #: a line as it should be, for messages
     example: str
     #: matches the name and the digits of each feature of a line whose value is a whole number, and
-    #: how such a feature is called
+    #: how such a feature is named
     written: re.Pattern[str]
     called: str
-    #: what ends the features of a line, if something is behind them
+    #: what ends the features of a line, if text follows them
     comment: bytes | None = None
 
     def __init__(
@@ -363,7 +363,7 @@ class ScannedFiles(WeighedSource):
 
     @abstractmethod
     def _scanned(self) -> Generator[Batch, None, None]:
-        """Yield the rows, one batch a chunk, with whole numbers rounded to doubles."""
+        """Yield the rows, one batch per chunk, with whole numbers rounded to doubles."""
 
     @abstractmethod
     def _parse(self, line: bytes, part: ScannedChunk) -> Any:
@@ -374,7 +374,7 @@ class ScannedFiles(WeighedSource):
         """Return whether a line holds a row."""
 
     def check_files(self) -> None:
-        """Raise DataError if a file on this machine is another than when the source was opened."""
+        """Raise DataError if a local file has changed since the source was opened."""
         for path in self.paths:
             self._unchanged.check(path)
 
@@ -465,7 +465,7 @@ class ScannedFiles(WeighedSource):
         for rows, found in enumerate(self._data_lines(), 1):
             if rows == row + 1:
                 return found
-        raise IndexError(f"{self.name} has {rows} rows, no row {row}.")
+        raise IndexError(f"{self.name} has {rows} rows, but not row {row}.")
 
     def _data_lines(self) -> Generator[tuple[int, int, bytes], None, None]:
         """Yield the lines that hold rows, each with its file and its number there, from 0."""

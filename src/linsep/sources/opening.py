@@ -67,29 +67,29 @@ def open_source(
     ignore_namespaces: str | None = None,
     keep_namespaces: str | None = None,
 ) -> Source:
-    """Open files or a data frame as a source, checking only names and formats.
+    """Open files or a data frame as a source; checks names and formats only.
 
     Parameters
     ----------
-    data : a data frame of pandas or polars, an Arrow table, or whatever else gives an Arrow C
-        stream; or files, folders or globs, in reading order, on this machine or remote, such as
+    data : a data frame of pandas or polars, an Arrow table, or any object with an Arrow C stream;
+        or files, folders or globs, in reading order, local or remote, such as
         ``s3://bucket/rows.csv``, ``gs://bucket/part-*.parquet``, ``https://host/rows.svm.gz``;
-        svmlight text (.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw) or tables (.csv
-        .tsv .jsonl .parquet .arrow and their kin), plain or .gz .bz2 .xz .zst; a folder with a
-        folder of texts for each label; rows that `linsep convert` wrote (.rows).
+        svmlight text (.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw) or tables (.csv .tsv
+        .jsonl .parquet .arrow and their kin), plain or .gz .bz2 .xz .zst; a folder with a folder of
+        texts per label; rows written by `linsep convert` (.rows).
     target : name of the label column; tables only
     missing : "error", "zero", "drop" or "mean": how to treat missing values; tables only. With a
-        recipe and ``labeled=False`` also "skip": a row with a missing value, whatever the model
-        was learned with, gets no prediction, but None or NaN in its place
-    hash_bits : hash text columns into 2**hash_bits features instead of learning their values; of
-        Vowpal Wabbit's text 2**hash_bits is the number of columns, 2**18 by default
+    recipe and ``labeled=False`` also "skip": a row with a missing value gets None or NaN as
+    prediction, whatever the model was trained with
+    hash_bits : hash text columns into 2**hash_bits features instead of one feature per value; for
+    Vowpal Wabbit's text, 2**hash_bits is the number of columns, by default 2**18
     exclude : column or columns to leave out; tables only
-    scale : "none" or "standard": bring numeric columns to mean 0 and standard deviation 1; tables
-        only
-    reference_level : text values that have no indicator: None, "first" of every column, or {column:
-        value} to choose others than the first; tables only
-    min_count : values of a text column that are in fewer rows of the training data share one
-        indicator, ``column=(rare)``; tables only
+    scale : "none" or "standard": scale numeric columns to mean 0 and standard deviation 1; tables
+    only
+    reference_level : text values without an indicator: None, "first" for the first value of every
+        column, or {column: value} to choose other values; tables only
+    min_count : values of a text column in fewer rows of the training data share one indicator,
+    ``column=(rare)``; tables only
     index_base : 0 or 1, the first feature index of svmlight text; None detects it
     format : "svmlight", "vw", "csv", "tsv", "jsonl", "parquet", "arrow", "rows" or
         "folder" (of texts), for files whose names do not show it
@@ -98,50 +98,49 @@ def open_source(
     quotes : whether double quotes enclose fields of CSV, in which delimiters, line breaks and, when
         written twice, quotes are text; False reads quotes as ordinary characters. By default True
     header : whether the first row of CSV holds the names of the columns; with False they are
-        "column_1", "column_2" and so on. By default True, and a first row that looks like a row is
-        refused
-    null_values : what marks a missing value in CSV, such as "?", in addition to empty cells, and to
-        "NA", "NaN", "null" and the like in columns of numbers
-    comment : what lines of CSV begin with that are no rows, such as "#"
-    skip_rows : lines of CSV before the header that are no rows
-    encoding : how the characters of CSV are stored, such as "latin-1" or "utf-16"; UTF-8 by default
+    "column_1", "column_2" and so on. By default True, and a first row that looks like data is an
+    error
+    null_values : text that marks a missing value in CSV, such as "?", in addition to empty cells,
+    and to "NA", "NaN", "null" and the like in columns of numbers
+    comment : skip lines of CSV that begin with this text, such as "#"
+    skip_rows : number of lines of CSV to skip before the header
+    encoding : character encoding of CSV, such as "latin-1" or "utf-16"; UTF-8 by default
     recipe : the ``recipe_`` of a model, to read files as its training data were; overrides all of
         the above except ``format``, ``delimiter``, ``quotes``, ``header`` and ``missing="skip"``
-    labeled : whether a table must have its target column. With a recipe, False reads no labels,
-        weights and groups, and None those that are there
-    max_line : longest line in bytes, or with a unit such as "64MB", the default for None; without a
-        limit, a small compressed file with one endless line would fill memory
+    labeled : whether a table must have its target column. With a recipe, False does not read
+    labels, weights and groups, and None reads the ones that exist
+    max_line : maximum length of a line in bytes, or with a unit; None is "64MB". The limit protects
+    against small compressed files that expand to one endless line
     cache : folder for parsed rows that do not fit in memory, for later passes and later runs; None
         keeps them in a temporary folder for one run
-    text : text column or columns whose words become features as :class:`linsep.Text` makes them,
-        or {column: Text} with other settings than the default ones; tables only. Other columns of
-        text have one indicator per value
-    categorical : column or columns with a feature per value, whatever their values look like, such
-        as grades or codes of numbers; here and below globs such as "code_*" stand for the columns
-        that match; tables only
-    numeric : column or columns of numbers, whatever the first ones look like; tables only
-    date : column or columns of dates, of which the feature is the days since 1970; ISO 8601, or
-        written in a format of :meth:`datetime.datetime.strptime`: "day=%d.%m.%Y", or {"day":
-        "%d.%m.%Y"}; tables only
+    text : text column or columns whose words become features (see :class:`linsep.Text`), or
+    {column: Text} with settings; tables only. Other text columns have one indicator per value
+    categorical : column or columns to read as categories, with one feature per value, such as
+    numeric codes; here and below, globs such as "code_*" stand for all matching columns; tables
+    only
+    numeric : column or columns to read as numbers; tables only
+    date : column or columns of dates, read as days since 1970; ISO 8601, or in a format of
+        :meth:`datetime.datetime.strptime`: "day=%d.%m.%Y", or {"day": "%d.%m.%Y"}; tables only
     include : the only columns that become features; tables only
-    decimal, thousands : what stands before the fraction of numbers in text, "." by default, and
-        between groups of three digits, nothing by default; tables only
-    units : whether numbers in text may have a percent sign or a currency, brackets around what is
-        negative, other minus signs than the hyphen, digits of other scripts, and apostrophes or
-        thin spaces between thousands: 5% is read as 5; tables only
-    weight : column of row weights, finite numbers of at least 0, which count as ``sample_weight``
-        does for arrays; tables only. Of Vowpal Wabbit's text the importances are used
-    group : column of groups, which are held out whole where rows are; tables only
+    decimal, thousands : decimal mark of numbers in text, "." by default, and separator of groups of
+    three digits, by default none; tables only
+    units : whether numbers in text may have a percent sign or a currency, brackets around negative
+    numbers, minus signs other than the hyphen, digits of other scripts, and apostrophes or thin
+    spaces between thousands; 5% is read as 5; tables only
+    weight : column of row weights, finite numbers of at least 0, like ``sample_weight`` for arrays;
+    tables only. For Vowpal Wabbit's text, the importances are used
+    group : column of groups, which are never divided between training and held-out rows; tables
+    only
     offset : column of offsets, finite numbers that a linear or logistic regression adds to its
-        linear predictor; predictions need it, too; tables only
-    successes, trials : columns of counts of binomial groups, whole numbers, in the place of labels:
-        a row stands for its successes, of class 1, and for the rest of its trials, of class 0;
-        tables only
-    products : products of two columns, such as "age:income", as more features: of numbers, of a
-        number and each value of a text column, or of the values of two; tables only
+    linear predictor, also for predictions; tables only
+    successes, trials : columns of counts of binomial groups, instead of labels: a row stands for
+    its successes, of class 1, and for its other trials, of class 0; tables only
+    products : products of two columns, such as "age:income", as additional features: of two
+    numbers, of a number and each value of a text column, or of the values of two text columns;
+    tables only
     formula : the label and the features as in R, such as "admit ~ gre * C(rank) + poly(gpa, 2)",
-        instead of ``target``; see docs/how-to/formulas.md; tables only, needs formulaic. Its
-        ``- 1`` is ``fit_intercept=False`` of an estimator
+    instead of ``target``; see docs/how-to/formulas.md; tables only, needs formulaic. ``- 1`` in it
+    corresponds to ``fit_intercept=False`` of an estimator
     interactions : pairs of first letters of namespaces, such as "ab", whose features are
         multiplied; Vowpal Wabbit's text only
     ignore_namespaces, keep_namespaces : first letters of the namespaces to leave out, or of the
@@ -150,13 +149,13 @@ def open_source(
     Raises
     ------
     DataError
-        If there are no files, formats are mixed, or an option does not fit the format.
+        If there are no files, formats are mixed, or an option does not apply to the format.
     """
-    options = dict(locals())  # all arguments by their names
+    options = dict(locals())  # all arguments by name
     return _opened(**options)
 
 
-#: arguments of open_source by what they are about
+#: arguments of open_source by subject
 _TABLES = (
     "target", "missing", "hash_bits", "exclude", "scale", "reference_level", "min_count",
     "text", "weight", "group", "offset", "successes", "trials", "products", "formula", *OF_NUMBERS,
@@ -173,7 +172,7 @@ def _opened(
     learned = recipe
     if options["missing"] == "skip" and (recipe is None or labeled is not False):
         raise DataError(
-            "A row with a missing value can be without a prediction, but not be learned from",
+            "Rows with missing values can be skipped for predictions only",
             hint("leave such rows out with {}", missing="drop"),
         )
     recipe = _for_predictions(recipe) if recipe and labeled is False else recipe
@@ -183,7 +182,7 @@ def _opened(
     if is_frame(data):
         _check_kind("the table", "table", learned)
         others = _some(options, OF_CSV, _NAMESPACES, ("index_base",)) | {"format": format}
-        _refuse("the table", "in memory and not a file", others | {"cache": cache})
+        _refuse("the table", "in memory, not a file", others | {"cache": cache})
         return _frame(data, options, **how)
     names = names_in(data)
     if (recipe or {}).get("documents") and all(located(name).is_dir() for name in names):
@@ -192,7 +191,7 @@ def _opened(
     kind, how["max_line"] = kind_of(paths, format), bytes_of(max_line or MAX_LINE)
     _check_kind(paths[0], kind, learned)
     if kind == "rows":
-        _refuse(paths[0], "rows as they are learned", options)
+        _refuse(paths[0], "parsed rows", options)
         source: Source = RowsSource(paths)
     else:
         source = _OPENERS[kind](paths, format, options, **how)
@@ -216,14 +215,14 @@ def names_in(data: Any) -> list[Any]:
         if all(isinstance(name, _NAME) for name in names):
             return names
     raise TypeError(
-        f"data is of type {type(data).__name__}: give the path of a file, a list of paths, or a "
-        "data frame; arrays are passed to the methods of estimators."
+        f"data is of type {type(data).__name__}: pass a path, a list of paths or a data frame; "
+        "pass arrays to the methods of estimators."
     )
 
 
 def _for_predictions(recipe: dict[str, Any]) -> dict[str, Any]:
-    """Return the recipe for predictions: columns of labels, weights and groups are not read, and a
-    row that training would drop is an error.
+    """Return the recipe for predictions: columns of labels, weights and groups are not read, and
+    rows that training would drop are errors.
     """
     drops: dict[str, Any] = {"missing": "error"} if recipe.get("missing") == "drop" else {}
     target = recipe.get("target")
@@ -236,34 +235,35 @@ def _for_predictions(recipe: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:
-    """Return the folder for parsed rows; None, with a warning, if a later run could not know
-    whether a file is still the same.
+    """Return the folder for parsed rows; None, with a warning, if a later run could not detect a
+    changed file.
     """
     if cache is not None and is_address(Path(cache)):
         raise ParameterError(
-            f"Parsed rows are kept on this machine, not at {Path(cache).parts[0]}//",
+            f"The cache for parsed rows must be local, not at {Path(cache).parts[0]}//",
             hint("name a local folder by {}", cache="FOLDER"),
         )
     for path in paths if cache is not None else ():
         if isinstance(path, RemoteFile) and path.state[2] is None:
             warn_without(
-                f"Parsed rows of {path} are not kept for later runs, because its server says "
-                "neither an ETag nor a date, by which changes are noticed"
+                f"Parsed rows of {path} are not kept for later runs, because its server sends "
+                "neither an ETag nor a date, so changes cannot be detected"
             )
             return None
     return cache
 
 
 def _check_kind(path: File | str, kind: str, recipe: dict[str, Any] | None) -> None:
-    """Raise DataError for files of another kind than those of a model. Rows bring their recipe."""
+    """Raise DataError for files of a different kind than the model's. Parsed rows contain their
+    recipe."""
     if recipe is not None and kind not in ("rows", recipe.get("format")):
         learned = _WORDS.get(str(recipe.get("format")), "something unknown")
         text = kind == "svmlight" and recipe.get("words")
         raise DataError(
-            f"{path} is {_WORDS[kind]}{' by its name' if text else ''}, but the model was learned "
-            f"from {learned}",
+            f"{path} is {_WORDS[kind]}{' by its name' if text else ''}, but the model was "
+            f"trained on {learned}",
             "give it files of that kind",
-            *(["name its folder, each file of which is read as a text"] if text else []),
+            *(["name its folder; each file in it is read as one text"] if text else []),
         )
 
 
@@ -305,7 +305,7 @@ def _frame(data: Any, options: dict[str, Any], *, require_labels: bool, **how: A
 
 
 def _types(options: dict[str, Any]) -> Any:
-    """Return what is said of columns."""
+    """Return what the options define about columns."""
     from linsep.sources.tables.conversions import ColumnTypes
 
     given = _some(options, _TYPES)
@@ -325,7 +325,7 @@ def _svmlight(
     _refuse(paths[0], "svmlight text" + _NO_COLUMNS, others)
     base = options["index_base"] if recipe is None else recipe.get("index_base")
     if recipe is not None and base not in {0, 1}:
-        raise DataError("The recipe for reading svmlight text is damaged: learn it again.")
+        raise DataError("The recipe for reading svmlight text is damaged: train the model again.")
     return SvmlightSource(paths, index_base=base, **how)
 
 
@@ -347,15 +347,15 @@ def _vw(
 
 #: what opens the files of each kind
 _OPENERS: dict[str, Any] = {"table": _table, "svmlight": _svmlight, "vw": _vw}
-_VW, _NO_COLUMNS = "Vowpal Wabbit's text", ", which has labels first and no columns"
-#: what is not read from afar
+_VW, _NO_COLUMNS = "Vowpal Wabbit's text", ", which has no named columns"
+#: formats that are not read remotely
 LOCAL = {
     "folder": "a folder of texts",
-    "rows": "rows as they are learned, which nobody else may write",
+    "rows": "parsed rows, which others must not be able to write",
 }  # fmt: skip
 _WORDS = {
     "table": "a table", "svmlight": "svmlight text", "vw": _VW,
-    "arrays": "arrays in memory", "rows": "rows as they are learned",
+    "arrays": "arrays in memory", "rows": "parsed rows",
 }  # fmt: skip
 
 
@@ -363,8 +363,8 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
     """Return the files of names, folders and globs, folders and globs sorted by name.
 
     Folders yield files with known endings, or all files if ``format`` is given; a folder of folders
-    of texts is one, also with files named .txt beside two or more of these. As in a shell, hidden
-    files are skipped; ``**`` matches any depth of folders.
+    of texts is a single source, also with files named .txt beside two or more of these. As in a
+    shell, hidden files are skipped; ``**`` matches any depth of folders.
     """
     found: list[File] = []
     for item in data:
@@ -400,7 +400,7 @@ def _remote(address: str, format: str | None) -> list[RemoteFile]:
     inside = [file for file in files if _is_data(file, format)]
     if not inside:
         raise DataError(
-            f"The folder {shown(address)} holds no data file; name files, or a folder of "
+            f"The folder {shown(address)} has no data files: name files, or a folder of "
             f"{' '.join(ENDINGS)} files."
         )
     return inside
@@ -411,15 +411,15 @@ def _of_folder(folder: Path, format: str | None) -> list[Path]:
     if format == "folder":
         return [folder]
     inside = [path for path in sorted(folder.iterdir()) if _is_data(path, format)]
-    # Beside folders of texts, README.txt is no svmlight text.
+    # Beside folders of texts, README.txt is not svmlight text.
     if format is None and all(path.suffix.lower() == ".txt" for path in inside):
         labels = [path for path in folder.iterdir() if path.is_dir() and path.name[0] != "."]
         if len(labels) > (1 if inside else 0):
             inside = [folder]
     if not inside:
         raise DataError(
-            f"The directory {folder} holds no data file; name files, or a folder of "
-            f"{' '.join(ENDINGS)} files, or of one folder of texts for each label."
+            f"The directory {folder} has no data files: name files, a folder of "
+            f"{' '.join(ENDINGS)} files, or a folder with one folder of texts per label."
         )
     return inside
 
@@ -430,13 +430,15 @@ def kind_of(paths: list[File], format: str | None = None) -> str:
     for path in paths:
         found = format_of(path, format)
         if isinstance(path, RemoteFile) and found in LOCAL:
-            raise DataError(f"{path} holds {LOCAL[found]}: copy it to this machine to read it.")
+            raise DataError(
+                f"{path} is {LOCAL[found]}, which cannot be read remotely: copy it to this machine."
+            )
         kinds[found if found in ("svmlight", "vw", "rows") else "table"] = path
     if len(kinds) > 1:
         (one, path), (other, second) = sorted(kinds.items(), reverse=True)[:2]
         raise DataError(
-            f"{path} is {_WORDS[one]}, {second} {_WORDS[other]} by its name; "
-            "name files of one kind."
+            f"{path} is {_WORDS[one]}, {second} {_WORDS[other]} by its name: name files of one "
+            "kind."
         )
     return next(iter(kinds))
 

@@ -9,8 +9,8 @@ Layout, in the byte order of the machine::
     footer    JSON: key, labels, sizes, types, names, recipe
     trailer   entries of the table, bytes of the footer, checksum of table to here, magic
 
-Every byte is compared with a constant or covered by a checksum, so no damaged row is ever learned.
-The nonce goes into each checksum: a record of an earlier file at the same place cannot pass.
+Every byte is compared with a constant or covered by a checksum, so damaged rows are never used. The
+nonce goes into each checksum: a record of an earlier file at the same place cannot pass.
 """
 
 import contextlib
@@ -94,7 +94,7 @@ def source_key(paths: Iterable[str | File], options: dict[str, Any]) -> dict[str
 
 
 def is_of(key: dict[str, Any], footer: dict[str, Any]) -> bool:
-    """Return whether a footer is that of a cache with this key."""
+    """Return whether a footer belongs to a cache with this key."""
     then = footer["key"]
     if then == as_read_back(key):
         return True
@@ -109,7 +109,7 @@ def is_of(key: dict[str, Any], footer: dict[str, Any]) -> bool:
 def row_folder(cache: Path) -> Path | None:
     """Return linsep's folder within ``cache``, created private to this user.
 
-    Returns None and warns if others could write in it, because their rows would be learned.
+    Returns None and warns if others could write in it, because their rows would be used.
     """
     folder = Path(cache).expanduser() / ROWS
     try:
@@ -330,8 +330,8 @@ class RowCache:
 
     def _damaged(self, what: str) -> RowCacheDamaged:
         return RowCacheDamaged(
-            f"The cache {self.path} is damaged ({what}): delete it, and it is made again from the "
-            "source."
+            f"The cache {self.path} is damaged ({what}): delete it; linsep writes it again from "
+            "the source."
         )
 
 
@@ -450,7 +450,7 @@ class RowCacheWriter:
 
         Parameters
         ----------
-        n_features : width of all rows; by default that of the widest batch
+        n_features : width of all rows; by default the width of the widest batch
         feature_names, recipe, dropped, filled : plain JSON, kept for later; see
             :func:`footer_of`
 
@@ -461,8 +461,8 @@ class RowCacheWriter:
             width = self._width if n_features is None else int(n_features)
             if self._rows == 0 or width < self._width:
                 raise RowCacheError(
-                    f"{self._rows} rows of {self._width} features cannot be cached in {self.path} "
-                    f"as rows of {width}: go on without a cache."
+                    f"{self._rows} rows of {self._width} features cannot be cached in "
+                    f"{self.path} as rows of {width}: continue without a cache."
                 )
             if self._rest is not None:
                 self._put(*self._rest, 0, len(self._rest[1]))
@@ -490,7 +490,7 @@ class RowCacheWriter:
         row_cache = RowCache.open(self.path, self._key)
         if row_cache is None:
             raise RowCacheError(
-                f"The cache {self.path} was replaced by another process: go on without a cache."
+                f"The cache {self.path} was replaced by another process: continue without a cache."
             )
         trim_cache(
             [[path] for path in ROW_CACHES.files(self.path.parent)], self._limit, [self.path]
@@ -515,7 +515,7 @@ class RowCacheWriter:
     def _must_be_open(self) -> None:
         if self._fd < 0:
             raise RowCacheError(
-                f"The cache {self.path} is finished or given up: start a new writer."
+                f"The cache {self.path} is finished or aborted: start a new writer."
             )
 
     def _checked(self, X: Any) -> Any:
@@ -530,9 +530,9 @@ class RowCacheWriter:
         too_wide = self._kind == "csr" and self._index == np.int32 and self._width > INT32_MAX
         if kind != self._kind or not fits or too_wide:
             raise RowCacheError(
-                f"Rows from {self._rows} on ({kind}, {X.dtype}, {X.shape[1]} features) do not fit "
-                f"in a cache of {self._kind} {self._value} rows with {self._index} columns: "
-                "go on without a cache."
+                f"Rows from {self._rows} on ({kind}, {X.dtype}, {X.shape[1]} features) do not "
+                f"fit in a cache of {self._kind} {self._value} rows with {self._index} columns: "
+                "continue without a cache."
             )
         if not sparse:
             return np.ascontiguousarray(X, self._value)
@@ -559,8 +559,8 @@ class RowCacheWriter:
 
     def _bad_labels(self, what: str) -> RowCacheError:
         return RowCacheError(
-            f"Labels from row {self._rows} on cannot be cached ({what}): give each row a number, "
-            "a boolean or a string, or go on without a cache."
+            f"Labels from row {self._rows} on cannot be cached ({what}): give every row a "
+            "number, a boolean or a string, or continue without a cache."
         )
 
     def _joined(
@@ -645,10 +645,10 @@ _BATCH_BYTES = 16 << 20
 
 
 class RowsSource(WeighedSource):
-    """Rows of one file with the ending .rows: features as they were made, labels and weights.
+    """Rows of one file with the ending .rows: parsed features, labels and weights.
 
-    Its recipe is that of the source it was made from, so that a model learned from it reads such
-    files, too.
+    Its recipe is the recipe of the source it was made from, so a model trained on it also reads
+    such files.
 
     Raises DataError if the file was not written by ``linsep convert``, or others may write to it.
     """
@@ -657,7 +657,7 @@ class RowsSource(WeighedSource):
 
     def __init__(self, paths: list[File]):
         if len(paths) > 1:
-            raise DataError(f"{paths[0]} holds rows with their recipe: give it alone.")
+            raise DataError(f"{paths[0]} holds parsed rows with their own recipe: give it alone.")
         self.paths, self.name = paths, str(paths[0])
         self._position = 0
         self._cache = self._open()
@@ -670,8 +670,8 @@ class RowsSource(WeighedSource):
         found = RowCache.open(path, ROWS_FILE_KEY, mark=False)
         if found is None or found.recipe is None:
             raise DataError(
-                f"{self.name} is no whole file of rows that linsep convert wrote on a machine of "
-                "this kind, or others may write to it: convert the data again."
+                f"{self.name} is not a complete file written by `linsep convert` on this type of "
+                "machine, or other users can write to it: convert the data again."
             )
         return found
 

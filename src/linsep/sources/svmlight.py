@@ -4,8 +4,8 @@ Every line is a label and ``index:value`` pairs, blanks between them, and perhap
 
     +1 3:0.5 17:1e-3  # the features that are not 0
 
-The format is that of T. Joachims' SVMlight (1999) and of LIBSVM's tools. The parser in plain
-Python, one line at a time, explains what the scanner refuses.
+The format comes from T. Joachims' SVMlight (1999) and LIBSVM's tools. The parser in plain Python,
+one line at a time, explains what the scanner refuses.
 """
 
 import re
@@ -38,7 +38,7 @@ from linsep.words import counted
 #: so that the number of features still fits into 32 bits
 LARGEST_INDEX = 2**31 - 2
 
-#: from here on, floats no longer tell whole numbers apart
+#: from here on, floats no longer distinguish whole numbers
 LABELS_BELOW = 2.0**53
 
 BLANKS = re.compile(rb"[ \t]+")
@@ -51,7 +51,7 @@ QUERY = re.compile(rb"qid:[0-9]+")
 #: a line with one
 _RANKED = re.compile(rb"^[^#\n]*[ \t](?=qid:[0-9])", re.MULTILINE)
 
-#: the command that mends lines
+#: the command that repairs lines
 _MENDS = "`linsep convert FILE OUT.svm` {}"
 
 Pairs = list[tuple[int, float]]
@@ -70,8 +70,7 @@ def parse_line(line: bytes, index_base: int = 0) -> tuple[float, Pairs] | None:
         parsed_label = parse_label(label)
         if fields and QUERY.fullmatch(fields[0]):
             raise DataError(
-                f"{quoted(fields[0])} is the group of a ranking, in which only rows of one group "
-                "are compared, and linsep learns labels of rows by themselves",
+                f"{quoted(fields[0])} is the group of a ranking, which linsep does not train",
                 _MENDS.format("leaves the groups out"),
             )
         pairs: Pairs = []
@@ -88,7 +87,7 @@ def parse_line(line: bytes, index_base: int = 0) -> tuple[float, Pairs] | None:
 def parse_label(token: bytes) -> float:
     """Return the label, a finite number that a float holds to its last digit."""
     if b"," in token:
-        refuse(f"the label {quoted(token)} lists several labels: keep one label a row")
+        refuse(f"the label {quoted(token)} lists several labels: keep one label per row")
     if NOT_FINITE.fullmatch(token) or (DECIMAL.fullmatch(token) and not isfinite(float(token))):
         refuse(f"the label {quoted(token)} is not finite: give a finite number, such as +1")
     if WHOLE.match(token) and b":" in token:
@@ -118,11 +117,11 @@ def parse_index(field: bytes, index_base: int, previous: int) -> int:
     index = int(token or b"0")
     if index < index_base:
         raise DataError(
-            "the index is 0 where the features are taken to be numbered from 1",
+            "the index is 0, but the features are numbered from 1",
             hint("count from 0 with {}", index_base=0),
         )
     if index == previous:
-        raise DataError(f"the index {index} stands twice", "keep one value for each feature")
+        raise DataError(f"the index {index} occurs twice", "keep one value per feature")
     if index < previous:
         raise DataError(f"the index {index} comes after {previous}", _MENDS.format("sorts lines"))
     return index
@@ -132,7 +131,8 @@ def parse_value(token: bytes, name: bytes, what: str, example: str) -> float:
     """Return the value after the name of a feature, finite; errors call both together ``what``."""
     if not token:
         refuse(
-            f"the value after {quoted(name + b':')} is missing: complete the line, it may be cut"
+            f"the value after {quoted(name + b':')} is missing: complete the line, which may be "
+            "truncated"
         )
     if NOT_FINITE.fullmatch(token):
         refuse(f"the value {quoted(token)} is not finite: leave {what} out or give a number")
@@ -144,7 +144,7 @@ def parse_value(token: bytes, name: bytes, what: str, example: str) -> float:
 
 
 def refuse_binary(line: bytes) -> None:
-    """Say so when a line that cannot be read is no text at all."""
+    """Raise DataError if an unreadable line is not text."""
     if (strange := no_text(line)) is not None:
         raise strange
     try:
@@ -202,8 +202,8 @@ class SvmlightSource(ScannedFiles):
     Attributes
     ----------
     mends : bool
-        Whether indices are sorted, pairs that stand twice are taken once, and groups of rankings
-        left out, instead of refused; two values of one index are refused nevertheless.
+        Whether to sort indices, drop duplicate pairs and ignore groups of rankings instead of
+        raising errors; two values of one index are always an error.
     """
 
     mends = False
@@ -247,11 +247,11 @@ class SvmlightSource(ScannedFiles):
 
     @property
     def mended(self) -> list[str]:
-        """What the last reading mended, in sentences."""
+        """Repairs of the last reading, in sentences."""
         count = sum(self._mended, Counter[str]())
         said = {
             "sorted": "{} had unsorted indices, which were sorted",
-            "repeated": "{} had a pair twice, which was taken once",
+            "repeated": "{} had a pair twice, which was read once",
             "ranked": "the groups of a ranking (qid) of {} are left out",
         }
         return [said[k].format(counted(count[k], "line")) for k in said if count[k]]
@@ -343,7 +343,7 @@ def mended(chunk: Chunk) -> tuple[Chunk, Counter[str]]:
 def scan_chunk(chunk: Chunk, base: int | None) -> ScannedChunk:
     """Read one chunk, padded by ``PADDING``; a ``base`` of None becomes 0 or 1."""
     text = np.frombuffer(chunk.text, np.uint8)
-    with np.errstate(over="ignore"):  # words wrap around, which numpy notes when not compiled
+    with np.errstate(over="ignore"):  # words wrap around, which numpy warns about when not compiled
         colons, newlines = count(text, chunk.size)
         index = np.int32 if colons < 2**31 else np.int64
         labels, starts = np.empty(newlines + 1), np.empty(newlines + 2, index)

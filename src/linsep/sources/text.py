@@ -1,8 +1,8 @@
-"""Texts to rows: :class:`linsep.Text`, a transformer of scikit-learn's kind, and what it and text
-columns of tables have in common.
+"""Texts to rows: :class:`linsep.Text`, a scikit-learn transformer, and the code that it shares with
+text columns of tables.
 
-Hashed columns are those of scikit-learn's HashingVectorizer, others those of its CountVectorizer,
-and weights those of its TfidfTransformer.
+Hashed columns match scikit-learn's HashingVectorizer, other columns its CountVectorizer, and
+weights its TfidfTransformer.
 """
 
 import re
@@ -60,38 +60,38 @@ MOST_COLUMNS = (1 << 31) - 1
 class Text(HasParameters, TransformerMixin, BaseEstimator):
     """Words and n-grams of texts as features, hashed or with a vocabulary.
 
-    For the same settings the columns and values are those of scikit-learn's HashingVectorizer
+    For the same settings, columns and values are the same as in scikit-learn's HashingVectorizer
     (the default), CountVectorizer (``vocabulary=True, norm=None``) and TfidfVectorizer
     (``vocabulary=True, use_idf=True``).
 
     Parameters
     ----------
     analyzer : {"word", "char", "char_wb"}, default "word"
-        What n-grams are of: words (of two letters, digits or underscores or more), characters, or
-        characters within one word, with a blank before and after it.
+        Unit of n-grams: words (two or more letters, digits or underscores), characters, or
+        characters within a word, with a blank before and after it.
     ngram_range : (int, int), default (1, 1)
         Fewest and most words or characters of an n-gram.
     lowercase : bool, default True
-        Lower-case texts first.
+        Whether to convert texts to lower case first.
     vocabulary : bool, default False
-        Learn the terms in ``fit`` and give each a column. False hashes them (MurmurHash3): nothing
-        is learned, and memory does not grow with the texts.
+        Whether ``fit`` learns the terms and gives each a column. False hashes them (MurmurHash3):
+        there is no vocabulary, and memory does not grow with the texts.
     n_features : int, default 2**18
         Number of hashed columns.
     alternate_sign : bool, default True
-        Whether the hash also decides if a term adds 1 or -1, so that terms that share a column
-        cancel on average.
+        Whether the hash also determines the sign (1 or -1) of a term, so that terms sharing a
+        column cancel on average.
     min_df, max_df : int or float, default 1 and 1.0
-        Terms of the vocabulary occur in at least and at most so many texts (int) or this share of
-        them (float).
+        Minimum and maximum number (int) or share (float) of texts in which a term of the vocabulary
+        occurs.
     binary : bool, default False
-        Every count is 1.
+        Set every count to 1.
     sublinear_tf : bool, default False
         Replace a count c by 1 + ln(c); signed counts keep their sign.
     use_idf : bool, default False
         Multiply by ln((1 + texts) / (1 + texts with the column)) + 1, learned in ``fit``.
     norm : {"l2", "l1", None}, default "l2"
-        Divide each row by its length, or by the sum of its absolute values.
+        Divide each row by its Euclidean length ("l2") or by the sum of its absolute values ("l1").
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Text(HasParameters, TransformerMixin, BaseEstimator):
     ParameterError
         For an invalid parameter.
     DataError
-        If texts are no strings, or a vocabulary is empty or has more than 4,194,304 terms.
+        If texts are not strings, or a vocabulary is empty or has more than 4,194,304 terms.
 
     Examples
     --------
@@ -193,7 +193,7 @@ class Text(HasParameters, TransformerMixin, BaseEstimator):
 
 
 def _row_named(method: Any, texts: pa.Array) -> Any:
-    """Call a method of a counter; DataError says which text is no UTF-8."""
+    """Call a method of a counter; DataError names the text that is not UTF-8."""
     try:
         return method(texts)
     except NotUtf8 as error:
@@ -208,10 +208,10 @@ def _texts_given(X: Any) -> pa.Array | pa.ChunkedArray:
         found = X
     else:
         if isinstance(X, str | bytes):
-            raise DataError("Texts must be a list of strings, not one: put it into a list.")
+            raise DataError("Texts must be a list of strings, not one string: put it into a list.")
         if isinstance(X, dict) or hasattr(X, "columns"):
             raise DataError(
-                "Texts must be a list of strings, not a table: give one of its columns."
+                "Texts must be a list of strings, not a table: pass one of its columns."
             )
         X = list(X)
         for number, text in enumerate(X):
@@ -224,7 +224,7 @@ def _texts_given(X: Any) -> pa.Array | pa.ChunkedArray:
         except UnicodeEncodeError as error:
             number = next(n for n, text in enumerate(X) if _has_surrogates(text))
             raise DataError(
-                f"Text {number} has half of a surrogate pair, which is no character: remove it."
+                f"Text {number} has half of a surrogate pair, which is not a character: remove it."
             ) from error
     if found.null_count:
         number = found.is_null().to_pylist().index(True)
@@ -259,9 +259,7 @@ def checked(text: Text) -> Text:
                 "them from 0.0 to 1.0."
             )
     if not text.vocabulary and (text.min_df, text.max_df) != (1, 1.0):
-        raise ParameterError(
-            "min_df and max_df choose the words of a vocabulary: set vocabulary=True."
-        )
+        raise ParameterError("min_df and max_df apply to a vocabulary: set vocabulary=True.")
     given["n_features"] = int(text.n_features)
     given["ngram_range"] = _range(text.ngram_range)
     given |= {name: _plain(given[name]) for name in ("min_df", "max_df")}
@@ -282,8 +280,8 @@ def _range(given: Any) -> tuple[int, int]:
     pair = tuple(given) if isinstance(given, list | tuple) else ()
     if len(pair) != 2 or not all(_is_count(n, LONGEST) for n in pair) or pair[0] > pair[1]:
         raise ParameterError(
-            f"ngram_range is {given!r}: give the fewest and the most units of an n-gram, such as "
-            f"(1, 2), of at most {LONGEST}."
+            f"ngram_range is {given!r}: give the minimum and maximum length of n-grams, such as "
+            f"(1, 2), at most {LONGEST}."
         )
     return int(pair[0]), int(pair[1])
 
@@ -360,7 +358,7 @@ class TextCounter:
     def learn(self, column: TextColumn) -> None:
         """Add texts to the document frequencies, of a vocabulary or of hashed columns.
 
-        Raises DataError if the vocabulary becomes too large, NotUtf8 for bytes that are no text.
+        Raises DataError if the vocabulary becomes too large, NotUtf8 for bytes that are not text.
         """
         self.n_texts += len(column)
         if self.settings.vocabulary:
@@ -391,9 +389,9 @@ class TextCounter:
         chosen = (found >= low) & (found <= high)
         if not chosen.any():
             if not found.size:
-                raise DataError("No word is in the texts: give texts of two letters or more.")
+                raise DataError("The texts contain no words: words have two or more letters.")
             raise DataError(
-                f"No word is in {low:g} texts or more and in {high:g} or fewer",
+                f"No word occurs in {low:g} or more texts and in {high:g} or fewer",
                 hint("change {}", min_df=None, max_df=None),
             )
         size = int(self._words.size[0])
@@ -419,7 +417,7 @@ class TextCounter:
     def rows(self, column: TextColumn) -> sp.csr_matrix:
         """Return the rows of texts, shape (texts, columns), float64, canonical.
 
-        Raises NotUtf8 for bytes that are no text.
+        Raises NotUtf8 for bytes that are not text.
         """
         values, columns, starts = self._counted(column)
         matrix = sp.csr_matrix((len(column), self.n_columns))
@@ -559,7 +557,7 @@ def empty_vocabulary(n_terms: int = _TERMS, n_bytes: int = _BYTES) -> Vocabulary
 
 def with_terms(words: Vocabulary, texts: Texts, cutting: Any) -> tuple[Vocabulary, int, int]:
     """Add the terms of texts; return the vocabulary, which may be a larger one, and the number of
-    a text that is no UTF-8 and ``-1 - byte``, else 0 and 0.
+    a text that is not UTF-8 and ``-1 - byte``, else 0 and 0.
 
     Raises DataError beyond :data:`MOST_TERMS` or :data:`MOST_BYTES`.
     """
@@ -608,7 +606,7 @@ def _grown(words: Vocabulary) -> Vocabulary:
             f"The vocabulary has more than {MOST_TERMS:,} different words and n-grams, or "
             f"{MOST_BYTES >> 20} MB of them",
             hint("hash them by leaving out {}", vocabulary=True),
-            "learn shorter n-grams",
+            "use shorter n-grams",
         )
     more, size = empty_vocabulary(n_terms, n_bytes), int(words.size[0])
     more.hashes[:size], more.texts[:size] = words.hashes[:size], words.texts[:size]
@@ -697,7 +695,7 @@ def from_json(stored: dict[str, Any]) -> TextCounter:
         and all(isinstance(term, str) and term for term in terms)
         and len(set(terms)) == len(terms) > 0
     ):
-        raise ValueError("terms that are no vocabulary")
+        raise ValueError("terms that are not a vocabulary")
     width = settings.n_features if terms is None else len(terms)
     if settings.use_idf and not (
         counts.shape == (width,)

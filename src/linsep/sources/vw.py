@@ -1,12 +1,12 @@
 """Vowpal Wabbit's text: scanned by compiled code on several threads, yielded in file order.
 
-A line is a label, what it counts, a tag, and namespaces of features::
+A line is a label, an importance, a tag, and namespaces of features::
 
     1 2.5 'tag |words free prize |numbers:0.5 length:3 urgent
 
 with blanks between them. A feature without ``:value`` is 1; the value of a namespace multiplies its
-features. The format and its hash are those of J. Langford, L. Li and A. Strehl, Vowpal Wabbit
-(2007). The parser in plain Python, one line at a time, explains what the scanner refuses.
+features. The format and its hash come from J. Langford, L. Li and A. Strehl, Vowpal Wabbit (2007).
+The parser in plain Python, one line at a time, explains what the scanner refuses.
 """
 
 import re
@@ -72,7 +72,7 @@ class Feature(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line: its label (None without one), importance and features, those of pairs last."""
+    """A line: its label (None without one), importance and features, features of pairs last."""
 
     label: float | None
     importance: float
@@ -112,20 +112,19 @@ def _parse_head(head: bytes, labeled: bool) -> tuple[float | None, float]:
         tag = tokens.pop()
     if not tokens:
         if labeled and tag is not None and DECIMAL.fullmatch(tag):
-            refuse(f"{quoted(tag)} touches the |, which makes it a tag: put a blank between them")
+            refuse(
+                f"{quoted(tag)} touches the |, which makes it a tag: insert a blank between them"
+            )
         if labeled:
             refuse("the line has no label: begin it with one, such as '1 | a b:0.5'")
         return None, 1.0
     if tokens[0] == b"shared":
         refuse(
-            "the line is shared by those after it, which belongs to contextual bandits: give every "
-            "row its own features"
+            "the line is shared by the next lines, as in contextual bandits: give every row its "
+            "own features"
         )
     if len(tokens) > 3:
-        refuse(
-            f"there are {len(tokens)} numbers before the |: write one label, and then what the row "
-            "counts"
-        )
+        refuse(f"there are {len(tokens)} numbers before the |: write a label and an importance")
     label = _number(tokens[0], "label")
     if abs(label) >= LABELS_BELOW:
         refuse(f"the label {quoted(tokens[0])} has too many digits: shorten the labels")
@@ -134,7 +133,7 @@ def _parse_head(head: bytes, labeled: bool) -> tuple[float | None, float]:
         refuse(f"the importance {quoted(tokens[1])} is negative: give a number of at least 0")
     if len(tokens) > 2 and _number(tokens[2], "base") != 0:
         refuse(
-            f"the base {quoted(tokens[2])} is no 0, and linsep starts every score at 0: remove it"
+            f"the base {quoted(tokens[2])} is not 0, but linsep starts every score at 0: remove it"
         )
     return label, importance
 
@@ -142,7 +141,7 @@ def _parse_head(head: bytes, labeled: bool) -> tuple[float | None, float]:
 def _number(token: bytes, what: str) -> float:
     """Return a finite number that stands before the bar."""
     if b"," in token or b":" in token:
-        refuse(f"the {what} {quoted(token)} is a list or has costs: keep one label a row")
+        refuse(f"the {what} {quoted(token)} is a list or has costs: keep one label per row")
     if NOT_FINITE.fullmatch(token):
         refuse(f"the {what} {quoted(token)} is not finite: give a finite number")
     if not DECIMAL.fullmatch(token):
@@ -194,7 +193,7 @@ def _parse_namespace(text: bytes, at: int, rules: Rules, features: list[Feature]
 
 
 def _is_text(written: bytes) -> bool:
-    """Return whether what stands for a value is text, which is hashed like a name."""
+    """Return whether a value is text, which is hashed like a name."""
     if not written or _STARTS_A_NUMBER.match(written) or b":" in written:
         return False
     return NOT_FINITE.fullmatch(written) is None
@@ -227,7 +226,7 @@ def summed(features: list[Feature]) -> dict[int, float]:
 
 
 def hash_name(name: bytes, seed: int) -> int:
-    """Return the hash of a name: a whole number counts from the seed, all else is scrambled."""
+    """Return the hash of a name: a whole number is added to the seed, other names are scrambled."""
     start = 0
     while start < len(name) and name[start] <= 0x20:
         start += 1
@@ -264,8 +263,8 @@ WRITTEN = re.compile(r"(\S+?):([-+]?[0-9]+)(?=[\s|]|$)")
 class VwSource(ScannedFiles):
     """Rows of files in Vowpal Wabbit's text format, as one stream.
 
-    Columns are those of Vowpal Wabbit for the same text and bits, without its constant, whose place
-    the intercept takes. Batch.weights holds the importances.
+    Columns are the same as in Vowpal Wabbit for the same text and bits, without its constant, which
+    the intercept replaces. Batch.weights holds the importances.
 
     Parameters
     ----------
@@ -348,9 +347,9 @@ class VwSource(ScannedFiles):
         growth = products * PRODUCT_BYTES
         if growth > WORTH_A_LOOK and growth > MOST_GROWTH * chunk.size:
             raise DataError(
-                f"{self.paths[chunk.file]} becomes more than {MOST_GROWTH} times as large when its "
-                "interactions are formed",
-                "leave out those of long namespaces",
+                f"{self.paths[chunk.file]} grows to more than {MOST_GROWTH} times its size when "
+                "its interactions are formed",
+                "leave out interactions of long namespaces",
             )
 
     def _parse(self, line: bytes, part: ScannedChunk) -> None:
@@ -364,7 +363,7 @@ def rules_of(
     bits: int, interactions: Sequence[str], ignore_namespaces: str | None,
     keep_namespaces: str | None,
 ) -> Rules:  # fmt: skip
-    """Return checked rules; raise DataError if they are not possible."""
+    """Return checked rules; raise DataError if they are invalid."""
     if not 1 <= bits <= 30:
         raise DataError(f"hash_bits is {bits}: choose a number from 1 to 30.")
     found: list[tuple[int, int]] = []
@@ -372,7 +371,7 @@ def rules_of(
         pair = letters.encode()
         if len(pair) != 2 or b":" in pair:
             raise DataError(
-                f"The interaction {letters!r} is no pair: give the first letters of two "
+                f"The interaction {letters!r} is not a pair: give the first letters of two "
                 "namespaces, such as 'ab'."
             )
         if (pair[0], pair[1]) not in found and (pair[1], pair[0]) not in found:
@@ -391,7 +390,7 @@ def checked_recipe(recipe: dict[str, Any]) -> dict[str, Any]:
         rules_of(**found)
     except (KeyError, TypeError, AttributeError, DataError):
         raise DataError(
-            "The recipe for reading Vowpal Wabbit's text is damaged: learn it again."
+            "The recipe for reading Vowpal Wabbit's text is damaged: train the model again."
         ) from None
     return found
 
@@ -408,14 +407,16 @@ def scan_chunk(
     labeled: bool,
     check_products: Callable[[Chunk, int], None] | None = None,
 ) -> ScannedChunk:
-    """Read one chunk, padded by ``PADDING``; ``check_products`` is told how many products of
-    features there will be, before there are any.
+    """Read one chunk, padded by ``PADDING``; ``check_products`` receives the number of products of
+    features before they are made.
     """
     text = np.frombuffer(chunk.text, np.uint8)
     left_out = np.zeros(256, dtype=bool)
     left_out[list(rules.left_out)] = True
     pairs, mask = np.array(rules.pairs, np.int64).reshape(-1, 2), (1 << rules.bits) - 1
-    with np.errstate(over="ignore"):  # hashes wrap around, which numpy notes when not compiled
+    with np.errstate(
+        over="ignore"
+    ):  # hashes wrap around, which numpy warns about when not compiled
         lines, most = (int(n) for n in count(text, chunk.size))
         labels, importance = np.empty(lines), np.empty(lines)
         at, starts = np.empty(lines, np.int64), np.empty(lines + 1, np.int64)

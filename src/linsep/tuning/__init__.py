@@ -1,4 +1,5 @@
-"""Models to compare: many of one learner, trained side by side on one reading, or any in folds."""
+"""Model comparison: models of one learner, trained side by side in one reading, or any models in
+folds."""
 
 import lazy_loader
 

@@ -15,9 +15,9 @@ from linsep.cross_validation import (
 from linsep.scoring import metrics_of
 from linsep.tuning.shared_kernels import SharedKernels
 
-#: metrics of which less is better
+#: metrics where less is better
 ERRORS = ("log_loss", "brier", "mae", "rmse", "max_error")
-#: parameters of which less makes a simpler model, and of which more does
+#: parameters where less makes a simpler model, and where more does
 LESS = ("C", "gamma", "degree", "max_iter", "budget")
 MORE = ("l2", "var_smoothing")
 #: of one fold that differs, the mean is the standard error up to rounding
@@ -30,7 +30,7 @@ class Candidate(NamedTuple):
     Attributes
     ----------
     learner : its name on the command line
-    values : the values of parameters in which it differs from others of this learner
+    values : the values of the parameters that differ within this learner
     estimator : an estimator with these
     """
 
@@ -60,7 +60,8 @@ class Rated(NamedTuple):
 
     @property
     def near(self) -> bool:
-        """Whether it is within one standard error of the best, that of their difference."""
+        """Whether it is within one standard error of the best (the standard error of the
+        difference)."""
         return self.behind <= self.behind_error * (1 + ROUNDING)
 
 
@@ -70,10 +71,10 @@ class Comparison(NamedTuple):
     Attributes
     ----------
     ranked : list of Rated
-    simplest : the simplest of those within one standard error of the best
+    simplest : the simplest candidate within one standard error of the best
     metric : name of the metric
     folds : Folds
-    seconds : of all fits
+    seconds : time of all fits
     """
 
     ranked: list[Rated]
@@ -86,7 +87,7 @@ class Comparison(NamedTuple):
 def compare(
     candidates: Sequence[Candidate], rows: LabeledRows, folds: Folds, metric: str
 ) -> Comparison:
-    """Return what candidates reach in folds of some rows.
+    """Return the metrics of candidates in folds of some rows.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def compare(
     Raises
     ------
     DataError, ParameterError
-        If the rows cannot be divided so, a fit fails, or the metric is not defined.
+        If the rows cannot be divided, a fit fails, or the metric is not defined.
     """
     started, splits = perf_counter(), folds.splits(rows)
     estimators = [one.estimator for one in candidates]
@@ -123,12 +124,11 @@ def compare(
 
 
 def complexity(candidate: Candidate, learners: Sequence[str]) -> tuple[Any, ...]:
-    """Return what sorts candidates from the simplest to the least simple.
+    """Return the sort key of candidates, from the simplest to the most complex.
 
-    A weight for every feature is simpler than one for every support vector; then the learners come
-    in the order given. Of one learner, a larger penalty is simpler, and a smaller C, gamma, degree,
-    budget or number of passes, the first such parameter first. (Sorting is stable: what differs in
-    nothing else is as good as it is.)
+    A weight per feature is simpler than a weight per support vector; then learners are in the order
+    given. Within a learner, a larger penalty is simpler, and a smaller C, gamma, degree, budget or
+    number of passes; the first such parameter decides. Sorting is stable.
     """
     sizes = [
         float(value) if name in LESS else -float(value)

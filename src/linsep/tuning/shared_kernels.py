@@ -20,7 +20,7 @@ MOST_BYTES = 1 << 30
 
 @dataclass(frozen=True, eq=False)
 class KnownRows(Precomputed):
-    """Rows that are given by their numbers among rows whose kernel values are known."""
+    """Rows given by their numbers among rows whose kernel values are known."""
 
     takes: ClassVar[str] = "anything"
     values: Any = None
@@ -32,8 +32,8 @@ class KnownRows(Precomputed):
 class SharedKernels:
     """Predicts test rows by kernel classifiers, whose kernel values all folds share.
 
-    A model is that of a fit of all rows in which the test rows weigh nothing. What a kernel takes
-    from the data, as ``gamma="scale"`` does, it takes from all rows.
+    A model is fitted to all rows, with weight 0 for the test rows. Kernel parameters that depend on
+    the data, such as ``gamma="scale"``, use all rows.
     """
 
     def __init__(self, estimators: Sequence[Any], rows: LabeledRows):
@@ -58,7 +58,7 @@ class SharedKernels:
         return cached and estimator.chosen_kernel().takes == "vectors"
 
     def predict(self, estimator: Any, rows: LabeledRows, split: Split) -> Any:
-        """Fit an estimator to the training rows, and return what it says of the test rows."""
+        """Fit an estimator to the training rows, and return its predictions for the test rows."""
         if rows.classes is None or rows.codes is None:
             return predicted(estimator, rows, split)
         if not self._may_share(estimator) or not self._locks:

@@ -1,10 +1,10 @@
-"""Learn models of one learner side by side: what is read once is learned by all of them.
+"""Train models of one learner side by side: rows are read once for all of them.
 
 Rows are held out as early stopping does, the same for every model. After passes 1, 2, 4, 8, ...
 the worse half of the models is dropped, except those whose accuracy on the held-out rows is less
 than two standard errors (from pass 4 on: one) behind the best: successive halving (K. Jamieson and
 A. Talwalkar, Non-stochastic best arm identification and hyperparameter optimization, AISTATS 2016)
-with passes as the budget, and with a guard for models that the held-out rows cannot tell apart.
+with passes as the budget, and with a guard for models that the held-out rows cannot distinguish.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -88,8 +88,8 @@ class Missed:
         return standard_error(self.wrong, self.weights)
 
     def behind(self, best: "Missed") -> tuple[float, float]:
-        """Return how much lower the accuracy is than that of ``best`` on the same rows, and the
-        standard error of this difference.
+        """Return how much lower the accuracy is than the accuracy of ``best`` on the same rows, and
+        the standard error of this difference.
         """
         apart, weights = self.wrong - best.wrong, self.weights
         return float((weights * apart).sum() / weights.sum()), standard_error(apart, weights)
@@ -139,7 +139,7 @@ def own_buffer(rows: Any) -> Any:
 
 
 class Model:
-    """A model of the grid and how good it is.
+    """A model of the grid and its accuracy.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class Model:
     missed : which held-out rows it predicts wrongly, after the last of them
     behind : how far its accuracy is behind the best, and the standard error of the difference, when
         it was dropped; None if it was not
-    stop_reason : why it was done, None before
+    stop_reason : why it stopped, None before
     """
 
     def __init__(self, values: dict[str, Any], estimator: Any):
@@ -270,7 +270,7 @@ SECONDS = 0.1
 
 
 def combinations(grid: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """Return every choice of one value a parameter, the last parameter varying fastest."""
+    """Return every combination of one value per parameter, the last parameter varying fastest."""
     return [dict(zip(grid, chosen, strict=True)) for chosen in product(*grid.values())]
 
 
@@ -282,7 +282,7 @@ class Visited:
         self._in_memory: list[RowBatch] | None = None
 
     def held_out(self) -> Iterable[RowBatch]:
-        """Return the held-out rows alone; those of rows in memory are copied once."""
+        """Return the held-out rows alone; rows in memory are copied once."""
         if not self.stream.in_memory:
             return held_out_rows(self.stream)
         if self._in_memory is None:
@@ -304,7 +304,7 @@ class SideBySide:
     Attributes
     ----------
     models : list of Model, as given
-    fits : what learns for them
+    fits : the fits that train them
     n_rows : number of rows, None before they are all read
     baseline : share of the most frequent class among the held-out rows
     final : an estimator that learns after them, if progress displays are to show it
@@ -352,7 +352,7 @@ class SideBySide:
         return sorted(self.models, key=rank)
 
     def run(self, finish: Callable[[Any], Any] = lambda source: None) -> Any:
-        """Learn; return what ``finish`` makes of the source, which has kept its rows.
+        """Train; return the result of ``finish`` for the source, which has kept its rows.
 
         Raises DataError as a fit of one of the estimators does.
         """

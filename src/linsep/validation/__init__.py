@@ -1,1 +1,1 @@
-"""What X and y may hold; where they hold something else, the row, the column and what to do."""
+"""Checks of X and y; errors name the row, the column and the remedy."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from linsep.errors import DataError
 
-#: most trials of a row, up to which floats count exactly
+#: most trials of a row, up to which floats are exact
 MOST = 2.0**53
 
 
@@ -25,11 +25,11 @@ def check_counts(successes: np.ndarray, trials: np.ndarray, place: Callable[[int
             row = int(np.argmin(good))
             number = "no number" if np.isnan(counts[row]) else f"{counts[row]:g}"
             raise DataError(
-                f"{place(row)} has {number} for {name}: give a whole number, at least 0."
+                f"{place(row)} has {number} as {name}: give a whole number of at least 0."
             )
     if (below := trials < successes).any():
         row = int(np.argmax(below))
         raise DataError(
-            f"{place(row)} has {trials[row]:g} trials, below its {successes[row]:g} successes: "
-            "correct it, or leave the row out."
+            f"{place(row)} has {trials[row]:g} trials, fewer than its {successes[row]:g} "
+            "successes: correct it, or leave the row out."
         )

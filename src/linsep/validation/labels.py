@@ -1,4 +1,5 @@
-"""Labels of rows in memory: one a row, none missing, all of one type, in the order of the rows."""
+"""Labels of rows in memory: one per row, without missing values, all of one type, in the order of
+the rows."""
 
 import math
 from typing import Any
@@ -27,13 +28,13 @@ def labels_of(y: Any) -> np.ndarray:
     Returns
     -------
     array of shape (rows,)
-        Objects that are all numbers come as an array of numbers.
+        Objects that are all numbers are returned as an array of numbers.
 
     Raises
     ------
     ValueError
         If y has another shape; as a DataError that names row and value if a label is missing,
-        infinite, or neither text nor a number, and if text is beside numbers.
+        infinite, or neither text nor a number, and if text and numbers are mixed.
     """
     refuse_masked(y, "Input y")
     y = one_column(_as_given(y) if isinstance(y, list | tuple) else _whole(y))
@@ -53,8 +54,8 @@ def labels_of(y: Any) -> np.ndarray:
 
 
 def refuse_masked(values: Any, name: str) -> None:
-    """Raise DataError if the mask of a masked array, or of one in a list, hides one of its values,
-    which numpy shows to whoever takes the array for a plain one.
+    """Raise DataError if the mask of a masked array, or of one in a list, hides a value, which
+    numpy exposes when the array is used as a plain one.
     """
     if isinstance(values, list | tuple):
         row = next((k for k, one in enumerate(values) if np.ma.is_masked(one)), None)
@@ -71,15 +72,14 @@ def refuse_masked(values: Any, name: str) -> None:
 
 
 def check_beside(X: Any, **others: Any) -> None:
-    """Refuse labels or weights that are masked, and those of pandas that hold the index of X in
-    another order, because rows are matched by their position.
-
-    Where one of the two indexes is that of new objects, 0 to rows - 1, this is a warning.
+    """Refuse masked labels or weights, and pandas labels or weights with the index of X in another
+    order, because rows are matched by position. If one of the two indexes is the default index, 0
+    to rows - 1, this is a warning.
 
     Parameters
     ----------
     X : rows; without an index of pandas there is nothing to compare
-    **others : what has one value for each row, or is None, by name
+    **others : arrays with one value per row, or None, by name
     """
     for name, other in others.items():
         refuse_masked(other, name)
@@ -90,7 +90,7 @@ def check_beside(X: Any, **others: Any) -> None:
         found = _index_of(other)
         if found is None or found.equals(index) or not _same_labels(index, found):
             continue
-        said = f"{name} has the index of X in another order, but rows are matched by position"
+        said = f"{name} has the index of X in a different order, but rows are matched by position"
         order, plain = f"give {name}.loc[X.index]", f"{name}.to_numpy() if its order is right"
         if not (_is_fresh(index) or _is_fresh(found)):
             raise DataError(said, order, plain)
@@ -110,7 +110,7 @@ def _same_labels(one: Any, other: Any) -> bool:
 
 
 def _is_fresh(index: Any) -> bool:
-    """Return whether an index is that of new objects."""
+    """Return whether an index is the default index."""
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
@@ -119,8 +119,9 @@ def warn_of_many_classes(classes: np.ndarray, n_rows: int) -> None:
     n = len(classes)
     if classes.dtype.kind in "iuf" and n > max(FEW_CLASSES, n_rows / 10):
         warn_caller(
-            f"The target holds {n:,} different numbers in {n_rows:,} rows, and each is taken for a "
-            "class. If it is a measurement, fit a linear regression, or cut it into few classes."
+            f"The target holds {n:,} different numbers in {n_rows:,} rows, and each is treated "
+            "as a class. For measurements, fit a linear regression, or divide them into a few "
+            "classes."
         )
 
 
@@ -134,14 +135,14 @@ def refuse_gaps(y: np.ndarray, advice: str) -> None:
 def one_column(y: Any) -> np.ndarray:
     """Return y as one real value for each row, with scikit-learn's checks and warning."""
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuf":
-        return y  # as it is after these checks, which take longer than small fits
+        return y  # the same as after these checks, which take longer than small fits
     try:
         return column_or_1d(y, warn=True)
     except ValueError as problem:
         if not str(problem).startswith("Complex data"):  # which shows all of them
             raise
         raise DataError(
-            "Complex data not supported: y holds complex numbers", "give real ones"
+            "Complex data not supported: y holds complex numbers", "give real numbers"
         ) from None
 
 
@@ -193,11 +194,11 @@ def _of_objects(y: np.ndarray) -> np.ndarray:
 def _as_numbers(values: list[Any]) -> np.ndarray:
     """Return labels that are all numbers as an array of numbers."""
     found = np.array(values)
-    unfit = found.dtype.kind == "O"  # one is beyond integers of 64 bits
+    unfit = found.dtype.kind == "O"  # one exceeds 64-bit integers
     for row, (value, number) in enumerate(zip(values, found.tolist(), strict=True)):
         if abs(value) >= 1 << 63 if unfit else value != number:
             raise DataError(
-                f"y holds a number of too many digits in {row_text(row)}",
+                f"y holds a number with too many digits in {row_text(row)}",
                 "give all labels as text, such as str(label) for each label",
             )
     return found

@@ -1,4 +1,4 @@
-"""Check the indices of sparse matrices, which compiled loops do not."""
+"""Check the indices of sparse matrices, which compiled loops do not check."""
 
 from typing import Any
 
@@ -17,8 +17,8 @@ def as_csr(X: Any, columns: bool = True) -> Any:
     Parameters
     ----------
     X : anything; a sparse matrix or array of shape (rows, features) is checked
-    columns : whether to check the column indices of a CSR matrix; ``pass_loop`` checks those of
-        each row as it reads it and does not need this pass
+    columns : whether to check the column indices of a CSR matrix; ``pass_loop`` checks the indices
+        of each row as it reads it and does not need this pass
 
     Raises
     ------
@@ -44,8 +44,8 @@ def _check_pairs(X: Any) -> None:
     for name, places, size in zip(("row", "col"), (X.row, X.col), X.shape, strict=True):
         if (at := _outside(places, size)) is not None:
             raise DataError(
-                f"X.{name} has {places[at]}, but X has the shape {X.shape}; build the matrix anew "
-                "with rows and columns from 0."
+                f"X.{name} has {places[at]}, but X has the shape {X.shape}; build the matrix "
+                "again with rows and columns numbered from 0."
             )
 
 
@@ -65,8 +65,8 @@ def _check_starts(X: Any) -> None:
     lines, _ = _lines_and_width(X)
     if starts.size != lines + 1 or starts[0] != 0 or starts[-1] > stored or _falls(starts):
         raise DataError(
-            "The indptr of X does not rise from 0 to the number of its values; build the matrix "
-            "anew, such as with scipy.sparse.coo_matrix((values, (rows, columns)))."
+            "The indptr of X does not increase from 0 to the number of its values; build the "
+            "matrix again, such as with scipy.sparse.coo_matrix((values, (rows, columns)))."
         )
 
 
@@ -77,7 +77,7 @@ def _check_places(X: Any) -> None:
         what = ("Column", "row") if X.format == "csc" else ("Row", "column")
         raise DataError(
             f"{what[0]} {line}: X.indices has {what[1]} {X.indices[at]}, but X has {width} "
-            f"{what[1]}s; build the matrix anew with {what[1]}s from 0."
+            f"{what[1]}s; build the matrix again with {what[1]}s numbered from 0."
         )
 
 

@@ -1,4 +1,4 @@
-"""Rows that scikit-learn refuses: which column and which row it is, and what to do."""
+"""Rows that scikit-learn refuses: the column, the row and the remedy."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,25 +23,25 @@ _ENCODE = (
     "encode it as numbers, with scikit-learn's OneHotEncoder for example",
     "give a data frame to linsep.fit(frame, target=...), which reads text",
 )
-#: what arrays of a kind hold, and what to do
+#: what arrays of a kind hold, and the remedy
 _OTHERS = {
     "M": ("Input X holds dates", ("give numbers, such as the days since the first one",)),
     "m": ("Input X holds durations", ("give numbers, such as seconds",)),
     "t": ("Input X holds times of day", ("give numbers, such as the seconds since midnight",)),
     "c": (
         "Complex data not supported: they are",
-        ("give real and imaginary part, a feature each",),
+        ("give the real and the imaginary part as two features",),
     ),
 }
 
-#: the kinds of them that stand for dates, durations and times of day
+#: kinds of dates, durations and times of day
 _TIMES = ("M", "m", "t")
 
-#: what is wrong, and what to do
+#: the problem, and the remedy
 Fault = tuple[str, tuple[str, ...]]
 
 
-#: values of an array that are looked at here, not by scikit-learn
+#: values of an array that are checked here, not by scikit-learn
 FEW = 1 << 16
 
 
@@ -49,8 +49,8 @@ def rows_to_fit(
     X: Any, estimator: Any, dtypes: tuple[Any, ...], order: str | None = None, checked: bool = True
 ) -> Any:
     """Return X as an array or CSR matrix of finite numbers, as scikit-learn's ``validate_data``
-    does for ``fit``; it takes longer for a few hundred rows than to learn from them, and returns
-    arrays that are ready as they are.
+    does for ``fit``, which takes longer for a few hundred rows than training, and returns suitable
+    arrays unchanged.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def rows_to_fit(
     estimator : its ``n_features_in_`` and ``feature_names_in_`` are set
     dtypes : types of numbers that are not converted
     order : "C" for rows that are contiguous
-    checked : False leaves finiteness and column indices to who reads the rows
+    checked : False leaves the checks of finiteness and column indices to the reader of the rows
     """
     if _is_ready(X, dtypes):
         estimator.__dict__.pop("feature_names_in_", None)
@@ -89,15 +89,15 @@ def _is_ready(X: Any, dtypes: tuple[Any, ...]) -> bool:
 def faults_named(X: Any, estimator: Any = None, exact: bool = False) -> Iterator[None]:
     """Name column and row of X where scikit-learn's checks refuse one of its values.
 
-    Columns of dates and durations are refused before those checks, which take them for the counts
-    of seconds or nanoseconds that they are stored as, and missing ones for a number.
+    Columns of dates and durations are refused before these checks, which would read them as counts
+    of seconds or nanoseconds, and missing values as numbers.
 
     Parameters
     ----------
-    X : what is checked; rows are looked at after it was refused only
+    X : the input; rows are only inspected after it was refused
     estimator : whose ``feature_names_in_``, if there are any, name the columns of an array
-    exact : whether whole numbers are kept as they are; otherwise those that no double equals are
-        refused
+    exact : whether whole numbers are kept unchanged; otherwise, whole numbers that no double equals
+        are refused
     """
     refuse_series(X)
     if fault := _times_of(X, getattr(estimator, "feature_names_in_", None)):
@@ -109,7 +109,7 @@ def faults_named(X: Any, estimator: Any = None, exact: bool = False) -> Iterator
     except LinsepError:
         raise
     except (TypeError, ValueError) as problem:
-        if "feature names" in str(problem):  # of other columns than those of fit
+        if "feature names" in str(problem):  # of other columns than in fit
             raise
         fault = _fault_of(X, getattr(estimator, "feature_names_in_", None))
         if fault is None:
@@ -125,14 +125,14 @@ def refuse_series(X: Any) -> None:
     if hasattr(X, "to_frame") and np.ndim(X) == 1:
         raise DataError(
             f"X is a {type(X).__name__}, which has one dimension, but rows of features have two: "
-            "give X.to_frame() if it is one feature."
+            "pass X.to_frame() if it is one feature."
         )
 
 
 def refuse_rounded(X: Any, names: Any = None) -> None:
     """Raise DataError for a whole number that no double equals, which would be rounded.
 
-    ``names`` are those of the columns of an array.
+    ``names`` are the column names of an array.
     """
     for place, values, start in _whole_numbers(X):
         if (at := _first_rounded(values)) is None:
@@ -142,8 +142,9 @@ def refuse_rounded(X: Any, names: Any = None) -> None:
         where = f"feature {column}" if name is None else f"column {name!r}"
         held = "stored values" if sp.issparse(X) else f"{where}, {row_text(row)}"
         raise DataError(
-            f"Input X contains {values.flat[at]} in {held}, which float64 does not hold",
-            "subtract a number from the whole column, such as its first value",
+            f"Input X contains {values.flat[at]} in {held}, which is not exactly representable "
+            "as float64",
+            "subtract a constant from the whole column, such as its first value",
             "leave the column out",
         )
 
@@ -191,8 +192,8 @@ def refuse_rounded_targets(y: np.ndarray, place: Callable[[int], str]) -> None:
     """
     if (at := _first_rounded(y)) is not None:
         raise DataError(
-            f"{place(at)} has the target {y[at]}, which float64 does not hold",
-            "subtract a number from all targets, such as the first one",
+            f"{place(at)} has the target {y[at]}, which is not exactly representable as float64",
+            "subtract a constant from all targets, such as the first one",
         )
 
 
@@ -217,7 +218,7 @@ def _double(value: int) -> float:
 
 
 def _times_of(X: Any, names: Any) -> Fault | None:
-    """Return the fault of the first column whose type is that of dates, times or durations."""
+    """Return the error for the first column of dates, times or durations."""
     if hasattr(X, "schema"):  # Arrow, polars
         types = [(name, _kind_of_time(str(type_))) for name, type_ in _columns(X.schema)]
     elif hasattr(X, "iloc") and X.ndim == 2:  # pandas
@@ -299,7 +300,7 @@ def _of_column(column: np.ndarray, place: str) -> Fault | None:
 
 
 def _of_value(value: Any, row: int, place: str) -> Fault | None:
-    """Return what is wrong with an object; None also if scikit-learn has to say it."""
+    """Return the error for an object; None also if scikit-learn reports it."""
     if value is None or type(value).__name__ in MISSING_TYPES:
         return _not_finite(np.nan, row, place)
     if isinstance(value, date | timedelta | time):
@@ -323,14 +324,14 @@ def _not_finite(value: float, row: int, place: str) -> Fault:
 
 
 def check_prepared(model: Any, X: Any) -> None:
-    """Raise DataError for a DataFrame where the model scales the columns of a table: arrays and
-    DataFrames are taken as they are, and its values are not scaled.
+    """Raise DataError for a DataFrame if the model scales the columns of a table: arrays and
+    DataFrames are used unchanged, so its values would not be scaled.
     """
     if hasattr(X, "columns") and getattr(model, "recipe_", {}).get("scale"):
         raise DataError(
-            "The model scales the columns of tables that it reads, but a DataFrame is taken as it "
-            "is: write it to a file for linsep.open_source(file, recipe=model.recipe_), or give "
-            "rows that are scaled as an array."
+            "The model scales the columns of tables that it reads, but a DataFrame is not "
+            "scaled: write it to a file for linsep.open_source(file, recipe=model.recipe_), or "
+            "pass scaled rows as an array."
         )
 
 
@@ -341,7 +342,7 @@ def check_columns(model: Any, X: Any) -> None:
     Raises
     ------
     ValueError
-        If the columns of a DataFrame have other names than those of the fit, or another order.
+        If the columns of a DataFrame have different names than in the fit, or another order.
     DataError
         As :func:`check_prepared`.
     """

@@ -1,4 +1,4 @@
-"""Addresses of remote files: what they name, and how they are shown without credentials."""
+"""URLs of remote files: what they name, and how they are shown without credentials."""
 
 import re
 from hashlib import sha256
@@ -21,29 +21,29 @@ _PARTS = {
 }  # fmt: skip
 #: what stands between a user and the first "/" of a password
 _NO_PORT = re.compile(r":(?!\d*$)[^\]]*$")
-#: protocols where what stands before @ is a container, no user
+#: protocols with a container, not a user, before @
 _CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
 
 
 def is_remote(data: Any) -> bool:
-    """Return whether data are named by an address such as s3://bucket/rows.csv."""
+    """Return whether data are named by a URL such as s3://bucket/rows.csv."""
     return isinstance(data, str) and (protocol_of(data) not in ("", "file") or is_chain(data))
 
 
 def protocol_of(address: str) -> str:
-    """Return the protocol of an address in lower case; "" if it is none."""
+    """Return the protocol of a URL in lower case; "" for other text."""
     found = _ADDRESS.fullmatch(address)
     return found[1].lower() if found else ""
 
 
 def normal(address: str) -> str:
-    """Return an address with its protocol in lower case."""
+    """Return a URL with its protocol in lower case."""
     protocol = protocol_of(address)
     return protocol + address[len(protocol) :]
 
 
 def is_chain(address: str) -> bool:
-    """Return whether an address is a chain of several, as fsspec knows them, or starts one."""
+    """Return whether a URL is a chain of several, as in fsspec, or starts one."""
     links = _links(address)
     return protocol_of(address) in _PARTS or (len(links) > 1 and protocol_of(links[-1]) != "")
 
@@ -58,7 +58,7 @@ def _links(address: str) -> list[str]:
 
 
 def shown(address: str) -> str:
-    """Return an address without user, password and query, which may hold a signature.
+    """Return a URL without user, password and query, which may hold a signature.
 
     A query is shown as ``?...``. This is the only form that messages, files and caches hold.
     """
@@ -89,10 +89,9 @@ def _shown(address: str) -> str:
 
 
 def identified(address: str) -> str:
-    """Return an address as :func:`shown`, and behind it, if that hides something, a hash of it all.
-
-    Addresses that differ in their query, version or user name other files. The password is left
-    out, because it could be guessed by its hash.
+    """Return a URL as :func:`shown`, followed by a hash of all of it if that hides something. URLs
+    that differ in query, version or user name different files. The password is left out, because
+    its hash would allow guessing it.
     """
     seen, full = shown(address), normal(address)
     if seen == full:
@@ -105,13 +104,13 @@ def identified(address: str) -> str:
 
 
 def name_of(address: str) -> PurePosixPath:
-    """Return the last part of the path of an address."""
+    """Return the last part of the path of a URL."""
     path = shown(address).removesuffix("?...").partition("://")[2].partition("/")[2]
     return PurePosixPath(unquote(path)).relative_to(PurePosixPath(unquote(path)).parent)
 
 
 def all_shown(text: str) -> str:
-    """Return a text with each address in it as :func:`shown`; that of a path has one slash."""
+    """Return a text with each URL in it as :func:`shown`; URLs made into paths have one slash."""
     return _IN_TEXT.sub(_as_shown, text)
 
 
@@ -123,7 +122,7 @@ def _as_shown(found: re.Match) -> str:
 
 
 def without_secrets(text: str, address: str) -> str:
-    """Return the first line of a library's message without what an address hides."""
+    """Return the first line of a library's message without the secrets of a URL."""
     found = text.strip().partition("\n")[0].replace(address, shown(address))
     hidden = [address.partition("?")[2], address.partition("://")[2].rpartition("@")[0]]
     for secret in filter(None, hidden):

@@ -1,5 +1,5 @@
-"""Answers of servers, checked against the request, and what may go wrong with one: what passes is
-tried again, everything else is one sentence.
+"""Responses of servers, checked against the request. Temporary failures are retried; other failures
+raise one sentence.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from linsep._system.interrupts import signals_so_far
 from linsep.errors import DataError
 from linsep.sources.remote.address import shown, without_secrets
 
-#: how often a request is made before it counts as failed
+#: attempts before a request is treated as failed
 MOST_TRIES = 5
 #: seconds before the second try, doubled before each other one
 FIRST_PAUSE = 0.5
@@ -80,16 +80,16 @@ async def with_retries(request: Callable[[], Coroutine[Any, Any, T]], address: s
             what, after = found, getattr(error, "after", 0.0)
         if after > MOST_SECONDS:
             raise DataError(
-                f"{shown(address)} cannot be read ({what}): its server asks to try again in "
-                f"{after:,.0f} seconds."
+                f"{shown(address)} cannot be read ({what}): try again in {after:,.0f} seconds, "
+                "as its server requests."
             )
         if tried < MOST_TRIES:
             # Clients that failed together do not come back together.
             await asyncio.sleep(max(after, pause * random.uniform(0.5, 1)))
             pause *= 2
     raise DataError(
-        f"{shown(address)} cannot be read ({what}), tried {MOST_TRIES} times: try again later, or "
-        "copy it to this machine."
+        f"{shown(address)} cannot be read ({what}) after {MOST_TRIES} attempts: try again later, "
+        "or copy it to this machine."
     )
 
 
@@ -133,7 +133,7 @@ def refused(status: int, address: str, headers: Any = None) -> Exception:
         return FileNotFoundError(what)
     if status in (401, 403):
         return PermissionError(what)
-    return DataError(f"{shown(address)} cannot be read ({what}): check the address.")
+    return DataError(f"{shown(address)} cannot be read ({what}): check the URL.")
 
 
 def _retry_after(headers: Any) -> float:
@@ -166,13 +166,13 @@ def _passing_fault(error: Exception, address: str) -> str | None:
     if _TLS & names and "EOF" not in str(error):  # the server has said why not
         return None
     if isinstance(error, TimeoutError):
-        return "no answer in time"
+        return "no response in time"
     if {"ServerDisconnectedError", "RemoteDisconnected"} & names or getattr(
         error, "errno", None
     ) in _RESET:
         return "the connection was reset"
     if _CUT & names:
-        return "the answer was cut short"
+        return "the response was truncated"
     if isinstance(error, OSError) or _PASSING_ERRORS & names:
         status = s3_head(error).get("HTTPStatusCode")
         if status is None or status in _PASSING:
@@ -184,13 +184,13 @@ def unreadable(error: Exception, address: str) -> DataError:
     """Return the sentence for a request that would fail again."""
     what, names = _told(error, address), kinds_of(error)
     if "InvalidURL" in names and "RedirectClientError" not in names:
-        return DataError(f"{shown(address)} is not a valid address: check it.")
+        return DataError(f"{shown(address)} is not a valid URL: check it.")
     if isinstance(error, PermissionError) or _DENIED & names or str(error).startswith("530"):
         return DataError(
-            f"{shown(address)} may not be read ({what}): check the credentials that fsspec has for "
-            "it."
+            f"Access to {shown(address)} is denied ({what}): check the credentials in fsspec's "
+            "configuration."
         )
-    return DataError(f"{shown(address)} cannot be read ({what}): check the address.")
+    return DataError(f"{shown(address)} cannot be read ({what}): check the URL.")
 
 
 def _told(error: Exception, address: str) -> str:
@@ -202,16 +202,16 @@ def _told(error: Exception, address: str) -> str:
         return f"the certificate of {_server(error, address)} is not valid"
     if _TLS & names:
         plain = any(reason in str(error) for reason in _NO_TLS)
-        what = "does not speak TLS" if plain else "ended the start of TLS"
+        what = "does not speak TLS" if plain else "closed the connection during the TLS handshake"
         if not plain and (
             said := re.search(r"\[SSL: (?:TLSV1_|SSLV3_|ALERT_)*(\w+)\]", str(error))
         ):
             what = f"refuses TLS: {said[1].lower().replace('_', ' ')}"
         return f"{_server(error, address)} {what}"
     if _UNKNOWN & names:
-        return f"no server of the name {_server(error, address).rpartition(':')[0]} is known"
+        return f"the host name {_server(error, address).rpartition(':')[0]} is unknown"
     if _SILENT & names:
-        return f"nobody answers at {_server(error, address)}"
+        return f"no server responds at {_server(error, address)}"
     return without_secrets(str(error), address) or type(error).__name__
 
 
@@ -238,7 +238,7 @@ def s3_head(error: BaseException) -> dict[str, Any]:
 
 #: where the bytes of an answer are in the file; no file has more digits
 CONTENT_RANGE = re.compile(r"bytes (?:(\d{1,19})-(\d{1,19})|\*)/(\d{1,19}|\*)")
-OTHER_BYTES = "other bytes came than those asked for"
+OTHER_BYTES = "the server sent different bytes than requested"
 
 
 class Version(NamedTuple):
@@ -276,5 +276,5 @@ def promised(found: re.Match | None, start: int, end: int) -> tuple[int, int | N
 def complete(data: bytes, due: int) -> bytes:
     """Return bytes of an answer; Fault if they are not all."""
     if len(data) != due:
-        raise Fault(f"{len(data):,} bytes came in place of {due:,}")
+        raise Fault(f"{len(data):,} bytes came instead of {due:,}")
     return data

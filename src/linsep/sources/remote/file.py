@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from linsep.sources.remote.streams import AheadCache, Block
 
-#: seconds for which a file counts as it was when it was looked at
+#: seconds for which a file is assumed not to change after it was inspected
 FRESH = 5.0
 #: bytes of a request, at most
 PIECE = 8 << 20
@@ -52,8 +52,8 @@ class Stat(NamedTuple):
 class RemoteFile:
     """A file with an address, such as s3://bucket/rows.csv; it has the reading half of a Path.
 
-    It must stay as it was when it was first seen: every answer is compared with the first one, in
-    size and ETag, or in the date where there is no ETag. What the first one says, others say, too.
+    It must not change after it was first seen: the size and ETag of every response, or the date
+    without an ETag, must match the first response.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ class RemoteFile:
     def __init__(self, address: str):
         if is_chain(address):
             raise DataError(
-                f"{shown(address)} is a chain of addresses, or a part of one, which linsep does "
-                "not follow: name the file itself."
+                f"{shown(address)} is a chain of URLs, or a part of one, which linsep does not "
+                "support: name the file itself."
             )
         self.address = address = normal(address)
         self._name = name_of(address)
@@ -295,8 +295,8 @@ class RemoteFile:
                 raise self._removed() from None
             if answer.data is None:
                 raise DataError(
-                    f"{self} comes from a server that sends parts of it at times, and at times the "
-                    "whole: copy it to this machine."
+                    f"The server of {self} honors range requests inconsistently: copy the file "
+                    "to this machine."
                 )
             if not answer.data:
                 raise self._changed(answer.version)
@@ -344,7 +344,7 @@ def _done(data: bytes) -> "Future[bytes]":
 
 
 class _Room:
-    """A temporary file, which may find no room."""
+    """A temporary file; the disk may be full."""
 
     def __init__(self, out: Any, file: RemoteFile):
         self._out, self._file = out, file
@@ -368,12 +368,12 @@ File = Path | RemoteFile
 
 def no_file(file: File) -> DataError:
     """Return the error for a file that is not there."""
-    advice = ": check the address." if isinstance(file, RemoteFile) else "."
+    advice = ": check the URL." if isinstance(file, RemoteFile) else "."
     return DataError(f"There is no file {file}{advice}")
 
 
 def changed(file: File, how: str) -> DataError:
-    """Return the error for a file that is another one than at first; ``how`` says what differs."""
+    """Return the error for a file that has changed; ``how`` describes the difference."""
     return DataError(
         f"{file} changed while it was read{how}: start again when nothing writes to it."
     )
@@ -381,7 +381,7 @@ def changed(file: File, how: str) -> DataError:
 
 def removed(file: File) -> DataError:
     """Return the error for a file that was there."""
-    return DataError(f"{file} was removed while it was read: put it back and start again.")
+    return DataError(f"{file} was removed while it was read: restore it and start again.")
 
 
 def located(name: str | os.PathLike[str] | RemoteFile) -> File:
@@ -397,18 +397,18 @@ def local(files: Sequence[File]) -> list[Path]:
     """Return files that are on this machine; DataError if one is not."""
     for file in files:
         if isinstance(file, RemoteFile):
-            raise DataError(f"{file} is not on this machine: copy it to read what it holds.")
+            raise DataError(f"{file} is not local: copy it to this machine.")
     return [file for file in files if isinstance(file, Path)]
 
 
 def is_marker(name: str) -> bool:
-    """Return whether a file of this name says something of the data files beside it."""
+    """Return whether a file of this name describes the data files beside it."""
     return _MARKERS.fullmatch(name) is not None
 
 
 def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
-    """Return the file of an address, or those of a folder or a wildcard, sorted by name, and
-    whether it was a folder.
+    """Return the file of a URL, or the files of a folder or a wildcard, sorted by name, and whether
+    it was a folder.
 
     As in a shell, hidden files are left out; ``**`` matches any depth of folders. Web servers list
     nothing, so each of their addresses is one file.
@@ -445,7 +445,7 @@ def _inside(file: RemoteFile) -> list[RemoteFile]:
 
 
 def _may_be_data(name: str) -> bool:
-    """Return whether a name is none of a folder, a hidden file or a marker."""
+    """Return whether a name is not a folder, a hidden file or a marker."""
     return bool(name) and name[0] != "." and not is_marker(name)
 
 
@@ -468,8 +468,8 @@ def _listed(fs: Any, address: str, listing: Any) -> list[RemoteFile]:
     for file in files:
         if "?" in file.address and file.address != str(file):
             raise DataError(
-                f"{file.address} is taken for {file} with options, because of '?' and '=': give "
-                "the file another name."
+                f"{file.address} is read as {file} with options, because of '?' and '=': rename "
+                "the file."
             )
     return files
 
@@ -482,4 +482,4 @@ def _named(fs: Any, path: str, address: str) -> str:
     for name in (fs.unstrip_protocol(path), server + inside, server + inside.partition("/")[2]):
         if fs._strip_protocol(name) == path and fs._get_kwargs_from_urls(name) == said:
             return name
-    raise DataError(f"{shown(address)} is not listed by its server: name each of its files.")
+    raise DataError(f"The server does not list {shown(address)}: name each of its files.")

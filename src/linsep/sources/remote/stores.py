@@ -1,7 +1,7 @@
-"""Stores of files, asked through fsspec: which packages they need, and ranges of their files.
+"""Stores of files, accessed through fsspec: the packages they need, and ranges of their files.
 
-Web servers and S3 say with each range what the file is at that moment. Of other stores that fsspec
-reads it is asked afterwards.
+Web servers and S3 send the version of the file with each range. Other stores are asked for it
+afterwards.
 """
 
 import asyncio
@@ -32,11 +32,11 @@ from linsep.sources.remote.answers import (
     with_retries,
 )
 
-#: what addresses in Google Storage and in S3 begin with
+#: protocols of Google Storage and S3
 GOOGLE, S3 = ("gs", "gcs"), ("s3", "s3a")
-#: parts of an address that are no settings of its store
+#: parts of a URL that are not settings of its store
 _NO_SETTINGS = {"url_query", "url_fragment"}
-#: how stores call what changes with each version of a file, and its date
+#: names of the version and the date of a file in stores
 _TAGS = ("ETag", "etag", "generation", "content_md5", "md5Hash")
 _DATES = ("LastModified", "last_modified", "updated", "mtime", "modified", "modify", "created")
 
@@ -55,7 +55,7 @@ def ranges_of(fs: Any, address: str) -> GetRange:
 
 
 async def _s3_range(fs: Any, address: str, where: dict[str, str], start: int, end: int) -> Answer:
-    """Ask S3, whose answers say the version; those of fsspec's ``cat_file`` do not."""
+    """Ask S3 directly, whose responses include the version; ``cat_file`` of fsspec drops it."""
     try:
         answer = await fs._call_s3("get_object", **where, Range=f"bytes={start}-{end - 1}")
     except OSError as error:
@@ -114,9 +114,7 @@ def _version(about: dict[str, Any]) -> Version:
 
 @cache
 def request_lock(fs: Any) -> "asyncio.Lock":
-    """Return what a store that is no store of fsspec's loop is locked with during a request, since
-    it may have one connection only.
-    """
+    """Return the lock of a store outside fsspec's loop, which may have one connection only."""
     return asyncio.Lock()
 
 
@@ -139,10 +137,8 @@ def filesystem(address: str) -> Any:
         raise _missing(protocol, error) from None
     except ValueError as error:
         if "not known" in str(error):
-            raise DataError(
-                f"{protocol}:// is no protocol that fsspec knows: check the address."
-            ) from None
-        raise DataError(f"{shown(address)} is not a valid address: check it.") from None
+            raise DataError(f"{protocol}:// is not a protocol of fsspec: check the URL.") from None
+        raise DataError(f"{shown(address)} is not a valid URL: check it.") from None
     if protocol in SERVERS and not (named or "host" in fsspec.config.conf.get(protocol, {})):
         raise DataError(f"{shown(address)} names no server: write {protocol}://HOST/FILE.")
     told = tuple(sorted((name, said[name]) for name in said.keys() - _NO_SETTINGS))
@@ -160,7 +156,7 @@ def filesystem(address: str) -> Any:
 
 @cache
 def _filesystem(protocol: str, told: tuple[tuple[str, Any], ...], process: int) -> Any:
-    """Return the access to the store that an address and fsspec's configuration tell of.
+    """Return the access to the store that a URL and fsspec's configuration define.
 
     fsspec keeps one for each thread, and each of them would connect.
     """
@@ -168,7 +164,11 @@ def _filesystem(protocol: str, told: tuple[tuple[str, Any], ...], process: int) 
 
     given: dict[str, Any] = dict(told)
     settings = fsspec.config.conf.get(protocol, {})
-    if protocol not in ("sftp", "ssh", "smb"):  # which keep none, and take it for another setting
+    if protocol not in (
+        "sftp",
+        "ssh",
+        "smb",
+    ):  # which keep no instance, and treat it as another setting
         given["use_listings_cache"] = False
     if protocol in WEB:
         given["client_kwargs"] = {**settings.get("client_kwargs", {}), "auto_decompress": False}
@@ -187,7 +187,7 @@ def _filesystem(protocol: str, told: tuple[tuple[str, Any], ...], process: int) 
     except (TypeError, ValueError) as error:
         what = without_secrets(str(error), f"{protocol}://")
         if isinstance(error, TypeError):  # such as a host that is not named
-            what = "its address and fsspec's configuration do not say enough"
+            what = "its URL and fsspec's configuration are incomplete"
         raise DataError(f"{protocol}:// cannot be read ({what}): check its settings.") from None
     if protocol in S3:
         fs.retries = 1
@@ -205,4 +205,4 @@ def _missing(protocol: str, error: ImportError | None = None) -> DataError:
             f"{protocol}:// cannot be read ({str(error).partition(chr(10))[0].rstrip('.')}): "
             "install that package."
         )
-    return DataError(f"{protocol}:// needs fsspec and what reads {protocol}: {extra}.")
+    return DataError(f"{protocol}:// needs fsspec and its package for {protocol}: {extra}.")

@@ -192,7 +192,7 @@ class AheadCache(BaseCache):
             kept.popleft()
 
 
-#: the caches used last; those of other files go, so that many files do not fill memory
+#: the caches used last; others are dropped, so that many files do not fill memory
 kept: deque[AheadCache] = deque(maxlen=100)
 
 

@@ -25,14 +25,14 @@ from linsep.sources.remote.answers import (
     promised,
 )
 
-#: answers that name another address, and how many of them are followed
+#: redirects, and how many of them are followed
 _REDIRECTS, MOST_REDIRECTS = {301, 302, 303, 307, 308}, 10
 #: endings of files that are read as compressed, whatever the server calls that
 _COMPRESSED = (".gz", ".bz2", ".zst")
 
 
 class WebFileSystem(HTTPFileSystem):
-    """Reads ranges of files of web servers, and says of which version they are.
+    """Reads ranges of files of web servers, and their versions.
 
     fsspec's own reading trusts the answers: it takes other bytes than it asked for, sends headers
     and cookies wherever a redirect leads, and notices neither new versions nor ``Retry-After``.
@@ -66,18 +66,18 @@ class WebFileSystem(HTTPFileSystem):
             length, written = _length(answer.headers), 0
             if length is None and answer.headers.get("Transfer-Encoding", "") != "chunked":
                 raise DataError(
-                    f"{shown(address)} comes from a server that does not say how long it is: "
-                    "copy it to this machine."
+                    f"{shown(address)} comes from a server that does not send its length: copy "
+                    "it to this machine."
                 )
             async for part in answer.content.iter_chunked(1 << 20):
                 written += out.write(part)
             if length not in (None, written):
-                raise Fault(f"{written:,} bytes came in place of {length:,}")
+                raise Fault(f"{written:,} bytes came instead of {length:,}")
             return _version(answer.headers, written)
 
     @asynccontextmanager
     async def _asked(self, address: str, headers: dict[str, str]) -> AsyncIterator[Any]:
-        """Ask for a file where its server says that it is."""
+        """Request a file, following redirects."""
         fs, url = self, self.encode_url(address)
         for _ in range(MOST_REDIRECTS + 1):
             answer = await fs._head_of_answer(url, headers)
@@ -101,9 +101,7 @@ class WebFileSystem(HTTPFileSystem):
 
     @cached_property
     def _stranger(self) -> "WebFileSystem":
-        """The same access without what its settings say to the server of an address: headers,
-        credentials and cookies.
-        """
+        """The same access without the headers, credentials and cookies of its settings."""
         unsaid: dict[str, Any] = {"headers": {}, "auth": None, "cookies": None}
         kept = {
             name: value
@@ -114,15 +112,15 @@ class WebFileSystem(HTTPFileSystem):
 
 
 def _redirected(url: Any, location: str, address: str) -> Any:
-    """Return the address that a redirect from an address names."""
+    """Return the URL that a redirect names."""
     try:
         place = url.join(type(url)(location))
         if place.scheme not in WEB or not place.host:
             raise ValueError
     except ValueError:
         raise DataError(
-            f"{shown(address)} cannot be read (its server names another address, which "
-            "is not one of a web server): check the address."
+            f"{shown(address)} cannot be read (its server redirects to a URL that is not a web "
+            "address): check the URL."
         ) from None
     if place.origin() == url.origin() and place.user is None:
         place = place.with_user(url.user).with_password(url.password)
@@ -130,15 +128,15 @@ def _redirected(url: Any, location: str, address: str) -> Any:
 
 
 def _check(answer: Any, address: str) -> None:
-    """Raise for an answer without the bytes of the file as they are."""
+    """Raise for a response without the unchanged bytes of the file."""
     if answer.status not in (200, 206):
         raise answers.refused(answer.status, address, answer.headers)
     encoding = answer.headers.get("Content-Encoding", "identity")
     path = shown(address).removesuffix("?...").lower()
     if encoding not in ("", "identity") and not path.endswith(_COMPRESSED):
         raise DataError(
-            f"{shown(address)} comes compressed ({encoding[:20]!r}), which its name does "
-            "not say: copy it to this machine."
+            f"{shown(address)} is sent compressed ({encoding[:20]!r}), but its name has no such "
+            "ending: copy it to this machine."
         )
 
 
@@ -149,6 +147,6 @@ def _version(headers: Any, size: int | None) -> Version:
 
 
 def _length(headers: Any) -> int | None:
-    """Return how many bytes come, None if that is not said."""
+    """Return the number of bytes to come, None if unknown."""
     found = headers.get("Content-Length", "")
     return int(found) if found.isdecimal() else None

@@ -1,8 +1,7 @@
 """Arrow IPC files, which are also called Feather version 2, and Arrow streams.
 
-Arrow makes room for whatever a file asks for: a few kilobytes can ask for all memory there is. So
-the sizes that compressed buffers declare are read first, from messages (flatbuffers) that Arrow
-shows to nobody.
+Arrow allocates whatever a file declares: a few kilobytes can demand all memory. So the sizes that
+compressed buffers declare are read first, from messages (flatbuffers) that Arrow does not expose.
 """
 
 import struct
@@ -81,7 +80,7 @@ class IpcFile(TableFile):
         with reading(self.path, "an Arrow file", self.unchanged), self.path.open("rb") as start:
             magic = start.read(len(_MAGIC))
         if magic[:4] == _OLD_FEATHER:
-            raise DataError(f"{self.path} is in the old Feather format: write it again as Arrow.")
+            raise DataError(f"{self.path} has the old Feather format: write it again as Arrow.")
         if magic != _MAGIC:
             with (
                 reading(self.path, "an Arrow file", self.unchanged),
@@ -161,8 +160,8 @@ def checked_batches(path: File, file: BinaryIO, size: int, known: int = 0) -> It
 
 
 def _placed_messages(file: BinaryIO, size: int, field: int) -> list[int]:
-    """Return where messages of a kind start in an Arrow file, as its end says; none of a stream,
-    which does not say it, or if it cannot be read.
+    """Return where messages of a kind start in an Arrow file, from its footer; empty for a stream,
+    which has no footer, or if it cannot be read.
     """
     file.seek(max(0, size - _END.size))
     end = file.read(_END.size)
@@ -193,8 +192,8 @@ class Message(NamedTuple):
 
 
 def messages(file: BinaryIO, size: int) -> Iterator[Message]:
-    """Yield the messages of a file or a stream in the order in which Arrow reads them: those that
-    the end of a file names, dictionaries first; all of a stream, whatever stands at its end.
+    """Yield the messages of a file or a stream in the order in which Arrow reads them: for a file,
+    the messages in its footer, dictionaries first; for a stream, all messages.
 
     Raises OSError at a message that cannot be followed, which Arrow must not read then.
     """

@@ -1,5 +1,5 @@
-"""The types of the columns of a table: what files state, or what Arrow guesses from the first rows
-with a value; and text that is something else in another dress, such as numbers with commas.
+"""The types of the columns of a table, stated by files or inferred by Arrow from the first rows
+with a value; and text that represents another type, such as numbers with commas.
 """
 
 import re
@@ -13,16 +13,16 @@ from linsep.sources.tables.conversions import NO_NUMBER
 from linsep.sources.tables.spellings import date_formats, number_options
 from linsep.sources.tables.table_file import TableFile, as_text, text_codes
 
-#: different values that are looked at to find out how numbers and dates are written
+#: different values that are inspected to find out how numbers and dates are written
 MOST_TRIED = 1000
-#: rows from which a text column without a repeated value counts as an id
+#: rows from which a text column without a repeated value is treated as an ID
 _MANY_ROWS = 100
-#: different numbers from which a text column with few other values counts as numeric
+#: different numbers from which a text column with few other values is treated as numeric
 _MANY_NUMBERS, _FEW_ODD = 10, 0.1
 # Text with a leading zero, such as 02134, is a code and not a number.
 NUMBER = r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*"
 _NUMBER = re.compile(NUMBER)
-#: what stands for a missing value where all others are numbers
+#: marks of missing values among numbers
 _MARK = re.compile(r"[^\w\s]+")
 
 
@@ -36,7 +36,7 @@ def family_of(kind: pa.DataType) -> str | None:
         return "bool"
     if types.is_string(kind) or types.is_large_string(kind) or kind == pa.string_view():
         return "text"
-    # A column without any value yet counts as numbers.
+    # A column without any value so far is treated as numeric.
     numbers = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
     return "number" if any(check(kind) for check in numbers) else None
 
@@ -66,8 +66,8 @@ def first_rows(files: list[TableFile]) -> tuple[TableFile, pa.RecordBatch]:
 
 def column_types(files: list[TableFile], exclude: Iterable[str] = ()) -> dict[str, pa.DataType]:
     """Return the types of all columns of the first file with rows: what it states or, in text, what
-    its first rows say; where these have no value, what the first rows with one say. Columns of
-    ``exclude`` are not searched for values.
+    its first rows show; for columns without a value there, what the first rows with a value show.
+    Columns of ``exclude`` are not searched for values.
     """
     file, head = first_rows(files)
     guessed = zip(file.columns().items(), head.schema.types, strict=True)
@@ -111,12 +111,12 @@ def unusable(file: TableFile, name: str, kind: pa.DataType) -> tuple[str, str | 
     the line, for text of another encoding.
     """
     if pa.types.is_temporal(kind):
-        return f"holds dates or times ({kind})", "make it a number"
+        return f"holds dates or times ({kind})", "convert it to numbers"
     if pa.types.is_nested(kind) and not pa.types.is_run_end_encoded(kind):
         return f"holds lists or objects ({kind})", "flatten it"
     if pa.types.is_binary(kind) and not file.typed:
         find_bytes(file, name)
-    return f"holds values of type {kind}", "make it a number or text"
+    return f"holds values of type {kind}", "convert it to numbers or text"
 
 
 def no_feature(file: TableFile, name: str, kind: pa.DataType) -> DataError:
@@ -131,8 +131,8 @@ def no_feature(file: TableFile, name: str, kind: pa.DataType) -> DataError:
 
 
 def check_may_become(file: TableFile, name: str, kind: pa.DataType, how: str) -> None:
-    """Raise DataError for a column that its file says to be of a type that cannot be read as
-    ``how``: "categorical", "number" or "date".
+    """Raise DataError for a column whose stated type cannot be read as ``how``: "categorical",
+    "number" or "date".
     """
     moments = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
     others = pa.types.is_temporal(kind) and not (moments and how == "date")
@@ -141,13 +141,13 @@ def check_may_become(file: TableFile, name: str, kind: pa.DataType, how: str) ->
 
 
 def find_bytes(file: TableFile, name: str) -> None:
-    """Read a column as text: raises DataError, which names the line, where it is none."""
+    """Read a column as text; raises DataError with the line where it is not text."""
     for _ in file.chunks({name: "text"}):
         pass
 
 
 def check_first_numbers(file: TableFile, name: str, head: pa.ChunkedArray, what: str) -> None:
-    """Raise DataError, which names the row, where the first values of a column are no numbers;
+    """Raise DataError, which names the row, if the first values of a column are not numbers;
     ``what`` they should be, such as "weights".
     """
     kind = file.columns()[name] or head.type
@@ -155,15 +155,15 @@ def check_first_numbers(file: TableFile, name: str, head: pa.ChunkedArray, what:
         return
     if not pa.types.is_string(kind):
         raise DataError(
-            f"{file.path}, column '{name}' holds {kind}, but {what} are numbers: name another "
-            "column."
+            f"{file.path}, column '{name}' holds {kind}, but {what} must be numbers: name "
+            "another column."
         )
     codes, values = text_codes(head, name, file.where)
     odd = [code for code, value in enumerate(values) if not _reads_as_number(value)]
     row = int(np.argmax(np.isin(codes, odd or [0])))
     raise DataError(
-        f"{file.where(row)}, column '{name}' holds '{values[codes[row]][:60]}', but {what} are "
-        "numbers: correct it, or name another column."
+        f"{file.where(row)}, column '{name}' holds '{values[codes[row]][:60]}', but {what} must "
+        "be numbers: correct it, or name another column."
     )
 
 
@@ -194,7 +194,8 @@ def check_is_text(file: TableFile, name: str, kind: pa.DataType, family: str | N
 def text_refusal(
     file: TableFile, name: str, first: pa.Array, hashed: bool = False
 ) -> DataError | None:
-    """Return why a text column with these first values is no feature; None if it is one."""
+    """Return the error for a text column that cannot be a feature, judged by its first values; or
+    None."""
     codes, values = text_codes(pa.chunked_array([first]), name, file.where)
     filled = int(np.count_nonzero(codes >= 0))
     odd = [code for code, value in enumerate(values) if not _NUMBER.fullmatch(value)]
@@ -212,7 +213,8 @@ def text_refusal(
     if (options := number_options(some)) is not None:
         odd_one = next(value for value in some if not _NUMBER.fullmatch(value))
         return DataError(
-            f"{file.path}, column '{name}' holds numbers in another spelling (such as '{odd_one}')",
+            f"{file.path}, column '{name}' holds numbers in a special notation (such as "
+            f"'{odd_one}')",
             hint("read them with {}", **options),
             keep,
         )
@@ -229,7 +231,7 @@ def text_refusal(
         more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
         return DataError(
             f"{file.where(int(rows[0]))}, column '{name}' holds "
-            f"'{values[codes[rows[0]]][:60]}'{more}, where nearly all others are numbers",
+            f"'{values[codes[rows[0]]][:60]}'{more}, but nearly all other values are numbers",
             "correct it",
             hint("leave the cell empty and choose {}", missing="mean"),
             *missing_mark(values[codes[rows[0]]]) * file.marks_missing,
@@ -237,17 +239,17 @@ def text_refusal(
         )
     if len(values) == filled >= _MANY_ROWS and not hashed:
         return DataError(
-            f"{file.path}, column '{name}' has another text in each of its first "
-            f"{filled:,} rows, as ids and sentences have, of which nothing can be learned",
+            f"{file.path}, column '{name}' has a different text in each of its first {filled:,} "
+            "rows, so it looks like an ID or free text",
             hint("read its words with {}", text=[name]),
             hint("leave it out with {}", exclude=[name]),
-            hint("if its values do come again later, hash them with {}", hash_bits=20),
+            hint("if its values do repeat later, hash them with {}", hash_bits=20),
         )
     return None
 
 
 def _numbers_as_text(file: TableFile, name: str, value: str) -> DataError:
-    later = [hint("say what stands for a missing value with {}", null_values=None)]
+    later = [hint("name the mark of missing values with {}", null_values=None)]
     return DataError(
         f"{file.path}, column '{name}' looks like numbers stored as text (such as '{value}')",
         hint("read them with {}", numeric=[name]),
@@ -257,8 +259,8 @@ def _numbers_as_text(file: TableFile, name: str, value: str) -> DataError:
 
 
 def _odd_later(file: TableFile, name: str, start: int) -> DataError | None:
-    """Return the error for the first text that is no number behind the first rows, which made Arrow
-    take them for text; None if there is none, or the file states types.
+    """Return the error for the first text that is not a number after the first rows, because of
+    which Arrow reads the column as text; None without such text, or if the file states types.
     """
     row = 0
     for batch in () if file.typed else file.chunks({name: "text"}):
@@ -266,8 +268,8 @@ def _odd_later(file: TableFile, name: str, start: int) -> DataError | None:
         for number, cell in enumerate(cells):
             if cell is not None and not (_NUMBER.fullmatch(cell) or cell.strip() in NO_NUMBER):
                 return DataError(
-                    f"{file.where(row + number)}, column '{name}' holds '{cell[:60]}', where all "
-                    "before are numbers",
+                    f"{file.where(row + number)}, column '{name}' holds '{cell[:60]}', but all "
+                    "values before it are numbers",
                     "correct it",
                     *missing_mark(cell) * file.marks_missing,
                     hint("read it as categories with {}", categorical=[name]),
@@ -278,7 +280,7 @@ def _odd_later(file: TableFile, name: str, start: int) -> DataError | None:
 
 
 def missing_mark(value: str) -> list[Hint]:
-    """Return the advice for something that may stand for a missing value; none if it has digits."""
+    """Return the advice for text that may mark a missing value; empty if it has digits."""
     if any(letter.isdigit() for letter in value):
         return []
-    return [hint("take it for a missing value with {}", null_values=[value.strip()])]
+    return [hint("read it as a missing value with {}", null_values=[value.strip()])]

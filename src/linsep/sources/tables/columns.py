@@ -1,4 +1,4 @@
-"""What each column of a table is for: as the first rows or a recipe say."""
+"""The role of each column of a table, from the first rows or a recipe."""
 
 import re
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ SCALES = ("none", "standard")
 FIRST_LEVEL = "first"
 #: the level of all values of few rows
 RARE = "(rare)"
-#: names of analyzers, and of norms: None for none
+#: names of analyzers, and of norms, with None for no norm
 ANALYZERS = ("word", "char", "char_wb")
 NORMS = {"l2": "l2", "l1": "l1", "none": None}
 #: text columns that users name, alone or with :class:`linsep.Text` objects
@@ -84,7 +84,7 @@ class Columns:
     successes, trials : names of the columns of counts, which take the place of labels, or None
     group_kind : "number", "bool" or "text"; empty for what each file holds
     words : dict of text column whose words are features to what counts them
-    products : products of two columns, features behind those of the columns
+    products : products of two columns, placed after the features of the columns
     formula : what computes the numeric features from other columns, or None
     seen : terms that training saw in hashed columns, where a recipe has them
     dtype : "float32" or "float64"
@@ -202,7 +202,7 @@ class Columns:
 
     @property
     def indicators_end(self) -> int:
-        """Number of features before those of words."""
+        """Number of features before the features of words."""
         if self.text and self.hash_bits is not None:
             return len(self.numeric) + (1 << self.hash_bits)
         own = len(self.numeric) + sum(map(len, self.text.values()))
@@ -238,17 +238,17 @@ def guess_columns(
     files: list[TableFile], columns: Columns, require_target: bool, told: ColumnTypes,
     spelling: Spelling,
 ) -> None:  # fmt: skip
-    """Find out what the columns hold that have no role yet, and what labels and groups are.
+    """Infer the types of the columns without a role, of labels and of groups.
 
-    Types are those of the first file with rows, and of the next ones where it has no value.
+    Types come from the first file with rows, and from the next files for columns without a value.
 
     Parameters
     ----------
     files : list of TableFile
     columns : Columns
-        With the target, columns left out, of weights, of groups and of words, which must all be in
-        the file; the target only if ``require_target``.
-    told : what users say of columns
+        With the target, and the columns of exclusions, weights, groups and words, which must all be
+        in the file; the target only if ``require_target``.
+    told : column options of the user
     spelling : how numbers are written in text
 
     Raises DataError when there are no rows, no features, or columns that cannot be features.
@@ -281,7 +281,7 @@ def guess_columns(
                 columns.categorical = list(dict.fromkeys([*columns.categorical, name]))
     if not (columns.numeric or columns.text or columns.words):
         raise DataError(
-            f"{file.path} has no column to learn from (its columns: {listed(list(file.columns()))})"
+            f"{file.path} has no feature columns (its columns: {listed(list(file.columns()))})"
             ": give a file with features."
         )
     columns.dtype = _dtype(files, columns)
@@ -351,16 +351,14 @@ def _check_roles(file: TableFile, columns: Columns, require_target: bool) -> Non
     for name in exclude:
         if name not in names:
             advice = _closest(name, names) or "check its name."
-            raise DataError(f"{file.path} has no column '{name}' to leave out: {advice}")
+            raise DataError(f"{file.path} has no column '{name}' to exclude: {advice}")
     for name in columns.words:
         if name not in names:
             advice = _closest(name, names) or f"its columns are {listed(names)}."
             raise DataError(f"{file.path} has no column '{name}' to read as text: {advice}")
         if name in {target, *exclude}:
             role = "the label column" if name == target else "left out"
-            raise DataError(
-                f"Column '{name}' is named as text, but is {role}: choose one of the two."
-            )
+            raise DataError(f"Column '{name}' is named as text, but is {role}: choose one of them.")
     _check_row_columns(file, columns)
 
 
@@ -373,17 +371,17 @@ def check_target(path: File, names: Iterable[str], target: str | None, exclude: 
             hint("name it with {}", target=None),
         )
     if target in exclude:
-        raise DataError(f"The label column '{target}' is also left out: choose one of the two.")
+        raise DataError(f"The label column '{target}' is also excluded: choose one of them.")
     if target not in names:
-        message = f"{path} has no column '{target}' to learn, only {listed(names)}"
+        message = f"{path} has no label column '{target}', only {listed(names)}"
         if advice := _closest(target, names):
             raise DataError(f"{message}: {advice}")
         raise DataError(message, hint("choose one of these with {}", target=None))
 
 
 def with_possible_advice(problem: DataError, columns: Columns) -> DataError:
-    """Return the same error without advice that cannot be followed: to leave out the column of
-    labels, weights or groups, or to mark a weight or group as missing.
+    """Return the same error without advice that does not apply: to leave out the column of labels,
+    weights or groups, or to mark a weight or group as missing.
     """
     hints = [hint for hint in problem.hints if isinstance(hint, Hint)]
     if columns.formula is not None:
@@ -395,11 +393,11 @@ def with_possible_advice(problem: DataError, columns: Columns) -> DataError:
     idle = {"exclude"} if columns.target in named else {"exclude", "null_values"}
     kept = [h for h in problem.hints if isinstance(h, str) or not idle & h.settings.keys()]
     if columns.target in named and columns.target_kind in ("int", "float", "bool"):
-        kept.append(hint("take all labels for text with {}", categorical=[columns.target]))
+        kept.append(hint("read all labels as text with {}", categorical=[columns.target]))
     return DataError(problem.message, *kept)
 
 
-#: what formulas say of columns themselves
+#: column options that formulas replace
 IN_FORMULAS = (
     "exclude", "include", "categorical", "text", "hash_bits", "reference_level", "min_count",
     "products",
@@ -407,8 +405,8 @@ IN_FORMULAS = (
 
 
 def without_columns(problem: DataError, learned: bool = False) -> DataError:
-    """Return the same error with the advice that can be followed where a formula names columns,
-    which cannot be changed once a model has ``learned`` it.
+    """Return the same error with advice for columns in a formula, which cannot change once a model
+    is trained with it (``learned``).
     """
     found: list[str | Hint] = []
     for one in problem.hints:
@@ -495,13 +493,13 @@ def _words_from_recipe(columns: Columns, recipe: dict[str, Any]) -> None:
 
 
 def _formula_from_recipe(columns: Columns, recipe: dict[str, Any]) -> None:
-    """Take the formula of a recipe; ValueError unless its features are those of the recipe."""
+    """Set the formula of a recipe; ValueError unless its features match the recipe."""
     if "formula" in recipe:
         from linsep.sources.tables.formulas import Formula
 
         columns.formula = Formula.from_json(recipe["formula"])
         if columns.text or columns.words or columns.formula.names != list(columns.numeric):
-            raise ValueError("features that are none of the formula")
+            raise ValueError("features that are not in the formula")
 
 
 def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
@@ -562,7 +560,7 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
     except (KeyError, TypeError, AttributeError, ValueError):
         whole = False
     if not whole:
-        raise DataError("The recipe for reading tables is damaged: learn the model again.")
+        raise DataError("The recipe for reading tables is damaged: train the model again.")
     return columns
 
 
@@ -582,7 +580,7 @@ def check_options(
         raise DataError(f"min_count is {min_count!r}: give a number of rows, 1 or more.")
     if hash_bits is not None:
         raise DataError(
-            "Rows with a value are counted where values are learned, not hashed",
+            "min_count needs a feature per value, not hashing",
             hint("leave out {}", hash_bits=None),
             hint("leave out {}", min_count=None),
         )
@@ -596,7 +594,7 @@ def check_counted(columns: Columns) -> None:
     if not all(given.values()):
         missing = next(name for name, column in given.items() if column is None)
         raise DataError(
-            "Counts are successes and trials", hint("name both, with {}", **{missing: None})
+            "Counts need both successes and trials", hint("name both, with {}", **{missing: None})
         )
     others = {"target": columns.target, "weight": columns.weight}
     for name, column in others.items():
@@ -618,14 +616,14 @@ def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
         )
     if columns.hash_bits is not None:
         raise DataError(
-            "A reference level needs values that are learned, not hashed",
+            "A reference level needs a feature per value, not hashing",
             hint("leave out {}", hash_bits=None),
         )
     for column in reference_level:
         if column in columns.numeric:
             raise DataError(
-                f"{name}, column '{column}' holds numbers, which have no reference level: write "
-                "its values as text, such as level_1."
+                f"{name}, column '{column}' holds numbers, which have no reference level: read "
+                "it as categorical."
             )
         if column not in columns.text:
             advice = (
@@ -635,7 +633,7 @@ def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
 
 
 def _dtype(files: list[TableFile], columns: Columns) -> str:
-    """Return "float32" when no file holds a number wider than that, and one holds floats."""
+    """Return "float32" if no file holds a wider number, and one holds floats."""
     floats = 0
     for file in files:
         types = file.columns()
@@ -670,8 +668,7 @@ def _check_row_columns(file: TableFile, columns: Columns) -> None:
     for name, role in columns.beside:
         if name in others:
             raise DataError(
-                f"Column '{name}' is named for {role}, but is {others[name]}: choose one of the "
-                "two."
+                f"Column '{name}' is named for {role}, but is {others[name]}: choose one of them."
             )
         if name not in found:
             raise DataError(
@@ -686,22 +683,22 @@ def kinds_of_row_columns(
     wanted: bool,
 ) -> dict[str, str]:  # fmt: skip
     """Return the kinds to read the columns beside the features as, which were ``found`` with their
-    types; only that of offsets unless all are ``wanted``. DataError if they are not there, or no
-    numbers where they should be.
+    types; only offsets unless all are ``wanted``. DataError if they are missing, or not numbers
+    where they must be.
     """
     path, kinds = file.path, {}
     for name, what in columns.numbers_beside:
         if not wanted and what != "offsets":
             continue
         if file.absent([name]):
-            of_model = "with which the model learned" if by_recipe else "as the first file has"
-            add = "add it, of ones to count all rows alike" if what == "weights" else "add it"
+            of_model = "which the model was trained with" if by_recipe else "as the first file has"
+            add = "add it, with ones to weight all rows equally" if what == "weights" else "add it"
             raise DataError(f"{path} has no column '{name}' of {what}, {of_model}: {add}.")
         stored = found.get(name)
         if stored is not None and family_of(stored) not in ("number", None):
             raise DataError(
-                f"{path}, column '{name}' holds {stored}, but {what} are numbers: convert it, or "
-                "name another column."
+                f"{path}, column '{name}' holds {stored}, but {what} must be numbers: convert "
+                "it, or name another column."
             )
         kinds[name] = "number"
     if wanted and columns.group is not None:
@@ -743,21 +740,20 @@ def check_feature(path: File, name: str) -> None:
     if name.strip():
         said = f"{path}, column '{name}' holds the row labels of a pandas table"
         raise DataError(said, "rename it", leave_out)
-    said = f"{path} has a column without a name, such as row numbers that pandas wrote"
+    said = f"{path} has a column without a name, such as row numbers written by pandas"
     raise DataError(said, "name it", leave_out)
 
 
 def check_text_columns(
     files: list[TableFile], columns: Columns, levels: Iterable[str] = ()
 ) -> None:
-    """Raise DataError for text columns whose first values are numbers, or nearly all, or never
-    repeat, but for those of which it is said that their values are ``levels``.
-
-    With hashing, values may be as many as they like.
+    """Raise DataError for text columns whose first values are all or nearly all numbers, or never
+    repeat, except for columns declared as ``levels``. With hashing, the number of values is
+    unlimited.
     """
     if columns.words and not columns.text and columns.hash_bits is not None:
         raise DataError(
-            f"hash_bits is {columns.hash_bits}, but words are hashed by a setting of their own",
+            f"hash_bits is {columns.hash_bits}, but words are hashed with a separate setting",
             hint("take {}", text_bits=columns.hash_bits),
         )
     file, head = first_rows(files)

@@ -1,4 +1,5 @@
-"""Columns that are read as text and become numbers: other spellings, dates, what users call so."""
+"""Columns that are read as text and become numbers: other notations, dates, and columns that users
+name."""
 
 import fnmatch
 import math
@@ -15,7 +16,7 @@ from linsep.sources.exact import EXACT, SMALLER, is_rounded
 from linsep.sources.tables.spellings import Spelling, days, unit
 from linsep.sources.tables.table_file import Place, decoded, text_codes
 
-#: what Arrow takes for a missing number in CSV
+#: missing numbers in CSV, as Arrow reads them
 NULL_VALUES = pa.csv.ConvertOptions().null_values
 #: cells that have no number
 NO_NUMBER = {"", *NULL_VALUES}
@@ -23,12 +24,12 @@ _DAY = 86_400_000_000
 
 
 class ColumnTypes(NamedTuple):
-    """What users say of columns, by names or globs such as "price_*".
+    """Column options of users, by names or globs such as "price_*".
 
     Attributes
     ----------
-    categorical : columns with an indicator per value, whatever the values look like
-    numeric : columns of numbers, whatever the first ones look like
+    categorical : columns with an indicator per value
+    numeric : columns of numbers
     date : columns of dates, each alone, or with ``=`` and a format as of ``strptime``
     include : the only columns that may be features; empty for all
     """
@@ -39,7 +40,7 @@ class ColumnTypes(NamedTuple):
     include: tuple[str, ...] = ()
 
     def told(self, name: str) -> str | None:
-        """Return "categorical", "number", or "date" with its format; None if nothing is said.
+        """Return "categorical", "number", or "date" with its format; None if undeclared.
 
         Raises DataError for a column of several types.
         """
@@ -51,7 +52,7 @@ class ColumnTypes(NamedTuple):
                 found.append(f"date={format}" if format else "date")
         if len(found) > 1:
             said = " and ".join(each.partition("=")[0] for each in found)
-            raise DataError(f"Column '{name}' is said to be {said}", "choose one of these")
+            raise DataError(f"Column '{name}' is declared as {said}", "choose one of these")
         return found[0] if found else None
 
     def check_all_there(self, path: Any, names: list[str]) -> None:
@@ -66,11 +67,11 @@ class ColumnTypes(NamedTuple):
                     )
 
     def left_out(self, name: str) -> bool:
-        """Return whether a column is none of those that may be features."""
+        """Return whether a column must not be a feature."""
         return bool(self.include) and not _among(name, self.include)
 
 
-#: nothing is said of any column
+#: no column options
 UNTOLD = ColumnTypes()
 
 
@@ -140,8 +141,8 @@ def _check_unit(text: str, name: str, units: dict[str, tuple[str, str]]) -> None
     known, example = units.setdefault(name, (found, text))
     if known != found:
         raise DataError(
-            f"holds {text[:60]!r}, but {example[:60]!r} in a row before: numbers of one column "
-            "need one unit",
+            f"holds {text[:60]!r}, but {example[:60]!r} in an earlier row: the numbers of a "
+            "column need the same unit",
             "convert them",
             hint("leave the column out with {}", exclude=[name]),
         )
@@ -152,7 +153,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the days of dates, of which nanoseconds are rounded to a double."""
+    """Return the days of dates; nanoseconds are rounded to a double."""
     whole = column.cast(pa.timestamp("us"), safe=False)
     found = whole.cast(pa.int64()).to_numpy().astype(np.float64)
     if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
@@ -162,9 +163,8 @@ def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def value_of(text: str, how: str, spelling: Spelling, name: str) -> float:
-    """Return the number or the date of a text of a column, NaN if it stands for a missing one.
-
-    Raises DataError, which goes on after the name of the column, if it is neither.
+    """Return the number or date of a cell, NaN if it is missing. Raises DataError, which continues
+    after the name of the column, for other text.
     """
     if text.strip() in NO_NUMBER:
         return math.nan
@@ -174,12 +174,16 @@ def value_of(text: str, how: str, spelling: Spelling, name: str) -> float:
         if plain is None:
             raise DataError(f"holds {text[:60]!r}, not a number", "correct it", leave_out)
         if abs(float(plain)) >= EXACT and is_rounded(plain):
-            raise DataError(f"holds {text[:60]!r}, which float64 does not hold", SMALLER, leave_out)
+            raise DataError(
+                f"holds {text[:60]!r}, which is not exactly representable as float64",
+                SMALLER,
+                leave_out,
+            )
         return float(plain)
     format = how.partition("=")[2]
     found = days(text, format or None)
     if found is None:
         what = f"as {format} says" if format else "of the form 2024-01-31"
-        written = hint("say how dates are written with {}", date=[f"{name}=%d.%m.%Y"])
+        written = hint("set the date format with {}", date=[f"{name}=%d.%m.%Y"])
         raise DataError(f"holds {text[:60]!r}, not a date {what}", "correct it", written)
     return found

@@ -40,10 +40,12 @@ from linsep.sources.tables.text_file import ARROW_TYPES, LARGEST_BLOCK, Guess, T
 #: columns of a small file that Arrow reads at a time: each takes 9 kB, however few its rows
 STRIP = 2048
 #: advice where rows have names, but their column has none
-ROW_NAMES = "name the column of row names in line 1, or write none (in R with row.names = FALSE)"
-#: rows in which another encoding is looked for
+ROW_NAMES = (
+    "name the column of row names in line 1, or write the file without it (in R, row.names = FALSE)"
+)
+#: rows in which another encoding is searched for
 MANY_ROWS = 100_000
-#: bytes at the end of a file in which labels are looked at
+#: bytes at the end of a file in which labels are inspected
 LAST_BYTES = 1 << 16
 
 
@@ -63,7 +65,7 @@ class CsvFile(TextFile):
     path : Path
     options : ReadingOptions
     format : "csv" or "tsv"
-        What separates fields if that is not said.
+        Sets the default delimiter.
     """
 
     returns = marks_missing = True
@@ -82,8 +84,8 @@ class CsvFile(TextFile):
         header = records[0] if self._before else names_of(len(records[0]))
         self._first = f"{path} line {found[0].line}"
         if _EXCEL.fullmatch("".join(records[0])):
-            skip = hint("skip it with {}", skip_rows=found[0].line)
-            raise DataError(f"{self._first} tells a delimiter, as only Excel reads it", skip)
+            skip = hint("skip the line with {}", skip_rows=found[0].line)
+            raise DataError(f"{self._first} is Excel's 'sep=' line", skip)
         mark = _COMMENT.match(records[0][0])
         odd = len(records[0]) != len(records[-1]) or _COMMENT.match(records[-1][0])
         if mark and odd and options.comment is None and len(records) > 1:
@@ -92,9 +94,9 @@ class CsvFile(TextFile):
         other = self._other_delimiter(records) if len(header) == 1 else None
         if other and not (told and other in (" ", WHITESPACE)):
             raise DataError(
-                f"{self._first} is one column when separated by {_shown(self._options.delimiter)}, "
-                f"but it has {_shown(other)} in it",
-                hint("separate fields by that with {}", delimiter=other),
+                f"{self._first} has one column with {_shown(self._options.delimiter)} as "
+                f"delimiter, but contains {_shown(other)}",
+                hint("set the delimiter with {}", delimiter=other),
             )
         try:
             "".join(header).encode()
@@ -111,17 +113,17 @@ class CsvFile(TextFile):
     def _check_header(self, names: list[str]) -> None:
         untold = self._options.header is None
         if untold and all(_NUMBER.fullmatch(name.strip()) for name in names):
-            said = "holds numbers where the header row should be"
+            said = "holds numbers instead of column names"
             raise no_header(self._first, said, "add column names")
         try:
             check_names(self.path, names)
         except DataError as error:
-            advice = [hint("read line 1 as a row with {}", header=False)] if untold else []
+            advice = [hint("read line 1 as data with {}", header=False)] if untold else []
             raise DataError(error.message, *error.hints, *advice) from None
 
     def _check_first_values(self, first: pa.RecordBatch) -> None:
-        """Raise DataError if a name is a value of its column, too, as where a row is taken for
-        names.
+        """Raise DataError if a name is also a value of its column, as when the first row holds
+        data.
         """
         for name, column in zip(first.schema.names, first.columns, strict=True):
             if pa.types.is_string(column.type) and name and pc.index(column, name).as_py() >= 0:
@@ -135,7 +137,7 @@ class CsvFile(TextFile):
         return WHITESPACE if found == " " and runs else found
 
     def _blocks(self, reader: LineReader) -> Generator[bytes, None, None]:
-        """Yield the blocks with empty lines in the place of those that are no rows."""
+        """Yield the blocks, with lines that are not rows replaced by empty lines."""
         skip, comment = self._options.skip_rows or 0, self._options.comment
         pattern = (
             None
@@ -220,8 +222,8 @@ class CsvFile(TextFile):
         return table.schema.types[0]
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Generator[pa.RecordBatch, None, None]:
-        """Yield the columns block by block; an empty cell, and what is given for missing values,
-        are null in every column.
+        """Yield the columns block by block; empty cells and given marks of missing values are null
+        in every column.
         """
         if not self._has_rows:
             return
@@ -357,7 +359,7 @@ class CsvFile(TextFile):
                 quote = " or close an open quote" if any("\n" in field for field in fields) else ""
                 first = "header" if self._before else "first row"
                 return DataError(
-                    f"{place} has {_count(len(fields), 'field')} where the {first} has "
+                    f"{place} has {_count(len(fields), 'field')}, but the {first} has "
                     f"{len(self._header)}",
                     f"correct the line{quote}",
                     *[ROW_NAMES] * (self._before == 1 and self._is_named(line, fields)),
@@ -421,7 +423,7 @@ def _encodings(text: str) -> tuple[Any, Any]:
     """Return advice for text that is not UTF-8: between 80 and 9F, Latin-1 has no characters."""
     windows = any("\udc80" <= character <= "\udc9f" for character in text)
     how = {"encoding": "cp1252" if windows else "latin-1"}
-    return "save the file as UTF-8", hint("say how it is stored, such as with {}", **how)
+    return "save the file as UTF-8", hint("set the encoding, such as with {}", **how)
 
 
 def _is_utf8(field: str) -> bool:

@@ -1,4 +1,4 @@
-"""CSV as text: its records, which may span lines in quotes, and what quotes tell."""
+"""CSV as text: its records, which may span lines in quotes, and the state of quotes."""
 
 import csv
 import io
@@ -98,19 +98,22 @@ def unclosed(path: File, line: int, within: int | None = None) -> DataError:
 
 
 def misplaced(path: File, line: int, end: int) -> DataError:
-    """Return the error for a quote of one line that is closed in the middle of a field of another
-    one.
+    """Return the error for a quote of one line that is closed in the middle of a field on another
+    line.
     """
     where = f"{path} line {line} opens a quote that line {end} closes in the middle of a field"
     return DataError(where, *_advice())
 
 
 def _advice() -> list[str | Hint]:
-    return ["close it where its field ends", hint("take quotes for text with {}", quotes=False)]
+    return [
+        "close it where its field ends",
+        hint("read quotes as ordinary characters with {}", quotes=False),
+    ]
 
 
 def names_of(width: int) -> list[str]:
-    """Return the names of the columns of a file that does not tell them."""
+    """Return the names of the columns of a file without a header."""
     return [f"column_{number}" for number in range(1, width + 1)]
 
 
@@ -119,15 +122,17 @@ def no_header(place: str, said: str, *advice: str | Hint) -> DataError:
     return DataError(
         f"{place} {said}",
         *advice,
-        hint("read it as a row with {}", header=False),
-        hint("as names of columns with {}", header=True),
+        hint("read it as data with {}", header=False),
+        hint("as column names with {}", header=True),
     )
 
 
 def no_names(place: str, name: str) -> DataError:
-    """Return the error for a first row with a name that is a value of its column, too."""
+    """Return the error for a first row with a name that is also a value of its column."""
     shown = name if len(name) <= SHOWN else name[:SHOWN] + "..."
-    return no_header(place, f"seems to be no header row: '{shown}' is a value of its column, too")
+    return no_header(
+        place, f"does not seem to be a header row: '{shown}' is also a value of its column"
+    )
 
 
 LINE_END = re.compile(rb"\r\n|\r|\n")
@@ -135,15 +140,14 @@ QUOTE, NEWLINE, RETURN = b'"\n\r'
 
 
 class Followed(NamedTuple):
-    """What the quotes of some lines tell.
+    """The state of quotes after some lines.
 
     Attributes
     ----------
     ended, inside : whether a record ends in the text, and whether the text ends within quotes
     opened : the position of the last quote that opened a field, -1 if none did
     bad : the position of a quote that closes in the middle of a field, with more than blanks behind
-        it, and on another line than it was opened on, -1 if none does; what follows was not looked
-        at
+        it, and on another line than it was opened on, or -1; text after it was not inspected
     """
 
     ended: bool
@@ -205,9 +209,8 @@ def follow_quotes(text: bytes, delimiter: str, inside: bool) -> Followed:
 def _by_turns(
     text: bytes, codes: np.ndarray, quotes: np.ndarray, delimiter: str, inside: bool
 ) -> Followed | None:
-    """Follow quotes that open and close in turn; None if one stands where it does neither.
-
-    One that is written twice closes and opens again.
+    """Follow quotes that open and close in turn; None if a quote does neither. A doubled quote
+    closes and opens again.
     """
     opening, closing = quotes[int(inside) :: 2], quotes[1 - int(inside) :: 2]
     before = codes[opening - 1]

@@ -1,4 +1,4 @@
-"""Texts in folders, one a file, as a table of text and label."""
+"""Texts in folders, one per file, as a table of text and label."""
 
 import email
 import re
@@ -34,15 +34,15 @@ class Documents(TableFile):
 
     A folder has a folder of texts for each label, at any depth, or texts alone, which have no
     label. Files beside folders of labels are left out, and so is what has a name that begins with a
-    dot. Text is UTF-8. Of an e-mail (a file .eml) it is the subject and the plain-text body, or
-    without that the source of the HTML, decoded with the declared charset.
+    dot. Text is UTF-8. For an e-mail (.eml), it is the subject and the plain-text body, or else the
+    HTML source, decoded with the declared charset.
 
     Parameters
     ----------
     paths : list of Path
     mixed : bool
-        Whether texts come in a random order, always the same, instead of ordered by name: online
-        learners need the labels mixed.
+        Whether to read texts in a fixed random order instead of by name: online learners need mixed
+        labels.
     max_bytes : int
         The bytes that a text may have.
     """
@@ -124,8 +124,8 @@ class Documents(TableFile):
             self.unchanged.check(path)
         except OSError as error:
             raise DataError(
-                f"{path} was there and cannot be read now ({error.strerror}): let nobody change "
-                "the folder meanwhile."
+                f"{path} cannot be read any more ({error.strerror}): do not change the folder "
+                "during the run."
             ) from None
         if path.suffix.lower() == ".eml":
             return text_of_message(data)
@@ -146,7 +146,7 @@ class Documents(TableFile):
 
 
 def text_of_message(data: bytes) -> str:
-    """Return the subject and the text of a message; letters that are no text become U+FFFD."""
+    """Return the subject and the text of a message; invalid characters become U+FFFD."""
     from email import policy  # a grammar of addresses, which other tables need not
 
     message = email.message_from_bytes(data, policy=policy.default)

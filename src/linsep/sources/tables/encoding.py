@@ -35,7 +35,7 @@ from linsep.sources.tables.text_file import TextFile
 
 #: most characters of a label
 LONGEST_LABEL = 1000
-#: rows that are put together from columns at once: they should stay in the processor's cache
+#: rows that are assembled from columns at once, so that they stay in the processor's cache
 ROWS_AT_ONCE = 4096
 #: codes of a missing value or reference level, and of a value not seen in training
 _NONE, _UNKNOWN = -1, -2
@@ -97,8 +97,8 @@ class Encoder:
         table : pa.Table
             At least one row, with the columns of :attr:`columns` (the target may be absent).
         place : function from a row of the table to where it stands, for errors
-        exact : whether numbers that no double equals are kept as Python's, and X then is an array
-            of these; otherwise, and of columns that are scaled, decimals below 2^53 are rounded
+        exact : whether numbers that no double equals are kept as Python numbers in an array X;
+            otherwise, and in scaled columns, decimals below 2^53 are rounded
 
         Returns
         -------
@@ -154,7 +154,7 @@ class Encoder:
         return X[kept], texts, None if label is None else label.filter(mask), place, kept
 
     def _widen(self, X: np.ndarray) -> None:
-        """Take the rows into the :attr:`lows` and :attr:`highs` of the numeric columns."""
+        """Update the :attr:`lows` and :attr:`highs` of the numeric columns."""
         if X.size:
             np.minimum(self.lows, _over_rows(np.minimum, X), out=self.lows)
             np.maximum(self.highs, _over_rows(np.maximum, X), out=self.highs)
@@ -219,13 +219,13 @@ class Encoder:
             raise DataError(
                 f"{place(row)}, column '{name}' has no value",
                 "fill it in",
-                hint("take it for zero with {}", missing="zero"),
-                hint("for the mean of the column with {}", missing="mean"),
-                # every row has a prediction, also of a model that was learned so
+                hint("replace it by 0 with {}", missing="zero"),
+                hint("by the column mean with {}", missing="mean"),
+                # every row has a prediction, even if the model was trained without such rows
                 hint("leave out such rows with {}", missing="drop")
                 if self._labels_needed
                 else Hint("leave its prediction empty with {}", {"missing": "skip"}, here=True),
-                hint("the column with {}", exclude=[name]),
+                hint("leave out the column with {}", exclude=[name]),
             )
         kept = ~np.logical_or.reduce(list(holes.values())) if holes else None
         if formula:
@@ -263,7 +263,7 @@ class Encoder:
                 f"{place(int(np.argmax(np.isinf(y))))} has an infinite label in column "
                 f"'{self.columns.target}': correct it."
             )
-        if (np.abs(y) >= 2.0**53).any():  # where floats tell whole numbers no longer apart
+        if (np.abs(y) >= 2.0**53).any():  # where floats no longer distinguish whole numbers
             raise DataError(
                 f"{place(int(np.argmax(np.abs(y) >= 2.0**53)))} has a label in column "
                 f"'{self.columns.target}' with too many digits: shorten the labels."
@@ -324,8 +324,8 @@ class Encoder:
         if not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values)))
             raise DataError(
-                f"{place(row)}, the product of columns '{product.first}' and '{product.second}' is "
-                "beyond floating point: divide their values by a large number."
+                f"{place(row)}, the product of columns '{product.first}' and '{product.second}' "
+                "overflows float64: divide their values by a large number."
             )
         return found, values
 
@@ -390,8 +390,8 @@ def _missing(column: pa.ChunkedArray) -> np.ndarray | None:
 def of_rows(
     table: pa.Table, columns: Columns, place: Place, kept: np.ndarray | None, wanted: bool
 ) -> list[Any]:
-    """Return the weights and the groups of the rows that are kept, None if there are none or they
-    are not ``wanted``.
+    """Return the weights and the groups of the rows that are kept, None if they are missing or not
+    ``wanted``.
     """
     if not wanted:
         return [None, None]
@@ -440,7 +440,7 @@ def exact_groups(
 
 
 def _spelled(column: pa.ChunkedArray, name: str, digits: dict[int, str]) -> pa.ChunkedArray:
-    """Return numbers as text; ``digits`` are those of large ones."""
+    """Return numbers as text; ``digits`` are the digits of large numbers."""
     floats = column.to_numpy()
     small = (floats == np.trunc(floats)) & (np.abs(floats) < EXACT)
     whole = column.cast(pa.int64(), safe=False).cast(pa.string())
@@ -464,7 +464,7 @@ def row_groups(table: pa.Table, columns: Columns, place: Place) -> np.ndarray | 
     codes, values = text_codes(table.column(name), name, place)
     if (codes < 0).any():
         row = int(np.argmax(codes < 0))
-        raise DataError(f"{place(row)}, column '{name}' has no value: give every row a group.")
+        raise DataError(f"{place(row)}, column '{name}' has no value: every row needs a group.")
     # Of a million groups, two share a number about once in forty million tables.
     digests = [blake2b(value.encode(), digest_size=8).digest() for value in values]
     return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)[codes]
@@ -479,8 +479,8 @@ def _texts(table: pa.Table, name: str, kept: Any) -> pa.ChunkedArray:
 
 
 def _told(method: Any, texts: pa.Array, name: str, place: Place) -> Any:
-    """Call a method of a counter, for which missing texts are empty, and say where it found bytes
-    that are no text.
+    """Call a method of a counter, which treats missing texts as empty; errors name the place of
+    bytes that are not text.
     """
     from linsep.sources.text import NotUtf8
 

@@ -30,7 +30,8 @@ AS_USUAL = ReadingOptions()
 def open_table(
     path: File, format: str | None = None, options: ReadingOptions = AS_USUAL
 ) -> TableFile:
-    """Open a file of a format, by default as its name says; DataError where that is no table's."""
+    """Open a file of a format, by default inferred from its name; DataError for other formats than
+    tables."""
     format = format or format_by_name(path)
     if format in {"csv", "tsv"}:
         return CsvFile(path, options, format)
@@ -59,11 +60,11 @@ def open_tables(
 
 
 def check_separated(path: File, kinds: Iterable[str], options: ReadingOptions) -> None:
-    """Raise DataError where it is said how fields are told apart, but no file is CSV."""
+    """Raise DataError for a delimiter without CSV files."""
     given = {name: value for name, value in options.of_csv.items() if value is not None}
     if given and not {"csv", "tsv"} & set(kinds):
         raise DataError(
-            f"{path} is {' and '.join(sorted(set(kinds)))}, where nothing separates fields",
+            f"{path} is {' and '.join(sorted(set(kinds)))}, which has no delimiters",
             hint("leave out {}", **given),
         )
 
@@ -76,7 +77,7 @@ def check_no_text_is_lost(files: list[TableFile], labeled: bool) -> None:
         if not labeled and isinstance(file, Documents) and file.beside:
             others = f" and {len(file.beside) - 1:,} more" if len(file.beside) > 1 else ""
             raise DataError(
-                f"{file.beside[0]}{others} would be left out, because folders are beside it",
+                f"{file.beside[0]}{others} would be ignored, because there are folders beside it",
                 "give the texts and the folders one after the other",
                 "put the texts into a folder, too",
             )
@@ -85,15 +86,15 @@ def check_no_text_is_lost(files: list[TableFile], labeled: bool) -> None:
 def kinds_in(
     file: TableFile, columns: Columns, require_target: bool, first: File | None
 ) -> dict[str, str]:
-    """Return the columns to read from `file` and their kinds, or say what does not fit.
+    """Return the columns to read from `file` and their kinds; DataError for mismatches.
 
-    ``first`` is the file that the columns were guessed from, None where they are a model's.
+    ``first`` is the file that the columns were inferred from, None if a model defines them.
     """
     by_recipe = first is None
     kinds = columns.inputs
     others = [name for name in (columns.target, *dict(columns.beside)) if name is not None]
     found = file.present([*kinds, *others]) if by_recipe else file.columns()
-    model = "the model was learned from" if by_recipe else f"{first} has"
+    model = "the model was trained on" if by_recipe else f"{first} has"
     if absent := file.absent(kinds):
         names = ", ".join(f"'{name}'" for name in absent[:20])
         s, them = ("", "it") if len(absent) == 1 else ("s", "them")
@@ -104,15 +105,15 @@ def kinds_in(
         for name in found:
             if name not in known:
                 raise DataError(
-                    f"{file.path} has a column '{name}' that {first} lacks",
+                    f"{file.path} has a column '{name}' that {first} does not have",
                     "add it there",
                     hint("leave it out with {}", exclude=[name]),
                 )
     if (require_target and columns.successes is None) or columns.target in found:
         if by_recipe and columns.target not in found:
             raise DataError(
-                f"{file.path} has no column '{columns.target}', the labels that the model "
-                f"learned, only {listed(list(file.columns()))}",
+                f"{file.path} has no label column '{columns.target}', which the model was "
+                f"trained on, only {listed(list(file.columns()))}",
                 "add it",
                 "rename one",
             )
@@ -134,7 +135,7 @@ def kinds_in(
             continue
         if stored is not None and not _fits(stored, kind, name == columns.target):
             raise DataError(
-                f"{file.path}, column '{name}' holds {stored} where {model} {kind}: convert it."
+                f"{file.path}, column '{name}' holds {stored}, but {model} {kind}: convert it."
             )
     return own | kinds
 
@@ -193,7 +194,7 @@ class FilesInOrder:
 
     Attributes
     ----------
-    name, size, position, stage, doing : for progress displays, as those of a source
+    name, size, position, stage, doing : for progress displays, as for a source
     """
 
     stage, doing = "reading", None
@@ -218,7 +219,7 @@ class FilesInOrder:
 def all_dropped(name: str) -> NoRows:
     """Return the error for a table of which no row is left."""
     return NoRows(
-        f"{name} has a missing value in every row, so that dropping them leaves none",
+        f"{name} has a missing value in every row, so dropping such rows leaves no rows",
         hint("choose {}", missing="zero"),
         hint("{}", missing="mean"),
         "leave out columns without values, which `linsep describe` shows",

@@ -1,4 +1,4 @@
-"""The columns that a formula names, as the first rows of a table say."""
+"""The columns that a formula names, with types from the first rows of a table."""
 
 from typing import Any
 
@@ -19,18 +19,18 @@ from linsep.sources.tables.table_file import TableFile
 
 
 def check_formula_alone(options: dict[str, Any]) -> None:
-    """Raise DataError for options, by name, of what a formula says itself."""
+    """Raise DataError for options, by name, that a formula replaces."""
     if options["target"] is not None:
-        raise DataError("A formula names the label", hint("leave out {}", target=None))
+        raise DataError("The formula names the label", hint("leave out {}", target=None))
     for name in IN_FORMULAS:
         if options.get(name):
             raise DataError(
-                "A formula says which columns are features, and how",
+                "The formula defines the features",
                 hint("leave out {}", **{name: None}),
             )
     if options["missing"] in ("zero", "mean"):
         raise DataError(
-            "A formula is computed of whole rows",
+            "A formula needs complete rows",
             hint("leave out rows with missing values with {}", missing="drop"),
         )
 
@@ -39,8 +39,8 @@ def guess_formula(
     files: list[TableFile], columns: Columns, require_target: bool, told: ColumnTypes,
     spelling: Spelling, text: str,
 ) -> None:  # fmt: skip
-    """Find out what the columns hold that a formula names, as
-    :func:`linsep.sources.tables.columns.guess_columns` does; the others are left out.
+    """Infer the types of the columns that a formula names, as
+    :func:`linsep.sources.tables.columns.guess_columns` does; other columns are left out.
     """
     file, _ = first_rows(files)
     names, others = list(file.columns()), dict(columns.beside)
@@ -50,13 +50,10 @@ def guess_formula(
     for name, role in columns.beside:
         if name in (found.target, *found.columns):
             raise DataError(
-                f"Column '{name}' is named for {role}, but is in the formula: choose one of the "
-                "two."
+                f"Column '{name}' is named for {role}, but is in the formula: choose one of them."
             )
     if not found.factors:
-        raise DataError(
-            f"The formula '{text}' has no term to learn from: add one, such as a column."
-        )
+        raise DataError(f"The formula '{text}' has no terms: add one, such as a column.")
     columns.target = found.target
     taken = {found.target, *found.columns, *others}
     columns.exclude = [name for name in names if name not in taken]
@@ -85,6 +82,6 @@ def _check_label(found: Parsed, columns: Columns) -> None:
         )
     if found.target is not None and columns.successes is not None:
         raise DataError(
-            f"The formula '{shown(found.text)}' has the label '{found.target}', of which successes "
-            "and trials take the place: write '~' and what is behind it."
+            f"The formula '{shown(found.text)}' has the label '{found.target}', but successes "
+            "and trials replace the label: start the formula with '~'."
         )

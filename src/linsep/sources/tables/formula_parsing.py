@@ -65,7 +65,7 @@ def parsed(text: str, names: Iterable[str] = ()) -> Parsed:
     """Parse a formula; DataError, with the place, where it does not parse or holds what formulas
     may not.
 
-    ``names`` are the columns that a dot stands for, but for the label and those of offsets.
+    ``names`` are the columns that a dot stands for, without the label and columns of offsets.
     """
     needs_formulaic()
     from formulaic import Formula
@@ -96,7 +96,7 @@ def parsed(text: str, names: Iterable[str] = ()) -> Parsed:
     target = _target(text, found.lhs) if two_sides else None
     if any(target in factor.columns for factor in (*factors.values(), *offsets.values())):
         raise DataError(
-            f"The formula '{shown(text)}' has its label '{target}' on both sides: leave one."
+            f"The formula '{shown(text)}' has its label '{target}' on both sides: remove one."
         )
     intercept = any(not any(f.expr in factors for f in term.factors) for term in terms)
     return Parsed(text, target, intercept, factors, terms, offsets)
@@ -106,7 +106,7 @@ def _without_offsets(text: str) -> tuple[str, dict[str, Factor]]:
     """Return a formula of the same length with blanks for each ``+ offset(...)``, and what stands
     in these.
 
-    Raises DataError for an offset that is no term by itself.
+    Raises DataError for an offset inside another term.
     """
     tokens, rest, depth, found = _tokens(text), list(text), 0, dict[str, Factor]()
     pieces = ["~", *(str(token.token) for token in tokens), "+"]
@@ -124,7 +124,7 @@ def _without_offsets(text: str) -> tuple[str, dict[str, Factor]]:
         with _placed(text, start + inner.start(1), inner[1]):
             factor = factor_of(inner[1])
             if factor.kind != "number":
-                raise NotAllowed("has an offset that is no number", "name a column of numbers")
+                raise NotAllowed("has an offset that is not a number", "name a column of numbers")
         found[inner[1].strip()] = factor
         if pieces[k - 1] == "+":
             start = int(tokens[k - 2].source_start or 0)
@@ -138,8 +138,8 @@ def _target(text: str, terms: Any) -> str:
     if len(found) != 1 or found[0].eval_method.value != "lookup":
         side = text.partition("~")[0].strip()
         raise DataError(
-            f"The formula '{shown(text)}' has '{side}' for a label: name one column there, and "
-            "make a column of what is computed."
+            f"The formula '{shown(text)}' has '{side}' as its label: name one column there; "
+            "compute transformed labels in a column."
         )
     return str(found[0].expr)
 
@@ -157,7 +157,7 @@ def _tokens(text: str) -> list[Any]:
 
 @contextmanager
 def _placed(text: str, start: int, piece: str) -> Iterator[None]:
-    """Say where a piece of a formula that is refused begins in it."""
+    """Raise DataError with the place of an invalid part of a formula."""
     try:
         yield
     except NotAllowed as refused:
@@ -171,7 +171,7 @@ def _placed(text: str, start: int, piece: str) -> Iterator[None]:
 
 
 def _check_tokens(text: str) -> None:
-    """Raise DataError for what formulas may not hold, before formulaic looks into it."""
+    """Raise DataError for invalid content of formulas, before formulaic parses it."""
     for token in _tokens(text):
         kind = "" if token.kind is None else token.kind.value
         piece = str(token.token)
@@ -244,7 +244,7 @@ class Coding(NamedTuple):
     Attributes
     ----------
     blocks : factors as they are coded, in the order of the features
-    matrices : for those of levels, a row of numbers a level
+    matrices : for blocks of levels, a row of numbers per level
     features : name, number by which it is multiplied, and its parts: block and column of it
     """
 
@@ -254,7 +254,7 @@ class Coding(NamedTuple):
 
 
 def coded(found: Parsed, first: dict[str, Any], levels: dict[str, list[Any]]) -> Coding:
-    """Return how the factors of a formula are coded, so that no feature follows from others.
+    """Return how the factors of a formula are coded, so that no feature is a combination of others.
 
     Parameters
     ----------
@@ -346,6 +346,6 @@ def _contrasts(factor: Factor, levels: list[Any]) -> Any:
         raise DataError(
             f"The formula has {len(settings['scores'])} scores for the {len(levels)} levels of "
             f"column '{factor.columns[0]}'",
-            "give one for each",
+            "give one per level",
         )
     return getattr(ContrastsRegistry, factor.settings.get("contrast", "treatment"))(**settings)

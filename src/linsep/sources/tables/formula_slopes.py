@@ -83,7 +83,7 @@ def _differences(block: Block, x: np.ndarray) -> np.ndarray:
 
 
 def _spread(state: dict[str, Any], x: np.ndarray) -> Any:
-    """Return the size of differences of numbers that a transformation tells apart."""
+    """Return the size of differences that a transformation distinguishes."""
     if "upper_bound" in state:
         return state["upper_bound"] - state["lower_bound"]
     if "norms2" in state:

@@ -1,4 +1,4 @@
-"""Factors of formulas: what they may hold, and their values. Nothing of them is run as Python.
+"""Factors of formulas: valid content, and values. They are never run as Python.
 
 A factor is a column, arithmetic of columns of numbers, ``C(column)`` with contrasts, or a
 transformation ``poly``, ``bs`` or ``cr``. Its text is parsed, and whatever is not in the lists
@@ -50,7 +50,7 @@ class NotAllowed(Exception):
     Attributes
     ----------
     what : str
-        Goes on after the place: "calls foo, which no formula has".
+        Continues after the place: "calls foo, which formulas do not have".
     advice : str
     at : int
         The character of the factor where it is.
@@ -72,7 +72,7 @@ class Factor(NamedTuple):
     ----------
     kind : "column", "number" (of arithmetic), "levels" (of ``C``), or the name of a transformation
     columns : names of the columns, the only one for "column" and "levels"
-    node : the arithmetic, also of what is transformed; None for "column" and "levels"
+    node : the arithmetic, also inside a transformation; None for "column" and "levels"
     called : column by its name in ``node``
     settings : of the transformation by name; of ``C`` "contrast" with its own "settings", "levels"
     """
@@ -150,7 +150,7 @@ def _names(node: ast.AST) -> list[str]:
         return [node.id]
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         if not abs(node.value) <= _LARGEST:  # type: ignore[arg-type]
-            raise NotAllowed("has a number beyond floating point", "correct it", node)
+            raise NotAllowed("has a number that overflows float64", "correct it", node)
         return []
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
         return _names(node.operand)
@@ -165,14 +165,14 @@ def _names(node: ast.AST) -> list[str]:
     raise NotAllowed(what, advice, node)
 
 
-_ANYTHING = ("has what is no arithmetic", "use columns, numbers, +, -, *, / and **")
+_ANYTHING = ("has an expression that is not arithmetic", "use columns, numbers, +, -, *, / and **")
 _OTHERS: dict[type, tuple[str, str]] = {
     ast.Attribute: ("has an attribute", "put a name with a dot in backticks"),
     ast.Subscript: ("has a subscript", "put a name with brackets in backticks"),
-    ast.Lambda: ("has a function of its own", f"call {_KNOWN}"),
-    ast.Compare: ("has a comparison", "make a column of it"),
-    ast.BoolOp: ("has a condition", "make a column of it"),
-    ast.IfExp: ("has a condition", "make a column of it"),
+    ast.Lambda: ("defines a function", f"call {_KNOWN}"),
+    ast.Compare: ("has a comparison", "compute it in a column"),
+    ast.BoolOp: ("has a condition", "compute it in a column"),
+    ast.IfExp: ("has a condition", "compute it in a column"),
 }
 
 
@@ -212,7 +212,7 @@ def _levels(node: Any, called: dict[str, str]) -> Factor:
         levels = _constant(given["levels"])
         if not isinstance(levels, list) or not levels or len(set(levels)) < len(levels):
             raise NotAllowed(
-                "has levels that are no list of different values", 'write levels=["a", "b"]',
+                "has levels that are not a list of different values", 'write levels=["a", "b"]',
                 given["levels"],
             )  # fmt: skip
         found["levels"] = levels

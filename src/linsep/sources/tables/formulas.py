@@ -1,9 +1,10 @@
-"""The features of a formula: fitted to all rows of a table, kept as plain data, made of any rows.
+"""The features of a formula: fitted to all rows of a table, kept as plain data, computed for any
+rows.
 
 A feature is the product of columns of blocks. A block is a column of numbers, arithmetic of such
 columns, a transformation of it, with constants learned from all rows (recurrences of orthogonal
 polynomials, knots), or the levels of a column, with a row of numbers for each. A recipe holds these
-data and no code: expressions are parsed and checked as those of users are.
+data and no code: its expressions are parsed and checked like expressions of users.
 """
 
 import math
@@ -59,7 +60,7 @@ class Block(NamedTuple):
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Block":
-        """Return the block of plain JSON; ValueError or NotAllowed if it is none."""
+        """Return the block of plain JSON; ValueError or NotAllowed if it is invalid."""
         if "expression" in stored:
             factor, state = factor_of(stored["expression"]), stored.get("constants")
             if (factor.kind in TRANSFORMS) != (state is not None) or factor.kind == "levels":
@@ -75,7 +76,7 @@ class Block(NamedTuple):
         if levels is None:
             return cls(name, factor)
         if not all(type(one) in (int, float, str, bool) for one in levels):
-            raise ValueError("levels that are no numbers or texts")
+            raise ValueError("levels that are not numbers or texts")
         if not 0 <= int(stored["width"]) <= len(levels):
             raise ValueError("more columns than levels")
         coding = np.zeros((len(levels), int(stored["width"])))
@@ -85,9 +86,7 @@ class Block(NamedTuple):
 
 
 def _check_constants(factor: Factor, state: dict[str, Any]) -> None:
-    """Raise ValueError unless these are constants of a transformation: numbers, and lists of them,
-    of which a knot is no code.
-    """
+    """Raise ValueError unless these are constants of a transformation: numbers and their lists."""
     for name, value in state.items():
         numbers = np.array(value, dtype=np.float64)
         long = numbers.ndim > 0 and max(numbers.shape, default=0) > _MOST_CONSTANTS
@@ -203,7 +202,7 @@ class Formula:
             raise DataError(
                 f"Column '{name}' has {len(found):,} levels, more than the {MOST_LEVELS:,} that a "
                 "formula can have",
-                "leave out the formula, which makes sparse rows of them",
+                "leave out the formula; without it, they become sparse features",
             )
         return found
 
@@ -211,8 +210,7 @@ class Formula:
         for name in factor.columns:
             if self.inputs[name] == "text":
                 raise DataError(
-                    f"Column '{name}' holds text, of which '{text}' in the formula cannot be "
-                    "computed",
+                    f"Column '{name}' holds text, so '{text}' in the formula cannot be computed",
                     f"write C({name}) by itself",
                 )
 
@@ -281,7 +279,7 @@ class Formula:
             raise
         except (LookupError, ValueError, ArithmeticError, TypeError, np.linalg.LinAlgError):
             # Constants of other transformations than those that this library has written.
-            raise DataError("The formula of the model is damaged: learn it again.") from None
+            raise DataError("The formula of the model is damaged: train the model again.") from None
         return made
 
     def _block(self, block: Block, column: "FloatColumns", where: Place) -> np.ndarray:
@@ -308,8 +306,8 @@ class Formula:
             value, some = distinct[codes[row]], ", ".join(map(str, levels[:20]))
             shown = f"'{value[:60]}'" if isinstance(value, str) else f"{value:g}"
             raise DataError(
-                f"{where(row)}, column '{name}' is {shown}, which is none of the levels of the "
-                f"formula ({some}{', ...' if len(levels) > 20 else ''})",
+                f"{where(row)}, column '{name}' is {shown}, which is not a level of the formula "
+                f"({some}{', ...' if len(levels) > 20 else ''})",
                 "correct it",
                 "leave out the row",
             )
@@ -345,7 +343,7 @@ class Formula:
             raise ValueError(f"its offset {refused.what}") from None
         for factor in formula.offset.values():
             if factor.kind != "number" or any(inputs[c] == "text" for c in factor.columns):
-                raise ValueError("an offset that is no number")
+                raise ValueError("an offset that is not a number")
         if not {*formula.inputs.values()} <= {"number", "bool", "text"}:
             raise ValueError("columns of other kinds")
         if "features" not in stored:
@@ -473,8 +471,8 @@ def _check_bounds(block: Block, column: FloatColumns, where: Place) -> None:
     if (beyond := (x < low) | (x > high)).any():
         row = int(np.argmax(beyond))
         raise DataError(
-            f"{where(row)}, '{block.text}' of the formula is of {x[row]:g}, beyond its bounds "
-            f"{low:g} and {high:g}",
+            f"{where(row)}, '{block.text}' of the formula is evaluated at {x[row]:g}, outside "
+            f"its bounds {low:g} and {high:g}",
             "correct it",
-            "learn with cr for bs, which goes on as a line",
+            "retrain with cr instead of bs, which continues as a straight line",
         )

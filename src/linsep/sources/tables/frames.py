@@ -24,10 +24,11 @@ ROWS_AT_ONCE = 1 << 16
 
 
 def to_arrow(data: Any, exclude: Iterable[str] = ()) -> pa.Table:
-    """Return a data frame as an Arrow table; of pandas without its index, and without values in the
+    """Return a data frame as an Arrow table; without the index of pandas, and without values in the
     columns of ``exclude``.
 
-    Raises DataError for columns whose names are no text, and for what Arrow has no type for.
+    Raises DataError for columns whose names are not text, and for values that Arrow cannot
+    represent.
     """
     if hasattr(data, "iloc"):
         return _of_pandas(data, matching(exclude, [str(name) for name in data.columns]))
@@ -37,9 +38,9 @@ def to_arrow(data: Any, exclude: Iterable[str] = ()) -> pa.Table:
 
 
 def _of_pandas(data: Any, exclude: list[str]) -> pa.Table:
-    """Return a frame of pandas; its categories have an order, which is that of their list."""
+    """Return a frame of pandas; its categories are ordered as in their list."""
     if odd := [name for name in data.columns if not isinstance(name, str | int)]:
-        raise DataError(f"the table has a column named {odd[0]!r}", "name its columns by text")
+        raise DataError(f"the table has a column named {odd[0]!r}", "use text as column names")
     names, arrays = [str(name) for name in data.columns], []
     for number, name in enumerate(names):
         column = data.iloc[:, number]
@@ -69,7 +70,7 @@ class FrameFile(TableFile):
         self.path: Any = "the table"
         self.unchanged = Unchanged([])
         if not table.num_columns:
-            raise DataError("the table has no columns", "give one with rows and columns")
+            raise DataError("the table has no columns", "pass a table with rows and columns")
         self._table, self.size, self.n_rows = table, table.nbytes, table.num_rows
 
     @property

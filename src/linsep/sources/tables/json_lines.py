@@ -98,7 +98,7 @@ class JsonFile(TextFile):
         schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in kinds.items()])
         options = pa.json.ParseOptions(
             explicit_schema=schema,
-            # Arrow is the fastest to find that there is a field more, but knows none to leave out.
+            # Arrow detects additional fields fastest, but cannot ignore them.
             unexpected_field_behavior="error" if others == [] else "ignore",
         )
         self._others = None if others == [] else FieldNames([*kinds, *(others or ())])
@@ -110,11 +110,11 @@ class JsonFile(TextFile):
 
     @property
     def others(self) -> dict[str, int]:
-        """Fields that the last reading left out, each with the line that it is first in."""
+        """Fields that the last reading left out, each with the line where it first occurs."""
         return {} if self._others is None else dict(self._others.lines)
 
     def present(self, names: Iterable[str]) -> dict[str, pa.DataType | None]:
-        """Return those of `names` that objects of the first block have.
+        """Return the `names` that objects of the first block have.
 
         Guessing the types of all fields, as :meth:`columns` does, would let Arrow make a column of
         each: of a file with a new field in every line, rows times rows values.
@@ -124,7 +124,7 @@ class JsonFile(TextFile):
         return {name: None for name in names if name not in missing}
 
     def absent(self, names: Iterable[str]) -> list[str]:
-        """Return those of `names` that no record has; reads as far as it must to find them."""
+        """Return the `names` that no record has; reads as far as needed to find them."""
         names = list(names)
         missing = set(names)
         with closing(self.blocks()) as blocks:
@@ -161,7 +161,7 @@ class JsonFile(TextFile):
 
     def _explain(self, done: int, kinds: Kinds, only: bool) -> DataError | None:
         """Find the first line after `done` rows that does not fit; None when all seem to fit.
-        ``only`` says that it may have no fields but those of ``kinds``.
+        With ``only``, fields other than ``kinds`` are errors.
         """
         known = dict(kinds)
         for line, raw in islice(self._rows(), done, None):
@@ -175,7 +175,9 @@ class JsonFile(TextFile):
             if twice := repeated(raw):
                 return DataError(f"{place} has the field '{twice}' twice", "remove one")
             for name, value in fields.items():
-                if not kinds and value is not None:  # still guessing: the first value says the kind
+                if (
+                    not kinds and value is not None
+                ):  # still inferring: the first value determines the kind
                     known.setdefault(name, _kind_of(value))
                 kind = known.get(name)
                 if kind is None and only:
@@ -185,7 +187,8 @@ class JsonFile(TextFile):
         return None
 
     def _look_at(self, block: bytes, line_at: Callable[[int], int]) -> None:
-        """Refuse what is not one object a line before Arrow's parser sees it: it may crash."""
+        """Refuse text other than one object per line before Arrow's parser reads it, which may
+        crash."""
         from linsep.compiled.scanners.json_lines import FINE, TOO_DEEP, look_at_lines
 
         ended, at = look_at_lines(np.frombuffer(block, np.uint8), len(block), MOST_DEPTH)
@@ -214,7 +217,7 @@ class _Digits(str):
 
 
 def _never_in(block: bytes, names: set[str]) -> set[str]:
-    """Return those of `names` that are no field of an object of the block."""
+    """Return the `names` that are not a field of any object in the block."""
     for line in block.splitlines():
         if not names:
             break
@@ -226,7 +229,7 @@ def _never_in(block: bytes, names: set[str]) -> set[str]:
 
 def _new_field(place: str, name: str) -> DataError:
     return DataError(
-        f"{place} has a field '{name}' that the first lines lack",
+        f"{place} has a field '{name}' that the first lines do not have",
         "add it to the first line (null will do)",
         hint("leave it out with {}", exclude=[name]),
     )
@@ -240,7 +243,7 @@ def no_object(place: str, line: bytes = b"") -> DataError:
 
 
 def repeated(line: bytes | str) -> str | None:
-    """Return a name that an object of a line of JSON has twice, of which parsers take one."""
+    """Return a name that an object in a line of JSON has twice; parsers keep only one of them."""
     found: list[str] = []
 
     def look(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -258,7 +261,7 @@ def _kind_of(value: object) -> str:
         return "bool"
     if isinstance(value, str):
         return "text"
-    # A number beyond floating point comes as infinity or as a very long whole number.
+    # A number that overflows float64 is read as infinity or as a very long whole number.
     if isinstance(value, int | float) and -sys.float_info.max <= value <= sys.float_info.max:
         return "number"
     return "other"

@@ -1,10 +1,10 @@
 """Parquet files: rows, the bytes of those on a server, and the sizes that parts declare, which are
 checked before Arrow makes room for them.
 
-The footer says how large a column of a row group is; each page of it begins with a header that says
-it again, of the page, and may say something else. Both are structures in Thrift's compact protocol,
-read here because Arrow shows no page headers, and because its own objects of the parts of a footer
-end the process where the footer is damaged.
+The footer states the size of each column of a row group; each page begins with a header that states
+the size of the page, and may contradict the footer. Both are structures in Thrift's compact
+protocol, read here because Arrow shows no page headers, and because its own objects of the parts of
+a footer end the process where the footer is damaged.
 """
 
 import io
@@ -158,7 +158,7 @@ def column_parts(
     metadata: "pq.FileMetaData", groups: Sequence[int] | None, names: Collection[str], size: int
 ) -> tuple[list[tuple[int, int]], int]:
     """Return where columns of row groups are, in the order of the file, and the bytes of the
-    largest group. Nothing is fetched ahead of a damaged file, which Arrow will say.
+    largest group. Nothing is fetched ahead from a damaged file; Arrow reports the damage.
     """
     chosen = range(metadata.num_row_groups) if groups is None else groups
     columns = [columns_in(metadata.row_group(number), names) for number in chosen]
@@ -245,7 +245,7 @@ class Column(NamedTuple):
 def check_sizes(path: File, pages: bool = True) -> None:
     """Check the columns of every row group, and the pages of each unless told otherwise.
 
-    What cannot be read ends the check, because Arrow will say so.
+    Unreadable content ends the check, because Arrow reports it.
 
     Raises
     ------
@@ -288,7 +288,7 @@ def check_pages(
 
 
 def _page_header(at: int, read_at: Callable[[int, int], bytes]) -> tuple[int, int, int] | None:
-    """Return the bytes of a header, and those of its page in the file and decompressed."""
+    """Return the sizes in bytes of a header, and of its page in the file and decompressed."""
     for size in (_MOST_HEADERS, _HEADER):
         try:
             found, length = read_struct(read_at(at, size))
@@ -326,10 +326,10 @@ def _column(found: dict[int, Any]) -> Column:
 
 
 def _integers(found: dict[int, Any], *fields: int) -> list[int]:
-    """Return these fields; raise LookupError or ValueError if one is missing or no integer."""
+    """Return these fields; raise LookupError or ValueError if one is missing or not an integer."""
     values = [found[field] for field in fields]
     if not all(isinstance(value, int) for value in values):
-        raise ValueError("a size is no integer")
+        raise ValueError("a size is not an integer")
     return values
 
 

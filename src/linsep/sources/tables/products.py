@@ -1,9 +1,9 @@
 """Products of two columns of a table: the products of each feature of one with each of the other.
 
 Two columns of numbers have one, the product of their features: of scaled columns, if they are
-scaled, and of what fills missing values. A column of numbers and one of text have a feature
-for each indicator of the second, two columns of text the crossed indicators of the pairs of values
-that occur; a reference level has none. With hashed values, products share their places.
+scaled, and of what fills missing values. A numeric column and a text column have one feature per
+indicator of the text column. Two text columns have the crossed indicators of the pairs of values
+that occur. A reference level has no indicator. With hashed values, products share their places.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ import numpy as np
 
 from linsep.errors import DataError, hint
 
-#: a feature of a product: nothing of two numbers, else the value of text, or those of both
+#: key of a feature of a product: empty for two numbers, else the text value, or both text values
 Key = tuple[str, ...]
 
 
@@ -61,7 +61,7 @@ class Cells(NamedTuple):
 def products_of(given: Iterable[str] | None, columns: Any, path: Any) -> list[Product]:
     """Return the products that users name, as "A:B".
 
-    Raises DataError for a column that there is not, or that has no features.
+    Raises DataError for a column that does not exist or has no features.
     """
     found: dict[str, Product] = {}
     for text in given or ():
@@ -80,8 +80,8 @@ def products_of(given: Iterable[str] | None, columns: Any, path: Any) -> list[Pr
         product = Product(*pair, texts, {})
         if product.name in {*columns.numeric, *columns.text}:
             raise DataError(
-                f"There is a column '{product.name}', as the product of '{pair[0]}' and "
-                f"'{pair[1]}' is called",
+                f"There is already a column '{product.name}', the name of the product of "
+                f"'{pair[0]}' and '{pair[1]}'",
                 "rename it",
             )
         found[text] = product

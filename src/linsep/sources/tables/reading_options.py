@@ -1,4 +1,4 @@
-"""How text is read as a table: what the person who runs a command or a fit says of it.
+"""How text is read as a table: the options of a command or a fit.
 
 A new option of reading is a field of :class:`ReadingOptions` and, with its documentation, an
 argument of :func:`linsep.open_source`; the recipe, row caches and every reader get it from here.
@@ -25,7 +25,7 @@ def check_delimiter(delimiter: Any) -> None:
     """Raise DataError for an invalid delimiter."""
     if delimiter is not None and not is_delimiter(delimiter):
         raise DataError(
-            f"delimiter is {delimiter!r}: give one character that is no letter or digit, or "
+            f"delimiter is {delimiter!r}: give one character that is not a letter or digit, or "
             "'whitespace'."
         )
 
@@ -44,7 +44,7 @@ OF_NUMBERS = ("decimal", "thousands", "units")
 
 
 class ReadingOptions(NamedTuple):
-    """How the fields of CSV are told apart, and which of them are missing values.
+    """How the fields of CSV are separated, and which of them are missing values.
 
     Attributes
     ----------
@@ -53,25 +53,25 @@ class ReadingOptions(NamedTuple):
         lines, too. None is a comma, in TSV a tab.
     quotes : bool or None
         Whether double quotes enclose fields, within which delimiters and line breaks are text and
-        quotes are written twice; None is True. False: quotes are characters as others are.
+        quotes are doubled; None is True. With False, quotes are ordinary characters.
     header : bool or None
         Whether the first row holds the names of the columns, which otherwise are "column_1",
         "column_2" and so on; None is True unless that row looks like others.
     null_values : tuple of str, or None
-        What stands for a missing value, beside empty cells; a blank may be before it.
-        :meth:`or_of` takes a list or a single one, too.
+        Marks of missing values, in addition to empty cells; a blank may precede them. :meth:`or_of`
+        takes a list or a single one, too.
     comment : str or None
-        What lines begin with that are no rows.
+        Lines that begin with this text are skipped.
     skip_rows : int or None
-        Lines before the header that are no rows.
+        Number of lines to skip before the header.
     encoding : str or None
-        How characters are stored; None is UTF-8.
+        Character encoding; None is UTF-8.
     max_line : int
         Bytes that a line, a record or a text may have.
     decimal : str or None
-        What stands before the fraction of numbers; None is a point.
+        Decimal mark of numbers; None is a point.
     thousands : str or None
-        What stands between groups of three digits.
+        Separator of groups of three digits.
     units : bool or None
         Whether percent signs, currencies and the like are read as
         :class:`linsep.sources.tables.spellings.Spelling` has it.
@@ -91,13 +91,13 @@ class ReadingOptions(NamedTuple):
 
     @classmethod
     def among(cls, options: dict[str, Any]) -> "ReadingOptions":
-        """Return those among other options by name, as they were typed."""
+        """Return these options among others by name, as they were typed."""
         given = {name: options[name] for name in cls._fields}
         return cls(**given | {"max_line": bytes_of(given["max_line"] or MAX_LINE)})
 
     @property
     def of_csv(self) -> dict[str, Any]:
-        """Those that say what cells of CSV are, by name: rows depend on them."""
+        """The options that define cells of CSV, by name: rows depend on them."""
         return {name: getattr(self, name) for name in OF_CSV}
 
     @property
@@ -107,7 +107,7 @@ class ReadingOptions(NamedTuple):
 
     @property
     def of_numbers(self) -> dict[str, Any]:
-        """Those that say how numbers are written, by name, if they are given."""
+        """The options of the notation of numbers, by name, if given."""
         found = {name: getattr(self, name) for name in OF_NUMBERS}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -117,9 +117,9 @@ class ReadingOptions(NamedTuple):
         return Spelling(self.decimal or ".", self.thousands, bool(self.units))
 
     def or_of(self, recipe: dict[str, Any]) -> "ReadingOptions":
-        """Return these, and those of a recipe where none is given; DataError for invalid ones.
+        """Return these options, completed from a recipe; DataError for invalid ones.
 
-        A recipe names the columns, so that a first row that looks like others is a header still.
+        A recipe names the columns, so a first row that looks like data is still a header.
         """
         found: dict[str, Any] = {
             name: recipe.get(name) if value is None else value
@@ -138,7 +138,7 @@ class ReadingOptions(NamedTuple):
         return self._replace(**found)
 
     def recipe(self) -> dict[str, Any]:
-        """Return what a recipe tells of them."""
+        """Return these options from a recipe."""
         found = {name: False for name, value in self.of_csv.items() if value is False}
         null = {"null_values": list(self.null_values)} if self.null_values else {}
         lines = {name: getattr(self, name) for name in ("comment", "skip_rows", "encoding")}
@@ -146,7 +146,7 @@ class ReadingOptions(NamedTuple):
         return {"delimiter": self.delimiter} | found | null | lines | self.of_numbers
 
     def null_cells(self) -> list[str]:
-        """Return the cells that are missing values, but empty ones."""
+        """Return the marks of missing values other than empty cells."""
         marks = self.null_values or ()
         blanks = [" " * k for k in range(2, MOST_BLANKS)] if "" in marks else []
         return [blank + value for value in marks for blank in ("", " ")] + blanks
@@ -176,7 +176,9 @@ def _check_lines(given: dict[str, Any]) -> None:
     """Raise DataError for invalid options of lines and characters."""
     comment, skip, encoding = given["comment"], given["skip_rows"], given["encoding"]
     if comment is not None and not (isinstance(comment, str) and comment.strip() == comment != ""):
-        raise DataError(f"comment is {comment!r}: give what such lines begin with, such as '#'.")
+        raise DataError(
+            f"comment is {comment!r}: give the text that such lines begin with, such as '#'."
+        )
     if skip is not None and not (isinstance(skip, int) and skip >= 0):
         raise DataError(f"skip_rows is {skip!r}: give a number of lines, 0 or more.")
     if encoding is None:
@@ -190,7 +192,7 @@ def _check_lines(given: dict[str, Any]) -> None:
 
 
 def _check_numbers(given: dict[str, Any]) -> None:
-    """Raise DataError for marks in numbers that cannot be such, or are the same."""
+    """Raise DataError for invalid or equal marks in numbers."""
     for name in ("decimal", "thousands"):
         mark = given[name]
         one = isinstance(mark, str) and len(mark) == 1 and not mark.isalnum() and mark not in "+-"
@@ -205,7 +207,7 @@ def _check_numbers(given: dict[str, Any]) -> None:
 
 
 def _null_values(given: Any) -> tuple[str, ...] | None:
-    """Return them as a tuple, None for none; DataError for something else than text."""
+    """Return them as a tuple, or None; DataError for anything but text."""
     values = (given,) if isinstance(given, str) else tuple(given or ())
     for value in values:
         if not isinstance(value, str):

@@ -20,8 +20,8 @@ class Beside(NamedTuple):
     trials: np.ndarray | None = None
 
     def of_batch(self, batch: Batch) -> Batch:
-        """Return the rows with their offsets, and each row with counts as two: successes of class
-        1, and failures of class 0, with their numbers as weights.
+        """Return the rows with their offsets, and two rows for each row with counts: successes of
+        class 1, and failures of class 0, with their numbers as weights.
         """
         offset, unanswered = self.offset, batch.unanswered
         if offset is not None and (gaps := np.isnan(offset)).any():  # of rows without predictions
@@ -46,7 +46,7 @@ def beside_rows(
     ------
     DataError
         If an offset is missing or not finite, unless such rows get no prediction; if trials are
-        below successes, or one is no whole number of at least 0. The message names the row.
+        below successes, or a count is not a whole number of at least 0. The message names the row.
     """
     every = np.arange(table.num_rows) if kept is None else np.flatnonzero(kept)
     offset = _offsets(table, columns)
@@ -57,8 +57,8 @@ def beside_rows(
             row = int(np.argmin(good))
             found = "missing" if np.isnan(offset[row]) else f"{offset[row]:g}"
             raise DataError(
-                f"{place(int(every[row]))} has an offset that is {found}: offsets must be finite "
-                "numbers, so correct it or leave the row out."
+                f"{place(int(every[row]))} has an offset that is {found}, not a finite number: "
+                "correct it or leave the row out."
             )
     if not wanted or columns.successes is None or columns.trials is None:
         return Beside(offset)
@@ -69,7 +69,7 @@ def beside_rows(
 
 
 def _offsets(table: pa.Table, columns: Columns) -> np.ndarray | None:
-    """Return the sum of the column of offsets and of those of a formula, None without either."""
+    """Return the sum of the column of offsets and the offsets of a formula, None without either."""
     parts = [] if columns.formula is None else columns.formula.offset_values(table)
     if columns.offset is not None:
         parts.append(_numbers(table, columns.offset))

@@ -1,4 +1,4 @@
-"""Numbers and dates as people write them: with units, signs and separators of many countries."""
+"""Notations of numbers and dates: units, signs and separators of many countries."""
 
 import re
 import string
@@ -31,12 +31,12 @@ class Spelling(NamedTuple):
     Attributes
     ----------
     decimal : str
-        What stands before the fraction.
+        Decimal mark.
     thousands : str or None
-        What stands between groups of three digits.
+        Separator of groups of three digits.
     units : bool
-        Whether a percent sign, a currency, brackets around what is owed, minus signs other than the
-        hyphen, digits of other scripts, and Swiss or thin spaces between thousands are read, too.
+        Whether to accept a percent sign, a currency, brackets around negative amounts, minus signs
+        other than the hyphen, digits of other scripts, and Swiss or thin spaces between thousands.
     """
 
     decimal: str = "."
@@ -44,12 +44,12 @@ class Spelling(NamedTuple):
     units: bool = False
 
     def number(self, text: str) -> float | None:
-        """Return the number that a text is, a percentage without its sign; None if it is none."""
+        """Return the number in a text, without a percent sign; None if it is not a number."""
         plain = self.plain(text)
         return None if plain is None else float(plain)
 
     def plain(self, text: str) -> str | None:
-        """Return a number as Python writes it; None for a text that is none."""
+        """Return a number in Python's notation; None for other text."""
         text = text.strip()
         if self.units:
             text = _undressed(text)
@@ -154,11 +154,11 @@ def _ungrouped(text: str, mark: str, decimal: str) -> str:
 
 
 def days(text: str, format: str | None) -> float | None:
-    """Return the days from 1970 to a date, with a time as their fraction; None if it is no date.
+    """Return the days from 1970 to a date, with a time as their fraction; None for other text.
 
     Parameters
     ----------
-    text : as ISO 8601 has it, unless there is a format
+    text : in ISO 8601, unless there is a format
     format : as of :meth:`datetime.datetime.strptime`, or None
     """
     try:

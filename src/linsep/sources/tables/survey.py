@@ -182,9 +182,7 @@ class Survey:
         references = self._references(who, levels, reference_level)
         self._columns.order_values(levels, self._pairs, references)
         if not self._columns.width:
-            raise DataError(
-                f"{who} has no feature to learn from: every column has the same text in all rows"
-            )
+            raise DataError(f"{who} has no features: every column has the same text in all rows")
 
     def _learn_formula(self) -> None:
         """Learn the features of a formula, and their moments."""
@@ -201,7 +199,7 @@ class Survey:
             for name, count in zip(names, moments.counts, strict=True):
                 if not count:
                     raise DataError(
-                        f"{who}, column '{name}' has no value at all and so no mean",
+                        f"{who}, column '{name}' has no values and therefore no mean",
                         hint("leave it out with {}", exclude=[name]),
                     )
             columns.means = dict(zip(names, moments.means.tolist(), strict=True))
@@ -231,8 +229,8 @@ class Survey:
                     least = self._columns.rare[name].min_count
                     raise DataError(
                         f"{who}, column '{name}' has the reference level '{value}' in "
-                        f"{counted(rows, 'row')}, fewer than {least}, so that it shares a level "
-                        "with other rare ones",
+                        f"{counted(rows, 'row')}, fewer than {least}, so it is merged with other "
+                        "rare levels",
                         hint("choose one of " + some + " with {}", reference_level=None),
                         hint("take {}", min_count=rows),
                     )

@@ -64,9 +64,9 @@ class TableSource(Source):
     (with the recipe, if there is one) says what the columns mean; others must have the same
     columns, in any order.
 
-    Scaling, means and the values of text columns are learned from all rows before the first batch.
+    Scaling, means and the values of text columns are computed from all rows before the first batch.
     A table that takes up to a quarter of :attr:`memory_bytes` is kept in memory meanwhile, a larger
-    one is read twice. The batches, and so all that is learned from them, are the same either way.
+    one is read twice. The batches, and so all results, are the same either way.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ class TableSource(Source):
     **reading : as :class:`linsep.sources.tables.reading_options.ReadingOptions`
     others : as of :func:`linsep.open_source`
         How CSV is read and which column has labels or weights is taken from the recipe where it is
-        None. A missing label is refused unless ``missing`` is "drop". In text columns "zero" and
-        "mean" set no indicator, or take the text for the reference level if there is one.
+        None. A missing label is an error unless ``missing`` is "drop". In text columns, "zero" and
+        "mean" set no indicator, which is the same as the reference level if there is one.
 
     Raises
     ------
@@ -105,7 +105,7 @@ class TableSource(Source):
         formula: str | None = None, products: str | Iterable[str] | None = None, **reading: Any,
     ):  # fmt: skip
         if not paths:
-            raise DataError("There is no file to read: name at least one.")
+            raise DataError("There are no files to read: name at least one.")
         if batch_rows is not None and batch_rows < 1:
             raise DataError(f"batch_rows is {batch_rows}: give 1 or more.")
         check_options(missing, hash_bits, scale, min_count)
@@ -148,7 +148,7 @@ class TableSource(Source):
         self._prepare()
 
     def _guess(self, types: ColumnTypes) -> None:
-        """Find out what the columns are for, as options and the first rows say."""
+        """Infer the roles of the columns from options and the first rows."""
         options = self._options
         labeled = self._require_target and self._columns.successes is None
         told = (self._files, self._columns, labeled, types, self.reading.spelling)
@@ -165,7 +165,7 @@ class TableSource(Source):
         guess_formula(*told, options["formula"])
 
     def _fit_batches(self) -> None:
-        """Choose how many rows a batch has, unless it is said."""
+        """Choose the number of rows per batch, unless it is given."""
         if self._of_width:
             columns = self._columns
             width = max(len(columns.inputs), len(columns.numeric) + len(columns.text))
@@ -181,7 +181,7 @@ class TableSource(Source):
         self.is_text = not all(file.typed for file in self._files)
 
     def _prepare(self) -> None:
-        """Look what the files hold of the columns."""
+        """Check which columns the files have."""
         formula = self._columns.formula
         self.counts = self._require_target and self._columns.successes is not None
         self.weighted = self.counts or (self._require_target and self._columns.weight is not None)
@@ -216,7 +216,7 @@ class TableSource(Source):
     def changed(self, name: str, change: Callable[[np.ndarray], np.ndarray] | str) -> "TableSource":
         """Return the same rows with other values of a column, where it has one.
 
-        ``change`` makes new numbers of those of the column, or is the text of all rows.
+        ``change`` maps the numbers of the column to new ones, or is the text of all rows.
         """
         found, before = copy(self), self._changes
         filled = self._columns.missing in {"zero", "mean"}
@@ -318,7 +318,7 @@ class TableSource(Source):
             raise no_weight(self.name, self.dropped) if weightless else all_dropped(self.name)
 
     def _far(self) -> list[str]:
-        """Return the columns with numbers so large that their text tells more than a float."""
+        """Return the columns with numbers so large that their text is more precise than a float."""
         return [name for name in self._encoder.far if name not in self._columns.converted]
 
     def _survey(self) -> list[tuple[int, int, pa.Table]] | None:
@@ -374,8 +374,8 @@ class TableSource(Source):
         """Raise DataError for text values that were not there when the table was surveyed."""
         if not self.by_recipe and (names := list(self._encoder.unseen)):
             raise DataError(
-                f"{self.name} has changed while it was read: there are new values in column "
-                f"'{names[0]}'; let nobody write to it meanwhile."
+                f"{self.name} changed while it was read (there are new values in column "
+                f"'{names[0]}'): start again when nothing writes to it."
             )
 
     def where(self, row: int) -> str:
@@ -396,7 +396,7 @@ class TableSource(Source):
                 if row - before < rows.size:
                     return file.where(start + int(rows[row - before]))
                 before += rows.size
-        raise IndexError(f"{self.name} has {before} rows, no row {row}.")
+        raise IndexError(f"{self.name} has {before} rows, but not row {row}.")
 
     def number(self, row: int) -> int:
         """Return the number of a row of the last reading among all rows; see
@@ -416,8 +416,8 @@ class TableSource(Source):
         raise IndexError(f"{self.name} has no row of this number.")
 
     def _among_groups(self, row: int) -> int:
-        """Return the number of a row of the last reading among those of the files, of which each
-        with counts is two.
+        """Return the number of a row of the last reading among the rows of the files, where each
+        row with counts becomes two.
         """
         if not self.counts:
             return row
@@ -527,7 +527,7 @@ class TableSource(Source):
         return {"group": self._columns.group, "group_kind": self._columns.group_kind}
 
     def layout(self) -> dict[str, Any]:
-        """Return the recipe as far as the first rows of a file tell it."""
+        """Return the recipe as far as the first rows of a file determine it."""
         known = self._recipe()
         return known if self._surveyed else known | {"missing": "error", "scale": {}}
 

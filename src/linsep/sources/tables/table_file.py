@@ -23,13 +23,13 @@ from linsep.words import size_text
 
 #: what each column is read as: "number", "bool" or "text"
 Kinds = Mapping[str, str]
-#: columns that are not read but may be there; None: any
+#: columns that are not read but may exist; None: any
 Others = list[str] | None
 #: rows shown to whoever guesses what the columns mean
 SAMPLE_ROWS = 10_000
 #: bytes of the text of one column that may come in one batch of rows
 MOST_TEXT = 128 << 20
-#: what to do where a file that becomes very large in memory is as it should be
+#: advice for a valid file that becomes very large in memory
 UNCOMPRESSED = "write it without compression"
 
 
@@ -91,13 +91,13 @@ class TableFile(ABC):
         return {}
 
     def last_values(self, name: str) -> list[str]:
-        """Return values of a column in the last rows, as they are written; none where to look for
-        them would mean to read all before.
+        """Return values of a column in the last rows, as written; empty where finding them requires
+        reading all earlier rows.
         """
         return []
 
     def kind_as_written(self, name: str) -> str:
-        """Return the kind by which a format without types yields a column whatever it holds."""
+        """Return the kind by which a format without types yields a column unchanged."""
         return "text"
 
     @abstractmethod
@@ -114,12 +114,12 @@ class TableFile(ABC):
         yield from self.chunks(dict.fromkeys(names, "text"))
 
     def present(self, names: Iterable[str]) -> dict[str, pa.DataType | None]:
-        """Return those of `names` that :meth:`columns` has, as it has them."""
+        """Return the `names` that :meth:`columns` has, with their types."""
         found = self.columns()
         return {name: found[name] for name in names if name in found}
 
     def absent(self, names: Iterable[str]) -> list[str]:
-        """Return those of `names` that are no column; may read the file to find out."""
+        """Return the `names` that are not a column; may read the file to find out."""
         found = self.columns()
         return [name for name in names if name not in found]
 
@@ -174,7 +174,7 @@ def reading(path: File, what: str, unchanged: Unchanged | None = None) -> Iterat
 def rows_at_once(columns: int, few: int, many: int) -> int:
     """Return how many rows of so many columns to take at a time.
 
-    Those of ``few`` values, at most 65,536; of wide rows 1,024 while they are at most ``many``
+    Rows of ``few`` values, at most 65,536; for wide rows 1,024 while they are at most ``many``
     values, since each column costs some time whatever its length; never fewer than 64.
     """
     columns = max(1, columns)
@@ -195,9 +195,9 @@ def check_ends(path: File, magic: bytes, what: str) -> None:
         file.seek(max(0, file.tell() - len(magic)))
         end = file.read()
     if start != magic:
-        raise DataError(f"{path} is not {what}: rename it to what it holds.")
+        raise DataError(f"{path} is not {what}: correct its ending.")
     if end != magic:
-        raise DataError(f"{path} is {what} cut short: copy it again from where it is whole.")
+        raise DataError(f"{path} is {what} that is truncated: copy it again from the original.")
 
 
 def typed_columns(path: File, schema: pa.Schema) -> dict[str, pa.DataType | None]:

@@ -3,10 +3,10 @@
 Arrow guesses the types of such files from their first block. The guess is used once, to decide
 what each column is; the rows are then read with fixed types, so that a column of whole numbers
 may hold 2.5 later on, and text among numbers is an error wherever it comes. Arrow's own messages
-know no line numbers, so on an error the file is read again in plain Python to find the line.
+have no line numbers, so after an error the file is read again in plain Python to find the line.
 
-Arrow is given blocks of whole lines that were looked at before: what its parsers take for something
-else at the edge of a block, or crash on, never gets there.
+Arrow receives blocks of whole lines that were checked before: input that its parsers misread at the
+edge of a block, or crash on, never reaches them.
 """
 
 import atexit
@@ -130,7 +130,9 @@ class TextFile(TableFile):
                         "copy the file again",
                     )
                 place = f"{self.path} line {line_at(zero)}" if number else str(self.path)
-                raise DataError(f"{place} holds binary data, not UTF-8 text: rename or convert it.")
+                raise DataError(
+                    f"{place} holds binary data, not UTF-8 text: rename or convert the file."
+                )
             self._look_at(block, line_at)
             yield block
 
@@ -164,7 +166,7 @@ class TextFile(TableFile):
         return self.written()
 
     def _parsed_blocks(self) -> Generator[bytes, None, None]:
-        """Yield the blocks for a reading whose :attr:`position` is that of the file."""
+        """Yield the blocks for a reading whose :attr:`position` is the position in the file."""
         self._reader = self._line_reader()
         return self._for_parser(self._blocks(self._reader))
 
@@ -204,7 +206,7 @@ class TextFile(TableFile):
             found = explain(error.__cause__, done)
             raise found or DataError(
                 f"{self.path} cannot be read after row {done} ({first_line(error.__cause__)})",
-                "correct or remove what stands there",
+                "correct or remove the data there",
             ) from error.__cause__
 
 
@@ -305,17 +307,17 @@ class BlockStream(io.RawIOBase):
             self.stop()
             reader, self.reader = self.reader, None
             if reader is not None:
-                with suppress(Exception):  # of rows that nobody asks for any more
+                with suppress(Exception):  # of rows that are no longer requested
                     for _ in reader:
                         pass
             self._ended.wait(MOMENT)
 
 
 def misfit(place: str, name: str, value: str, kind: str) -> DataError:
-    """Return what to raise where `value`, as written, is not of the column's kind."""
-    wanted = _WANTED.get(kind, "of one kind")
+    """Return the error for a `value`, as written, that is not of the column's kind."""
+    wanted = _WANTED.get(kind, "a value of the same kind as before")
     return DataError(
-        f"{place}, column '{name}' holds {value[:60]}, not {wanted} as in the rows before",
+        f"{place}, column '{name}' holds {value[:60]}, not {wanted}",
         "correct it",
         hint("leave the column out with {}", exclude=[name]),
     )
