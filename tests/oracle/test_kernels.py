@@ -249,7 +249,7 @@ def test_all_subsets_of_many_features(storage, size):
     log = np.array(exact) - np.add.outer(np.diag(exact), np.diag(exact)) / 2
     found = Normalized(AllSubsets())(store(rows, storage))
     np.testing.assert_allclose(found, np.array(sign) * 2.0**log, rtol=1e-9, atol=1e-300)
-    with pytest.raises(DataError, match=r"AllSubsets\(\) is beyond .*: take Normalized"):
+    with pytest.raises(DataError, match=r"AllSubsets\(\) overflows .*: use Normalized"):
         AllSubsets()(store(rows, storage))
 
 

@@ -347,7 +347,7 @@ def test_diagnostics_have_the_offsets() -> None:
         np.testing.assert_allclose(sign * found.deviance, theirs.resid_deviance, rtol=1e-6)
         leverage = theirs.get_influence().hat_matrix_diag
         np.testing.assert_allclose(found.leverage, leverage, rtol=1e-6)
-        with pytest.raises(DataError, match="its predictions need one"):
+        with pytest.raises(DataError, match="so predictions need one"):
             model.diagnostics(X, y)
         with pytest.raises(DataError, match="not the rows of the fit"):
             model.diagnostics(X, y, offset=offset + 1)
@@ -387,5 +387,5 @@ def test_intervals_of_probabilities_beside_statsmodels(tmp_path: object) -> None
     told = theirs.get_prediction(sm.add_constant(X[:20]), offset=offset[:20]).summary_frame(0.1)
     for ours, expected in zip(found, ("mean", "mean_ci_lower", "mean_ci_upper"), strict=True):
         assert np.allclose(ours[:, 1], told[expected], rtol=1e-6)
-    with pytest.raises(DataError, match="its predictions need one"):
+    with pytest.raises(DataError, match="so predictions need one"):
         model.predict_proba(X, interval="confidence")

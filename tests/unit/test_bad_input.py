@@ -111,7 +111,7 @@ def test_scores_beyond_floating_point(scheme, storage):
     y = np.arange(8) % k
     huge = store(X * 1e38, storage)
     model = Perceptron(multiclass=multiclass, learning_rate=1e308, max_iter=3)
-    with assert_refuses("Row ", "the score is beyond", "choose a smaller learning rate"):
+    with assert_refuses("Row ", "the score overflows", "choose a smaller learning rate"):
         model.fit(huge, y)
     assert not hasattr(model, "coef_")
     with assert_refuses("Row ", "the score overflows", "rows before it were used"):
@@ -356,7 +356,7 @@ def test_a_learner_changed_between_calls():
         (np.r_[np.ones(11), -1.0], ("sample_weight of row 12 (index 11) is -1.0", "at least 0")),
         (np.r_[1.0, np.nan, np.ones(10)], ("sample_weight of row 2 (index 1) is nan", "finite")),
         (np.r_[np.inf, np.ones(11)], ("sample_weight of row 1 (index 0) is inf", "finite")),
-        (["heavy"] * 12, ("sample_weight holds values that are not numbers: give numbers",)),
+        (["heavy"] * 12, ("sample_weight holds values that are not numbers: pass numbers",)),
         (["1"] * 12, ("sample_weight holds values that are not numbers",)),
         ([1 + 1j] * 12, ("sample_weight holds values that are not numbers",)),
     ],

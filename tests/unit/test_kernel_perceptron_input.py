@@ -72,7 +72,7 @@ def test_a_gram_matrix_of_the_wrong_shape_is_refused():
     [
         (["abc", 3, "abd"], "3"),
         ([], "no rows"),
-        ("abc", "one thing"),
+        ("abc", "not a list"),
         (["abc", b"abc", "x"], "bytes"),
         (["abc", None, "x"], "None"),
     ],

@@ -63,7 +63,7 @@ def test_columns_and_formulas(
             assert linsep.score(model, data)["rows"] == N
     beside = linsep.score(expected, (arrays(rows), rows[target]), offset=rows.o)
     assert beside["metrics"] == linsep.score(model, rows)["metrics"]
-    with pytest.raises(DataError, match="its predictions need one"):
+    with pytest.raises(DataError, match="so predictions need one"):
         linsep.score(expected, (arrays(rows), rows[target]))
 
 

@@ -46,7 +46,7 @@ def test_the_students_of_the_notes(monkeypatch):
         ([[1], [2], [3]], [1, 2, 3], {}, "reflected for two classes, but y has 3"),
         ([[1], [2]], [1, 1], {}, "Only one class"),
         ([[1], [2]], [1, 2, 1], {}, "X has 2 rows, and y 3 labels"),
-        ([[1], [2]], [1, 2], {"reference": 3}, "The reference 3 is no class"),
+        ([[1], [2]], [1, 2], {"reference": 3}, "The reference 3 is not a class"),
         ([[1], [2]], [1, 2], {"feature_names": ["a", "b"]}, "feature_names has 2 names"),
         ([[1], [float("nan")]], [1, 2], {}, "NaN|nan"),
     ],
