@@ -105,12 +105,12 @@ def test_a_program_and_a_frame_name_the_column_alike(folder):
 REFUSED = [
     ((*LINEAR, "--cluster-by", "place"), "--cluster-by needs --covariance CR1.", 2),
     ((*LINEAR, "--covariance", "HC1", "--cluster-by", "place"), "needs --covariance CR1", 2),
-    ((*LINEAR, "--covariance", "CR1"), "CR1 needs the cluster of every row: name their", 2),
+    ((*LINEAR, "--covariance", "CR1"), "CR1 needs the cluster of every row: name the", 2),
     ((*LINEAR, "--covariance", "CR1", "--cluster-by", "town"), "no column 'town'", 1),
     ((*LINEAR, *CR1, "--group", "x"), "give one of them", 2),
     (
         ("fit", "weighted.csv", "--target", "y", "--learner", "linear", *CR1, "--weight", "w"),
-        "CR1 takes no weights of rows or classes",
+        "CR1 does not support row or class weights",
         2,
     ),
     ((*LINEAR, "--covariance", "HC9"), "--covariance must be one of 'HC0'", 2),
@@ -147,9 +147,9 @@ def test_refused_in_a_sentence(folder, arguments, message, code):
 
 def test_one_cluster_and_a_new_row_are_refused(folder):
     FIVE.assign(place="a").to_csv(folder / "one.csv", index=False)
-    said = "All rows are in one cluster, and CR1 compares clusters"
+    said = "All rows are in one cluster, but CR1 needs"
     assert_refused("fit", "one.csv", *LINEAR[2:], *CR1, cwd=folder, said=said)
     printed(*LINEAR, *CR1, "--model", "m", cwd=folder)
-    said = r"CR1 lets rows differ in variance, .* take --interval confidence\."
+    said = r"With CR1 rows may differ in variance, .* use --interval confidence\."
     predict = ("predict", "m", "t.csv", "--interval", "prediction")
     assert_refused(*predict, cwd=folder, said=said, code=2)

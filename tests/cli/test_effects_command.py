@@ -73,7 +73,11 @@ def test_where_they_are(folder, model, words, at):
 @pytest.mark.parametrize(
     ("words", "said", "code"),
     [
-        (["ill.linsep", "rows.csv", "--at", "height=3"], "'height', which the model does not", 1),
+        (
+            ["ill.linsep", "rows.csv", "--at", "height=3"],
+            "'height', which is not a column of the model",
+            1,
+        ),
         (["ill.linsep", "rows.csv", "--at", "town=Paris"], "no level 'Paris': choose one of", 1),
         (["ill.linsep", "rows.csv", "--at", "age=old"], "give it a finite number", 1),
         (["ill.linsep", "rows.csv", "--at", "median"], "overall or mean alone, or COLUMN=VALUE", 2),

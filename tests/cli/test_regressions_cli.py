@@ -91,7 +91,7 @@ def test_intervals_of_predictions(folder):
 def test_a_text_column_beside_an_intercept_is_dependent_and_said(folder):
     done = here(*LINEAR, "--reference-level", "none", cwd=folder)
     assert done.returncode == 0
-    said = "place=[a-z]+ is a combination of .* and the intercept: it is left out"
+    said = "place=[a-z]+ is a linear combination of .* and the intercept: it is dropped"
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("linsep: error: ")
     assert re.search(said, done.stderr)
@@ -132,7 +132,7 @@ def test_of_several_classes_any_is_the_reference(folder):
     assert "\n2: x3  " in shown  # as the file counts them
     assert "\n0 against 1  intercept " in printed("inspect", "m", cwd=folder)
     other = ("fit", "t.svm", "--learner", "logistic", "--reference", 7)
-    assert_refused(*other, cwd=folder, said="reference is 7, which is no class")
+    assert_refused(*other, cwd=folder, said="reference is 7, which is not a class")
 
 
 @pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient_ascent"])
@@ -212,7 +212,7 @@ def test_firth_and_profiles_are_options(folder):
 def test_two_values_are_numbers_for_linear_regression_and_said(folder):
     (folder / "s.svm").write_text("".join(f"{k % 2} 1:{k}\n" for k in range(9)))
     shown = printed("fit", "s.svm", "--learner", "linear", cwd=folder)
-    assert "y has only two values, 0 and 1: their probabilities are for Logistic" in shown
+    assert "y has only two values, 0 and 1, so residuals are neither normal" in shown
 
 
 def test_a_long_table_is_cut_to_what_says_most(folder):
@@ -233,7 +233,7 @@ def test_a_long_table_is_cut_to_what_says_most(folder):
 @pytest.mark.parametrize(
     ("words", "said", "code"),
     [
-        (("--learner", "linear", "--target", "place"), "text for a target, and a regression", 1),
+        (("--learner", "linear", "--target", "place"), "is text, and a regression", 1),
         (("--learner", "logistic", "--target", "pressure"), "fit a linear", 1),
         (("--learner", "naive-bayes", "--target", "pressure"), "linear", 1),
         (
@@ -330,7 +330,7 @@ def test_rows_beside_a_summary_are_those_of_a_linear_fit(folder):
     said = "bayes is a GaussianNaiveBayes, which has no residuals: leave out DATA"
     assert_refused("summary", "bayes", "t.csv", cwd=folder, said=said)
     printed(*LINEAR, "--model", "m", cwd=folder)
-    said = "fitted to 60 rows of positive weight, and these are 39: give those of the fit"
+    said = "fitted to 60 rows of positive weight, but 39 were given: pass the rows of the fit"
     assert_refused("summary", "m", "few.csv", cwd=folder, said=said)
     shown = printed("summary", "m", "t.csv", cwd=folder)
     assert re.search(r"\nrow  pressure +fitted +residual\n0 ", shown)  # of several features none
@@ -356,7 +356,7 @@ def test_diagnostics_of_the_rows_of_a_logistic_fit(folder):
     )
     few = "".join((folder / "t.csv").read_text().splitlines(keepends=True)[:30])
     (folder / "part.csv").write_text(few)
-    said = "fitted to 60 rows of positive weight, and these are 29: give those of the fit"
+    said = "fitted to 60 rows of positive weight, but 29 were given: pass the rows of the fit"
     assert_refused("summary", "l", "part.csv", cwd=folder, said=said)
 
 

@@ -248,7 +248,7 @@ def test_regressions_compare_with_a_reference_level(folder):
     shown = here(*fit, "--reference-level", "town=Ulm", cwd=folder).stdout
     assert "reference  town=Ulm; other values are compared with it" in shown
     done = here(*fit, "--reference-level", "none", cwd=folder)
-    assert "town=Ulm is a combination of" in done.stderr
+    assert "town=Ulm is a linear combination of" in done.stderr
     assert_refused(*fit, "--reference-level", "town", cwd=folder, said="takes COLUMN=VALUE", code=2)
     assert_refused(*fit, "--reference-level", "twon=Ulm", cwd=folder, said="did you mean 'town'")
 

@@ -40,7 +40,7 @@ def test_requests_in_flight_finish_and_rows_stay(tmp_path):
     os.kill(server.pid, signal.SIGHUP)  # of the same file nothing is said
     client.get("/health")
     fitted(tmp_path, labels=["-", "+", "+", "-"])
-    assert "the log is of the model before" in server.stderr.readline()
+    assert "the log belongs to the previous model" in server.stderr.readline()
     body = json.dumps({"ids": ["b"], "rows": X[1:2], "labels": ["+"]}).encode()
     with client.raw() as slow:
         head = f"POST /learn HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
@@ -92,9 +92,9 @@ def test_what_is_refused(tmp_path):
         for words, said, code in [
             (["none.linsep"], "There is no model file none.linsep", 1),
             (["data.csv"], "data.csv is not a model file", 1),
-            (["strings.linsep"], "has a kernel whose rows are no numbers", 1),
+            (["strings.linsep"], "has a kernel of strings or of a Gram matrix", 1),
             (["m.linsep", "--host", "0.0.0.0"], "at 0.0.0.0: protect it with --token WORD", 2),
-            (["m.linsep", "--log", "l"], "could teach the model: protect it with --token WORD", 2),
+            (["m.linsep", "--log", "l"], "could train the model: protect it with --token WORD", 2),
             (["m.linsep", "--token", "short"], "at least 8 characters", 2),
             (["m.linsep", "--port", port], f"cannot listen on 127.0.0.1, port {port}", 2),
             (
@@ -104,7 +104,7 @@ def test_what_is_refused(tmp_path):
             ),
             (["m.linsep", "--max-body", "0"], "--max-body '0' is not a valid size of a body", 2),
             (["m.linsep", "--max-rows", "0"], "--max-rows", 2),
-            (["line.linsep", "--log", "l", "--token", TOKEN], "does not learn row by row", 1),
+            (["line.linsep", "--log", "l", "--token", TOKEN], "does not support online learning", 1),
             (
                 ["stops.linsep", "--log", "l", "--token", TOKEN],
                 "early_stopping is not supported",

@@ -139,8 +139,8 @@ def test_separated_groups() -> None:
 
 BAD = [
     ({"trials": 3}, "Row 4 (index 3) has 3 trials, fewer than its 4 successes: correct it"),
-    ({"trials": None}, "Counts are successes and trials: give trials, too."),
-    ({"successes": None}, "Counts are successes and trials: give successes, too."),
+    ({"trials": None}, "Counts need both successes and trials: pass trials, too."),
+    ({"successes": None}, "Counts need both successes and trials: pass successes, too."),
     ({"y": [0, 1] * 3}, "Successes and trials take the place of y: leave it out."),
     ({"sample_weight": [1] * 6}, "take the place of sample_weight"),
     ({"successes": [1, 2, 0.5, 1, 1, 1]}, "Row 3 (index 2) has 0.5 as successes: give a whole"),
@@ -233,7 +233,7 @@ REFUSED = [
     ({"formula": "a ~ b"}, "has the label 'a', but successes and trials replace the label"),
     ({"formula": "~ a + won"}, "'won' is named for successes, but is in the formula"),
     ({"class_weight": "balanced"}, "which class weights would change"),
-    ({"learner": "linear"}, "has successes and trials, which least squares does not take"),
+    ({"learner": "linear"}, "has successes and trials, which least squares does not accept"),
 ]
 
 

@@ -388,7 +388,7 @@ def test_firths_leverages_are_those_of_the_information_at_its_estimates():
     # Firth's modified score is zero: the leverages are those that its penalty has
     np.testing.assert_allclose(Z.T @ (y - p + hat * (0.5 - p)), np.zeros(4), atol=1e-6)
     assert np.isnan(found.studentized).all()
-    assert "one step of Newton's method in Firth's score" in found.notes[0]
+    assert "one Newton step on Firth's score" in found.notes[0]
     errors, score = model.standard_errors_, y - p + hat * (0.5 - p)
     for k in (0, 13, 31):
         rest = np.arange(32) != k
@@ -532,7 +532,7 @@ def test_saved_models_know_their_rows(tmp_path):
 def test_other_rows_and_models_are_refused_in_a_sentence():
     X, y = outcomes(40, 2, 0)
     model = LogisticRegression().fit(X, y)
-    with pytest.raises(ValueError, match="fitted to 40 rows of positive weight, and these are 39"):
+    with pytest.raises(ValueError, match="fitted to 40 rows of positive weight, but 39 were given"):
         model.diagnostics(X[1:], y[1:])
     with pytest.raises(ValueError, match="not the rows of the fit: their log-likelihood is -"):
         model.diagnostics(X[::-1], y)
@@ -545,7 +545,10 @@ def test_other_rows_and_models_are_refused_in_a_sentence():
     with pytest.raises(ValueError, match="features"):
         model.diagnostics(X[:, :1], y)
     three = LogisticRegression().fit(X, np.arange(40) % 3)
-    with pytest.raises(ValueError, match="of two classes, and this model has 3: fit a model of"):
+    with pytest.raises(
+        ValueError,
+        match="need a model of two classes, and this model has 3: fit one model per class",
+    ):
         three.diagnostics(X, np.arange(40) % 3)
     implied = GaussianNaiveBayes().fit(X, y).to_logistic()
     with pytest.raises(ValueError, match="not fitted to rows"):

@@ -324,15 +324,18 @@ def test_booleans_and_single_rows():
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"at": "median"}, "at is 'median': choose 'overall', 'mean', or values"),
-        ({"at": {"height": 3}}, "`at` names 'height', which the model does not have: name x0"),
+        ({"at": "median"}, "at is 'median': choose 'overall', 'mean', or a dict of values"),
+        (
+            {"at": {"height": 3}},
+            "`at` names 'height', which is not a column of the model: choose x0",
+        ),
         ({"at": {"x0": "tall"}}, "`at` has 'tall' for 'x0': give it a finite number"),
         ({"at": {"x0": np.inf}}, "`at` has inf for 'x0'"),
         ({"level": 95}, "level is 95"),
         ({"discrete": ["height"]}, "`discrete` names 'height'"),
         ({"sample_weight": np.ones(3)}, "sample_weight has 3 values, but X has"),
         ({"sample_weight": np.ones(N + 1)}, f"sample_weight has {N + 1} values, but X has {N}"),
-        ({"sample_weight": np.zeros(N)}, "no weight"),
+        ({"sample_weight": np.zeros(N)}, "have weight 0"),
         ({"sample_weight": -np.ones(N)}, "sample_weight of"),
     ],
 )

@@ -167,12 +167,17 @@ def test_what_is_not_known_is_a_dash():
     model = linsep.fit(FRAME, formula="ill ~ age * smoker + town", learner="logistic")
     table = model.marginal_effects(FRAME, at="mean")
     assert [np.isnan(row.estimate) for row in table.coefficients] == [True, True, False, False]
-    assert "In several terms, and not known at means of features: age, smoker." in table.notes
+    assert (
+        "In several terms of the formula, so unknown at means of features: age, smoker."
+        in table.notes
+    )
     features = model.features_of(FRAME)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         table = model.marginal_effects(features)
-        with pytest.raises(ValueError, match="'age' is in several terms: set it in the rows"):
+        with pytest.raises(
+            ValueError, match="'age' is in several terms of the formula: set it in the rows"
+        ):
             model.marginal_effects(features, at={"age": 3})
     assert [np.isnan(row.estimate) for row in table.coefficients] == [True, True, False, False]
     with pytest.raises(ValueError, match="'town' has no level 'Paris'"):

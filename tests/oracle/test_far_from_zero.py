@@ -258,7 +258,7 @@ def test_a_fit_that_was_stopped_keeps_its_center():
     found = []
     for base in (0.0, 1.7e15):
         model = LogisticRegression().set_callbacks(Stop())
-        with pytest.warns(UserWarning, match="A callback ended the fit"):
+        with pytest.warns(UserWarning, match="A callback stopped the fit"):
             model.fit(X + base, y)
         found.append(model.predict_proba(X + base))
     assert found[1] == pytest.approx(found[0], abs=1e-9)

@@ -440,9 +440,9 @@ def test_intervals_have_the_level_of_the_model():
     ("options", "said"),
     [
         ({"penalty": "firth", "l2": 1.0}, "Firth's penalty and l2 exclude each other"),
-        ({"penalty": "firth", "solver": "lbfgs"}, 'only: take solver="newton"'),
+        ({"penalty": "firth", "solver": "lbfgs"}, 'likelihood: use solver="newton"'),
         ({"penalty": "l2"}, "penalty of LogisticRegression must be 'firth' or None"),
-        ({"on_separation": "firth"}, 'always finite: take penalty="firth"'),
+        ({"on_separation": "firth"}, 'always finite: use penalty="firth"'),
         ({"l2": 1.0, "intervals": "profile"}, "not known with l2: leave l2 out or leave intervals"),
         ({"intervals": "exact"}, "must be one of 'wald', 'profile' or None"),
         ({"level": 1.0}, "level of LogisticRegression must be a number above 0 and below 1"),

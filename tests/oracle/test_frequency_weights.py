@@ -84,7 +84,7 @@ def test_files_say_the_same(tmp_path):
 def test_weights_that_are_no_counts(tmp_path):
     weights = COUNTS + 0.0
     weights[7] = 2.5
-    said = r"Row 8 \(index 7\) has the weight 2.5, which is no number of rows: take weights for"
+    said = r"Row 8 \(index 7\) has the weight 2.5, which is not a whole number of rows: use weight"
     with pytest.raises(DataError, match=said):
         LinearRegression(weight_type="frequency").fit(X, Y, weights)
     pd.DataFrame(X).assign(y=Y, n=weights).to_csv(tmp_path / "rows.csv", index=False)

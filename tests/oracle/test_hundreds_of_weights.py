@@ -115,7 +115,7 @@ def test_a_column_without_a_maximum_ends_the_fit_at_a_small_ridge(many):
     X = np.column_stack([rng.normal(size=(300, 3)), rng.random((300, 2)) < 0.15])
     odds = 1 / (1 + np.exp(-X[:, :1] * [1.0, -1.0]))
     y = np.where(X[:, 4] > 0, 2, (rng.random((300, 2)) < odds) @ [1, 1])
-    with pytest.warns(UnfinishedWarning, match="seems to have no maximum"):
+    with pytest.warns(UnfinishedWarning, match="probably has no maximum"):
         model = LogisticRegression().fit(np.column_stack([X, 2 * X[:, 0]]), y)
     assert model.stop_reason_ == "suspect"
     assert (

@@ -94,7 +94,7 @@ def test_quasi_separable_sources_beyond_memory():
     y[rare] = 1
     with pytest.warns(SeparationWarning, match=r"x3 \(\+inf\); the other 4 are finite"):
         model = LogisticRegression().fit(large(X, y))
-    assert "the others are those of a very small ridge" in model.stop_sentence_
+    assert "the others come from a very small ridge" in model.stop_sentence_
     assert last(model, "limits_")[0].tolist() == ["finite"] * 3 + ["+inf", "finite"]
     assert np.isnan(last(model, "standard_errors_")).all()
     with pytest.warns(SeparationWarning):

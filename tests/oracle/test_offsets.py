@@ -330,9 +330,9 @@ def test_fits_again_refuse_offsets_and_counts(kind: type) -> None:
     model = kind().fit(X, y, offset=offset)
     counted = LogisticRegression().fit(X, successes=y, trials=1)
     for one in (model, counted):
-        with pytest.raises(DataError, match="do not take offsets or counts: fit the smaller"):
+        with pytest.raises(DataError, match="do not support offsets or counts: fit the smaller"):
             one.likelihood_ratio_tests(X, y)
-        with pytest.raises(DataError, match="do not take offsets or counts: fit the smaller"):
+        with pytest.raises(DataError, match="do not support offsets or counts: fit the smaller"):
             one.score_test(X, y, X[:, :1] ** 2)
 
 
@@ -370,7 +370,7 @@ def test_diagnostics_have_the_offsets() -> None:
 def test_tables_say_that_there_is_an_offset() -> None:
     x, offset = [[1.0], [2], [3], [4]], [1, 2, 3, 4]
     line = LinearRegression().fit(x, [1, 3, 2, 5], offset=offset)
-    assert line.summary().notes == ["Offset: estimates, R^2 and F are those of y less the offset."]
+    assert line.summary().notes == ["Offset: estimates, R^2 and F refer to y minus the offset."]
     curve = LogisticRegression().fit(x, [0, 1, 0, 1], offset=offset)
     assert curve.summary().notes == ["Offset: added to the log-odds of every row."]
     assert not curve.fit(x, [0, 1, 0, 1]).summary().notes

@@ -138,7 +138,7 @@ def test_nothing_is_inferred_from_biased_estimates(tmp_path):
     assert re.search(f"effective degrees of freedom +{model.n_parameters_:.6g} ", text)
     with pytest.raises(ValueError, match="Intervals of predictions are not known with l2"):
         model.predict(X, interval="confidence")
-    with pytest.raises(ValueError, match="Assumptions and diagnostics are those of least squares"):
+    with pytest.raises(ValueError, match="Assumptions and diagnostics need least squares"):
         model.assumptions(X, y)
     copy = linsep.load(linsep.save(model, tmp_path / "ridge.linsep"))
     assert str(copy.summary()) == text

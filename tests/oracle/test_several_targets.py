@@ -128,7 +128,9 @@ def test_what_is_of_one_target_says_so(tmp_path):
         lambda: model.assumptions(X, Y), lambda: model.plot(X, Y), lambda: model.solution_,
         lambda: linsep.export(model, tmp_path / "m.sql"),
     ):  # fmt: skip
-        with pytest.raises(ValueError, match=r"The model has 2 targets, and an? .* is of one: fit"):
+        with pytest.raises(
+            ValueError, match=r"The model has 2 targets, but an? .* needs a single target: fit"
+        ):
             ask()
     with pytest.raises(ValueError, match="two columns of the same name"):
         LinearRegression().fit(X, Y.set_axis(["u", "u"], axis=1))

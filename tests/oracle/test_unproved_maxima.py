@@ -267,7 +267,7 @@ def barely(overlap):
 def test_an_overlap_of_a_few_units_in_the_last_place_is_said(tmp_path, overlap, storage):
     X, y = barely(overlap)
     given = (large(X, y),) if storage is large else (X, y)
-    with pytest.warns(UnfinishedWarning, match="the classes overlap by no more than") as caught:
+    with pytest.warns(UnfinishedWarning, match="the classes overlap by at most") as caught:
         model = LogisticRegression().fit(*given)
     assert len(caught) == 1
     _, errors = maximum(X, y)

@@ -89,10 +89,10 @@ def test_bad_input():
     X, y = OVERLAPPING
     model = LogisticRegression(warm_start=True).fit(X, y)
     for rows in ((X[:, :3], y), (X, y.astype(str)), (IRIS[0], IRIS[1])):
-        with pytest.raises(ValueError, match="need the classes and the features of the last fit"):
+        with pytest.raises(ValueError, match="must have the classes and features of the last fit"):
             model.fit(*rows)
     assert model.set_params(warm_start=False).fit(X[:, :3], y).coef_.shape == (1, 3)
-    with pytest.raises(ValueError, match="those reached from zero: leave warm_start out"):
+    with pytest.raises(ValueError, match="the maximum reached from zero: leave warm_start out"):
         LogisticRegression(penalty="firth", warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match="warm_start of LogisticRegression must be True or False"):
         LogisticRegression(warm_start="yes").fit(X, y)

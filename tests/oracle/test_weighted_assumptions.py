@@ -53,7 +53,7 @@ def test_more_products_than_rows_explain_anything(n, d):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(n, d)), rng.normal(size=n)
     found = LinearRegression().fit(X, y).assumptions(X, y)
-    assert "as many columns to explain the squares by as rows" in found["White"].conclusion
+    assert "as many regressors as rows" in found["White"].conclusion
     assert found["Breusch-Pagan"].p_value > 0
 
 
@@ -87,7 +87,7 @@ def test_implied_weights_have_no_tests():
 def test_class_weights_are_told_below_the_table():
     y = [0, 0, 1, 0, 1, 1, 0, 1]
     noted = LogisticRegression(class_weight={1: 10}).fit(X, y).summary().notes
-    assert "Class weights count as numbers of rows, in errors and tests, too." in noted
+    assert "Standard errors and tests treat class weights as numbers of rows." in noted
     assert not LogisticRegression().fit(X, y).summary().notes
 
 

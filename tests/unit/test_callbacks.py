@@ -187,7 +187,9 @@ def test_one_task_an_iteration(how):
 @pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient_ascent"])
 def test_a_callback_that_asks_to_stop_ends_a_regression(solver):
     model = LogisticRegression(solver=solver).set_callbacks(Diary(stop_after=1))
-    with pytest.warns(UnfinishedWarning, match="A callback ended the fit before the maximum") as w:
+    with pytest.warns(
+        UnfinishedWarning, match="A callback stopped the fit before the maximum"
+    ) as w:
         model.fit(NOISY_X, NOISY_Y)
     assert (model.n_iter_, model.stop_reason_) == (2, "early_stop")
     assert set(model.limits_.flat) == {"not checked"}

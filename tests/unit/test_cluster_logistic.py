@@ -223,5 +223,5 @@ def test_parameters_and_classes_are_checked_before_rows_are_read(client, folder)
     ):
         with pytest.raises(LinsepError, match=said):
             fit(LogisticRegression(**parameters), read(folder, "t.parquet"), client=client)
-    with pytest.raises(DataError, match="reference is 'maybe', which is no class"):
+    with pytest.raises(DataError, match="reference is 'maybe', which is not a class"):
         fit(LogisticRegression(reference="maybe"), read(folder, "t.parquet"), client=client)

@@ -116,7 +116,7 @@ def test_clusters_of_collections(client, short_lanes):
     with pytest.raises(ParameterError, match="Clusters have no effect"):
         fit(LinearRegression(), *parts[:2], clusters=parts[2], client=client)
     weighted = {"clusters": parts[2], "sample_weight": parts[1] ** 2, "client": client}
-    with pytest.raises(ParameterError, match="CR1 takes no weights"):
+    with pytest.raises(ParameterError, match="CR1 does not support row or class weights"):
         fit(LinearRegression(covariance="CR1"), *parts[:2], **weighted)
     lost = da.from_array(np.where(places == 3, None, places), chunks=130)
     with pytest.raises(DataError, match=r"partition \d: The cluster of row .* is missing"):

@@ -181,10 +181,14 @@ def test_cross_validation_needs_no_clusters(kind):
 REFUSED = [
     ({}, {}, "CR1 needs the cluster of every row"),
     ({"covariance": None}, {"clusters": CODES}, "Clusters have no effect without CR1"),
-    ({"covariance": "HC1"}, {"clusters": CODES}, 'take covariance="CR1"'),
-    ({}, {"clusters": CODES, "sample_weight": np.ones(60)}, "CR1 takes no weights"),
+    ({"covariance": "HC1"}, {"clusters": CODES}, 'use covariance="CR1"'),
+    (
+        {},
+        {"clusters": CODES, "sample_weight": np.ones(60)},
+        "CR1 does not support row or class weights",
+    ),
     ({}, {"clusters": np.zeros(60)}, "All rows are in one cluster"),
-    ({}, {"clusters": CODES[1:]}, "clusters has 59 labels, and X has 60 rows"),
+    ({}, {"clusters": CODES[1:]}, "clusters has 59 labels, but X has 60 rows"),
     ({}, {"clusters": np.stack([CODES, CODES], axis=1)}, r"clusters has the shape \(60, 2\)"),
     ({}, {"clusters": "abc"}, r"clusters has the shape \(\)"),
     ({}, {"clusters": [None, *CODES[1:]]}, r"\(index 0\) is missing"),
@@ -220,9 +224,9 @@ def test_sources_are_refused_in_a_sentence(kind):
     model = kind(covariance="CR1")
     with pytest.raises(ParameterError, match="CR1 needs the cluster of every row"):
         model.fit(open_source(frame, target="y"))
-    with pytest.raises(ParameterError, match="A source brings its own clusters"):
+    with pytest.raises(ParameterError, match="A source has its own clusters"):
         model.fit(open_source(frame, target="y", group="g"), clusters=CODES)
-    with pytest.raises(ParameterError, match="CR1 takes no weights"):
+    with pytest.raises(ParameterError, match="CR1 does not support row or class weights"):
         model.fit(open_source(frame, target="y", group="g", weight="w"))
     with pytest.raises(DataError, match="every row needs a group"):
         model.fit(open_source(frame.assign(g=[None, *CODES[1:]]), target="y", group="g"))
@@ -235,9 +239,9 @@ def test_sources_are_refused_in_a_sentence(kind):
     ("parameters", "message"),
     [
         ({"l2": 1.0}, "not known with l2: leave l2 out or leave covariance out"),
-        ({"penalty": "firth"}, "which Firth's penalty changes"),
+        ({"penalty": "firth"}, "Firth's penalty changes the score"),
         ({"intervals": "profile"}, "Profile intervals come from the likelihood"),
-        ({"class_weight": "balanced"}, "CR1 takes no weights of rows or classes"),
+        ({"class_weight": "balanced"}, "CR1 does not support row or class weights"),
         ({"covariance": "HC2"}, "covariance of LogisticRegression must be one of 'HC0', 'HC1'"),
     ],
 )
@@ -250,7 +254,7 @@ def test_refused_of_a_logistic_regression(parameters, message):
 def test_refused_of_a_linear_regression():
     with pytest.raises(ParameterError, match="not known with l2: leave l2 out"):
         LinearRegression(covariance="HC1", l2=1.0).fit(X, Y)
-    with pytest.raises(ParameterError, match="of one target, and y has 2 columns: fit"):
+    with pytest.raises(ParameterError, match="a single target, but y has 2 columns: fit"):
         LinearRegression(covariance="CR1").fit(X, np.stack([Y, -Y], axis=1), clusters=CODES)
     with pytest.raises(ParameterError, match="Clusters have no effect without CR1"):
         LinearRegression().fit(X, np.stack([Y, -Y], axis=1), clusters=CODES)
@@ -268,7 +272,7 @@ def test_a_leverage_of_1_is_refused(name):
 
 def test_a_new_row_of_unknown_variance_has_no_interval():
     model = fitted(LinearRegression, "HC1")
-    with pytest.raises(ParameterError, match=r"HC1 lets rows differ .*confidence"):
+    with pytest.raises(ParameterError, match=r"With HC1 rows may differ .*confidence"):
         model.predict(X, interval="prediction")
     display = LinearRegression(covariance="HC3").fit(X[:, :1], Y).plot(X[:, :1], Y)
     assert list(display.bands) == ["95% confidence band"]

@@ -62,7 +62,7 @@ def test_columns_of_dates_are_named(model, kind):
 
 @pytest.mark.parametrize("values", [DAYS, DAYS - DAYS[0]])
 def test_a_regression_of_dates_is_refused(values):
-    with pytest.raises(ValueError, match=r"y holds (dates|durations): give one number a row"):
+    with pytest.raises(ValueError, match=r"y holds (dates|durations): give one number per row"):
         linsep.LinearRegression().fit(NUMBERS[:, None], values)
 
 

@@ -215,7 +215,7 @@ def test_intervals_so_far_are_kept(monkeypatch, penalty):
     monkeypatch.setattr(likelihood_fits, "Profile", Pressed)
     model = LogisticRegression(**how)
     with (
-        pytest.warns(UnfinishedWarning, match="while computing intervals: 2 have no numbers"),
+        pytest.warns(UnfinishedWarning, match="while computing intervals: 2 have no interval"),
         pytest.raises(KeyboardInterrupt),
     ):
         model.fit(X, Y)

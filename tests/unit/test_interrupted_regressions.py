@@ -68,7 +68,7 @@ def test_the_rows_before_are_kept(tmp_path, pressed, kind, values, monkeypatch):
     same(copy, model)
     assert copy.stop_reason_ == "interrupted"
     if kind is LinearRegression:
-        assert f"interrupted: these are the first {rows:,} rows" in str(copy.summary())
+        assert f"interrupted: the model is fitted to the first {rows:,} rows" in str(copy.summary())
     model.fit(X, Y)
     assert not hasattr(model, "stop_reason_")
 

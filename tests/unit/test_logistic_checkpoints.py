@@ -131,7 +131,7 @@ def test_a_maximum_that_barely_exists_goes_on(tmp_path):
     rows = np.array([[0.0], [0.3], [1.0], [1.0 + 1e-14], [1.7], [2.0]])
 
     def fit(path=None):
-        with pytest.warns(UserWarning, match="the classes overlap by no more than"):
+        with pytest.warns(UserWarning, match="the classes overlap by at most"):
             return LogisticRegression().fit(rows, [0, 0, 1, 0, 1, 1], checkpoint=path)
 
     found, times = ended(fit, tmp_path / "c", 14)

@@ -238,5 +238,5 @@ def test_other_uses_are_refused(rows: pd.DataFrame, tmp_path: object) -> None:
     from linsep.serving.limits import Limits
     from linsep.serving.model import read_model
 
-    with pytest.raises(DataError, match="of which requests have none"):
+    with pytest.raises(DataError, match="which requests cannot have"):
         read_model(tmp_path / "m.linsep", Limits())

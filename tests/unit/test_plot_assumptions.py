@@ -154,7 +154,7 @@ def test_what_cannot_be_drawn_is_one_sentence():
     model = LinearRegression().fit(X.to_numpy(), Y)
     with pytest.raises(ValueError, match="2 features, but LinearRegression is expecting 3"):
         AssumptionsDisplay.from_estimator(model, X.to_numpy()[:, :2], Y)
-    with pytest.raises(ValueError, match="fitted to 21 rows of positive weight, and these are 9"):
+    with pytest.raises(ValueError, match="fitted to 21 rows of positive weight, but 9 were given"):
         AssumptionsDisplay.from_estimator(model, X.to_numpy()[:9], Y[:9])
     other = LogisticRegression().fit(X, Y > 13)
     with pytest.raises(ValueError, match="no assumptions to draw; use a LinearRegression"):

@@ -147,7 +147,7 @@ class Looking:
 
 
 @pytest.mark.parametrize(("solver", "most"), [("newton", 50), ("lbfgs", 4), ("gradient_ascent", 5)])
-@pytest.mark.filterwarnings("ignore:All iterations allowed were made")
+@pytest.mark.filterwarnings("ignore:The fit reached the iteration limit")
 def test_iterations_of_a_logistic_regression_are_counted(bar, path, solver, most):
     source = open_source(path, target="y", exclude="t")
     model, looking = linsep.LogisticRegression(solver=solver, max_iter=most), Looking(bar, source)

@@ -24,7 +24,7 @@ def test_the_scheme_of_a_token_is_of_any_case(scheme):
     guard = TokenCheck("secret")
     guard.check([(b"host", b"x"), (b"authorization", scheme + b" secret")])
     for wrong in (scheme + b" Secret", scheme, b"secret", b"Basic secret", scheme + b"secret"):
-        with pytest.raises(Refused, match="needs its token"):
+        with pytest.raises(Refused, match="requires a token"):
             guard.check([(b"authorization", wrong)])
 
 

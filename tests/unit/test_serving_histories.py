@@ -52,7 +52,7 @@ def test_the_snapshot_of_another_log_is_no_part_of_this_one(tmp_path, model):
     found, said = served_weights(model, tmp_path / "A" / "s.log")
     assert found == other
     assert len(said) == 1
-    assert "s.log-2.linsep is not the snapshot that s.log names: its rows are learned" in said[0]
+    assert "s.log-2.linsep is not the snapshot recorded in s.log: its rows are learned" in said[0]
 
 
 def test_a_snapshot_that_is_damaged_is_passed_over(tmp_path, model):

@@ -131,7 +131,7 @@ def test_ids_make_retries_safe(tmp_path):
         status, why = client.refused("/learn", sent)
         assert (status, why) == (
             409,
-            "ids[1] is 'a', the id of another row that was learned: give each row its own id.",
+            "ids[1] is 'a', an ID that already belongs to a different row: give each row its own ID.",
         )
     with serving(path, token=TOKEN, log=log) as client:  # another server knows them, too
         assert client.learn(["a"], rows[:1], labels[:1]) == {
@@ -191,10 +191,10 @@ def test_rows_that_cannot_be_learned_are_not_logged(tmp_path):
         ({"rows": [[1, 2, 3, None]]}, 422, "rows[0], column 'feature 3' has no value"),
         ({"rows": [[1, 2, 3, "4"]]}, 422, "column 'feature 3' holds \"4\", not a number"),
         ({"rows": [[1e308, 1e308, 1e308, 1e308]] * 1}, 422, "rows[0]: the score overflows"),
-        ({"ids": [""]}, 422, "ids[0] is not an id"),
-        ({"ids": ["x" * 201]}, 422, "ids[0] is not an id"),
-        ({"ids": ["a\n"]}, 422, "ids[0] is not an id"),
-        ({"ids": [7]}, 422, "ids[0] is not an id"),
+        ({"ids": [""]}, 422, "ids[0] is not an ID"),
+        ({"ids": ["x" * 201]}, 422, "ids[0] is not an ID"),
+        ({"ids": ["a\n"]}, 422, "ids[0] is not an ID"),
+        ({"ids": [7]}, 422, "ids[0] is not an ID"),
         ({"ids": ["x", "y"]}, 422, "The body has 2 ids and 1 row: send one of each"),
         ({"more": []}, 422, "The body has an unknown field 'more'"),
         ({"ids": [], "rows": [], "labels": []}, 422, "There are no ids"),
@@ -281,7 +281,7 @@ def test_answers_are_finite_or_refused(tmp_path):
 def test_models_that_cannot_learn_are_refused(tmp_path):
     X, y = rows_of(6, 60)
     tree = {
-        "a LinearRegression, which does not learn row by row": linsep.LinearRegression().fit(
+        "a LinearRegression, which does not support online learning": linsep.LinearRegression().fit(
             X, X[:, 0] + 1
         ),
         "early_stopping is not supported": linsep.Perceptron(early_stopping=True, max_iter=3).fit(
@@ -404,7 +404,7 @@ def test_faults_that_nobody_foresaw_leave_no_request_waiting(tmp_path, monkeypat
         monkeypatch.setattr(learning, "_publish", publish)
         # The row is in the log but not in the model: no other row may be learned in front of it.
         status, why = client.refused("/learn", sent | {"ids": ["b"]})
-        assert (status, why) == (503, "The model is behind its log: start the server again.")
+        assert (status, why) == (503, "The model is behind its log: restart the server.")
         assert "ZeroDivisionError" in client.said[0]
     with serving(path, token=TOKEN, log=tmp_path / "log.db") as client:
         assert client.learn(["a"], rows[:1], labels[:1]) == {
@@ -421,7 +421,7 @@ def test_no_token_no_learning(tmp_path):
         status, why = client.refused("/learn", {"ids": ["a"], "rows": [[1] * 4], "labels": ["a"]})
         assert (status, "--log FILE and --token" in why) == (403, True)
     with (
-        pytest.raises(LinsepError, match="Anybody on this machine could teach"),
+        pytest.raises(LinsepError, match="Any user of this machine could train"),
         serving(path, log=tmp_path / "log"),
     ):
         pass

@@ -129,7 +129,9 @@ def test_rows_of_a_log_that_is_gone_are_not_thrown_away(tmp_path):
     path.unlink()
     log.close()
     for _ in range(2):
-        with pytest.raises(LogError, match=r"s\.log is gone, and s\.log-wal has rows of it: put"):
+        with pytest.raises(
+            LogError, match=r"s\.log is missing, but s\.log-wal has rows of it: restore"
+        ):
             RowLog(path, DIGEST)
         assert not path.exists()
     shutil.copy(tmp_path / "copy", path)

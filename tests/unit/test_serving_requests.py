@@ -132,7 +132,7 @@ def test_what_is_asked_for(client):
     for query, why in {
         "?color=1": "'color': known are scores, probabilities, explanations",
         "?scores=maybe": "scores is 'maybe': choose true or false",
-        "?probabilities=1": "without probabilities: ask for scores, or learn",
+        "?probabilities=1": "without probabilities: request scores, or fit",
         "?missing=drop": "missing is 'drop': choose error or skip",
     }.items():
         status, found = client.refused("/predict" + query, body)
@@ -144,7 +144,7 @@ def test_what_is_asked_for(client):
 def test_addresses_and_methods(client):
     for method, path, status, why in [
         ("GET", "/nothing", 404, "There is no /nothing"),
-        ("GET", "/predict", 405, "/predict does not take GET: use POST"),
+        ("GET", "/predict", 405, "/predict does not support GET: use POST"),
         ("POST", "/health", 405, "use GET, HEAD"),
         ("GET", "/model/", 404, "There is no /model/"),
         ("GET", "/%2e%2e/etc/passwd", 404, "There is no"),
@@ -202,7 +202,7 @@ def test_tables_are_limited_as_well(tmp_path):
             ),
             (b'{"w": ' + b"[" * 990 + b"]" * 990 + b"}", "application/jsonl", 422, "Line 1 of"),
             (b"w=1", "application/x-www-form-urlencoded", 415, "The Content-Type is 'app"),
-            (b"1 1:2\n", "text/plain", 415, "The model was learned from a table"),
+            (b"1 1:2\n", "text/plain", 415, "The model was trained on a table"),
         ]:
             found = client.refused("/predict", body, kind)
             assert (found[0], why in found[1]) == (status, True), found
@@ -220,7 +220,7 @@ def test_rows_that_are_no_lines_of_text(tmp_path):
             ([7], "rows[0] is 7: give a line of Vowpal Wabbit's text."),
             ([[7]], "rows[0] is [7]: give a line of Vowpal Wabbit's text."),
             (["| a", 7], "rows[1] is 7: give a line of Vowpal Wabbit's text, as the rows before."),
-            (["| a", ""], "rows[1] is not one line of Vowpal Wabbit's text: give a line for each"),
+            (["| a", ""], "rows[1] is not one line of Vowpal Wabbit's text: give one line per row"),
         ]:
             status, found = client.refused("/predict", {"rows": rows})
             assert (status, found.startswith(why)) == (422, True), found
@@ -247,8 +247,8 @@ def test_a_token_is_needed_where_it_is_given(tmp_path, capfd):
 @pytest.mark.parametrize(
     ("how", "why"),
     [
-        ({"host": "0.0.0.0"}, "Others could reach the model at 0.0.0.0"),
-        ({"host": "::"}, "Others could reach the model at ::"),
+        ({"host": "0.0.0.0"}, "Other machines could reach the model at 0.0.0.0"),
+        ({"host": "::"}, "Other machines could reach the model at ::"),
         ({"host": "192.0.2.7"}, "Others could reach"),
         ({"token": "short"}, "at least 8 characters"),
         ({"token": "with\nnew lines"}, "printable ASCII"),
@@ -422,7 +422,7 @@ def test_a_new_model_is_served_without_a_dropped_request(tmp_path):
         assert set(statuses) == {200}
         assert set(answers) == {(first, "up"), (second, "down")}
         assert "is not a model file" in client.said[0]
-        assert client.said[1] == f"serving model {second} now"
+        assert client.said[1] == f"now serving model {second}"
 
 
 def wait_until(holds):
@@ -439,7 +439,7 @@ def test_a_model_that_learns_is_not_replaced(tmp_path):
         before = client.get("/model")["version"]
         model_file(tmp_path, sign=-1.0)
         wait_until(lambda: client.said)
-        assert "the log is of the model before" in client.said[0]
+        assert "the log belongs to the previous model" in client.said[0]
         assert client.get("/model")["version"] == before
     with (
         pytest.raises(LinsepError, match="belongs to another model"),

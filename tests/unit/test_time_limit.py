@@ -198,7 +198,7 @@ def test_a_fit_without_time_for_signs_says_so(monkeypatch):
         raise TooLarge("late")
 
     monkeypatch.setattr("linsep.logistic.no_maximum.cone_of", late)
-    with pytest.warns(SeparationWarning, match="which ones was not found within the time limit"):
+    with pytest.warns(SeparationWarning, match="The time limit ended before it was known which"):
         model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     assert (last(model, "limits_") == "not checked").all()
     assert model.predict([[0.0], [3.0]]).tolist() == [0, 1]

@@ -1,9 +1,10 @@
-"""What fitted regressions say of their parameters, the same for least squares and for logistic.
+"""Inference from fitted regressions, shared by linear and logistic regression.
 
-``results`` has the attributes that both share, ``summary`` their table, ``tails`` the distributions
-of their statistics; ``hypotheses`` tests linear functions of parameters, which ``restrictions``
-reads from text and ``factors`` makes of levels; ``refitting`` tests terms and more columns on the
-rows of the fit; ``comparing`` has nested models, of rows with the same of ``signatures``;
-``tables`` prints tests. ``diagnostics`` has what a fit says of its rows, ``collinearity`` of its
-columns; ``linear.influence`` and ``logistic.diagnostics`` compute it.
+``results`` has the shared attributes, ``summary`` the table, ``tails`` the distributions of the
+statistics. ``hypotheses`` tests linear functions of parameters, which ``restrictions`` reads from
+text and ``factors`` derives from levels. ``refitting`` tests terms and additional columns on the
+rows of the fit. ``comparing`` tests nested models fitted to rows with the same signature
+(``signatures``). ``tables`` prints tests. ``diagnostics`` has residuals and influences,
+``collinearity`` the dependence of columns; ``linear.influence`` and ``logistic.diagnostics``
+compute them.
 """

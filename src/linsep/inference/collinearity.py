@@ -1,8 +1,8 @@
-"""How near the columns of a regression are to being dependent, and what that costs its estimates.
+"""Collinearity of the columns of a regression, and its effect on the estimates.
 
-Both regressions solve weighted least squares: linear ones with the weights of the rows, logistic
-ones with these times p (1 - p), at the maximum. Everything here is about the columns multiplied by
-the square roots of these weights.
+Both regressions solve weighted least squares: the linear one with the weights of the rows, the
+logistic one with these weights times p (1 - p) at the maximum. All numbers here refer to the
+columns multiplied by the square roots of the weights.
 """
 
 from collections.abc import Sequence
@@ -23,17 +23,17 @@ MOST_FEATURES, MOST_INDICES, NAME = 5, 3, 28
 
 
 class Inflation(NamedTuple):
-    """Generalized variance inflation of the features that belong together, as those of a factor.
+    """Generalized variance inflation of the features of one term, such as a factor.
 
     Attributes
     ----------
     name : str
-    df : int, number of the features that are estimated
+    df : int, number of estimated features
     inflation : float
         Square of the factor by which collinearity enlarges the joint confidence region.
     per_df : float
-        inflation^(1 / (2 df)), comparable between terms: of one feature the square root of its
-        variance inflation factor.
+        inflation^(1 / (2 df)), comparable between terms; for a single feature, the square root of
+        its variance inflation factor.
     """
 
     name: str
@@ -51,13 +51,13 @@ class Collinearity:
     features, params : list of str
         Names of the features, and of the parameters: the intercept first, if there is one.
     vif : array of shape (features,)
-        Variance inflation factors: by how much the variance of an estimate is larger than without
+        Variance inflation factors: the variance of an estimate divided by its variance without
         correlations; NaN for features left out.
     terms : list of Inflation
-        The features that one column of text, or one term of a formula, became.
+        One entry for each text column, or term of a formula, with several features.
     condition_indices : array of shape (rank,), increasing, the first is 1
-        The largest singular value, divided by each, of the columns scaled to length 1, the
-        intercept among them, not centered.
+        The largest singular value divided by each singular value, of the columns scaled to length
+        1, with the intercept and without centering.
     variance_proportions : array of shape (rank, parameters)
         The share of the variance of each estimate that is due to each singular value; columns add
         up to 1, NaN for features left out.
@@ -78,8 +78,8 @@ class Collinearity:
     _in_terms: frozenset[str] = frozenset()  # names of the features that terms have
 
     def strongest(self, most: int) -> list[tuple[float, list[tuple[str, float]]]]:
-        """Return the largest condition indices, and the parameters that each degrades: those of
-        which it has more than half the variance, with their shares.
+        """Return the largest condition indices, and the parameters that each degrades: the
+        parameters with more than half of their variance due to it, with the shares.
         """
         found = []
         for index, shares in zip(self.condition_indices, self.variance_proportions, strict=True):
@@ -125,7 +125,7 @@ class Collinearity:
         ]
         if len(inflated) > most:
             lines.append(f"  ... and {len(inflated) - most:,} smaller")
-        about = "Condition indices, and the estimates of whose variance they have over half"
+        about = "Condition indices, and estimates with more than half of the variance due to them"
         lines += wrapped(about)
         for index, shares in self.strongest(MOST_INDICES):
             if not shares and index < self.condition_indices[-1]:
@@ -150,7 +150,7 @@ def collinearity(
     root: np.ndarray, lengths: np.ndarray, vif: np.ndarray, features: Sequence[str],
     terms: Sequence[Term],
 ) -> Collinearity:  # fmt: skip
-    """Compute what is known of the collinearity of columns.
+    """Compute the collinearity of columns.
 
     Parameters
     ----------
@@ -167,7 +167,8 @@ def collinearity(
     kept = np.concatenate([[True] * first, ~np.isnan(vif)]).astype(bool)
     indices, shares = np.zeros(0), np.full((len(root), len(params)), np.nan)
     if len(root):
-        # singular values of root times lengths are the inverses of those of the scaled columns
+        # the singular values of root times lengths are the inverses of the scaled columns' singular
+        # values
         _, inverse, V = np.linalg.svd(root[:, kept] * lengths[kept])
         parts = np.square(V.T * inverse)
         indices = (inverse / inverse.min())[::-1]
@@ -187,7 +188,8 @@ def collinearity(
 
 def _generalized(root: np.ndarray, kept: np.ndarray, group: list[int], first: int) -> float:
     """Return det R_11 det R_22 / det R, R the correlations of all estimates but the intercept's,
-    R_11 those of a group: the determinant of its covariance times that of its centered products.
+    R_11 within a group: the determinant of its covariance times the determinant of its centered
+    products.
 
     The latter are the inverse of what other columns leave of ``root``: a QR factor has their roots.
     """

@@ -1,9 +1,9 @@
 """Tests of nested regressions of the same rows: F for least squares, else likelihood ratios.
 
-Of n rows, a smaller model with k parameters less and the residual sum of squares S has F =
-((S - S1) / k) / (S0 / (n - r)), where S1 belongs to the larger model, and S0 and r parameters to
-the largest; a logistic model has twice the difference of log-likelihoods, approximately chi-squared
-with k degrees of freedom (Wilks, Annals of Mathematical Statistics 9, 1938).
+For n rows, a smaller model with k fewer parameters and the residual sum of squares S has F = ((S -
+S1) / k) / (S0 / (n - r)), where S1 belongs to the larger model, and S0 and r parameters to the
+largest. For logistic models the statistic is twice the difference of log-likelihoods, approximately
+chi-squared with k degrees of freedom (Wilks, Annals of Mathematical Statistics 9, 1938).
 """
 
 import json
@@ -29,8 +29,8 @@ class Test(NamedTuple):
 
     Attributes
     ----------
-    df : int, number of parameters less
-    statistic, p_value : float, NaN if there is no test
+    df : int, difference in the number of parameters
+    statistic, p_value : float, NaN without a test
     """
 
     df: int
@@ -43,10 +43,10 @@ class Comparison(Table):
 
     Attributes
     ----------
-    columns : dict of str to list, a row for each model
-        ``model``, ``parameters``, ``log_likelihood``, ``aic`` and ``bic``; of least squares
-        ``rss`` and ``df_residual``; of its test against the model before ``df``, ``F`` or ``chi2``,
-        and ``p_value``, None for the first.
+    columns : dict of str to list, one row per model
+        ``model``, ``parameters``, ``log_likelihood``, ``aic`` and ``bic``; for least squares
+        ``rss`` and ``df_residual``; for the test against the model before ``df``, ``F`` or
+        ``chi2``, and ``p_value``, None in the first row.
     """
 
 
@@ -56,32 +56,32 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Comparison:
     Parameters
     ----------
     *models : fitted LinearRegression, or fitted LogisticRegression, two or more
-        The smallest first; each has the features of the one before, and more. Features are known by
-        their names: of data frames, or of columns of files.
+        In increasing order: each has all features of the one before, and more. Features are matched
+        by name, so the models must be fitted to data frames or to files with named columns.
     names : list of str, default "model 1", "model 2", ...
-        What the models are called.
+        Names of the models in the table.
 
     Returns
     -------
     Comparison
-        Log-likelihood, AIC and BIC of each model, and its test against the one before: F for least
-        squares, with the residual variance of the largest model as in R's ``anova``, else the
-        likelihood ratio, approximately chi-squared.
+        Log-likelihood, AIC and BIC of each model, and its test against the one before: for least
+        squares an F test with the residual variance of the largest model, as in R's ``anova``; else
+        a likelihood-ratio test, approximately chi-squared.
 
     Raises
     ------
     ParameterError
-        If these are no two fitted regressions of one kind.
+        If there are fewer than two models, or they are not fitted regressions of the same kind.
     DataError
-        If they are not nested, or were fitted to other rows, or in another order; or if a model has
-        no likelihood to compare: with l2, Firth's penalty, or robust covariances.
+        If the models are not nested, or were fitted to different rows or to rows in another order;
+        or if their likelihoods cannot be compared: with l2, Firth's penalty, or robust covariances.
 
     Notes
     -----
-    Of separated classes the log-likelihood is its supremum, which is compared.
+    For separated classes, the supremum of the log-likelihood is compared.
     """
     if len(models) < 2:
-        raise ParameterError("There is nothing to compare: give two fitted regressions or more.")
+        raise ParameterError("There is nothing to compare: pass at least two fitted regressions.")
     called = list(names) if names is not None else [f"model {k + 1}" for k in range(len(models))]
     if len(called) != len(models):
         raise ParameterError(f"There are {len(models)} models, but {len(called)} names.")
@@ -135,7 +135,7 @@ def _table(models: Sequence[Any], called: list[str], tests: list[Test | None]) -
     columns["p_value"] = [None if test is None else test.p_value for test in tests]
     first = models[0]
     kind = "linear" if linear else "logistic"
-    notes = ["A test compares a model with the one above it."]
+    notes = ["Each model is tested against the model above it."]
     if any(note_of_supremum(model) for model in models):
         notes.append(SUPREMUM)
     if any(test is not None and isnan(test.p_value) for test in tests):
@@ -145,20 +145,20 @@ def _table(models: Sequence[Any], called: list[str], tests: list[Test | None]) -
 
 #: what is said of tests in which the likelihood has no maximum
 SUPREMUM = (
-    "The classes of some model are separated: its log-likelihood is the supremum, and p only a "
-    "rough guide."
+    "The classes are separated for some model, whose log-likelihood is the supremum; p is then "
+    "only a rough guide."
 )
 
 
 def note_of_supremum(model: Any) -> bool:
-    """Return whether the log-likelihood of a model is a supremum, for there is no maximum."""
+    """Return whether the log-likelihood of a model is a supremum, because no maximum exists."""
     return getattr(model, "stop_reason_", None) in ("separable", "quasi-separable")
 
 
 def _check_regression(model: Any, name: str) -> None:
     if not hasattr(type(model), "wald_test"):
         raise ParameterError(
-            f"{name} is a {type(model).__name__}: give fitted linear or logistic regressions."
+            f"{name} is a {type(model).__name__}: pass fitted linear or logistic regressions."
         )
     check_is_fitted(model)
 
@@ -171,16 +171,16 @@ def refuse_without_likelihood(model: Any, name: str, firth: bool = False) -> Non
         raise DataError(f"{name} has several targets: fit a regression for each and compare those.")
     if fitted_parameter(model, "l2"):
         raise DataError(
-            f"{name} was fitted with l2, so that its likelihood is no maximum: fit without l2."
+            f"{name} was fitted with l2 and does not maximize the likelihood: fit without l2."
         )
     if fitted_parameter(model, "penalty") and not firth:
         raise DataError(
-            f"{name} was fitted with Firth's penalty, which differs between models: test by "
-            "likelihood_ratio_tests of the larger model, which holds coefficients at 0."
+            f"{name} was fitted with Firth's penalty, which differs between models: call "
+            "likelihood_ratio_tests of the larger model instead."
         )
     if fitted_parameter(model, "covariance") is not None:
         raise DataError(
-            f"{name} has a robust covariance, with which likelihoods prove nothing: test by "
+            f"{name} has a robust covariance, for which likelihood-ratio tests are not valid: use "
             "wald_test instead."
         )
     if getattr(model, "stop_reason_", None) == "interrupted" or isnan(model.aic_):
@@ -194,7 +194,9 @@ def _check_alike(smaller: Any, larger: Any, first: str, second: str) -> None:
     """Raise DataError for models of different kinds."""
     ours, theirs = type(smaller).__name__, type(larger).__name__
     if ours != theirs:
-        raise DataError(f"{first} is a {ours} and {second} a {theirs}: give models of one kind.")
+        raise DataError(
+            f"{first} is a {ours} and {second} a {theirs}: pass models of the same kind."
+        )
     if hasattr(smaller, "classes_"):
         classes = [sorted(map(label_text, one.classes_.tolist())) for one in (smaller, larger)]
         if classes[0] != classes[1]:
@@ -202,8 +204,8 @@ def _check_alike(smaller: Any, larger: Any, first: str, second: str) -> None:
         references = [label_text(one.reference_) for one in (smaller, larger)]
         if references[0] != references[1]:
             raise DataError(
-                f"The reference of {first} is {references[0]} and that of {second} "
-                f"{references[1]}: fit both with the same reference."
+                f"{first} has the reference {references[0]} and {second} {references[1]}: fit "
+                "both with the same reference."
             )
     for name in ("fit_intercept", "weight_type"):
         values = [fitted_parameter(one, name) for one in (smaller, larger)]
@@ -215,41 +217,41 @@ def _check_alike(smaller: Any, larger: Any, first: str, second: str) -> None:
 
 
 def _check_nested(smaller: Any, larger: Any, first: str, second: str) -> None:
-    """Raise DataError unless the features of one model are among those of the other."""
+    """Raise DataError unless the other model has all features of the smaller one."""
     for model, name in ((smaller, first), (larger, second)):
         if getattr(model, "feature_names_in_", None) is None:
             raise DataError(
-                f"The features of {name} have no names, so that it is not known which are the "
-                "same: fit to data frames, or to files with named columns."
+                f"The features of {name} have no names and cannot be matched: fit to data frames, "
+                "or to files with named columns."
             )
     few, many = (list(map(str, one.feature_names_in_)) for one in (smaller, larger))
     missing = [name for name in few if name not in many]
     if missing and not [name for name in many if name not in few]:
-        raise DataError(f"{first} has more features than {second}: give the smaller model first.")
+        raise DataError(f"{first} has more features than {second}: pass the smaller model first.")
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         raise DataError(
-            f"{first} is not nested in {second}, which lacks {', '.join(missing[:3])}{more}: give "
-            "models of which the larger has all features of the smaller."
+            f"{first} is not nested in {second}, which lacks {', '.join(missing[:3])}{more}: the "
+            "larger model needs all features of the smaller one."
         )
     if len(few) == len(many):
         raise DataError(f"{first} and {second} have the same features: there is nothing to test.")
 
 
 def _check_features(smaller: Any, larger: Any, first: str, second: str) -> None:
-    """Raise DataError for a feature that the two models made in different ways."""
+    """Raise DataError for a feature that the two models computed in different ways."""
     many = _definitions(larger)
     for name, made in _definitions(smaller).items():
         if made != many[name]:
             raise DataError(
-                f"Feature '{name}' of {first} and of {second} was made in different ways (scaled, "
-                "filled, converted, or by a formula): fit both with the same options."
+                f"Feature '{name}' of {first} and of {second} was computed in different ways "
+                "(scaled, filled, converted, or by a formula): fit both with the same options."
             )
 
 
 def _definitions(model: Any) -> dict[str, str]:
-    """Return how each feature was made of the columns of a table, by its name; "" for a column as
-    it is.
+    """Return how each feature was computed from the columns of a table, by its name; "" for an
+    unchanged column.
     """
     names = [str(name) for name in model.feature_names_in_]
     made = dict.fromkeys(names, "")
@@ -278,7 +280,7 @@ def _definitions(model: Any) -> dict[str, str]:
 
 
 def _of_column(recipe: dict[str, Any], column: str) -> str:
-    """Return what was done to a column before it was learned from."""
+    """Return the preprocessing of a column."""
     done = {
         key: recipe[key][column]
         for key in ("scale", "means", "converted", "rare", "words")
@@ -299,8 +301,8 @@ def _check_rows(smaller: Any, larger: Any, first: str, second: str) -> None:
     for signature, name in ((ours, first), (theirs, second)):
         if signature is None:
             raise DataError(
-                f"{name} has no signature of its rows, as it was saved by an earlier version: fit "
-                "it again."
+                f"{name} was saved by an earlier version, without a signature of its rows: fit it "
+                "again."
             )
     if ours != theirs:
         raise DataError(

@@ -1,4 +1,4 @@
-"""What a fitted regression says of the rows that it was fitted to, the same for both kinds."""
+"""Diagnostics of the rows of a fitted regression, linear or logistic."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -30,24 +30,24 @@ OF_ROWS = (
 class Diagnostics:
     """Residuals, leverages and influences of the rows of a fit, and collinearity; ``print`` it.
 
-    Rows of weight 0 are left out. Numbers that are not defined are NaN, and ``notes`` say why.
+    Rows of weight 0 are left out. Undefined numbers are NaN; ``notes`` give the reason.
 
     Attributes
     ----------
     title : str
     numbers : array of shape (rows,)
-        The place of each row in those given, from 0. With frequency weights of a linear regression
-        a row is there as often as it counts.
+        The index of each row among the given rows, from 0. With the frequency weights of a linear
+        regression, a row of weight w is repeated w times.
     y : array of shape (rows,)
-        The targets; of classes 1 for the one that the weights are of, 0 for the reference.
+        The targets; for classes, 0 for the reference and 1 for the other class.
     weights : array of shape (rows,)
     fitted : array of shape (rows,)
-        Predictions; of classes the probabilities of the one that the weights are of.
+        Predictions; for classes, the probabilities of the class that is not the reference.
     pearson : array of shape (rows,)
-        (y - fitted) sqrt(weight) over the square root of the variance function: 1 for numbers,
-        p (1 - p) for classes.
+        (y - fitted) sqrt(weight) divided by the square root of the variance function: 1 for
+        numbers, p (1 - p) for classes.
     deviance : array of shape (rows,)
-        Signed square roots of the contributions to the deviance; of numbers the same.
+        Signed square roots of the contributions to the deviance; for numbers, equal to ``pearson``.
     working : array of shape (rows,)
         (y - fitted) divided by the derivative of the mean by the linear predictor.
     partial : array of shape (rows, features)
@@ -57,19 +57,20 @@ class Diagnostics:
         Diagonal of the hat matrix of (the last step of iteratively reweighted) least squares.
     standardized : array of shape (rows,)
         Pearson residuals divided by their standard deviation, which falls with the leverage.
-    standardized_deviance : array of shape (rows,), the same of deviance residuals
+    standardized_deviance : array of shape (rows,), the same for deviance residuals
     studentized : array of shape (rows,)
-        Of numbers: residuals divided by their standard deviation as estimated from the other rows.
-        Of classes: signed square roots of what leaving the row out takes from the deviance, about
-        (Williams 1987).
+        For numbers: residuals divided by their standard deviation as estimated from the other rows.
+        For classes: signed square roots of the approximate decrease of the deviance when the row is
+        left out (Williams 1987).
     dfbetas : array of shape (rows, parameters)
-        By how many standard errors each estimate moves to its present value if the row is added to
-        the others; the intercept comes first, if there is one. Of numbers exact, with the residual
-        variance of the other rows. Of classes one step of Newton's method from the fit (Pregibon
-        1981) in its standard errors, too small where the influence is large; with Firth's penalty
-        in its score, y - p + h (1/2 - p) for each row, with the leverages h of the other rows held.
+        The change of each estimate, in standard errors, when the row is added to the others; the
+        intercept comes first, if there is one. For numbers it is exact, with the residual variance
+        of the other rows. For classes it is one Newton step from the fit (Pregibon 1981), in
+        standard errors of the fit, and too small where the influence is large. With Firth's penalty
+        the step uses Firth's score, y - p + h (1/2 - p) per row, with the leverages h of the other
+        rows held fixed.
     cooks_distance : array of shape (rows,)
-        Distance that all estimates move, in the metric of their covariance; the same step.
+        Distance that all estimates move by the same step, in the metric of their covariance.
     params : array of shape (parameters,), the estimates, as ``params_`` of the model
     collinearity : Collinearity
     notes : list of str
@@ -105,7 +106,7 @@ class Diagnostics:
 
     @property
     def vif(self) -> np.ndarray:
-        """Variance inflation factors of the features, NaN for those left out."""
+        """Variance inflation factors of the features, NaN for features left out."""
         return self.collinearity.vif
 
     @property
@@ -119,8 +120,8 @@ class Diagnostics:
         return self.collinearity.variance_proportions
 
     def most_influential(self, most: int = MOST_ROWS) -> list[int]:
-        """Return the indices of the rows of the largest Cook's distances, or of the largest
-        residuals where there are none; of copies of a row one.
+        """Return the indices of the rows with the largest Cook's distances, or with the largest
+        residuals where these are undefined; copies of a row appear once.
         """
         for sizes in (self.cooks_distance, self.standardized, self.pearson):
             if not np.isnan(sizes).all():
@@ -135,9 +136,9 @@ class Diagnostics:
         Returns
         -------
         pandas.DataFrame, or pyarrow.Table where pandas is not installed
-            A row each: ``row`` (its place in those given, from 0), ``y``, ``weight``, ``fitted``,
-            ``pearson``, ``deviance``, ..., ``cooks_distance``, and for each feature and parameter
-            ``partial NAME`` and ``dfbetas NAME``.
+            One row per row of the fit: ``row`` (its index among the given rows, from 0), ``y``,
+            ``weight``, ``fitted``, ``pearson``, ``deviance``, ..., ``cooks_distance``, and for each
+            feature and parameter ``partial NAME`` and ``dfbetas NAME``.
         """
         return as_frame({name: values.tolist() for name, values in self._columns().items()})
 
@@ -162,7 +163,7 @@ class Diagnostics:
         }
 
     def plot(self, **kwargs: Any) -> Any:
-        """Draw residuals against fitted values, influence, and partial residuals.
+        """Plot residuals against fitted values, influence, and partial residuals.
 
         Parameters
         ----------
@@ -201,7 +202,7 @@ class Diagnostics:
         for k in rows:
             values = [_text(values[k]) for values in (*arrays, self.cooks_distance)]
             cells.append([str(self.numbers[k]), *values, *self._most_moved(k)])
-        about = f"Rows of the largest {by}; DFBETAS: of the estimate that moves most"
+        about = f"Rows of the largest {by}; DFBETAS of the estimate that moves most"
         return [*wrapped(about), *table_lines(cells, [*[True] * (len(cells[0]) - 1), False])]
 
     def _most_moved(self, k: int) -> tuple[str, str]:
@@ -220,8 +221,9 @@ def check_size(rows: int, features: int) -> None:
     """Raise DataError if an array of so many rows and features would not fit in memory."""
     if rows * features > MOST_VALUES:
         raise DataError(
-            f"Diagnostics have a value for each of {rows:,} rows and {features:,} features, which "
-            "do not fit in memory: fit and diagnose a sample of the rows, or fewer features."
+            f"Diagnostics have one value for each of {rows:,} rows and {features:,} features, "
+            "which do not fit in memory: fit and diagnose a sample of the rows, or fewer "
+            "features."
         )
 
 
@@ -233,7 +235,7 @@ def partial_residuals(X: Any, coef: np.ndarray, working: np.ndarray, centered: b
     X : array or sparse matrix of shape (rows, features)
     coef : array of shape (features,), NaN for features left out
     working : array of shape (rows,), the working residuals
-    centered : bool, whether the part of each feature has the mean zero
+    centered : bool, whether the part of each feature has mean zero
     """
     parts = np.array(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     if centered:
@@ -261,6 +263,6 @@ def of_leverage_one(numbers: Sequence[int]) -> list[str]:
     listed = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
     which = f"row {listed} is" if len(numbers) == 1 else f"rows {listed} is"
     return [
-        f"The leverage of {which} 1: the fit goes through whatever y is there, so the residual "
-        "cannot be standardized, and without the row an estimate is undetermined."
+        f"The leverage of {which} 1: the fit passes through any y there, so the residual cannot "
+        "be standardized, and an estimate is undetermined without the row."
     ]

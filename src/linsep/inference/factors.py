@@ -1,6 +1,6 @@
-"""Factors and terms of a regression: which features a column of levels, or a product, has made.
+"""Factors and terms of a regression: the features of a column of levels, or of a product.
 
-They are read from the recipe that the model keeps, so that they are known after loading it.
+They are derived from the preprocessing stored in the model, so a loaded model has them, too.
 """
 
 import re
@@ -21,8 +21,8 @@ class Factor(NamedTuple):
     ----------
     name : str, the column
     levels : dict of level as text to {number of a feature: its value for the level}
-        Nothing for the reference level, which comes first unless the levels have an order.
-    within : list of str, names of features that multiply it with other columns
+        Empty for the reference level, which comes first unless the levels are ordered.
+    within : list of str, names of features that are products with other columns
     """
 
     name: str
@@ -31,18 +31,18 @@ class Factor(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """The level without features; the first if each has some."""
+        """The level without features; the first level if all have features."""
         return next((name for name, of in self.levels.items() if not of), next(iter(self.levels)))
 
 
 class Term(NamedTuple):
-    """Features that enter a model, or leave it, together.
+    """Features that enter or leave a model together.
 
     Attributes
     ----------
     name : str
     features : list of int, their numbers
-    parts : the names of the columns that are multiplied, for factors and numbers apart
+    parts : the names of the multiplied columns, factors and numbers separately
     """
 
     name: str
@@ -61,13 +61,15 @@ def factor_of(model: Any, name: str) -> Factor:
     if wanted in found:
         return found[wanted]
     if recipe.get("hash_bits") is not None:
-        raise DataError("The levels of columns are hashed, so that they are not known", _UNHASHED)
+        raise DataError(
+            "The model has hashed features, so the levels of columns are unknown", _UNHASHED
+        )
     if not found:
         raise DataError(
-            f"'{name}' is no factor: the model has none, which are columns of text, of categories, "
-            "or C(column) of a formula, by whose levels it was fitted."
+            f"'{name}' is not a factor. The model has no factors: they are text columns, "
+            "categories, or C(column) of a formula."
         )
-    raise DataError(f"'{name}' is no factor: choose one of {', '.join(map(repr, found))}.")
+    raise DataError(f"'{name}' is not a factor: choose one of {', '.join(map(repr, found))}.")
 
 
 def factors_of(model: Any) -> dict[str, Factor]:
@@ -77,11 +79,11 @@ def factors_of(model: Any) -> dict[str, Factor]:
     return _of_formula(model, formula) if formula else _of_columns(model, recipe)
 
 
-_UNHASHED = "learn without hashing"
+_UNHASHED = "train without hashing"
 
 
 def _of_columns(model: Any, recipe: dict[str, Any]) -> dict[str, Factor]:
-    """Return the factors of columns of text, by name."""
+    """Return the factors of text columns, by name."""
     if recipe.get("hash_bits") is not None or not recipe.get("text"):
         return {}
     shown, names, found = names_in_recipe(recipe), feature_names(model), {}

@@ -1,9 +1,9 @@
-"""Wald's tests of linear hypotheses, and contrasts of the levels of a factor.
+"""Wald tests of linear hypotheses, and contrasts of the levels of a factor.
 
 A hypothesis R b = q of r restrictions has the statistic d' (R V R')^-1 d, where d = R b - q for the
 estimates b and their covariance V (Wald, Transactions of the American Mathematical Society 54,
-1943). It is approximately chi-squared with r degrees of freedom; divided by r it has, for least
-squares with normal residuals exactly, the F distribution.
+1943). It is approximately chi-squared with r degrees of freedom. Divided by r, it has the F
+distribution, exactly so for least squares with normal residuals.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _TESTS, _ADJUSTMENTS = ("F", "chi2"), ("holm", None)
 
 def root_of(covariance: np.ndarray) -> tuple[np.ndarray, float]:
     """Return a matrix whose transpose times itself is a covariance, with zeros for parameters
-    without variance, and the share of the length of its columns' sums that is rounding.
+    without variance, and the relative rounding error of sums of its columns.
     """
     errors = np.sqrt(np.maximum(np.nan_to_num(np.diag(covariance)), 0.0))
     scales = np.where(errors > 0.0, errors, 1.0)
@@ -44,14 +44,14 @@ def root_of(covariance: np.ndarray) -> tuple[np.ndarray, float]:
 
 @dataclass(frozen=True, repr=False)
 class WaldTest(Table):
-    """A test of linear hypotheses, all at once: ``print`` it, or use its attributes.
+    """A joint Wald test of linear hypotheses: ``print`` it, or use its attributes.
 
     Attributes
     ----------
-    columns : dict of str to list, a row for each restriction
-        ``hypothesis``; ``estimate``, its left side less its right side; ``standard_error``;
-        ``statistic`` (t or z) and ``p_value`` of it alone.
-    statistic, p_value : float, of all restrictions together
+    columns : dict of str to list, one row per restriction
+        ``hypothesis``; ``estimate``, its left side minus its right side; ``standard_error``;
+        ``statistic`` (t or z) and ``p_value`` of the restriction alone.
+    statistic, p_value : float, for all restrictions together
     distribution : "F" or "chi2"
     df : int, number of restrictions
     df_residual : float, degrees of freedom of F's denominator, infinite for chi-squared
@@ -90,7 +90,7 @@ def wald(model: Any, hypotheses: Any, q: Any, test: str | None) -> WaldTest:
         why = f" with {model._degrees + 1:.0f} clusters" if few else ""
         raise DataError(
             f"The covariance of the {len(given)} restrictions is singular{why}, so they cannot be "
-            f"tested together: test at most {int((pivots > noise).sum())} of them at a time."
+            f"tested together: test at most {int((pivots > noise).sum())} at a time."
         )
     solved = sla.solve_triangular(triangle, unit[order], trans="T")
     with np.errstate(over="ignore"):
@@ -133,7 +133,7 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
     if isinstance(texts, Sequence) and texts and all(isinstance(one, str) for one in texts):
         if q is not None:
             raise ParameterError(
-                "q is for matrices", "write the right sides into the hypotheses: 'x1 = 2'"
+                "q needs a matrix of hypotheses", "write the right sides in the text: 'x1 = 2'"
             )
         known: dict[str, np.ndarray | None] = {}
         for row, name in zip(np.diag(signs).astype(float), names, strict=True):
@@ -150,13 +150,13 @@ def _of_matrix(R: Any, q: Any, names: list[str], signs: np.ndarray) -> list[Rest
         right = np.broadcast_to(right, len(rows))
     except (TypeError, ValueError):
         raise ParameterError(
-            "The hypotheses are neither a text nor a matrix of numbers with a right side a row",
-            "give a text such as 'x1 = x2', or R of shape (restrictions, parameters) and q",
+            "The hypotheses are neither text nor a matrix of numbers with one right side per row",
+            "pass text such as 'x1 = x2', or R of shape (restrictions, parameters) and q",
         ) from None
     if rows.ndim != 2 or rows.shape[1] != len(names) or not len(rows):
         raise ParameterError(
-            f"R has the shape {np.shape(R)}, and the model {len(names)} parameters: give a row of "
-            f"{len(names)} numbers for each restriction, in the order of param_names_."
+            f"R has the shape {np.shape(R)}, but the model has {len(names)} parameters: give one "
+            f"row of {len(names)} numbers per restriction, in the order of param_names_."
         )
     if not (np.isfinite(rows).all() and np.isfinite(right).all()):
         raise ParameterError("R or q has values that are not finite: give numbers.")
@@ -178,7 +178,7 @@ def _written(row: np.ndarray, names: list[str]) -> str:
 
 
 def _known(model: Any, given: list[Restriction]) -> np.ndarray:
-    """Return the estimates, zero where no restriction is about them; DataError where one is about
+    """Return the estimates, zero for parameters that no restriction has; raise DataError if one has
     a parameter without an estimate or a standard error.
     """
     about = np.any([one.row[:-1] != 0.0 for one in given], axis=0)
@@ -196,17 +196,19 @@ def _known(model: Any, given: list[Restriction]) -> np.ndarray:
 
 
 def no_estimate(name: str, word: str) -> DataError:
-    """Return the error for a parameter whose estimate is a word, such as "+inf"."""
+    """Return the error for a parameter with a status code such as "+inf" instead of an estimate."""
     if word in ("dependent", "no weight"):
         why = "combination of others" if word == "dependent" else "parameter of a class of weight 0"
-        return DataError(f"'{name}' has no estimate, as a {why}: leave it out of the hypotheses.")
+        return DataError(
+            f"'{name}' is a {why} and has no estimate: leave it out of the hypotheses."
+        )
     if word == "not checked":
         return DataError(
             f"It is not known whether the likelihood has a maximum, so '{name}' cannot be tested",
             hint("fit with {}", penalty="firth"),
         )
     return DataError(
-        f"'{name}' diverges, because the classes can be separated, and Wald's test needs a finite "
+        f"'{name}' diverges because the classes are separated, and a Wald test needs a finite "
         "estimate",
         "compare likelihoods with likelihood_ratio_tests",
         hint("fit with {}", penalty="firth"),
@@ -217,20 +219,20 @@ def _check_errors(given: list[Restriction], errors: np.ndarray) -> None:
     """Raise DataError for a restriction without a positive standard error."""
     for one, error in zip(given, errors.tolist(), strict=True):
         if not one.row[:-1].any():
-            raise ParameterError(f"'{one.text}' says nothing about parameters: leave it out.")
+            raise ParameterError(
+                f"'{one.text}' has no parameter with a nonzero coefficient: leave it out."
+            )
         if isinf(error):
-            raise DataError(f"'{one.text}' is beyond floating point: scale it.")
+            raise DataError(f"'{one.text}' overflows float64: scale it.")
         if isnan(error) or error == 0.0:
             raise DataError(
-                f"'{one.text}' has no standard error, because the fit leaves no residual variance: "
-                "give more rows, or fewer features."
+                f"'{one.text}' has no standard error, because the fit leaves no residual "
+                "variance: use more rows or fewer features."
             )
 
 
 def _check_independent(model: Any, given: list[Restriction]) -> None:
-    """Raise ParameterError for a restriction that follows from those before, or contradicts
-    them.
-    """
+    """Raise ParameterError for a restriction that follows from earlier ones or contradicts them."""
     rows = np.array([one.row[:-1] for one in given])
     scales = np.nan_to_num(model.standard_errors_.ravel(), posinf=0.0)
     rows = rows * np.where(scales > 0.0, scales, 1.0)
@@ -243,8 +245,7 @@ def _check_independent(model: Any, given: list[Restriction]) -> None:
         size = np.linalg.norm(left)
         if size <= _REPEATED:
             raise ParameterError(
-                f"'{one.text}' follows from the restrictions before it, or contradicts them: "
-                "leave it out."
+                f"'{one.text}' follows from earlier restrictions or contradicts them: leave it out."
             )
         basis = np.vstack([basis, left / size])
 
@@ -255,9 +256,9 @@ class Contrasts(Table):
 
     Attributes
     ----------
-    columns : dict of str to list, a row for each contrast
+    columns : dict of str to list, one row per contrast
         ``contrast``, ``estimate``, ``standard_error``, ``t`` or ``z``, ``p_value``,
-        ``adjusted_p_value`` if they are adjusted, ``low`` and ``high`` of its own interval.
+        ``adjusted_p_value`` if adjusted, and ``low`` and ``high``, its individual interval.
     """
 
 
@@ -271,7 +272,7 @@ def contrasts(
     if why := model._without_errors():
         raise DataError(why)
     if len(factor.levels) < 2:
-        raise DataError(f"'{factor.name}' has one level only: there is nothing to compare.")
+        raise DataError(f"'{factor.name}' has only one level: there is nothing to compare.")
     wanted = _wanted(factor.levels, factor.reference, compare)
     texts, rows = _in_parameters(model, factor.levels, wanted)
     words, (root, _) = model._words.ravel(), model._covariance_root()
@@ -293,7 +294,7 @@ def contrasts(
     return Contrasts(
         f"Contrasts of {factor.name}", [],
         {key: [*np.asarray(column).tolist()] for key, column in columns.items()},
-        [*_notes(factor.within, adjust, known), f"Intervals are of {percent}, each by itself."],
+        [*_notes(factor.within, adjust, known), f"Intervals are individual {percent} intervals."],
     )  # fmt: skip
 
 
@@ -303,21 +304,21 @@ def _notes(within: list[str], adjust: str | None, known: np.ndarray) -> list[str
         notes.append(f"p-values are adjusted by Holm's method for {len(known)} contrasts.")
     if not known.all():
         notes.append(
-            "A dash: a level has no finite estimate of its own, because its coefficient diverges "
-            "or its column is left out."
+            "A dash: a level has no finite estimate, because its coefficient diverges or its "
+            "column is left out."
         )
     if within:
         more = ", ..." if len(within) > 4 else ""
         notes.append(
-            f"The factor is part of {', '.join(within[:4])}{more}, too: these are its differences "
-            "where those are zero."
+            f"The factor is also part of {', '.join(within[:4])}{more}: the differences hold "
+            "where these are zero."
         )
     return notes
 
 
 def holm(p: np.ndarray) -> np.ndarray:
     """Return p-values adjusted by Holm's method (Scandinavian Journal of Statistics 6, 1979); NaN
-    counts as a hypothesis that is not rejected.
+    is treated as a hypothesis that is not rejected.
     """
     order = np.argsort(np.where(np.isnan(p), 1.0, p), kind="stable")
     factors = np.arange(len(p), 0, -1)
@@ -349,20 +350,22 @@ def _wanted(levels: dict[str, Any], reference: str, compare: Any) -> list[Restri
         row = restriction.row
         if row[-1] or abs(row.sum()) > 1e-12 * np.abs(row).sum() or not row.any():
             raise ParameterError(
-                f"'{restriction.text}' is no contrast: its coefficients of levels have to sum to "
-                "zero, not all zero and without a constant, as in 'a - b' or '(a + b) / 2 - c' "
-                "(levels that look like numbers in backticks)."
+                f"'{restriction.text}' is not a contrast: the coefficients of the levels must sum "
+                "to zero, not all be zero, and have no added constant, as in 'a - b' or '(a + b) "
+                "/ 2 - c' (put levels that look like numbers in backticks)."
             )
     if not found:
-        raise ParameterError("compare is empty: choose 'pairs', 'reference', or name contrasts.")
+        raise ParameterError(
+            "compare is empty: choose 'pairs', 'reference', or a list of contrasts."
+        )
     return found
 
 
 def _pair(one: Any) -> tuple[Any, Any]:
     if not isinstance(one, tuple | list) or len(one) != 2:
         raise ParameterError(
-            f"compare has {one!r}: choose 'pairs', 'reference', or give a list of contrasts such "
-            "as 'a - b' or ('a', 'b')."
+            f"compare has {one!r}: choose 'pairs', 'reference', or a list of contrasts such as 'a "
+            "- b' or ('a', 'b')."
         )
     return one[0], one[1]
 

@@ -1,5 +1,5 @@
-"""Tables of regressions as journals print them: estimate, interval and p-value, to a few digits, in
-Markdown and in LaTeX.
+"""Regression tables for publications: estimate, interval and p-value, to a few digits, in Markdown
+and LaTeX.
 """
 
 import re
@@ -35,7 +35,7 @@ def markdown(table: Any, digits: int) -> str:
 
 
 def latex(table: Any, digits: int) -> str:
-    """Return the table as a tabular of LaTeX with the rules of the package booktabs."""
+    """Return the table as a LaTeX tabular with the rules of the booktabs package."""
     head, *rows = [[_in_latex(cell) for cell in row] for row in _cells(table, digits)]
     lines = [rf"{' & '.join(row)} \\" for row in rows]
     return "\n".join(

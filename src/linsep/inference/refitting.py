@@ -1,11 +1,11 @@
-"""Tests that need the rows of the fit: of each term by leaving it out, and of more columns by their
-scores.
+"""Tests that need the rows of the fit: of each term by leaving it out, and of additional columns by
+their scores.
 
 Likelihood-ratio tests fit the model again without a term (R's ``drop1``); terms that are part of
-products in the model stay, since without them the products would mean something else. With Firth's
-penalty, which depends on the columns, the coefficients of a term are held at 0 instead (Heinze and
-Schemper, Statistics in Medicine 21, 2002). Rao's score test needs no fit of the larger model, which
-may have no maximum (Proceedings of the Cambridge Philosophical Society 44, 1948).
+products in the model stay, since leaving them out would change the meaning of the products. With
+Firth's penalty, which depends on the columns, the coefficients of a term are held at 0 instead
+(Heinze and Schemper, Statistics in Medicine 21, 2002). Rao's score test needs no fit of the larger
+model, which may have no maximum (Proceedings of the Cambridge Philosophical Society 44, 1948).
 """
 
 import warnings
@@ -45,17 +45,17 @@ class LikelihoodRatioTests(Table):
 
     Attributes
     ----------
-    columns : dict of str to list, a row for each term
-        ``term``; ``df``, the number of its parameters; of the model without it ``aic``, and
-        ``log_likelihood`` (penalized with Firth's penalty, whose AIC is not known), or of least
-        squares ``sum_of_squares``, by which the residual sum of squares ``rss`` grows; ``chi2`` or
-        ``F``, and ``p_value``.
+    columns : dict of str to list, one row per term
+        ``term``; ``df``, the number of its parameters; ``aic`` and ``log_likelihood`` of the model
+        without it (with Firth's penalty, the penalized log-likelihood and no AIC), or for least
+        squares its ``rss`` and ``sum_of_squares``, the increase of the residual sum of squares;
+        ``chi2`` or ``F``, and ``p_value``.
     """
 
 
 @dataclass(frozen=True, repr=False)
 class ScoreTest(Table):
-    """Rao's score test of more columns: ``print`` it, or use its attributes.
+    """Rao's score test of additional columns: ``print`` it, or use its attributes.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class ScoreTest(Table):
 
 
 class FirthTests(NamedTuple):
-    """Firth's likelihood of rows, and the same with some coefficients held at zero.
+    """Firth's likelihood of rows, and its maxima with some coefficients held at zero.
 
     Attributes
     ----------
@@ -109,16 +109,16 @@ class FitRows(NamedTuple):
     weights: Any
 
     def columns(self, kept: list[int]) -> Any:
-        """Return some features; a column of zeros, which adds nothing, for none."""
+        """Return some features; without features, a column of zeros, which has no effect."""
         return self.X[:, kept] if kept else np.zeros((self.X.shape[0], 1))
 
 
 def rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> FitRows:
-    """Return the rows of a fit as features in memory, however they come."""
+    """Return the rows of a fit as features in memory."""
     if has_offset(model) or getattr(model, "_saturated", None) is not None:
         raise DataError(
-            "Tests that fit the rows again do not take offsets or counts: fit the smaller models "
-            "with them, and compare them by linsep.compare."
+            "Tests that refit the model do not support offsets or counts: fit the smaller models "
+            "with them and call linsep.compare."
         )
     source = to_score(model, X, y)
     if isinstance(source, Source):
@@ -127,19 +127,19 @@ def rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> FitRows:
             parts.append(batch)
             if sum(part.nbytes for part in parts) > source.memory_bytes:
                 raise DataError(
-                    f"The rows of {source.name} need more than {size_text(source.memory_bytes)} in "
-                    "memory: fit the smaller models, and compare them by linsep.compare."
+                    f"The rows of {source.name} need more than {size_text(source.memory_bytes)} "
+                    "in memory: fit the smaller models and call linsep.compare."
                 )
         if not parts:
-            raise DataError(f"{source.name} has no rows: give those of the fit.")
+            raise DataError(f"{source.name} has no rows: pass the rows of the fit.")
         read = joined(parts, model.n_features_in_)
         return FitRows(read.X, read.y, read.weights)
     features = as_csr(model.features_of(X))
     features = features if sp.issparse(features) else np.asarray(features)
     if features.ndim != 2 or features.shape[1] != model.n_features_in_:
         raise DataError(
-            f"X has the shape {features.shape}, and the model {model.n_features_in_} features: "
-            "give the rows of the fit."
+            f"X has the shape {features.shape}, but the model has {model.n_features_in_} "
+            "features: pass the rows of the fit."
         )
     return FitRows(features, y, sample_weight)
 
@@ -155,16 +155,18 @@ def refitted(model: Any, X: Any, rows: FitRows) -> Any:
 
 
 def _check_rows(model: Any, n_rows: int, found: float, fitted: float) -> None:
-    """Raise DataError unless these are the rows of the fit: of as many, with its likelihood."""
+    """Raise DataError unless these are the rows of the fit: the same number, with the same
+    likelihood.
+    """
     if n_rows != model.n_rows_:
         raise DataError(
-            f"The model was fitted to {counted(model.n_rows_, 'row')} of positive weight, and "
-            f"these are {n_rows:,}: give those of the fit."
+            f"The model was fitted to {counted(model.n_rows_, 'row')} of positive weight, but "
+            f"{n_rows:,} were given: pass the rows of the fit."
         )
     if abs(found - fitted) > _OTHERS * max(abs(fitted), 1e-300):
         raise DataError(
-            "These are not the rows of the fit, which had other residuals: give those of the fit, "
-            "with their weights."
+            "These are not the rows of the fit, which had other residuals: pass the rows of the "
+            "fit with their weights."
         )
 
 
@@ -180,7 +182,7 @@ def likelihood_ratio_tests(model: Any, X: Any, y: Any, sample_weight: Any) -> Li
     if within := [one.name for one in terms if one not in tried]:
         notes.append(f"Not tested, as part of a product: {', '.join(within)}.")
     if any(isnan(p) for p in columns["p_value"]):
-        notes.append("A dash: the term adds no parameter, or there is no maximum to compare.")
+        notes.append("A dash: the term adds no parameter, or no maximum exists to compare.")
     return LikelihoodRatioTests(
         "F tests of terms" if model._statistic == "t" else "Likelihood-ratio tests of terms",
         [("rows", model.n_rows_)], columns, notes,
@@ -232,17 +234,17 @@ def _held(model: Any, rows: FitRows, terms: list[Term]) -> tuple[dict[str, list[
 
 
 def score_test(model: Any, X: Any, y: Any, more: Any, sample_weight: Any) -> ScoreTest:
-    """Return Rao's test of more columns; see ``HasInference.score_test``."""
+    """Return Rao's score test of additional columns; see ``HasInference.score_test``."""
     refuse_without_likelihood(model, "The model", firth=True)
     if fitted_parameter(model, "penalty"):
         raise DataError(
             "The model was fitted with Firth's penalty, whose scores depend on the columns: fit "
-            "the larger model, and call its likelihood_ratio_tests."
+            "the larger model and call its likelihood_ratio_tests."
         )
     if note_of_supremum(model):
         raise DataError(
-            "Coefficients of the model diverge, because the classes can be separated, so there are "
-            "no estimates at which to take scores: fit the larger model, and call linsep.compare."
+            "Coefficients of the model diverge because the classes are separated, so there are "
+            "no estimates for a score test: fit the larger model and call linsep.compare."
         )
     rows = rows_of(model, X, y, sample_weight)
     added = as_csr(more)
@@ -251,7 +253,7 @@ def score_test(model: Any, X: Any, y: Any, more: Any, sample_weight: Any) -> Sco
         added = added[:, None] if added.ndim == 1 else added
     if added.ndim != 2 or added.shape[0] != rows.X.shape[0]:
         raise DataError(
-            f"X has {rows.X.shape[0]:,} rows, and more has the shape {added.shape}: give columns "
+            f"X has {rows.X.shape[0]:,} rows, but more has the shape {added.shape}: pass columns "
             "of the same rows."
         )
     either = sp.issparse(added) or sp.issparse(rows.X)
@@ -261,7 +263,7 @@ def score_test(model: Any, X: Any, y: Any, more: Any, sample_weight: Any) -> Sco
         "test": ["added columns"], "df": [test.df], "chi2": [test.statistic],
         "p_value": [test.p_value],
     }  # fmt: skip
-    notes = [] if test.df else ["The columns are combinations of those of the model."]
+    notes = [] if test.df else ["The columns are linear combinations of the model's columns."]
     return ScoreTest("Score test", [], columns, notes, test.statistic, test.p_value, test.df)
 
 
@@ -272,7 +274,7 @@ def _explained(model: Any, wide: Any, rows: FitRows) -> Test:
     larger, smaller = refitted(model, wide, rows), refitted(model, rows.X, rows)
     _check_rows(model, smaller.n_rows_, smaller.rss_, model.rss_)
     if not model.rss_:
-        raise DataError("The model fits perfectly, so there is nothing left to explain.")
+        raise DataError("The model fits perfectly, so no variance is left to explain.")
     share = larger.solution_.residual_norm / model.solution_.residual_norm
     return _chi_squared(
         max(0.0, model.n_rows_ * (1.0 - share) * (1.0 + share)),

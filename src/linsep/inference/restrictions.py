@@ -19,12 +19,12 @@ _LISTED = 12
 
 
 class Restriction(NamedTuple):
-    """A linear function of some parameters, which a hypothesis says is zero.
+    """A linear function of parameters that is zero under a hypothesis.
 
     Attributes
     ----------
     text : str, as it was written
-    row : array of shape (parameters + 1,), the coefficients, and the constant that is added
+    row : array of shape (parameters + 1,), the coefficients and an added constant
     """
 
     text: str
@@ -36,16 +36,16 @@ def restrictions_of(
 ) -> list[Restriction]:
     """Return the restrictions of a text.
 
-    Restrictions have commas between them; each is a sum, which is compared with zero, or sums with
-    ``=`` between them. Sums have numbers, names, ``+``, ``-``, ``*``, ``/`` and parentheses. Of the
-    names that fit, the longest is taken; any name may be in backticks.
+    Restrictions are separated by commas; each is a sum, which is compared with zero, or sums joined
+    by ``=``. Sums consist of numbers, names, ``+``, ``-``, ``*``, ``/`` and parentheses. The
+    longest matching name is used; any name may be in backticks.
 
     Parameters
     ----------
     text : str
     names : dict of name to array of shape (parameters + 1,)
-        The linear function that it stands for; None for a name of several.
-    what : str, what is named, for messages
+        The linear function of each name; None for an ambiguous name.
+    what : str, what the names refer to, for messages
 
     Raises
     ------
@@ -89,14 +89,14 @@ class _Parser:
         if text[at] == "`":
             end = text.find("`", at + 1)
             if end < 0:
-                raise self._refused(at, "has a backtick without a second one")
+                raise self._refused(at, "has an unmatched backtick")
             return self._named(text[at + 1 : end], at, end + 1)
         number = _NUMBER.match(text, at)
         name = next((name for name in self._longest if name and self._is_here(name, at)), "")
         if number and len(number[0]) >= len(name):
             value = float(number[0])
             if not math.isfinite(value):
-                raise self._refused(at, "has a number beyond floating point")
+                raise self._refused(at, "has a number that overflows float64")
             return _Token("number", self._constant(value), at, number.end())
         if name:
             return self._named(name, at, at + len(name))
@@ -106,7 +106,7 @@ class _Parser:
         return self._named(word[0] if word else text[at], at, at + 1)
 
     def _is_here(self, name: str, at: int) -> bool:
-        """Return whether a name is at a character, and is no part of a longer word."""
+        """Return whether a name starts at a character and is not part of a longer word."""
         end = at + len(name)
         if not self.text.startswith(name, at):
             return False
@@ -117,14 +117,14 @@ class _Parser:
             known = [f"`{one}`" if "`" not in one else one for one in self.names]
             more = f" ... ({len(known)} in all)" if len(known) > _LISTED else ""
             raise ParameterError(
-                f"'{self.text}' names '{name}', which is no {self.what}",
+                f"'{self.text}' names '{name}', which is not a {self.what}",
                 f"choose among {', '.join(known[:_LISTED])}{more}",
             )
         row = self.names[name]
         if row is None:
             raise ParameterError(
-                f"'{self.text}' names '{name}', as several {self.what}s are called",
-                "give a matrix", "give the columns different names",
+                f"'{self.text}' names '{name}', which is the name of several {self.what}s",
+                "pass a matrix", "give the columns different names",
             )  # fmt: skip
         return _Token("name", row, at, end)
 
@@ -166,7 +166,7 @@ class _Parser:
             if not self._taken(","):
                 break
         if self._tokens[self._next].sign != "end":
-            raise self._refused(self._tokens[self._next].at, "goes on where a sign is missing")
+            raise self._refused(self._tokens[self._next].at, "is missing an operator")
         return found
 
     def _text(self, begun: int) -> str:
@@ -187,7 +187,7 @@ class _Parser:
             right = self._part(depth)
             if sign == "/":
                 if right[:-1].any() or not right[-1]:
-                    raise self._refused(at, "divides by what is no number, or zero")
+                    raise self._refused(at, "divides by zero or by something other than a number")
                 left = left / right[-1]
             elif left[:-1].any() and right[:-1].any():
                 raise self._refused(at, f"multiplies {self.what}s")
@@ -197,7 +197,7 @@ class _Parser:
 
     def _finite(self, row: np.ndarray) -> np.ndarray:
         if not np.isfinite(row).all():
-            raise self._refused(0, "has a number beyond floating point")
+            raise self._refused(0, "has a number that overflows float64")
         return row
 
     def _part(self, depth: int) -> np.ndarray:
@@ -214,9 +214,9 @@ class _Parser:
             return inner
         token = self._tokens[self._next]
         if token.row is None:
-            what = "ends where a name or a number is missing"
+            what = "ends where a name or a number is expected"
             if token.sign != "end":
-                what = f"has '{token.sign}' where a name or a number is missing"
+                what = f"has '{token.sign}' where a name or a number is expected"
             raise self._refused(token.at, what)
         self._next += 1
         return np.asarray(token.row)

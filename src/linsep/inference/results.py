@@ -1,4 +1,4 @@
-"""What fitted regressions say of their parameters."""
+"""Inference about the parameters of fitted regressions."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,11 +38,11 @@ class Bands(NamedTuple):
 
 
 class HasInference(HasEquation):
-    """Mixin of regressions: estimates, standard errors, tests and intervals of their parameters.
+    """Mixin of regressions: estimates, standard errors, tests and intervals of the parameters.
 
-    A regression with one equation, of numbers or of two classes, has arrays of shape
-    (parameters,); one of several classes or targets, (equations, parameters). The intercept
-    comes first, if there is one, then the features in their order.
+    A regression with one equation (one target, or two classes) has arrays of shape (parameters,);
+    with several classes or targets, arrays of shape (equations, parameters). The intercept comes
+    first, if there is one, then the features in order.
     """
 
     n_features_in_: int
@@ -60,14 +60,14 @@ class HasInference(HasEquation):
 
     @property
     def covariance_(self) -> np.ndarray | None:
-        """Covariance matrix of the estimates, in the order of ``params_.ravel()``; NaN for those
-        that have none. None if standard errors are not known.
+        """Covariance matrix of the estimates, in the order of ``params_.ravel()``; NaN where it is
+        undefined. None if standard errors are unknown.
         """
         raise NotImplementedError
 
     @property
     def standard_errors_(self) -> np.ndarray:
-        """Standard errors of the estimates, NaN where there are none."""
+        """Standard errors of the estimates, NaN where undefined."""
         raise NotImplementedError
 
     @property
@@ -82,12 +82,12 @@ class HasInference(HasEquation):
 
     @property
     def _shown(self) -> np.ndarray:
-        """The numbers of the table: estimates that diverge may have one for their statistic."""
+        """The estimates as numbers; estimates that diverge may have one for their statistic."""
         return self.params_
 
     @property
     def _words(self) -> np.ndarray:
-        """What the table shows instead of estimates, such as "dependent"; "" for numbers."""
+        """Status codes shown instead of estimates, such as "dependent"; "" for finite estimates."""
         raise NotImplementedError
 
     @property
@@ -116,11 +116,11 @@ class HasInference(HasEquation):
 
         Parameters
         ----------
-        level : float between 0 and 1, default: that of the model, or 0.95
+        level : float between 0 and 1, default: the ``level`` of the model, or 0.95
 
         Returns
         -------
-        array of the shape of ``params_`` and (2,): the lower and the upper ends
+        array of shape ``params_.shape + (2,)``: the lower and the upper ends
 
         Raises
         ------
@@ -140,10 +140,11 @@ class HasInference(HasEquation):
 
     @property
     def param_names_(self) -> list[str]:
-        """The names of the parameters in the order of ``params_.ravel()``, the intercept first; of
-        several classes or targets ``class: feature``.
+        """The names of the parameters in the order of ``params_.ravel()``, the intercept first;
+        with several classes or targets ``class: feature``.
 
-        A column that counts a hashed word with a negative sign is called by the word with a minus.
+        A column that counts a hashed word with a negative sign has the name of the word after a
+        minus.
         """
         check_is_fitted(self)
         return self._in_equations(self._with_intercept(feature_names(self)))
@@ -156,19 +157,19 @@ class HasInference(HasEquation):
         return [f"{one}: {name}" for one in several for name in names] if several else names
 
     def _words_and_signs(self) -> tuple[list[str], np.ndarray]:
-        """Return the names of parameters without the minus, and what it says as signs."""
+        """Return the names of parameters without the minus, and the signs."""
         names, signs = words_and_signs(self)
         more = bool(fitted_parameter(self, "fit_intercept"))
         signs = np.tile(np.concatenate([[1] * more, signs]), max(1, len(self._equations)))
         return self._in_equations(self._with_intercept(names)), signs
 
     def _without_errors(self) -> str:
-        """Return why standard errors are not known, as a sentence; "" if they are."""
+        """Return why standard errors are unknown, as a sentence; "" if they are known."""
         raise NotImplementedError
 
     def _covariance_root(self) -> tuple[np.ndarray, float]:
         """Return a matrix whose transpose times itself is ``covariance_``, which is known, and the
-        share of the length of a linear function of its columns that is rounding.
+        relative rounding error of linear functions of its columns.
         """
         from linsep.inference.hypotheses import root_of
 
@@ -176,36 +177,35 @@ class HasInference(HasEquation):
         return root_of(self.covariance_)
 
     def wald_test(self, hypotheses: Any, q: Any = None, *, test: str | None = None) -> "WaldTest":
-        """Test linear hypotheses about the parameters, all at once.
+        """Test linear hypotheses about the parameters jointly (Wald test).
 
         Parameters
         ----------
         hypotheses : str, list of str, or array of shape (restrictions, parameters)
-            Restrictions with commas between them, such as ``"x1 = x2, 2 * x3 - x4 = 1"``: sums of
-            numbers and names of ``param_names_``, with ``=`` between them; without ``=`` a sum is
-            compared with zero. Of the names that fit, the longest is taken; any name may be in
-            backticks. Or the matrix R of the hypothesis R b = q, its columns in the order of
-            ``param_names_``.
+            Restrictions separated by commas, such as ``"x1 = x2, 2 * x3 - x4 = 1"``: sums of
+            numbers and names of ``param_names_``, joined by ``=``; a sum without ``=`` is compared
+            with zero. The longest matching name is used; any name may be in backticks. Or the
+            matrix R of the hypothesis R b = q, with columns in the order of ``param_names_``.
         q : float or array of shape (restrictions,), default zeros
             Right sides, for a matrix.
         test : "F" or "chi2", default: "F" for least squares, "chi2" for logistic regressions
-            The distribution of the statistic. The F of a logistic regression has
-            ``df_residual_`` degrees of freedom, as in statsmodels. With clusters (CR1) "F" is the
-            default, of clusters - 1 degrees of freedom.
+            The distribution of the statistic. For a logistic regression, "F" has ``df_residual_``
+            degrees of freedom, as in statsmodels. With clusters (CR1) the default is "F" with
+            clusters - 1 degrees of freedom.
 
         Returns
         -------
         linsep.inference.hypotheses.WaldTest
-            Print it, call ``to_dict()`` or ``tidy()`` (a row for each restriction), or use its
+            Print it, call ``to_dict()`` or ``tidy()`` (one row per restriction), or use its
             attributes ``statistic``, ``p_value``, ``df``, ``df_residual``.
 
         Raises
         ------
         ParameterError
-            If a name is unknown, or a restriction follows from those before it.
+            If a name is unknown, or a restriction follows from earlier ones.
         DataError
-            If a parameter has no finite estimate, or standard errors are not known, or the
-            restrictions have a singular covariance.
+            If a parameter has no finite estimate, standard errors are unknown, or the covariance of
+            the restrictions is singular.
         """
         check_is_fitted(self)
         from linsep.inference.hypotheses import wald
@@ -216,20 +216,19 @@ class HasInference(HasEquation):
         self, factor: str, compare: Any = "pairs", *, adjust: str | None = "holm",
         level: float | None = None,
     ) -> "Contrasts":  # fmt: skip
-        """Compare levels of a factor: a column of text or categories, or ``C(column)`` of a
-        formula.
+        """Compare levels of a factor: a text column, categories, or ``C(column)`` of a formula.
 
         Parameters
         ----------
         factor : str, name of the column
         compare : "pairs", "reference" or list, default="pairs"
-            "pairs": each level less each earlier one. "reference": each level less the reference
-            level, whose parameter is zero. Or contrasts by name, such as ``["b - a",
-            "(b + c) / 2 - a"]``, or pairs, such as ``[("b", "a")]``.
+            "pairs": each level minus each earlier level. "reference": each level minus the
+            reference level, whose parameter is zero. Or contrasts by name, such as ``["b - a", "(b
+            + c) / 2 - a"]``, or pairs, such as ``[("b", "a")]``.
         adjust : "holm" or None, default="holm"
-            Holm's adjustment of p-values for all contrasts, of all classes.
-        level : float between 0 and 1, default: that of the model, or 0.95
-            Of the intervals, each of which covers its own contrast with this probability.
+            Adjustment of the p-values for all contrasts of all classes.
+        level : float between 0 and 1, default: the ``level`` of the model, or 0.95
+            Confidence level of each individual interval.
 
         Returns
         -------
@@ -241,7 +240,7 @@ class HasInference(HasEquation):
         ParameterError
             If a level is unknown, or the coefficients of a contrast do not sum to zero.
         DataError
-            If there is no such factor, or standard errors are not known.
+            If there is no such factor, or standard errors are unknown.
         """
         check_is_fitted(self)
         from linsep.inference.hypotheses import contrasts
@@ -251,29 +250,29 @@ class HasInference(HasEquation):
     def _held_at_zero(
         self, X: Any, y: Any, sample_weight: Any, terms: list[list[int]]
     ) -> "FirthTests":
-        """Return Firth's likelihood of rows, and that with the coefficients of some features held
-        at zero.
+        """Return Firth's likelihood of rows, and its maxima with the coefficients of some features
+        held at zero.
         """
         raise NotImplementedError
 
     def _scored(self, X: Any, y: Any, sample_weight: Any) -> "Scored":
-        """Return the score statistic of rows with more features than those of the fit."""
+        """Return the score statistic of rows with more features than the fit."""
         raise NotImplementedError
 
     def likelihood_ratio_tests(
         self, X: Any, y: Any = None, sample_weight: Any = None
     ) -> "LikelihoodRatioTests":
-        """Test each feature, or factor, by leaving it out: R's ``drop1``.
+        """Test each feature or factor by leaving it out, as R's ``drop1``.
 
-        Least squares have F tests, logistic regressions likelihood ratios, approximately
-        chi-squared. All features of a factor, or of another term of a formula, are left out
-        together. A term that is part of a product of the model is not tested.
+        Linear regressions have F tests; logistic regressions have likelihood-ratio tests,
+        approximately chi-squared. All features of a factor, or of another term of a formula, are
+        left out together. A term that is part of a product in the model is not tested.
 
         Parameters
         ----------
-        X, y, sample_weight : the rows of the fit, as they were given to it
-            Or a source, a file or a data frame with the columns that were learned from, which have
-            their own y. In memory.
+        X, y, sample_weight : the arguments of the fit
+            Or a source, a file or a data frame with the training columns, which have their own y.
+            The rows are read into memory.
 
         Returns
         -------
@@ -283,14 +282,14 @@ class HasInference(HasEquation):
         Raises
         ------
         DataError
-            If these are not the rows of the fit, or the maximum of the likelihood is not known, or
-            with l2 or robust covariances.
+            If these are not the rows of the fit, if the maximum of the likelihood is unknown, or
+            with l2 or a robust covariance.
 
         Notes
         -----
         With Firth's penalty the penalized likelihoods are compared, with the coefficients of the
-        term held at zero, as in logistf. Of separated classes, the log-likelihood is its supremum,
-        which is known: such coefficients have a test, whose p is a rough guide.
+        term held at zero, as in logistf. For separated classes the supremum of the log-likelihood
+        is compared: coefficients that diverge have a test, whose p is only a rough guide.
         """
         check_is_fitted(self)
         from linsep.inference.refitting import likelihood_ratio_tests
@@ -300,28 +299,28 @@ class HasInference(HasEquation):
     def score_test(
         self, X: Any, y: Any = None, more: Any = None, sample_weight: Any = None
     ) -> "ScoreTest":
-        """Test whether more columns would add to the model, by Rao's score test.
+        """Test whether additional columns would improve the model (Rao's score test).
 
-        The larger model is not fitted, and need not have a maximum, as of separated classes.
+        The larger model is not fitted, and its likelihood need not have a maximum.
 
         Parameters
         ----------
         X, y, sample_weight : the rows of the fit, as for :meth:`likelihood_ratio_tests`
         more : array or sparse matrix of shape (rows,) or (rows, columns)
-            The columns to add, all at once.
+            The columns to add, tested jointly.
 
         Returns
         -------
         linsep.inference.refitting.ScoreTest
-            Its ``statistic`` is approximately chi-squared with ``df`` degrees of freedom. Of least
+            Its ``statistic`` is approximately chi-squared with ``df`` degrees of freedom. For least
             squares it is the number of rows times the share of the residual sum of squares that the
             larger model explains.
 
         Raises
         ------
         DataError
-            If these are not the rows of the fit, or the model has no finite estimates, or with l2,
-            Firth's penalty or robust covariances.
+            If these are not the rows of the fit, if the model has no finite estimates, or with l2,
+            Firth's penalty or a robust covariance.
         """
         check_is_fitted(self)
         from linsep.inference.refitting import score_test
@@ -333,8 +332,8 @@ class HasInference(HasEquation):
 
         Parameters
         ----------
-        level : float between 0 and 1, default: that of the model, or 0.95
-            Of the confidence intervals.
+        level : float between 0 and 1, default: the ``level`` of the model, or 0.95
+            Confidence level of the intervals.
         """
         check_is_fitted(self)
         level = check_level(self._level if level is None else level)
@@ -366,29 +365,29 @@ class HasInference(HasEquation):
         return table.with_signs(signs)
 
     def tidy(self, level: float | None = None) -> Any:
-        """Return the table of the parameters as a data frame, a row each.
+        """Return the table of the parameters as a data frame, one row per parameter.
 
         Parameters
         ----------
-        level : float between 0 and 1, default: that of the model, or 0.95
-            Of the confidence intervals.
+        level : float between 0 and 1, default: the ``level`` of the model, or 0.95
+            Confidence level of the intervals.
 
         Returns
         -------
         pandas.DataFrame, or pyarrow.Table where pandas is not installed
             ``term``, ``estimate``, ``standard_error``, ``statistic``, ``p_value``, ``low`` and
-            ``high`` (of the interval), ``status`` ("finite", "+inf", "dependent", ...) and, of
+            ``high`` (of the interval), ``status`` ("finite", "+inf", "dependent", ...) and, for
             several classes or targets, ``class`` or ``target``.
         """
         return self.summary(level).tidy()
 
 
 def _moved(name: str, now: str) -> property:
-    """Return an attribute that says what it is called now."""
+    """Return an attribute that raises an error with its new name."""
 
     def get(self: Any) -> Any:
         check_is_fitted(self)
-        raise AttributeError(f"{type(self).__name__} has no {name}: it is {now} now.")
+        raise AttributeError(f"{type(self).__name__} has no {name}: use {now}.")
 
     return property(get)
 

@@ -7,7 +7,8 @@ Journal of Econometrics 29, 1985, 305-325), or over the sums of the scores of ea
 (K.-Y. Liang and S. Zeger, Biometrika 73, 1986, 13-22).
 
 M is never formed: the triangular factor R of a QR factorization of the scores has R'R = M and twice
-as many digits. Factors of lanes are stacked and factored again in the tree of the lanes.
+as many digits. Factors of fixed-size blocks (lanes) are stacked and factored again in the reduction
+tree of the lanes.
 """
 
 from hashlib import blake2b
@@ -30,8 +31,7 @@ OfLogistic = Literal["HC0", "HC1", "CR1"]
 CLUSTERED = "CR1"
 #: what help says of the parameter
 HELP = (
-    "standard errors for rows of unequal variance (HC) or dependent within clusters (CR1), "
-    "instead of those of the model"
+    "robust standard errors: for rows of unequal variance (HC), or dependent within clusters (CR1)"
 )
 #: rows, per column, that are stacked before they are factored
 STACKED = 4
@@ -41,8 +41,8 @@ LEAST_FREE = 1e-8
 NOISE = 1e-7
 #: what is said of standard errors of zero
 NOTHING = (
-    "A standard error is 0 where the scores of every row, or of every cluster, cancel: it says "
-    "nothing of the precision."
+    "A standard error is 0 where the scores of every row, or of every cluster, cancel; it does "
+    "not measure precision."
 )
 
 
@@ -102,7 +102,7 @@ class Robust(NamedTuple):
 
     @classmethod
     def of(cls, name: str, found: Scores, n_rows: float, rank: int) -> "Robust":
-        """Return that of the scores of all rows, of which ``rank`` estimates were made.
+        """Return the robust covariance for the scores of all rows and ``rank`` estimates.
 
         Raises
         ------
@@ -114,14 +114,12 @@ class Robust(NamedTuple):
             what = "rows have" if found.decided > 1 else "row has"
             raise DataError(
                 f"{found.decided:,} {what} a leverage of 1, since an estimate depends on one row "
-                f"alone, and {name} divides by 1 - leverage",
-                hint("take {}", covariance="HC1"), "leave out what only that row has",
+                f"alone, but {name} divides by 1 - leverage",
+                hint("use {}", covariance="HC1"), "leave out the feature that only this row has",
             )  # fmt: skip
         many = None if found.clusters is None else int(found.clusters.size)
         if many is not None and many < 2:
-            raise DataError(
-                "All rows are in one cluster, and CR1 compares clusters: give at least two."
-            )
+            raise DataError("All rows are in one cluster, but CR1 needs at least two.")
         root, left = np.zeros((found.rows.shape[1],) * 2), n_rows - rank
         if not root.size or left <= 0:  # standard errors are not defined without these
             return cls(name, root, many)
@@ -135,12 +133,13 @@ class Robust(NamedTuple):
     def stored(
         cls, name: str | None, arrays: dict[str, np.ndarray], shape: tuple[int, int], clusters: Any
     ) -> "Robust | None":
-        """Return that of a model file, ``name`` the parameter of the model; None without one.
+        """Return the robust covariance of a model file; ``name`` is the parameter of the model.
+        None without one.
 
         Raises
         ------
         ValueError, LookupError or TypeError
-            If something is missing, or of another shape or type.
+            If a part is missing, or has another shape or type.
         """
         if name is None:
             if "robust" in arrays:
@@ -152,7 +151,7 @@ class Robust(NamedTuple):
 def without_noise(robust: np.ndarray, plain: np.ndarray) -> np.ndarray:
     """Return a robust covariance with zeros for estimates whose scores cancel in every cluster.
 
-    ``plain`` is the covariance of the model, which is of the same size otherwise.
+    ``plain`` is the model-based covariance, which gives the scale.
     """
     with np.errstate(invalid="ignore"):
         nothing = np.diag(robust) <= NOISE**2 * np.diag(plain)
@@ -161,7 +160,7 @@ def without_noise(robust: np.ndarray, plain: np.ndarray) -> np.ndarray:
 
 
 def robust_words(name: str, clusters: int | None) -> str:
-    """Return what a summary says of a robust covariance."""
+    """Return the sentence of a summary about a robust covariance."""
     what = f"Standard errors, tests and intervals: {name}, for rows"
     if clusters is None:
         return f"{what} of unequal variance."
@@ -173,8 +172,8 @@ def robust_words(name: str, clusters: int | None) -> str:
 
 
 def stored_clusters(name: str | None, clusters: Any) -> int | None:
-    """Return the number of clusters in a model file, None unless the covariance needs them;
-    ValueError or TypeError if it is another.
+    """Return the number of clusters in a model file, None unless the covariance needs them; raise
+    ValueError or TypeError for other values.
     """
     if name == CLUSTERED:
         return count(clusters, 2)
@@ -184,27 +183,28 @@ def stored_clusters(name: str | None, clusters: Any) -> int | None:
 
 
 def check_length(clusters: np.ndarray | None, n_rows: int) -> None:
-    """Raise DataError unless there is one cluster, of any, for every row."""
+    """Raise DataError unless clusters, if any, are one per row."""
     if clusters is not None and clusters.size != n_rows:
         raise DataError(
-            f"clusters has {clusters.size:,} labels, and X has {n_rows:,} rows: give one label for "
-            "every row."
+            f"clusters has {clusters.size:,} labels, but X has {n_rows:,} rows: give one label "
+            "per row."
         )
 
 
 def check_clusters(covariance: str | None, X: Any, clusters: Any, weights: Any = None) -> None:
-    """Raise ParameterError for clusters that do not go with a covariance, the rows or weights.
+    """Raise ParameterError for clusters that cannot be combined with the covariance, rows or
+    weights.
 
     Parameters
     ----------
     covariance : str or None, the parameter of the regression
     X : rows, or a Source
-    clusters, weights : labels of the clusters and weights beside the rows, None without
+    clusters, weights : labels of the clusters and weights of the rows, or None
     """
     if isinstance(X, Source):
         if clusters is not None:
             raise ParameterError(
-                "A source brings its own clusters: name their column with group= of open_source, "
+                "A source has its own clusters: name their column with open_source(group=...), "
                 "and leave clusters out."
             )
         missing = not X.grouped
@@ -212,19 +212,19 @@ def check_clusters(covariance: str | None, X: Any, clusters: Any, weights: Any =
         missing = clusters is None
     if covariance == CLUSTERED and missing:
         raise ParameterError(
-            "CR1 needs the cluster of every row: name their column (--cluster-by, in Python "
-            "open_source(group=...)), or pass clusters=labels to fit beside arrays."
+            "CR1 needs the cluster of every row: name the cluster column (--cluster-by, in "
+            "Python open_source(group=...)), or pass clusters=labels to fit with arrays."
         )
     if covariance != CLUSTERED and clusters is not None:
         raise ParameterError(
-            "Clusters have no effect without CR1", hint("take {}", covariance=CLUSTERED),
+            "Clusters have no effect without CR1", hint("use {}", covariance=CLUSTERED),
             "leave the clusters out",
         )  # fmt: skip
     refuse_weights(covariance, weights)
 
 
 def refuse_robust(model: Any, columns: Any = None) -> None:
-    """Raise ParameterError for parameters that a robust covariance does not go with, and for
+    """Raise ParameterError for parameters that cannot be combined with a robust covariance, and for
     several ``columns`` of targets, unless None.
     """
     if model.covariance is None:
@@ -236,28 +236,28 @@ def refuse_robust(model: Any, columns: Any = None) -> None:
         )
     if getattr(model, "penalty", None):
         raise ParameterError(
-            "A robust covariance is that of the maximum likelihood, which Firth's penalty changes "
-            "in every row",
+            "A robust covariance needs the maximum likelihood, and Firth's penalty changes the "
+            "score of every row",
             hint("leave {} out", penalty=None), without,
         )  # fmt: skip
     if getattr(model, "intervals", None) == "profile":
         raise ParameterError(
-            "Profile intervals come from the likelihood and not from a covariance",
-            hint("take {}", intervals="wald"), without,
+            "Profile intervals come from the likelihood, not from a covariance",
+            hint("use {}", intervals="wald"), without,
         )  # fmt: skip
     if columns is not None:
         raise ParameterError(
-            f"A robust covariance is that of one target, and y has {len(columns)} columns: fit a "
-            "regression for each column."
+            f"A robust covariance needs a single target, but y has {len(columns)} columns: fit "
+            "one regression per column."
         )
     refuse_weights(model.covariance, getattr(model, "class_weight", None))
 
 
 def refuse_weights(covariance: str | None, weights: Any) -> None:
-    """Raise ParameterError for weights, unless None, beside clusters."""
+    """Raise ParameterError for weights, unless None, with clusters."""
     if covariance == CLUSTERED and weights is not None:
         raise ParameterError(
-            "CR1 takes no weights of rows or classes: leave the weights out, or take another "
+            "CR1 does not support row or class weights: leave the weights out, or use another "
             "covariance."
         )
 
@@ -274,7 +274,7 @@ def cluster_numbers(X: Any, clusters: Any) -> np.ndarray | None:
     Raises
     ------
     DataError
-        If there is another number of dimensions, or a label is missing.
+        If labels have several dimensions, or one is missing.
     """
     if clusters is None:
         return None
@@ -286,7 +286,7 @@ def cluster_numbers(X: Any, clusters: Any) -> np.ndarray | None:
     labels = labels[:, 0] if labels.shape[1:] == (1,) else labels
     if labels.ndim != 1:
         raise DataError(
-            f"clusters has the shape {labels.shape}: give one label for every row, in one column."
+            f"clusters has the shape {labels.shape}: give one label per row, in one column."
         )
     if labels.dtype.kind == "O":
         missing = np.array([_is_missing(label) for label in labels.tolist()], dtype=bool)
@@ -323,7 +323,9 @@ def _is_missing(label: Any) -> bool:
 
 
 def hashed_clusters(labels: Any) -> np.ndarray:
-    """Return numbers of 64 bits for labels of some rows, the same for equal labels of others."""
+    """Return numbers of 64 bits for the labels of some rows; equal labels of other rows have equal
+    numbers.
+    """
     codes = cluster_numbers(None, labels)
     assert codes is not None
     found, first = np.unique(codes, return_index=True)
@@ -334,7 +336,7 @@ def hashed_clusters(labels: Any) -> np.ndarray:
 
 
 def clusters_in(part: Batch, covariance: str) -> np.ndarray | None:
-    """Return the numbers of the clusters of some rows, None for a covariance that has none."""
+    """Return the numbers of the clusters of some rows; None for a covariance without clusters."""
     if covariance != CLUSTERED:
         return None
     assert part.groups is not None  # else each row would be a cluster
@@ -342,7 +344,7 @@ def clusters_in(part: Batch, covariance: str) -> np.ndarray | None:
 
 
 def without_clusters(model: Any) -> Any:
-    """Return a model that is not fitted, without a robust covariance: predictions need none."""
+    """Return an unfitted model without a robust covariance, which predictions do not need."""
     if getattr(model, "covariance", None) is not None:
         model.set_params(covariance=None)
     return model
@@ -363,7 +365,7 @@ class LinearScores(NamedTuple):
     ----------
     fit : LeastSquares
     name : str, of the covariance
-    frequency : bool, whether a weight stands for so many rows, not for a precision
+    frequency : bool, whether a weight is a number of rows, not a precision
     """
 
     fit: Any

@@ -1,9 +1,10 @@
-"""Signatures of rows, which tell whether two models were fitted to the same ones.
+"""Signatures of rows, which show whether two models were fitted to the same rows.
 
-The signature of rows 0, 1, ... is the sum of B^i h(y_i, w_i) modulo 2^64, where h mixes the bits of
-y, or of the number of its class, of the offset and of the weight (S. Vigna's splitmix64). Those of
-neighbors are joined as polynomials are, so that it does not depend on batches, nor on who reads
-them. Rows of weight 0 do not count. The features do not enter: models of the same rows have others.
+The signature of rows 0, 1, ... is the sum of B^i h(y_i, w_i) modulo 2^64, where h mixes y, or the
+number of its class, the offset and the weight (S. Vigna's splitmix64). Signatures of neighboring
+rows are joined like polynomials, so the result depends neither on batches nor on the process that
+reads them. Rows of weight 0 are ignored. Features are not included, since models of the same rows
+may have different features.
 """
 
 from functools import lru_cache
@@ -37,7 +38,7 @@ class Signature(NamedTuple):
     def of(
         cls, y: np.ndarray, weights: np.ndarray | None, offset: np.ndarray | None = None
     ) -> "Signature":
-        """Return that of rows whose y are floats, or codes of classes."""
+        """Return the signature of rows whose y are floats, or codes of classes."""
         if weights is not None and weights.size and not weights.all():
             offset = None if offset is None else offset[weights > 0]
             y, weights = y[weights > 0], weights[weights > 0]
@@ -63,15 +64,13 @@ class Signature(NamedTuple):
 
 
 def _bits(values: np.ndarray) -> np.ndarray:
-    """Return the bits of numbers as floats; zeros have one sign."""
+    """Return the bit patterns of numbers as floats; zeros have one sign."""
     found: np.ndarray = (values + 0.0).astype(np.float64, copy=False).view(np.uint64)
     return found
 
 
 def _mixed(bits: np.ndarray) -> np.ndarray:
-    """Return numbers whose bits depend on those of these, which are overwritten (the first half of
-    splitmix64).
-    """
+    """Mix bits in place (the first half of splitmix64)."""
     bits += _GAMMA
     bits ^= bits >> _HALF
     bits *= _FACTOR
@@ -96,7 +95,7 @@ def of_lane(lane: Batch) -> Signature:
 
 
 def checked(text: object) -> str | None:
-    """Return a signature of a file, None if it has none; ValueError if it is no signature."""
+    """Return the signature in a file, or None; raise ValueError for an invalid one."""
     if text is None:
         return None
     if (

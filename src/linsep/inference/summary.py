@@ -38,7 +38,7 @@ DIVERGING = {"+inf": np.inf, "-inf": -np.inf, "inf": np.inf, "0": 0.0}
 
 
 class Coefficient(NamedTuple):
-    """One row of the table; numbers that do not exist are NaN.
+    """One row of the table; undefined numbers are NaN.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Coefficient(NamedTuple):
     estimate, standard_error, statistic, p_value, low, high : float
         ``low`` and ``high`` are the ends of its confidence interval.
     status : str
-        A word shown instead of the numbers, such as ``dependent`` or ``+inf``; else empty. A
+        Status code shown instead of the numbers, such as ``dependent`` or ``+inf``; else empty. A
         p-value and an interval may be shown beside it.
     """
 
@@ -60,7 +60,7 @@ class Coefficient(NamedTuple):
     status: str = ""
 
     def negated(self) -> "Coefficient":
-        """Return the coefficient of minus the feature."""
+        """Return the coefficient of the negated feature."""
         return self._replace(
             estimate=0.0 - self.estimate, statistic=0.0 - self.statistic,
             low=0.0 - self.high, high=0.0 - self.low, status=OPPOSITE.get(self.status, self.status),
@@ -68,7 +68,7 @@ class Coefficient(NamedTuple):
 
     def exponentiated(self) -> "Coefficient":
         """Return exp of the coefficient and of the ends of its interval, with a standard error by
-        the delta method; the test is that of the coefficient.
+        the delta method; the test is the coefficient's.
         """
         with np.errstate(over="ignore"):
             ratio, low, high = np.exp([self.estimate, self.low, self.high]).tolist()
@@ -80,7 +80,7 @@ class Coefficient(NamedTuple):
 
     @classmethod
     def without(cls, name: str, status: str, estimate: float = float("nan")) -> "Coefficient":
-        """Return a coefficient that is shown as a word only."""
+        """Return a coefficient shown as a status code only."""
         nan = float("nan")
         return cls(name, estimate, nan, nan, nan, nan, nan, status)
 
@@ -98,16 +98,16 @@ class Summary:
     coefficients : list of Coefficient
     statistic : "t" or "z"
     level : float
-        Of the confidence intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
     notes : list of str
         Sentences below the table.
     heading : str
-        What the estimates are called in the table, such as "odds ratio".
+        Heading of the estimates in the table, such as "odds ratio".
     equations : list of str
-        The classes or targets of several equations, of which each has as many rows, called
-        ``class: term``; empty if there is one.
+        The classes or targets of several equations, which have equally many rows, named ``class:
+        term``; empty for one equation.
     equation : str
-        What an equation is of: "class" or "target".
+        Kind of the equations: "class" or "target".
     """
 
     title: str
@@ -121,7 +121,7 @@ class Summary:
     equation: str = "class"
 
     def with_signs(self, signs: np.ndarray) -> "Summary":
-        """Return the same with the coefficients of sign -1, instead of 1, negated."""
+        """Return the summary with the coefficients of sign -1 negated."""
         rows = [
             row.negated() if sign < 0 else row
             for row, sign in zip(self.coefficients, signs, strict=True)
@@ -129,8 +129,8 @@ class Summary:
         return replace(self, coefficients=rows)
 
     def largest(self, most: int) -> list[Coefficient]:
-        """Return the coefficients of the largest statistics, or estimates where there are none, in
-        their order; those that run away come first, and none is dependent.
+        """Return the coefficients with the largest statistics, or estimates without statistics, in
+        the order of the table. Diverging coefficients take precedence; dependent ones are left out.
         """
         rows = [row for row in self.coefficients if row.status != "dependent"]
         sizes = [[bool(row.status), abs(row.statistic), abs(row.estimate)] for row in rows]
@@ -205,7 +205,7 @@ class Summary:
         return beside(table, self.plot if len(self.coefficients) <= MOST_DRAWN else None)
 
     def plot(self, **kwargs: Any) -> Any:
-        """Draw the coefficients with their intervals.
+        """Plot the coefficients with their intervals.
 
         Parameters
         ----------
@@ -226,19 +226,19 @@ class Summary:
         return markdown(self, digits)
 
     def to_latex(self, digits: int = 3) -> str:
-        """Return the same as a tabular of LaTeX, which needs its package booktabs."""
+        """Return the same as a LaTeX tabular, which needs the booktabs package."""
         from linsep.inference.publishing import latex
 
         return latex(self, digits)
 
     def tidy(self) -> Any:
-        """Return the table as a data frame, a row for each parameter.
+        """Return the table as a data frame, one row per parameter.
 
         Returns
         -------
         pandas.DataFrame, or pyarrow.Table where pandas is not installed
             ``term``, ``estimate``, ``standard_error``, ``statistic``, ``p_value``, ``low`` and
-            ``high`` (of the interval), ``status`` ("finite", "+inf", "dependent", ...) and, of
+            ``high`` (of the interval), ``status`` ("finite", "+inf", "dependent", ...) and, for
             several classes or targets, ``class`` or ``target``.
         """
         rows, several = self.coefficients, self.equations
@@ -283,7 +283,7 @@ def as_frame(columns: dict[str, list[Any]]) -> Any:
 def check_level(level: Any) -> float:
     """Return the level of an interval as a float; ParameterError unless it is between 0 and 1."""
     if not (isinstance(level, Real) and 0 < float(level) < 1):
-        raise ParameterError(f"level is {level!r}: give a share between 0 and 1, such as 0.95.")
+        raise ParameterError(f"level is {level!r}: give a number between 0 and 1, such as 0.95.")
     return float(level)
 
 

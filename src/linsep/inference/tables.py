@@ -1,4 +1,4 @@
-"""Tables of tests: what is printed, and the same as plain JSON and as a data frame."""
+"""Tables of tests: printed, as plain JSON and as a data frame."""
 
 from dataclasses import dataclass, field
 from html import escape
@@ -27,10 +27,10 @@ class Table:
     ----------
     title : str
     header : list of (str, str, int or float)
-        What is said of the whole table.
+        Statistics of the whole table.
     columns : dict of str to list
-        The cells by column: text, int or float, NaN where there is no number, or None. The first
-        column has the names of the rows.
+        The cells by column: text, int, float (NaN if undefined) or None. The first column has the
+        names of the rows.
     notes : list of str
         Sentences below the table.
     """
@@ -41,7 +41,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
     def _cells(self) -> list[list[str]]:
-        """Return the headings, without that of the names, and the rows as text."""
+        """Return the headings, without the heading of the names, and the rows as text."""
         headings = [HEADINGS.get(name, name.replace("_", " ")) for name in self.columns]
         columns = [[_text(name, cell) for cell in cells] for name, cells in self.columns.items()]
         return [["", *headings[1:]], *map(list, zip(*columns, strict=True))]

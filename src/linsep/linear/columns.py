@@ -50,7 +50,8 @@ class Ranges(NamedTuple):
         """Return which columns may hold values rounded to ``digits`` bits.
 
         Whole numbers that floats hold exactly are not rounded, nor are short fractions such as
-        12.75. If any value of a column uses all bits, all values count as rounded, as decimals are.
+        12.75. If any value of a column uses all bits, all values are treated as rounded, as
+        decimals are.
         """
         whole = (self.grids >= 0) & (self.tops <= digits)
         return ~(whole | (self.tops - self.grids <= digits - SPARE_BITS))
@@ -183,7 +184,9 @@ class ScaledColumns:
         return G[self.order][:, self.order]
 
     def penalized(self, ordered: Any, l2: float) -> Any:
-        """Return ordered products with the penalty of a ridge added to those of the features."""
+        """Return ordered products, with the penalty of a ridge added to the products of the
+        features.
+        """
         if l2:
             first, exponents = int(self.fit_intercept), self.exponents[2:]
             at = np.arange(first, first + exponents.size)

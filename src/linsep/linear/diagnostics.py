@@ -1,9 +1,8 @@
 """Tests of the assumptions of a linear regression.
 
-The five assumptions: y has a mean and a variance for every x (existence), rows are independent,
-the mean is linear, the variance is constant, and the errors are normal. Data can contradict the
-last four but prove none; single rows can determine a fit. Each test has the formula of the paper it
-names.
+The five assumptions: y has a mean and a variance for every x (existence), rows are independent, the
+mean is linear, the variance is constant, and the errors are normal. Data can contradict the last
+four but cannot prove them; single rows can determine a fit. Each test follows the paper it cites.
 """
 
 import warnings
@@ -35,8 +34,8 @@ class Finding(NamedTuple):
     assumption : "linearity", "equal variance", "normality", "independence" or "influence"
     test : str, its name
     statistic : float, NaN if not defined
-    p_value : float, NaN if there is none
-    conclusion : str, what the numbers mean
+    p_value : float, NaN if not defined
+    conclusion : str, the interpretation
     source : str, the paper
     """
 
@@ -56,7 +55,7 @@ class Assumptions:
     ----------
     findings : list of Finding
     residuals : array of shape (rows,)
-        Of rows of positive weight, multiplied by the square roots of the weights.
+        Residuals of the rows of positive weight, multiplied by the square roots of the weights.
     fitted : array of shape (rows,), their predictions
     leverage : array of shape (rows,), between 0 and 1
     standardized : array of shape (rows,)
@@ -68,10 +67,10 @@ class Assumptions:
         without the row is perfect, or the leverage is 1.
     cooks_distance : array of shape (rows,)
         Distance that the estimates move when the row is left out (Cook, Technometrics 19, 1977,
-        15-18). NaN if the leverage is 1: without the row, an estimate is undetermined.
+        15-18). NaN if the leverage is 1, because an estimate is undetermined without the row.
     numbers : array of shape (rows,)
-        The place of each row in those given, from 0. With frequency weights a row is there as often
-        as it counts.
+        The index of each row among the given rows, from 0. With frequency weights, a row of weight
+        w is repeated w times.
     """
 
     findings: list[Finding]
@@ -89,10 +88,10 @@ class Assumptions:
             if finding.test == test:
                 return finding
         known = ", ".join(repr(finding.test) for finding in self.findings)
-        raise KeyError(f"There is no test {test!r}; there are {known}.")
+        raise KeyError(f"There is no test {test!r}: choose one of {known}.")
 
     def plot(self, **kwargs: Any) -> Any:
-        """Draw a panel for each assumption.
+        """Plot one panel per assumption.
 
         Parameters
         ----------
@@ -106,7 +105,7 @@ class Assumptions:
 
     def rows(self) -> list[list[str]]:
         """Return the cells of the table, its header first."""
-        cells = [["assumption", "test", "statistic", "p", "what it says"]]
+        cells = [["assumption", "test", "statistic", "p", "conclusion"]]
         for found in self.findings:
             numbers = [number_text(found.statistic), p_text(found.p_value)]
             cells.append([found.assumption, found.test, *numbers, found.conclusion])
@@ -116,7 +115,7 @@ class Assumptions:
                 "-",
                 "-",
                 "-",
-                "that y has a mean and a variance for every x: no data can test it",
+                "y has a mean and a variance for every x; data cannot test this",
             ]
         )
         return cells
@@ -147,7 +146,7 @@ NOTHING = 1e-12
 #: smallest eigenvalue, relative to their mean, of a matrix that is surely regular
 SURELY = 1e-10
 #: why squares are explained whatever they are
-AS_MANY = "not defined: there are as many columns to explain the squares by as rows"
+AS_MANY = "not defined: the test has as many regressors as rows"
 
 
 def check_assumptions(
@@ -161,12 +160,12 @@ def check_assumptions(
     block : Batch
         All rows of the fit, in their order.
     numbers : array of shape (rows,), default 0, 1, ...
-        What messages call the rows; equal for copies of a row.
+        The numbers of the rows in messages; equal for copies of a row.
 
     Raises
     ------
     DataError
-        If their residual sum of squares is not that of the fit.
+        If their residual sum of squares differs from the fit's.
     """
     numbers = np.arange(block.y.size) if numbers is None else numbers
     copies = bool((np.diff(numbers) == 0).any())
@@ -198,14 +197,14 @@ def _verdict(p: float, against: str, undefined: str) -> str:
     """Return the conclusion from a p-value."""
     if np.isnan(p):
         return undefined
-    return against if p < DOUBT else "nothing against it"
+    return against if p < DOUBT else "no evidence against it"
 
 
 def _reset(fit: LeastSquares, block: Batch, about: np.ndarray) -> Finding:
     """Test linearity by squares and cubes of the centered predictions (RESET)."""
     f = p = np.nan
     undefined = undefined_residuals(fit)
-    against = "no line: powers of the predictions explain more"
+    against = "not linear: powers of the predictions explain more"
     if not undefined and not fit.explained_norm > NOTHING * fit.y_norm:
         undefined = "not defined: the predictions are the same in all rows"
     if not undefined:
@@ -215,7 +214,7 @@ def _reset(fit: LeastSquares, block: Batch, about: np.ndarray) -> Finding:
         added, rest = more.rank - fit.rank, fit.n_rows - more.rank
         undefined = "not defined: powers of the predictions leave no degrees of freedom"
         if added > 0 and rest > 0 and more.perfect:
-            f, p, against = np.inf, 0.0, f"{against}, namely all that was left"
+            f, p, against = np.inf, 0.0, f"{against}, all of the remaining variance"
         elif added > 0 and rest > 0:
             left = (more.residual_norm / fit.residual_norm) ** 2
             f = max(1 - left, 0.0) / added / (left / rest)
@@ -329,7 +328,7 @@ def _shapiro_wilk(fit: LeastSquares, residuals: np.ndarray, copies: bool) -> Fin
     if not undefined and not 3 <= residuals.size <= SHAPIRO_ROWS:
         undefined = f"not computed: its p-values hold for 3 to {SHAPIRO_ROWS:,} rows"
     if not undefined and fit.n_rows - fit.rank < 2:
-        undefined = "not computed: with one degree of freedom residuals have one shape only"
+        undefined = "not computed: with one degree of freedom, residuals have only one shape"
     if not undefined and copies:
         undefined = "not computed: its p-values do not hold for copies of a row"
     if not undefined:
@@ -367,14 +366,14 @@ def _influential(
     text = f"row {row}; {high:,} of {fit.n_rows:,} rows have more than twice the mean, {many:.3g}"
     if not undefined and gone.decided.any():
         row = numbers[np.argmax(gone.decided)]
-        text += f"; the leverage of row {row} is 1: its residual is zero whatever its y"
+        text += f"; the leverage of row {row} is 1, so its residual is zero for every y"
     distance, cook_text = np.nan, undefined
     if not undefined:
         cook_text = "not defined: all leverages are 1"
     if not undefined and not np.isnan(gone.cooks_distance).all():
         most = int(np.nanargmax(gone.cooks_distance))
         distance = float(gone.cooks_distance[most])
-        cook_text = f"row {numbers[most]}; the estimates move much without it where this is near 1"
+        cook_text = f"row {numbers[most]}; near 1, the estimates move far without the row"
     return [
         Finding(
             "influence", "leverage", float(leverage.max()), np.nan, text,
@@ -393,7 +392,7 @@ def _studentized(fit: LeastSquares, gone: Deletion, undefined: str, numbers: np.
     t, p, text = np.nan, np.nan, undefined
     df = fit.n_rows - fit.rank - 1
     if not undefined and df < 1:
-        text = "not defined: without a row, no residual degrees of freedom are left"
+        text = "not defined: without one row, no residual degrees of freedom are left"
     elif not undefined and gone.perfect_without.any():
         row = numbers[np.argmax(gone.perfect_without)]
         text = (
@@ -403,7 +402,7 @@ def _studentized(fit: LeastSquares, gone: Deletion, undefined: str, numbers: np.
         row = int(np.nanargmax(np.abs(gone.studentized)))
         t = float(gone.studentized[row])
         p = min(1.0, fit.n_rows * float(t_tail(t, df)))
-        text = f"row {numbers[row]}; p is of the largest of {fit.n_rows:,} (Bonferroni)"
+        text = f"row {numbers[row]}; p is for the largest of {fit.n_rows:,} (Bonferroni)"
     return Finding(
         "influence", "studentized residual", t, p, text,
         "Belsley, Kuh and Welsch, Regression Diagnostics, 1980, section 2.1",

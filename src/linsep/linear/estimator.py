@@ -104,40 +104,42 @@ def _penalty(l2: Any) -> float:
 
 
 class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimator):
-    """Least squares with standard errors, tests, intervals and checks of its assumptions.
+    """Least squares regression with standard errors, tests, intervals and tests of assumptions.
 
-    Data of up to thirty columns and some hundred thousand values are solved exactly and rounded
-    once. Larger data are solved by refined sums of products in floats if their condition allows it,
-    else by sums of 106 bits. A feature that is a linear combination of earlier ones is left out
-    with a warning, as in R's ``lm``.
+    Data with up to thirty columns and a few hundred thousand values are solved exactly and rounded
+    once. Larger data are solved in float64 with iterative refinement if their condition number
+    allows it, else with 106-bit sums. A feature that is a linear combination of earlier features is
+    left out with a warning, as in R's ``lm``.
 
     Parameters
     ----------
     l2 : float, default=0.0
-        Ridge: minimize the sum of squared residuals + l2 times the sum of squared coefficients,
-        without the intercept (scikit-learn's alpha). Estimates are then biased: there are no
-        standard errors, tests and intervals, and degrees of freedom are effective ones, the trace
-        of the matrix that makes the predictions of y.
+        Ridge penalty: minimize the sum of squared residuals + l2 times the sum of squared
+        coefficients, without the intercept (scikit-learn's alpha). The estimates are then biased,
+        and there are no standard errors, tests or intervals. Degrees of freedom are effective: the
+        trace of the hat matrix.
     fit_intercept : bool, default=True
         Learn an intercept.
     weight_type : "precision" or "frequency", default="precision"
-        What a weight w of a row says: that its variance is sigma^2 / w, or that it stands for w
-        equal rows, w a whole number. Estimates are the same, but standard errors, tests and
-        likelihoods count rows, or the sum of the weights.
+        Meaning of a row weight w. "precision": the variance of the row is sigma^2 / w. "frequency":
+        the row stands for w equal rows, with a whole number w. The estimates are the same, but for
+        standard errors, tests and likelihoods the number of rows is the count of rows, or the sum
+        of the weights.
 
     covariance : {"HC0", "HC1", "HC2", "HC3", "CR1"} or None, default=None
         Covariance of the estimates, from which standard errors, tests, intervals and F follow.
-        None: that of rows of equal variance. "HC0" to "HC3": rows may differ in variance; squared
-        residuals e^2 times 1, n / (n - k), 1 / (1 - h) or 1 / (1 - h)^2, for n rows, k estimates
-        and leverages h. "CR1": rows may also depend on each other within clusters; the sum over G
-        clusters times G / (G - 1) (n - 1) / (n - k), and t has G - 1 degrees of freedom.
+        None: assumes rows of equal variance. "HC0" to "HC3": rows may differ in variance; the
+        squared residuals are multiplied by 1, n / (n - k), 1 / (1 - h) or 1 / (1 - h)^2, for n
+        rows, k estimates and leverages h. "CR1": rows may also depend on each other within
+        clusters; the sum over G clusters is multiplied by G / (G - 1) (n - 1) / (n - k), and t has
+        G - 1 degrees of freedom.
 
     Attributes
     ----------
     coef_ : array of shape (features,) or (targets, features)
         Zero for a feature that is left out.
     intercept_ : float or array of shape (targets,)
-    targets_ : list of str, if there are several: the columns of y, y0, y1, ... if it has no names
+    targets_ : list of str, for several targets: the column names of y, or y0, y1, ...
     equation_ : linsep.estimators._common.showing.Equation
         The fit as an equation in the features; print it.
     params_, standard_errors_, statistics_, p_values_ : arrays of shape (parameters,)
@@ -148,14 +150,14 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     residual_variance_, residual_error_, rss_, df_residual_, df_model_, n_rows_ : float or int
     log_likelihood_, aic_, bic_ : float
     solution_ : linsep.linear.result.LeastSquares
-    correlation_, moments_ : of y and a single feature
+    correlation_, moments_ : Pearson's r and moments of y and a single feature
     n_features_in_ : int
     feature_names_in_ : array of shape (features,), if X has names
     recipe_ : dict, if fitted to a source
-    stop_reason_ : "interrupted" if Ctrl-C ended the reading of a source: the estimates are those of
-        the rows read before, and ``fit`` raised KeyboardInterrupt; else not set
+    stop_reason_ : "interrupted" if Ctrl-C ended the reading of a source: the model is fitted to the
+        rows read so far, and ``fit`` raised KeyboardInterrupt; else not set
     training_deviation_ : float, if fitted to a source
-        The standard deviation of y, which is the RMS error of predicting its mean.
+        The standard deviation of y: the RMS error of predicting its mean.
 
     References
     ----------
@@ -196,25 +198,25 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None,
         offset: Any = None,
     ) -> Self:  # fmt: skip
-        """Find the weights with the least sum of squared residuals.
+        """Fit the weights by least squares.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
-            Not copied. The additional digits of ``numpy.longdouble`` are used for small data. A
-            source (:func:`linsep.open_source`) has its own y and is read once or twice, in constant
+            Not copied. For small data the extra digits of ``numpy.longdouble`` are used. A source
+            (:func:`linsep.open_source`) has its own y and is read once or twice, in constant
             memory.
         y : array of shape (rows,) or (rows, targets)
-            Numbers. With several targets, ``coef_`` has a row for each, and so have ``params_``
-            and all that follows from it; ``predict`` returns a column for each.
+            The targets, as numbers. With several targets, ``coef_``, ``params_`` and all attributes
+            computed from them have one row per target; ``predict`` returns one column per target.
         sample_weight : array of shape (rows,), default ones
-            See ``weight_type``. A row of weight 0 is left out.
+            See ``weight_type``. Rows of weight 0 are left out.
         clusters : array of shape (rows,), default None
-            For ``covariance="CR1"``: the cluster of each row, as labels of any type. A source has
-            those of ``open_source(group=...)``.
+            For ``covariance="CR1"``: the cluster of each row, as labels of any type. For a source,
+            name the column with ``open_source(group=...)`` instead.
         offset : array of shape (rows,), or a number; default None
-            A known part of the prediction of each row. Least squares is that of y - offset, rounded
-            once, as are R^2 and F of the inference (as in R's ``lm``).
+            A known part of the prediction of each row. The model is fitted to y - offset, rounded
+            once; R^2 and F also refer to y - offset, as in R's ``lm``.
 
         Returns
         -------
@@ -223,13 +225,12 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         Raises
         ------
         ValueError
-            If rows, values of y, weights or offsets are invalid; the message says which, where, and
-            what to do.
+            If rows, values of y, weights or offsets are invalid.
 
         Warns
         -----
         DependentFeaturesWarning
-            If features are linear combinations of earlier ones.
+            If features are linear combinations of earlier features.
         """
         check_parameters(self)
         for name in ("stop_reason_", "targets_", "_several", "_with_offset"):
@@ -279,7 +280,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             self._take(Lanes(lambda: iter([block])), True, None if name is None else str(name))
 
     def _block(self, X: Any, y: Any, sample_weight: Any, offset: Any, *, reset: bool) -> Batch:
-        """Return the checked rows as a block, without those of weight 0; y is less the offset."""
+        """Return the checked rows of positive weight as a block; y is minus the offset."""
         X = self._features(X, reset)
         y = self._targets(y, X.shape[0])
         weights = check_sample_weight(sample_weight, X.shape[0])
@@ -315,7 +316,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         if y.dtype.kind in "mM":
             what = "dates" if y.dtype.kind == "M" else "durations"
             raise ValueError(
-                f"y holds {what}: give one number a row, such as the seconds since the first one."
+                f"y holds {what}: give one number per row, such as the seconds since the first one."
             )
         refuse_rounded_targets(y, lambda row: row_text(row).capitalize())
         if y.dtype.kind not in "biuf":
@@ -323,8 +324,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
                 y = y.astype(np.float64)
             except (TypeError, ValueError):
                 raise ValueError(
-                    "y has values that are not numbers: a regression needs one number a row, and "
-                    "classes are for a classifier."
+                    "y has values that are not numbers. A regression needs one number per row; "
+                    "for class labels, use a classifier."
                 ) from None
         refuse_gaps(y, "give the number, or leave the row out")
         if y.size != n_rows:
@@ -369,7 +370,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         return replace(fitted, robust=Robust.of(work.name, found, fitted.n_rows, fitted.rank))
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return what the fit has learned, for files: arrays, and facts as plain JSON.
+        """Return the fitted state for a model file: arrays, and facts as plain JSON.
 
         Returns
         -------
@@ -417,7 +418,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         Raises
         ------
         ValueError, LookupError or TypeError
-            If something is missing, or of another shape or type.
+            If a part is missing, or has another shape or type.
         """
         if "targets" in facts:
             self._take_several(SeveralTargets.of_state(self, arrays, facts))
@@ -469,16 +470,16 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
         interval : None, "confidence" or "prediction"
-            For the mean of y given these features, or for y of one new row of weight 1, which
-            has no interval if rows may differ in variance (``covariance``).
+            "confidence": an interval for the mean of y given the features. "prediction": an
+            interval for y of one new row of weight 1; not with a robust ``covariance``, where rows
+            may differ in variance.
         level : float, default=0.95
             Coverage of the intervals, between 0 and 1.
         missing : None or "skip"
-            "skip" predicts NaN for a row with a missing value, instead of refusing the rows.
+            "skip": predict NaN for a row with a missing value, instead of raising an error.
         offset : array of shape (rows,), or a number
-            Added to predictions and ends of intervals of a model that was fitted with an offset,
-            which needs one; sources, and frames and files that hold the columns learned from, bring
-            their own.
+            Added to predictions and ends of intervals. Required by a model that was fitted with an
+            offset. Sources, frames and files that hold the training columns have their own.
 
         Returns
         -------
@@ -506,7 +507,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     def _predicted(
         self, X: Any, offset: np.ndarray | None, interval: str | None, level: float
     ) -> Any:
-        """Predict checked rows, or those of a source."""
+        """Predict checked rows, or the rows of a source."""
         if isinstance(X, Source):
             parts = list(self.predictions(X).bands(interval, level))
         else:
@@ -531,9 +532,9 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             return self._inference.bands(X, predicted, interval, level)
 
     def _checked(self, found: Any, first: int, where: Callable[[int], str]) -> Any:
-        """Return what ``_predict`` found; raise DataError if it is beyond floating point.
+        """Return the predictions of ``_predict``; raise DataError if one overflows float64.
 
-        ``where`` names a row by its number, that of the first here being ``first``.
+        ``where`` names a row by its number; the first row here has the number ``first``.
         """
         known = np.isfinite(found[0] if isinstance(found, Bands) else found)
         if isinstance(found, Bands) and self.df_residual_ > 0:
@@ -541,7 +542,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         if not known.all():
             row = first + int(np.argmin(known))
             raise DataError(
-                f"The prediction of {where(row)} is beyond floating point; scale the features."
+                f"The prediction of {where(row)} overflows float64; scale the features."
             )
         return found
 
@@ -555,8 +556,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features), or a Source, or a data frame or file
-            with the columns that were learned from, which have their own y
+        X : array or sparse matrix of shape (rows, features), Source, data frame or file
+            Sources, and frames and files that hold the training columns, have their own y.
         y : array of shape (rows,)
         sample_weight : array of shape (rows,), default ones
         offset : array of shape (rows,), or a number, as in :meth:`predict`
@@ -573,20 +574,20 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         return self.predictions(X).residuals().r_squared
 
     def plot(self, X: Any, y: Any, *, ax: Any = None, **kwargs: Any) -> Any:
-        """Draw the line over one feature with its bands, and rows; or the coefficients.
+        """Plot the line over one feature with its bands and the rows, or the coefficients.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (rows, features)
         y : array of shape (rows,)
         ax : matplotlib Axes, default None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None creates a figure.
         **kwargs : passed to ``from_estimator`` of the picture
 
         Returns
         -------
         linsep.plot.RegressionDisplay
-            For one feature, or with ``feature=`` its name or number.
+            For a model of one feature, or with ``feature=`` a name or number.
         linsep.plot.CoefficientDisplay
             Else.
         """
@@ -605,8 +606,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
         Parameters
         ----------
-        X, y, sample_weight, offset : those of the last fit, in their order, or the frame or file
-            that holds them all, if the model was fitted to its columns
+        X, y, sample_weight, offset : the arguments of the last fit, rows in the same order, or the
+            frame or file with its columns
 
         Returns
         -------
@@ -631,9 +632,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
         Parameters
         ----------
-        X, y, sample_weight, offset : those of the last fit, in their order, or the frame or file
-            that holds them all, if the model was fitted to its columns; fitted values are those of
-            y - offset
+        X, y, sample_weight, offset : the arguments of the last fit, rows in the same order, or the
+            frame or file with its columns; fitted values refer to y - offset
 
         Returns
         -------
@@ -643,7 +643,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         Raises
         ------
         ValueError
-            If these are not the rows of the fit, as :meth:`assumptions`.
+            If these are not the rows of the fit, as in :meth:`assumptions`.
         """
         with self._rows_of_fit(X, y, sample_weight, offset) as (block, numbers):
             from linsep.inference.factors import terms_of
@@ -656,14 +656,14 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     def _rows_of_fit(
         self, X: Any, y: Any, sample_weight: Any, offset: Any
     ) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Give the rows of the fit as a block, and the place of each in those given; raise
-        DataError if they are too many or too few.
+        """Return the rows of the fit as a block, and the index of each among the given rows; raise
+        DataError for another number of rows.
         """
         check_is_fitted(self)
         one_target(self, "a table of rows")
         if self._fitted.l2:
             raise ParameterError(
-                "Assumptions and diagnostics are those of least squares without a penalty",
+                "Assumptions and diagnostics need least squares without a penalty",
                 hint("leave {} out", l2=None),
             )
         with self.fitted_rows(X, y, sample_weight, offset) as (rows, targets, given, known):
@@ -676,13 +676,13 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
                 block, numbers = Batch(block.X[copies], block.y[copies]), numbers[copies]
             if block.y.size != self._fitted.n_rows:
                 raise DataError(
-                    f"The model was fitted to {self._fitted.n_rows:,} rows of positive weight, and "
-                    f"these are {block.y.size:,}: give those of the fit."
+                    f"The model was fitted to {self._fitted.n_rows:,} rows of positive weight, "
+                    f"but {block.y.size:,} were given: pass the rows of the fit."
                 )
             yield block, numbers
 
 
 def fit_lanes(model: LinearRegression, lanes: Lanes, reread: bool) -> None:
-    """Fit a regression to lanes of rows; ``reread`` says that they are cheap to read again."""
+    """Fit a regression to lanes of rows; ``reread``: whether they are cheap to read again."""
     model._take_rows(lanes, reread)
     model._warn_of_dependence()

@@ -132,7 +132,7 @@ def _to_balls() -> np.ufunc:
 
 @cache
 def _from_ball() -> Callable[[Any], float]:
-    """Return the conversion from a ball: the midpoint of one that contains zero says nothing."""
+    """Return the conversion from a ball; a ball that contains zero has no meaningful midpoint."""
     from flint import arb
 
     zero = arb(0)
@@ -188,7 +188,7 @@ def products(
 
     Returns
     -------
-    numbers of shape (width, width), whose only rounding errors are those of adding pairs or balls
+    numbers of shape (width, width), rounded only where pairs or balls are added
     """
     Z = _scaled(design_matrix(block, len(exponents)), exponents, centers)
     left, total = list(slices(Z)), zeros((len(exponents), len(exponents)))
@@ -285,9 +285,9 @@ class Elimination(NamedTuple):
 class Rules(NamedTuple):
     """Rules for when a column is a linear combination of those before it. The last column is y.
 
-    It is if its residual is zero, or no larger than rounding of the data can explain and negligible
-    relative to the column. A fit is perfect if the residual of y is no larger than the rounding of
-    each value and of its product in y can explain.
+    It is if its residual is zero, or so small that rounding of the data can explain it, and
+    negligible relative to the column. A fit is perfect if rounding of each value and of its product
+    in y can explain the residual of y.
 
     Attributes
     ----------

@@ -46,7 +46,7 @@ class Inference:
     """Tests and intervals of a fit.
 
     Arrays have one value for the intercept, if there is one, and then one for each feature. Values
-    of features left out, and those that need a residual variance if there is none, are NaN.
+    of features left out are NaN, as are values that need a residual variance if it does not exist.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Inference:
 
     @property
     def degrees(self) -> float:
-        """Degrees of freedom of t: those of the residuals, or clusters - 1."""
+        """Degrees of freedom of t: of the residuals, or clusters - 1."""
         clusters = None if self.fit.robust is None else self.fit.robust.clusters
         return self.df_residual if clusters is None else clusters - 1
 
@@ -251,9 +251,9 @@ class Inference:
         """
         if self.fit.robust is not None and of == "prediction":
             raise ParameterError(
-                f"{self.fit.robust.name} lets rows differ in variance, so that a new row has no "
+                f"With {self.fit.robust.name} rows may differ in variance, so a new row has no "
                 "prediction interval",
-                hint("take {}", interval="confidence"),
+                hint("use {}", interval="confidence"),
             )  # fmt: skip
         if self.fit.robust is None:
             variance = self.leverage(X) + (1.0 if of == "prediction" else 0.0)
@@ -303,15 +303,15 @@ class Inference:
         ]
 
     def notes(self) -> list[str]:
-        """Return sentences on what the statistics do not say."""
+        """Return sentences on the limits of the statistics."""
         notes = []
         if self.fit.y_norm == 0:
             what = "is the same in all rows" if self.fit.fit_intercept else "is zero in all rows"
-            notes.append(f"y {what}: there is no variance to explain.")
+            notes.append(f"y {what}, so there is no variance to explain.")
         elif self.fit.perfect:
             notes.append(
-                "The fit is perfect: residuals are rounding errors, so there is no variance for t, "
-                "F or intervals."
+                "The fit is perfect: the residuals are rounding errors, so t, F and intervals "
+                "are not defined."
             )
         if self.fit.l2:
             notes.append(
@@ -319,8 +319,8 @@ class Inference:
             )
         if self.df_residual <= 0 and self.fit.y_norm != 0:
             notes.append(
-                f"There are as many estimates as rows ({self.fit.n_rows}), so nothing is left to "
-                "estimate the variance from: give more rows or fewer features."
+                f"There are as many estimates as rows ({self.fit.n_rows}), so the variance cannot "
+                "be estimated: use more rows or fewer features."
             )
         if self.fit.robust is not None:
             notes += self._robust_notes(self.fit.robust)
@@ -328,16 +328,18 @@ class Inference:
         if inflation > MUCH_INFLATION:
             lost = np.sqrt(inflation)
             notes.append(
-                f"Features are nearly collinear: the variance of an estimate is {inflation:.2g} "
-                f"times what it would be otherwise, and rounding the data in their last digit "
-                f"changes it in digit {max(1, int(16 - np.log10(lost)))}."
+                f"Features are nearly collinear: the variance of an estimate is inflated "
+                f"{inflation:.2g} times, and rounding the data in the last digit changes the "
+                f"estimate in digit {max(1, int(16 - np.log10(lost)))}."
             )
         if not self.fit.fit_intercept:
-            notes.append("Without an intercept, R^2 and F compare with predicting zero.")
+            notes.append("Without an intercept, R^2 and F are relative to predicting zero.")
         return notes
 
     def _robust_notes(self, robust: Robust) -> list[str]:
-        """Return what standard errors hold for, and which of them, or F, are not what they seem."""
+        """Return notes on the assumptions of standard errors, and on values that are not
+        meaningful.
+        """
         notes = [robust_words(robust.name, robust.clusters)]
         if self.df_residual <= 0 or self.fit.perfect:
             return notes
@@ -367,7 +369,7 @@ def _lengths(root: np.ndarray) -> np.ndarray:
 
 
 def _number(name: str) -> Any:
-    """Return an attribute of the estimator that is one of its inference."""
+    """Return an attribute of the estimator that its inference computes."""
 
     def get(self: "LinearResults") -> Any:
         check_is_fitted(self)
@@ -451,8 +453,8 @@ class LinearResults(HasInference):
             return "Standard errors are not known with l2: leave l2 out."
         if self._degrees <= 0:
             return (
-                f"There are as many estimates as rows ({self.n_rows_}), so standard errors are not "
-                "known: give more rows or fewer features."
+                f"There are as many estimates as rows ({self.n_rows_}), so standard errors are "
+                "not known: use more rows or fewer features."
             )
         return ""
 
@@ -477,20 +479,20 @@ class LinearResults(HasInference):
         notes = dependence(self._fitted, names)
         if getattr(self, "stop_reason_", None) == StopReason.INTERRUPTED:
             notes.append(
-                f"The reading was interrupted: these are the first {self._fitted.n_rows:,} rows."
+                "The reading was interrupted: the model is fitted to the first "
+                f"{self._fitted.n_rows:,} rows."
             )
         if self._two_values is not None:
             low, high = self._two_values
             notes.append(
-                f"y has only two values, {low:g} and {high:g}: their probabilities are for "
-                "LogisticRegression, since residuals of two values are neither normal nor of one "
-                "variance."
+                f"y has only two values, {low:g} and {high:g}, so residuals are neither normal "
+                "nor of equal variance: use LogisticRegression."
             )
         y = target or "y"
         x = names[0] if names and names[0] != y else "the feature"
         title = "Linear regression" + f" of {target}" * bool(target)
         found = self._inference
-        what = f"estimates, R^2 and F are those of {y} less the offset"
+        what = f"estimates, R^2 and F refer to {y} minus the offset"
         notes = [*notes, *note_of_offset(self, what)]
         return title, found.header(x, y), [*notes, *found.notes()]
 
@@ -506,15 +508,12 @@ def dependence(fit: LeastSquares, names: list[str]) -> list[str]:
     found = {feature: _what_repeats(fit, names, feature) for feature in fit.combinations}
     zeros = [names[feature] for feature, what in found.items() if what == ZERO]
     sentences = [
-        f"{names[feature]} {what}: it is left out, and predicts nothing of its own."
+        f"{names[feature]} {what}: it is dropped (redundant)."
         for feature, what in found.items()
         if what != ZERO or len(zeros) == 1
     ]
     if len(zeros) > 1:
-        sentences.append(
-            f"{_listed(zeros)} are zero in all rows: they are left out, and predict nothing of "
-            "their own."
-        )
+        sentences.append(f"{_listed(zeros)} are zero in all rows: they are dropped (redundant).")
     return sentences
 
 
@@ -524,14 +523,14 @@ def _what_repeats(fit: LeastSquares, names: list[str], feature: int) -> str:
     used = np.flatnonzero(sizes > NEGLIGIBLE * sizes.max())
     if not used.size or not fit.spread[feature]:
         constant = fit.fit_intercept and fit.means[feature]
-        return "is the same in all rows, as the intercept is" if constant else ZERO
+        return "is constant, like the intercept" if constant else ZERO
     length = np.sqrt(fit.total_weight)  # of the intercept's column
     largest = sizes.max() + length * np.abs(row[1:] * fit.means).max()
     shifted = abs(row[0]) * length > NEGLIGIBLE * largest
     if used.size == 1 and not shifted and abs(row[1 + used[0]] - 1) < NEGLIGIBLE:
         return f"repeats {names[used[0]]}"
     parts = [names[j] for j in used] + (["the intercept"] if shifted else [])
-    return f"is a combination of {_listed(parts)}"
+    return f"is a linear combination of {_listed(parts)}"
 
 
 def _listed(names: list[str]) -> str:

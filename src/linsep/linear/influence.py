@@ -1,4 +1,4 @@
-"""Residuals of the rows of a linear regression, and what the fit would be without a row."""
+"""Residuals of the rows of a linear regression, and the fit without a row."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -130,7 +130,7 @@ def _rows_of(fit: LeastSquares, block: Batch, span: slice) -> Batch:
 
 
 class Examined(NamedTuple):
-    """Residuals of the rows of a fit, and what it would be without them; arrays of shape (rows,).
+    """Residuals of the rows of a fit, and the effect of leaving each out; arrays of shape (rows,).
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ def examined(fit: LeastSquares, block: Batch) -> Examined:
     Raises
     ------
     DataError
-        If their residual sum of squares is not that of the fit.
+        If their residual sum of squares differs from the fit's.
     """
     weights = np.ones(block.y.size) if block.weights is None else block.weights
     raw = np.concatenate([fit.residuals(part.dense(), part.y) for part in block.cut(8192)])
@@ -174,7 +174,7 @@ def examined(fit: LeastSquares, block: Batch) -> Examined:
 
 
 def check_rows(fit: LeastSquares, y: np.ndarray, residuals: np.ndarray) -> None:
-    """Raise DataError if residuals are those of other rows; y is multiplied as they are."""
+    """Raise DataError if residuals belong to other rows; y is multiplied like them."""
     largest = float(np.abs(y).max()) or 1.0
     found, known = float(np.linalg.norm(residuals / largest)), fit.residual_norm / largest
     if abs(found - known) > SAME * (known + float(np.linalg.norm(y / largest)) * SAME):
@@ -204,7 +204,7 @@ def diagnosed(
     ----------
     fit : LeastSquares
     block : Batch, all rows of the fit in their order
-    numbers : array of shape (rows,), what the rows are called
+    numbers : array of shape (rows,), the numbers of the rows in messages
     features : names of the features
     terms : which features belong together
     """
@@ -219,8 +219,8 @@ def diagnosed(
     if seen.gone.perfect_without.any():
         row = numbers[np.argmax(seen.gone.perfect_without)]
         notes.append(
-            f"Without row {row} the fit is perfect: there is no residual variance for its "
-            "studentized residual and DFBETAS."
+            f"Without row {row} the fit is perfect, so its studentized residual and DFBETAS are "
+            "not defined."
         )
     return Diagnostics(
         title="Diagnostics of a linear regression", numbers=numbers, y=block.y, weights=weights,

@@ -1,4 +1,4 @@
-"""Rows of sources as least squares reads them, and predictions for them."""
+"""The rows of sources for least squares, and predictions for them."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -21,12 +21,12 @@ from linsep.validation.values import (
 
 
 def check_whole(weights: np.ndarray, place: Callable[[int], str]) -> None:
-    """Raise DataError for a weight that is no number of rows."""
+    """Raise DataError for a weight that is not a whole number of rows."""
     if (parts := weights % 1 != 0).any():
         row = int(np.argmax(parts))
         raise DataError(
-            f"{place(row)} has the weight {weights[row]:g}, which is no number of rows",
-            hint("take weights for inverse variances with {}", weight_type="precision"),
+            f"{place(row)} has the weight {weights[row]:g}, which is not a whole number of rows",
+            hint("use {} if weights are inverse variances", weight_type="precision"),
         )
 
 
@@ -38,7 +38,7 @@ def refuse_counts(source: Source) -> None:
     """Raise DataError for a source of successes and trials."""
     if source.counts:
         raise DataError(
-            f"{source.name} has successes and trials, which least squares does not take",
+            f"{source.name} has successes and trials, which least squares does not accept",
             hint("choose another {}", learner=None),
         )
 
@@ -49,8 +49,8 @@ def numbers(y: np.ndarray | None, source: Source, first: int) -> np.ndarray:
         raise DataError(f"{source.name} has no target: name the column of y.")
     if y.dtype.kind not in "biuf":
         raise DataError(
-            f"{source.name} has text for a target, and a regression needs numbers: name another "
-            "column, or learn classes with logistic regression."
+            f"The target of {source.name} is text, and a regression needs numbers: name another "
+            "column, or use logistic regression for classes."
         )
     refuse_rounded_targets(y, lambda row: source.where(first + row))
     y = y.astype(np.float64)
@@ -67,7 +67,8 @@ def source_blocks(
 ) -> Batches:
     """Return the blocks of a source.
 
-    ``whole`` refuses weights that are no whole numbers, and a ``covariance`` of clusters any.
+    ``whole`` refuses weights that are not whole numbers; a clustered ``covariance`` refuses all
+    weights.
     """
 
     def blocks() -> Iterator[Batch]:
@@ -86,7 +87,7 @@ def source_blocks(
                 X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
             yield Batch(X, y, weights=weights, groups=batch.groups if weights is None else None)
         if not reading.rows:
-            raise DataError(f"{source.name} has no rows to learn from.")
+            raise DataError(f"{source.name} has no usable rows.")
 
     return blocks
 
@@ -94,7 +95,7 @@ def source_blocks(
 class Residuals(NamedTuple):
     """Sums of the prediction errors over all rows of a source.
 
-    Rows count their weights.
+    Rows are weighted.
 
     Attributes
     ----------
@@ -117,8 +118,8 @@ class Residuals(NamedTuple):
 
     @property
     def r_squared(self) -> float:
-        """1 - squared errors over those of the mean; for constant targets 1 if all predictions are
-        exact, else 0, as in scikit-learn.
+        """1 - squared errors / squared errors of predicting the mean. For constant targets, 1 if
+        all predictions are exact, else 0, as in scikit-learn.
         """
         if self.spread == 0.0:
             return float(self.squared == 0.0)

@@ -72,7 +72,7 @@ class Targets(NamedTuple):
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of y, which is the RMS error of predicting its mean."""
+        """The standard deviation of y: the RMS error of predicting its mean."""
         return float(np.sqrt(self.spread / self.weight))
 
     @property
@@ -99,8 +99,8 @@ class LeastSquares:
         Coefficients of the intercept and the other features that give each feature left out.
     root : array of shape (rank, 1 + features)
         root' root is the inverse of the sums of products of the intercept and the features kept;
-        multiplied by the residual variance, it is the covariance of the estimates. Its first row is
-        that of the intercept at the means, if there is one.
+        multiplied by the residual variance, it is the covariance of the estimates. Its first row
+        belongs to the intercept at the means, if there is one.
     means : array of shape (features,), zeros without an intercept
     mean_y : float, zero without an intercept
     means_rest : array of shape (1 + features,)
@@ -118,12 +118,11 @@ class LeastSquares:
     total_weight, log_weights : float, sums of the weights and of their logarithms
     fit_intercept : bool
     method : "exact", "floats" or "doubled"
-    l2 : float, the penalty of a ridge; ``root`` is then that of the sums of products with the
-        penalty added
+    l2 : float, the penalty of a ridge, which is then included in the products behind ``root``
     two_values : the two values of y; None if it has others, or for a model from a file
     deviation : float, the standard deviation of y; NaN for a model from a file
     signature : str, of the rows; None for a model from a file that has none
-    robust : Robust, the inner part of the covariance unless that is the model's, or None
+    robust : Robust, the inner part of a robust covariance, or None
     """
 
     coef: np.ndarray
@@ -157,9 +156,9 @@ class LeastSquares:
 
     @property
     def effective_df(self) -> float:
-        """Trace of the matrix that makes the predictions of y, the number of estimates without a
-        penalty (Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, 2009,
-        equation 3.50, and 1 for the intercept).
+        """Trace of the hat matrix; without a penalty, the number of estimates (Hastie, Tibshirani
+        and Friedman, The Elements of Statistical Learning, 2009, equation 3.50, and 1 for the
+        intercept).
         """
         first = int(self.fit_intercept)
         return self.rank - self.l2 * float(np.square(self.root[first:, 1:]).sum())

@@ -1,4 +1,4 @@
-"""Several targets of one linear regression: a fit for each, and what they share."""
+"""Several targets of one linear regression: one fit per target, and what the fits share."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -86,16 +86,16 @@ class SeveralTargets:
         return np.stack([getattr(model, name) for model in self])
 
     def predicted(self, predict: Callable[[Any], Any]) -> Any:
-        """Return what ``predict(model)`` says of each target, a column each."""
+        """Return the predictions ``predict(model)`` of each target, one column per target."""
         parts = [predict(model) for model in self]
         if isinstance(parts[0], tuple):  # with the ends of intervals
             return type(parts[0])(*(np.column_stack(ends) for ends in zip(*parts, strict=True)))
         return np.column_stack(parts)
 
     def covariance(self) -> np.ndarray:
-        """Return the covariance matrix of all estimates, target by target: that of the residuals
-        times the inverse of the sums of products (Johnson and Wichern, Applied Multivariate
-        Statistical Analysis, 2007, result 7.10).
+        """Return the covariance matrix of all estimates, target by target: the covariance of the
+        residuals times the inverse of the sums of products (Johnson and Wichern, Applied
+        Multivariate Statistical Analysis, 2007, result 7.10).
         """
         root = self.covariance_root()
         found = root.T @ root
@@ -166,10 +166,10 @@ class SeveralTargets:
 
 
 def one_target(model: Any, what: str) -> None:
-    """Raise ParameterError for a model of several targets, of which ``what`` there is none."""
+    """Raise ParameterError for a model of several targets, for which ``what`` is not available."""
     targets = getattr(model, "targets_", None)
     if targets is not None:
         raise ParameterError(
-            f"The model has {len(targets)} targets, and {what} is of one: fit a regression for "
-            "each column."
+            f"The model has {len(targets)} targets, but {what} needs a single target: fit one "
+            "regression per column."
         )

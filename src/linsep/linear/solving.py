@@ -1,4 +1,4 @@
-"""Least squares by the method that the data need.
+"""Least squares by the fastest method that is accurate for the data.
 
 Three methods, each used only where it is accurate:
 
@@ -70,8 +70,8 @@ def refuse_too_many(features: int, product_bytes: int) -> None:
         bits = _most_features(DOUBLED_BYTES).bit_length() - 1  # so many are never refused
         inexact = " with 106 bits" if product_bytes == DOUBLED_BYTES else ""
         raise DataError(
-            f"Least squares of {features:,} features needs all their products{inexact}, which are "
-            "too many for memory",
+            f"Least squares of {features:,} features needs all their products{inexact}, which do "
+            "not fit in memory",
             f"choose at most {most:,} features",
             hint("hash into fewer with {}", hash_bits=bits),
             hint("with {}", text_bits=bits),
@@ -83,7 +83,7 @@ def _most_features(product_bytes: int) -> int:
 
 
 def _memory() -> int:
-    """Return the bytes of memory of this machine, 8 GB if it does not say."""
+    """Return the bytes of memory of this machine, or 8 GB if unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -223,7 +223,9 @@ class Residues(NamedTuple):
     beta: np.ndarray
 
     def __call__(self, lane: Batch) -> np.ndarray:
-        """Return those of a lane, in a column each for sums and errors; the squares come last."""
+        """Return the products of a lane: one column for sums and one for errors; the squares come
+        last.
+        """
         found = np.zeros((len(self.beta) + 1, 2))
         if self.columns.keeps_zeros(lane):
             X, ones = self.columns.sparse_columns(lane)
@@ -251,7 +253,7 @@ class Moments:
     ----------
     columns : Shifted, with all features
     y : Targets
-    dtype : that of the features
+    dtype : data type of the features
     """
 
     def __init__(self, rows: Any, center: bool) -> None:
@@ -411,7 +413,7 @@ class IllConditionedWarning(UserWarning):
 def least_squares(
     blocks: Batches | Lanes, *, fit_intercept: bool = True, reread: bool = True, l2: float = 0.0
 ) -> LeastSquares:
-    """Return the least squares solution for the rows of ``blocks``, that of a ridge with ``l2``.
+    """Return the least squares solution for the rows of ``blocks``; with ``l2``, a ridge's.
 
     Parameters
     ----------
@@ -444,8 +446,7 @@ def least_squares(
         raise FeatureOverflow(int(np.argmax(lost)))
     if not (np.isfinite(found.coef).all() and np.isfinite(sizes).all()):
         raise DataError(
-            "The weights, or the squares of the residuals, are beyond floating point: scale the "
-            "features and y."
+            "The weights, or the squared residuals, overflow float64: scale the features and y."
         )
     return found
 
@@ -533,9 +534,8 @@ def _check_digits(done: Elimination) -> None:
     lost = DOUBLED_ERROR * (done.sizes[kept] ** 2 / left).max(initial=0.0)
     if lost > 1e-8:
         message = (
-            "Features are so nearly combinations of others that only about "
-            f"{-np.log10(lost):.0f} digits of their weights are reliable: leave some out, or "
-            "subtract what they share."
+            f"Features are so nearly combinations of others that only about {-np.log10(lost):.0f} "
+            "digits of their weights are reliable: leave some out, or subtract a common part."
         )
         warn_caller(IllConditionedWarning(message))
 
@@ -547,13 +547,13 @@ class Doubled(NamedTuple):
     centers: np.ndarray
 
     def __call__(self, lane: Batch) -> Pair:
-        """Return those of a lane."""
+        """Return the products of a lane."""
         parts = [products(part, *self, pairs) for part in lane.cut(ROWS)]
         return reduce(operator.add, parts)
 
 
 def _digits(dtype: np.dtype) -> int:
-    """Return the number of reliable bits in the values of features, at most those of floats."""
+    """Return the number of reliable bits in the values of features, at most those in a float."""
     return min(53, digits_of(dtype))
 
 
@@ -563,7 +563,7 @@ def _parts(blocks: Iterable[Batch]) -> Iterator[Batch]:
 
 
 def _from_floats(solved: Solved, moments: Moments, fit_intercept: bool, l2: float) -> LeastSquares:
-    """Return the result for the original columns from that for shifted and scaled ones."""
+    """Convert the result for shifted and scaled columns to the original columns."""
     scale, unit_y, total = moments.scale[2:], moments.scale[1], moments.weight
     shift, shift_y = moments.shift[2:], moments.shift[1]
     coef = solved.beta[2:] * (unit_y / scale)

@@ -80,8 +80,8 @@ class Preconditioner:
     """Block-diagonal preconditioner with a block per class: feature correlations of a sample with
     the exact diagonal; with too many weights, or too few rows, only the diagonal.
 
-    Of several classes the reference has a block as well: weights of all classes that add up to zero
-    have a Hessian nearer to its blocks than the differences from a reference do.
+    For several classes the reference has a block as well: with weights of all classes that add up
+    to zero, the Hessian is nearer to its blocks than with differences from a reference.
 
     Parameters
     ----------
@@ -165,8 +165,8 @@ class Preconditioner:
 
 
 def _scaled_inverse(inverses: np.ndarray | None, diagonal: np.ndarray) -> Inverse:
-    """Return the inverse of a matrix from those of its blocks, scaled to a unit diagonal, or of
-    the diagonal.
+    """Return the inverse of a matrix from the inverses of its blocks, scaled to a unit diagonal, or
+    from the diagonal.
     """
     if inverses is None:
         inverse = 1.0 / diagonal
@@ -201,7 +201,7 @@ MOST_PRODUCTS, ENOUGH_PRODUCTS = 200, 10
 MOST_AT_ONCE = 1 << 16
 #: factors of the step in the line search
 PARTS = (*(0.5**k for k in range(5)), *(0.5**k for k in range(8, 200, 4)))
-#: distance left by a step, as a share of the tolerance, at which conjugate gradients need not go on
+#: distance left by a step, as a share of the tolerance, at which conjugate gradients may stop
 ENOUGH = 0.01
 #: smallest acceptable diagonal entry of a Cholesky factor; values then added to the diagonal, in
 #: turn
@@ -258,7 +258,7 @@ class Ascent(NamedTuple):
     value : the log-likelihood at B, without the penalty
     information : the negative Hessian of the objective, at B or just before the last step
     n_iter : int, number of steps
-    reason : "converged", "max_iter", "stuck", or "suspect": stopped since there may be no maximum
+    reason : "converged", "max_iter", "stuck", or "suspect": stopped since a maximum may not exist
     distance : to the maximum from where the last step began, in standard errors; NaN if unknown
     proved, suspect : bool, whether a maximum is proved to exist; whether there may be none
     """

@@ -1,8 +1,8 @@
-"""Checkpoints of a logistic regression: the passes over the rows that it has made, so that another
-process need not make them again.
+"""Checkpoints of a logistic regression: the results of its passes over the rows, which another
+process can reuse.
 
-An ascent is deterministic: from the results of its passes over the rows, which are all that takes
-time, it takes the same steps to the same bits.
+An ascent is deterministic, and almost all of its time is spent in passes over the rows. With the
+recorded results of these passes it repeats its steps, with bit-identical results.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ class Journal:
 
     Parameters
     ----------
-    records : list of (key, arrays), those of an earlier process
+    records : list of (key, arrays), from an earlier process
     after : function without arguments, called after each new pass
     """
 
@@ -45,7 +45,7 @@ class Journal:
         return arrays
 
 
-#: what ends a fit that may go on: Ctrl-C, and the loss of a cluster
+#: what ends a fit that may be resumed: Ctrl-C, and the loss of a cluster
 ENDINGS = (KeyboardInterrupt, RuntimeError)
 
 
@@ -73,7 +73,7 @@ class SavedAscent(SavedFit):
             self.journal.records.append((key, record))
 
     def agree(self, **more: Any) -> None:
-        """Add to what must be as it was; raise CheckpointError if it is not."""
+        """Add to what must be unchanged; raise CheckpointError if it changed."""
         super().agree(**more)
         if more and self.journal.records:  # the rows are the last
             self.checkpoint.on_resume(f"after {len(self.journal.records):,} passes over the rows")

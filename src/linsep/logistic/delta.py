@@ -1,7 +1,7 @@
 """Probabilities of a logistic regression with standard errors, by the delta method.
 
-Classes are in the order of the weights here: those of the equations, then the reference, whose
-weights are zero. Parameters are in the order of ``params_``.
+Classes are in the order of the weights here: first the classes of the equations, then the
+reference, whose weights are zero. Parameters are in the order of ``params_``.
 """
 
 from typing import Any
@@ -63,11 +63,11 @@ class Curves:
     B : array of shape (classes - 1, parameters)
     constant : int, 1 with an intercept, else 0
     covariance : array or None
-        That of ``B.ravel()``, zero for weights that were left out and for those that diverge; None
-        if it is not known.
+        The covariance of ``B.ravel()``, zero for weights that were left out and for weights that
+        diverge; None if it is unknown.
     signs : array of shape (parameters,) or None
-        Of two classes, the sign of each weight that diverges, NaN if it is not known, and zero for
-        the others; None if none diverges.
+        For two classes, the sign of each weight that diverges, NaN if it is unknown, and zero for
+        the others; None if no weight diverges.
     unknown : bool, whether several classes have weights that diverge
     """
 
@@ -95,8 +95,8 @@ class Curves:
         return sp.hstack([ones, X], format="csr") if sp.issparse(X) else np.hstack([ones, X])
 
     def log_odds(self, X: Any, offset: np.ndarray | None = None) -> np.ndarray:
-        """Return the log-odds of the classes against the reference, shape (rows, classes - 1);
-        those of a class without weight are huge instead of infinite.
+        """Return the log-odds of the classes against the reference, shape (rows, classes - 1); huge
+        instead of infinite for a class without weight.
         """
         scores = self.model._scores(X, offset)
         if scores.ndim == 1:
@@ -106,8 +106,8 @@ class Curves:
         return np.clip(found, -HUGE, HUGE)
 
     def probabilities(self, X: Any, log_odds: np.ndarray | None = None) -> np.ndarray:
-        """Return the probabilities of the classes, shape (rows, classes): in the limit, if weights
-        diverge, and NaN where that is not known.
+        """Return the probabilities of the classes, shape (rows, classes): in the limit if weights
+        diverge, NaN where the limit is unknown.
         """
         log_odds = self.log_odds(X) if log_odds is None else log_odds
         odds = np.column_stack([log_odds, np.zeros(X.shape[0])])
@@ -123,8 +123,8 @@ class Curves:
         return found
 
     def _sides(self, X: Any, signs: np.ndarray) -> np.ndarray:
-        """Return where the weights that diverge bring the log-odds of each row: 1 or -1 for
-        infinity, 0 if it has none of their features, NaN if that is not known.
+        """Return the limit of the log-odds of each row as weights diverge: 1 or -1 for infinity, 0
+        if the row has none of their features, NaN if unknown.
         """
         where = np.flatnonzero(signs[self.constant :])
         part = X[:, where]

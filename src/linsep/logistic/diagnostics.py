@@ -1,7 +1,7 @@
 """Residuals, leverages and influences of the rows of a logistic regression of two classes.
 
-The last step of Newton's method is weighted least squares with the weights w p (1 - p): leverages,
-influences and collinearity are those of its columns.
+The last step of Newton's method is weighted least squares with the weights w p (1 - p). Leverages,
+influences and collinearity are computed from its columns.
 """
 
 import warnings
@@ -44,7 +44,7 @@ from linsep.logistic.rows import NO_WEIGHT
 from linsep.parameters import fitted_parameter
 
 #: difference of log-likelihoods that rounding of the rows may make, as a share of that without
-#: features; that of a limit and of the weights that stand for it
+#: features; of a limit and of the weights that stand for it
 SAME, NEAR_LIMIT = 1e-6, 0.1
 #: smallest weight of a row, as a share of the largest, that counts in least squares
 LEAST_WEIGHT = 1e-250
@@ -56,13 +56,13 @@ class LogisticDiagnostics(Diagnostics):
 
     Attributes
     ----------
-    labels : pair of str, of the reference and of the other class
+    labels : pair of str, the reference and the other class
     """
 
     labels: tuple[str, str] = ("", "")
 
     def hosmer_lemeshow(self, groups: int = 10) -> HosmerLemeshow:
-        """Test whether the probabilities come true in groups of about equally many rows.
+        """Run the Hosmer-Lemeshow test of fit, on groups of about equal size.
 
         Parameters
         ----------
@@ -71,17 +71,18 @@ class LogisticDiagnostics(Diagnostics):
         Returns
         -------
         HosmerLemeshow
-            Print it, or call ``tidy()`` for its table of observed and expected numbers.
+            Print it, or call ``tidy()`` for its table of observed and expected counts.
 
         Raises
         ------
         ParameterError
-            For fewer than 3 groups.
+            If ``groups`` is less than 3.
         """
         undefined = ""
         if np.isnan(self.leverage).all():
             undefined = (
-                "Its p-value is not defined: the probabilities are no maximum of the likelihood."
+                "The p-value is not defined, because the fit did not reach a maximum of the "
+                "likelihood."
             )
         return hosmer_lemeshow(self.y, self.fitted, self.weights, groups, undefined)
 
@@ -98,7 +99,7 @@ class LogisticDiagnostics(Diagnostics):
 def diagnosed(
     model: LogisticResults, X: Any, y: Any, sample_weight: Any, offset: np.ndarray | None = None
 ) -> LogisticDiagnostics:
-    """Return the diagnostics of a model on the rows of its fit.
+    """Return the diagnostics of a model for the rows that it was fitted to.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def diagnosed(
     Raises
     ------
     DataError
-        For several classes, and if these are not the rows of the fit.
+        If there are more than two classes, or these are not the rows of the fit.
     """
     _refuse_classes(model)
     check_size(*X.shape)
@@ -147,30 +148,30 @@ def _refuse_classes(model: LogisticResults) -> None:
     """Raise DataError for a model whose rows have no diagnostics."""
     if len(model.classes_) > 2:
         raise DataError(
-            f"Diagnostics of rows are of two classes, and this model has {len(model.classes_)}: "
-            "fit a model of each class and the reference (Begg and Gray, Biometrika 71, 1984)."
+            f"Diagnostics need a model of two classes, and this model has {len(model.classes_)}: "
+            "fit one model per class against the reference (Begg and Gray, Biometrika 71, 1984)."
         )
     if (model._limits == NO_WEIGHT).any():
-        raise DataError("Only one class has rows of positive weight: there are no residuals.")
+        raise DataError("Only one class has rows of positive weight, so there are no residuals.")
     if np.isnan(model.log_likelihood_):
         raise DataError(
-            f"The weights are those of {model.method_}, not fitted to rows: they have no residuals "
-            "that could be tested."
+            f"The weights come from {model.method_} and were not fitted to rows, so there are no "
+            "residuals to test."
         )
 
 
 def _of_weight(
     model: LogisticResults, X: Any, y: Any, sample_weight: Any
 ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows of positive weight, whether each is of the class that the weights are of, their
-    weights, and their places among those given.
+    """Return the rows of positive weight, whether each has the class of the equation, their
+    weights, and their indices among the given rows.
     """
     labels, classes = label_a_row(model, y, X.shape[0]), model.classes_
     codes = codes_in(classes, labels, "y")
     if (codes == classes.size).any():
         raise DataError(
-            f"y has {unknown_labels(labels, classes)}, which is not a class of the fit: give its "
-            f"rows."
+            f"y has {unknown_labels(labels, classes)}, which is not a class of the fit: pass the "
+            "rows of the fit."
         )
     weights = check_sample_weight(sample_weight, codes.size)
     weights = importance(fitted_parameter(model, "class_weight"), classes, codes, weights)
@@ -184,11 +185,11 @@ def _of_weight(
 def _check_rows(
     model: LogisticResults, outcomes: np.ndarray, scores: np.ndarray, weights: np.ndarray
 ) -> None:
-    """Raise DataError unless these are as many rows as those of the fit, of the same likelihood."""
+    """Raise DataError unless the rows have the number and likelihood of the rows of the fit."""
     if outcomes.size != model.n_rows_:
         raise DataError(
-            f"The model was fitted to {model.n_rows_:,} rows of positive weight, and these are "
-            f"{outcomes.size:,}: give those of the fit."
+            f"The model was fitted to {model.n_rows_:,} rows of positive weight, but "
+            f"{outcomes.size:,} were given: pass the rows of the fit."
         )
     found = float(-weights @ np.logaddexp(0.0, np.where(outcomes == 1, -scores, scores)))
     share = NEAR_LIMIT if model.stop_reason_ in SEPARATED else SAME
@@ -200,14 +201,14 @@ def _check_rows(
 
 
 def _undefined(model: LogisticResults) -> str:
-    """Return why influences are not defined; empty if they are."""
+    """Return why influences are not defined; empty if they are defined."""
     which = "Leverages, standardized residuals and influences are not defined"
     if fitted_parameter(model, "l2"):
-        return f"{which} with l2: standard errors are not known."
+        return f"{which} with l2, because standard errors are not known."
     if model.stop_reason_ in SEPARATED:
         return (
-            f"{which}: the likelihood has no maximum, and residuals are those of probabilities "
-            "near its limit. Firth's penalized likelihood has leverages."
+            f"{which}: the likelihood has no maximum, and residuals are computed near its limit. "
+            "With penalty='firth' they are defined."
         )
     if model._covariance is None or not model._inferable:
         return f"{which}: standard errors are not known (summary() says why)."
@@ -220,16 +221,16 @@ def _notes(model: LogisticResults, undefined: str) -> list[str]:
         return [undefined]
     if model.method_ == "Firth":
         return [
-            "Leverages are those of the information at Firth's estimates. DFBETAS and Cook's "
-            "distances: one step of Newton's method in Firth's score without the row, in which the "
-            "penalty of the other rows is held. Studentized residuals are not defined."
+            "Leverages are computed from the information at Firth's estimates. DFBETAS and "
+            "Cook's distances are from one Newton step on Firth's score without the row, with "
+            "the penalty of the other rows held fixed. Studentized residuals are not defined."
         ]
-    return ["DFBETAS and Cook's distances: one step of Newton's method without the row."]
+    return ["DFBETAS and Cook's distances are from one Newton step without the row."]
 
 
 def _step(model: LogisticResults, X: Any, curvature: np.ndarray) -> LeastSquares | None:
-    """Return the least squares of Newton's step, of which only the columns matter; None if there
-    are too many weights, or no row counts.
+    """Return the least squares problem of Newton's step, of which only the columns matter; None if
+    there are too many weights or no rows.
     """
     some = curvature > LEAST_WEIGHT * curvature.max(initial=0.0)
     if model._wide or not some.any():

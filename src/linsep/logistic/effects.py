@@ -1,11 +1,10 @@
 """Marginal effects on the probabilities of classes, averaged over rows or at given values.
 
 For P_k the probability of class k, b_l the weights of equation l and V the covariance of all, the
-average effect of feature j is f = mean P_k sum_l (d_kl - P_l) b_lj, d being Kronecker's; that of a
-level, or of a 0/1 feature, is a difference of means of P_k. Their variance is J V J', J the
-gradient of f in the weights (Greene, Econometric Analysis, 5th ed. 2003, sec. 21.3). The effect of
-a column that is in several terms of a formula is that on P_k through all of them, as in R's
-margins.
+average effect of feature j is f = mean P_k sum_l (d_kl - P_l) b_lj, with Kronecker's d; the effect
+of a level, or of a 0/1 feature, is a difference of means of P_k. Their variance is J V J', J the
+gradient of f in the weights (Greene, Econometric Analysis, 5th ed. 2003, sec. 21.3). A column in
+several terms of a formula acts on P_k through all of them, as in R's margins.
 """
 
 from collections import defaultdict
@@ -76,7 +75,7 @@ def marginal_effects(
     parts = _rows(model, source, sample_weight)
     survey = _survey(parts, variables, model.n_features_in_)
     if not survey.weight:
-        raise DataError("The rows of X have no weight, so there is nothing to average.")
+        raise DataError("All rows of X have weight 0, so there is nothing to average.")
     differences, curves = _differences(variables, survey, discrete), Curves(model)
     sums = _Sums(curves, differences)
 
@@ -86,7 +85,10 @@ def marginal_effects(
     has_table = hasattr(source, "changed") and not where.means
     for v, value in where.cells:
         if not has_table:
-            raise DataError(f"'{v.name}' is in several terms: set it in the rows instead of `at`.")
+            raise DataError(
+                f"'{v.name}' is in several terms of the formula: set it in the rows of X instead "
+                "of in `at`."
+            )
         source = v.changed(source, value)
     for part in read(source):
         sums.add(*part)
@@ -131,7 +133,7 @@ def _directions(model: Any, v: Variable, source: Any) -> Iterator[Any]:
 
 
 def replaced(X: Any, values: dict[int, float]) -> Any:
-    """Return rows with some features set to values; not copied if there are none."""
+    """Return rows with some features set to values; the rows themselves without such features."""
     if not values:
         return X
     columns = np.array(list(values), dtype=np.intp)
@@ -200,12 +202,12 @@ def _survey(parts: Callable[[], Iterator[Part]], variables: list[Variable], d: i
 
 
 def _where(at: Any, variables: list[Variable]) -> Where:
-    """Return the rows that ``at`` says."""
+    """Return the rows described by ``at``."""
     if isinstance(at, str) and at in ("overall", "mean"):
         return Where(at == "mean", {}, [], "")
     if not isinstance(at, dict):
         raise ParameterError(
-            f"at is {at!r}: choose 'overall', 'mean', or values such as {{'age': 40}}."
+            f"at is {at!r}: choose 'overall', 'mean', or a dict of values such as {{'age': 40}}."
         )
     known: dict[Any, Variable] = {variable.name: variable for variable in variables}
     values: dict[int, float] = {}
@@ -213,7 +215,9 @@ def _where(at: Any, variables: list[Variable]) -> Where:
     for name, value in at.items():
         if name not in known:
             some = ", ".join(list(known)[:MOST_NAMED])
-            raise DataError(f"`at` names '{name}', which the model does not have: name {some}.")
+            raise DataError(
+                f"`at` names '{name}', which is not a column of the model: choose {some}."
+            )
         features = known[name].at(value)
         if known[name].tangled:
             cells.append((known[name], value))
@@ -231,7 +235,7 @@ def _differences(variables: list[Variable], survey: Survey, discrete: Any) -> Di
     """Return the variables whose effects are differences of probabilities."""
     numbers = {v.name for v in variables if v.levels is None}
     if discrete is not None and (unknown := {*discrete} - numbers):
-        raise DataError(f"`discrete` names '{min(unknown)}', which is no feature of numbers.")
+        raise DataError(f"`discrete` names '{min(unknown)}', which is not a numeric feature.")
     found: Differences = {}
     for v in variables:
         if v.levels is not None:
@@ -326,7 +330,7 @@ class _Sums:
                 self.gradients[*key, level] += found
 
     def slope(self, j: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the effects of a feature of numbers on the classes, and their gradients."""
+        """Return the effects of a numeric feature on the classes, and their gradients."""
         at, B = j + self.curves.constant, self.curves.B
         if self.curves.covariance is None:
             return self.slopes @ B[:, at], None
@@ -339,7 +343,7 @@ class _Sums:
         return any(key[:2] == v.key for key in self.means)
 
     def along(self, v: Variable) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the same for a tangled column of numbers."""
+        """Return the same for a tangled numeric column."""
         key = (*v.key, None)
         if self.curves.covariance is None:
             return self.means[key], None
@@ -417,7 +421,7 @@ def _table(
     model: Any, curves: Curves, effects: list[_Effect], level: float, title: str,
     header: list[tuple[str, str | int | float]], notes: list[str],
 ) -> Summary:  # fmt: skip
-    """Return the effects as a table: on all classes, or on the one of two that is not the
+    """Return the effects as a table: on all classes, or, of two classes, on the one that is not the
     reference.
     """
     several = curves.classes > 2
@@ -458,7 +462,7 @@ def _title(model: Any, where: Where) -> str:
 
 
 def _notes(model: Any, variables: list[Variable], sums: _Sums, where: Where) -> list[str]:
-    """Return sentences on what the effects are, and on those that are not known."""
+    """Return sentences that explain the effects, and which effects are unknown."""
     binary = [v.name for v in variables if v.levels is None and v.key in sums.differences]
     factors = [f"{v.name} (from {v.base})" for v in variables if v.levels]
     notes = []
@@ -468,11 +472,14 @@ def _notes(model: Any, variables: list[Variable], sums: _Sums, where: Where) -> 
         notes.append(f"Differences, not slopes: {', '.join(listed[:MOST_NAMED])}{more}.")
     if lost := [v.name for v in variables if v.tangled and not sums.knows(v)]:
         why = "at means of features" if where.means else "without the columns of the formula"
-        notes.append(f"In several terms, and not known {why}: {', '.join(lost[:MOST_NAMED])}.")
+        notes.append(
+            f"In several terms of the formula, so unknown {why}: {', '.join(lost[:MOST_NAMED])}."
+        )
     if model.stop_reason_ not in SEPARATED:
         return notes + model._notes(profiles=False)
     notes.append(
-        f"The classes are {model.stop_reason_}: effects are those of the limit, in which "
-        "coefficients are infinite; a dash is an effect that has none, or one that is not known."
+        f"The classes are {model.stop_reason_}: effects are computed in the limit, where "
+        "coefficients are infinite. A dash marks an effect without a limit, or with an unknown "
+        "one."
     )
     return notes

@@ -119,110 +119,118 @@ class LogisticRegression(
     HasParameters,
     BaseEstimator,
 ):
-    """Logistic regression by maximum likelihood, with a proof if there is no maximum.
+    """Logistic regression by maximum likelihood, with a proof if no maximum exists.
 
-    P(y = 1 | x) = 1 / (1 + exp(-(b + <w, x>))); for several classes P(y = k | x) is proportional to
-    exp(b_k + <w_k, x>), where the weights of the reference are zero.
+    With two classes P(y = 1 | x) = 1 / (1 + exp(-(b + <w, x>))). With several, P(y = k | x) is
+    proportional to exp(b_k + <w_k, x>), where the weights of the reference class are zero.
 
     Parameters
     ----------
     solver : {"newton", "lbfgs", "gradient_ascent"}, default="newton"
-        "newton": Newton's method, by a Cholesky factor up to 2,500 weights, else, or with l2 where
-        a factor is slow, by conjugate gradients. "lbfgs": preconditioned limited-memory
-        quasi-Newton; up to 2,500 weights the last steps are Newton's. "gradient_ascent": w += eta
-        sum of x (y - p) until that step is no longer than ``tol``. With every solver the existence
-        of the maximum is then proved, or decided by :func:`linsep.separation`.
+        "newton": Newton's method, with a Cholesky factor for up to 2,500 weights, and with
+        conjugate gradients for more, or with l2 where a factor is slow. "lbfgs": preconditioned
+        limited-memory quasi-Newton; for up to 2,500 weights the last steps are Newton's.
+        "gradient_ascent": w += eta sum of x (y - p) until this step is at most ``tol`` long. With
+        every solver the existence of the maximum is then proved, or decided by
+        :func:`linsep.separation`.
     l2 : float, default=0.0
-        Maximize the log-likelihood - l2 / 2 times the sum of squared coefficients, without
-        intercepts. For several classes the coefficients of all classes, shifted to sum to zero, are
-        penalized, so that the reference does not matter. (scikit-learn's C is 1 / l2.)
+        Ridge penalty: maximize the log-likelihood - l2 / 2 times the sum of squared coefficients,
+        without intercepts (scikit-learn's C is 1 / l2). For several classes the coefficients of all
+        classes, shifted to sum to zero, are penalized, so the reference does not matter.
     penalty : {"firth"} or None, default=None
-        "firth": maximize Firth's penalized likelihood, the log-likelihood + ``ln |I| / 2``, I the
-        information, by Newton's method, for rows in memory and up to 2,500 weights. Its estimates
-        are less biased in small samples and always finite. Not with l2.
+        "firth": maximize Firth's penalized likelihood, the log-likelihood + ``ln |I| / 2`` with the
+        information I, by Newton's method. The estimates are less biased in small samples and always
+        finite. Needs rows in memory and at most 2,500 weights. Not with l2.
     fit_intercept : bool, default=True
     reference : label or None, default=None
-        The class whose weights are zero. None: the smaller of two, the last of several.
+        The class whose weights are zero. None: the smaller label of two, the last of several.
     on_separation : {"warn", "raise"}, default="warn"
-        If no maximum exists: issue a :class:`linsep.errors.SeparationWarning` with the verdict and
-        estimate the limit, or raise a :class:`linsep.errors.SeparationError`. With l2 or Firth's
-        penalty there always is a maximum, and separability is not checked.
+        What to do if no maximum exists: "warn" issues a :class:`linsep.errors.SeparationWarning`
+        with the verdict and estimates the limit; "raise" raises a
+        :class:`linsep.errors.SeparationError`. With l2 or Firth's penalty a maximum always exists,
+        and separability is not checked.
     intervals : {"wald", "profile"} or None, default=None
-        Intervals and p-values of the weights: Wald's (estimate -+ quantile times standard error) or
-        by profile of the (penalized) likelihood, for rows in memory and up to 2,500 weights, at the
-        cost of a few fits per weight. None: "profile" with Firth's penalty, else "wald".
+        Method for intervals and p-values of the weights. "wald": estimate -+ quantile times
+        standard error. "profile": profiles of the (penalized) likelihood, for rows in memory and up
+        to 2,500 weights, at the cost of a few fits per weight. None: "profile" with Firth's
+        penalty, else "wald".
     level : float, default=0.95
         Confidence level of the intervals in the summary and of profile intervals.
     covariance : {"HC0", "HC1", "CR1"} or None, default=None
         Covariance of the estimates, from which standard errors, tests and intervals follow. None:
-        the inverse information. "HC0": A M A, with A the inverse information and M the sum over
-        the rows of s s', s the scores (y - p) x; "HC1" times n / (n - k), for n rows and k
-        estimates. "CR1": s summed over each of G clusters, times G / (G - 1) (n - 1) / (n - k),
-        and tests by t with G - 1 degrees of freedom. Not with l2, Firth's penalty and profiles.
-        If no maximum exists, that of the limit.
+        the inverse information. "HC0": A M A, where A is the inverse information and M the sum over
+        the rows of s s' with the scores s = (y - p) x. "HC1": HC0 times n / (n - k) for n rows and
+        k estimates. "CR1": s summed over each of G clusters, times G / (G - 1) (n - 1) / (n - k),
+        with t tests of G - 1 degrees of freedom. Not with l2, Firth's penalty or profiles. If no
+        maximum exists, the covariance is computed in the limit.
     class_weight : dict {label: weight}, "balanced" or None, default=None
-        Multiplies the weight of each row. "balanced": total weight of the rows / (classes * weight
-        of the rows of the class); rows of weight 0 do not count.
+        Factors of the row weights by class. "balanced": total weight of the rows / (number of
+        classes * weight of the rows of the class); rows of weight 0 are ignored.
     max_iter : int, default=1000
     tol : float or None, default=None
-        "newton", "lbfgs": stop when the Newton decrement is at most this: no linear combination of
-        the weights is further from the maximum, in standard errors. "gradient_ascent": length of
-        the next step. None: 1e-8, or 1e-3 for more than 2,500 weights (without standard errors).
+        "newton", "lbfgs": stop when the Newton decrement is at most tol; every linear combination
+        of weights is then within tol standard errors of its maximizer. "gradient_ascent": stop when
+        the next step is at most tol long. None: 1e-8, or 1e-3 for more than 2,500 weights (which
+        have no standard errors).
     learning_rate : float, function of k or "auto", default="auto"
-        For "gradient_ascent". "auto" is 1 / (a bound on the curvature), which never overshoots.
+        Step size of "gradient_ascent". "auto": 1 / (a bound on the curvature), which never
+        overshoots.
     schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
-        For "gradient_ascent": how a number for learning_rate changes with the steps.
+        For "gradient_ascent" with a numeric learning_rate: its change with the step number k.
     warm_start : bool, default=False
-        Begin at the weights of the last fit, of the same classes and features: a path over ``l2``,
-        or a few more rows, then needs few iterations. The maximum does not depend on it. Not with
-        Firth's penalty, whose maximum is that reached from zero.
+        Start at the weights of the last fit, which must have the same classes and features: a path
+        over ``l2``, or a few more rows, then needs few iterations. The maximum does not depend on
+        it. Not with Firth's penalty, whose estimates are the maximum reached from zero.
     trace : bool, default=False
-        For "gradient_ascent": keep all iterates in ``ascent_``.
+        For "gradient_ascent": store all iterates in ``ascent_``.
 
     Attributes
     ----------
     classes_ : array of shape (classes,)
     reference_ : label
     coef_ : array of shape (1, features) or (classes - 1, features)
-        In the order of ``classes_`` without the reference. If no maximum exists, coefficients
-        that diverge (see ``limits_``) are those of a ridge that vanishes: with 1e-8 times the
-        weight of all rows as the penalty on squared coefficients per standard deviation, or per
-        unit for columns of zeros and ones. Their direction is nearly that of the widest margin.
+        In the order of ``classes_`` without the reference. If no maximum exists, coefficients that
+        diverge (see ``limits_``) have the values of a very small ridge penalty: 1e-8 times the
+        total weight of the rows, on squared coefficients per standard deviation, or per unit for
+        columns of zeros and ones. Their direction is nearly the direction of the widest margin.
         (With more than 400 weights, if the sum of rows and weights, times the squared weights,
-        exceeds 2e9: 1e-4 times the weight, or the first of 1e-2, 1e-3 and 1e-4 that has every row
-        on its side.)
-        For columns far from zero against their spread, predictions are computed around the center
-        of the fit, where ``coef_ @ x + intercept_`` would lose digits.
+        exceeds 2e9, the penalty is 1e-4 times the total weight, or the first of 1e-2, 1e-3 and 1e-4
+        times it that classifies every row correctly.) For columns whose mean is large compared to
+        their spread, predictions are computed around the center of the fit, where ``coef_ @ x +
+        intercept_`` would lose digits.
     intercept_ : array of shape (1,) or (classes - 1,)
-        -inf for a class whose rows all have weight 0: its probability is 0. (With two classes +inf
-        if that is the reference; with several, the last class with weight becomes the reference.)
+        -inf for a class whose rows all have weight 0: its probability is 0. (If this class is the
+        reference: +inf with two classes; with several, the last class with weight becomes the
+        reference.)
     limits_ : array of str, of the shape of ``params_``
-        "finite": proved to be finite. "+inf", "-inf": no finite estimate, with a proved sign;
-        "infinite": with either sign; "sign not checked": the work limit ended before its sign was
-        found. "dependent": a combination of the intercept and earlier features, left out; with more
-        than 2,500 weights only columns of zeros. "not checked": the likelihood may have no maximum,
-        but there are more than 2,500 weights and no penalty, the verdict took, or would take, too
-        long, or the fit was stopped before it. Then nothing is inferred: standard errors, tests,
-        AIC and BIC are NaN. "no weight": all rows of the class have weight 0.
+        Status code of each estimate. "finite": proved to be finite. "+inf", "-inf": no finite
+        estimate; the sign is proved. "infinite": no finite estimate; either sign is possible. "sign
+        not checked": no finite estimate, but the work limit ended before the sign was found.
+        "dependent": a linear combination of the intercept and earlier features, left out; with more
+        than 2,500 weights only columns of zeros are found. "not checked": the likelihood may have
+        no maximum, but there are more than 2,500 weights and no penalty, or deciding took, or would
+        take, too long, or the fit was stopped before. Standard errors, tests, AIC and BIC are then
+        NaN. "no weight": all rows of the class have weight 0.
     log_likelihood_, null_log_likelihood_, deviance_, null_deviance_ : float
-        Of counts, likelihoods have the binomial coefficients, and deviances are from a model with
-        a probability for each row, as those of R's ``glm(cbind(s, t - s) ~ x, binomial)``.
+        For counts, likelihoods include the binomial coefficients, and deviances are relative to the
+        saturated model (one probability per row), as in R's ``glm(cbind(s, t - s) ~ x, binomial)``.
     mcfadden_r2_, aic_, bic_ : float
-    likelihood_ratio_ : (statistic, degrees of freedom, p), against no features
+    likelihood_ratio_ : (statistic, degrees of freedom, p), against the model without features
     params_, standard_errors_, statistics_, p_values_ : arrays
-        Of shape (parameters,) for two classes, else (classes - 1, parameters); the intercept
-        first, if there is one, then the features. ``params_`` are infinite where an estimate
-        diverges, and NaN where none is known; the statistics are z (Wald).
+        Of shape (parameters,) for two classes, else (classes - 1, parameters): the intercept first,
+        if there is one, then the features. ``params_`` are infinite where an estimate diverges, and
+        NaN where it is unknown; the statistics are Wald's z.
     covariance_ : array of shape (parameters, parameters) or None, in the order of
-        ``params_.ravel()``: the inverse information, or as ``covariance`` says
+        ``params_.ravel()``: the inverse information, or the robust one named by ``covariance``
     param_names_ : list of str
-    equation_ : the log-odds as an equation in the features and units of the data; print it
+    equation_ : the log-odds as an equation in the features, in the units of the data; print it
     separation_ : verdict of :func:`linsep.separation`, None if it was not needed
     method_ : "maximum likelihood", "penalized likelihood" or "Firth"
-    ascent_ : :class:`linsep.descent.Descent`, of "gradient_ascent"; iterates with ``trace=True``
+    ascent_ : :class:`linsep.descent.Descent`, for "gradient_ascent"; with ``trace=True`` has all
+        iterates
     stop_reason_ : "converged", "max_iter", "stuck", "separable", "quasi-separable", "undecided",
         "suspect", "interrupted" (by Ctrl-C) or "early_stop" (by a callback)
-    n_rows_ : int, number of rows that count; of counts, of those with trials, as in ``bic_``
+    n_rows_ : int, number of rows of positive weight; for counts, of rows with trials
     n_iter_, stop_sentence_, n_features_in_, feature_names_in_
 
     References
@@ -280,8 +288,8 @@ class LogisticRegression(
         default="constant",
         help="learning rate of step k: constant, divided by k, or by its square root",
     )
-    warm_start: bool = parameter(default=False, help="begin at the weights of the last fit")
-    trace: bool = parameter(default=False, help="keep all iterates of gradient ascent")
+    warm_start: bool = parameter(default=False, help="start at the weights of the last fit")
+    trace: bool = parameter(default=False, help="store all iterates of gradient ascent")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -296,7 +304,7 @@ class LogisticRegression(
         self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None,
         clusters: Any = None, offset: Any = None, successes: Any = None, trials: Any = None,
     ) -> Self:  # fmt: skip
-        """Fit the weights by maximum likelihood, or their limit if there is no maximum.
+        """Fit the weights by maximum likelihood, or find their limit if no maximum exists.
 
         Parameters
         ----------
@@ -304,24 +312,24 @@ class LogisticRegression(
             Not copied if float32 or float64 and C-contiguous, or CSR. A source
             (:func:`linsep.open_source`) is read batch by batch, in constant memory, once per
             iteration; it has its own labels, so omit y. If it is separable and larger than its
-            memory limit, it is read again for the proof, and the weights are those of the last
-            iteration.
+            memory limit, it is read again for the proof, and the weights of the last iteration are
+            kept.
         y : array of shape (rows,), labels of any type
         sample_weight : array of shape (rows,), default ones
-            Number of times that each row counts.
+            Number of times that each row is counted.
         checkpoint : path or :class:`linsep.Checkpoint`, default None
-            A file in which the fit saves the results of its passes over the rows. If the process
-            ends early, the fit can resume from it, to the same bits.
+            A file in which the fit saves the results of its passes over the rows. An interrupted
+            fit resumes from it, with bit-identical results.
         clusters : array of shape (rows,), default None
-            For ``covariance="CR1"``: the cluster of each row, as labels of any type. A source has
-            those of ``open_source(group=...)``.
+            For ``covariance="CR1"``: the cluster of each row, as labels of any type. For a source,
+            name the column with ``open_source(group=...)`` instead.
         offset : array of shape (rows,), or a number; default None
-            Added to the log-odds of each row, of two classes, against the reference: a known part
-            of the linear predictor. The model without features has it, too.
+            A known part of the linear predictor, added to the log-odds of each row; for two classes
+            only. The model without features includes it, too.
         successes, trials : arrays of shape (rows,) of whole numbers, 0 <= successes <= trials
-            Counts in the place of y and sample_weight: a row stands for its successes, of class 1,
-            and for the rest of its trials, of class 0. ``trials`` may be one number for all rows.
-            The likelihood is then that of binomial groups: see ``n_rows_`` and ``deviance_``.
+            Counts instead of y and sample_weight: a row stands for its successes, of class 1, and
+            for the rest of its trials, of class 0. ``trials`` may be one number for all rows. The
+            likelihood is then binomial: see ``n_rows_`` and ``deviance_``.
 
         Returns
         -------
@@ -330,14 +338,14 @@ class LogisticRegression(
         Raises
         ------
         ValueError
-            If a parameter, row, label, weight, offset or count is invalid, there are offsets and
-            more than two classes, or ``solver="gradient_ascent"`` diverges.
+            If a parameter, row, label, weight, offset or count is invalid, if there are offsets and
+            more than two classes, or if ``solver="gradient_ascent"`` diverges.
         SeparationError
             If the data are separable and on_separation="raise".
 
         KeyboardInterrupt
-            On Ctrl-C. The weights so far are kept; ``limits_``, standard errors and intervals show
-            what is unknown. Before the first iteration nothing is kept.
+            On Ctrl-C. The weights of the last iteration are kept, and ``limits_``, standard errors
+            and intervals show what is unknown. Before the first iteration nothing is kept.
 
         Warns
         -----
@@ -346,8 +354,8 @@ class LogisticRegression(
 
         Notes
         -----
-        scikit-learn's callbacks are called at each iteration with a model of the weights so far,
-        and may stop the fit.
+        scikit-learn's callbacks are called after each iteration with a model of the current
+        weights, and may stop the fit.
         """
         refuse_together(self)
         check_parameters(self)
@@ -468,7 +476,7 @@ class LogisticRegression(
             task = rows.task(self)
             if task.groups is not None and self.covariance is not None:
                 raise ParameterError(
-                    "Robust standard errors are of single rows, and not of counts",
+                    "Robust standard errors need single rows instead of counts",
                     hint("leave {} out", covariance=None),
                 )
             if saving is not None:
@@ -509,7 +517,7 @@ class LogisticRegression(
         same = same and self.coef_.shape[1] == task.n_features
         if not (same and np.isfinite(self.intercept_).all()):
             raise DataError(
-                "With warm_start the rows need the classes and the features of the last fit",
+                "With warm_start, the rows must have the classes and features of the last fit",
                 hint("leave {} out", warm_start=None),
             )
         around, old = in_use(self), order_of_classes(self)
@@ -623,10 +631,10 @@ class LogisticRegression(
         X : array or sparse matrix of shape (rows, features), or a Source
             A source is read batch by batch; open it with ``recipe=model.recipe_``.
         missing : None or "skip"
-            "skip" gives a row with a missing value NaN, instead of refusing the rows.
+            "skip": return NaN for a row with a missing value, instead of raising an error.
         offset : array of shape (rows,), or a number
-            As in the fit, of models that were fitted with offsets, which need one; sources, and
-            frames and files that hold the columns learned from, bring their own.
+            Required by a model that was fitted with offsets. Sources, frames and files that hold
+            the training columns have their own.
 
         Returns
         -------
@@ -661,9 +669,7 @@ class LogisticRegression(
         bad = ~np.isfinite(scores) & np.isfinite(self.intercept_)  # of classes with weight
         if bad.any():
             row = int(np.argwhere(bad)[0, 0])
-            raise DataError(
-                f"The score of {row_text(row)} is beyond floating point; scale the features."
-            )
+            raise DataError(f"The score of {row_text(row)} overflows float64; scale the features.")
         order = order_of_classes(self)
         if len(order) == 2 and self._nearer is None:
             return scores[:, 0] if order[0] == 1 else -scores[:, 0]
@@ -673,11 +679,11 @@ class LogisticRegression(
         return found if len(order) > 2 else found[:, 1] - found[:, 0]
 
     def predict(self, X: Any, missing: str | None = None, offset: Any = None) -> np.ndarray:
-        """Predict the most probable class of each row; the smaller one at equal odds; after
-        :func:`linsep.set_threshold` the positive of two classes from that score on.
+        """Predict the most probable class of each row, and the smaller label at equal odds. After
+        :func:`linsep.set_threshold`, the positive of two classes is predicted from that score on.
 
-        With ``missing="skip"`` the prediction of a row with a missing value is None; ``offset`` as
-        in :meth:`decision_function`.
+        With ``missing="skip"``, the prediction for a row with a missing value is None. ``offset``
+        is as in :meth:`decision_function`.
         """
         check_is_fitted(self)
         X = to_predict(self, X, missing, offset)
@@ -690,25 +696,25 @@ class LogisticRegression(
         self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None
     ) -> "LogisticDiagnostics":
         """Return residuals, leverages and influences of the rows of the fit, collinearity, and the
-        test of Hosmer and Lemeshow; of two classes.
+        Hosmer-Lemeshow test; for two classes.
 
         Parameters
         ----------
-        X, y, sample_weight, offset : those of the last fit, or the frame or file that holds them
-            all, if the model was fitted to its columns
+        X, y, sample_weight, offset : the arguments of the last fit, or the frame or file with its
+            columns
 
         Returns
         -------
         linsep.logistic.diagnostics.LogisticDiagnostics
-            Print it, call ``hosmer_lemeshow(groups)``, ``plot()`` or ``tidy()``, or use its
-            attributes, those of :class:`linsep.inference.diagnostics.Diagnostics`. With l2, and
-            where the likelihood has no maximum, leverages and what follows from them are NaN.
+            Print it, call ``hosmer_lemeshow(groups)``, ``plot()`` or ``tidy()``, or use the
+            attributes of :class:`linsep.inference.diagnostics.Diagnostics`. With l2, and if the
+            likelihood has no maximum, leverages and the numbers computed from them are NaN.
 
         Raises
         ------
         ValueError
-            If these are not the rows of the fit: another number of rows or features, or another
-            log-likelihood; and for several classes, and of counts.
+            If these are not the rows of the fit (another number of rows or features, or another
+            log-likelihood), and for models of several classes or of counts.
         """
         check_is_fitted(self)
         refuse_diagnostics_of_counts(self)
@@ -733,11 +739,11 @@ class LogisticRegression(
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
         missing : None or "skip"
-            "skip" gives a row with a missing value NaN, instead of refusing the rows.
+            "skip": return NaN for a row with a missing value, instead of raising an error.
         interval : None or "confidence"
-            "confidence": from the log-odds of each class against all others, -+ quantile times
-            their delta-method standard error, transformed into probabilities. With two classes
-            these are the intervals of R's ``predict(fit, type = "link", se.fit = TRUE)``.
+            "confidence": the log-odds of each class against all others, -+ quantile times their
+            delta-method standard error, transformed to probabilities. With two classes these
+            intervals equal R's from ``predict(fit, type = "link", se.fit = TRUE)``.
         level : float, default=0.95
             Coverage of the intervals, between 0 and 1.
         offset : array of shape (rows,), or a number
@@ -746,9 +752,9 @@ class LogisticRegression(
         Returns
         -------
         array of shape (rows, classes), in the order of ``classes_``, or with an interval
-            :class:`linsep.inference.results.Bands`: such arrays ``prediction``, ``low`` and
-            ``high``, the ends NaN where standard errors are not known: with l2, or for rows whose
-            log-odds are infinite because the classes are separable.
+            :class:`linsep.inference.results.Bands` of such arrays ``prediction``, ``low`` and
+            ``high``. The ends are NaN where standard errors are unknown: with l2, and for rows
+            whose log-odds are infinite because the classes are separable.
         """
         if interval is None:
             return np.exp(self.predict_log_proba(X, missing, offset))

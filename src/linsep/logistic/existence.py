@@ -28,7 +28,7 @@ from linsep.logistic.rows import Task
 
 #: half a unit in the last place of 1.0
 UNIT = 2.0**-53
-#: number of roundings of one term, without those of the classes and the sum
+#: number of roundings of one term, without the roundings of the classes and of the sum
 TERM = 80
 #: ratio of the largest backward to the largest forward move below which the classes seem separable
 BACKWARD = 1e-3
@@ -59,12 +59,12 @@ def examined(likelihood: Likelihood, point: Point, step: np.ndarray) -> tuple[bo
 
 
 def column_without_maximum(task: Task) -> bool:
-    """Return whether a single column proves that the likelihood has no maximum: if a class has none
-    of its values above, or none below, those of all other classes, where values are apart; without
+    """Return whether a single column proves that the likelihood has no maximum: all values of a
+    class are at most, or at least, all values of the other classes, and not all are equal. Without
     an intercept, zero has to be between them.
 
-    As the column's weight for this class goes to infinity, against that of the others, no row gets
-    a worse score.
+    As the column's weight for this class, relative to the others, goes to infinity, no row gets a
+    worse score.
     """
     from linsep.certificate.numbers import padded  # which estimators load without
 
@@ -80,7 +80,7 @@ def column_without_maximum(task: Task) -> bool:
     apart = low.min(axis=0) < high.max(axis=0)
 
     def bounded(high: np.ndarray, low: np.ndarray, k: int) -> np.ndarray:
-        """Return the columns whose values of class k are at most those of all others."""
+        """Return the columns in which no value of class k exceeds a value of another class."""
         mine, theirs = high[k], np.delete(low, k, axis=0).min(axis=0)
         zero_between = (mine <= 0.0) & (theirs >= 0.0)
         return apart & (mine <= theirs) & (zero_between | task.intercept)

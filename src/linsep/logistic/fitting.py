@@ -98,7 +98,7 @@ def fitted(task: Task, steps: Steps) -> Fit:
     """Maximize the (penalized) likelihood.
 
     The ascent starts from the weights fitted to a sample, so that all rows are read only a few
-    times. It stops if there seems to be no maximum. A single class has probability 1.
+    times. It stops if a maximum does not seem to exist. A single class has probability 1.
     """
     if not task.q:
         plain, none = (
@@ -125,7 +125,7 @@ def fitted(task: Task, steps: Steps) -> Fit:
 
 def _penalized(task: Task, how: Standardization, start: np.ndarray, report: Report) -> Ascent:
     """Maximize by conjugate gradients, for a penalty needs no Hessian, which is slow to sum; where
-    they are slower than that, go on with it.
+    they are slower than the Hessian, continue with it.
     """
     problem, goal = problem_of(task, how), goal_of(task)
     rough = goal._replace(factored=False)
@@ -180,7 +180,7 @@ def _start(task: Task, how: Standardization, sample: Batches, whole: bool) -> np
     part = next(iter(sample()))
     share = (part.size if part.weights is None else part.weights.sum()) / task.totals.sum()
     few = replace(task, batches=sample, lanes=None, l2=task.l2 * share, totals=task.totals * share)
-    # The maximum of a sample is not that of all rows: closer steps to it are wasted.
+    # The maximum of a sample differs from the maximum of all rows: closer steps to it are wasted.
     goal = goal_of(few)._replace(tol=NEAR, max_iter=20, rows=goal_of(task).rows)
     found = ascent.newton(*problem_of(few, how), B, goal)
     return found.B if found.reason == "converged" else B
@@ -270,7 +270,9 @@ def fit_of(task: Task, how: Standardization, found: Ascent) -> Fit:
 
 
 def raw_covariance(task: Task, how: Standardization, inverse: np.ndarray) -> np.ndarray:
-    """Return the inverse information of the raw features, from that of the standardized ones."""
+    """Return the inverse information of the raw features, given the one of the standardized
+    features.
+    """
     T = np.kron(np.eye(task.q), how.matrix(task.intercept))
     return np.asarray(T @ inverse @ T.T)
 
@@ -380,7 +382,8 @@ def sharpened(task: Task, fit: Fit) -> tuple[Fit, Sharpness]:
     step, sure = solved(H, point.gradient)
     left, reached = likelihood.moves(step), likelihood.moves(fit.B)
     inverse, noise = inverted(H), np.tile(likelihood.noise, likelihood.q)
-    # a term of the gradient is w r z, and the sum of w r^2 z^2 is at most about that of the Hessian
+    # a term of the gradient is w r z, and the sum of w r^2 z^2 is at most about the term of the
+    # Hessian
     slope = UNIT * np.sqrt(np.abs(np.diag(H))) + point.sums.weight * noise
     weights = (np.abs(inverse) @ slope).reshape(likelihood.shape)
     off = left.apart + float((weights @ reached.reach).max())

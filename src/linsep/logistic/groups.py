@@ -1,5 +1,5 @@
-"""Binomial groups: rows with successes among trials, of which each is fitted as two rows, one of
-each class, that weigh their numbers.
+"""Binomial groups: rows with successes among trials. Each is fitted as two rows, one per class,
+weighted by the counts.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from linsep.words import row_text
 
 
 class Groups(NamedTuple):
-    """What the likelihood of groups has beside that of single trials.
+    """What the likelihood of groups adds to the likelihood of single trials.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ def refuse_beside_counts(model: Any, y: Any, sample_weight: Any, counts: dict[st
     if len(missing) == len(counts):
         return False
     if missing:
-        raise DataError(f"Counts are successes and trials: give {missing[0]}, too.")
+        raise DataError(f"Counts need both successes and trials: pass {missing[0]}, too.")
     for name, value in (("y", y), ("sample_weight", sample_weight)):
         if value is not None:
             raise DataError(f"Successes and trials take the place of {name}: leave it out.")
@@ -63,7 +63,7 @@ def refuse_beside_counts(model: Any, y: Any, sample_weight: Any, counts: dict[st
 
 
 def refuse_class_weights(model: Any) -> None:
-    """Raise DataError for class weights, with which counts would be no counts."""
+    """Raise DataError for class weights, which would turn counts into other numbers."""
     if model.class_weight is not None:
         raise DataError(
             "Successes and trials are counts, which class weights would change",
@@ -75,13 +75,13 @@ def refuse_diagnostics_of_counts(model: Any) -> None:
     """Raise DataError for a model that was fitted to counts."""
     if model._saturated is not None:
         raise DataError(
-            "Diagnostics are those of single rows, and the model was fitted to successes and "
-            "trials: fit it to two rows for each, of classes 1 and 0 with their numbers as weights."
+            "Diagnostics need single rows, and the model was fitted to successes and trials: fit "
+            "it to two rows per group, of classes 1 and 0, with sample_weight set to the counts."
         )
 
 
 def given_counts(successes: Any, trials: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return counts as float64 arrays of shape (rows,); DataError if they are none."""
+    """Return the counts in float64 arrays of shape (rows,); raise DataError for other values."""
     found = []
     for name, values in (("successes", successes), ("trials", trials)):
         given = np.asarray(values)
@@ -107,5 +107,6 @@ def check_both(totals: np.ndarray, where: str) -> None:
     if not totals.all():
         what = "trials" if not totals.any() else "successes" if not totals[0] else "failures"
         raise DataError(
-            f"There are no {what} in {where}: a logistic regression needs successes and failures."
+            f"There are no {what} in {where}: a logistic regression needs both successes and "
+            "failures."
         )

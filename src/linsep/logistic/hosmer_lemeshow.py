@@ -1,4 +1,4 @@
-"""The test of Hosmer and Lemeshow, whether probabilities come true in groups of them."""
+"""The Hosmer-Lemeshow test of fit: observed against expected counts in groups of rows."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -18,19 +18,19 @@ LEAST_GROUPS = 3
 
 @dataclass(frozen=True)
 class HosmerLemeshow:
-    """Result of the test, and its table; ``print`` it.
+    """Result of the Hosmer-Lemeshow test, with its table; ``print`` it.
 
     Attributes
     ----------
     statistic : float
         Sum over groups and both classes of (observed - expected)^2 / expected.
-    df : int, the number of groups minus 2
-    p_value : float, from chi-squared; NaN if it is not defined
+    df : int, degrees of freedom, the number of groups minus 2
+    p_value : float, from the chi-squared distribution; NaN if it is not defined
     low, high : arrays of shape (groups,), the smallest and the largest probability of a group
-    rows : array of shape (groups,), the weight of its rows
+    rows : array of shape (groups,), total weight of the rows in a group
     observed, expected : arrays of shape (groups,)
-        The weight of the rows of the class that the probabilities are of, and the sum of these.
-    note : str, what limits the test; empty if nothing does
+        Total weight of the rows of class 1 in a group, and the sum of their probabilities.
+    note : str, a limitation of the test; empty if there is none
 
     References
     ----------
@@ -53,8 +53,8 @@ class HosmerLemeshow:
         return {name: getattr(self, name) for name in names}
 
     def tidy(self) -> Any:
-        """Return the table as a data frame, a row for each group: ``low``, ``high``, ``rows``,
-        ``observed`` and ``expected``, of pandas, or an Arrow table where pandas is not installed.
+        """Return the table as a pandas data frame, or as an Arrow table without pandas: one row per
+        group, with the columns ``low``, ``high``, ``rows``, ``observed`` and ``expected``.
         """
         return as_frame({name: values.tolist() for name, values in self._columns().items()})
 
@@ -91,7 +91,7 @@ class HosmerLemeshow:
 def hosmer_lemeshow(
     y: np.ndarray, p: np.ndarray, weights: np.ndarray, groups: int, undefined: str = ""
 ) -> HosmerLemeshow:
-    """Test whether probabilities come true.
+    """Run the test.
 
     Groups lie between quantiles of the probabilities, as R's ``quantile`` interpolates them; a
     probability equal to a quantile is in the lower group, and equal quantiles make one group less.
@@ -107,11 +107,11 @@ def hosmer_lemeshow(
     Raises
     ------
     ParameterError
-        For fewer groups.
+        If there are fewer groups.
     """
     if not isinstance(groups, Integral) or isinstance(groups, bool) or groups < LEAST_GROUPS:
         raise ParameterError(
-            f"groups is {groups!r}: give a whole number of groups, at least {LEAST_GROUPS}."
+            f"groups is {groups!r}: give a whole number of at least {LEAST_GROUPS}."
         )
     order = np.argsort(p, kind="stable")
     y, p, weights = y[order], p[order], weights[order]
@@ -130,9 +130,9 @@ def hosmer_lemeshow(
     parts[observed == expected] = 0.0
     statistic, df, note = float(parts.sum()), rows.size - 2, undefined
     if df < 1:
-        note = f"The probabilities make only {counted(rows.size, 'group')}: no test is left."
+        note = f"The probabilities form only {counted(rows.size, 'group')}, too few for a test."
     elif rows.size < groups and not note:
-        note = f"Ties of the probabilities leave {rows.size} of {groups} groups."
+        note = f"Because of tied probabilities, there are {rows.size} groups instead of {groups}."
     known = df > 0 and not undefined
     p_value = float(chdtrc(df, statistic)) if known else np.nan
     return HosmerLemeshow(
@@ -142,7 +142,7 @@ def hosmer_lemeshow(
 
 
 def _quantiles(p: np.ndarray, weights: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return quantiles of sorted values that count as often as their weights say."""
+    """Return weighted quantiles of sorted values."""
     counts = np.cumsum(weights)
     at = shares * max(counts[-1] - 1.0, 0.0)
     below = np.floor(at)

@@ -1,4 +1,4 @@
-"""Logistic regressions with weights that another model implies."""
+"""Logistic regressions with weights derived from another model."""
 
 from collections.abc import Callable
 from typing import Any
@@ -45,5 +45,7 @@ def implied(
     model.n_iter_, model.n_rows_, model.n_features_in_ = 0, n_rows, coef.shape[1]
     model._intervals, model._gained, model._total_weight = {}, np.nan, float(n_rows)
     model.stop_reason_, model._with_offset = "implied", False
-    model.stop_sentence_ = f"Weights of {method}: standard errors and tests are not known."
+    model.stop_sentence_ = (
+        f"The weights come from {method}: standard errors and tests are not known."
+    )
     return model

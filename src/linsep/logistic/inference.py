@@ -85,12 +85,12 @@ class LogisticResults(HasInference):
     _nearer: Nearer | None = None
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return what the fit has learned, for files: arrays, and facts as plain JSON.
+        """Return the fitted state for a model file: arrays, and facts as plain JSON.
 
         Returns
         -------
         arrays : dict
-            For q classes beside the reference, d features and w weights a class (d, or d + 1 with
+            For q classes beside the reference, d features and w weights per class (d, or d + 1 with
             an intercept): ``coef`` of shape (q, d), ``intercept`` (q,), ``limits`` (q, w), numbers
             of :data:`LIMITS`; ``covariance`` (q w, q w) if there is one; ``center`` (d,) and
             ``at_center`` (q,) if scores are computed around a center; ``low``, ``high`` and ``p``
@@ -136,7 +136,7 @@ class LogisticResults(HasInference):
         Raises
         ------
         ValueError, LookupError or TypeError
-            If something is missing, or of another shape or type.
+            If a part is missing, or has another shape or type.
         """
         self.classes_ = classes_of(**facts["classes"])
         (last,) = (k for k, x in enumerate(self.classes_.tolist()) if x == facts["reference"])
@@ -191,8 +191,8 @@ class LogisticResults(HasInference):
 
     @property
     def deviance_(self) -> float:
-        """-2 log-likelihood, without the penalty; of counts, 2 (that of a model with a probability
-        for each row - log-likelihood).
+        """-2 log-likelihood, without the penalty; for counts, twice the difference between the
+        log-likelihoods of the saturated model (one probability per row) and of this one.
         """
         check_is_fitted(self)
         return self._deviance(self.log_likelihood_)
@@ -238,8 +238,8 @@ class LogisticResults(HasInference):
 
     @property
     def aic_(self) -> float:
-        """-2 log-likelihood + 2 parameters, without Firth's penalty; NaN with l2, if the fit was
-        interrupted, or without a proof that there is a maximum, or of where the likelihood tends.
+        """-2 log-likelihood + 2 parameters, without Firth's penalty. NaN with l2, after an
+        interrupted fit, and if neither a maximum nor a limit of the likelihood is proved.
         """
         if not self._inferable:
             return np.nan
@@ -247,8 +247,8 @@ class LogisticResults(HasInference):
 
     @property
     def bic_(self) -> float:
-        """-2 log-likelihood + ln(sum of the row weights, of counts ``n_rows_``) parameters, as
-        ``aic_``.
+        """-2 log-likelihood + ln(n) parameters, where n is the sum of the row weights, or
+        ``n_rows_`` for counts. NaN where ``aic_`` is.
         """
         check_is_fitted(self)
         n = self._total_weight if self._saturated is None else self.n_rows_
@@ -256,19 +256,19 @@ class LogisticResults(HasInference):
 
     @property
     def _inferable(self) -> bool:
-        """Whether the plain or Firth's likelihood has a maximum, which the weights (nearly) reach,
-        or is the supremum.
+        """Whether the weights (nearly) reach a proved maximum of the plain or of Firth's
+        likelihood, or its supremum.
         """
         check_is_fitted(self)
         if fitted_parameter(self, "l2") or self.stop_reason_ in UNINFERRED:
             return False
         if self.stop_reason_ == "quasi-separable":
-            return self._covariance is not None  # there is none for those of a ridge
+            return self._covariance is not None  # a ridge has none
         return self.stop_reason_ == "separable" or not self._unproved
 
     @property
     def _unproved(self) -> bool:
-        """Whether it is not known if the likelihood has a maximum."""
+        """Whether it is unknown if the likelihood has a maximum."""
         return self.stop_reason_ not in SEPARATED and bool((self._limits == UNKNOWN).any())
 
     @property
@@ -294,7 +294,7 @@ class LogisticResults(HasInference):
 
     @property
     def limits_(self) -> np.ndarray:
-        """What is known of each estimate: "finite", "+inf", "dependent", ..."""
+        """The status code of each estimate: "finite", "+inf", "dependent", ..."""
         check_is_fitted(self)
         return self._arranged(self._limits)
 
@@ -303,8 +303,8 @@ class LogisticResults(HasInference):
         """The estimates, the intercept first: infinite where they diverge because the likelihood
         has no maximum.
 
-        NaN where they may diverge to either side, or are not known to be finite although others
-        diverge, for features left out, and for classes of weight 0.
+        NaN for estimates that may diverge to either side, for estimates not known to be finite
+        although others diverge, for features left out, and for classes of weight 0.
         """
         limits, found = self.limits_, self._shown.copy()
         found[~np.isin(limits, self._numeric)] = np.nan
@@ -375,8 +375,8 @@ class LogisticResults(HasInference):
         task = rows.task(again)
         if rows.known.classes.tolist() != self.classes_.tolist() or not task.factored:
             raise DataError(
-                "The rows have other classes than the fit, or the larger model too many weights: "
-                "give the rows of the fit, and few columns."
+                "The rows have other classes than the fit, or the larger model has too many "
+                "weights: pass the rows of the fit, and few columns."
             )
         return scored(self, in_use(self), task, rows.known)
 
@@ -418,16 +418,16 @@ class LogisticResults(HasInference):
         """Return the confidence interval of each parameter.
 
         Wald intervals (estimate -+ quantile times standard error) are NaN without a standard error.
-        Profile intervals of the (penalized) likelihood are infinite where it does not fall enough,
-        and NaN if no maximum was reached.
+        Ends of profile intervals are infinite where the profile of the (penalized) likelihood does
+        not fall enough, and NaN if no maximum was reached.
 
         Parameters
         ----------
-        level : float between 0 and 1, default: that of the model
+        level : float between 0 and 1, default: the ``level`` of the model
 
         Returns
         -------
-        array of the shape of ``params_`` and (2,): the lower and the upper ends
+        array of shape ``params_.shape + (2,)``: the lower and the upper ends
 
         Raises
         ------
@@ -440,23 +440,23 @@ class LogisticResults(HasInference):
             return super().confidence_intervals(level)
         if level not in self._intervals:
             raise ValueError(
-                f"Profile intervals are computed while fitting, here at level={self._level:g}: "
-                f"fit with level={level:g}, or with intervals='wald'."
+                f"Profile intervals were computed during the fit at level={self._level:g}: fit "
+                f"with level={level:g}, or with intervals='wald'."
             )
         return np.stack([self._arranged(end) for end in self._intervals[level][:2]], axis=-1)
 
     def odds_ratios(self, level: float | None = None) -> Summary:
-        """Return the table of the odds ratios: by which factor the odds of a class against the
+        """Return the table of odds ratios: the factors by which the odds of a class against the
         reference change per unit of a feature.
 
-        Estimates and the ends of intervals are exp of those of the coefficients, standard errors
-        are by the delta method, z and p those of the coefficients; the intercept is left out. An
-        odds ratio is infinite or 0 where a coefficient diverges, with an interval if profiles were
-        computed.
+        Estimates and interval ends are the exponentials of the coefficients' and standard errors
+        come from the delta method; z and p are the coefficients' own. The intercept is left out.
+        Where a coefficient diverges, its odds ratio is infinite or 0, with an interval if profiles
+        were computed.
 
         Parameters
         ----------
-        level : float between 0 and 1, default: that of the model
+        level : float between 0 and 1, default: the ``level`` of the model
 
         Returns
         -------
@@ -480,40 +480,42 @@ class LogisticResults(HasInference):
         self, X: Any, at: Any = "overall", level: float | None = None, sample_weight: Any = None,
         discrete: list[str] | None = None,
     ) -> Summary:  # fmt: skip
-        """Return the table of marginal effects on the probability of a class: how much it changes
-        per unit of a feature, with delta-method standard errors.
+        """Return the table of average marginal effects: the change of a class probability per unit
+        of a feature, with delta-method standard errors.
 
-        The effect of a number is the derivative of the probability. The effect of a 0/1 feature is
-        the probability at 1 less that at 0, and that of a level of a text column, a category or
-        ``C(column)`` the probability at that level less that at the reference level, or the first
-        one, with all other features as they are. Columns that were scaled count in their own units.
-        Two classes have effects on the class that is not the reference, several on each class.
+        The effect of a numeric feature is the derivative of the probability. The effect of a 0/1
+        feature is the probability at 1 minus the probability at 0. The effect of a level of a text
+        column, a category or ``C(column)`` is the probability at this level minus the probability
+        at the reference level, or at the first level, with all other features unchanged. Effects of
+        scaled columns are per unit of the original column. With two classes the table has effects
+        on the class that is not the reference; with several, on each class.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (rows, features), Source, or name of a file
-            The rows to average over: usually those of the fit. Frames and files hold the columns
-            that were learned from. A source is read twice, in constant memory.
+            The rows to average over: usually the rows of the fit. Frames and files hold the columns
+            used for training. A source is read twice, in constant memory.
         at : "overall", "mean" or dict of column to value, default="overall"
-            "overall": effects at each row, averaged. "mean": at the means of all features, in which
-            indicators are shares. ``{"age": 40, "sex": "f"}``: averaged over the rows, with these
-            columns set to these values, as by R's margins, Stata and statsmodels.
-        level : float between 0 and 1, default: that of the model
-            Of the confidence intervals.
+            "overall": effects at each row, averaged. "mean": effects at the means of all features,
+            where the mean of an indicator is a share. ``{"age": 40, "sex": "f"}``: averaged over
+            the rows with these columns set to these values, as in R's margins, Stata and
+            statsmodels.
+        level : float between 0 and 1, default: the ``level`` of the model
+            Confidence level of the intervals.
         sample_weight : array of shape (rows,), default ones, or the weights in a file
-            What each row counts in averages.
-        discrete : list of names of columns of numbers, default None
-            Those whose effects are differences from 0 to 1. None: columns in which both numbers,
-            and no others, occur, and columns of booleans.
+            Weight of each row in averages.
+        discrete : list of names of numeric columns, default None
+            Columns whose effects are differences from 0 to 1. None: boolean columns, and columns
+            that contain 0 and 1 and no other values.
 
         Returns
         -------
         linsep.inference.summary.Summary
             Print it, or call ``tidy()`` or ``to_dict()``. Standard errors are missing where the
-            covariance is not known, as with l2. If the classes are separable or quasi-separable,
-            the effects are those of the limit, and NaN where it is not known. A column that is in
-            several terms of a formula, or in a product, has its effect through all of them; NaN at
-            means of features, and where X holds features instead of the columns.
+            covariance is unknown, as with l2. If the classes are separable or quasi-separable,
+            effects are computed in the limit, and NaN where it is unknown. The effect of a column
+            in several terms of a formula, or in a product, is its total effect through all terms.
+            It is NaN at the means of the features, and where X holds features instead of columns.
 
         Raises
         ------
@@ -580,12 +582,12 @@ class LogisticResults(HasInference):
 
     @property
     def _robust(self) -> str | None:
-        """The name of the robust covariance, None if the standard errors are not of one."""
+        """The name of the robust covariance; None without one."""
         name: str | None = fitted_parameter(self, "covariance")
         return None if self._covariance is None else name
 
     def _notes(self, profiles: bool = True) -> list[str]:
-        """Return sentences on the fit; ``profiles``: whether the table has their intervals."""
+        """Return sentences on the fit; ``profiles``: whether the table has profile intervals."""
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
         notes += self._notes_of_dimension()
         notes += note_of_offset(self, "added to the log-odds of every row")
@@ -593,30 +595,31 @@ class LogisticResults(HasInference):
             notes.append(robust_words(name, self._clusters))
             if (self.standard_errors_ == 0).any():
                 notes.append(NOTHING)
-            notes.append("The likelihood ratio, AIC and BIC are those of independent rows.")
+            notes.append("The likelihood ratio, AIC and BIC assume independent rows.")
         if l2 := fitted_parameter(self, "l2"):
             notes.append(f"Penalized with l2={l2:g}: standard errors and tests are not known.")
         elif self._wide and self._covariance is None and not np.isnan(self.log_likelihood_):
             notes.append(
-                "Too many weights for standard errors, and to find columns that depend on others."
+                "There are too many weights to compute standard errors or to find dependent "
+                "columns."
             )
         if self._intervals and profiles:
             what = "penalized likelihood" if self.method_ == "Firth" else "likelihood"
             notes.append(f"Intervals and p-values by the profile of the {what}, z by Wald.")
         if fitted_parameter(self, "class_weight") is not None:
-            notes.append("Class weights count as numbers of rows, in errors and tests, too.")
+            notes.append("Standard errors and tests treat class weights as numbers of rows.")
         notes += self._notes_of_limits()
         if (self._limits == "dependent").any():
             notes.append(
-                "Dependent: other columns or the intercept add up to this one, or all its values "
-                "are zero; it was left out."
+                "Dependent: the column is a linear combination of other columns and the "
+                "intercept, or all zeros; it was left out."
             )
         if (self._limits == NO_WEIGHT).any():
             notes.append("No weight: all rows of a class have weight 0, so its probability is 0.")
         return notes
 
     def _notes_of_dimension(self) -> list[str]:
-        """Return what the numbers of rows and columns alone say of a fit of two classes."""
+        """Return notes that follow from the numbers of rows and columns of a fit of two classes."""
         columns = int(self._estimated[:, : self.coef_.shape[1]].sum())
         if len(self.classes_) > 2 or self.method_ == "Firth" or self._saturated is not None:
             return []
@@ -640,17 +643,17 @@ class LogisticResults(HasInference):
         return not has_hessian(int((self._limits != NO_WEIGHT).sum()))
 
     def _notes_of_limits(self) -> list[str]:
-        """Return what is not known about a maximum, or about coefficients that diverge."""
+        """Return notes on what is unknown about the maximum, or about coefficients that diverge."""
         notes = []
         if self._unproved and self.stop_reason_ == "undecided":
             notes.append(f"Without a proof of a maximum, {UNINFERABLE}.")
         elif self._unproved:
             notes.append(f"Whether a finite maximum exists was not checked, so {UNINFERABLE}.")
         elif (self._limits == UNKNOWN).any():
-            notes.append("Not checked: the time limit ended before the coefficient was looked at.")
+            notes.append("Not checked: the time limit ended before this coefficient was checked.")
         if (self._limits == UNSIGNED).any():
             notes.append(
-                "Sign not checked: the coefficient diverges, and the work limit ended before its "
+                "Sign not checked: the coefficient diverges, but the work limit ended before its "
                 "sign was found."
             )
         return notes
@@ -661,7 +664,7 @@ def _number(value: float) -> float | None:
 
 
 def _codes_of_limits(limits: np.ndarray) -> np.ndarray:
-    """Return the limits as numbers, because files hold numeric arrays."""
+    """Return the limits as numbers, because model files hold numeric arrays."""
     return np.array([LIMITS.index(word) for word in limits.ravel()], np.uint8).reshape(limits.shape)
 
 
@@ -672,7 +675,7 @@ def _limits_of_codes(codes: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _intercepts(array: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Return the intercepts; only those of classes without weight may be infinite."""
+    """Return the intercepts; they may be infinite only for classes without weight."""
     without = (limits == NO_WEIGHT).any(axis=1)
     array = _floats(array, without.shape, "intercept")
     if np.isnan(array).any() or (np.isinf(array) != without).any():
@@ -721,7 +724,7 @@ class Centered(NamedTuple):
         return np.asarray(X @ coef.T) + (far @ self.coef[:, columns].T + self.at)
 
     def belongs_to(self, model: Any) -> bool:
-        """Return whether a model still has the weights of the fit, which are its own to change."""
+        """Return whether a model still has the weights of the fit, which a user may change."""
         mine = np.array_equal(self.coef, model.coef_)
         return mine and np.array_equal(self.intercept, model.intercept_)
 

@@ -1,5 +1,5 @@
-"""The terms of a logistic likelihood: of a lane of rows, the log-likelihood, its derivatives, and
-the effect of a step on the scores.
+"""The terms of a logistic likelihood for a fixed-size block of rows (a lane): the log-likelihood,
+its derivatives, and the effect of a step on the scores.
 
 Terms can be pickled, so that any process can compute them.
 """
@@ -118,7 +118,7 @@ class Information:
     Parameters
     ----------
     q : int, number of classes without the reference
-    width : int, number of weights a class
+    width : int, number of weights per class
     """
 
     def __init__(self, q: int, width: int):
@@ -195,7 +195,7 @@ class Terms:
 
     @property
     def width(self) -> int:
-        """Number of weights a class."""
+        """Number of weights per class."""
         return len(self.scales) + self.intercept
 
     @property
@@ -219,7 +219,7 @@ class Terms:
 
     def blocks(self, lane: Batch) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the standardized rows of a lane in blocks, in a buffer that is reused; rows of
-        weight 0 are zero, because theirs may be beyond floating point.
+        weight 0 are zero, because their scores may overflow float64.
         """
         most, rows, weights = self.block_rows, as_rows(lane.X), lane.importance
         room = np.empty((min(most, lane.size), self.width))
@@ -332,7 +332,7 @@ class Terms:
 
 
 def _of_all(P: np.ndarray) -> np.ndarray:
-    """Return the probabilities of several classes with those of the reference."""
+    """Return the probabilities of several classes, with the reference's."""
     if P.shape[1] == 1:
         return P
     return np.column_stack([P, np.maximum(0.0, 1.0 - P.sum(axis=1))])

@@ -39,7 +39,7 @@ from linsep.separability.time_limit import Task as Timed, TooLarge, limited
 TIME_LIMIT = 10.0
 #: difference of scores that saturates the probabilities
 CERTAIN = 40.0
-#: a difference of scores below this share of their terms counts as zero
+#: a difference of scores below this share of their terms is treated as zero
 TIE = 1e-9
 #: loss of log-likelihood, in rows of mean weight, below which the classes may be separable
 FEW = 10.0
@@ -52,7 +52,7 @@ class Limit:
     Attributes
     ----------
     weights : array of shape (q, width)
-        Finite coefficients are estimates; the others are those of a ridge that vanishes.
+        Finite coefficients are estimates; the others come from a vanishing ridge.
     limits : array of str of shape (q, width): "finite", "+inf", "-inf", "infinite",
         "sign not checked" or "not checked"
     log_likelihood : float, the supremum
@@ -70,7 +70,8 @@ class Limit:
 
 
 def question_weights(weights: np.ndarray, order: list[int]) -> np.ndarray:
-    """Return weights of a regression as those of a verdict, which :class:`Contrasts` converts back.
+    """Return weights of a regression as weights of a verdict; :class:`Contrasts` converts them
+    back.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def question_weights(weights: np.ndarray, order: list[int]) -> np.ndarray:
 
 
 class Contrasts:
-    """Converts a verdict's weights to those of a regression: differences from the reference.
+    """Converts a verdict's weights to the weights of a regression: differences from the reference.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ class Contrasts:
         return range(self.width)
 
     def _n_moving(self) -> int:
-        """Return how many weights of the verdict are not zero; those of columns of zeros are."""
+        """Return how many weights of the verdict can be nonzero: columns of zeros have weight 0."""
         if isinstance(self.verdict, QuasiSeparable):
             return len(self.verdict.direction)
         return sum(int(np.count_nonzero(row)) for row in self.verdict.coef)
@@ -151,8 +152,8 @@ class Contrasts:
     def limits(self) -> np.ndarray:
         """Return the limit of every weight, "not checked" after the time limit.
 
-        Of more than 2,500 weights no sign is looked for. Where the classes are separable, there is
-        room for every weight to diverge.
+        With more than 2,500 weights no sign is searched for. Where the classes are separable, every
+        weight can diverge.
         """
         limits = np.full((len(self.order) - 1, self.width), "not checked", dtype="U16")
         many = self._n_moving() > MOST_FACTORED
@@ -221,7 +222,7 @@ def limit(
     center : array of shape (features,), zeros without an intercept
     offset : array of shape (rows,)
     robust : function of the scores of the rows that returns the inner part of their covariance;
-        None for that of the information
+        None for the inverse information
     clusters : array of shape (rows,), their numbers, or None
     """
     verdict, order, many = contrasts.verdict, contrasts.order, None
@@ -241,7 +242,7 @@ def limit(
     if robust is not None:
         inner = robust(boundary.scores(B, clusters))
         covariance, many = without_noise(boundary.sandwich(B, inner), covariance), inner.clusters
-    if isinstance(verdict, Separable):  # in exact arithmetic, whatever floats can tell apart
+    if isinstance(verdict, Separable):  # in exact arithmetic, even where floats are equal
         value = 0.0
     W = B + boundary.without_effect(last - B)
     if not (_gaps(W, Z, codes, offset)[behind] > 0).all():  # the ridge was not small enough
@@ -274,7 +275,7 @@ def _with_raw_intercepts(
 
 
 def _gaps(W: np.ndarray, Z: np.ndarray, codes: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    """Return how far the score of each row's class is above those of all classes."""
+    """Return how far the score of each row's class is above the scores of all classes."""
     scores = np.column_stack([Z @ W.T + offset[:, None], np.zeros(len(Z))])
     return scores[np.arange(len(Z)), codes][:, None] - scores
 
@@ -329,7 +330,7 @@ class Choices(NamedTuple):
         cls, Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, allowed: np.ndarray,
         offset: np.ndarray,
     ) -> "Choices":  # fmt: skip
-        """Return those of the rows that have a choice."""
+        """Return the rows that have a choice."""
         used = (allowed.sum(axis=1) > 1) & (weights > 0)
         Z, codes, weights, allowed, offset = (
             part[used] for part in (Z, codes, weights, allowed, offset)
@@ -459,8 +460,8 @@ class VerdictData(NamedTuple):
             return separated_by(self.data, weights, self.task.intercept)
 
     def by_either(self, fit: Fit, ridge: Callable[[], Fit]) -> Any:
-        """Return the verdict that the weights of the fit prove, or those of a ridge if the fit lost
-        so little that these may be right about all rows; None if a search is quick.
+        """Return the verdict proved by the weights of the fit, or by the weights of a ridge if the
+        fit lost so little that they may classify all rows correctly; None if a search is quick.
         """
         if fit.ridge is not None:
             return self.by_weights(fit)
@@ -482,12 +483,11 @@ class VerdictData(NamedTuple):
 def outcome_of_suspect(
     task: Task, given: Rows | BatchRows, fit: Fit, limits: np.ndarray, steps: Steps
 ) -> FitOutcome:
-    """Decide separability; if there is a maximum, go on maximizing, else compute the limit.
+    """Decide separability; if there is a maximum, continue to it, else compute the limit.
 
-    Coefficients without a finite estimate are those of a ridge that vanishes; with too many weights
-    for a Hessian, or more rows than a source may keep in memory, all are. Exactly dependent
-    features are left out of the verdict; nearly dependent ones are not, because they may separate
-    the classes.
+    Coefficients without a finite estimate come from a vanishing ridge; with too many weights for a
+    Hessian, or more rows than a source may keep in memory, all are. Exactly dependent features are
+    left out of the verdict; nearly dependent ones are not, because they may separate the classes.
 
     Unless a search is quick, the weights at hand are checked exactly first, in one pass. The
     search, with the limit of the weights, takes no longer than the time limit of a verdict.
@@ -523,9 +523,10 @@ def outcome_of_suspect(
 def predicting(task: Task, fit: Fit) -> Fit:
     """Return the fit with the weights of a vanishing ridge.
 
-    Its coefficients are those per standard deviation, of columns of zeros and ones per unit, and
-    columns that depend on others have their share. With too many weights for a Hessian the columns
-    are those of the fit, as where its replacements of nearly dependent ones separate the classes.
+    The ridge penalizes coefficients per standard deviation, or per unit for columns of zeros and
+    ones, and columns that depend on others share their weight. The columns of the fit are kept with
+    too many weights for a Hessian, and where its replacements of nearly dependent columns separate
+    the classes.
     """
     if not task.factored:
         return _by_ridges(task, fit, fit.standardization)[0]
@@ -543,7 +544,7 @@ def _by_ridges(task: Task, fit: Fit, how: Standardization) -> tuple[Fit, bool]:
     problem = problem_of(replace(task, l2=0.0), how)
     if fit.ridge is None:
         path = down_ridges(task, *problem)
-    else:  # those of the same ridge in other features are near
+    else:  # the weights of the same ridge in other features are near
         start = how.standard(fit.weights, task.intercept, fit.around)
         path = down_ridges(task, *problem, start, fit.ridge)
     found = replace(fit, weights=how.raw(path.B, task.intercept), B=path.B, standardization=how)
@@ -551,7 +552,7 @@ def _by_ridges(task: Task, fit: Fit, how: Standardization) -> tuple[Fit, bool]:
 
 
 def _verdict_data(task: Task, given: Rows | BatchRows, fit: Fit) -> VerdictData | None:
-    """Return the data to decide about; None if they are not those of the fit."""
+    """Return the data to decide about; None if they differ from the data of the fit."""
     rows, order = given.in_memory(task), given.known.ranks
     dependent = exactly_dependent(fit)
     if rows is not None:
@@ -569,7 +570,7 @@ def _verdict_data(task: Task, given: Rows | BatchRows, fit: Fit) -> VerdictData 
         data = data_of_batches(given) if given.source is None else data_of(given.source)
     if len(data.classes) != len(order):  # a weight of 0 leaves out a class that the data have
         return None
-    # columns of a source cannot be left out; those of zeros, as in very many, need not be
+    # columns of a source cannot be left out; columns of zeros, among very many, need not be
     return VerdictData(
         task, data, np.arange(task.width), order, None, task.factored and bool(dependent)
     )
@@ -598,8 +599,8 @@ def exactly_dependent(fit: Fit) -> list[int]:
 def _without_maximum(asked: VerdictData, fit: Fit, limits: np.ndarray, verdict: Any) -> FitOutcome:
     """Return the limit for a likelihood that has no maximum, by the verdict.
 
-    The fit has the weights of a small ridge, which those of rows that are not in memory, and too
-    many weights, keep.
+    The fit has the weights of a small ridge. They are kept for rows that are not in memory and for
+    too many weights.
     """
     task, rows, columns = asked.task, asked.rows, asked.columns
     contrasts, lost = asked.contrasts(verdict), limits.astype("U16")

@@ -1,4 +1,4 @@
-"""Progress of a logistic regression after each step, its outcome, and how that is said."""
+"""Progress of a logistic regression after each step, its outcome, and sentences about both."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -53,17 +53,17 @@ class Sharpness(NamedTuple):
 
     @property
     def enough(self) -> bool:
-        """Whether there is nothing to say."""
+        """Whether there is nothing to report."""
         return self.digits >= ENOUGH
 
     @property
     def sentence(self) -> str:
-        """What there is to say, without the full stop."""
+        """The sentence to report, without the full stop."""
         digits = f"only about {self.digits} digits" if self.digits > 1 else "hardly a digit"
         return (
-            "A maximum exists, but the classes overlap by no more than "
-            f"{self.overlap:.1g} of the largest distance from the boundary: floating point "
-            f"determines {digits} of the estimates and standard errors"
+            f"A maximum exists, but the classes overlap by at most {self.overlap:.1g} of the "
+            f"largest distance from the boundary, so float64 determines {digits} of the estimates "
+            "and standard errors"
         )
 
 
@@ -79,9 +79,9 @@ class FitOutcome:
         unknown
     intervals : {level: (low, high, p)} of profiles
     gained : float, twice what the features add to the penalized log-likelihood
-    at_limit : bool, False if finite weights are those of a small ridge, not of the limit
+    at_limit : bool, False if finite weights come from a small ridge, not from the limit
     sharpness : Sharpness of a maximum that barely exists, or None
-    stopped_in : "ascent", "verdict" or "intervals" if the fit was stopped from outside; else empty
+    stopped_in : "ascent", "verdict" or "intervals" if Ctrl-C or a callback stopped it; else empty
     around : a center and the scores there, None if the raw weights are all there is
     clusters : int or None, their number if the covariance is summed over clusters
     """
@@ -104,7 +104,7 @@ class FitOutcome:
 
 
 def limits_without(dependent: Iterable[int], shape: tuple[int, ...]) -> np.ndarray:
-    """Return the limits of weights that are finite but for those of dependent features."""
+    """Return the limits of weights that are finite, except for dependent features."""
     limits = np.full(shape, "finite", dtype="U11")
     limits[:, list(dependent)] = "dependent"
     return limits
@@ -233,14 +233,18 @@ SEPARABLE = "The classes are separable: no coefficient has a finite estimate."
 
 SENTENCES = {
     "converged": "",
-    "suspect": "The likelihood seems to have no maximum, but that was not checked.",
+    "suspect": "The likelihood probably has no maximum, but this was not checked.",
     "undecided": "Whether the likelihood has a maximum is undecided.",
     "separable": SEPARABLE,
     "separable, not at limit": SEPARABLE,
-    "quasi-separable": "The classes are quasi-separable: coefficients with a word for a number "
-    "have no finite estimate; the others are those of the limit.",
-    "quasi-separable, not at limit": "The classes are quasi-separable: coefficients with a word "
-    "for a number have no finite estimate; the others are those of a very small ridge.",
+    "quasi-separable": (
+        "The classes are quasi-separable: coefficients shown as a status code have no finite "
+        "estimate; the others are estimated in the limit."
+    ),
+    "quasi-separable, not at limit": (
+        "The classes are quasi-separable: coefficients shown as a status code have no finite "
+        "estimate; the others come from a very small ridge."
+    ),
 }
 
 
@@ -264,10 +268,10 @@ UNFINISHED = ("max_iter", "stuck", "suspect", "undecided")
 
 
 #: hints to get finite estimates although there is no maximum
-BY_L2 = hint("take {} for finite estimates", l2=None)
+BY_L2 = hint("use {} for finite estimates", l2=None)
 
 
-FINITE = (hint("take {}", l2=None), hint("{} for finite estimates", penalty="firth"))
+FINITE = (hint("use {}", l2=None), hint("{} for finite estimates", penalty="firth"))
 
 
 #: beyond this distance, in standard errors, the Newton decrement means no more than "far"
@@ -278,7 +282,7 @@ NEAR = 10.0
 MORE = (hint("raise {}", max_iter=None),)
 
 
-OTHERWISE = (*MORE, hint("take {}", solver="newton"))
+OTHERWISE = (*MORE, hint("use {}", solver="newton"))
 
 
 class UnfinishedWarning(ConvergenceWarning):
@@ -293,7 +297,7 @@ class UnfinishedWarning(ConvergenceWarning):
 
 
 def ending(reason: str, distance: float, climb: str = "") -> tuple[str, tuple[Any, ...]]:
-    """Return a sentence on how the fit ended, without its full stop, and hints.
+    """Return a sentence on how the fit ended, without the full stop, and hints.
 
     Parameters
     ----------
@@ -305,21 +309,24 @@ def ending(reason: str, distance: float, climb: str = "") -> tuple[str, tuple[An
     if reason == "max_iter" and climb not in ("", "auto"):
         return f"Gradient ascent ended before the maximum{away}: {climb}", ()
     if reason == "max_iter":
-        message = f"All iterations allowed were made before the maximum was reached{away}"
+        message = f"The fit reached the iteration limit before the maximum{away}"
         return message, OTHERWISE if climb else MORE
     if reason == "stuck":
-        message = f"No step increases the likelihood in floating point before the maximum{away}"
+        message = (
+            f"The fit stopped before the maximum{away}: rounding errors exceed the gain of "
+            "another step"
+        )
         return message, ("scale the features",)
     return SENTENCES[reason].removesuffix("."), ()
 
 
 def stopping_message(found: Any) -> tuple[str, tuple[Any, ...]]:
-    """Return the same for a fit that was stopped from outside."""
-    who = "The fit was interrupted" if found.reason == INTERRUPTED else "A callback ended the fit"
+    """Return the same for a fit stopped by a callback or Ctrl-C."""
+    who = "The fit was interrupted" if found.reason == INTERRUPTED else "A callback stopped the fit"
     if found.stopped_in == "intervals":
         (ends,) = found.intervals.values()
         missing = int(np.isnan(ends[2][found.limits != "dependent"]).sum())
-        message = f"The fit was interrupted while computing intervals: {missing} have no numbers"
+        message = f"The fit was interrupted while computing intervals: {missing} have no interval"
     elif found.stopped_in == "verdict":
         message = f"{who} before it was decided whether the likelihood has a maximum"
     else:
@@ -364,8 +371,8 @@ def refuse_no_progress(reason: str, log_likelihood: float, null: float) -> None:
     """Raise DataError if a fit made no progress from its start, which is not a maximum."""
     if reason in ("stuck", "suspect", "undecided") and log_likelihood <= null * (1.0 - 1e-12):
         raise DataError(
-            "No step from zero increases the likelihood in floating point, so nothing was "
-            "learned: scale the features, or leave out those that nearly depend on others."
+            "The fit made no progress: rounding errors exceed the gain of the first step. Scale "
+            "the features, or leave out features that nearly depend on others."
         )
 
 
@@ -375,7 +382,7 @@ def separation_sentence(kind: str, limits: dict[str, str]) -> str:
     if not shown:
         return (
             f"The data are {kind}, so the likelihood has no maximum: it keeps growing as some "
-            "coefficients diverge, and which ones was not found within the time limit"
+            "coefficients diverge. The time limit ended before it was known which"
         )
     listed = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
     finite = sum(word == "finite" for word in limits.values())
@@ -422,20 +429,20 @@ def refuse_together(model: Any) -> None:
     """Raise ParameterError for incompatible parameters."""
     if model.on_separation == "firth":
         raise ParameterError(
-            "Firth's penalty for separable data only biases the estimates; its estimates are "
-            "always finite", hint("take {}", penalty="firth"),
-        )  # fmt: skip
+            "Firth's penalty is not an option of on_separation; its estimates are always finite",
+            hint("use {}", penalty="firth"),
+        )
     if model.penalty and model.l2:
         raise ParameterError("Firth's penalty and l2 exclude each other", "leave one of them out")
     if model.penalty and model.warm_start:
         raise ParameterError(
-            "Firth's penalized likelihood may have several maxima, and its estimates are those "
-            "reached from zero", hint("leave {} out", warm_start=None),
+            "Firth's penalized likelihood may have several maxima, and its estimates are the "
+            "maximum reached from zero", hint("leave {} out", warm_start=None),
         )  # fmt: skip
     if model.penalty and model.solver != "newton":
         raise ParameterError(
-            "Firth's penalized likelihood is maximized by Newton's method only",
-            hint("take {}", solver="newton"),
+            "Only Newton's method maximizes Firth's penalized likelihood",
+            hint("use {}", solver="newton"),
         )
     refuse_robust(model)
     if model.intervals and model.l2:

@@ -31,7 +31,7 @@ NOTHING = 2.0**-90
 BITS, SNAP = 20, 1e-11
 MOST_ROUNDS = 100
 
-#: returns an iterator over blocks of raw rows as float64, without those of weight 0
+#: returns an iterator over blocks of raw rows as float64, without rows of weight 0
 RawBlocks = Callable[[], Iterator[np.ndarray]]
 
 
@@ -111,7 +111,7 @@ def _pair_times(pair: Pair, factor: np.ndarray) -> Pair:
 
 
 def _solved(factor: np.ndarray, right: np.ndarray, trans: str = "N") -> np.ndarray:
-    """Solve a lower triangular system; of no rows, too, which old releases of scipy refuse."""
+    """Solve a lower triangular system, which may be empty: old releases of scipy refuse that."""
     if not right.size:
         return right
     return sla.solve_triangular(factor, right, lower=True, trans=trans)
@@ -282,7 +282,7 @@ class Standardization(NamedTuple):
 
     def standard(self, W: np.ndarray, intercept: bool, around: Around = None) -> np.ndarray:
         """Convert weights of the raw features, whose scores are known at a point if ``around`` is
-        given; those of features left out become 0.
+        given; weights of features left out become 0.
         """
         d = len(self.scales)
         if self.straight is not None:
@@ -364,7 +364,7 @@ def standardization(
 ) -> Standardization:  # fmt: skip
     """Return the standardization, computed from a sample if that suffices.
 
-    ``find`` says whether to find dependent features; otherwise none is left out.
+    Without ``find``, dependent features are not searched for, and no feature is left out.
 
     Raises
     ------
@@ -387,7 +387,7 @@ def sized(batches: Batches, d: int, find: bool) -> Standardization:
     """Return the standardization of very many features: none is centered, to keep zeros, and those
     with very large or small values are divided by a power of two.
 
-    ``find`` says whether to leave out features that are zero in all rows.
+    With ``find``, features that are zero in all rows are left out.
 
     Raises
     ------
@@ -503,8 +503,8 @@ def whole(batches: Batches, d: int, intercept: bool) -> Standardization:
 
 
 def of_all(batches: Batches, d: int, intercept: bool) -> Standardization:
-    """Return the standardization of all columns, dependent or not; those of zeros and ones are only
-    centered.
+    """Return the standardization of all columns, dependent or not; columns of zeros and ones are
+    only centered.
     """
     centers, scales = _moments(batches, d, intercept)
     marks = scales > 0

@@ -55,7 +55,7 @@ ROUNDING = 1e-13
 PIVOT = 1e-7
 #: most weights for which LAPACK is slower than a loop
 FEW = 32
-#: less information about a direction counts as none
+#: less information about a direction is treated as zero
 NOTHING = 1e-200
 #: a curvature correction that is a smaller share of its terms is noise
 NOISE = 1e-8
@@ -267,9 +267,9 @@ def maximized(
 ) -> Maximum:  # fmt: skip
     """Maximize an objective.
 
-    Newton's method with step halving. The Hessian of the likelihood is the information; that of the
-    penalty is approximated from changes of its gradient (symmetric rank-one updates; A. Conn,
-    N. Gould and P. Toint, Mathematical Programming 50, 1991).
+    Newton's method with step halving. The Hessian of the likelihood is the information; the
+    penalty's is approximated from changes of its gradient (symmetric rank-one updates; A. Conn, N.
+    Gould and P. Toint, Mathematical Programming 50, 1991).
 
     Parameters
     ----------
@@ -358,7 +358,7 @@ CLOSE = 1e-5
 #: largest gain of the last step of a constrained maximization
 PROFILE_GAIN = 1e-11
 MOST_POINTS = 100
-#: factor by which squared lengths of Newton steps to an end shrink at least, and that of the last,
+#: factor by which squared lengths of Newton steps to an end shrink at least, and of the last step,
 #: in standard errors
 SHRINKS, LAST_LENGTH = 4.0, 1e-12
 #: largest factor by which the distance from the estimate grows per step
@@ -402,7 +402,7 @@ class Profile:
     objective : Objective
     top : Maximum over all weights; if there is none, weights near the supremum
     of : array of shape (weights,), the coefficients of the function
-    supremum : float, the largest log-likelihood; default: that of ``top``
+    supremum : float, the largest log-likelihood; default: the one of ``top``
     """
 
     def __init__(
@@ -597,8 +597,8 @@ def _begun(task: Task, objective: Objective) -> np.ndarray:
 
 
 def held_at_zero(task: Task, terms: list[list[int]]) -> FirthTests:
-    """Return the maximum of Firth's likelihood, and those with all coefficients of some features
-    held at zero.
+    """Return the maximum of Firth's likelihood, and its maxima with all coefficients of some
+    features held at zero.
 
     Parameters
     ----------
@@ -644,8 +644,8 @@ def scored(model: Any, near: Any, task: Task, known: FittedClasses) -> Scored:
     inverse = inverse_of(there.information)
     if inverse is None:
         raise DataError(
-            "The information of the larger model is singular at the estimates, so that its scores "
-            "cannot be tested: leave out columns that are nearly combinations of others."
+            "The information of the larger model is singular at the estimates, so the score test "
+            "is not defined: leave out columns that are nearly linear combinations of others."
         )
     statistic = float(there.slope @ inverse @ there.slope)
     return Scored(task.n_rows, there.log_likelihood, statistic, objective.size)
@@ -661,7 +661,7 @@ def profiled(
     ----------
     task : as for :func:`firth_fitted`
     weights : array of shape (q, width)
-        At the maximum; if there is none, those of a very small ridge.
+        At the maximum; without a maximum, the weights of a very small ridge.
     limits : array of str of that shape, the limit of each weight
     log_likelihood : float, the maximum or the supremum
     level : of the intervals
@@ -703,11 +703,11 @@ def _in_memory(model: Any, task: Task, rows: Rows | BatchRows) -> Task:
     if kept is None:
         what = "Firth's penalized likelihood is" if model.penalty else "Profile intervals are"
         instead = (
-            hint("take {} instead", l2=None) if model.penalty else hint("take {}", intervals="wald")
+            hint("use {} instead", l2=None) if model.penalty else hint("use {}", intervals="wald")
         )
         raise ParameterError(
-            f"{what} for rows that fit in memory and at most {MOST_WEIGHTS:,} weights, and these "
-            f"are {task.n_rows:,} rows and {task.q * task.width:,} weights",
+            f"{what} for rows that fit in memory and at most {MOST_WEIGHTS:,} weights; this fit "
+            f"has {task.n_rows:,} rows and {task.q * task.width:,} weights",
             instead,
         )
     return task if kept is rows else kept.task(model)

@@ -1,8 +1,8 @@
 """Rows of a logistic regression: batches and their classes, the task of fitting them, and sums over
-lanes.
+fixed-size blocks (lanes).
 
-A lane is a fixed number of rows, counted from the first row of the data: it does not depend on the
-batches in which rows come, nor on who adds them up.
+A lane is a fixed-size block of rows, counted from the first row of the data. It depends neither on
+the batches that the rows are read in nor on the process that sums them.
 """
 
 from collections import deque
@@ -191,14 +191,14 @@ class FittedClasses:
     Parameters
     ----------
     classes : all labels, sorted
-    order : the codes of all classes, that of the reference last
+    order : the codes of all classes, the reference last
     totals : array of shape (classes,), the summed row weights of each
 
     Attributes
     ----------
     order : as given; with several classes, a reference without weight is replaced by the last class
         with weight
-    codes : the codes of the classes with weight, that of the reference last
+    codes : the codes of the classes with weight, the reference last
     labels, totals : labels and summed weights of these, in this order
     places : int32 array of shape (classes,), the index of each class in ``codes``; 0 for a class
         without weight, whose rows are ignored
@@ -210,8 +210,8 @@ class FittedClasses:
             raise DataError("No row is left for training: all rows have weight 0.")
         if totals.sum() < LEAST_WEIGHT:
             raise DataError(
-                f"The weights of all rows add up to {totals.sum():.3g}, too little for floating "
-                "point: divide the weights by the largest."
+                f"The weights of all rows add up to only {totals.sum():.3g}, which underflows "
+                "float64: divide the weights by the largest."
             )
         if len(order) > 2 and not counted[order[-1]]:
             last = int(np.flatnonzero(counted)[-1])
@@ -289,7 +289,7 @@ class Task:
     lanes : RowLanes that others than this process sum, or None
     levels : column numbers of the levels of each text column that has a reference level
     start : weights of the raw features to start from, and their scores at a center, or None
-    covariance : "HC0", "HC1", "CR1" or None, that of the information
+    covariance : "HC0", "HC1", "CR1" or None, for the inverse information
     clustered : function that returns the batches with the numbers of the clusters, for "CR1"
     null : Null, the model without features
     groups : Groups of rows that are two each, None if rows are single
@@ -341,8 +341,9 @@ def task_of(
     model: Any, known: FittedClasses, batches: Batches, n_features: int, n_rows: int,
     offsets: bool = False, groups: Groups | None = None, clustered: Batches | None = None,
 ) -> Task:  # fmt: skip
-    """Return the task of fitting the batches of ``n_rows`` rows with weight by a model; ``offsets``
-    says whether they have some, ``clustered`` are batches with clusters, if those are others.
+    """Return the task of fitting the batches of ``n_rows`` rows with weight by a model;
+    ``offsets``: whether the rows have offsets; ``clustered``: batches with clusters, if they
+    differ.
     """
     recipe = getattr(model, "recipe_", None) or {}
     texts, references = recipe.get("text") or {}, recipe.get("reference") or {}
@@ -429,13 +430,13 @@ def _mostly_zeros(X: Any) -> bool:
 
 
 def order_of_classes(model: Any) -> list[int]:
-    """Return the codes of the classes in the order of the weights, that of the reference last."""
+    """Return the codes of the classes in the order of the weights, the reference last."""
     classes = model.classes_.tolist()
     return sorted(range(len(classes)), key=lambda code: classes[code] == model.reference_)
 
 
 def order_of(reference: Any, classes: np.ndarray) -> list[int]:
-    """Return the codes of the classes, that of the reference last."""
+    """Return the codes of the classes, the reference last."""
     codes = list(range(classes.size))
     if reference is None:
         return [1, 0] if classes.size == 2 else codes

@@ -1,10 +1,10 @@
 """Weights of a ridge that vanishes, which predict where a likelihood has no maximum.
 
 As the factor of a ridge goes to zero, the weights of separable classes, divided by their length,
-converge to those of the widest margin (Rosset, Zhu and Hastie, Margin maximizing loss functions,
-NIPS 16, 2004), and the scores of the rows on a boundary to those of the limit. The weights of an
-unpenalized ascent come near only after very many steps; a ridge has one maximum, which Newton's
-method finds in a few steps from those of larger ridges.
+converge to the direction of the widest margin (Rosset, Zhu and Hastie, Margin maximizing loss
+functions, NIPS 16, 2004), and the scores of the rows on a boundary to their limits. The weights of
+an unpenalized ascent come near only after very many steps; a ridge has one maximum, which Newton's
+method finds in a few steps from the weights of larger ridges.
 
 The more rows and weights, the longer the smallest ridges take, and the less these matter: with
 many, the path ends early.
@@ -65,8 +65,8 @@ def down_ridges(
     task: Task, likelihood: Likelihood, plain: Penalty, start: np.ndarray | None = None,
     first: int = 0, report: Report = no_report,
 ) -> Path:  # fmt: skip
-    """Return the weights of the smallest ridge; with a Hessian that is slow to sum those of the
-    third, or of the first that has every row on its side.
+    """Return the weights of the smallest ridge; if the Hessian is slow to sum, the weights of the
+    third, or of the first that classifies every row correctly.
 
     Parameters
     ----------

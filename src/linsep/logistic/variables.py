@@ -1,4 +1,4 @@
-"""What the features of a model are of: columns of numbers, and levels of columns of text."""
+"""The columns behind the features of a model: numeric columns, and levels of text columns."""
 
 import math
 from typing import Any, NamedTuple
@@ -22,16 +22,16 @@ class Variable(NamedTuple):
     name : str
     features : tuple of int
     zero, one, unit : float
-        Of a column of numbers, the feature where it is 0 and where it is 1, and by how much it
-        grows per unit: not 0, 1 and 1 where columns are scaled.
+        For a numeric column, the value of the feature where the column is 0 and where it is 1, and
+        its change per unit: other than 0, 1 and 1 where columns are scaled.
     is_bool : bool
     levels : dict of the name of a level to its features {number: value}, the others being zero;
         None for numbers
     base : the level that others are compared with
-    tangled : whether its features depend on other columns, too, or are no line in it; then
+    tangled : whether its features also depend on other columns, or are not linear in it; then
         ``levels`` have no features
     cells : of a tangled column, the value of each level in the table
-    plain : the feature that is the column itself, which tells zeros and ones; None without one
+    plain : the feature that is the column itself, which shows zeros and ones; None without one
     """
 
     name: str
@@ -48,7 +48,7 @@ class Variable(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int]:
-        """What tells it from others, which may have the same name or share features."""
+        """What distinguishes it from others, which may have the same name or share features."""
         return self.name, self.features[0]
 
     def at(self, value: Any) -> dict[int, float]:
@@ -93,7 +93,7 @@ def variables_of(model: Any) -> list[Variable]:
         found = _of_table(model, recipe, names)
         rest -= {j for variable in found for j in variable.features}
         rest -= {j for product in recipe.get("products", ()) for *_, j in product["features"]}
-    # a word that is hashed with a negative sign counts as minus its feature
+    # a word that is hashed with a negative sign adds minus its feature
     found += [
         Variable(names[j], (j,), 0.0, float(signs[j]), float(signs[j]), plain=j) for j in rest
     ]
@@ -125,8 +125,8 @@ def _of_table(model: Any, recipe: dict[str, Any], names: list[str]) -> list[Vari
 
 
 def _of_formula(model: Any, stored: dict[str, Any], names: list[str]) -> list[Variable]:
-    """Return the columns of a formula: tangled unless their features are those of the levels of the
-    column, or the column itself.
+    """Return the columns of a formula: tangled unless their features are the levels of the column,
+    or the column itself.
     """
     from linsep.sources.tables.formulas import Formula
 
@@ -145,7 +145,7 @@ def _of_formula(model: Any, stored: dict[str, Any], names: list[str]) -> list[Va
 def _in_formula(
     formula: Any, name: str, features: tuple[int, ...], factor: Factor | None, names: list[str]
 ) -> Variable:
-    """Return a column of a formula; ``factor`` is that of its levels, if they have features."""
+    """Return a column of a formula; ``factor``: of its levels, if they have features."""
     terms = [formula.features[j] for j in features]
     used = {k for _, _, parts in terms for k, _ in parts}
     blocks = [b for b in (formula.blocks[k] for k in sorted(used)) if name in b.factor.columns]

@@ -1,10 +1,10 @@
-"""A model over HTTP: predictions, explanations, and rows that it learns without losing any.
+"""A model over HTTP: predictions, explanations, and durable online learning.
 
-``app`` answers each address, and ``openapi`` declares them. ``requests`` knows hosts, tokens and
-bodies, ``limits`` the budget of a request, ``rows`` what is sent, as sources. ``model`` predicts,
-for small requests together; ``learning`` is the one writer, and ``log`` its SQLite file with a
-lock. ``connections`` and ``server`` are uvicorn, signals and new models; ``metrics`` are
-Prometheus'.
+``app`` answers the endpoints, and ``openapi`` declares them. ``requests`` checks hosts and tokens
+and reads bodies, ``limits`` has the budget of a request, ``rows`` reads rows as sources. ``model``
+predicts, in batches for small requests; ``learning`` is the only writer, and ``log`` its SQLite
+file with a lock. ``connections`` and ``server`` handle uvicorn, signals and replaced models;
+``metrics`` counts for Prometheus.
 """
 
 import lazy_loader

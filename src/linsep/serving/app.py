@@ -1,7 +1,7 @@
-"""The addresses of a server: an ASGI application.
+"""The endpoints of a server: an ASGI application.
 
-A handful of fixed addresses need no framework: a dictionary finds them, and a prediction costs
-less time than the requests and responses of one.
+A few fixed endpoints need no framework: a dictionary finds them, and a prediction takes less time
+than the request and response objects of a framework.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ Answer = tuple[bytes, list[tuple[bytes, bytes]]]
 
 
 class Service:
-    """A served model, its log and its counts, and what answers each address.
+    """A served model, its log and its metrics, and the handler of each endpoint.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Service:
     limits : Limits
     hosts : HostCheck
     token : str or None
-        Needed by every address that says something of the model.
+        Required by every endpoint that returns information about the model.
     learning : Learning or None
     bodies : Bodies
         Of the thread that predicts.
@@ -101,7 +101,7 @@ class Service:
         self._endpoints = {endpoint.path: endpoint for endpoint in self._declared()}
 
     def _declared(self) -> list[Endpoint]:
-        """Return all addresses."""
+        """Return all endpoints."""
         off = "" if self.learning else " This server does not learn: it was started without --log."
         reading = (400, 413, 415, 422, 503)
         return [
@@ -112,22 +112,23 @@ class Service:
             ),
             Endpoint(
                 "/learn", "POST", self._learn,
-                "Learn labeled rows in order; an id makes it safe to send a row again." + off,
+                "Train the model on labeled rows, in order. Each row has an ID, so it is safe to "
+                "send it again." + off,
                 RowsToLearn, LearnedRows, errors=(403, 409, *reading),
             ),
             Endpoint("/model", "GET", self._model,
-                     "The model: its version, learner, classes and columns."),
-            Endpoint("/model/file", "GET", self._file, "The model as it is now, as a file.",
+                     "The version, learner, classes and columns of the model."),
+            Endpoint("/model/file", "GET", self._file, "The current model as a file.",
                      answer=str, kind=b"application/octet-stream"),
-            Endpoint("/health", "GET", self._health, "Whether the server answers.",
+            Endpoint("/health", "GET", self._health, "Health check.",
                      needs_token=False),
-            Endpoint("/metrics", "GET", self._metrics, "Counts for Prometheus.", answer=str,
+            Endpoint("/metrics", "GET", self._metrics, "Metrics in Prometheus format.", answer=str,
                      kind=PROMETHEUS),
             Endpoint("/openapi.json", "GET", self._openapi, "This document."),
         ]  # fmt: skip
 
     async def app(self, scope: Scope, receive: Any, send: Any) -> None:
-        """Answer a request, or say in one sentence why not; count it."""
+        """Answer a request, or refuse it with an error message; count it."""
         started, status, path, kind = perf_counter(), 200, "", JSON
         headers: list[tuple[bytes, bytes]] = []
         try:
@@ -140,7 +141,7 @@ class Service:
         except ClientGone:
             return
         except asyncio.CancelledError:  # at the end of the server, which waits no longer
-            status, kind, content = 503, JSON, _sentence("The server ends: try again.")
+            status, kind, content = 503, JSON, _sentence("The server is shutting down: try again.")
         except Refused as refusal:
             status, headers, kind = refusal.status, list(refusal.headers), JSON
             content = _sentence(refusal.sentence)
@@ -150,7 +151,7 @@ class Service:
         except Exception:
             traceback.print_exc(file=sys.stderr)
             status, kind = 500, JSON
-            content = _sentence("A fault of linsep: its server printed what happened.")
+            content = _sentence("Internal error in linsep: see the log of the server.")
         await _send(send, status, kind, content, headers)
         if path:
             self.metrics.count(path, status, perf_counter() - started)
@@ -158,21 +159,21 @@ class Service:
             self.metrics.count_refused(status)
 
     def _endpoint(self, scope: Scope) -> Endpoint:
-        """Return what answers a request; Refused if nothing does."""
+        """Return the handler of a request; raise Refused without one."""
         path, method = scope["path"], scope["method"]
         endpoint = self._endpoints.get(path)
         if endpoint is None:
-            raise Refused(404, f"There is no {path[:60]}: GET / lists the addresses.")
+            raise Refused(404, f"There is no {path[:60]}: GET / lists the endpoints.")
         allowed = ("GET", "HEAD") if endpoint.method == "GET" else (endpoint.method,)
         if method not in allowed:
             words = ", ".join(allowed)
             raise Refused(
-                405, f"{path} does not take {method}: use {words}.", (b"allow", words.encode())
+                405, f"{path} does not support {method}: use {words}.", (b"allow", words.encode())
             )
         return endpoint
 
     def close(self) -> None:
-        """End the thread and remove temporary files."""
+        """Stop the thread and remove temporary files."""
         self._large_budget.end()
         self._large.shutdown(wait=False, cancel_futures=True)
         self._large_bodies.close()
@@ -241,7 +242,7 @@ class Service:
             )
         head = head_of(scope["headers"])
         if head.type not in (JSON, b""):
-            raise Refused(415, "Rows to learn come as JSON: send application/json.")
+            raise Refused(415, "/learn accepts only JSON: send application/json.")
         async with self._reader.reading(head, receive) as body:
 
             def labeled(served: Served, bodies: Bodies, budget: Budget) -> LabeledRows:
@@ -261,7 +262,9 @@ class Service:
         return orjson.dumps(content), [_version(self.served.version_after(found.rows))]
 
     def publish(self, loop: asyncio.AbstractEventLoop) -> Callable[[Any, np.ndarray], None]:
-        """Return the function by which the writer lets the served model learn, in the loop."""
+        """Return the function that updates the served model, called by the writer and run in the
+        loop.
+        """
 
         async def follow(X: Any, y: np.ndarray) -> None:
             for first in range(0, len(y), ROWS_A_TURN):
@@ -273,15 +276,15 @@ class Service:
         return lambda X, y: asyncio.run_coroutine_threadsafe(follow(X, y), loop).result()
 
     def frozen(self) -> Served:
-        """Return the model as it is now, for the other thread."""
+        """Return a copy of the current model for the other thread."""
         now = self.served, self.served.learned
         if self._frozen is None or self._frozen[:2] != now:
             self._frozen = *now, self.served.copied(self.learning is not None)
         return self._frozen[2]
 
     async def _elsewhere(self, work: Callable[[Budget], Any]) -> Any:
-        """Return what ``work`` returns in the thread of large bodies, within a budget of its own,
-        which begins when the thread does.
+        """Run ``work`` in the thread of large bodies, with a budget of its own that starts when the
+        thread starts.
         """
 
         def begun() -> Any:

@@ -1,4 +1,4 @@
-"""Connections: uvicorn's, with heads that must come in time, and answers that must be read."""
+"""Connections: uvicorn's, with time limits for request heads and for reading answers."""
 
 import asyncio
 import math
@@ -17,7 +17,7 @@ MOST_HEAD = 1 << 16
 
 
 class UnreadAnswers:
-    """Answers that their clients have not read: in memory until they do.
+    """Answers that their clients have not read yet, which stay in memory.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ class UnreadAnswers:
         self._waiting: dict[Any, tuple[int, float]] = {}
 
     def watch(self, transport: Any) -> None:
-        """Note that a transport has got more than its client has read, if so; give up those that
-        wait the longest where all together have too much.
+        """Register a transport with unread data; beyond the limit, close those that have waited
+        longest.
         """
         if not (size := transport.get_write_buffer_size()):
             return
@@ -45,8 +45,8 @@ class UnreadAnswers:
             self._give_up(waiting)
 
     def look(self) -> int:
-        """Return the bytes of all answers; forget those that were read, and give up those of which
-        nothing is read.
+        """Return the bytes of all unread answers; drop those that were read, and close connections
+        whose client has stopped reading.
         """
         now, total = time.monotonic(), 0
         for transport, (before, since) in list(self._waiting.items()):
@@ -72,7 +72,7 @@ class UnreadAnswers:
 
 
 class WholeAnswers:
-    """A transport that sends what is written in one turn of the loop, head and body, at once:
+    """A transport that sends everything written in one turn of the loop, head and body, at once:
     system calls cost more than predictions.
     """
 
@@ -89,7 +89,7 @@ class WholeAnswers:
         self._parts.append(data)
 
     def close(self) -> None:
-        """Send what is left, then close."""
+        """Send the rest, then close."""
         self._flush()
         self._transport.close()
 
@@ -102,7 +102,7 @@ class WholeAnswers:
 
 
 class Connection(HttpToolsProtocol):
-    """A connection whose request heads must come in time and may not be endless."""
+    """A connection with limits on the time and size of request heads."""
 
     def __init__(
         self, *arguments: Any, limits: Limits, metrics: Metrics, unread: UnreadAnswers, **more: Any
@@ -114,7 +114,7 @@ class Connection(HttpToolsProtocol):
         self._arrived, self._again = b"", b""
 
     def connection_made(self, transport: Any) -> None:
-        """Wait for the first request, not for ever."""
+        """Wait for the first request, up to the time limit."""
         super().connection_made(transport)
         self.transport = WholeAnswers(transport, self.loop, self._unread)  # type: ignore[assignment]
         self._timer = self.loop.call_later(self._patience, self._too_late)
@@ -137,7 +137,7 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
 
     def data_received(self, data: bytes) -> None:
-        """Parse what has arrived; heads that stay incomplete are timed and counted."""
+        """Parse the data received; incomplete heads are limited in time and size."""
         self._arrived = data
         super().data_received(data)
         while again := self._again:
@@ -156,10 +156,10 @@ class Connection(HttpToolsProtocol):
         return self.parser.get_method() != b"CONNECT"
 
     def handle_websocket_upgrade(self) -> None:
-        """Let a request be parsed again without its header Upgrade, which servers may ignore.
+        """Parse a request again without its Upgrade header, which servers may ignore.
 
-        Java's HttpClient offers HTTP/2 by it with every request, and the parser takes what follows
-        the head, the body, for the other protocol.
+        Java's HttpClient offers HTTP/2 this way with every request, and the parser would read the
+        body as the other protocol.
         """
         offset = sys.exception().args[0]  # type: ignore[union-attr]  # of HttpParserUpgrade
         version = self.parser.get_http_version().encode()
@@ -170,7 +170,7 @@ class Connection(HttpToolsProtocol):
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP in the form of all errors."""
+        """Refuse invalid HTTP with an error in the usual form."""
         self._refuse(b"400 Bad Request", "The request is not valid HTTP.")
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -1,9 +1,9 @@
-"""Rows that a served model learns: logged first, then learned, in the order of the log.
+"""Online learning of a served model: rows are logged first, then learned in the order of the log.
 
-There is one writer, a thread. It has a model of its own, the tip, which tries each row: what the
-learner refuses is never logged. Requests that wait while a transaction is committed are committed
-together by the next. Then the served model learns the same rows in the thread that predicts, so
-that no prediction sees half an update, and the requests are answered.
+There is one writer thread. It has its own copy of the model, the tip, and tries each row on it, so
+a row that the learner refuses is never logged. Requests that arrive while a transaction is being
+committed are committed together in the next one. Then the served model learns the same rows in the
+thread that predicts, so no prediction sees a partial update, and the requests are answered.
 """
 
 import copy
@@ -41,7 +41,7 @@ LONGEST_ID = 200
 
 
 class LabeledRows(NamedTuple):
-    """Rows of a request as they are logged, their features, and their labels."""
+    """Rows of a request in their logged form, their features, and their labels."""
 
     entries: list[Entry]
     X: Any
@@ -55,7 +55,7 @@ class LabeledRows(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a request: rows that are new, rows sent again, and all rows of the log."""
+    """Result of a request: numbers of new rows, of rows sent again, and of all rows in the log."""
 
     new: int
     duplicates: int
@@ -73,18 +73,18 @@ def can_learn(model: Any) -> str | None:
     """Return why a model cannot learn rows one by one, None if it can."""
     kind = type(model).__name__
     if not hasattr(model, "check_partial_fit"):  # sums of naive Bayes depend on how rows are split
-        return f"is a {kind}, which does not learn row by row"
+        return f"is a {kind}, which does not support online learning"
     if hasattr(model, "threshold_"):
-        return "has a threshold, which would not fit what is learned"
+        return "has a threshold, which online learning would invalidate"
     try:
         model.check_partial_fit()
     except ValueError as problem:
-        return f"cannot learn row by row: {str(problem).rstrip('.')}"
+        return f"does not support online learning: {str(problem).rstrip('.')}"
     return None
 
 
 def learn_in_order(model: Any, X: Any, y: np.ndarray) -> None:
-    """Learn rows in order, to the same bits as one call of ``partial_fit`` for each row."""
+    """Learn rows in order, bit-identical to one call of ``partial_fit`` per row."""
     if isinstance(model, KernelPerceptron) or getattr(model, "update", "single") == "batch":
         for k in range(len(y)):  # these do something at the end of each call
             model.partial_fit(X[k : k + 1], y[k : k + 1])
@@ -93,7 +93,7 @@ def learn_in_order(model: Any, X: Any, y: np.ndarray) -> None:
 
 
 def labels_of(labels: list[Any], classes: np.ndarray, known: list[Any]) -> np.ndarray:
-    """Return labels of a request as those of a model; Refused names one that is not declared."""
+    """Return the labels of a request as labels of the model; raise Refused for an unknown one."""
     codes = {(type(label) is bool, label): code for code, label in enumerate(known)}
     found = []
     for number, label in enumerate(labels):
@@ -118,7 +118,7 @@ class Learning:
     served : Served, the model of the file
     bodies : Bodies, to read logged lines of text
     rows_a_snapshot, seconds_a_snapshot : when to take snapshots
-    say : function that is told what an operator should know
+    say : function that reports messages to the operator
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Learning:
     Raises
     ------
     LinsepError
-        If the model cannot learn, or the log cannot be used.
+        If the model does not support online learning, or the log cannot be used.
     """
 
     def __init__(
@@ -173,8 +173,9 @@ class Learning:
                     learn_in_order(model, X, self._labels(labels))
                 except (LinsepError, Refused, ValueError) as problem:
                     raise LogError(
-                        f"{self.log.path} cannot be learned again ({str(problem).rstrip('.')}): "
-                        "serve it with the linsep that wrote it."
+                        f"The rows of {self.log.path} cannot be replayed "
+                        f"({str(problem).rstrip('.')}): serve it with the version of linsep that "
+                        "wrote it."
                     ) from None
         self._tip = model
         self.served.answer_by(copy.deepcopy(model))
@@ -182,11 +183,11 @@ class Learning:
         self._last = time.monotonic()
 
     def _features(self, served: Served, rows: list[Any], bodies: Bodies, budget: Budget) -> Any:
-        """Return the features of rows of JSON; LinsepError or Refused say what is wrong."""
+        """Return the features of JSON rows; raise LinsepError or Refused for invalid ones."""
         with served.opened(rows, bodies, budget) as source:
             X = served.features(source)
         if X.shape[0] != len(rows):
-            raise Refused(422, "A line of rows holds no row: give a line for each.")
+            raise Refused(422, "A line of rows holds no row: give one line per row.")
         return X
 
     def _labels(self, labels: list[Any]) -> np.ndarray:
@@ -201,20 +202,20 @@ class Learning:
         bodies: Bodies,
         budget: Budget,
     ) -> LabeledRows:
-        """Return checked rows of a request; LinsepError or Refused say what is wrong.
+        """Return the checked rows of a request; raise LinsepError or Refused for invalid ones.
 
-        ``served`` and ``bodies``, which read the rows, are those of the thread that calls this.
+        ``served`` and ``bodies``, which read the rows, belong to the calling thread.
         """
         seen: set[str] = set()
         for number, id in enumerate(ids):
             if type(id) is not str or not 0 < len(id) <= LONGEST_ID or not id.isprintable():
                 raise Refused(
                     422,
-                    f"ids[{number}] is not an id: give a text of 1 to {LONGEST_ID} printable "
+                    f"ids[{number}] is not an ID: give a string of 1 to {LONGEST_ID} printable "
                     "characters.",
                 )
             if id in seen:
-                raise Refused(422, f"ids[{number}] is {id!r} again: give each row its own id.")
+                raise Refused(422, f"ids[{number}] is {id!r} again: give each row its own ID.")
             seen.add(id)
         y = self._labels(labels)
         X = self._features(served, rows, bodies, budget)
@@ -223,7 +224,7 @@ class Learning:
         return LabeledRows([Entry(*entry) for entry in zip(ids, texts, written, strict=True)], X, y)
 
     def warm_up(self) -> None:
-        """Let a copy learn a row of zeros, which compiles the loops that learning needs."""
+        """Train a copy on a row of zeros, to compile the loops of the learner."""
         model, width = copy.deepcopy(self._tip), self.served.model.n_features_in_
         dtype = np.dtype(self.served.recipe.get("dtype", "float64"))
         sparse = (
@@ -233,18 +234,18 @@ class Learning:
         learn_in_order(model, X, model.classes_[:1])
 
     def start(self, publish: Callable[[Any, np.ndarray], None]) -> None:
-        """Start the writer; ``publish`` lets the served model learn rows, and returns then."""
+        """Start the writer; ``publish`` trains the served model on rows and then returns."""
         self._publish = publish
         self._writer.start()
 
     def submit(self, rows: LabeledRows) -> Future[Outcome]:
-        """Let rows wait for the writer; Refused if too many requests wait."""
+        """Queue rows for the writer; raise Refused if too many requests wait."""
         outcome: Future[Outcome] = Future()
         outcome.set_running_or_notify_cancel()  # who goes away no longer stops it
         try:
             self._jobs.put_nowait(WaitingRows(rows, outcome))
         except queue.Full:
-            raise too_busy("Too many requests wait to be learned") from None
+            raise too_busy("Too many requests to /learn are waiting") from None
         return outcome
 
     def stop(self) -> None:
@@ -264,9 +265,13 @@ class Learning:
                 self._perhaps_snapshot(last=not going)
             except Exception as fault:
                 # What is not foreseen must not leave requests waiting.
-                self._say(f"a fault of linsep while rows were learned: {fault!r}")
+                self._say(f"a bug in linsep while rows were learned: {fault!r}")
                 self._tip = copy.deepcopy(self.served.model)
-                refusal = Refused(500, "The rows could not be learned: a fault of the server.")
+                refusal = Refused(
+                    500,
+                    "The rows were not learned because of an internal error: see the log of the "
+                    "server.",
+                )
                 _refuse_all([job for job in group if not job.outcome.done()], refusal)
 
     def _waiting(self) -> tuple[list[WaitingRows], bool]:
@@ -290,10 +295,10 @@ class Learning:
     def _handle(self, group: list[WaitingRows]) -> None:
         """Log and learn the rows of some requests, and answer them."""
         if self._ends:  # an id makes it safe to send them again
-            _refuse_all(group, too_busy("The server ends"))
+            _refuse_all(group, too_busy("The server is shutting down"))
             return
         if self.log.n_rows != self.served.learned:  # after an unforeseen fault
-            refusal = Refused(503, "The model is behind its log: start the server again.")
+            refusal = Refused(503, "The model is behind its log: restart the server.")
             _refuse_all(group, refusal)
             return
         try:
@@ -323,7 +328,9 @@ class Learning:
             job.outcome.set_result(Outcome(new, len(job.rows.entries) - new, rows))
 
     def _refuse(self, jobs: list[WaitingRows], problem: Exception) -> None:
-        """Refuse requests that could not be committed together; of bad rows only theirs."""
+        """Refuse requests that could not be committed together; for bad rows, only the requests
+        with them.
+        """
         if not isinstance(problem, LogError) and len(jobs) > 1:
             for job in jobs:
                 self._handle([job])
@@ -340,13 +347,15 @@ class Learning:
         X, y = _stacked([part.X for part in parts]), np.concatenate([part.y for part in parts])
         learn_in_order(self._tip, X, y)
         if not self._tip.fitted_run().state.is_finite():  # no later row could be learned
-            raise ValueError("A weight would be beyond floating point; scale the features")
+            raise ValueError("A weight would overflow float64; scale the features")
         self.log.append(entry for part in parts for entry in part.entries)
         self.commits += 1
         self._publish(X, y)
 
     def _fresh(self, rows: LabeledRows, pending: dict[str, Entry]) -> LabeledRows:
-        """Return the rows that are not in the log yet; Refused if an id is of another row."""
+        """Return the rows that are not in the log yet; raise Refused if an ID belongs to a
+        different row.
+        """
         fresh = []
         for number, entry in enumerate(rows.entries):
             try:
@@ -358,13 +367,13 @@ class Learning:
             elif not self._same(known, entry):
                 raise Refused(
                     409,
-                    f"ids[{number}] is {entry.id!r}, the id of another row that was learned: give "
-                    "each row its own id.",
+                    f"ids[{number}] is {entry.id!r}, an ID that already belongs to a different "
+                    "row: give each row its own ID.",
                 )
         return rows.part(fresh)
 
     def _same(self, one: Entry, other: Entry) -> bool:
-        """Return whether two rows have the same values and label, however they are written."""
+        """Return whether two rows have the same values and label, also if written differently."""
         if one == other:
             return True
         rows = [self.served.values(orjson.loads(entry.row)) for entry in (one, other)]
@@ -372,7 +381,7 @@ class Learning:
         return bool(rows[0] == rows[1] and codes[0] == codes[1])
 
     def _perhaps_snapshot(self, last: bool) -> None:
-        """Write the tip beside the log where it is time; what goes wrong does not end learning."""
+        """Write a snapshot of the tip when it is due; a failure does not stop learning."""
         due = time.monotonic() - self._last > self._seconds
         many = self.log.n_rows - self._taken >= self._rows_a_snapshot
         behind = self.log.n_rows != self.served.learned  # after an unforeseen fault
@@ -399,7 +408,7 @@ def _refuse_all(jobs: list[WaitingRows], refusal: Refused) -> None:
 
 
 def _written(number: int, row: Any) -> str:
-    """Return a row as it is logged; Refused if a column that is ignored is nested too deeply."""
+    """Return the logged form of a row; raise Refused if an ignored column is nested too deeply."""
     try:
         return orjson.dumps(row, option=orjson.OPT_SORT_KEYS).decode()
     except orjson.JSONEncodeError:
@@ -415,7 +424,7 @@ def _stacked(parts: list[Any]) -> Any:
 
 
 def _plainly(problem: Exception) -> str:
-    """Return why a row cannot be learned, without what scikit-learn's users need."""
+    """Return why a row cannot be learned, without the parts for users of scikit-learn."""
     text = re.sub(r" \(the rows before it were learned\)\.?$", "", str(problem)).rstrip(".")
     text = re.sub(r"^Row \d+ \(index (\d+)\)", r"rows[\1]", text)
     return f"{text}; nothing of the request was learned."

@@ -1,4 +1,4 @@
-"""What requests may ask for, and how they are refused."""
+"""Limits of requests, and the errors of requests beyond them."""
 
 import time
 from typing import NamedTuple
@@ -17,15 +17,15 @@ class Limits(NamedTuple):
     body : int, bytes of the body of a request
     rows : int, rows of a request
     features : int, columns of a table, values of a JSON row or pairs of a line of text
-    memory : int, bytes that the rows of a request and its answer may take, beside the body
-    seconds : float, in which the rows of a large body must be read and answered
+    memory : int, bytes for the rows of a request and its answer, beside the body
+    seconds : float, time to read and answer the rows of a large body
     explained : int, rows of a request with explanations
-    header_seconds : float, in which the head of a request must have come
-    body_seconds : float, in which its body must have come
-    answer_seconds : float, after which an answer of which nothing is read is given up
-    connections : int, open at the same time; beyond it requests are answered by 503
-    bodies : int, bytes of all bodies that are not answered yet
-    answers : int, bytes of all answers that their clients have not read yet
+    header_seconds : float, time to receive the head of a request
+    body_seconds : float, time to receive the body
+    answer_seconds : float, time after which the connection of an unread answer is closed
+    connections : int, number of open connections; more are answered with 503
+    bodies : int, bytes of all bodies not answered yet
+    answers : int, bytes of all answers not read yet by their clients
     """
 
     body: int = 10 << 20
@@ -43,7 +43,7 @@ class Limits(NamedTuple):
 
 
 class Refused(Exception):
-    """A request that is not answered: the status and one sentence.
+    """A refused request: the status and a message.
 
     ``headers`` are sent along.
     """
@@ -54,12 +54,12 @@ class Refused(Exception):
 
 
 class Budget:
-    """The memory and the time that one request may take.
+    """The memory and time budget of one request.
 
-    A body of a few kilobytes can stand for gigabytes: rows without values of a wide model, one
-    text of an Arrow dictionary in every row, products of long namespaces. Whoever is about to make
-    something of a request says so first. Nothing can stop what runs in compiled code, so time is
-    looked at between such pieces.
+    A body of a few kilobytes can expand to gigabytes: rows without values of a wide model, one text
+    of an Arrow dictionary in every row, products of long namespaces. Code that allocates memory for
+    a request reserves it here first. Compiled code cannot be interrupted, so the time is checked
+    between calls.
 
     Parameters
     ----------
@@ -71,27 +71,27 @@ class Budget:
         self._until = time.monotonic() + limits.seconds
 
     def check(self, size: int) -> None:
-        """Raise Refused if so many bytes more are beyond the limit, or the time is over."""
+        """Raise Refused if additional bytes exceed the limit, or the time is over."""
         if self._held + size > self._limits.memory:
             raise Refused(
                 413,
-                f"The rows would take more than {size_text(self._limits.memory)} of memory, the "
-                "limit of this server (--max-memory): send fewer at once.",
+                f"The rows would need more than {size_text(self._limits.memory)} of memory, the "
+                "limit of this server (--max-memory): send fewer rows per request.",
             )
         if time.monotonic() > self._until:
             raise Refused(
                 413,
-                f"The rows take more than {self._limits.seconds:g} seconds, the limit of this "
-                "server (--max-seconds): send fewer at once.",
+                f"The rows need more than {self._limits.seconds:g} seconds, the limit of this "
+                "server (--max-seconds): send fewer rows per request.",
             )
 
     def hold(self, size: int) -> None:
-        """Take so many bytes until the request is answered; Refused if they are too many."""
+        """Reserve bytes until the request is answered; raise Refused if they exceed the limit."""
         self.check(size)
         self._held += size
 
     def end(self) -> None:
-        """Let the time be over: nobody waits for the answer any more."""
+        """End the time budget: no client waits for the answer any more."""
         self._until = 0.0
 
 
@@ -100,7 +100,7 @@ def too_large(limit: int) -> Refused:
     return Refused(
         413,
         f"The body has more than {size_text(limit)}, the limit of this server (--max-body): send "
-        "fewer rows at once.",
+        "fewer rows per request.",
         (b"connection", b"close"),
     )
 
@@ -110,7 +110,7 @@ def too_many_rows(limit: int) -> Refused:
     return Refused(
         413,
         f"The request has more than {counted(limit, 'row')}, the limit of this server "
-        "(--max-rows): send fewer at once.",
+        "(--max-rows): send fewer rows per request.",
     )
 
 
@@ -119,10 +119,10 @@ def too_wide(what: str, limit: int) -> Refused:
     return Refused(
         422,
         f"{what} has more than {counted(limit, 'feature')}, the limit of this server "
-        "(--max-features): send only those of the model.",
+        "(--max-features): send only the features of the model.",
     )
 
 
 def too_busy(why: str, *headers: tuple[bytes, bytes]) -> Refused:
-    """Return the refusal of a request that may succeed when it is sent again."""
+    """Return the refusal of a request that may succeed later."""
     return Refused(503, f"{why}: try again.", (b"retry-after", b"1"), *headers)

@@ -1,13 +1,14 @@
 """The log of the rows that a served model has learned: append-only, durable, checked.
 
-An SQLite database in WAL mode that is synchronized at every commit. Each row has a seal, a hash of
-itself and of the seal before it, the first of the model: rows that were edited, removed or put in
-another order do not match. It is no signature: who can write the file can compute the seals.
-Snapshots are model files beside the log; the log says after which row each was taken, and has the
-hash of its file.
+An SQLite database in WAL mode that is synchronized at every commit. The rows form a hash chain:
+each has a hash (``seal``) of itself and of the hash before it, the first of the model. Rows that
+were edited, removed or reordered do not match. The chain is not a signature: anyone who can write
+the file can recompute it. Snapshots are model files beside the log; the log stores the row after
+which each was taken, and the hash of its file.
 
-One server a log, by its name and by the file itself: SQLite keeps the last rows beside the name of
-a file, and a server that had the same file by another name would neither see nor keep them.
+Only one server may open a log, by its name and by the file itself: SQLite stores the last rows
+beside the name of a file, and a server that opened the same file by another name would neither see
+nor keep them.
 """
 
 import hashlib
@@ -56,7 +57,7 @@ class Snapshot(NamedTuple):
 
 
 class LogError(LinsepError):
-    """A log is damaged, of another model, used by another server, or cannot be written."""
+    """A log is damaged, belongs to another model, is in use, or cannot be written."""
 
 
 class LogLock:
@@ -64,7 +65,7 @@ class LogLock:
 
     Parameters
     ----------
-    path : Path of the log, no symbolic link
+    path : Path of the log, not a symbolic link
     """
 
     def __init__(self, path: Path):
@@ -79,12 +80,12 @@ class LogLock:
         self._seen = {self._beside[0]: _identity(self._beside[0])}
 
     def hold_file(self) -> None:
-        """Lock the file itself, an empty one if there is none; OSError if it cannot be opened."""
+        """Lock the file itself, created if missing; raise OSError if it cannot be opened."""
         self._check_names()
         wal = self._beside[1]
         if not _size(self.path) and _size(wal):  # SQLite would remove them
             raise LogError(
-                f"{self.path} is gone, and {wal.name} has rows of it: put it back, or move "
+                f"{self.path} is missing, but {wal.name} has rows of it: restore it, or move "
                 f"{wal.name} away."
             )
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -108,8 +109,9 @@ class LogLock:
         for path, seen in self._seen.items():
             if _identity(path) != seen:
                 raise LogError(
-                    f"{path} was moved or removed while {'it' if path == self.path else 'the log'} "
-                    "was served: put it back, or start the server again"
+                    f"{path} was moved or removed while "
+                    f"{'it' if path == self.path else 'the log'} was served: restore it, or "
+                    "restart the server"
                 )
         self._check_names()
 
@@ -120,7 +122,7 @@ class LogLock:
         return os.fstat(self._file).st_nlink > 0 and _identity(self.path) != self._seen[self.path]
 
     def release(self, undo: bool = False) -> None:
-        """Let other servers have the log; ``undo`` also removes a lock file that this one made."""
+        """Release the log; ``undo`` also removes a lock file created by this object."""
         if undo and self._fresh:  # before others can have it; on Windows its release removes it
             with suppress(OSError):
                 self._beside[0].unlink()
@@ -134,8 +136,8 @@ class LogLock:
         with suppress(FileNotFoundError):
             if (links := self.path.stat().st_nlink) > 1:
                 raise LogError(
-                    f"{self.path} is a file with {links} names (hard links), and its last rows are "
-                    "beside one of them: remove the others."
+                    f"{self.path} is a file with {links} names (hard links), and its last rows "
+                    "are stored beside one of them: remove the others."
                 )
 
     def _used(self) -> LogError:
@@ -150,8 +152,7 @@ class RowLog:
     path : Path
         Created if it does not exist.
     model : str
-        SHA-256 of the file of the model that the rows are learned by, in hexadecimal. A log belongs
-        to one model.
+        SHA-256 of the model file, in hexadecimal. A log belongs to one model.
 
     Attributes
     ----------
@@ -160,7 +161,7 @@ class RowLog:
     Raises
     ------
     LogError
-        In one sentence, if the log cannot be used.
+        If the log cannot be used.
     """
 
     def __init__(self, path: Path, model: str):
@@ -188,8 +189,8 @@ class RowLog:
             (mode,) = self._db.execute("PRAGMA journal_mode = WAL").fetchone()
             if mode != "wal":
                 raise LogError(
-                    f"{self.path} is on a file system without shared memory, as network folders "
-                    "are: name a log on a local disk."
+                    f"{self.path} is on a file system without shared memory, such as a network "
+                    "folder: name a log on a local disk."
                 )
             self._db.execute("PRAGMA synchronous = FULL")
             if new:
@@ -222,8 +223,8 @@ class RowLog:
         about = dict(self._db.execute("SELECT name, value FROM about"))
         if about.get("format") != FORMAT:
             raise LogError(
-                f"{self.path} has log format {about.get('format')!r}, this linsep reads {FORMAT}: "
-                "use the linsep that wrote it."
+                f"{self.path} has log format {about.get('format')!r}, but this version of linsep "
+                f"reads {FORMAT}: use the version that wrote it."
             )
         if about.get("model") != self._model:
             raise LogError(
@@ -232,7 +233,7 @@ class RowLog:
             )
 
     def _checked(self) -> tuple[int, bytes]:
-        """Return the number of rows and the last seal, after checking all."""
+        """Return the number of rows and the last hash, after checking the chain."""
         seal, count = bytes.fromhex(self._model), 0
         seals = {0: seal}
         kept = {number for (number,) in self._db.execute("SELECT number FROM snapshots")}
@@ -242,8 +243,8 @@ class RowLog:
             seal = sealed(seal, Entry(*entry)) if all(type(x) is str for x in entry) else b""
             if number != count or seal != given:
                 raise LogError(
-                    f"{self.path} was altered (row {count:,} does not match its seal): put back a "
-                    "copy of it."
+                    f"{self.path} was altered (row {count:,} does not match its hash): restore a "
+                    "backup."
                 )
             if number in kept:
                 seals[number] = seal
@@ -270,7 +271,7 @@ class RowLog:
         self._lock.check()
 
     def find(self, id: str) -> Entry | None:
-        """Return the row of this id, None if there is none; LogError if it cannot be read."""
+        """Return the row of this ID, or None; raise LogError if it cannot be read."""
         query = "SELECT id, row, label FROM rows WHERE id = ?"
         try:
             found = self._db.execute(query, (id,)).fetchone()
@@ -281,7 +282,7 @@ class RowLog:
     def append(self, entries: Iterable[Entry]) -> None:
         """Add rows in one transaction; they are on disk when this returns.
 
-        Raises LogError if they cannot be written; then none is added.
+        Raises LogError if they cannot be written; then no row is added.
         """
         self.check()
         seal, number, rows = self._seal, self.n_rows, []
@@ -302,8 +303,8 @@ class RowLog:
         self._seal, self.n_rows = seal, number
 
     def newest(self, say: Callable[[str], None]) -> Snapshot | None:
-        """Return the newest snapshot whose file is there and as it was written; ``say`` is told of
-        others, such as that of a log of the same name.
+        """Return the newest snapshot whose file exists and is unchanged; other files, such as a
+        snapshot of another log of the same name, are reported by ``say``.
         """
         known = dict(self._db.execute("SELECT name, value FROM about"))
         query = "SELECT number, file FROM snapshots ORDER BY number DESC"
@@ -312,8 +313,8 @@ class RowLog:
             if path.is_file():
                 if digest_of(path) == known.get(f"snapshot {number}"):
                     return Snapshot(number, path)
-                say(f"{path} is not the snapshot that {self.path.name} names: its rows are learned "
-                    "again")  # fmt: skip
+                say(f"{path} is not the snapshot recorded in {self.path.name}: its rows are "
+                    "learned again")  # fmt: skip
         return None
 
     def next_snapshot(self) -> Path:
@@ -321,7 +322,7 @@ class RowLog:
         return self.path.with_name(f"{self.path.name}-{self.n_rows}.linsep")
 
     def add_snapshot(self, path: Path) -> None:
-        """Note a snapshot of all rows, whose file is written; forget and remove older ones."""
+        """Record a snapshot of all rows, whose file is written; remove older snapshots."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.execute("DELETE FROM snapshots")
@@ -338,7 +339,7 @@ class RowLog:
         self.sweep()
 
     def sweep(self) -> None:
-        """Remove snapshots that the log does not name, as a server that was killed leaves them."""
+        """Remove snapshots that the log does not name, left by a server that was killed."""
         known = {file for (file,) in self._db.execute("SELECT file FROM snapshots")}
         for path in self.path.parent.iterdir():
             if is_snapshot(path.name, self.path.name) and path.name not in known:
@@ -373,7 +374,7 @@ def is_snapshot(name: str, log: str) -> bool:
 
 
 def check_model_name(model: str, log: Path) -> None:
-    """Raise LogError if a model has the name of a snapshot of a log, which would replace it."""
+    """Raise LogError if a snapshot of a log would replace a model of the same name."""
     file, log = Path(os.path.realpath(model)), Path(os.path.realpath(log))
     if file.parent == log.parent and is_snapshot(file.name, log.name):
         raise LogError(
@@ -389,12 +390,12 @@ def digest_of(path: Path) -> str:
 
 
 def sealed(before: bytes, entry: Entry) -> bytes:
-    """Return the seal of a row, from the seal before it."""
+    """Return the hash of a row in the chain, from the hash before it."""
     return hashlib.sha256(before + orjson.dumps(list(entry))).digest()
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from others, None if it is not there."""
+    """Return the identity of a file, or None if it does not exist."""
     try:
         found = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Counts of a server for Prometheus."""
+"""Metrics of a server for Prometheus."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from prometheus_client.exposition import generate_latest
 
 #: upper ends of the buckets of seconds
 SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
-#: the address of requests that are refused for their heads: unknown addresses or methods, no HTTP
+#: the path of requests that are refused for their heads: unknown paths or methods, invalid HTTP
 OTHER = "other"
 
 
@@ -28,11 +28,11 @@ class Metrics:
             "rows_learned", "Rows learned since the server was started."
         )
         self.rows_duplicate = self._counter(
-            "rows_duplicate", "Rows sent again that were learned before."
+            "rows_duplicate", "Rows sent again after they had been learned."
         )
-        self.reloads = self._counter("reloads", "Models taken in place of an older one.")
-        self.failed_reloads = self._counter("failed_reloads", "Models that could not be taken.")
-        self._model = Info("linsep_model", "The model that is served.", registry=self._registry)
+        self.reloads = self._counter("reloads", "Successful reloads of the model file.")
+        self.failed_reloads = self._counter("failed_reloads", "Failed reloads of the model file.")
+        self._model = Info("linsep_model", "The served model.", registry=self._registry)
 
     def _counter(self, name: str, help: str) -> Counter:
         return Counter(f"linsep_{name}", help, registry=self._registry)
@@ -49,10 +49,10 @@ class Metrics:
         self._seconds.labels(path).observe(seconds)
 
     def count_refused(self, status: int) -> None:
-        """Count a request that was refused for its head alone, which takes no time."""
+        """Count a request that was refused because of its head, which takes no time."""
         self.count(OTHER, status, 0.0)
 
     def text(self, version: str, learner: str) -> bytes:
-        """Return all counts in Prometheus's text format, with the model that is served now."""
+        """Return all metrics in Prometheus's text format, with the current model."""
         self._model.info({"version": version, "learner": learner})
         return generate_latest(self._registry)

@@ -1,4 +1,4 @@
-"""A model that is served: what it answers to rows, of small requests to several at a time."""
+"""A served model: its answers to rows, in batches for small requests."""
 
 import asyncio
 import copy
@@ -42,22 +42,27 @@ TERM_BYTES = 500
 
 
 class Wanted(NamedTuple):
-    """What an answer has beside predictions."""
+    """Optional parts of an answer."""
 
     scores: Annotated[
-        bool, "The score of each class; of two classes one, positive for the second."
+        bool,
+        "Return the score of each class; for two classes one score, positive for the second class.",
     ] = False
-    probabilities: Annotated[bool, "The probability of each class, if the model has them."] = False
+    probabilities: Annotated[
+        bool, "Return the probability of each class, if the model has probabilities."
+    ] = False
     explanations: Annotated[
-        bool, "Each feature's value, weight and their product, the largest first."
+        bool, "Return each feature's value, weight and their product, largest first."
     ] = False
     missing: Annotated[
-        Literal["error", "skip"], "What becomes of a row with a missing value: skip answers null."
+        Literal["error", "skip"],
+        "Handling of rows with a missing value: reject the request, or return null for them "
+        "(skip).",
     ] = "error"
 
 
 class Served:
-    """A fitted model and how it reads rows and answers.
+    """A fitted model that reads rows and answers requests.
 
     Parameters
     ----------
@@ -69,14 +74,14 @@ class Served:
     Raises
     ------
     LinsepError
-        If rows of the model cannot come as JSON.
+        If rows of the model cannot be sent as JSON.
     """
 
     def __init__(self, model: Any, name: str, digest: str, limits: Limits):
         if getattr(getattr(model, "kernel_", None), "takes", "vectors") in ("strings", "gram"):
             raise LinsepError(
-                f"{name} has a kernel whose rows are no numbers, which linsep serve cannot read: "
-                "use it in Python."
+                f"{name} has a kernel of strings or of a Gram matrix, which linsep serve does not "
+                "support: use it in Python."
             )
         self.name, self.digest, self.limits, self.learned = name, digest, limits, 0
         self.recipe = getattr(model, "recipe_", None) or {"format": "arrays"}
@@ -97,31 +102,31 @@ class Served:
         self.answer_by(model)
 
     def answer_by(self, model: Any) -> None:
-        """Answer by this model from now on."""
+        """Replace the model."""
         self.model = model
         self.is_classifier = hasattr(model, "classes_")
-        #: whether the bits of a score do not depend on the rows beside it, as in matrix products
+        #: whether a score is bit-identical whatever rows are beside it, unlike in matrix products
         self.by_row = hasattr(model, "mistakes_") and not hasattr(model, "kernel_")
         self.labels: list[Any] = plain_labels(model.classes_) if self.is_classifier else []
         self._scorer: tuple[int, Any] = -1, None
 
     def scorer(self) -> Any:
-        """Return the model, or one of the same scores that computes them faster."""
+        """Return the model, or an equivalent one that computes the same scores faster."""
         if self._scorer[0] != self.learned:
             self._scorer = self.learned, _scorer_of(self.model)
         return self._scorer[1]
 
     @property
     def version(self) -> str:
-        """The beginning of the checksum of the file, and how many rows were learned since."""
+        """The beginning of the checksum of the file, and the number of rows learned since."""
         return self.version_after(self.learned)
 
     def version_after(self, learned: int) -> str:
-        """Return the version after so many rows were learned."""
+        """Return the version after a number of rows was learned."""
         return self.digest[:16] + (f"+{learned}" if learned else "")
 
     def copied(self, learns: bool) -> "Served":
-        """Return a copy for another thread; of the model too if it learns."""
+        """Return a copy for another thread; if it learns, the model is copied, too."""
         other = copy.copy(self)
         other.reader = copy.deepcopy(self.reader)
         if learns:
@@ -132,7 +137,7 @@ class Served:
     def opened(
         self, rows: list[Any], bodies: Bodies, budget: Budget, missing: str = "error"
     ) -> Iterator[Source]:
-        """Open rows of JSON as a source; raises LinsepError or Refused if they cannot be read."""
+        """Open JSON rows as a source; raise LinsepError or Refused if they cannot be read."""
         if self.reader is None or (self.text is not None and type(rows[0]) is str):
             content = lines_of(rows, self.text or "vw")
             with self.opened_body(content, "text", bodies, budget) as source:
@@ -155,7 +160,7 @@ class Served:
             kind = {"svmlight": "svmlight text", "vw": "Vowpal Wabbit's text", None: "a table"}
             accepted = "text/plain" if self.text else "text/csv, JSON lines or Arrow"
             raise Refused(
-                415, f"The model was learned from {kind[self.text]}: send {accepted}, or JSON."
+                415, f"The model was trained on {kind[self.text]}: send {accepted}, or JSON."
             )
         if self.file_recipe is None:
             raise Refused(
@@ -167,9 +172,9 @@ class Served:
             yield source
 
     def answer(self, source: Source, wanted: Wanted, budget: Budget) -> dict[str, Any]:
-        """Return predictions for the rows of a source, and what is wanted beside them.
+        """Return predictions for the rows of a source, and the optional parts that are wanted.
 
-        Raises LinsepError or Refused if the rows cannot be answered, or not within the budget.
+        Raises LinsepError or Refused if the rows are invalid or exceed the budget.
         """
         self._check(wanted)
         prediction = self.scorer().predictions(source)
@@ -226,22 +231,22 @@ class Served:
         )
         if not np.isfinite(scores).all():  # JSON has no infinity
             row = batch.first + int(np.argwhere(~np.isfinite(scores))[0, 0])
-            raise DataError(f"{source.where(row)}: the score is beyond floating point.")
+            raise DataError(f"{source.where(row)}: the score overflows float64.")
 
     def _check(self, wanted: Wanted) -> None:
-        """Raise Refused if the model does not have what is wanted."""
+        """Raise Refused if the model does not have a wanted part."""
         kind = type(self.model).__name__
         if not self.is_classifier and (wanted.scores or wanted.probabilities):
             raise Refused(422, f"The model is a {kind}, which predicts numbers and has no classes.")
         if wanted.probabilities and not hasattr(self.model, "predict_proba"):
             raise Refused(
                 422,
-                f"The model is a {kind} without probabilities: ask for scores, or learn "
-                "probabilities with linsep fit --calibrate.",
+                f"The model is a {kind} without probabilities: request scores, or fit it with "
+                "linsep fit --calibrate.",
             )
         if wanted.explanations and (why := without_weights(self.model)) is not None:
             raise Refused(
-                422, f"The model {why}, so that its scores are no sums of one product per feature."
+                422, f"The model {why}, so its scores are not sums of one product per feature."
             )
 
     def _explained(
@@ -264,7 +269,7 @@ class Served:
             yield found
 
     def features(self, source: Source) -> Any:
-        """Return all rows of a source with the features of the model, others left out."""
+        """Return all rows of a source with the features of the model, without other features."""
         parts = [batch.X for batch in source.batches()]
         width = self.model.n_features_in_
         if not sp.issparse(parts[0]):
@@ -275,7 +280,7 @@ class Served:
         return sp.vstack([part[:, :width] for part in parts], format="csr")
 
     def warm_up(self, bodies: Bodies) -> None:
-        """Answer one row of zeros, which compiles the loops that answers need."""
+        """Answer one row of zeros, to compile the loops of predictions."""
         if self.reader is None:
             rows: list[Any] = ["| a"]
         elif isinstance(self.reader, PairReader):
@@ -288,7 +293,7 @@ class Served:
             self.answer(source, Wanted(scores=self.is_classifier), budget)
 
     def about(self) -> dict[str, Any]:
-        """Return what the model is, as plain JSON."""
+        """Return the description of the model as plain JSON."""
         columns = None
         if isinstance(self.reader, TableReader) and self.file_recipe is not None:
             columns = [{"name": name, "type": kind} for name, kind in self.reader.kinds.items()]
@@ -308,7 +313,7 @@ class Served:
         }
 
     def file_bytes(self) -> bytes:
-        """Return the model as a file, as it is now."""
+        """Return the current model as a file."""
         model = self.model
         if self.names is not None and not hasattr(model, "feature_names_in_"):
             model = copy.copy(model)
@@ -317,7 +322,7 @@ class Served:
 
 
 class WaitingRequest(NamedTuple):
-    """Rows of a request that waits for its answer."""
+    """Rows of a waiting request."""
 
     served: Served
     rows: list[Any]
@@ -325,12 +330,13 @@ class WaitingRequest(NamedTuple):
     answer: asyncio.Future[tuple[dict[str, Any], str]]
 
     def kind(self) -> tuple[int, str, Wanted]:
-        """Return what requests that are answered together have in common."""
+        """Return the key by which requests are answered together."""
         return id(self.served), type(self.rows[0]).__name__, self.wanted
 
 
 class JoinedRequests:
-    """Answers small requests; those that arrive in the same turn of the loop together.
+    """Answers small requests; requests that arrive in the same turn of the loop are answered
+    together.
 
     Parameters
     ----------
@@ -344,8 +350,8 @@ class JoinedRequests:
     async def answer(
         self, served: Served, rows: list[Any], wanted: Wanted
     ) -> tuple[dict[str, Any], str]:
-        """Return what :meth:`Served.answer` returns for these rows, or raise what it raises; and
-        the version of the model at that moment, which may learn before the answer is sent.
+        """Return the result of :meth:`Served.answer` for these rows, or raise its error, with the
+        version of the model at that moment, because it may learn before the answer is sent.
         """
         if not served.by_row or wanted.explanations or len(rows) > MOST_JOINED:
             return self._alone(served, rows, wanted)
@@ -378,7 +384,7 @@ class JoinedRequests:
             one.answer.set_exception(problem)
 
     def _answered(self, group: list[WaitingRequest]) -> bool:
-        """Answer requests together; False if one of them must be told apart."""
+        """Answer requests together; return False if one of them must be answered separately."""
         rows = [row for one in group for row in one.rows]
         try:
             found, version = self._alone(group[0].served, rows, group[0].wanted)
@@ -396,7 +402,7 @@ class JoinedRequests:
 
 
 def _scorer_of(model: Any) -> Any:
-    """Return a model of the same scores whose weights need not be computed for each request."""
+    """Return a model with the same scores and precomputed weights."""
     if hasattr(model, "to_logistic"):  # naive Bayes
         return scoring_regression(model)
     if getattr(model, "keep", "") != "average" or hasattr(model, "kernel_"):
@@ -405,13 +411,15 @@ def _scorer_of(model: Any) -> Any:
 
 
 def read_model(path: Path, limits: Limits) -> Served:
-    """Load a model file to be served; ModelFileError if it is none or changes meanwhile."""
+    """Load a model file to serve; raise ModelFileError if it is not a model file or changes
+    meanwhile.
+    """
     before = signature(path)
     model = model_files.load(path)
     if has_offset(model):
         raise DataError(
-            f"{path} was fitted with an offset, of which requests have none: predict with `linsep "
-            "predict`, or learn the model without."
+            f"{path} was fitted with an offset, which requests cannot have: predict with `linsep "
+            "predict`, or fit the model without an offset."
         )
     digest = digest_of(path)
     if signature(path) != before:
@@ -420,7 +428,7 @@ def read_model(path: Path, limits: Limits) -> Served:
 
 
 def signature(path: Path) -> tuple[int, ...] | None:
-    """Return what changes when a file is replaced or written to; None if there is none."""
+    """Return a value that changes when a file is replaced or written to; None without a file."""
     try:
         found = path.stat()
     except OSError:

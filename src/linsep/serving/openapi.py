@@ -1,7 +1,7 @@
-"""What the addresses of a server take and return, and the OpenAPI document that says it.
+"""The endpoints of a server, their bodies and answers, and the OpenAPI document.
 
-Each address is declared once, as an :class:`Endpoint`, by which it is answered and described;
-bodies and answers are classes whose annotations are their schemas.
+Each endpoint is declared once, as an :class:`Endpoint`, which both the server and the document use.
+Bodies and answers are classes whose annotations are their schemas.
 """
 
 from collections.abc import Awaitable, Callable
@@ -37,23 +37,23 @@ ERRORS = {
     400: "The body is not JSON.",
     401: "The token is missing or wrong.",
     403: "This server does not learn.",
-    409: "An id is that of another row.",
-    413: "The body or its rows are beyond a limit.",
-    415: "The body has a type that cannot be read.",
-    422: "The rows do not fit the model.",
-    503: "The server has too much to do; try again.",
+    409: "The ID already belongs to a different row.",
+    413: "The body or its rows exceed a limit.",
+    415: "The media type is not supported.",
+    422: "The rows are not valid for the model.",
+    503: "The server is overloaded; try again.",
 }
 
 
 #: a row as the model reads it, and one of its classes, or a number: as the model describes them
 Row = Annotated[Any, {"$ref": "#/components/schemas/Row"}]
 Label = Annotated[Any, {"$ref": "#/components/schemas/Label"}]
-#: why a request is not answered: :class:`Error`
+#: the error of a refused request: :class:`Error`
 Refusal = Annotated[Any, {"$ref": "#/components/schemas/Error"}]
 
 
 class Error(TypedDict):
-    """Why a request is not answered."""
+    """The error of a refused request."""
 
     error: str
 
@@ -86,23 +86,25 @@ class Predictions(TypedDict, total=False):
 class LearnedRows(TypedDict, total=False):
     """The answer of /learn."""
 
-    learned: Annotated[int, {"description": "rows that are new"}]
-    duplicates: Annotated[int, {"description": "rows sent again that were learned before"}]
-    rows: Annotated[int, {"description": "rows of the log"}]
+    learned: Annotated[int, {"description": "number of new rows, which were learned"}]
+    duplicates: Annotated[
+        int, {"description": "number of rows sent again, which had been learned before"}
+    ]
+    rows: Annotated[int, {"description": "number of rows in the log"}]
 
 
 class Endpoint(NamedTuple):
-    """One address.
+    """One endpoint.
 
     Attributes
     ----------
-    path, method : of the requests
-    make : what answers them, from their scope and what receives their body
-    summary : for the document; an address without is not in it
+    path, method : path and HTTP method of the requests
+    make : handler, called with the scope and the function that receives the body
+    summary : for the document, which leaves out endpoints without a summary
     body, answer : types of the body and of the answer
     kind : media type of the answer
     errors : statuses of refusals
-    needs_token : False for addresses that say nothing of the model
+    needs_token : False for endpoints that return no information about the model
     """
 
     path: str
@@ -116,7 +118,7 @@ class Endpoint(NamedTuple):
     needs_token: bool = True
 
     def described(self, served: Served) -> dict[str, Any]:
-        """Return this address as OpenAPI describes it."""
+        """Return the endpoint as an OpenAPI operation."""
         kind = self.kind.partition(b";")[0].decode()
         answer = {"description": "The answer.", "content": {kind: {"schema": schema(self.answer)}}}
         errors = (401, *self.errors) if self.needs_token else self.errors
@@ -160,8 +162,9 @@ def document(endpoints: list[Endpoint], served: Served, limits: Limits) -> dict[
             "version": about["version"],
             "summary": f"linsep {linsep.__version__}",
             "description": (
-                f"A request may have {size_text(limits.body)}, {limits.rows:,} rows and "
-                f"{max(limits.features, about['features']):,} features. Errors are one sentence."
+                f"Limits per request: {size_text(limits.body)}, {limits.rows:,} rows and "
+                f"{max(limits.features, about['features']):,} features. An error is a JSON object "
+                "with a message in the field `error`."
             ),
         },
         "paths": {
@@ -183,12 +186,12 @@ def document(endpoints: list[Endpoint], served: Served, limits: Limits) -> dict[
 
 @cache
 def page() -> bytes:
-    """Return the page in HTML, which needs nothing from elsewhere and says nothing of the model."""
+    """Return the HTML page, which loads no external files and contains nothing about the model."""
     return files("linsep.serving").joinpath("page.html").read_bytes()
 
 
 def example_row(served: Served) -> Any:
-    """Return a row as the model reads it."""
+    """Return an example row of the model."""
     if served.reader is None:
         return "| some words"
     if isinstance(served.reader, PairReader):
@@ -210,11 +213,13 @@ def _row(served: Served) -> dict[str, Any]:
     """Return the schema of a row, which depends on the model."""
     example = {"example": example_row(served)}
     if served.reader is None:
-        return {"type": "string", "description": "A line of Vowpal Wabbit's text."} | example
+        return {"type": "string", "description": "A line of Vowpal Wabbit text."} | example
     if isinstance(served.reader, PairReader):
         return example | {
-            "description": f"Values by index of the feature, from {served.reader.base}; or a list "
-            "of all values; or a line of svmlight text.",
+            "description": (
+                f"An object of values by feature index, from {served.reader.base}; or a list of "
+                "all values; or a line of svmlight text."
+            ),
             "anyOf": [
                 {"type": "object", "additionalProperties": {"type": "number"}},
                 {"type": "array", "items": {"type": "number"}},
@@ -227,13 +232,13 @@ def _row(served: Served) -> dict[str, Any]:
         return as_list | {"items": {"type": "number"}} | example
     known = {name: {"type": KINDS[kind]} for name, kind in kinds[:MOST_COLUMNS]}
     return example | {
-        "description": "Values by name of the column, or a list in the order of the columns.",
+        "description": "An object of values by column name, or a list in the order of the columns.",
         "anyOf": [{"type": "object", "properties": known}, as_list],
     }
 
 
 def _questions() -> list[dict[str, Any]]:
-    """Return what an address may ask for."""
+    """Return the query parameters of an endpoint."""
     hints = get_type_hints(Wanted, include_extras=True)
     return [
         {

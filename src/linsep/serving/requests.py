@@ -1,4 +1,4 @@
-"""Reading requests within limits: hosts, tokens, bodies, JSON and what is asked for."""
+"""Reading requests within limits: hosts, tokens, bodies, JSON and query parameters."""
 
 import asyncio
 import hmac
@@ -32,7 +32,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class BodyHead(NamedTuple):
-    """What the head of a request says of its body: its type without parameters, and its length."""
+    """The media type (without parameters) and the length of a body, from the head of a request."""
 
     type: bytes
     length: int | None
@@ -43,15 +43,15 @@ class ClientGone(Exception):
 
 
 class HostCheck:
-    """Refuses requests that were sent to another host.
+    """Refuses requests for other hosts.
 
-    A page elsewhere can let the name of its own host point to this machine (DNS rebinding): the
-    browser then takes this server for a part of that page, and lets it ask and read. Only the
-    header Host still has the name.
+    A malicious page can make the name of its own host resolve to this machine (DNS rebinding): the
+    browser then treats this server as part of the page, which may send requests and read the
+    answers. Only the Host header still has the other name.
 
     Parameters
     ----------
-    names : hosts that this server is reached by, without ports; None takes any
+    names : host names of this server, without ports; None allows any
     """
 
     def __init__(self, names: Iterable[str] | None):
@@ -60,10 +60,12 @@ class HostCheck:
             self._known = frozenset(_bracketed(name).lower().encode() for name in names)
 
     def check(self, headers: Headers, version: str) -> None:
-        """Raise Refused unless the request has one header Host, with a host of this server."""
+        """Raise Refused unless the request has one Host header, with a host of this server."""
         hosts = [value for name, value in headers if name == b"host"]
         if len(hosts) > 1 or (not hosts and version != "1.0"):
-            raise Refused(400, "A request needs one header Host.", (b"connection", b"close"))
+            raise Refused(
+                400, "A request needs exactly one Host header.", (b"connection", b"close")
+            )
         if self._known is None or not hosts:  # which no browser leaves out
             return
         found = _HOST.fullmatch(hosts[0].lower())
@@ -84,14 +86,14 @@ class TokenCheck:
 
     Parameters
     ----------
-    token : str or None, that every request must show
+    token : str or None, required in every request
     """
 
     def __init__(self, token: str | None):
         self._expected = None if token is None else token.encode()
 
     def check(self, headers: Headers) -> None:
-        """Raise Refused unless the token is shown, or none is needed."""
+        """Raise Refused if a token is required and not in the request."""
         if self._expected is None:
             return
         for name, value in headers:
@@ -101,21 +103,21 @@ class TokenCheck:
                 return
         raise Refused(
             401,
-            "This server needs its token: send it in the header Authorization, as Bearer TOKEN.",
+            "This server requires a token: send the header Authorization: Bearer TOKEN.",
             (b"www-authenticate", b"Bearer"),
         )
 
 
 class BodyReader:
-    """Reads bodies within limits of their size, of their time, and of all bodies together."""
+    """Reads bodies within limits on size, time, and the total size of all bodies."""
 
     def __init__(self, limits: Limits):
         self.limits, self._held = limits, 0
 
     @asynccontextmanager
     async def reading(self, head: BodyHead, receive: Any) -> AsyncIterator[bytes]:
-        """Read the body of a request, which counts until it is answered; raises Refused, or
-        ClientGone.
+        """Read the body of a request; its bytes are reserved until it is answered. Raises Refused
+        or ClientGone.
         """
         if head.length is not None and head.length > self.limits.body:
             await self._discarded(_parts(receive))
@@ -141,12 +143,12 @@ class BodyReader:
                 raise too_large(self.limits.body)
             if self._held > self.limits.bodies:
                 raise too_busy(
-                    "Too many large bodies arrive at the same time", (b"connection", b"close")
+                    "Too many large bodies are arriving at the same time", (b"connection", b"close")
                 )
 
     async def _discarded(self, arriving: AsyncIterator[bytes]) -> None:
-        """Wait for the rest of a body that is refused: many clients read the answer only then, and
-        would see a connection that was reset. Not for ever: of endless ones they do.
+        """Wait for the rest of a refused body, up to a time limit: many clients read the answer
+        only after sending, and would see a reset connection.
         """
         size = 0
         with suppress(TimeoutError):
@@ -160,7 +162,7 @@ class BodyReader:
         return Refused(
             408,
             f"The body did not arrive within {self.limits.body_seconds:g} seconds, the limit of "
-            "this server: send fewer rows at once.",
+            "this server: send fewer rows per request.",
             (b"connection", b"close"),
         )
 
@@ -177,7 +179,7 @@ async def _parts(receive: Any) -> AsyncIterator[bytes]:
 
 
 def head_of(headers: Headers) -> BodyHead:
-    """Return what the headers say of the body; Refused for a compressed one."""
+    """Return the type and length of the body; raise Refused for a compressed one."""
     kind, length = b"", None
     for name, value in headers:
         if name == b"content-type":
@@ -191,12 +193,12 @@ def head_of(headers: Headers) -> BodyHead:
 
 @lru_cache(maxsize=100)
 def wanted_of(query: bytes) -> Wanted:
-    """Return what a query string asks for; Refused names what is unknown."""
+    """Return the query parameters; raise Refused for unknown ones."""
     asked: dict[str, Any] = {}
     for name, value in parse_qsl(query.decode("ascii", "replace"), keep_blank_values=True):
         if name not in Wanted._fields:
             known = ", ".join(Wanted._fields)
-            raise Refused(422, f"The address asks for {name[:60]!r}: known are {known}.")
+            raise Refused(422, f"Unknown query parameter {name[:60]!r}: choose from {known}.")
         words = ("error", "skip") if name == "missing" else YES + NO
         if value.lower() not in words:
             choices = "error or skip" if name == "missing" else "true or false"
@@ -206,7 +208,7 @@ def wanted_of(query: bytes) -> Wanted:
 
 
 def _refuse_repeated(body: bytes, found: Any) -> None:
-    """Refuse a body in which an object has a field twice, of which parsers take one silently."""
+    """Refuse a body with a duplicate field in an object, which parsers accept silently."""
     if type(found) is not dict:
         return
     lists = [each for each in found.values() if type(each) is list]
@@ -216,23 +218,23 @@ def _refuse_repeated(body: bytes, found: Any) -> None:
     try:
         json.loads(body, object_pairs_hook=_once)
     except RecursionError:
-        raise Refused(400, "The body is not JSON (too many brackets are open).") from None
+        raise Refused(400, "The body is nested too deeply.") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object as a dict; Refused if it has a field twice."""
+    """Return an object as a dict; raise Refused for a duplicate field."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise Refused(422, f"The body has the field {twice[:60]!r} twice in one object: send one.")
+        raise Refused(
+            422, f"The body has the field {twice[:60]!r} twice in one object: send it once."
+        )
     return found
 
 
 def fields_of(body: bytes, declared: type, limits: Limits) -> list[list[Any]]:
-    """Return the lists of a JSON object, of one length and not empty, in the order in which a
-    TypedDict declares them.
-    """
+    """Return the lists of a JSON object, nonempty and equally long, in the order of a TypedDict."""
     names = tuple(declared.__annotations__)
     try:
         found = orjson.loads(body)
@@ -255,6 +257,6 @@ def fields_of(body: bytes, declared: type, limits: Limits) -> list[list[Any]]:
             raise Refused(
                 422,
                 f"The body has {counted(len(lists[0]), names[0][:-1])} and "
-                f"{counted(len(values), name[:-1])}: send one of each for every row.",
+                f"{counted(len(values), name[:-1])}: send one of each per row.",
             )
     return lists

@@ -1,8 +1,8 @@
-"""Rows of requests, in JSON or as whole files, read exactly as the training data of the model were.
+"""Rows of requests, as JSON or files, read exactly like the training data of the model.
 
 Files (CSV, JSON lines, Arrow, svmlight and Vowpal Wabbit's text) are written to a temporary folder
-and read by the sources that :func:`linsep.open_source` opens, so that they mean what they mean to
-``linsep predict``.
+and read by the sources of :func:`linsep.open_source`, with the same results as in ``linsep
+predict``.
 """
 
 import json
@@ -42,7 +42,7 @@ KINDS_IN_WORDS = {"number": "a number", "bool": "true or false", "text": "text"}
 MOST_INDEX = 2**31 - 2
 #: bytes of memory of a value: a double
 VALUE_BYTES = 8
-#: formats by content type; that of plain text depends on the model
+#: formats by content type; the format of plain text depends on the model
 FORMATS = {
     b"text/csv": "csv",
     b"text/tab-separated-values": "tsv",
@@ -61,8 +61,8 @@ class RequestRows(Source):
     Parameters
     ----------
     X : array or csr_matrix of shape (rows, features)
-    unseen : dict of column to how many of its values training did not see
-    unanswered : which rows get no prediction, see :class:`Batch`
+    unseen : dict of column to the number of its values not seen in training
+    unanswered : the rows without a prediction, see :class:`Batch`
     """
 
     name, kind = "the body", "json"
@@ -77,12 +77,12 @@ class RequestRows(Source):
         yield Batch(self.X, None, 0, unanswered=self._unanswered)
 
     def where(self, row: int) -> str:
-        """Return ``rows[3]``, as the row is called in the request."""
+        """Return the place of the row in the request, such as ``rows[3]``."""
         return row_place(row)
 
     @property
     def unseen(self) -> dict[str, int]:
-        """Values that training did not see."""
+        """Values not seen in training."""
         return self._unseen
 
     def options(self) -> dict[str, Any]:
@@ -90,18 +90,18 @@ class RequestRows(Source):
         return {}
 
     def recipe(self) -> dict[str, Any]:
-        """Return that these are rows in memory, already read by the recipe of the model."""
+        """Return that the rows are in memory, already read with the recipe of the model."""
         return {"format": "arrays"}
 
 
 def row_place(row: int) -> str:
-    """Return where a row stands in the JSON of a request."""
+    """Return the place of a row in the JSON of a request."""
     return f"rows[{row}]"
 
 
 def start_of(value: Any) -> str:
-    """Return the first 60 characters of a value as JSON; the rest, which may be nested deeper than
-    Python encodes, is not looked at.
+    """Return the first 60 characters of a value as JSON; the rest, which may be too deeply nested
+    for Python's encoder, is ignored.
     """
     text = ""
     for part in json.JSONEncoder(ensure_ascii=False).iterencode(value):
@@ -112,7 +112,7 @@ def start_of(value: Any) -> str:
 
 
 def rows_of_one_kind(rows: list[Any], kinds: dict[type, str]) -> type:
-    """Return the type of all rows; DataError if they differ, or are none of ``kinds``."""
+    """Return the type of all rows; raise DataError if they differ or are not in ``kinds``."""
     first = type(rows[0])
     for number, row in enumerate(rows):
         if type(row) is not first or first not in kinds:
@@ -123,13 +123,13 @@ def rows_of_one_kind(rows: list[Any], kinds: dict[type, str]) -> type:
 
 
 class TableReader:
-    """Reads JSON rows of a model that learned from a table or from arrays.
+    """Reads JSON rows of a model trained on a table or on arrays.
 
     Parameters
     ----------
     columns : Columns
-        Of the recipe.
-    others : names of columns that may be there and are ignored: labels, weights, those left out
+        The columns of the recipe.
+    others : names of columns that are allowed and ignored: labels, weights, columns left out
     named : whether the columns have names, so that rows may be objects
     limits : Limits
     spelling : how numbers are written in text
@@ -158,9 +158,10 @@ class TableReader:
         self._scale = np.array(list(columns.scale.values()), dtype).T if columns.scale else None
 
     def read(self, rows: list[Any], budget: Budget, missing: str = "error") -> RequestRows:
-        """Return the features of rows, lists of values or objects; DataError says what is wrong.
+        """Return the features of rows, lists of values or objects; raise DataError for invalid
+        rows.
 
-        With ``missing`` "skip" rows with a missing value get no prediction.
+        With ``missing`` "skip", rows with a missing value get no prediction.
         """
         # A row without values is two bytes of the body, whatever the width of the model.
         budget.check(len(rows) * len(self.names) * VALUE_BYTES)
@@ -172,8 +173,8 @@ class TableReader:
         return RequestRows(X, encoder.unseen, encoder.unanswered)
 
     def _numbers(self, rows: list[Any]) -> np.ndarray | None:
-        """Return the features of complete rows of numbers, as :class:`Encoder` does; None if there
-        is anything else, which it explains.
+        """Return the features of complete rows of numbers, like :class:`Encoder`; None for other
+        rows, which the encoder reads or refuses with a message.
         """
         width = len(self.names)
         try:
@@ -206,7 +207,9 @@ class TableReader:
         return pa.table({name: self._column(name, rows) for name in self.names})
 
     def values(self, row: Any) -> Any:
-        """Return the values of a row by column: those of rows written differently are equal."""
+        """Return the values of a row by column; they are equal for the same row written
+        differently.
+        """
         return [row.get(name) for name in self.names] if type(row) is dict else row
 
     def _check_names(self, number: int, row: dict[str, Any]) -> None:
@@ -252,7 +255,7 @@ class TableReader:
         return pa.array(values, pa.string())
 
     def _converted(self, name: str, number: int, value: Any) -> Any:
-        """Return the number that a text is, as in training; other values as they are."""
+        """Convert text to a number, as in training; return other values unchanged."""
         how = self.columns.converted[name]
         place = f"{row_place(number)}, column '{name}' "
         if type(value) is str:
@@ -267,15 +270,15 @@ class TableReader:
 
 
 def _category(value: Any) -> Any:
-    """Return the text of a category that is written as a number or a boolean."""
+    """Return the text of a category given as a number or a boolean."""
     if type(value) is float:
         return pa.array([value]).cast(pa.string())[0].as_py()
     return str(value).lower() if type(value) in (int, bool) else value
 
 
 class PairReader:
-    """Reads JSON rows of a model that learned from svmlight text: objects of values by index, or
-    lists of all values.
+    """Reads JSON rows of a model trained on svmlight text: objects of values by index, or lists of
+    all values.
     """
 
     names = None
@@ -289,7 +292,7 @@ class PairReader:
         }
 
     def read(self, rows: list[Any], budget: Budget, missing: str = "error") -> RequestRows:
-        """Return the features of rows, of which none is missing; DataError says what is wrong."""
+        """Return the features of rows without missing values; raise DataError for invalid rows."""
         budget.check(0)
         sparse = rows_of_one_kind(rows, self._forms) is dict
         pairs = self._of_object if sparse else self._of_list
@@ -308,7 +311,7 @@ class PairReader:
         return RequestRows(X)
 
     def values(self, row: Any) -> Any:
-        """Return the values of a row by index, without zeros; a line of text as it is."""
+        """Return the nonzero values of a row by index; return a line of text unchanged."""
         if type(row) is str:
             return row
         pairs = row.items() if type(row) is dict else enumerate(row, self.base)
@@ -347,16 +350,16 @@ class PairReader:
 
 
 def refuse_rounded(value: Any, where: str) -> None:
-    """Raise DataError for a whole number that no double equals."""
+    """Raise DataError for a whole number that float64 cannot represent exactly."""
     if type(value) is int and float(value) != value:
         raise DataError(
-            f"{where} is {value}, which is not exactly representable as float64: shorten it."
+            f"{where} is {value}, which is not exactly representable as float64: round it."
         )
 
 
 def columns_of(model: Any) -> tuple[Columns, set[str]] | None:
-    """Return the columns of a model of a table or of arrays, and names of columns to ignore; None
-    for text in svmlight's or Vowpal Wabbit's format.
+    """Return the columns of a model trained on a table or arrays, and the names of columns to
+    ignore; None for svmlight or Vowpal Wabbit text.
     """
     recipe = getattr(model, "recipe_", None) or {"format": "arrays"}
     if recipe["format"] == "table":
@@ -391,16 +394,16 @@ class Bodies:
         self, content: bytes, format: str, recipe: dict[str, Any], budget: Budget,
         missing: str = "error",
     ) -> Iterator[Source]:  # fmt: skip
-        """Write a body to a file and open it as the training data of a model were.
+        """Write a body to a file and open it like the training data of the model.
 
-        Its name in errors is "the body". Raises Refused if it has too many columns or stands for
-        more than the budget, LinsepError if it cannot be read.
+        Its name in errors is "the body". Raises Refused if it has too many columns or exceeds the
+        budget, LinsepError if it cannot be read.
         """
         path = Path(self._folder.name) / f"body-{next(self._numbers)}"
         try:
             path.write_bytes(content)
             self._check(path, content, format, recipe, budget)
-            # Tabs are told by the content type, other delimiters by the model.
+            # The content type determines tabs; the model determines other delimiters.
             delimiter = "\t" if format == "tsv" else None
             source = open_source(
                 path, recipe=recipe, format=format, delimiter=delimiter, labeled=False,
@@ -419,7 +422,7 @@ class Bodies:
     def _check(
         self, path: Path, content: bytes, format: str, recipe: dict[str, Any], budget: Budget
     ) -> None:
-        """Refuse tables that are too wide, or stand for too much, before a reader makes room."""
+        """Refuse tables that are too wide or expand too much, before a reader allocates memory."""
         columns = sum(len(recipe.get(kind) or ()) for kind in ("numeric", "text", "words"))
         many = 0
         if format in ("csv", "tsv"):
@@ -447,8 +450,8 @@ class Bodies:
 
 
 def _arrow_sizes(content: bytes) -> tuple[int, int, int]:
-    """Return how many columns and rows there are, and the bytes that dictionaries and views of
-    text stand for; as far as they can be read, since their reader says what is wrong.
+    """Return the numbers of columns and rows, and the expanded bytes of dictionaries and views of
+    text, as far as they can be read; the reader reports invalid data.
     """
     columns = rows = text = 0
     with suppress(pa.ArrowException, OSError, IndexError, ValueError):
@@ -476,7 +479,7 @@ def _without_rows(schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _without(path: Path, message: str) -> str:
-    """Return a message that calls the file what users know it as."""
+    """Return a message with the name of the file that users know."""
     message = message.replace(str(path), THE_BODY)
     message = re.sub(rf"{THE_BODY} (line|row) (\d+)", rf"\1 \2 of {THE_BODY}", message)
     message = message.replace("give a file with rows", "send at least one")
@@ -485,11 +488,13 @@ def _without(path: Path, message: str) -> str:
 
 
 def lines_of(rows: list[Any], format: str) -> bytes:
-    """Return rows that are lines of text as a body; DataError if one is none, or no row."""
+    """Return rows that are lines of text as a body; raise DataError if one is not a line with a
+    row.
+    """
     kind = "svmlight text" if format == "svmlight" else "Vowpal Wabbit's text"
     rows_of_one_kind(rows, {str: f"a line of {kind}"})
     for number, row in enumerate(rows):
         line = row.partition("#")[0] if format == "svmlight" else row
         if not line.strip() or set(line) & set("\r\n"):
-            raise DataError(f"rows[{number}] is not one line of {kind}: give a line for each row.")
+            raise DataError(f"rows[{number}] is not one line of {kind}: give one line per row.")
     return "\n".join(rows).encode() + b"\n"

@@ -1,4 +1,4 @@
-"""A server in one process: uvicorn, its signals, and new models in place of old."""
+"""A server in one process: uvicorn, signals, and reloading of the model."""
 
 import asyncio
 import contextlib
@@ -46,25 +46,26 @@ def check_token(host: str, token: str | None, learns: bool) -> None:
     if token is None:
         secret = hint("protect it with {}", token="WORD")
         if not is_loopback(host):
-            raise ParameterError(f"Others could reach the model at {host}", secret)
+            raise ParameterError(f"Other machines could reach the model at {host}", secret)
         if learns:
-            raise ParameterError("Anybody on this machine could teach the model", secret)
+            raise ParameterError("Any user of this machine could train the model", secret)
     elif len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
         raise ParameterError(
-            f"The token needs at least {SHORTEST_TOKEN} characters, all of them printable ASCII."
+            f"The token needs at least {SHORTEST_TOKEN} printable ASCII characters."
         )
 
 
 def host_check(host: str, allowed: Sequence[str]) -> HostCheck:
-    """Return what refuses the requests for other hosts; ParameterError if a name is none.
+    """Return the check of the Host header; raise ParameterError for an invalid name.
 
-    Only this machine can reach a server on loopback, by few names. Others have all the names that
-    somebody gave them: they are refused only if it is said which are right.
+    Only this machine can reach a server on loopback, under a few names. Other servers may have any
+    name, so names are checked only if they are given.
     """
     for name in allowed:
         if not re.fullmatch(r"[A-Za-z0-9._-]+|\[?[0-9a-fA-F:.]+\]?", name):
             raise ParameterError(
-                f"{name!r} is no host", hint("give a name without a port to {}", allowed_host=None)
+                f"{name!r} is not a host name",
+                hint("give a name without a port to {}", allowed_host=None),
             )
     if not allowed and not is_loopback(host):
         return HostCheck(None)
@@ -72,7 +73,7 @@ def host_check(host: str, allowed: Sequence[str]) -> HostCheck:
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """Return a listening socket; ParameterError if the address cannot be used."""
+    """Return a listening socket; raise ParameterError if the address cannot be used."""
     try:
         family, kind, number, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -93,17 +94,17 @@ def bound_socket(host: str, port: int) -> socket.socket:
 
 
 class Server:
-    """A model that is ready to be served.
+    """A model ready to be served.
 
     Parameters
     ----------
     path : Path of the model file
-    host, port : where to listen; port 0 takes a free one
+    host, port : address to listen on; port 0 chooses a free port
     token : str or None
-    allowed_hosts : further names by which requests may ask for this server
+    allowed_hosts : further host names of this server
     log : Path of the log of rows to learn, or None
     limits : Limits
-    say : function that is told what an operator should know
+    say : function that reports messages to the operator
     snapshots : further arguments of :class:`Learning`
 
     Attributes
@@ -151,11 +152,11 @@ class Server:
 
     @property
     def served(self) -> Served:
-        """The model that is served now."""
+        """The current model."""
         return self.service.served
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
-        """Serve until SIGTERM or Ctrl-C; ``ready`` is called when requests can come."""
+        """Serve until SIGTERM or Ctrl-C; ``ready`` is called when the server accepts requests."""
         allow_many_files()
         # A thread that takes a large body apart must not keep small requests waiting.
         before = sys.getswitchinterval()
@@ -195,8 +196,8 @@ class Server:
                 await asyncio.to_thread(self.learning.stop)
 
     def _handle_signals(self, loop: asyncio.AbstractEventLoop) -> None:
-        """SIGTERM and Ctrl-C end the server when requests are answered; a second one at once.
-        SIGHUP reads the model again.
+        """SIGTERM and Ctrl-C stop the server after open requests; a second signal stops it at once.
+        SIGHUP reloads the model.
         """
         actions: dict[str, Callable[[], None]] = {
             "SIGINT": self.stop, "SIGTERM": self.stop, "SIGHUP": self._look_again,
@@ -207,7 +208,7 @@ class Server:
                 loop.add_signal_handler(getattr(signal, name), action)
 
     def stop(self) -> None:
-        """End the server when requests in flight are answered; called again, at once."""
+        """Stop the server after open requests; when called again, at once."""
         self._uvicorn.force_exit = self._uvicorn.should_exit
         self._uvicorn.should_exit = True
 
@@ -215,7 +216,7 @@ class Server:
         self._seen = None
 
     async def _watch(self) -> None:
-        """Take the model file again whenever it was replaced; look after unread answers."""
+        """Reload the model file whenever it was replaced; check unread answers."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
             self._unread.look()
@@ -225,13 +226,13 @@ class Server:
                 await self.reload()
 
     async def reload(self) -> None:
-        """Serve the model that is in the file now, if it is one; requests notice nothing."""
+        """Reload the model file, if it is valid, without interrupting requests."""
         metrics = self.service.metrics
         try:
             if self.learning is not None and not await asyncio.to_thread(self._is_the_same):
                 raise LinsepError(
-                    f"{self._path} was replaced, but the log is of the model before: it is served "
-                    "on; start again with another log to serve the new one."
+                    f"{self._path} was replaced, but the log belongs to the previous model, which "
+                    "is still served: restart with another log to serve the new model."
                 )
             if self.learning is not None:
                 return
@@ -242,10 +243,10 @@ class Server:
             return
         self.service.served = served
         metrics.reloads.inc()
-        self._say(f"serving model {served.version} now")
+        self._say(f"now serving model {served.version}")
 
     def _is_the_same(self) -> bool:
-        """Return whether the file is the model that the log began with."""
+        """Return whether the file is the model that the log belongs to."""
         try:
             return digest_of(self._path) == self.served.digest
         except OSError:
@@ -262,7 +263,7 @@ class Server:
 
 
 class _Uvicorn(uvicorn.Server):
-    """uvicorn without its signal handlers, which would end the process by the same signal."""
+    """uvicorn without its signal handlers, which would end the process with the same signal."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -271,7 +272,7 @@ class _Uvicorn(uvicorn.Server):
 
 
 def allow_many_files() -> None:
-    """Let this process have as many connections as the system allows."""
+    """Raise the limit of open connections to the system's maximum."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
