@@ -131,7 +131,8 @@ def test_ids_make_retries_safe(tmp_path):
         status, why = client.refused("/learn", sent)
         assert (status, why) == (
             409,
-            "ids[1] is 'a', an ID that already belongs to a different row: give each row its own ID.",
+            "ids[1] is 'a', an ID that already belongs to a different row: "
+            "give each row its own ID.",
         )
     with serving(path, token=TOKEN, log=log) as client:  # another server knows them, too
         assert client.learn(["a"], rows[:1], labels[:1]) == {
