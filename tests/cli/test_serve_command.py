@@ -95,7 +95,7 @@ def test_what_is_refused(tmp_path):
             (["strings.linsep"], "has a kernel of strings or of a Gram matrix", 1),
             (["m.linsep", "--host", "0.0.0.0"], "at 0.0.0.0: protect it with --token WORD", 2),
             (["m.linsep", "--log", "l"], "could train the model: protect it with --token WORD", 2),
-            (["m.linsep", "--token", "short"], "at least 8 characters", 2),
+            (["m.linsep", "--token", "short"], "at least 8 printable", 2),
             (["m.linsep", "--port", port], f"cannot listen on 127.0.0.1, port {port}", 2),
             (
                 ["m.linsep", "--max-body", "many"],

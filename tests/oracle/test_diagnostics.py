@@ -353,7 +353,7 @@ def test_hosmer_lemeshow(groups, ties):
         assert test.statistic == pytest.approx(theirs.statistic)
     assert test.df == test.rows.size - 2
     assert test.p_value == pytest.approx(chi2.sf(statistic, test.df))
-    assert ("leave" in test.note) == (test.rows.size < groups)
+    assert ("tied" in test.note) == (test.rows.size < groups)
     assert test.tidy().shape == (test.rows.size, 5)
     assert test.sentence in str(test)
     assert (test.low[1:] > test.high[:-1]).all()
@@ -371,7 +371,7 @@ def test_hosmer_lemeshow_in_fractions():
     assert test.df == 2
     two = hosmer_lemeshow(np.array([0, 1, 0, 1]), np.array([0.2, 0.2, 0.8, 0.8]), np.ones(4), 10)
     assert np.isnan(two.p_value)
-    assert "make only 2 groups" in two.note
+    assert "form only 2 groups" in two.note
     for wrong in (2, 0, 2.5, True, "10"):
         with pytest.raises(ValueError, match=r"groups is .*: give a whole number of groups"):
             hosmer_lemeshow(y, p, np.ones(8), wrong)

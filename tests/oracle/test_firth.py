@@ -429,7 +429,7 @@ def test_intervals_have_the_level_of_the_model():
     wide = ends_of(firth(X, y))
     assert (wide[0] < low).all()
     assert (high < wide[1]).all()
-    with pytest.raises(ValueError, match=r"here at level=0\.8: fit with level=0\.95"):
+    with pytest.raises(ValueError, match=r"during the fit at level=0\.8: fit with level=0\.95"):
         ends_of(found, 0.95)
     plain = LogisticRegression(level=0.9).fit(X[:, 1:], y)
     same = ends_of(LogisticRegression().fit(X[:, 1:], y), 0.9)
@@ -458,7 +458,7 @@ def test_rows_beyond_memory_and_many_weights_are_refused(options, monkeypatch):
     X, y = INFECTIONS
     source = ArraySource(X[:, :5], y, batch_rows=50)
     source.memory_bytes = 1
-    with pytest.raises(ParameterError, match=r"239 rows and 6 weights: take (l2|intervals)"):
+    with pytest.raises(ParameterError, match=r"239 rows and 6 weights: use (l2|intervals)"):
         LogisticRegression(**options).fit(source)
     monkeypatch.setattr("linsep.logistic.rows.MOST_WEIGHTS", 5)
     with pytest.raises(ParameterError, match="2,500 weights"):

@@ -327,5 +327,5 @@ def test_bad_questions():
 
 def test_a_source_needs_numbers_for_a_target(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,b\n")
-    with pytest.raises(ValueError, match="text for a target"):
+    with pytest.raises(ValueError, match="is text, and a regression needs numbers"):
         LinearRegression().fit(open_source(tmp_path / "a.csv", target="y"))

@@ -44,7 +44,7 @@ def test_rows_are_numbered_as_they_are_given(tmp_path):
     fit = "fit a.csv --target y --weight w --learner linear --model m"
     assert here(*fit.split(), cwd=tmp_path).returncode == 0
     shown = here("summary", "m", "a.csv", cwd=tmp_path).stdout
-    assert "row 4; p is of the largest of 6" in shown
+    assert "row 4; p is for the largest of 6" in shown
     assert next(line for line in shown.splitlines() if line.startswith("4 ")).split()[2] == "9.9"
 
 

@@ -1,6 +1,7 @@
 """Rows learned over HTTP: the model is bit-identical to partial_fit on the log, row by row."""
 
 import json
+import re
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
@@ -184,10 +185,10 @@ def test_rows_that_cannot_be_learned_are_not_logged(tmp_path):
             422,
             'labels[0] is "d", which is not a class of the model: its classes ',
         ),
-        ({"labels": [0]}, 422, "labels[0] is 0, which is no class"),
-        ({"labels": [["a"]]}, 422, 'labels[0] is ["a"], which is no class'),
+        ({"labels": [0]}, 422, "labels[0] is 0, which is not a class"),
+        ({"labels": [["a"]]}, 422, 'labels[0] is ["a"], which is not a class'),
         ({"labels": [deep]}, 422, "labels[0] is [[[[[[[["),
-        ({"labels": [None]}, 422, "labels[0] is null, which is no class"),
+        ({"labels": [None]}, 422, "labels[0] is null, which is not a class"),
         ({"rows": [[1, 2, 3]]}, 422, "rows[0] has 3 values, but the model has 4 columns"),
         ({"rows": [[1, 2, 3, None]]}, 422, "rows[0], column 'feature 3' has no value"),
         ({"rows": [[1, 2, 3, "4"]]}, 422, "column 'feature 3' holds \"4\", not a number"),
@@ -266,7 +267,7 @@ def test_answers_are_finite_or_refused(tmp_path):
     for model, value, why in [
         (kernel, np.inf, "Input X contains infinity"),
         (line, 1e308, r"rows\[0\]: the score overflows float64"),
-        (odds, 1e308, "score of row 1 .* is beyond floating point"),
+        (odds, 1e308, "score of row 1 .* overflows float64"),
     ]:
         served = read_model(linsep.save(model, tmp_path / "m.linsep", force=True), Limits())
         row = RequestRows(np.array([[value, 0.0, 0.0, 0.0]]))
@@ -320,11 +321,11 @@ def changed(path, *statements):
 
 
 EDITS = {
-    "a row": ("UPDATE rows SET row = '[8]' WHERE number = 3", "row 3 does not match its seal"),
-    "a label": ("UPDATE rows SET label = '1' WHERE number = 2", "row 2 does not match its seal"),
-    "an id": ("UPDATE rows SET id = 'x' WHERE number = 1", "row 1 does not match its seal"),
-    "a type": ("UPDATE rows SET row = x'00' WHERE number = 5", "row 5 does not match its seal"),
-    "removed": ("DELETE FROM rows WHERE number = 4", "row 4 does not match its seal"),
+    "a row": ("UPDATE rows SET row = '[8]' WHERE number = 3", "row 3 does not match its hash"),
+    "a label": ("UPDATE rows SET label = '1' WHERE number = 2", "row 2 does not match its hash"),
+    "an id": ("UPDATE rows SET id = 'x' WHERE number = 1", "row 1 does not match its hash"),
+    "a type": ("UPDATE rows SET row = x'00' WHERE number = 5", "row 5 does not match its hash"),
+    "removed": ("DELETE FROM rows WHERE number = 4", "row 4 does not match its hash"),
     "cut": ("DELETE FROM rows WHERE number > 5", "it has 5 rows, and a snapshot after row 7"),
     "swapped": ("UPDATE rows SET number = -number WHERE number IN (1, 2)", "row 1 does not match"),
     "format": ("UPDATE about SET value = '2' WHERE name = 'format'", "has log format '2'"),
@@ -343,7 +344,7 @@ def test_edited_logs_are_refused_in_a_sentence(log, edit):
     assert why in str(refused.value)
     assert str(refused.value).count("\n") == 0
     # Nothing is held: another attempt says the same.
-    with pytest.raises(LogError, match=refused.value.message[-20:-1].replace("(", r"\(")):
+    with pytest.raises(LogError, match=re.escape(refused.value.message[-20:-1])):
         RowLog(log, DIGEST)
 
 

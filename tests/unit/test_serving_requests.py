@@ -130,7 +130,7 @@ def test_what_is_asked_for(client):
     assert found["scores"][0] == found["scores"][2] == client.predict([ROW], "?scores")["scores"][0]
     assert set(client.predict([ROW], "?scores")) == {"predictions", "scores", "classes"}
     for query, why in {
-        "?color=1": "'color': known are scores, probabilities, explanations",
+        "?color=1": "'color': choose from scores, probabilities, explanations",
         "?scores=maybe": "scores is 'maybe': choose true or false",
         "?probabilities=1": "without probabilities: request scores, or fit",
         "?missing=drop": "missing is 'drop': choose error or skip",
@@ -249,8 +249,8 @@ def test_a_token_is_needed_where_it_is_given(tmp_path, capfd):
     [
         ({"host": "0.0.0.0"}, "Other machines could reach the model at 0.0.0.0"),
         ({"host": "::"}, "Other machines could reach the model at ::"),
-        ({"host": "192.0.2.7"}, "Others could reach"),
-        ({"token": "short"}, "at least 8 characters"),
+        ({"host": "192.0.2.7"}, "Other machines could reach"),
+        ({"token": "short"}, "at least 8 printable"),
         ({"token": "with\nnew lines"}, "printable ASCII"),
         ({"host": "192.0.2.7", "token": TOKEN}, "cannot listen on 192.0.2.7"),
         ({"host": "no.such.host.invalid", "token": TOKEN}, "cannot listen on no.such"),
