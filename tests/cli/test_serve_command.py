@@ -104,7 +104,11 @@ def test_what_is_refused(tmp_path):
             ),
             (["m.linsep", "--max-body", "0"], "--max-body '0' is not a valid size of a body", 2),
             (["m.linsep", "--max-rows", "0"], "--max-rows", 2),
-            (["line.linsep", "--log", "l", "--token", TOKEN], "does not support online learning", 1),
+            (
+                ["line.linsep", "--log", "l", "--token", TOKEN],
+                "does not support online learning",
+                1,
+            ),
             (
                 ["stops.linsep", "--log", "l", "--token", TOKEN],
                 "early_stopping is not supported",
