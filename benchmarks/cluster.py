@@ -2,9 +2,9 @@
 
 ``python -m benchmarks cluster`` writes a Parquet file of LINSEP_CLUSTER_MB megabytes (2,000 unless
 set) and a tenth of its rows as CSV, and times fits that read them: least squares, logistic
-regression, and the averaged perceptron for ten passes. It prints seconds, the processor seconds of
-the busiest worker, which other programs on the machine do not change, and what workers received
-from each other.
+regression, and the averaged perceptron for ten passes. It prints wall time, the CPU time of the
+busiest worker, which other programs on the machine do not change, and what workers received from
+each other.
 """
 
 import os
@@ -58,7 +58,7 @@ def _received(dask_worker: Any) -> int:
 
 
 def _busy(dask_worker: Any) -> float:
-    """Processor seconds of a worker."""
+    """CPU time of a worker, in seconds."""
     return time.process_time()
 
 

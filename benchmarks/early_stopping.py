@@ -1,6 +1,5 @@
 """Early stopping on mixed tables: the best weights of the trial, which does not learn the held-out
-rows, against those of all rows, learned in as many passes as the trial made or in as many as up to
-its best.
+rows, against weights of all rows, learned in as many passes as the trial made or until its best.
 """
 
 from statistics import mean, stdev
@@ -57,7 +56,7 @@ def accuracies(model: Any, X: np.ndarray, y: np.ndarray, split: int) -> list[flo
 
 
 def main() -> None:
-    """Print mean accuracies, and how far they are from those of the trial."""
+    """Print mean accuracies, and their differences from the trial."""
     tables = [features(load()) for load in sets().values()]
     print(f"\nearly stopping on {len(tables)} tables of up to {ROWS:,} rows, {SPLITS} splits each")
     for keep in ("last", "average", "best"):

@@ -133,7 +133,7 @@ def one_core() -> Iterator[None]:
 
 
 def reading(goal: float, against_one: bool) -> Race:
-    """svmlight text into a CSR matrix, the same rows compared to the bit."""
+    """svmlight text into a CSR matrix; both sides must read bit-identical rows."""
     path = svmlight_text(200 if against_one else 70)
     result: dict[str, Any] = {}
 

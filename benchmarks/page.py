@@ -1,7 +1,7 @@
 """The tables of docs/explanation/speed.md and of the README, from what was measured.
 
 ``measured.json`` holds the ratios of the last runs of every row. ``python -m benchmarks --record``
-adds those of a run and writes the tables anew; a test compares the pages with the file.
+adds the ratios of a run and rewrites the tables; a test compares the pages with the file.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Fits beside those of the programs that pages for their users compare: CPU time, one BLAS thread.
+"""Fits beside fits of the programs that pages for their users compare: CPU time, one BLAS thread.
 
 The rows of a page are named after it, and ``--record`` writes them into its table.
 """

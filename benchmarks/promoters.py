@@ -71,7 +71,7 @@ def nested(grams: list[np.ndarray], y: np.ndarray, apart: np.ndarray) -> int:
 
 
 def main() -> None:
-    """Print the errors of every kernel, and those of choosing one on places without the row."""
+    """Print the errors of every kernel, and of a kernel chosen on positions without the row."""
     if not SHARED.is_dir():
         print("skipped: no shared data")
         return

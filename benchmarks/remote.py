@@ -1,7 +1,7 @@
 """One pass over files of a web server with 20 ms added to each request, beside the local files, and
 beside the same server without the delay.
 
-The server is another process of this machine, whose work takes processor time from the reader's.
+The server is another process of this machine, whose work takes CPU time from the reader's.
 """
 
 import subprocess
@@ -39,7 +39,7 @@ def write(folder: Path) -> list[Path]:
 
 
 def fitted(data: str) -> tuple[float, float, bytes]:
-    """Return the seconds of a pass, those of the processor, and the weights."""
+    """Return the wall time of a pass, its CPU time, and the weights."""
     started, work = perf_counter(), process_time()
     source = open_source(data, target=None if data.endswith("svm") else "kind")
     model = Perceptron(max_iter=1).fit(source)

@@ -1,8 +1,8 @@
 """Is it separable? A verdict with its proof, against one linear program over all rows.
 
-The program is that of Konis (2007), as R's detectseparation solves it: maximize the sum of ``A w``
-with ``A w >= 0`` and |w| <= 1, by the same solver, HiGHS, through scipy. It answers in floats and
-hands over no proof; the verdicts here are exact.
+The program is Konis' (2007), as R's detectseparation solves it: maximize the sum of ``A w`` with
+``A w >= 0`` and |w| <= 1, by the same solver, HiGHS, through scipy. It answers in floats and hands
+over no proof; the verdicts here are exact.
 """
 
 import warnings
@@ -98,7 +98,7 @@ def verdict_row(work: str, X: Any, y: np.ndarray, program: bool = True) -> list[
 
 
 def margin_row(work: str, X: Any, y: np.ndarray) -> None:
-    """The widest margin beside that of a support vector machine without slack."""
+    """The widest margin beside the margin of a support vector machine without slack."""
     seconds = []
     for _ in range(3):
         started = perf_counter()

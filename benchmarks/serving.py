@@ -53,7 +53,7 @@ def load(port: int, requests: Any, connections: int) -> list[float]:
 
 
 def processor_seconds(process: int) -> float:
-    """Return the processor time that a process has used."""
+    """Return the CPU time that a process has used."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -121,14 +121,14 @@ def main() -> None:
             request = request_of("/predict", {"rows": [row]})
             show(title, server, port, itertools.repeat(request))
             request = request_of("/predict", {"rows": [row] * 100})
-            show("the same, 100 a request", server, port,
+            show("the same, 100 per request", server, port,
                  itertools.repeat(request), 100)  # fmt: skip
             server.terminate()
             server.wait()
         path, row = made["64 numbers, 10 classes"]
         server, port = served(folder, path, "--log", "rows.log")
         ids = itertools.count()
-        show("rows learned, one a request", server, port, (
+        show("rows learned, one per request", server, port, (
             request_of("/learn", {"ids": [str(next(ids))], "rows": [row], "labels": [3]})
             for _ in itertools.count()
         ))  # fmt: skip

@@ -45,7 +45,7 @@ def wald(X: np.ndarray, y: np.ndarray) -> Any:
 
 
 def ols(X: np.ndarray, y: np.ndarray) -> Any:
-    """Return those of statsmodels."""
+    """Return the standard errors of statsmodels."""
     import statsmodels.api as sm
 
     found = sm.OLS(y, sm.add_constant(X)).fit()
@@ -154,7 +154,7 @@ def busy() -> None:
 def main() -> list[dict[str, Any]]:
     """Median milliseconds of fits: of the processor, and by the clock beside busy loops."""
     warnings.simplefilter("ignore")
-    found = report("milliseconds of processor time", process_time)
+    found = report("milliseconds of CPU time", process_time)
     loops = [Process(target=busy, daemon=True) for _ in range(cpu_count())]
     for loop in loops:
         loop.start()

@@ -27,7 +27,7 @@ FEWER = {"Zipf's columns": (0.1, 1000, 1)}
 
 
 def timed(fit: Callable[[], Any], turns: int) -> tuple[float, Any]:
-    """Median processor seconds of some turns, and the model."""
+    """Median CPU time of some turns, in seconds, and the model."""
     seconds, model = [], None
     for _ in range(turns):
         began = process_time()
@@ -44,7 +44,7 @@ def objective(model: Any, X: Any, signs: np.ndarray, C: float, loss: str) -> flo
 
 
 def main() -> None:
-    """Processor seconds of LIBLINEAR, and of linsep to the gap that LIBLINEAR reaches."""
+    """CPU time of LIBLINEAR, and of linsep to the gap that LIBLINEAR reaches."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(f"{'':16}{'C':>6} {'loss':14}{'LIBLINEAR':>10}{'its gap':>10}{'linsep':>8}{'times':>7}"
           f"{'to 1e-6':>9}")  # fmt: skip

@@ -1,7 +1,7 @@
 """``python benchmarks/structure.py``: how large the package is, and how much of it hangs together.
 
 Everything is read from the sources as they are, except which modules a name loads: a new process
-imports each. The rooms, their order and their layers are those of ARCHITECTURE.md.
+imports each. ARCHITECTURE.md lists the packages, their order and their layers.
 ``tests/docs/test_architecture.py`` asks the same functions.
 """
 
@@ -246,7 +246,7 @@ def imports(path: Path) -> set[str]:
 
 
 def tool_imports(files: list[Path], layers: set[str]) -> list[tuple[Path, str]]:
-    """The imports by tools from other rooms of these layers that are no public names."""
+    """The imports of private names by tools from other packages of these layers."""
     found = []
     for path in files:
         for name in imported_names(path) if layer(path) == "tools" else ():

@@ -63,7 +63,7 @@ def _overlap(X: np.ndarray, y: np.ndarray) -> bool:
 
 
 def suspected(X: np.ndarray, y: np.ndarray) -> tuple[bool, float, float]:
-    """Return whether a fit suspects separation, its seconds, and those of the question."""
+    """Return whether a fit suspects separation, its seconds, and the seconds of the check."""
     asked = [0.0]
 
     def timed(*given):

@@ -19,7 +19,7 @@ A9A = {
 
 
 def sets() -> dict[str, Callable[[], pd.DataFrame]]:
-    """The tables by name; those of shared data only where these are."""
+    """The tables by name; tables of shared data only where these are available."""
     made = {
         "iris": lambda: _bundled(datasets.load_iris),
         "wine": lambda: _bundled(datasets.load_wine),

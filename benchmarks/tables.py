@@ -61,7 +61,7 @@ def without_options(train: Path, test: Path) -> float:
 
 def peers(train: Path, test: Path) -> list[float]:
     """Test accuracies of classifiers of scikit-learn behind their usual preparation, and first
-    that of the one which is best in five folds of the training rows.
+    the accuracy of the one which is best in five folds of the training rows.
     """
     text = make_column_selector(dtype_include=[object, "string", bool])
     prepared = make_column_transformer(

@@ -1,4 +1,4 @@
-"""kill -9, SIGTERM and full disks during fits with checkpoints: they end with the same bits."""
+"""kill -9, SIGTERM and full disks during fits with checkpoints: results are bit-identical."""
 
 import os
 import random
@@ -76,7 +76,7 @@ def _expected(name: str) -> tuple[bytes, float]:
 
 
 def resumed(draw: random.Random) -> str | None:
-    """Kill, terminate or starve a fit at random moments, until it ends: the same bits."""
+    """Kill, terminate or starve a fit at random moments, until it ends, bit-identical."""
     name = draw.choice(list(FITS))
     expected, seconds = _expected(name)
     path = folder() / "fit.checkpoint"
@@ -108,7 +108,7 @@ def _ended_early(draw: random.Random, name: str, checkpoint: Checkpoint, seconds
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # Ctrl-C in a library's clean-up
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            if most is not None:  # writing fails, the fit goes on
+            if most is not None:  # writing fails, the fit continues
                 resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
             checkpoint.keep = True
             _fit(name, checkpoint)

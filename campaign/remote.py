@@ -74,7 +74,7 @@ def _judged(address: str, name: str, swapped_at: int | None) -> str | None:
 
 
 def _rows(data: Any, name: str) -> list[bytes]:
-    """Return the bits of all rows, read twice."""
+    """Return the bytes of all rows, read twice."""
     tables = ("csv", "gz", "jsonl", "parquet", "arrow")
     source = open_source(data, target="y" if name.endswith(tables) else None)
     bits: list[bytes] = []

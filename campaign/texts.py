@@ -198,7 +198,7 @@ def _plain_jsonl(data: bytes) -> list[dict[str, Any]]:
 
 
 def _differs(names: Any, batches: list, expected: list[dict[str, Any]]) -> str | None:
-    """Return where rows differ from those of a plain reader, or None."""
+    """Return where rows differ from the rows of a plain reader, or None."""
     labels = [label for batch in batches for label in batch.y.tolist()]
     if len(labels) != len(expected):
         return f"{len(labels)} rows for {len(expected)}"
@@ -227,7 +227,7 @@ def _wrong_value(name: str, value: float, row: dict[str, Any]) -> str | None:
 
 
 def _same(found: Any, expected: Any) -> bool:
-    """Whether a value is that of a cell: text, a number, or a boolean."""
+    """Whether a value equals a cell: text, a number, or a boolean."""
     if isinstance(found, str):
         return bool(found == expected)
     if isinstance(expected, str):

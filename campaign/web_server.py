@@ -90,7 +90,7 @@ class _Server(ThreadingHTTPServer):
     owner: WebServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        pass  # clients give up, which is no news
+        pass  # clients give up, as expected
 
 
 class _Handler(BaseHTTPRequestHandler):

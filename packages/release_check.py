@@ -2,8 +2,8 @@
 
 Builds the wheel and the source distribution. Installs the wheel into one new environment with the
 base dependencies only and into one for each extra, and does there what the extra is for, outside of
-the checkout. Then the source distribution passes its own tests, among them those of the structure
-(``tests/docs/test_architecture.py``). Names select steps: ``base``, an extra, ``sdist``.
+the checkout. Then the source distribution passes its own tests, among them the tests of the
+structure (``tests/docs/test_architecture.py``). Names select steps: ``base``, an extra, ``sdist``.
 """
 
 import re

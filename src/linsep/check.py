@@ -45,7 +45,7 @@ def read(path, target, exclude):
             return read_csv(lines, target, exclude) if target else read_svmlight(lines)
     except WRONG as problem:
         why = f"{type(problem).__name__}: {problem}"
-        raise ValueError(f"this file needs linsep verify, here it cannot be read ({why})") from None
+        raise ValueError(f"this file cannot be read here ({why}): use linsep verify") from None
 
 
 def read_svmlight(lines):
@@ -92,7 +92,7 @@ def elsewhere(recipe):
     """Return the preprocessing settings that only ``linsep verify`` supports, as a phrase."""
     left = {k: v for k, v in (recipe or {}).items() if k not in OURS and v not in USUAL}
     odd = [f"{k} {dumps(v)[:40]}" for k, v in left.items() if (k, v) != ("index_base", 1)]
-    return f"; this file needs linsep verify, as it was read with {', '.join(odd)}" if odd else ""
+    return f"; the file was read with {', '.join(odd)}: use linsep verify" if odd else ""
 
 
 def hash_of(rows, labels, width):
@@ -352,13 +352,14 @@ class Problem:
         need(bool(support) is (high < math.inf), "support rows go with a margin")
         if support:
             of = {side: sum(m for m, _, s in support if s == side) for _, _, side in support}
-            need(len(of) == 1 + self.bias, "the support rows are of one side")
+            need(len(of) == 1 + self.bias, "the support rows are all on one side")
             point = total((Fraction(m, of[side] * len(of)), a) for m, a, side in support)
             square = sum(x * x for j, x in point.items() if j < self.features)
             need(square <= Fraction(high) ** 2, "the support rows allow a wider margin")
 
     def overlapping(self, given, more=()):
-        """Check that witness and spanning rows sum to zero, and that the latter span the space."""
+        """Check that certificate and spanning rows sum to zero; the latter must span the space.
+        """
         need([*given][3:] == ["witness", "spanning", "space", *more], "it has other fields")
         space = space_of(given["space"], self.size)
         self.limits = dict.fromkeys(self.kept(space), "finite")
@@ -478,7 +479,7 @@ def check(text, rows, labels, names, width):
     found: list[str] = []
     for (positive, negative), verdict in zip(given, verdicts, strict=True):
         fine = verdict["kind"] in ("separable", "overlapping", "quasi-separable")
-        need(fine and [*verdict][:3] == ["kind", "positive", "negative"], "it claims nothing")
+        need(fine and [*verdict][:3] == ["kind", "positive", "negative"], "it has no claim")
         problem = Problem(rows, labels, classes, positive, negative, width, bias, columns)
         found += lines_of(verdict, problem, claimed, columns, len(rows))
     shown = f"{width}{': ' * bool(claimed)}{some(claimed or [])}"

@@ -168,8 +168,8 @@ def test_json(folder):
         (lambda text: text, "iris.csv", "It does not hold: it is about 100 rows of 4 features"),
         (lambda text: text.replace('"0x', '"0x1', 1), "two.csv", "should be zero is not"),
         (lambda text: text.replace('"0x', '"-0x', 1), "two.csv", "(a multiplier is not positive)"),
-        (lambda text: text[:500], "two.csv", "p.json: This is no proof, or an altered one"),
-        (lambda text: "a,b\n1,2\n", "two.csv", "p.json: This is no proof, or an altered one"),
+        (lambda text: text[:500], "two.csv", "p.json: This is not a proof, or it was altered"),
+        (lambda text: "a,b\n1,2\n", "two.csv", "p.json: This is not a proof, or it was altered"),
         (lambda text: text.replace("proof 3", "proof 9"), "two.csv", "can be read"),
         (lambda text: text.replace("proof 3", "proof 2"), "two.csv", "earlier format"),
     ],
@@ -224,7 +224,7 @@ def test_undecided_questions_leave_the_others(folder, monkeypatch):
     done = here("separate", "iris.csv", "--target", "species", "--proof", "p.json", cwd=folder)
     assert done.returncode == 3
     assert "setosa against the rest" in done.stdout
-    assert "1 of 7 subproblems are undecided, so nothing is claimed there. They hold" in done.stdout
+    assert "1 of 7 subproblems are undecided, without a claim. They hold" in done.stdout
     assert "linsep: 1 of 7 subproblems are undecided: rows would take too long;" in done.stderr
     assert here("verify", "p.json", "iris.csv", "--target", "species", cwd=folder).returncode == 1
 

@@ -45,7 +45,7 @@ def models(tmp_path_factory):
         (
             "plain",
             "m.txt",
-            r"m\.txt has no ending that names a format: end it in .*or \.py",
+            r"m\.txt has no known extension: use .*or \.py",
         ),
         ("plain", "m", "has no ending"),
         ("plain", "is.sql", r"is\.sql exists: choose another name or overwrite it with --force"),
@@ -55,10 +55,10 @@ def models(tmp_path_factory):
         ("words", "m.json", "words of column 'words' are features.*model with --exclude words"),
         ("words", "m.onnx", "words of column 'words' are features"),
         ("hashed", "m.onnx", "values of column 't' are hashed.*without hashing"),
-        ("kernel", "m.py", "A KernelPerceptron has a kernel.*only ONNX can hold it"),
+        ("kernel", "m.py", "A KernelPerceptron has a kernel.*export it to ONNX"),
         ("vote", "m.py", "A Perceptron that votes.*model with --keep average"),
-        ("random", "m.csv", "ties are drawn at random.*model with --tie negative"),
-        ("vw", "m.json", "come from vw text.*learn it from a table or from svmlight text"),
+        ("random", "m.csv", "random ties.*model with --tie negative"),
+        ("vw", "m.json", "come from vw text.*train it on a table or on svmlight text"),
         ("vw", "m.onnx", "come from vw text"),
     ],
 )
@@ -92,7 +92,7 @@ def test_interrupted_while_it_writes(models, monkeypatch):
 
 def test_without_onnx(models, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    said = r"ONNX needs a package that is missing: pip install 'linsep\[onnx\]'"
+    said = r"Export to ONNX needs a package that is not installed: pip install 'linsep\[onnx\]'"
     assert_refused("export", "plain.linsep", "m.onnx", cwd=models, said=said)
 
 

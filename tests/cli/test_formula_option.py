@@ -74,7 +74,8 @@ def test_a_grid_of_a_formula(folder):
 
 @pytest.mark.parametrize("name", ["m.sql", "m.py", "m.onnx"])
 @pytest.mark.parametrize(
-    ("model", "said"), [("m", "those of the formula 'admit ~ gre"), ("products", "products of col")]
+    ("model", "said"),
+    [("m", "come from the formula 'admit ~ gre"), ("products", "products of col")],
 )
 def test_exports_are_refused(folder, name, model, said):
     assert_refused("export", model, name, cwd=folder, said=f"{said}.*only linsep computes")

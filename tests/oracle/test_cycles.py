@@ -329,12 +329,12 @@ def test_tampered_cycles_fail():
         ({"update": "twice"}, "inconsistent"),
         ({"tie": "none"}, "inconsistent"),
         ({"gram": True}, "inconsistent"),
-        ({"n_classes": 3}, "3 classes, these are 2"),
+        ({"n_classes": 3}, "3 classes, but the data have 2"),
         ({"base": 3}, "inconsistent"),
         ({"power": -1}, "inconsistent"),
         ({"step": "0x0"}, "inconsistent"),
         ({"fit_intercept": False}, "the weights differ"),
-        ({"n_rows": 6}, "6 rows of 2 features, these are 5 of 2"),
+        ({"n_rows": 6}, "6 rows of 2 features, but the data have 5 of 2"),
     ]:
         check = from_json(changed(cycle, **fields)).verify(X, y)
         assert not check

@@ -125,7 +125,7 @@ def test_solutions_up_to_the_transition(signal):
     found = [high_dimensional_mle(share * most, signal) for share in (0.01, 0.3, 0.6, 0.9, 0.99)]
     assert (np.diff(found, axis=0) > 0).all()
     assert found[-1].alpha > 8
-    with pytest.raises(ParameterError, match=f"with signal {signal:g} no estimate exists from"):
+    with pytest.raises(ParameterError, match=f"with signal {signal:g} no estimate exists at"):
         high_dimensional_mle(most, signal)
 
 
@@ -189,7 +189,7 @@ def test_a_summary_says_how_biased_its_estimates_are():
     assert 1.3 < found.alpha < 1.8
     note = (
         f"With 100 columns to 500 rows, estimates are about {found.alpha:.2f} times too large, and "
-        f"their standard errors {found.understated:.2f} times too small (Sur and Candès 2019, of "
+        f"their standard errors {found.understated:.2f} times too small (Sur and Candès 2019, for "
         "normal columns)."
     )
     assert note in model.summary().notes

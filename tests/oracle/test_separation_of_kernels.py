@@ -119,8 +119,8 @@ def test_time_is_bounded():
         ({"K": np.diag([1.0, -1e-3])}, "not positive semidefinite"),
         ({"K": sp.identity(2)}, "sparse"),
         ({"K": np.array([[1.0, np.nan], [np.nan, 4.0]])}, "NaN"),
-        ({"K": np.eye(2), "X": np.eye(2)}, "K takes the place of X"),
-        ({"K": np.eye(2), "margin": "max"}, "K takes the place of X"),
+        ({"K": np.eye(2), "X": np.eye(2)}, "K replaces X"),
+        ({"K": np.eye(2), "margin": "max"}, "K replaces X"),
     ],
 )
 def test_what_is_no_gram_matrix_is_refused(given, said):

@@ -113,7 +113,7 @@ def test_a_proof_says_what_a_zero_is():
         assert cycle.verify(X, y)
         assert cycle.verify(sp.csr_matrix(X), y)
         for text in ('"zero": 1', '"zero": "mistake"', '"zero": null'):
-            with pytest.raises(DataError, match="no cycle, or a damaged one"):
+            with pytest.raises(DataError, match="not a cycle, or it is damaged"):
                 from_json(cycle.to_json().replace(f'"zero": "{zero}"', text))
         unknown = from_json(cycle.to_json().replace(f'"zero": "{zero}"', '"zero": "maybe"'))
         assert "inconsistent" in unknown.verify(X, y).reason

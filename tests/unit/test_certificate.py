@@ -301,7 +301,7 @@ def test_numbers_that_equal_no_double():
 
 
 def test_labels_that_json_does_not_know_are_refused():
-    with pytest.raises(DataError, match="labels are text, numbers or booleans"):
+    with pytest.raises(DataError, match="convert the labels to text, numbers or booleans"):
         sha256_of(np.ones((2, 1)), np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]"))
 
 

@@ -207,7 +207,7 @@ def test_other_versions_are_refused_wherever_they_turn_up(monkeypatch):
     known = {"Python": "2.7", "linsep": "0.1.0"}
     monkeypatch.setattr(clusters, "versions", lambda: known)
     with pytest.raises(
-        ClusterError, match=r"has Python 3.11, this process 2.7: install the same versions"
+        ClusterError, match=r"has Python 3.11, but this process has 2.7: install the same versions"
     ):
         clusters.refuse_others({"Python": "3.11"}, "The worker at tcp://10.0.0.2:1")
 
@@ -248,7 +248,7 @@ def test_nobody_answers_and_nobody_works(table, monkeypatch):
     with (
         LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty,
         Client(empty, set_as_default=False) as client,
-        pytest.raises(ClusterError, match="has no worker: start some with `dask worker"),
+        pytest.raises(ClusterError, match="has no workers: start some with `dask worker"),
     ):
         fit(Perceptron(), open_source(table, target="y"), client=client)
 
@@ -258,7 +258,9 @@ def test_nobody_answers_and_nobody_works(table, monkeypatch):
 )
 def test_what_is_no_address_is_said_at_once(address):
     with (
-        pytest.raises(ClusterError, match="is no address of a Dask scheduler: give one such") as no,
+        pytest.raises(
+            ClusterError, match="is not the address of a Dask scheduler: give an address such"
+        ) as no,
         clusters.connected(address),
     ):
         pass
@@ -294,7 +296,7 @@ def test_a_fit_whose_client_was_lost_goes_on(
     monkeypatch.setattr(mixing, "mix", losing)
     with pytest.raises(KeyboardInterrupt):
         learned(checkpoint=path)
-    going_on = f"try again, which goes on from the checkpoint {re.escape(str(path))}"
+    going_on = f"try again, to resume from the checkpoint {re.escape(str(path))}"
     with pytest.raises(ClusterError, match=going_on):
         learned(checkpoint=path)
     model = learned(checkpoint=path)
@@ -407,7 +409,7 @@ def test_a_file_rewritten_while_a_worker_is_lost_is_refused(tmp_path, monkeypatc
             client.run_on_scheduler(lose, min(client.scheduler_info()["workers"]))
 
         monkeypatch.setattr(rows.ShardedRows, "describe", and_lose)
-        said = r"On the machine .*, .*t\.svm, bytes .* has other bytes than when it was cut"
+        said = r"On the machine .*, .*t\.svm, bytes .* has other bytes than when it was split"
         with pytest.raises(DataError, match=said):
             fit(estimator, open_source(path), client=client, shard_mb=0.004)
 
@@ -432,7 +434,7 @@ def test_workers_with_another_package_are_refused(client, table, monkeypatch, pa
     known = clusters.versions() | {package: "0.0.1"}
     found = clusters.Cluster(client)  # of the same versions
     monkeypatch.setattr(found.client, "run", lambda *_, **__: {"tcp://10.0.0.2:1": known})
-    said = rf"at tcp://10\.0\.0\.2:1 has {package} 0\.0\.1, this process {version(package)}: inst"
+    said = rf"at tcp://10\.0\.0\.2:1 has {package} 0\.0\.1, but this process has "
     with pytest.raises(ClusterError, match=said):
         found._check_workers()
 

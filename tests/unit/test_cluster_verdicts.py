@@ -234,7 +234,7 @@ def test_a_shard_that_workers_cannot_read_is_named(client, folder, monkeypatch):
     with pytest.raises(DataError, match=r"On the machine .* has [\d,]+ bytes, but had [\d,]+ when"):
         separation(source, client=client, shard_mb=0.002)
     monkeypatch.setattr(rows, "shards_of", lambda *given, **how: cut(*given, **how)[1:])
-    with pytest.raises(DataError, match="for the workers: give all machines the same files"):
+    with pytest.raises(DataError, match="for the workers: all machines need the same files"):
         separation(source, client=client, shard_mb=0.002)
 
 

@@ -122,7 +122,7 @@ def test_what_does_not_cycle_is_refused_in_one_sentence():
         (Perceptron().fit(X, y), X, y, "did not stop in a cycle: converged"),
         (GaussianNaiveBayes().fit(X, y), X, y, "did not stop in a cycle: it made no passes"),
         (cycling, POINTS[::-1], GROUPS[::-1], "not drawn: It does not hold: after .* differ"),
-        (cycling, X, y, "it is about 5 rows of 2 features, these are 4"),
+        (cycling, X, y, "it is about 5 rows of 2 features, but the data have 4"),
     ):
         with pytest.raises(ValueError, match=said):
             CycleDisplay.from_estimator(model, rows, labels)

@@ -150,7 +150,7 @@ def test_a_file_with_other_bytes_of_the_same_size_is_refused(folder, tmp_path, n
     ):
         read_shard(last, reading)
     a_byte(path, (last.seen.begin + last.seen.end) // 2, keep_time=False)
-    said = rf"On the machine {socket.gethostname()}, .*{name}.* has another time of modification th"
+    said = rf"On the machine {socket.gethostname()}, .*{name}.* has another modification time th"
     with pytest.raises(DataError, match=said):
         read_shard(last, reading)
     whole_seconds = last.seen.written // 10**9 * 10**9
@@ -247,7 +247,7 @@ def test_what_has_no_shards_is_refused(tmp_path):
     for label in "ab":
         (tmp_path / label).mkdir()
         (tmp_path / label / "1.txt").write_text(f"text {label}")
-    with pytest.raises(DataError, match="cannot be cut into shards: give files of"):
+    with pytest.raises(DataError, match="cannot be split into shards: use files of"):
         shards_of(open_source(tmp_path, format="folder"))
 
 

@@ -98,7 +98,7 @@ def test_names_are_those_of_the_data():
 def test_there_is_one_form_only(old, new):
     text = separation(*QUASI).to_json()
     assert old in text
-    with pytest.raises(DataError, match="This is no proof, or an altered one"):
+    with pytest.raises(DataError, match="This is not a proof, or it was altered"):
         from_json(text.replace(old, new, 1) if old != "}\n" else text.removesuffix(old) + new)
 
 

@@ -52,7 +52,7 @@ def test_exports_take_categories_as_numbers_or_text(tmp_path, model, kind):
 
 @pytest.mark.parametrize("name", ["m.py", "m.sql", "m.onnx"])
 def test_exports_refuse_dates(tmp_path, dated, name):
-    with pytest.raises(ExportError, match="Column 'day' holds dates, of which only"):
+    with pytest.raises(ExportError, match="Column 'day' holds dates, which only"):
         linsep.export(dated, tmp_path / name)
 
 

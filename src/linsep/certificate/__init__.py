@@ -1,7 +1,7 @@
-"""Verdicts, and the check of them in whole numbers: nothing here knows how verdicts are found.
+"""Verdicts and their check in whole numbers, independent of how verdicts are found.
 
-``numbers`` and ``canonical`` read and hash the rows; ``integers`` and ``constraints`` say what is
-asked of weights, which finders ask as well; ``checking`` checks it. ``verdicts`` and ``cycles``
-are the claims, ``proofs`` reads both from JSON. ``python -m linsep.check`` checks the same proofs
+``numbers`` and ``canonical`` read and hash the rows. ``integers`` and ``constraints`` define the
+constraints on weights, also for the search; ``checking`` checks them. ``verdicts`` and ``cycles``
+are the claims; ``proofs`` reads both from JSON. ``python -m linsep.check`` checks the same proofs
 without any of these files.
 """

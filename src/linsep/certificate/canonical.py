@@ -1,13 +1,13 @@
-"""Rows as a proof sees them: read once, block by block, and hashed in a canonical form.
+"""Rows for proofs: read once, block by block, and hashed in a canonical form.
 
-So what is hashed is what is checked. All numbers are little-endian. Three sequences go into a
-SHA-256 each, row by row:
+The hash therefore covers exactly the checked rows. All numbers are little-endian. Three sequences
+go into a SHA-256 each, row by row:
 
 - heads: the number of the row's label, in order of first appearance, and the number of its *runs*,
   the longest stretches of neighboring columns with nonzero values; 32 bits each;
 - runs: the first column and the length of each; 32 bits each;
-- nonzero values: the 64 bits of the double that equals each. A number that equals no double is the
-  word ``sign << 63 | 0x7ff8 << 48 | p << 24 | q``, then the p words of its numerator and the q
+- nonzero values: the 64 bits of the equal double. A number that float64 cannot represent is the
+word ``sign << 63 | 0x7ff8 << 48 | p << 24 | q``, then the p words of its numerator and the q
   words of its denominator, lowest first; q is 0 for integers.
 
 The hash is the SHA-256 of ``linsep rows 1\\n``, of these three sums (32 bytes each) and, as ASCII
@@ -15,7 +15,7 @@ JSON, of ``{"rows": n, "features": d, "labels": [...]}``, labels in order of fir
 
 So equal values give the same hash however they are stored, in arrays of any type, in sparse
 matrices or in files, and rows can be hashed before their number or width is known. Labels are text,
-numbers or booleans; a float without fraction counts as an integer.
+numbers or booleans; a float without fraction is treated as an integer.
 """
 
 import json
@@ -39,7 +39,7 @@ HEADER = b"linsep rows 1\n"
 MOST_COLUMNS = 2**32 - 1
 #: bytes from which on another thread does the hashing
 BESIDE = 1 << 17
-#: marks a number that equals no double: the bits of NaN, which no row holds
+#: marks a number that is not a double: the bit pattern of NaN, which no row holds
 LONG = 0x7FF8 << 48
 NEGATIVE = 1 << 63
 LIMB = 2**64 - 1
@@ -106,15 +106,15 @@ class Canonical:
 
 
 def plain_label(label: Any) -> Any:
-    """Return a label as a plain value; DataError if it is not text, a number or a boolean."""
+    """Return a label as a plain value; raise DataError if it is not text, a number or a boolean."""
     plain = label.item() if isinstance(label, np.generic) else label
     if isinstance(plain, float) and plain.is_integer():
         return int(plain)
     if isinstance(plain, str | int | float):  # True and False are ints, too
         return plain
     raise DataError(
-        f"The label {label!r} is a {type(label).__name__}: labels are text, numbers or booleans, "
-        "so convert them first."
+        f"The label {label!r} is a {type(label).__name__}: convert the labels to text, numbers or "
+        "booleans."
     )
 
 
@@ -200,12 +200,12 @@ class Block:
 
     @cached_property
     def floats(self) -> Any:
-        """X in float64; numbers that are not doubles are rounded."""
+        """X in float64; other numbers are rounded."""
         return self.X if self.X.dtype == np.float64 else self.X.astype(np.float64)
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """The length of every row in float64; every square counts as at least TINY."""
+        """The length of every row in float64; every square is taken as at least TINY."""
         X = self.floats
         if sp.issparse(X):
             squares = sp.csr_matrix((X.data * X.data, X.indices, X.indptr), X.shape)
@@ -223,8 +223,8 @@ class Block:
 
 
 def rows_of(X: Any, y: Any) -> tuple[Any, Any]:
-    """Return rows and labels as they are or, of a data frame with columns of text, a source of
-    both, whose reader :data:`linsep.TOOLS` names: what checks proofs knows no files.
+    """Return rows and labels unchanged or, for a data frame with text columns, a source of both,
+    opened by the reader in :data:`linsep.TOOLS`, because the checker does not read files.
     """
     X, y, _ = resolve_name(linsep.TOOLS["frame"])(X, y)
     return X, y

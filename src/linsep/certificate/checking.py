@@ -1,7 +1,7 @@
-"""Checking verdicts from their evidence alone, in one reading of the rows.
+"""Check verdicts from their evidence alone, in one reading of the rows.
 
-Nothing here depends on how a verdict was found, and what is hashed is what is checked. Integer
-arithmetic decides; floats do only where the rounding bound of
+The check is independent of the search, and the hash covers exactly the checked rows. Integer
+arithmetic decides; floats decide only where the rounding bound of
 :meth:`linsep.certificate.constraints.Weights.products` allows it.
 """
 
@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 
 class Check(NamedTuple):
-    """Whether a claim holds: True, False or None (not known), with the reason.
+    """Result of a check: True, False or None (unknown), with the reason.
 
     ``bool(check)`` is True only if it holds.
     """
@@ -241,7 +241,9 @@ class SeparableChecker(Checker):
 
 
 class BlockedChecker(Checker):
-    """Check that witness and spanning combination vanish, and that the latter spans the space."""
+    """Check that the infeasibility certificate (witness) and the spanning combination vanish, and
+    that the latter spans the space.
+    """
 
     def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
         super().__init__(verdict, exact, clock)
@@ -338,12 +340,12 @@ class QuasiSeparableChecker(OverlappingChecker):
 
 
 class Claim(Protocol):
-    """What is checked: a verdict, with what checks it; nothing does if it claims nothing."""
+    """A verdict and its checker, which is None for a verdict without a claim."""
 
     kind: ClassVar[str]
 
     def checkers(self) -> list[type[Checker]]:
-        """Return what checks it."""
+        """Return the checker."""
 
     @property
     def subject(self) -> Subject:
@@ -353,7 +355,7 @@ class Claim(Protocol):
 def check(
     verdicts: Sequence[Claim], X: Any, y: Any, exact: bool, time_limit: float | None
 ) -> Check:
-    """Check whether all verdicts about the same rows hold; undecided ones claim nothing.
+    """Check whether all verdicts about the same rows hold; undecided verdicts have no claim.
 
     Verdicts about columns of a Gram matrix are checked on these columns; that nothing separates is
     then claimed of the whole matrix.
@@ -367,11 +369,11 @@ def check(
         X = K[:, [j for j in columns if j < len(K)]]
     decided = [verdict for verdict in verdicts if verdict.checkers()]
     if not decided:
-        return Check(None, "Nothing is claimed: undecided.")
+        return Check(None, "There is no claim: the verdict is undecided.")
     found = _check(decided, X, y, exact, time_limit, K)
     if found and len(decided) < len(verdicts):
-        missing = f"{len(verdicts) - len(decided):,} of {len(verdicts):,} questions are undecided"
-        return Check(None, f"{missing}, so nothing is claimed there. {found.reason}")
+        missing = f"{len(verdicts) - len(decided):,} of {len(verdicts):,} subproblems are undecided"
+        return Check(None, f"{missing}, without a claim. {found.reason}")
     return found
 
 
@@ -383,7 +385,7 @@ def _check(
     time_limit: float | None,
     K: np.ndarray | None,
 ) -> Check:
-    """Check verdicts that claim something."""
+    """Check verdicts that have a claim."""
     clock = Clock(time_limit)
     # One reading for hash and checks: rows that change in between cannot pass.
     reading = Reading(X, y)
@@ -415,7 +417,7 @@ def _check(
 
 
 def _numbers_claimed(verdicts: Sequence[Claim]) -> int:
-    """Return how many numbers a check makes of counts that a proof claims without evidence."""
+    """Return how many numbers a check allocates for counts that a proof claims without evidence."""
     total = 0
     for verdict in verdicts:
         subject = verdict.subject
@@ -425,7 +427,7 @@ def _numbers_claimed(verdicts: Sequence[Claim]) -> int:
 
 
 def _read_rows(verdicts: Sequence[Claim], reading: Reading, exact: bool, clock: Clock) -> None:
-    """Read the rows once for all verdicts; Fails about the data take precedence."""
+    """Read the rows once for all verdicts; failures about the data take precedence."""
     subject = verdicts[0].subject
     checkers = [kind(one, exact, clock) for one in verdicts for kind in one.checkers()]
     classes = {(type(label), label): code for code, label in enumerate(subject.classes)}
@@ -459,7 +461,7 @@ def _is_blocked(verdict: Claim) -> bool:
 
 
 def _spanned(verdicts: Sequence[Claim], K: np.ndarray, clock: Clock) -> None:
-    """Raise Fails if columns of a Gram matrix do not separate, but do not span the others."""
+    """Raise Fails if columns of a Gram matrix do not separate and do not span the others."""
     columns = verdicts[0].subject.columns or ()
     if len(columns) == len(K) or not any(map(_is_blocked, verdicts)):
         return
@@ -478,12 +480,12 @@ def _different_subjects(verdicts: Sequence[Claim]) -> Fails | None:
 
 
 def _same_data(subject: Subject, reading: Reading) -> None:
-    """Raise Fails if the rows are not those of the subject."""
+    """Raise Fails if the rows differ from the rows of the subject."""
     found = reading.canonical
     shape = (subject.n_rows, subject.n_features)
     if (found.n_rows, found.n_features) != shape:
         raise Fails(
-            f"it is about {shape[0]:,} rows of {shape[1]:,} features, these are "
+            f"it is about {shape[0]:,} rows of {shape[1]:,} features, but the data have "
             f"{found.n_rows:,} of {found.n_features:,}"
         )
     labels = sorted(found.labels)
@@ -492,7 +494,9 @@ def _same_data(subject: Subject, reading: Reading) -> None:
     if reading.names and subject.names and reading.names != subject.names:
         raise Fails("the features have other names")
     if found.sha256() != subject.sha256:
-        rounded = "; some are not doubles, and a proof of rounded rows is about X.astype(float)"
+        rounded = (
+            "; some numbers are not float64, and a proof of rounded rows is about X.astype(float)"
+        )
         raise Fails(
             "it is about other rows or labels, or the same in another order"
             + rounded * (not reading.doubles)
@@ -505,7 +509,7 @@ def _with_types(labels: Sequence[Any]) -> list[tuple[type, Any]]:
 
 
 def _gram_of(K: Any, y: Any) -> tuple[np.ndarray, Any]:
-    """Return a Gram matrix, its numbers unchanged, and labels; ValueError if it cannot be one.
+    """Return a Gram matrix, its numbers unchanged, and labels; raise ValueError if it is not one.
 
     Without labels, K is a source of both.
     """

@@ -1,7 +1,7 @@
-"""What a verdict is about, as constraints on weights: exact, and in floats with rounding bounds.
+"""The subject of a verdict as constraints on weights: exact, and in floats with rounding bounds.
 
-A row x of class k stands for one or more *constraints* ``<w, a> > 0``. Two sides: one a row, the
-reflected row ``a = y [x; 1]``. The multinomial formulation: one for each rival class, in order,
+A row x of class k stands for one or more *constraints* ``<w, a> > 0``. Two sides: one per row, the
+sign-flipped row ``a = y [x; 1]``. The multinomial formulation: one for each rival class, in order,
 with the weights of all classes but the last, whose weights are zero, stacked into one vector. Both
 are ``a = c (x) [x; 1]``, the Kronecker product with a vector of -1, 0 and 1.
 """
@@ -38,7 +38,7 @@ class Subject:
         All labels of the data, sorted.
     positive, negative : tuple
         The labels of the two sides; empty in the multinomial formulation, where every class has
-        weights of its own and those of the last are zero.
+        weights of its own and the weights of the last are zero.
     fit_intercept : bool
     n_rows, n_features : int
     names : tuple of str or None
@@ -52,8 +52,7 @@ class Subject:
         For a Gram matrix: whether it holds floats, so that kernel values may be rounded. Not part
         of the proof: None if it was read from one.
     chance : Chance or None
-        Whether random labels would be separable. Not part of the proof: None if it was read from
-        one.
+        Whether random labels would be separable. Not part of the proof: None if read from a proof.
     """
 
     classes: tuple[Any, ...]
@@ -73,7 +72,7 @@ class Subject:
         return replace(self, positive=positive, negative=negative)
 
     def same_data(self, other: Subject) -> bool:
-        """Return whether ``other`` is about the same rows, whatever its sides."""
+        """Return whether ``other`` is about the same rows, with any sides."""
         return self.of_sides((), ()) == other.of_sides((), ())
 
     @property
@@ -107,7 +106,7 @@ class Subject:
 
 @dataclass(frozen=True, repr=False)
 class Combination:
-    """Rows whose reflections, times positive integers, add up to exactly zero.
+    """Rows whose sign-flipped copies, times positive integers, add up to exactly zero.
 
     Attributes
     ----------
@@ -166,7 +165,9 @@ class Question(NamedTuple):
         return np.array([len(C) > 0 for C in self.signs])
 
     def signs_of(self, codes: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Return the vectors c of some constraints: class code of the row, number within it."""
+        """Return the vectors c of some constraints, given class codes of rows and numbers within a
+        row.
+        """
         starts = np.cumsum([0, *map(len, self.signs)])
         return np.concatenate(self.signs)[starts[codes] + which]
 
@@ -267,7 +268,7 @@ class Weights:
     def products(self, given: Constraints) -> tuple[np.ndarray, np.ndarray]:
         """Return ``<w, a>`` of constraints in floats, and a bound on each rounding error.
 
-        The bound is that of Higham, Accuracy and Stability of Numerical Algorithms (2002), section
+        The bound follows Higham, Accuracy and Stability of Numerical Algorithms (2002), section
         3.1: a sum of n products in float64, in any order, is off by at most n u / (1 - n u) times
         the sum of their absolute values, which is at most the product of the two lengths. Further
         roundings are added for the weights, for numbers that are not doubles (none is near the ends

@@ -1,10 +1,10 @@
-"""Cycles: weights that recur prove that a perceptron never separates the rows.
+"""Cycles: recurring weights prove that a perceptron never separates the rows.
 
-If there were a separator u, every mistake would increase <w, u>; so weights that recur after
-mistakes show that there is none. This holds for any initial weights: a cycle is a proof by itself,
-and to check it is to replay it in integers. It also holds for the batch rule, for the joint rule of
-several classes (with u, w and rows stacked over the classes), and in the space of a kernel, where
-weights in the span of the rows are equal if they give all rows the same scores.
+With a separator u, every mistake would increase <w, u>, so weights that recur after mistakes prove
+that no separator exists. This holds for any initial weights: a cycle is a proof by itself, and a
+check replays it in integers. It also holds for the batch rule, for the joint rule of several
+classes (with u, w and rows stacked over the classes), and in the space of a kernel, where weights
+in the span of the rows are equal if they give all rows the same scores.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class WholeRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Cycle(WithRows):
-    """Weights of a perceptron that recur after some passes over the rows in their order.
+    """Weights of a perceptron that recur after some passes over the rows in order.
 
     All numbers are integers: a row is its values times ``base ** power``, the weights are multiples
     of ``1 / unit``, and an update adds ``step`` times a row.
@@ -73,12 +73,12 @@ class Cycle(WithRows):
         The classes on each side, as indices into the sorted labels; rows of other classes are
         skipped. Both are empty for the joint rule, which has a weight vector for each class.
     update : "single" or "batch"
-        At every mistake, or once a pass by the sum of its mistakes.
+        At every mistake, or once per pass by the sum of its mistakes.
     tie : "negative", "positive" or "random"
         Which of equal scores the joint rule predicts: the first class, the last, or any.
     gram : bool
-        Whether rows are those of a Gram matrix: the state is then the score of every row, and an
-        update adds kernel values to all scores.
+        Whether the rows form a Gram matrix: the state is then the score of every row, and an update
+        adds kernel values to all scores.
     fit_intercept : bool
     passes : int
         Number of passes after which the weights recur.
@@ -87,13 +87,14 @@ class Cycle(WithRows):
         the scores of the rows, in the unit of weights.
     step, unit : int
     base, power : int
-        With base 2 values are those stored, as in verdicts: floats are binary fractions. With base
-        10 they are the decimals that they print as: 0.1 is one tenth. (The stored floats, which
-        differ slightly, may be separable with a tiny margin.)
+        With base 2 the values are exact, as in verdicts: floats are binary fractions. With base 10
+        they are the decimals that they print as: 0.1 is one tenth. (The stored floats, which differ
+        slightly, may be separable with a tiny margin.)
     n_rows, n_features : int
         For a Gram matrix both are the number of rows.
     zero : "mistake", "negative" or "correct"
-        What a score of zero is for two sides: a mistake, one of the positive side, or none.
+        For two sides, whether a score of zero is a mistake for every row, for rows of the positive
+        side only ("negative"), or for no row ("correct").
     again : int or None
         In a run, the pass, counted from 0, before which the weights recurred; not part of the
         proof.
@@ -146,7 +147,7 @@ class Cycle(WithRows):
 
     @property
     def conclusion(self) -> str:
-        """What follows from the cycle, as a phrase."""
+        """The conclusion from the cycle, as a phrase."""
         decimal = ", with values treated as their printed decimals" if self.base == 10 else ""
         return f"no number of passes will separate these rows{decimal}"
 
@@ -160,7 +161,7 @@ class Cycle(WithRows):
 
     @property
     def _whose(self) -> str:
-        """Which of several machines it is, as a phrase with classes counted from 1."""
+        """The binary classifier of the cycle, as a phrase with classes counted from 1."""
         if self.joint or self.n_classes == 2:
             return ""
         rest = len(self.negative) == self.n_classes - 1
@@ -174,7 +175,7 @@ class Cycle(WithRows):
         return self._beside(f"<p>{self}</p>")
 
     def plot(self, X: Any, y: Any, **kwargs: Any) -> Any:
-        """Draw the weights of the cycle, by :meth:`linsep.plot.CycleDisplay.from_cycle`."""
+        """Plot the weights of the cycle with :meth:`linsep.plot.CycleDisplay.from_cycle`."""
         return display("CycleDisplay").from_cycle(self, X, y, **kwargs)
 
     def verify(
@@ -185,23 +186,24 @@ class Cycle(WithRows):
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a source
-            For a kernel machine the Gram matrix.
+            For a kernel perceptron, the Gram matrix.
         y : array of shape (rows,), not for a source
-            Labels; of two the larger is the positive side.
+            Labels; of two, the larger is the positive side.
         exact : bool
-            Ignored, as the check is always exact; :meth:`Verdict.verify` has the same parameter.
+            Ignored, since the check is always exact; present for compatibility with
+            :meth:`Verdict.verify`.
         time_limit : float or None
-            Seconds that the replay may take. None: no limit.
+            Time limit for the replay, in seconds. None: no limit.
 
         Returns
         -------
         Check
-            ``holds`` is True, False or None (not known), with a ``reason``.
+            ``holds`` is True, False or None (unknown), with a ``reason``.
         """
         return Cycles((self,)).verify(X, y, time_limit=time_limit)
 
     def check(self, given: WholeRows, clock: Clock) -> Check:
-        """Replay the passes over rows that were read for it; TooLong when the time is up."""
+        """Replay the passes over rows read for the cycle; raise TooLong when the time is up."""
         why = self._not_about(given)
         if why is not None or given.rows is None:
             return self.fails(why or "the rows have more digits than its own")
@@ -210,7 +212,7 @@ class Cycle(WithRows):
         if after != self.vectors():
             return self.fails(f"after {many} the weights differ")
         if not mistakes:
-            return self.fails("no mistake was made, so that these weights never change")
+            return self.fails("no mistake was made, so these weights never change")
         return Check(
             True,
             f"It holds: {mistakes:,} mistakes in {many} over {self.n_rows:,} rows lead back to the "
@@ -222,15 +224,15 @@ class Cycle(WithRows):
         if (given.n_rows, given.n_features) != (self.n_rows, self.n_features):
             whose = "the Gram matrix of " if self.gram else ""
             return (
-                f"it is about {whose}{self.n_rows:,} rows of {self.n_features:,} features, these "
-                f"are {given.n_rows:,} of {given.n_features:,}"
+                f"it is about {whose}{self.n_rows:,} rows of {self.n_features:,} features, but "
+                f"the data have {given.n_rows:,} of {given.n_features:,}"
             )
         if given.n_classes != self.n_classes:
-            return f"it is about {self.n_classes} classes, these are {given.n_classes}"
+            return f"it is about {self.n_classes} classes, but the data have {given.n_classes}"
         return None
 
     def inconsistency(self) -> str | None:
-        """Return what is wrong with the numbers, as a phrase, or None."""
+        """Return the error in the numbers, as a phrase, or None."""
         width = self.n_rows if self.gram else self.n_features + 1
         sides = (*self.positive, *self.negative)
         sound = self.step > 0 and self.unit > 0 and self.passes > 0
@@ -255,7 +257,7 @@ class Cycle(WithRows):
         """Return the claim as pairs of a heading and a text."""
         return [
             ("cycle", replace(self, again=None).sentence),
-            ("update", "at every mistake" if self.update == "single" else "once a pass"),
+            ("update", "at every mistake" if self.update == "single" else "once per pass"),
             *[("zero scores", ZEROS[self.zero])] * (self.zero != "mistake"),
             ("numbers", AS_STORED if self.base == 2 else "the decimals they print as"),
             ("features", f"{self.n_features:,}"),
@@ -302,15 +304,15 @@ class Cycle(WithRows):
 
 @dataclass(frozen=True)
 class Cycles(WithRows):
-    """The cycles of several machines of a one-vs-rest or one-vs-one learner.
+    """The cycles of several binary classifiers of a one-vs-rest or one-vs-one learner.
 
-    Every machine that makes mistakes has a cycle of its own and never separates its rows; the
+    Every binary classifier that makes mistakes has its own cycle and never separates its rows; the
     others have converged.
 
     Attributes
     ----------
     cycles : tuple of Cycle
-        One for each machine that makes mistakes, at least one.
+        One per binary classifier that makes mistakes, at least one.
     """
 
     cycles: tuple[Cycle, ...]
@@ -345,7 +347,7 @@ class Cycles(WithRows):
     def verify(
         self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
     ) -> Check:
-        """Replay the passes of every machine; see :meth:`Cycle.verify`."""
+        """Replay the passes of every binary classifier; see :meth:`Cycle.verify`."""
         why = next((why for cycle in self.cycles if (why := cycle.inconsistency())), None)
         if why is not None:
             return Cycle.fails(why)
@@ -360,7 +362,7 @@ class Cycles(WithRows):
     def _checks(self, X: Any, y: Any, clock: Clock) -> Iterator[Check]:
         """Yield the check of every cycle, up to the first that does not hold.
 
-        The clock counts all readings of the rows but the first, which all cycles share as a rule.
+        The clock includes all readings of the rows except the first, which cycles usually share.
         """
         rows: WholeRows | None = None
         over: Any = iter
@@ -398,8 +400,8 @@ def _read_rows(
 ) -> WholeRows:
     """Read every value times ``base ** power``; base 10 takes floats as the decimals they print.
 
-    ``over`` wraps the loop over the blocks of rows. No rows are kept if they are not those of the
-    cycle by their counts.
+    ``over`` wraps the loop over the blocks of rows. Rows are not kept if their counts differ from
+    the cycle's.
     """
     reading, rows = Reading(X, y), list[WholeRow]()
     base, power, whole = cycle.base, cycle.power, True
@@ -459,7 +461,7 @@ def _score(cycle: Cycle, vector: list[int], i: int, row: WholeRow) -> int:
 
 
 def _update(cycle: Cycle, scores: list[int], code: int) -> dict[int, int]:
-    """Return {vector: sign with which the row is added to it}, empty if it is no mistake."""
+    """Return {vector: sign with which the row is added to it}, empty without a mistake."""
     if cycle.positive:
         y = (code in cycle.positive) - (code in cycle.negative)
         # The sides on which a score of zero is no mistake.

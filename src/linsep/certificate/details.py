@@ -1,6 +1,7 @@
-"""Which columns decide a verdict, and how large an overlap is: what is not part of the proof.
+"""Details of a verdict that are not part of the proof: deciding columns, and the size of an
+overlap.
 
-Both are computed from exact numbers, but a proof in a file has neither.
+Both are computed from exact numbers, but are not stored in proof files.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ class DecidingColumns:
     Attributes
     ----------
     alone : tuple of int
-        The columns that separate the classes without the others.
+        The columns that separate the classes alone.
     touching : tuple of int
-        The columns that quasi-separate the classes without the others.
+        The columns that quasi-separate the classes alone.
     sufficient : tuple of int or None
-        Some columns that have the same verdict without the others. None unless asked for.
+        Some columns that suffice for the same verdict. None unless requested.
     minimal : bool
-        Whether no column of ``sufficient`` can be left out, so that none of its proper subsets has
-        the same verdict. Other sets may be smaller.
+        Whether no column of ``sufficient`` can be left out: no proper subset has the same verdict.
+        Other sets may be smaller.
     needed : tuple of int or None
-        The columns without which all the others have another verdict, so that the weight of each
-        is not zero in any separator. None unless asked for, or if the time was up.
+        The columns that cannot be left out: the other columns have another verdict without them, so
+        each has a nonzero weight in every separator. None unless requested, or if the time was up.
     n_features : int
     names : tuple of str or None
         The names of all columns.
@@ -48,7 +49,7 @@ class DecidingColumns:
         return [f"x{j}" if self.names is None else self.names[j] for j in columns]
 
     def lines(self, separates: str, some: Callable[[list[str]], str]) -> list[tuple[str, str]]:
-        """Return what is known as pairs of a heading and a text.
+        """Return the details as pairs of a heading and a text.
 
         Parameters
         ----------
@@ -65,20 +66,20 @@ class DecidingColumns:
             return found
         n, names = len(self.sufficient), some(self.named(self.sufficient))
         give = "column gives" if self.n_features == 1 else "columns give" + "s" * (n == 1)
-        how = ", and none of them can be left out" * (n > 1)
-        how = how if self.minimal else " (the time was up before fewer were tried)"
+        how = ", and no column can be left out" * (n > 1)
+        how = how if self.minimal else " (the time was up before smaller sets were tried)"
         text = f"{n:,} of {self.n_features:,} {give} the same verdict{how}: {names}"
         found.append(("sufficient", text))
         if self.needed:
             left = "if one of these" if len(self.needed) > 1 else "if it"
-            others = f"{left} is left out, the others give another verdict"
+            others = f"{left} is left out, the verdict changes"
             found.append(("needed", f"{some(self.named(self.needed))}: {others}"))
         elif self.needed is not None:
-            found.append(("needed", "none: any one column can be left out"))
+            found.append(("needed", "none: any single column can be left out"))
         return found
 
     def plain(self) -> dict[str, Any]:
-        """Return what is known as a JSON object, with the names of columns."""
+        """Return the details as a JSON object, with the names of columns."""
 
         found: dict[str, Any] = {
             "alone": self.named(self.alone),
@@ -93,12 +94,13 @@ class DecidingColumns:
 
 @dataclass(frozen=True, eq=False)
 class Overlap:
-    """How large the overlap of two classes is, in rows, as an interval.
+    """The size of the overlap of two classes, in rows, as an interval.
 
-    It is the largest sum of multipliers, from 0 to 1 for each row, with which the reflected rows
-    add up to zero. With an intercept, these are as many rows of either class, in fractions of rows,
-    with the same mean. By the duality of linear programs it is also the least sum over the rows of
-    max(0, 1 - y <w, z>) over all weights w. Zero if and only if a hyperplane separates the classes.
+    It is the largest sum of multipliers, from 0 to 1 for each row, with which the sign-flipped rows
+    add up to zero. With an intercept, these are equally many rows of both classes, in fractions of
+    rows, with the same mean. By linear programming duality it is also the minimum over all weights
+    w of the sum over the rows of max(0, 1 - y <w, z>). It is zero if and only if a hyperplane
+    separates the classes.
 
     Attributes
     ----------
@@ -106,12 +108,12 @@ class Overlap:
         Ends of the interval, rounded outward: exact multipliers add up to ``low`` at least, and the
         sum for ``weights`` is at most ``high``.
     most : int
-        The largest overlap of any classes of these sizes: twice the rows of the smaller class;
+        The largest possible overlap of classes of these sizes: twice the rows of the smaller class;
         without an intercept, all rows.
     weights : array of shape (features,) or (features + 1,)
         Weights with that sum, the intercept last.
     multipliers : array of shape (rows,)
-        Those of the lower end, rounded; 0 for rows of other classes.
+        The multipliers of the lower end, rounded; 0 for rows of other classes.
     """
 
     low: float
@@ -135,8 +137,8 @@ class Overlap:
         ends = high if low == high else f"{low} to {high}"
         errors = "1 error" if self.most_errors == 1 else f"{self.most_errors:,} errors"
         return (
-            f"{ends} rows, {self.share:.2g} of the most that such classes can have; some "
-            f"hyperplane has at most {errors}"
+            f"{ends} rows, {self.share:.2g} of the largest possible overlap of classes of these "
+            f"sizes; some hyperplane has at most {errors}"
         )
 
     def plain(self) -> dict[str, Any]:

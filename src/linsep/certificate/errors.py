@@ -1,13 +1,13 @@
 """The fewest errors of any hyperplane, as an interval with the proofs of both ends, and its check.
 
 The upper end is a hyperplane, whose errors are counted. The lower end is a tree. A *contradiction*
-is a set of rows that no hyperplane gets all right: with positive multipliers they add up to zero
-(Gordan 1873); where rows on the hyperplane are no errors, they also span the space of all weights.
-A leaf of the tree gives shares to contradictions, of which no row gets more than its weight: every
-hyperplane errs in each of them, so its errors weigh at least the sum of the shares. A branch
-continues with a row that is wrong, which pays its weight and none of its contradictions counts any
-more, and with the same row being right, which need not bear its shares. In few dimensions the proof
-may be that all hyperplanes are tried again.
+is a set of rows that no hyperplane classifies all correctly: with positive multipliers they add up
+to zero (Gordan 1873); where rows on the hyperplane are not errors, they also span the space of all
+weights. A leaf of the tree assigns shares to contradictions, with a total per row of at most the
+row's weight: every hyperplane errs in each contradiction, so its errors weigh at least the sum of
+the shares. A branch continues with a row being wrong, which adds its weight and removes its
+contradictions, and with the same row being right, which removes its limit on shares. In few
+dimensions the proof may be to try all hyperplanes again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Branch(NamedTuple):
 
 
 class Exhaustive(NamedTuple):
-    """Rows in few dimensions, of which all hyperplanes are tried when the claim is checked."""
+    """Rows in few dimensions: a check tries all hyperplanes."""
 
 
 Tree = Packing | Branch | Exhaustive
@@ -60,29 +60,29 @@ Tree = Packing | Branch | Exhaustive
 
 @dataclass(frozen=True, repr=False)
 class FewestErrors:
-    """The least total weight of rows that any hyperplane gets wrong lies between two numbers.
+    """The least total weight of misclassified rows of any hyperplane, as an interval.
 
     Attributes
     ----------
     strict : bool
         Whether a row on the hyperplane is an error.
     unit : Fraction
-        What numbers of this proof are multiples of.
+        The unit of the numbers in the proof.
     weights : tuple of int or None
-        The weight of every row of the data, in units; None if each counts 1.
+        The weight of every row of the data, in units; None if all are 1.
     least, most : int
-        Both ends, in units: no hyperplane's errors weigh less than ``least``, and those of this one
+        Both ends, in units: no hyperplane's errors weigh less than ``least``, and this hyperplane's
         weigh ``most``.
     hyperplane : dict
         Its weights as integers, {number of the weight: weight}, the intercept last.
     rows : tuple of int
-        The rows that it gets wrong.
+        The rows that it misclassifies.
     copies : tuple of tuple of int
-        Equal rows on the same side, of which the first stands for all in the proof.
+        Equal rows on the same side; the first represents them in the proof.
     contradictions : tuple of Combination
     tree : Packing, Branch or Exhaustive
     history : tuple of (seconds, low, high)
-        How the ends came nearer. Not part of the proof: empty if it was read from one.
+        The ends during the search. Not part of the proof: empty if read from a proof.
     """
 
     strict: bool
@@ -99,28 +99,28 @@ class FewestErrors:
 
     @property
     def low(self) -> int | float:
-        """No hyperplane's errors weigh less; a whole number if it is one."""
+        """Lower end: no hyperplane's errors weigh less; an integer if whole."""
         return _plain(self.least * self.unit)
 
     @property
     def high(self) -> int | float:
-        """What the errors of this hyperplane weigh."""
+        """Upper end: the total weight of this hyperplane's errors."""
         return _plain(self.most * self.unit)
 
     @property
     def closed(self) -> bool:
-        """Whether both ends are the same, so that no hyperplane has fewer errors."""
+        """Whether both ends are equal, so that no hyperplane has fewer errors."""
         return self.least == self.most
 
     def __repr__(self) -> str:
         return f"<FewestErrors: {self.ends()}>"
 
     def ends(self) -> str:
-        """Return both ends as text, or the number if they are the same."""
+        """Return both ends as text, or one number if they are equal."""
         return f"{self.high:,}" if self.closed else f"{self.low:,} to {self.high:,}"
 
     def plot(self, **kwargs: Any) -> Any:
-        """Draw how the ends came nearer, by :class:`linsep.plot.FewestErrorsDisplay`."""
+        """Plot the ends during the search with :class:`linsep.plot.FewestErrorsDisplay`."""
         return display("FewestErrorsDisplay").from_errors(self, **kwargs)
 
     def weight(self, row: int) -> int:
@@ -261,7 +261,7 @@ class ErrorsChecker(Checker):
             if not claim.strict and rank_found(rows, columns) < self.question.size:
                 raise Fails("a contradiction does not span the space of all weights")
             if not room.keys() >= set(part.rows):
-                raise Fails("a contradiction has a row for which another one stands")
+                raise Fails("a contradiction has a row that another row represents")
         if self._rows_of_all is not None:
             vectors, weights = zip(*self._rows_of_all, strict=True)
             least = enumerated_minimum(vectors, weights, claim.strict, self.clock.over)
@@ -278,7 +278,7 @@ class ErrorsChecker(Checker):
         return -int(-bound // step) * step
 
     def _room(self) -> dict[int, int]:
-        """Return the weight of each row that stands in the proof, with its copies."""
+        """Return the weight of each row in the proof, with its copies."""
         named = {row for part in self.claim.contradictions for row in part.rows}
         room = {row: self.claim.weight(row) for row in named}
         seen: set[int] = set()
@@ -297,10 +297,10 @@ class ErrorsChecker(Checker):
     def _leaves(
         self, tree: Tree, room: dict[int, int], paid: int, wrong: frozenset[int]
     ) -> Iterator[Fraction]:
-        """Yield what the errors weigh at least in each leaf; rows that are right have left."""
+        """Yield the least weight of the errors in each leaf; rows that are right are removed."""
         if isinstance(tree, Branch):
             if tree.row not in room or tree.row in wrong:
-                raise Fails("a tree branches on a row that does not stand in the proof")
+                raise Fails("a tree branches on a row that is not in the proof")
             more = paid + room[tree.row]
             yield from self._leaves(tree.wrong, room, more, wrong | {tree.row})
             rest = {row: weight for row, weight in room.items() if row != tree.row}
@@ -313,7 +313,7 @@ class ErrorsChecker(Checker):
                 raise Fails("a tree names a contradiction that is not there")
             rows = self.claim.contradictions[s].rows
             if not wrong.isdisjoint(rows):
-                raise Fails("a contradiction counts, of which a row is wrong anyway")
+                raise Fails("a contradiction is used although one of its rows is wrong already")
             for row in rows:
                 borne[row] = borne.get(row, Fraction(0)) + share
         if any(borne[row] > weight for row, weight in room.items() if row in borne):

@@ -1,12 +1,11 @@
-"""The fewest errors of any weights, in whole numbers, by a way that needs no search: for proofs in
-few dimensions.
+"""The fewest errors of any weights, in whole numbers, by enumeration: for proofs in few dimensions.
 
 Rows are normals of planes through 0 in a space that they span. A cell between planes has a side on
 one of them, a, where it is a cell between those lines in which the other planes meet a's: the same
-problem with one dimension less. So the fewest errors are, over all planes, the fewest in the plane
-and (strictly) those of the rows along a that a step off the plane cannot help. Weakly, with
-``<a, w> == 0`` no error and w not zero, moving to a corner of the cell only helps. Two dimensions
-are a circle, which a sweep of sorted slopes goes round.
+problem with one dimension less. So the fewest errors are the minimum over all planes of the fewest
+errors in the plane plus (strictly) the errors of the rows along a that a step off the plane cannot
+remove. Weakly, with ``<a, w> == 0`` not an error and w not zero, moving to a corner of the cell
+never adds errors. Two dimensions are a circle, which a sweep of sorted slopes goes round.
 """
 
 from collections.abc import Container, Sequence
@@ -28,7 +27,7 @@ def enumerated_minimum(
     strict: bool = True,
     each: Any = iter,
 ) -> Fraction:
-    """Return the least total weight of errors of any w on reflected rows.
+    """Return the least total weight of errors of any w on sign-flipped rows.
 
     Strictly an error is ``<row, w> <= 0``; weakly it is ``<row, w> < 0``, and w is not zero. The
     work grows as n^(rank - 1) log n for n different rows.
@@ -154,7 +153,7 @@ def _round(x: list[int], y: list[int], errors: list[tuple[int, int]], strict: bo
     """Return the fewest errors round a circle: between lines (strict), or on one of them.
 
     From one slope to the next, w crosses the lines of that slope. Division rounds correctly, so the
-    slopes that it makes equal are neighbors; exact ones tell these apart.
+    slopes that it makes equal are neighbors; exact slopes separate these.
     """
     # Of normals to the right: at first, w is on their positive side.
     right = [

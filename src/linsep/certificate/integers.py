@@ -20,7 +20,7 @@ PRIMES = (2147483647, 2147483629, 2147483587)
 def whole_numbers(values: Any) -> tuple[list[int], Fraction]:
     """Return integers m and a positive fraction s with ``values == m * s`` exactly.
 
-    Those of floats have no power of two in common.
+    For floats, m has no common power of two.
     """
     values = np.asarray(values)
     if values.dtype.kind in "iu":
@@ -120,7 +120,7 @@ class Space:
         return combination([(below, a), *((-m, row) for m, row in used)])
 
     def holds(self, a: Row) -> bool:
-        """Return whether a row lies in the space; it ends at the first column that tells."""
+        """Return whether a row lies in the space; stops at the first column that decides."""
         below, used = self._used(a)
         columns = a.keys() | {j for _, row in used for j in row}
         return all(
@@ -130,7 +130,7 @@ class Space:
         )
 
     def _used(self, a: Row, below: int | None = None) -> tuple[int, list[tuple[int, Row]]]:
-        """Return the rows that a row has in its pivot columns, and how often: times a number."""
+        """Return the rows that a row has in its pivot columns, and their multiples, scaled."""
         used = [(self.rows[j], j) for j in a if j in self.rows]
         below = below or lcm(*(row[pivot] for row, pivot in used))
         return below, [(a[pivot] * (below // row[pivot]), row) for row, pivot in used]
@@ -138,10 +138,10 @@ class Space:
     def coefficients(self, width: int, intercept: bool) -> dict[int, Row]:
         """Return the coefficients that rows of this space determine.
 
-        Of columns that depend on each other the first is kept and the others' weights are zero; the
-        constant, the last of each ``width``, comes before all others. Returns
-        {number of a kept weight: linear function of all weights that gives it, times a positive
-        number}; the functions are rows of the space.
+        Of dependent columns the first is kept, and the weights of the others are zero; the
+        constant, the last of each ``width``, comes before all others. Returns {number of a kept
+        weight: linear function of all weights that gives it, times a positive number}; the
+        functions are rows of the space.
         """
         found = dict(self.rows)
         top = max((j for row in found.values() for j in row), default=-1)
@@ -220,10 +220,10 @@ def squared_bound(
 ) -> Fraction:
     """Return the square of an upper bound on the margin of all weights.
 
-    Each row, times its fraction, is a reflected row without its constant. The multipliers are
-    shares of the sum of their group: all rows without an intercept, else those of one side. With an
-    intercept the combination is the difference of two points of the sides' convex hulls, and half
-    its length bounds every margin; without one it is one point, and its length does.
+    Each row, times its fraction, is a sign-flipped row without its constant. The multipliers are
+    shares of the sum of their group: all rows without an intercept, else the rows of one side. With
+    an intercept the combination is the difference of two points of the sides' convex hulls, and
+    half its length bounds every margin; without one it is one point, and its length does.
     """
     sums: dict[int, int] = {}
     for group, m in zip(groups, multipliers, strict=True):

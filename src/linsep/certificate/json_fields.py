@@ -1,7 +1,8 @@
-"""Fields of proofs in JSON: each kind of value is read, refused and written by one entry.
+"""Fields of proofs in JSON: one entry reads, validates and writes each kind of value.
 
-A value has one form only: what is read must be what is written. Long integers are hexadecimal text:
-no digit is lost, and Python's limit on the length of decimal integers does not apply.
+A value has exactly one form: the text read must equal the text written. Long integers are
+hexadecimal text: no digit is lost, and Python's limit on the length of decimal integers does not
+apply.
 """
 
 import math
@@ -23,12 +24,12 @@ HEX = re.compile(r"-?0x([0-9a-f]+)")
 
 
 class Malformed(ValueError):
-    """A proof is malformed; the message is a phrase that says how."""
+    """A proof is malformed; the message is a phrase with the reason."""
 
 
 class Field(NamedTuple):
-    """A kind of value: ``read`` returns what a JSON value says, or raises Malformed for one of
-    another type or size; ``write`` returns the JSON value.
+    """A kind of value: ``read`` converts a JSON value, or raises Malformed for another type or
+    size; ``write`` returns the JSON value.
     """
 
     read: Callable[[Any], Any]
@@ -36,7 +37,7 @@ class Field(NamedTuple):
 
 
 def fields_of(plain: Any, fields: Iterable[str]) -> dict[str, Any]:
-    """Return a JSON object; Malformed unless it has these fields, in this order."""
+    """Return a JSON object; raise Malformed unless it has these fields, in this order."""
     if not isinstance(plain, dict) or list(plain) != list(fields):
         raise Malformed(f"an object needs the keys {', '.join(fields)}")
     return plain
@@ -82,7 +83,7 @@ def by_number(field: Field) -> Field:
 
 
 def _of_type(kind: type, what: str) -> Field:
-    """Return the field of values of exactly this type: True is no whole number."""
+    """Return the field of values of exactly this type: True is not an integer."""
 
     def read(plain: Any) -> Any:
         if type(plain) is not kind:
@@ -181,7 +182,7 @@ PARTS = {"rows": list_of(COUNT), "which": list_of(COUNT), "multipliers": list_of
 def _read_combination(plain: Any) -> Combination:
     found = Combination(**read_fields(fields_of(plain, PARTS), PARTS))
     if not len(found.rows) == len(found.which) == len(found.multipliers):
-        raise Malformed("a combination has not one multiplier for each row")
+        raise Malformed("a combination must have one multiplier per row")
     if min(found.multipliers, default=1) <= 0:
         raise Malformed("a multiplier is not positive")
     _ascending(zip(found.rows, found.which, strict=True))

@@ -41,8 +41,8 @@ def exact_rows(X: Any) -> Any:
     Raises
     ------
     ValueError
-        For missing and infinite numbers, and for values that cannot be read exactly: a DataError
-        that names column, row and value.
+        For missing and infinite numbers, and values that cannot be read exactly: a DataError with
+        column, row and value.
     """
     refuse_series(X)
     arrow = sys.modules.get("pyarrow")  # a table of Arrow can exist only if it is loaded
@@ -75,9 +75,9 @@ class Labeled(NamedTuple):
 
 
 def labeled_rows(X: Any, y: Any) -> Labeled:
-    """Return rows and labels; ValueError for missing values and different lengths."""
+    """Return rows and labels; raise ValueError for missing values and different lengths."""
     if y is None:
-        raise ValueError("Give the labels y beside X: without them there is nothing to separate.")
+        raise ValueError("The labels y are missing: pass y with X.")
     check_beside(X, y=y)
     names, rows = names_of(X), tidy(exact_rows(X))
     y = labels_of(y)
@@ -123,7 +123,7 @@ def same_as_doubles(X: Any) -> bool:
 
 
 def _checked(X: Any) -> Any:
-    """Apply scikit-learn's checks to an array of a type that is kept."""
+    """Apply scikit-learn's checks to an array of a supported type."""
     with np.errstate(over="ignore", invalid="ignore"):  # it sums all numbers
         return check_array(as_csr(X), accept_sparse="csr", dtype=KEPT_TYPES, order="C")
 
@@ -145,7 +145,10 @@ def _of_sparse(X: Any) -> Any:
         values = _of_objects(X.data, "of stored values")
         if values.dtype == object:
             long = next(x for x in values if not _fits(x))
-            raise DataError(f"X holds {long}, which float64 cannot hold: give a dense array.")
+            raise DataError(
+                f"X holds {long}, which is not exactly representable as float64: pass a dense "
+                "array."
+            )
         X = sp.csr_matrix((values, X.indices, X.indptr), X.shape)
     return _checked(X)
 
@@ -252,7 +255,7 @@ def _fits(x: Any) -> bool:
 
 
 def _in_simplest_type(numbers: Sequence[int | float | Fraction]) -> np.ndarray:
-    """Return a column in the simplest type that holds it."""
+    """Return a column in the simplest exact type."""
     if all(isinstance(x, int) for x in numbers):
         least, most = min(numbers, default=0), max(numbers, default=0)
         for kind, low, high in (("i8", -(2**63), 2**63 - 1), ("u8", 0, 2**64 - 1)):
@@ -274,7 +277,7 @@ def _objects(numbers: Iterable[Any]) -> np.ndarray:
 
 
 def _stacked(columns: list[np.ndarray]) -> np.ndarray:
-    """Return the columns as one array, in a type that holds them all."""
+    """Return the columns as one array, in a common exact type."""
     kinds = [column.dtype for column in columns]
     if columns and object not in kinds:
         common = np.result_type(*kinds)
@@ -303,14 +306,12 @@ def _place(name: Any, row: int) -> str:
 def _missing(place: str, value: Any = None) -> DataError:
     """Return an error about a missing or infinite number."""
     what = "has no value" if value is None or math.isnan(value) else f"is {value}"
-    return DataError(
-        f"{place} {what} (it must be a finite number): fill it in, or leave the row out."
-    )
+    return DataError(f"{place} {what} (it must be a finite number): fill it, or leave the row out.")
 
 
 def _beyond(place: str, value: Any) -> DataError:
     shown = f"{value:.6g}" if isinstance(value, Decimal) else _shortened(Fraction(value))
-    return DataError(f"{place} is {shown}, outside the range of floating point: scale the column.")
+    return DataError(f"{place} is {shown}, which overflows float64: scale the column.")
 
 
 def _shortened(value: Fraction) -> str:

@@ -1,4 +1,4 @@
-"""Reading proofs from JSON text, in one form only: what is read must be what is written."""
+"""Read proofs from JSON text in one form only: the text read must equal the text written."""
 
 import json
 import re
@@ -38,25 +38,25 @@ AGAIN = "write it again with to_json() or linsep separate --proof"
 
 
 class Proof(NamedTuple):
-    """A claim, and how the files of its data were read (None if the data were not in files)."""
+    """A claim, and the recipe for the files of its data (None if the data were not in files)."""
 
     claim: Any
     recipe: dict[str, Any] | None
 
 
 def from_json(proof: str | bytes) -> Any:
-    """Read the verdict or cycle that ``to_json()`` wrote.
+    """Read a verdict or cycle written by ``to_json()``.
 
     Raises
     ------
     DataError
-        If the text is not exactly what ``to_json()`` writes: cut short, edited, or something else.
+        If the text is not exactly the output of ``to_json()``, because it was truncated or edited.
     """
     return read(proof).claim
 
 
 def read(proof: str | bytes) -> Proof:
-    """Read a proof, and how the files of its data were read."""
+    """Read a proof, and the recipe for the files of its data."""
     try:
         plain = json.loads(proof)
     except (ValueError, RecursionError):
@@ -82,19 +82,19 @@ def _read_verdicts(proof: str | bytes) -> Proof:
     except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
         why = error if isinstance(error, Malformed) else type(error).__name__
         why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else why
-        raise DataError(f"This is no proof, or an altered one ({why}): {AGAIN}.") from None
+        raise DataError(f"This is not a proof, or it was altered ({why}): {AGAIN}.") from None
     return found
 
 
 def _check_format(plain: dict[str, Any]) -> None:
-    """Raise DataError unless a proof has the present format."""
+    """Raise DataError unless a proof has the current format."""
     given = plain.get("format")
     if given in EARLIER:
         raise DataError(
-            f"This proof has the earlier format {given!r}, which is no longer read: {AGAIN}."
+            f"This proof has the earlier format {given!r}, which is no longer supported: {AGAIN}."
         )
     if given != FORMAT:
-        raise DataError(f"This has the format {str(given)[:40]!r}: only {FORMAT!r} can be read.")
+        raise DataError(f"This has the format {str(given)[:40]!r}: only {FORMAT!r} is supported.")
 
 
 def _proof(plain: dict[str, Any]) -> Proof:
@@ -114,7 +114,7 @@ def _proof(plain: dict[str, Any]) -> Proof:
 
 
 def _is_question(subject: Subject) -> bool:
-    """Return whether the sides are those of a formulation, without listing all of these."""
+    """Return whether the sides belong to a formulation, without listing all of them."""
     classes, positive, negative = subject.classes, subject.positive, subject.negative
     if len(classes) == 2 or len(positive) != 1:
         return (positive, negative) == (classes[1:], classes[:1]) or (
@@ -144,7 +144,7 @@ def _several(
         else []
     )
     if not expected or [(v.subject.positive, v.subject.negative) for v in verdicts] != expected:
-        raise Malformed("the verdicts are not those of the formulations, each once and in order")
+        raise Malformed("the verdicts do not match the formulations, each once and in order")
     left = iter(verdicts)
     of = {name: [next(left) for _ in _sides_of(name, classes)] for name in formulations}
     rest = {v.subject.positive[0]: v for v in of.get("ovr", ())}
@@ -164,7 +164,7 @@ def _subject(plain: Any, fit_intercept: Any) -> Subject:
     if columns is not None:
         columns = COUNTS.read(columns)
         if len(columns) != n_features or max(columns, default=0) >= n_rows or names is not None:
-            raise Malformed("the columns are not those of a Gram matrix")
+            raise Malformed("the columns are not columns of a Gram matrix")
     if not re.fullmatch("[0-9a-f]{64}", TEXT.read(given["sha256"])):
         raise Malformed("the hash is not a SHA-256")
     return Subject(
@@ -238,11 +238,13 @@ def _read_cycles(proof: str | bytes, plain: dict[str, Any]) -> Proof:
     try:
         claim = _cycles(plain)
     except Malformed as error:
-        raise DataError(f"This is no cycle, or a damaged one: {error}.") from None
+        raise DataError(f"This is not a cycle, or it is damaged: {error}.") from None
     except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
-        raise DataError(f"This is no cycle, or a damaged one ({type(error).__name__}).") from None
+        raise DataError(
+            f"This is not a cycle, or it is damaged ({type(error).__name__})."
+        ) from None
     if claim.to_json() != (proof if isinstance(proof, str) else proof.decode("utf-8", "replace")):
-        raise DataError("This is no cycle, or a damaged one: it is not the text that was written.")
+        raise DataError("This is not a cycle, or it is damaged: the text was changed.")
     return Proof(claim, None)
 
 

@@ -1,7 +1,7 @@
 """Verdicts of :func:`linsep.separation`: claims with their evidence, as text, HTML and JSON.
 
-A verdict holds everything that is needed to check it against the data. Of the data it holds only
-row numbers, counted from 0. Integers are Python's, of any length.
+A verdict holds everything needed to check it against the data. It refers to rows only by number,
+counted from 0. Integers are Python's, of any length.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Number = Callable[[int], Any]
 
 
 class Claims:
-    """What one verdict and several have in common."""
+    """Base class of single and several verdicts."""
 
     def verdicts(self) -> list[Verdict]:
         """Return all verdicts, in the order of the formulations."""
@@ -66,16 +66,17 @@ class Claims:
             verdict is about K
         y : array of shape (rows,), not for a source
         exact : bool, default=True
-            Check in integer arithmetic, without tolerance: a proof. Otherwise check in float64,
-            which can refute the claim but never prove it.
+            True: check in integer arithmetic, without tolerance, which is a proof. False: check in
+            float64, which can refute the claim but never prove it.
         time_limit : float or None, default=60.0
-            Seconds that exact arithmetic may take, without reading the rows. None: no limit.
+            Time limit for exact arithmetic, in seconds, excluding the reading of rows. None: no
+            limit.
 
         Returns
         -------
         Check
-            ``holds`` is True, False or None (not known), with a ``reason``; ``bool(check)`` is True
-            only if it holds.
+            ``holds`` is True, False or None (unknown), with a ``reason``; ``bool(check)`` is True
+            only if the claims hold.
         """
         return check(self.verdicts(), *rows_of(X, y), exact, time_limit)
 
@@ -96,7 +97,7 @@ class Claims:
     def to_json(self, recipe: dict[str, Any] | None = None) -> str:
         """Return the claims as JSON text, which :func:`linsep.from_json` reads.
 
-        ``recipe`` says how the files of the data were read, if they were in files.
+        ``recipe``: the preprocessing of the data, if they were in files.
         """
         subject = self.verdicts()[0].subject
         plain = {
@@ -119,7 +120,7 @@ class Claims:
     def __rich__(self) -> Any:
         from rich.text import Text
 
-        return Text(str(self))  # brackets are no markup
+        return Text(str(self))  # brackets are not markup
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,11 +139,11 @@ class Verdict(WithRows, Claims):
     checker: ClassVar[type[Checker] | None] = None
     #: what proves it, in JSON: the attributes in their order, and the field of each
     fields: ClassVar[dict[str, json_of.Field]] = {}
-    #: those of the fields that are left out if there is nothing in them
+    #: the fields that are left out if they are empty
     optional: ClassVar[tuple[str, ...]] = ()
 
     def checkers(self) -> list[type[Checker]]:
-        """Return what checks the verdict, and what checks the fewest errors if they are known."""
+        """Return the checker of the verdict, and of the fewest errors if known."""
         found = [] if self.checker is None else [self.checker]
         return found if self.errors is None else [*found, ErrorsChecker]
 
@@ -151,20 +152,20 @@ class Verdict(WithRows, Claims):
         return [self]
 
     def formulations(self) -> None:
-        """Return None: a single verdict is of no formulation."""
+        """Return None: a single verdict has no formulation."""
 
     def answer(self) -> str:
         """Return the verdict in one sentence."""
         raise NotImplementedError
 
     def note(self, number: Number = int) -> str:
-        """Return the margin, or the witness, in a few words."""
+        """Return the margin, or the infeasibility certificate, in a few words."""
         return ""
 
     def described(self, number: Number = int) -> list[tuple[str, str]]:
-        """Return the verdict and what follows from it as pairs of a heading and a text.
+        """Return the verdict and its consequences as pairs of a heading and a text.
 
-        ``number`` returns what a row is called, given its index.
+        ``number`` returns the name of a row, given its index.
         """
         subject = self.subject
         features = f"{subject.n_features:,} features"
@@ -204,14 +205,14 @@ class Verdict(WithRows, Claims):
         return {"kind": self.kind, "positive": positive, "negative": negative, **evidence}
 
     def plain_details(self) -> dict[str, Any]:
-        """Return which columns decide the verdict, and how large the overlap is, as JSON objects:
-        what is known of both.
+        """Return the deciding columns and the size of the overlap, as far as known, as JSON
+        objects.
         """
         found = {"deciding_columns": self.deciding_columns, "overlap": self.overlap}
         return {name: one.plain() for name, one in found.items() if one is not None}
 
     def plot(self, X: Any, y: Any, **kwargs: Any) -> Any:
-        """Draw the verdict with its rows, by :meth:`linsep.plot.SeparationDisplay.from_verdict`."""
+        """Plot the verdict and its rows with :meth:`linsep.plot.SeparationDisplay.from_verdict`."""
         return display("SeparationDisplay").from_verdict(self, X, y, **kwargs)
 
     def __repr__(self) -> str:
@@ -233,17 +234,17 @@ class Verdict(WithRows, Claims):
         return self._beside(f"<table>{cells}</table>")
 
     def _details(self, number: Number) -> list[tuple[str, str]]:
-        """Return the evidence, and what follows for a logistic regression."""
+        """Return the evidence, and the consequence for a logistic regression."""
         return []
 
     def _details_asked(self) -> list[tuple[str, str]]:
-        """Return which columns decide the verdict, and how large the overlap is, if known."""
+        """Return the deciding columns and the size of the overlap, if known."""
         found = self.deciding_columns
         lines = [] if found is None else found.lines(self.verb, _some)
         return lines if self.overlap is None else [*lines, ("overlap", str(self.overlap))]
 
     def _errors_lines(self, number: Number) -> list[tuple[str, str]]:
-        """Return the fewest errors of any hyperplane, if they were asked for."""
+        """Return the fewest errors of any hyperplane, if requested."""
         found = self.errors
         if found is None:
             return []
@@ -254,15 +255,15 @@ class Verdict(WithRows, Claims):
             ends = f"from {found.ends()} {what}: both ends are proved"
         if found.weights is None:
             ends = ends.replace(" rows:", f" of {self.subject.n_rows:,} rows:")
-        ends += "" if found.strict else " (a row on the hyperplane is no error)"
+        ends += "" if found.strict else " (a row on the hyperplane is not an error)"
         lines = [("errors", ends)]
         if found.rows:
             which = _numbered(found.rows, number)
-            lines.append(("wrong rows", f"those of the hyperplane found: {which}"))
+            lines.append(("wrong rows", f"errors of the hyperplane found: {which}"))
         return lines
 
     def _found(self) -> str:
-        """Return the verdict's kind and what has been found, as the beginning of a sentence."""
+        """Return the verdict's kind and finding, as the beginning of a sentence."""
         multinomial = self.subject.multinomial
         what = "some weights have" if multinomial else "a hyperplane has"
         return f"{self.kind}{_values(self.subject)}: {what}"
@@ -275,8 +276,8 @@ class Separable(Verdict):
     Attributes
     ----------
     coef : tuple of tuple of float
-        A row of weights; in the multinomial formulation one for each class but the last. Python
-        integers if floats are too short.
+        One row of weights; in the multinomial formulation one per class but the last. Python
+        integers if floats are not exact enough.
     intercept : tuple of float
     margin : pair of float
         Lower and upper bound of the widest geometric margin (the distance of the nearest row to the
@@ -344,11 +345,12 @@ class Blocked(Verdict):
     Attributes
     ----------
     witness : Combination
-        A few rows, at most two more than there are features, that no hyperplane separates.
+        An infeasibility certificate: a few rows, at most two more than there are features, that no
+        hyperplane separates.
     spanning : Combination
-        Rows on the hyperplane of all weights that have no row on the wrong side.
+        Rows that lie on the hyperplane of all weights with no row on the wrong side.
     space : Space
-        The span of those rows: every row in it is on that hyperplane too.
+        The span of these rows: every row in it lies on these hyperplanes, too.
     """
 
     witness: Combination
@@ -367,15 +369,15 @@ class Blocked(Verdict):
         raise NotImplementedError
 
     def note(self, number: Number = int) -> str:
-        """Return the witness."""
+        """Return the infeasibility certificate."""
         return f"{len(self.witness.rows)} rows: {_numbered(self.witness.rows, number, 4)}"
 
     def _witness_line(self, number: Number) -> tuple[str, str]:
         rows = self.witness.rows
         return (
             "witness",
-            f"{_count(rows)} that no hyperplane separates: {_numbered(rows, number)} (reflected, "
-            "and times positive numbers, they add up to exactly zero)",
+            f"{_count(rows)} that no hyperplane separates: {_numbered(rows, number)} (a positive "
+            "combination of the sign-flipped rows is exactly zero)",
         )
 
     def _limit_lines(self) -> list[tuple[str, str]]:
@@ -383,7 +385,7 @@ class Blocked(Verdict):
         for limit in self.shown_limits:
             names = [name for name, its_limit in by_name if its_limit == limit]
             if names:
-                why = ": linear combinations of the intercept and the columns before"
+                why = ": linear combinations of the intercept and earlier columns"
                 found.append((limit, _some(names) + why * (limit == "dependent")))
         return found
 
@@ -433,11 +435,10 @@ class QuasiSeparable(Blocked):
         Rows that span it, each with the number of one of its constraints.
     signs : dict
         {number of a coefficient: Combination}: rows whose sum, with positive multipliers and modulo
-        ``space``, is a multiple of the coefficient, of the sign that it has along ``direction``. So
-        it has that sign, or is zero, under all weights with no row on the wrong side.
+        ``space``, is a multiple of the coefficient, with its sign along ``direction``. So it has
+        this sign, or is zero, under all weights with no row on the wrong side.
     unchecked : tuple of int
-        The numbers of coefficients that diverge, for which the work limit ended before it was known
-        whether they have one sign.
+        The numbers of diverging coefficients whose sign is unknown because the work limit ended.
     """
 
     direction: dict[int, int]
@@ -468,9 +469,9 @@ class QuasiSeparable(Blocked):
         ``finite``: the estimate is finite. ``+inf`` and ``-inf``: it diverges, and under all
         weights with no row on the wrong side the coefficient has this sign or is zero.
         ``infinite``: it diverges, and such weights have both signs. ``sign not checked``: it
-        diverges, and the work limit ended before it was known whether it has one sign.
-        ``dependent``: the column is a linear combination of the intercept and the columns before
-        it; the others' limits are those with its coefficient 0.
+        diverges, but the work limit ended before its sign was found. ``dependent``: the column is a
+        linear combination of the intercept and earlier columns; the other codes hold with its
+        coefficient fixed at 0.
         """
         found = {}
         kept = self.everything.coefficients(self.subject.width, self.subject.fit_intercept)
@@ -507,7 +508,7 @@ class QuasiSeparable(Blocked):
 
 @dataclass(frozen=True, repr=False)
 class Undecided(Verdict):
-    """Floats cannot decide, and exact arithmetic would take longer than the time limit.
+    """Undecided: floats cannot decide, and exact arithmetic would exceed the time limit.
 
     Attributes
     ----------
@@ -530,9 +531,9 @@ class Separations(Claims):
     Attributes
     ----------
     against_rest : dict
-        {label: verdict} of each label against all others.
+        {label: verdict} for each label against all others.
     pairs : dict
-        {(label, label): verdict}, the second being the positive side.
+        {(label, label): verdict}; the second label is the positive side.
     multinomial : Verdict or None
         Every class above every other, as in multinomial logistic regression.
     """
@@ -552,7 +553,7 @@ class Separations(Claims):
         return [*self.against_rest.values(), *self.pairs.values(), *last]
 
     def chance_line(self) -> list[tuple[str, str]]:
-        """Return whether two classes at random would be separable, if that is known."""
+        """Return whether two classes with random labels would be separable, if known."""
         if not self.against_rest and self.multinomial is None:
             return []
         one, *_ = [*self.against_rest.values(), self.multinomial]
@@ -560,14 +561,14 @@ class Separations(Claims):
         return [] if one.chance is None else [("chance", f"two classes: {one.chance}")]
 
     def values_line(self) -> list[str]:
-        """Return which values of a kernel the verdicts are about; empty if they are exact."""
+        """Return which kernel values the verdicts are about; empty if they are exact."""
         values = _values(self.verdicts()[0].subject)
         return [f"Verdicts{values}:"] if values else []
 
     def table(self, number: Number = int, letters: int | None = None) -> list[list[str]]:
-        """Return a heading and a line for each verdict: question, answer, margin or witness.
+        """Return a heading and one line per verdict: subproblem, answer, and margin or certificate.
 
-        ``number`` returns what a row is called, given its index; names of classes are elided to
+        ``number`` returns the name of a row, given its index; names of classes are elided to
         ``letters``, if they are given.
         """
         classes = [str(name) for name in self.verdicts()[0].subject.classes]
@@ -613,7 +614,7 @@ def letters_of_two() -> int:
 
 
 def _values(subject: Subject) -> str:
-    """Return which values of a kernel a verdict is about, as a phrase; empty if they are exact."""
+    """Return which kernel values a verdict is about, as a phrase; empty if they are exact."""
     if subject.columns is None or subject.rounded is False:
         return ""
     floats = " by kernel values in floats, which may be rounded"
@@ -650,7 +651,7 @@ def _count(rows: Any) -> str:
 
 
 def _numbered(rows: Sequence[int], number: Number, most: int = MOST_SHOWN) -> str:
-    """Return the first few rows as they are called: by default counted from 1, with the index."""
+    """Return the names of the first few rows: by default counted from 1, with the index."""
     if number is not int:
         return _some([number(row) for row in rows[:most]], len(rows), most)
     counted = _some([row + 1 for row in rows[:most]], len(rows), most)

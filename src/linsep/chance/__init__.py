@@ -1,4 +1,4 @@
-"""Whether rows would be separable whatever their labels say: how many labelings of rows a
-hyperplane separates (Cover 1965), where the maximum of a logistic likelihood ceases to exist, and
-how far its estimates are biased before (Sur and Candès 2019; Candès and Sur 2020).
+"""Separability by chance: the number of labelings of rows that a hyperplane separates (Cover 1965),
+the ratio at which the maximum of a logistic likelihood ceases to exist (Candès and Sur 2020), and
+the bias of estimates below it (Sur and Candès 2019).
 """

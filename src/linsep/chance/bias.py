@@ -1,4 +1,4 @@
-"""How far the estimates of a logistic regression are biased as columns and rows grow together."""
+"""Bias of the estimates of a logistic regression as columns and rows grow together."""
 
 from math import log, pi, sqrt
 from typing import NamedTuple
@@ -21,27 +21,27 @@ GRID = np.linspace(-8.4, 8.4, 57)
 MOST_SIGNAL, LOG_SIGNALS, STARTS = 20.0, (-7.0, log(20.0)), (1.0, 0.25, 2.5, 5.0)
 #: log-likelihood of a row without columns, of two classes of which one has 30% of the rows
 UNEQUAL = 0.61
-#: residual of the equations that counts as none
+#: residual of the equations that is treated as zero
 SOLVED = 1e-7
 
 
 class HighDimensionalMLE(NamedTuple):
-    """What becomes of a maximum likelihood estimate as rows and columns grow together.
+    """Limits of maximum likelihood estimates as rows and columns grow together.
 
     Attributes
     ----------
     alpha : float
-        The factor by which the estimates are too large: their mean is alpha times the coefficient.
+        Factor by which the estimates are too large: their mean is alpha times the coefficient.
     sigma : float
         Standard deviation of an estimate, times sqrt(n) times the standard deviation of the part of
         its column that the other columns do not explain.
     lambda_ : float
-        Twice the log-likelihood ratio of a coefficient that is 0 tends to kappa sigma^2 / lambda
-        times chi-squared with one degree of freedom, instead of chi-squared itself.
+        For a coefficient of 0, twice the log-likelihood ratio tends to kappa sigma^2 / lambda times
+        chi-squared with one degree of freedom, instead of chi-squared.
     log_likelihood : float
-        Mean log-likelihood of the rows at the estimates; at 0 it is -log(2).
+        Mean log-likelihood of the rows at the estimates; at zero coefficients it is -log(2).
     understated : float
-        sqrt(kappa sigma^2 / lambda): the factor by which classical standard errors are too small.
+        sqrt(kappa sigma^2 / lambda), the factor by which classical standard errors are too small.
     """
 
     alpha: float
@@ -52,12 +52,13 @@ class HighDimensionalMLE(NamedTuple):
 
 
 def high_dimensional_mle(ratio: float, signal: float) -> HighDimensionalMLE:
-    """Return how the estimates of a logistic regression are biased if columns are not few.
+    """Return the bias of logistic regression estimates when there are many columns.
 
     Parameters
     ----------
     ratio : float
-        kappa = d / n, columns to rows, above 0 and below ``phase_transition(0, signal)``.
+        kappa = d / n, the ratio of columns to rows, above 0 and below ``phase_transition(0,
+        signal)``.
     signal : float
         gamma, the standard deviation of the log-odds of the rows, from 0 to 20.
 
@@ -70,24 +71,24 @@ def high_dimensional_mle(ratio: float, signal: float) -> HighDimensionalMLE:
     Raises
     ------
     ParameterError
-        For other numbers; where no estimate exists, it says so.
+        If a number is out of range, or no estimate exists.
     LinsepError
-        If the solution is not found, next to the phase transition.
+        If the solution is not found, near the phase transition.
 
     Notes
     -----
-    The solution of the three equations of Sur and Candès, A modern maximum-likelihood theory for
+    The numbers solve the three equations of Sur and Candès, A modern maximum-likelihood theory for
     high-dimensional logistic regression, PNAS 116, 2019, equation 5: with rho(t) = log(1 + exp(t)),
-    normal Q1 and Q2 of variances gamma^2 and alpha^2 gamma^2 + kappa sigma^2 and covariance -alpha
-    gamma^2, and P = prox_{lambda rho}(Q2),
+    normal Q1 and Q2 with variances gamma^2 and alpha^2 gamma^2 + kappa sigma^2 and covariance
+    -alpha gamma^2, and P = prox_{lambda rho}(Q2),
 
     - sigma^2 kappa^2 = E[2 rho'(Q1) (lambda rho'(P))^2],
     - 0 = E[rho'(Q1) Q1 lambda rho'(P)],
     - 1 - kappa = E[2 rho'(Q1) / (1 + lambda rho''(P))].
 
     The rows are normal with any covariance, there is **no intercept**, and both classes are equally
-    likely; with an intercept near 0 the numbers are about the same. Stein's lemma turns the second
-    equation into alpha kappa = 2 E[rho''(Q1) lambda rho'(P)], which determines alpha also without
+    likely; with an intercept near 0 the numbers are similar. Stein's lemma turns the second
+    equation into alpha kappa = 2 E[rho''(Q1) lambda rho'(P)], which also determines alpha without
     signal.
 
     Examples
@@ -104,7 +105,8 @@ def high_dimensional_mle(ratio: float, signal: float) -> HighDimensionalMLE:
     most = phase_transition(0.0, gamma)
     if kappa >= most:
         raise ParameterError(
-            f"ratio is {ratio!r}: with signal {gamma:g} no estimate exists from {most:.6g} on."
+            f"ratio is {ratio!r}: with signal {gamma:g} no estimate exists at ratios of "
+            f"{most:.6g} and above."
         )
     found = _solved(kappa, gamma)
     alpha, sigma, lambda_ = found.tolist()
@@ -113,8 +115,8 @@ def high_dimensional_mle(ratio: float, signal: float) -> HighDimensionalMLE:
 
 
 def signal_of(ratio: float, log_likelihood: float) -> float | None:
-    """Return the signal with which the mean log-likelihood at the estimates tends to that of a fit:
-    0 if even without signal it is larger; None if no signal was found that explains it.
+    """Return the signal with which the mean log-likelihood at the estimates tends to the fit's: 0
+    if it is larger even without signal; None if no signal explains it.
     """
 
     def residual(logs: np.ndarray) -> np.ndarray:
@@ -134,15 +136,15 @@ def signal_of(ratio: float, log_likelihood: float) -> float | None:
 
 
 def note_of_bias(n_rows: int, n_columns: int, mean: float, null: float) -> str:
-    """Return a sentence on how estimates are biased because the columns are not few; empty if the
-    fit is so near to a separation that it is not known.
+    """Return a sentence on the bias of the estimates due to many columns; empty if it is unknown
+    because the fit is nearly separated.
 
     Parameters
     ----------
     n_rows, n_columns : int, without the intercept
     mean, null : float
-        Mean log-likelihood of the rows at the estimates, and without columns. For classes of other
-        sizes the first is scaled as if the second were -log(2).
+        Mean log-likelihood of the rows at the estimates, and without columns. For classes of
+        unequal sizes the first is scaled as if the second were -log(2).
     """
     ratio = n_columns / n_rows
     if ratio >= 0.5 or not null < mean < 0.0:
@@ -153,14 +155,14 @@ def note_of_bias(n_rows: int, n_columns: int, mean: float, null: float) -> str:
     found = high_dimensional_mle(ratio, signal)
     least = "at least " * (-null < UNEQUAL)
     return (
-        f"With {counted(n_columns, 'column')} to {counted(n_rows, 'row')}, estimates are {least}"
-        f"about {found.alpha:.2f} times too large, and their standard errors "
-        f"{found.understated:.2f} times too small (Sur and Candès 2019, of normal columns)."
+        f"With {counted(n_columns, 'column')} to {counted(n_rows, 'row')}, estimates are "
+        f"{least}about {found.alpha:.2f} times too large, and their standard errors "
+        f"{found.understated:.2f} times too small (Sur and Candès 2019, for normal columns)."
     )
 
 
 def _solved(kappa: float, gamma: float) -> np.ndarray:
-    """Return alpha, sigma and lambda: from those of classical theory, or of a smaller ratio."""
+    """Return alpha, sigma and lambda, starting from classical theory or from a smaller ratio."""
     z, weights = normal_nodes()
     curvature = float(weights @ (expit(gamma * z) * expit(-gamma * z)))
     start = np.array([1.0, curvature**-0.5, kappa / curvature])
@@ -170,14 +172,14 @@ def _solved(kappa: float, gamma: float) -> np.ndarray:
         found = root(_residual, np.log(start), (kappa, gamma), tol=1e-11)
     if not np.abs(found.fun).max() <= SOLVED:
         raise LinsepError(
-            f"The equations for ratio {kappa:g} and signal {gamma:g} were not solved: the ratio is "
-            "too near to the phase transition."
+            f"The equations for ratio {kappa:g} and signal {gamma:g} were not solved: the ratio "
+            "is too near the phase transition."
         )
     return np.exp(found.x)
 
 
 def _residual(logs: np.ndarray, kappa: float, gamma: float) -> np.ndarray:
-    """Return by how much the three equations fail."""
+    """Return the residuals of the three equations."""
     alpha, sigma, _ = found = np.exp(np.clip(logs, -30.0, 30.0))
     first, second, third, _ = _expectations(found, kappa, gamma)
     return np.array([

@@ -1,4 +1,4 @@
-"""How many labelings of rows a hyperplane separates: Cover's function counting theorem."""
+"""The number of labelings that a hyperplane separates: Cover's function counting theorem."""
 
 import math
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ LEAST = 1e-15
 
 @dataclass(frozen=True)
 class Dichotomies:
-    """The labelings of rows with two classes, and how many of them a hyperplane separates.
+    """The labelings of rows with two classes, and the number that a hyperplane separates.
 
     Attributes
     ----------
@@ -44,8 +44,8 @@ class Dichotomies:
 
     @property
     def probability(self) -> Fraction:
-        """The probability that a hyperplane separates labels of which each is drawn by a fair coin,
-        exactly; ``float`` of these dichotomies is the nearest float.
+        """The exact probability that a hyperplane separates labels drawn by a fair coin; ``float``
+        of the dichotomies is the nearest float.
         """
         return Fraction(self.separable, self.total)
 
@@ -73,32 +73,33 @@ def dichotomies(n_rows: int, n_dimensions: int, *, fit_intercept: bool = True) -
     Parameters
     ----------
     n_rows : int
-        Number of different rows, n.
+        Number of distinct rows, n.
     n_dimensions : int
-        Dimension d of the space that they span: where columns depend on others, the rank of
-        ``[X, 1]`` less 1; without an intercept the rank of X.
+        Dimension d of the space that they span: with dependent columns, the rank of ``[X, 1]``
+        minus 1; without an intercept, the rank of X.
     fit_intercept : bool, default=True
-        Whether the hyperplane may lie off the origin.
+        Whether the hyperplane has an intercept.
 
     Returns
     -------
     Dichotomies
-        ``separable`` and ``total``, integers of any length; ``probability``, the Fraction
-        ``separable / total``; ``log_probability``, which does not underflow; ``float`` of it.
+        With ``separable`` and ``total``, integers of any length; ``probability``, the Fraction
+        ``separable / total``; and ``log_probability``, which does not underflow. ``float()`` gives
+        the probability as a float.
 
     Raises
     ------
     ParameterError
-        For anything else than whole numbers of at least 0.
+        If a number is not an integer of at least 0.
 
     Notes
     -----
-    Of the 2^n labelings 2 sum_{k=0..d} C(n - 1, k) are separable, without an intercept the terms up
-    to d - 1 (Cover, Geometrical and statistical properties of systems of linear inequalities with
-    applications in pattern recognition, IEEE Transactions on Electronic Computers EC-14, 1965,
-    Theorem 1). In general position no d + 1 rows lie in a plane of dimension d - 1, as holds with
-    probability 1 for independent rows with a density. For other rows the number is an upper bound,
-    except where n is at most d + 1: independent rows can have any labels.
+    Of the 2^n labelings, 2 sum_{k=0..d} C(n - 1, k) are separable; without an intercept, the sum
+    runs to d - 1 (Cover, Geometrical and statistical properties of systems of linear inequalities
+    with applications in pattern recognition, IEEE Transactions on Electronic Computers EC-14, 1965,
+    Theorem 1). In general position no d + 1 rows lie in a plane of dimension d - 1; independent
+    rows with a density satisfy this with probability 1. For other rows the number is an upper
+    bound, except where n is at most d + 1: independent rows can have any labels.
 
     Examples
     --------
@@ -115,8 +116,8 @@ def dichotomies(n_rows: int, n_dimensions: int, *, fit_intercept: bool = True) -
 
 
 def approximately(n_rows: int, n_weights: int) -> float:
-    """Return the probability that so many weights separate random labels of rows in general
-    position: that of fewer heads than weights in n - 1 tosses of a coin.
+    """Return the probability that a number of weights separates random labels of rows in general
+    position: the probability of fewer heads than weights in n - 1 coin tosses.
     """
     if n_rows <= n_weights or not n_weights:
         return float(n_rows <= n_weights)
@@ -133,20 +134,20 @@ def _binomials(n: int, many: int) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class Chance:
-    """Whether a hyperplane would separate rows anyway; ``str`` says it.
+    """Whether a hyperplane would separate rows with random labels; ``str`` returns a sentence.
 
     Attributes
     ----------
     n_distinct : int
-        Number of distinct rows; if there are ``enough``, others were not counted.
+        Number of distinct rows; if they are ``enough``, counting stopped.
     enough : bool
-        Whether so many distinct rows suffice to know that the probability is next to 0.
+        Whether these rows suffice to show that the probability is nearly 0.
     n_dimensions : int
-        Dimension of the space that they span; if it is not ``known``, an upper bound.
+        Dimension of the space that they span; an upper bound if not ``known``.
     known : bool
     tied : bool
-        Whether a column has a value in several distinct rows, so that they may not be in general
-        position.
+        Whether a column has equal values in several distinct rows, so that the rows may not be in
+        general position.
     fit_intercept : bool
     """
 
@@ -159,7 +160,7 @@ class Chance:
 
     @property
     def dichotomies(self) -> Dichotomies:
-        """The labelings of as many rows in general position, in as many dimensions."""
+        """The labelings of equally many rows in general position in the same dimension."""
         return Dichotomies(self.n_distinct, self.n_dimensions, self.fit_intercept)
 
     @property
@@ -172,7 +173,7 @@ class Chance:
     def __str__(self) -> str:
         rows, p = counted(self.n_distinct, "distinct row"), self.probability
         if p == 1.0 and not self.known:
-            return f"not known for random labels ({rows}, perhaps as many dimensions)"
+            return f"unknown for random labels ({rows}, possibly as many dimensions)"
         about = f"({rows}, {counted(self.n_dimensions, 'dimension')})"
         if self.n_distinct <= self.n_dimensions + self.fit_intercept:
             return f"any labels of such rows are separable {about}"
@@ -180,14 +181,14 @@ class Chance:
 
 
 def note_of_separation(n_rows: int, n_columns: int, fit_intercept: bool) -> str:
-    """Return a sentence on whether random labels of so many rows would be separable, too."""
+    """Return a sentence on whether random labels of the rows would also be separable."""
     p = approximately(n_rows, n_columns + fit_intercept)
     about = f"of {counted(n_rows, 'row')} in {counted(n_columns, 'dimension')}"
     return f"Random labels {about} would {_in_words(p, p < 1.0)}."
 
 
 def _in_words(p: float, bound: bool, about: str = "") -> str:
-    """Return the probability of a separation, perhaps an upper bound, as the end of a sentence."""
+    """Return the probability of a separation, or an upper bound, as the end of a sentence."""
     if p < LEAST:
         return f"not be separable (probability below {LEAST:g})"
     shown = f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"

@@ -1,5 +1,5 @@
-"""Logistic regression as columns and rows grow together: where its maximum likelihood estimate
-ceases to exist, and how far it is biased before.
+"""The phase transition of logistic regression: the ratio of columns to rows above which no maximum
+likelihood estimate exists.
 """
 
 from math import isfinite, pi, sqrt
@@ -23,32 +23,33 @@ def phase_transition(intercept: float = 0.0, signal: float = 0.0) -> float:
     Parameters
     ----------
     intercept : float, default=0.0
-        b0, the log-odds of the positive class where all columns are at their mean.
+        b0, the log-odds of the positive class where all columns are at their means.
     signal : float, default=0.0
         gamma, the standard deviation of the log-odds of the rows; 0 if labels are random.
 
     Returns
     -------
     float
-        kappa = h(b0, gamma), at most 1/2. Of n rows in d dimensions, as both grow and d / n tends
-        to a number, the logistic regression with an intercept has an estimate with probability
-        tending to 1 if that is below kappa, and the rows are separable if it is above.
+        kappa = h(b0, gamma), at most 1/2. As the numbers of rows n and dimensions d grow with d / n
+        tending to a limit, the logistic regression with an intercept has an estimate with
+        probability tending to 1 if the limit is below kappa; if it is above, the rows are
+        separable.
 
     Raises
     ------
     ParameterError
-        For numbers that are not finite, and a negative signal.
+        If a number is not finite, or the signal is negative.
 
     Notes
     -----
-    For rows of a normal distribution with any covariance (Candès and Sur, The phase transition for
-    the existence of the maximum likelihood estimate in high-dimensional logistic regression, Annals
-    of Statistics 48, 2020, section 2):
+    Valid for rows of a normal distribution with any covariance (Candès and Sur, The phase
+    transition for the existence of the maximum likelihood estimate in high-dimensional logistic
+    regression, Annals of Statistics 48, 2020, section 2):
 
     h(b0, gamma) = min over t0, t1 of E[max(0, t0 Y + t1 V - Z)^2], with P(Y = 1) = 1 - P(Y = -1) =
     1 / (1 + exp(-b0 - gamma X)), V = Y X, and X and Z standard normal and independent.
 
-    Without signal and with equal classes it is 1/2: Cover's two rows for each weight.
+    Without signal and with equal classes it is 1/2: Cover's two rows per weight.
 
     Examples
     --------
@@ -57,7 +58,7 @@ def phase_transition(intercept: float = 0.0, signal: float = 0.0) -> float:
     """
     b0, gamma = finite(intercept=intercept), finite(signal=signal)
     if gamma < 0:
-        raise ParameterError(f"signal is {signal!r}: it is a standard deviation, at least 0.")
+        raise ParameterError(f"signal is {signal!r}: give a standard deviation of at least 0.")
     x, weights = normal_nodes(-b0 / gamma, width=pi / gamma) if gamma else normal_nodes()
     x, y = np.tile(x, 2), np.repeat([1.0, -1.0], len(x))
     weights = np.tile(weights, 2) * expit(y * (b0 + gamma * x))
@@ -99,7 +100,7 @@ def density(z: np.ndarray) -> np.ndarray:
 
 
 def finite(**given: Any) -> float:
-    """Return a number as a float; ParameterError if it is none or not finite."""
+    """Return a number as a float; raise ParameterError if it is not a finite number."""
     ((name, value),) = given.items()
     if not isinstance(value, Real) or not isfinite(value):
         raise ParameterError(f"{name} is {value!r}: give a finite number.")

@@ -1,9 +1,10 @@
-"""Fits on a cluster, by dask.distributed: ``pip install 'linsep[dask]'``; docs/how-to/cluster.md.
+"""Fits on a cluster with dask.distributed: ``pip install 'linsep[dask]'``; docs/how-to/cluster.md.
 
-``shards`` are addresses of rows, and how a worker reads them; ``rows`` are on the workers, with
-what the client knows of them; ``collections`` are Dask's. ``cluster`` runs tasks by name and puts
-failures into a sentence. ``online`` mixes parameters; ``lanes``, ``regressions``, ``logistic``
-and ``verdicts`` are the sums and passes of one machine, to the same bits; ``fitting`` joins them.
+``shards`` locates rows in files and reads them on a worker; ``rows`` holds them on the workers,
+with a description for the client; ``collections`` reads Dask collections. ``cluster`` runs tasks by
+name and reports failures. ``online`` mixes parameters; ``lanes``, ``regressions``, ``logistic`` and
+``verdicts`` compute sums and passes that are bit-identical to a fit in one process; ``fitting``
+joins them.
 """
 
 import lazy_loader

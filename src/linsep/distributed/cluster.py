@@ -1,9 +1,9 @@
-"""Tasks on a Dask cluster: submitted by name, waited for, and their failures in one sentence.
+"""Tasks on a Dask cluster: submitted by name, awaited, with failures as error messages.
 
-Nothing is scattered: scattered data cannot be made again when a worker is lost
-(dask/distributed issue 3149). What tasks share is the result of a task, too, which the scheduler
-repeats on another worker. A task on which more workers died than Dask allows (`allowed-failures`,
-three) is not tried again.
+No data are scattered, because scattered data cannot be recomputed when a worker is lost
+(dask/distributed issue 3149). Shared data are the result of a task, which the scheduler repeats on
+another worker. A task on which more workers died than Dask allows (`allowed-failures`, three) is
+not retried.
 """
 
 import logging
@@ -42,7 +42,7 @@ try:
     from distributed.comm import CommClosedError
     from distributed.scheduler import KilledWorker
 except ImportError as error:
-    raise ImportError("A cluster needs dask: pip install 'linsep[dask]'.") from error
+    raise ImportError("A cluster needs Dask: pip install 'linsep[dask]'.") from error
 
 #: a protocol if it is not TCP, a host without a user, and a port
 ADDRESS = re.compile(r"inproc://.+|([a-z]+://)?([^\s/@:]+|\[[^\s/@]+\]):\d+(/.*)?", re.IGNORECASE)
@@ -61,23 +61,24 @@ Done = Callable[[int], None]
 
 
 class ClusterError(LinsepError, RuntimeError):
-    """The cluster cannot do the work: what happened, and what to do."""
+    """The cluster cannot run the tasks."""
 
 
 class LostCluster(ClusterError):
-    """The cluster was lost while it worked; the same work may be done when it is back."""
+    """The cluster was lost during a fit, which may be repeated when it is available again."""
 
 
 @contextmanager
 def connected(address: str) -> Iterator[Client]:
-    """Connect to the scheduler at an address such as tcp://10.0.0.1:8786, or start workers here.
+    """Connect to the scheduler at an address such as tcp://10.0.0.1:8786, or start local workers.
 
-    "local" starts a worker process for each processor, with one thread, for the time of the block.
+    "local" starts one worker process per processor, with one thread each, for the duration of the
+    block.
 
     Raises
     ------
     ClusterError
-        If it is no address, or nobody answers within ten seconds.
+        If the address is invalid, or no scheduler answers within ten seconds.
     """
     if address == "local":
         with _quiet_logs(), _local_workers() as cluster, Client(cluster) as client:
@@ -85,8 +86,8 @@ def connected(address: str) -> Iterator[Client]:
         return
     if not ADDRESS.fullmatch(address):
         raise ClusterError(
-            f"{shown(address)} is no address of a Dask scheduler",
-            "give one such as tcp://10.0.0.1:8786, or local for this machine",
+            f"{shown(address)} is not the address of a Dask scheduler",
+            "give an address such as tcp://10.0.0.1:8786, or local for this machine",
         )
     try:
         client = Client(address, timeout=CONNECTING)
@@ -101,7 +102,7 @@ def connected(address: str) -> Iterator[Client]:
 
 
 def _local_workers() -> LocalCluster:
-    """Start worker processes on this machine; ClusterError if one ends before it has started."""
+    """Start worker processes on this machine; raise ClusterError if one ends before it is ready."""
     try:
         with warnings.catch_warnings(), dask.config.set(ALIKE), _uninterrupted_children():
             warnings.filterwarnings("ignore", "Port .* is already in use")  # of the dashboard
@@ -109,12 +110,12 @@ def _local_workers() -> LocalCluster:
     except (OSError, RuntimeError, TimeoutError) as problem:
         raise ClusterError(
             f"A worker process of this machine ended before it was ready ({_cause(problem)})",
-            "try again, with more free memory if it was ended for lack of it",
+            "try again, with more free memory if it ran out of memory",
         ) from problem
 
 
 def _cause(problem: BaseException) -> str:
-    """Return the first line of what was wrong at first."""
+    """Return the first line of the original error."""
     while problem.__cause__ is not None:
         problem = problem.__cause__
     return str(problem).partition("\n")[0].strip().rstrip(".") or type(problem).__name__
@@ -122,7 +123,7 @@ def _cause(problem: BaseException) -> str:
 
 @contextmanager
 def _quiet_logs() -> Iterator[None]:
-    """Keep tracebacks of lost connections out of Dask's logs: tasks report them in a sentence."""
+    """Keep tracebacks of lost connections out of Dask's logs: tasks report them as errors."""
     logs = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
     levels = [log.level for log in logs]
     for log in logs:
@@ -136,8 +137,8 @@ def _quiet_logs() -> Iterator[None]:
 
 @contextmanager
 def _uninterrupted_children() -> Iterator[None]:
-    """Keep Ctrl-C, which a terminal sends to all processes, from those that begin in the block:
-    they end with this one. Here it takes effect after the block.
+    """Shield processes started in the block from Ctrl-C, which a terminal sends to all processes:
+    they end with this process. Here it takes effect after the block.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -152,8 +153,8 @@ def _uninterrupted_children() -> Iterator[None]:
 
 @contextmanager
 def client_given(client: Any) -> Iterator[Client]:
-    """Yield the client given, else the current one. In a task of a worker its thread is given back
-    for the time of the block, so that the task does not wait for itself.
+    """Yield the given client, else the current one. A task on a worker gives up its thread during
+    the block, so it does not wait for itself.
     """
     try:
         get_worker()
@@ -176,13 +177,13 @@ def client_given(client: Any) -> Iterator[Client]:
             ) from None
     if client.asynchronous:
         raise ParameterError(
-            "client is asynchronous: pass a client made with asynchronous=False, in a thread."
+            "client is asynchronous: pass a client created with asynchronous=False, in a thread."
         )
     yield client
 
 
 def versions() -> dict[str, str]:
-    """Return the versions on which results depend."""
+    """Return the versions that results depend on."""
     python = ".".join(map(str, sys.version_info[:2]))
     packages = {name: metadata.version(name) for name in ("numpy", "numba", "pyarrow")}
     return {"Python": python, "linsep": linsep.__version__} | packages
@@ -194,8 +195,8 @@ def refuse_others(known: dict[str, str], who: str) -> None:
     for name, version in known.items():
         if own.get(name) != version:
             raise ClusterError(
-                f"{who} has {name} {version}, this process {own.get(name)}: install the same "
-                "versions on the client and on all workers."
+                f"{who} has {name} {version}, but this process has {own.get(name)}: install the "
+                "same versions on the client and on all workers."
             )
 
 
@@ -205,7 +206,7 @@ class Cluster:
     Parameters
     ----------
     client : Client
-        With at least one worker, or one that comes within ten seconds, of the same versions.
+        With at least one worker, available within ten seconds, of the same versions.
     """
 
     def __init__(self, client: Client):
@@ -219,7 +220,7 @@ class Cluster:
             found = self.client.run(versions, on_error="return")
         except TimeoutError:
             raise ClusterError(
-                f"The cluster at {address} has no worker: start some with `dask worker {address}`."
+                f"The cluster at {address} has no workers: start some with `dask worker {address}`."
             ) from None
         except LOST as problem:
             raise _in_a_sentence(problem) from None
@@ -236,8 +237,8 @@ class Cluster:
         self, name: str, function: Callable[..., Any], *given: Any, priority: int = 0,
         at: list[str] | None = None,
     ) -> Future:  # fmt: skip
-        """Submit a task; ``name`` is what the dashboard shows, ``at`` the addresses of the workers
-        that should do it if they still live.
+        """Submit a task; ``name`` is shown in the dashboard, ``at`` has the addresses of preferred
+        workers.
         """
         self._count += 1
         with warnings.catch_warnings():
@@ -259,8 +260,8 @@ class Cluster:
         self, futures: list[Future], done: Done | None = None, *,
         check: Callable[[], None] | None = None, direct: bool | None = None,
     ) -> list[Any]:  # fmt: skip
-        """Return the results in order; see :meth:`wait`. ``direct``: not by way of the scheduler,
-        if the workers can be reached.
+        """Return the results in order; see :meth:`wait`. ``direct``: fetch them from the workers,
+        without the scheduler, if the workers can be reached.
         """
         self.wait(list(futures), done, check)
         try:
@@ -272,11 +273,11 @@ class Cluster:
         self, futures: list[Future], done: Done | None = None,
         check: Callable[[], None] | None = None,
     ) -> None:  # fmt: skip
-        """Wait for tasks; ``done`` is called with the number of each that is finished, ``check``
-        now and then, to raise what ends the wait.
+        """Wait for tasks; ``done`` is called with the number of each finished task, and ``check``
+        periodically, to raise an error that ends the wait.
 
-        ``futures`` is emptied, so that results can be released which nobody else holds. If one
-        fails, or on Ctrl-C, the others are canceled.
+        ``futures`` is emptied, so unused results can be released. If a task fails, or on Ctrl-C,
+        the others are canceled.
         """
         left, alone = dict(enumerate(futures)), time.monotonic()
         futures.clear()
@@ -297,7 +298,7 @@ class Cluster:
                         alone = time.monotonic()
                     elif time.monotonic() - alone > ALONE:
                         raise LostCluster(
-                            f"The cluster has had no worker for {ALONE:.0f} seconds",
+                            f"The cluster has had no workers for {ALONE:.0f} seconds",
                             "start workers and try again",
                         ) from None
                     continue
@@ -317,18 +318,18 @@ class Cluster:
         return bool(self.client.scheduler_info(n_workers=-1)["workers"])
 
     def cancel(self, futures: list[Future]) -> None:
-        """Give up tasks, as far as the scheduler can still be reached."""
+        """Cancel tasks, if the scheduler can still be reached."""
         with suppress(Exception):
             self.client.cancel(futures, force=True)
 
 
 def given(value: Any) -> Any:
-    """Return the value: a task whose result other tasks share."""
+    """Return the value: a task whose result is shared by other tasks."""
     return value
 
 
 def _run(function: Callable[..., Any], *given: Any) -> Any:
-    """Run a task; raise errors in words that can be sent, without what led to them."""
+    """Run a task; raise errors that can be pickled, without their causes."""
     try:
         return function(*given)
     except ClusterError as problem:
@@ -344,22 +345,22 @@ LOST: Any = (
 
 
 def _in_a_sentence(problem: BaseException) -> BaseException:
-    """Return what to raise instead of an error of the cluster; others unchanged."""
+    """Return the exception to raise instead of an error of the cluster; others unchanged."""
     if isinstance(problem, KilledWorker):
         task = str(problem.task).split("-")[0]
         return ClusterError(
             f"The task '{task}' ended {problem.allowed_failures + 1} workers, the last at "
-            f"{problem.last_worker.address}, most likely for lack of memory: give workers more, or "
-            "choose smaller shards."
+            f"{problem.last_worker.address}, most likely out of memory: give workers more memory, "
+            "or choose smaller shards."
         )
     if isinstance(problem, LOST):
         return LostCluster(
             "The scheduler of the cluster was lost, or canceled the tasks "
             f"({type(problem).__name__})",
-            "start it again and try again",
+            "restart it and try again",
         )
     if isinstance(problem, MemoryError):
         return ClusterError(
-            "A worker is out of memory: give workers more, or choose smaller shards."
+            "A worker ran out of memory: give workers more memory, or choose smaller shards."
         )
     return problem

@@ -1,4 +1,4 @@
-"""Dask Arrays and DataFrames as shards: each partition is one."""
+"""Dask Arrays and DataFrames as shards, one per partition."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,8 +34,7 @@ def rows_of_collections(
     cluster: Cluster, X: Any, y: Any, sample_weight: Any, numbers: Numbers | None = None,
     clusters: Any = None,
 ) -> ShardedRows:  # fmt: skip
-    """Let the workers compute the partitions of X and y, and of weights and the labels of clusters
-    if there are any.
+    """Compute the partitions of X and y, and of weights and cluster labels, if any, on the workers.
 
     ``numbers`` returns the rows of a partition, given its name and X; by default they are floats.
     """
@@ -46,17 +45,17 @@ def rows_of_collections(
         if collection is None:
             continue
         if not is_collection(collection):
-            raise ParameterError(f"{name} must be a Dask collection, as X is.")
+            raise ParameterError(f"{name} must be a Dask collection, like X.")
         if getattr(collection, "numblocks", ())[1:2] > (1,):
             collection = collection.rechunk({1: -1})  # noqa: PLW2901  whole rows
         parts[name] = np.ravel(collection.to_delayed()).tolist()
         if len(parts[name]) != len(parts["X"]):
             raise DataError(
-                f"{name} has {len(parts[name]):,} partitions, X {len(parts['X']):,}: repartition "
-                "them alike."
+                f"{name} has {len(parts[name]):,} partitions, but X has "
+                f"{len(parts['X']):,}: repartition them alike."
             )
     if X.shape[1:] == (0,):
-        raise DataError("X has no columns: give one feature or more.")
+        raise DataError("X has no columns: give at least one feature.")
     names = [f"partition {k:,}" for k in range(len(parts["X"]))]
     computed = {name: cluster.client.compute(delayed) for name, delayed in parts.items()}
     futures = []
@@ -67,14 +66,14 @@ def rows_of_collections(
 
 
 def names_of(X: Any) -> list[str]:
-    """Return the names of the columns of a DataFrame; none of an Array."""
+    """Return the column names of a DataFrame; an empty list for an Array."""
     return [str(name) for name in getattr(X, "columns", [])]
 
 
 def _rows(
     numbers: Numbers, name: str, X: Any, y: Any, sample_weight: Any = None, clusters: Any = None
 ) -> ShardRows:
-    """Return the rows of a partition; DataError names it, and a column."""
+    """Return the rows of a partition; DataError names the partition, and a column."""
     weights = sample_weight
     check_beside(X, **{f"{name}: y": y, f"{name}: sample_weight": weights})
     refuse_masked(X, f"{name} of X")
@@ -84,8 +83,8 @@ def _rows(
         labels = _plain_labels(name, labels)
     if labels.ndim != 1 or len(labels) != values.shape[0]:
         raise DataError(
-            f"{name} has {values.shape[0]:,} rows of X, and y of shape {labels.shape}: give one "
-            "label a row."
+            f"{name} has {values.shape[0]:,} rows of X, but y of shape {labels.shape}: give one "
+            "label per row."
         )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise DataError(f"{name} has a missing or infinite y: leave these rows out.")
@@ -93,7 +92,7 @@ def _rows(
         return ShardRows(Batch(values, labels, groups=_clusters(name, clusters, labels.size)))
     counts = np.asarray(weights, dtype=np.float64)
     if counts.shape != labels.shape or not np.isfinite(counts).all() or (counts < 0).any():
-        raise DataError(f"{name} has weights that are not one number of at least 0 a row.")
+        raise DataError(f"{name} has invalid weights: give one number of at least 0 per row.")
     return ShardRows(Batch(values, labels, weights=counts))
 
 
@@ -110,8 +109,8 @@ def _clusters(name: str, clusters: Any, n_rows: int) -> np.ndarray | None:
 
 
 def _plain_labels(name: str, y: np.ndarray) -> np.ndarray:
-    """Return labels that come as objects, such as text of pandas or categories, as an array of text
-    or numbers; DataError if one is missing, or text is beside numbers.
+    """Return object labels, such as text or categories of pandas, as an array of text or numbers;
+    raise DataError if one is missing, or text and numbers are mixed.
     """
     try:
         labels = labels_of(y)
@@ -121,7 +120,7 @@ def _plain_labels(name: str, y: np.ndarray) -> np.ndarray:
 
 
 def exact_numbers(name: str, X: Any) -> Any:
-    """Return the rows of a partition with every number as it is."""
+    """Return the rows of a partition with exact numbers."""
     if not X.shape[0]:
         return np.zeros((0, X.shape[1]))
     try:
@@ -140,7 +139,7 @@ def _numbers(name: str, X: Any) -> Any:
         for column, kind in zip(X.columns, X.dtypes, strict=True):
             if getattr(kind, "kind", "O") not in "biuf":
                 raise DataError(
-                    f"{name}, column '{column}' holds {kind}: encode it as numbers, or give files, "
+                    f"{name}, column '{column}' holds {kind}: encode it as numbers, or use files, "
                     "whose text linsep encodes."
                 )
         labels = [f"'{column}'" for column in X.columns]
@@ -160,7 +159,7 @@ def _numbers(name: str, X: Any) -> Any:
             row, column = stored.row[first], stored.col[first]
         what = "a missing value" if np.isnan(values.ravel()[first]) else "an infinite value"
         raise DataError(
-            f"{name} of X, row {row} and column {labels[column]} of it, holds {what}: fill it "
-            "first, or leave the row out."
+            f"{name} of X holds {what} in row {row}, column {labels[column]}: fill it, or leave "
+            "the row out."
         )
     return X

@@ -49,37 +49,39 @@ def fit(
     intercept_init: Any = None,
     checkpoint: Any = None,
 ) -> Any:
-    """Fit an estimator to shards of files, which the workers of a Dask cluster read.
+    """Fit an estimator on a Dask cluster, whose workers read shards of the data.
 
-    The result depends on the data and ``shard_mb``, not on the workers: their number, their order,
-    or whether some were lost. Workers must see the files under the paths of the source.
+    The result depends on the data and ``shard_mb``, but not on the number or order of the workers,
+    or on lost workers. The workers must have access to the files under the paths of the source.
 
     Parameters
     ----------
-    estimator : a learner that is ``mixable``, such as Perceptron; a regression; GaussianNaiveBayes
+    estimator : a ``mixable`` learner, such as Perceptron; a regression; GaussianNaiveBayes
         Regressions are bit-identical to a fit in one process. Online learners use iterative
         parameter mixing (McDonald, Hall and Mann 2010): in every pass each shard starts from the
-        same weights, and the weights of the shards are mixed. ``keep="average"`` mixes averages.
-        Variances, scales and what else belongs to weights are mixed, too (docs/how-to/cluster.md).
+        same weights, and the resulting weights of the shards are mixed. ``keep="average"`` mixes
+        averages. Variances, scales and other state of the weights are mixed, too
+        (docs/how-to/cluster.md).
     source : Source, or Dask Array or DataFrame of shape (rows, features)
-        Files, opened by :func:`linsep.open_source`; or numbers, of which a partition is a shard.
+        Files, opened with :func:`linsep.open_source`; or Dask collections of numbers, with one
+        shard per partition.
     y, sample_weight : Dask Array or Series of shape (rows,)
-        For Dask collections, with their partitions; weights are ones by default.
+        For Dask collections, with the partitions of X; default weights are ones.
     clusters : Dask Array or Series of shape (rows,)
         For Dask collections and regressions with ``covariance="CR1"``: the cluster of each row, as
-        numbers or text. Files have those of ``open_source(group=...)``.
+        numbers or text. For files, name the column with ``open_source(group=...)`` instead.
     client : distributed.Client, default None
-        None takes the current one; in a task of a worker, that of its cluster.
+        None: the current client; in a task on a worker, the client of its cluster.
     mixing : {"uniform", "mistakes"}, default="uniform"
         Shares of the shards in the mixed weights: equal, or proportional to their mistakes in the
-        pass; covariance matrices add up, and take "uniform" only.
+        pass. Covariance matrices are added and support only "uniform".
     shard_mb : float, default=64
-        Size of a shard in MB: of text on disk, of Parquet without compression.
+        Size of a shard in MB: on disk for text, uncompressed for Parquet.
     coef_init, intercept_init : as for ``estimator.fit``
     checkpoint : path or :class:`linsep.Checkpoint`, default None
-        A file of the client in which online learners of files save the mixed weights between
-        passes, and logistic regressions their passes over the rows, to go on from there, to the
-        same bits, if the client or the cluster is lost.
+        A file on the client where a fit to files saves its progress: an online learner the mixed
+        weights after each pass, a logistic regression its passes over the rows. If the client or
+        the cluster is lost, the fit resumes from it with bit-identical results.
 
     Returns
     -------
@@ -90,10 +92,10 @@ def fit(
     Raises
     ------
     ParameterError
-        If the estimator or a parameter of it cannot be learned in shards.
+        If the estimator, or one of its parameters, does not support shards.
     ClusterError
-        If no worker answers, versions differ, a task ended more workers than Dask allows (its
-        ``allowed-failures``), or the scheduler was lost.
+        If no worker answers, versions differ, a task ended more workers than Dask's
+        ``allowed-failures``, or the scheduler was lost.
     DataError
         If rows are invalid; the message names the file, and the line or the range.
     """
@@ -109,7 +111,7 @@ def fit(
             cluster = Cluster(found)
             if isinstance(source, Source):
                 if y is not None or sample_weight is not None:
-                    raise ParameterError("A source brings its own labels: leave out y and weights.")
+                    raise ParameterError("A source has its own labels: leave out y and weights.")
                 saving.check_source(source, whole=False)  # workers read the files
                 if as_here is None:
                     saving.agree(mixing=mixing, shard_mb=float(shard_mb))
@@ -127,13 +129,13 @@ def fit(
 
 
 def _as_here(estimator: Any) -> FitRows | None:
-    """Return what fits an estimator as on one machine, None for online learners."""
+    """Return the function that fits an estimator as in one process; None for online learners."""
     return next((how for kind, how in REGRESSIONS.items() if isinstance(estimator, kind)), None)
 
 
 @contextmanager
 def _going_on(checkpoint: Any) -> Iterator[None]:
-    """Add to the error of a lost cluster that the fit goes on from its checkpoint."""
+    """Add to the error of a lost cluster that the fit can resume from its checkpoint."""
     try:
         yield
     except LostCluster as problem:
@@ -141,24 +143,25 @@ def _going_on(checkpoint: Any) -> Iterator[None]:
         if checkpoint is None or not path.is_file():
             raise
         (advice,) = problem.hints
-        where = f"{advice}, which goes on from the checkpoint {path}"
+        where = f"{advice}, to resume from the checkpoint {path}"
         raise LostCluster(problem.message, where) from None
 
 
 def _check_checkpoint(estimator: Any, source: Any) -> None:
-    """Raise ParameterError if a fit cannot go on from a checkpoint."""
+    """Raise ParameterError if a fit cannot resume from a checkpoint."""
     if isinstance(estimator, LinearRegression | GaussianNaiveBayes):
         raise ParameterError(
             f"{type(estimator).__name__} reads its rows once: leave out the checkpoint."
         )
     if not isinstance(source, Source):
         raise ParameterError(
-            "A checkpoint needs files, which another process can read again: give an open_source."
+            "A checkpoint needs files, which another process can read again: pass a source of "
+            "open_source."
         )
 
 
 def _describe(estimator: Any, rows: ShardedRows, source: Any) -> None:
-    """Let the workers read all shards; set the number of features, their names and the recipe."""
+    """Read all shards on the workers; set the number of features, their names and the recipe."""
     done, read = [0], isinstance(source, Source)
 
     def one_more(_: int) -> None:
@@ -187,7 +190,7 @@ def _describe(estimator: Any, rows: ShardedRows, source: Any) -> None:
 def check(
     estimator: Any, source: Any, *, mixing: MixingName = "uniform", shard_mb: float = 64.0
 ) -> None:
-    """Raise ParameterError for what :func:`fit` cannot do, before a cluster is needed."""
+    """Raise ParameterError for unsupported parameters, before a cluster is needed."""
     if _as_here(estimator) is None:
         refuse_unmixable(estimator, mixing)
     check_parameters(estimator)
@@ -202,14 +205,14 @@ def check_data(source: Any, shard_mb: float) -> None:
     """Raise ParameterError for data that cannot be cut into shards."""
     if not isinstance(source, Source) and not is_collection(source):
         raise ParameterError(
-            f"source is of type {type(source).__name__}: give files, opened by linsep.open_source, "
-            "or a Dask Array or DataFrame."
+            f"source is of type {type(source).__name__}: pass a source of linsep.open_source, or "
+            "a Dask Array or DataFrame."
         )
     for what in ("offsets", "counts"):
         if getattr(source, what, False):
             raise ParameterError(
-                f"{source.name} has {'successes and trials' if what == 'counts' else what}, with "
-                "which no cluster learns: fit it on one machine."
+                f"{source.name} has {'successes and trials' if what == 'counts' else what}, which "
+                "fits on a cluster do not support: fit it in one process."
             )
     if not (isinstance(shard_mb, int | float) and 0 < shard_mb < np.inf):
         raise ParameterError(f"shard_mb is {shard_mb!r}: it must be a number above 0.")

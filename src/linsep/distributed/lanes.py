@@ -1,4 +1,5 @@
-"""Sums over lanes of rows on the workers of a cluster: those of one machine, to the bit.
+"""Sums over fixed-size blocks of rows (lanes) on the workers of a cluster, bit-identical to one
+process.
 
 A worker adds up the lanes that begin in its shard. The last of them may end in the next shards,
 whose first rows are sent to it.
@@ -36,7 +37,7 @@ Cut = Callable[[list[Batch], int], Iterator[Any]]
 
 
 class Known(NamedTuple):
-    """What the client knows of the block of a shard: rows, features, and rows in a lane."""
+    """Description of the block of a shard for the client: rows, features, and rows per lane."""
 
     rows: int
     width: int
@@ -63,8 +64,8 @@ def _pieces(
     """Return the sums of the lanes from number ``first`` on; they begin at row ``start`` of the
     first part.
 
-    ``work`` also gets what an earlier call kept of each lane. If it ``keeps`` something, it returns
-    that beside its value, and all of it is returned beside the sums.
+    ``work`` also gets the values that an earlier call kept for each lane. With ``keeps``, it
+    returns a value to keep beside its result, and all of them are returned beside the sums.
     """
     cut, work, add, keeps = shared
     tree, keep = Tree(add, first), []
@@ -190,7 +191,7 @@ class ClusterLanes(Lanes):
         return tasks
 
     def _added(self, tasks: list[Any], size: int, add: Add) -> Any:
-        """Return the sum; workers add those of neighbors first, so that the client gets few."""
+        """Return the sum; workers add the sums of neighbors first, so the client receives few."""
         firsts = [unit.first for unit in self.units(size).values()]
         while len(tasks) > FAN:
             groups = [slice(k, k + FAN) for k in range(0, len(tasks), FAN)]

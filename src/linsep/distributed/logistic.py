@@ -1,4 +1,4 @@
-"""Logistic regression on a cluster: the bits of one machine.
+"""Logistic regression on a cluster, bit-identical to a fit in one process.
 
 The client takes the steps of the ascent; workers evaluate the likelihood of their rows.
 """
@@ -38,7 +38,7 @@ class Placed(NamedTuple):
     Attributes
     ----------
     places : array, the place of each class in the order of the regression
-    class_weights : array of one weight a class, or None
+    class_weights : array of one weight per class, or None
     """
 
     places: np.ndarray
@@ -51,7 +51,7 @@ class Placed(NamedTuple):
         return Batch(block.X, self.places[block.y], weights=weighted, groups=block.groups)
 
     def weights(self, block: Batch) -> np.ndarray:
-        """Return the weights of the classes times those of the rows; empty if all are 1."""
+        """Return the products of class weights and row weights; empty if all are 1."""
         own = labels.NO_IMPORTANCE if block.weights is None else block.weights
         if self.class_weights is None:
             return own
@@ -81,7 +81,7 @@ class LogisticLanes(RowLanes):
     Parameters
     ----------
     shards : ClusterLanes
-    batches : function that returns all rows, for what the client does itself
+    batches : function that returns all rows, for work of the client itself
     placed : Placed
     how : Standardization that has replaced columns, or None
     """
@@ -126,20 +126,20 @@ class Counted(NamedTuple):
 
 @dataclass(frozen=True)
 class Counting:
-    """Counts the rows of one more block, one after the other, as one machine does."""
+    """Counts the rows of one more block, in order, as in one process."""
 
     class_weights: np.ndarray | None
 
     def __call__(self, before: Counted, block: Batch) -> Counted:
-        """Return the counts with those of the block."""
+        """Return the counts plus the counts of the block."""
         weights = Placed(labels.NO_IMPORTANCE, self.class_weights).weights(block)
         rows = int((weights > 0).sum()) if weights.size else block.y.size
         return Counted(before.rows + rows, weight_totals(before.totals, block.y, weights))
 
 
 class ClusterRows(BatchRows):
-    """Rows of shards: workers sum them, and the client reads files again where a fit does more than
-    add up.
+    """Rows of shards: workers sum them, and the client reads files again where a fit needs more
+    than sums.
 
     Parameters
     ----------
@@ -147,8 +147,8 @@ class ClusterRows(BatchRows):
     known : FittedClasses
     counted : Counted
     lanes : ClusterLanes, whose y are class codes
-    source : Source or None; without one the client gets the rows from the workers
-    class_weights : array of one weight a class, or None
+    source : Source or None; without a source the client gets the rows from the workers
+    class_weights : array of one weight per class, or None
     """
 
     def __init__(

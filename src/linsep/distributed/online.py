@@ -1,4 +1,4 @@
-"""Online learners on a cluster: iterative parameter mixing, one task a shard and pass."""
+"""Online learners on a cluster: iterative parameter mixing, one task per shard and pass."""
 
 from typing import Any
 

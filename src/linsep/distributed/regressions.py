@@ -1,4 +1,4 @@
-"""Linear regression and Gaussian naive Bayes on a cluster: the bits of one machine."""
+"""Linear regression and Gaussian naive Bayes on a cluster, bit-identical to one process."""
 
 from typing import Any, NamedTuple
 
@@ -19,8 +19,8 @@ from linsep.sources.base import Source
 
 
 class Numbers(NamedTuple):
-    """Batches of rows of positive weight whose y are numbers; ``whole`` refuses weights that are no
-    number of rows, and groups are kept if they are ``clustered``.
+    """Batches of rows of positive weight whose y are numbers; ``whole`` refuses weights that are
+    not whole numbers, and groups are kept if they are ``clustered``.
     """
 
     whole: bool
@@ -31,8 +31,8 @@ class Numbers(NamedTuple):
         weights = rows.weights
         if rows.y.dtype.kind not in "biuf":
             raise DataError(
-                f"{name} has text for labels: a regression needs one number a row, and classes are "
-                "for a classifier."
+                f"{name} has text as labels. A regression needs one number per row; for class "
+                "labels, use a classifier."
             )
         if self.whole and weights is not None:
             linear.check_whole(weights, lambda row: f"{name}, row {row + 1:,} of it")
@@ -60,13 +60,13 @@ class Codes(NamedTuple):
 
 
 def check_shards(estimator: Any, rows: ShardedRows) -> bool:
-    """Return whether clusters are needed; raise ParameterError if rows have weights beside them."""
+    """Return whether clusters are needed; raise ParameterError if rows also have weights."""
     refuse_weights(estimator.covariance, True if rows.weighted else None)
     return bool(estimator.covariance == CLUSTERED)
 
 
 def fit_linear(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -> None:
-    """Fit a linear regression, to Dask collections as to arrays, which are cheap to read again."""
+    """Fit a linear regression; Dask collections, like arrays, are cheap to read again."""
     clustered = check_shards(estimator, rows)
     lanes = ClusterLanes(rows, Numbers(estimator.weight_type == "frequency", clustered))
     linear.fit_lanes(estimator, lanes, not isinstance(source, Source))

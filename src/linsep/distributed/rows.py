@@ -1,4 +1,4 @@
-"""Rows of shards on the workers of a cluster, and what is known of them here."""
+"""Rows of shards on the workers of a cluster, with a description for the client."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -24,7 +24,7 @@ Labeled = Callable[[Any, Any], Batch]
 
 
 class Described(NamedTuple):
-    """What the client knows of the rows of a shard.
+    """Description of the rows of a shard for the client.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class ShardedRows:
         if not self.n_rows:
             if self.dropped:
                 raise all_dropped(self.name)
-            raise NoRows(f"{self.name} has no rows to learn from.")
+            raise NoRows(f"{self.name} has no usable rows.")
 
     @property
     def n_rows(self) -> int:
@@ -136,11 +136,11 @@ class ShardedRows:
 def rows_of_source(
     cluster: Cluster, source: Source, shard_bytes: int, exact: bool = False, clustered: bool = False
 ) -> ShardedRows:
-    """Let the workers read the shards of a source; ``exact``: with every number as in the files,
-    and without rows of weight 0, for proofs; ``clustered``: with groups.
+    """Read the shards of a source on the workers; ``exact``: with the exact numbers of the files,
+    without rows of weight 0, for proofs; ``clustered``: with groups.
 
-    What must be known of all rows before (scales, words, values of text columns) is surveyed in one
-    reading here. Where this process reads all rows, too, workers must have all their bytes.
+    Facts about all rows (scales, words, values of text columns) are collected first, in one reading
+    by this process. If it reads all rows, the workers must have bit-identical files.
     """
     shards = shards_of(source, shard_bytes, whole=exact or source.surveys)
     recipe = source.recipe() | (source.of_groups() if clustered else {})
@@ -160,7 +160,7 @@ def measure(
 
     Parameters
     ----------
-    futures : of what ``labeled`` turns into rows with labels, given the estimator
+    futures : of objects that ``labeled``, given the estimator, converts to rows with labels
     totals : array of shape (classes,), summed row weights
     """
     model = copy(estimator)

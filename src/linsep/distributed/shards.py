@@ -1,7 +1,7 @@
 """Shards of files: row groups of Parquet, ranges of bytes of text split at lines, or whole files.
 
-Where shards begin depends on the files and the size of a shard only, never on the workers. Workers
-get the address of a shard and read it where the file is.
+The starts of shards depend only on the files and the size of a shard, never on the workers. Workers
+get the location of a shard and read the file themselves.
 """
 
 import os
@@ -35,7 +35,7 @@ from linsep.sources.tables.table import TableSource
 
 #: bytes of a shard by default: of text as it is, of Parquet without compression
 SHARD_BYTES = 64 << 20
-#: formats whose rows are lines, and those of them whose first line names the columns
+#: formats whose rows are lines, and the ones whose first line names the columns
 LINES, HEADED = ("svmlight", "vw", "csv", "tsv", "jsonl"), ("csv", "tsv")
 _COPIED = 8 << 20
 SECOND = 1_000_000_000
@@ -43,10 +43,10 @@ _MARK = b"\xef\xbb\xbf"
 
 
 class Shard(NamedTuple):
-    """The address of some rows: of a file from byte (of Parquet: row group) ``start`` to ``stop``,
-    both 0 for a whole file. A range of bytes stands for the lines that begin in it. ``size`` is how
-    many bytes the file has, and ``seen`` what else it was known by when it was cut; None for remote
-    files, which know their own state.
+    """The location of some rows: a file from byte (for Parquet: row group) ``start`` to ``stop``,
+    both 0 for a whole file. A range of bytes stands for the lines that begin in it. ``size`` is the
+    number of bytes of the file, and ``seen`` its fingerprint when it was split; None for remote
+    files, which keep their own state.
     """
 
     path: str | RemoteFile
@@ -69,14 +69,14 @@ class Shard(NamedTuple):
 
 
 class Fingerprint(NamedTuple):
-    """What all machines must agree on before they read a shard.
+    """The state of a file that all machines must agree on before they read a shard.
 
     Attributes
     ----------
     written : int, when the file was modified, in ns
     begin, end : int, the bytes of the file that are the shard
     whole : bool, whether all of these are hashed, or a sample
-    hash : str, of them and of the head and the tail of the file, which say how it is read
+    hash : str, of these bytes and of the head and tail of the file, which determine how it is read
     """
 
     written: int
@@ -87,7 +87,7 @@ class Fingerprint(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How the rows of all shards are read."""
+    """Options for reading the rows of all shards."""
 
     recipe: dict[str, Any]
     options: ReadingOptions = ReadingOptions()
@@ -103,11 +103,11 @@ class RowGroups(TableSource):
 
 
 class ShardRows(NamedTuple):
-    """What was read of a shard.
+    """The rows read from a shard.
 
     Attributes
     ----------
-    batch : Batch, whose width may be smaller than that of other shards where rows are sparse
+    batch : Batch; sparse rows may have fewer columns than other shards
     dropped : int, rows left out for missing values
     filled : dict, missing values that were replaced, by column
     """
@@ -118,17 +118,17 @@ class ShardRows(NamedTuple):
 
 
 def shards_of(source: Source, shard_bytes: int = SHARD_BYTES, whole: bool = False) -> list[Shard]:
-    """Return the shards of the files of a source, in the order of their rows; ``whole``: known by
-    all their bytes, not by a sample.
+    """Return the shards of the files of a source, in the order of their rows; ``whole``: with
+    fingerprints of all bytes, not of a sample.
     """
     if not source.paths or source.kind in ("folder", "rows"):
         raise DataError(
-            f"{source.name} cannot be cut into shards: give files of svmlight text, Vowpal "
-            "Wabbit's text, CSV, JSON lines, Parquet or Arrow."
+            f"{source.name} cannot be split into shards: use files of svmlight text, Vowpal "
+            "Wabbit text, CSV, JSON lines, Parquet or Arrow."
         )
     found: list[Shard] = []
     declared = source.options().get("as", [None])[0]
-    # Lines that are no rows, and characters of several bytes, are told from the first byte on.
+    # The first byte identifies lines without rows, and characters of several bytes.
     cut = not (isinstance(source, TableSource) and source.reading.of_whole_files)
     for path in source.paths:
         kind = source.kind if source.kind in ("svmlight", "vw") else format_of(path, declared)
@@ -152,8 +152,8 @@ def shards_of(source: Source, shard_bytes: int = SHARD_BYTES, whole: bool = Fals
 
 
 def _row_groups(path: Path, size: int, shard_bytes: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield runs of row groups of about ``shard_bytes``, and the bytes of the file that they are in
-    (all, where it does not say).
+    """Yield runs of row groups of about ``shard_bytes``, and their range of bytes in the file (the
+    whole file if unknown).
     """
     metadata = pq.read_metadata(str(path))
     first = taken = 0
@@ -177,7 +177,7 @@ def _span(metadata: pq.FileMetaData, first: int, stop: int, size: int) -> tuple[
 
 
 def _fingerprint(path: str | Path, begin: int, end: int, whole: bool) -> Fingerprint:
-    """Return what some bytes of a file are known by; OSError if it cannot be read."""
+    """Return the fingerprint of some bytes of a file; raise OSError if it cannot be read."""
     written = os.stat(path).st_mtime_ns
     hashed = fingerprints.hash_of_sample(path, begin, end)
     if whole:
@@ -188,8 +188,8 @@ def _fingerprint(path: str | Path, begin: int, end: int, whole: bool) -> Fingerp
 def read_shard(shard: Shard, reading: Reading, exact: bool = False) -> ShardRows:
     """Return the rows of a shard; DataError names the file, and the line or the range.
 
-    ``exact``: every number as in the file, as Python's numbers where doubles are too short; rows
-    of weight 0 are left out, and weights are not returned.
+    ``exact``: with the exact numbers of the file, as Python numbers where float64 is too short;
+    rows of weight 0 are left out, and weights are not returned.
     """
     parts: list[Batch] = []
     dropped, filled = 0, dict[str, int]()
@@ -203,13 +203,13 @@ def read_shard(shard: Shard, reading: Reading, exact: bool = False) -> ShardRows
     if not parts:
         return ShardRows(Batch(sp.csr_matrix((0, 0)), np.zeros(0)), dropped)
     if any(part.y is None for part in parts):
-        raise DataError(f"{shard} has no labels to learn from.")
+        raise DataError(f"{shard} has no labels.")
     return ShardRows(joined(parts), dropped, filled)
 
 
 @contextmanager
 def _opened(shard: Shard, reading: Reading) -> Iterator[Source | None]:
-    """Open the rows of a shard as a source of their own; None if no line begins in it.
+    """Open the rows of a shard as a source; None if no line begins in it.
 
     A range of lines is copied to a temporary file of the worker.
     """
@@ -244,7 +244,7 @@ def _opened(shard: Shard, reading: Reading) -> Iterator[Source | None]:
 
 @contextmanager
 def _on_this_machine() -> Iterator[None]:
-    """Say in errors on which machine a file is another."""
+    """Add the machine to errors about files that differ."""
     try:
         yield
     except DataError as error:
@@ -252,7 +252,7 @@ def _on_this_machine() -> Iterator[None]:
 
 
 def _check_file(shard: Shard) -> None:
-    """Raise DataError if the file is not on this machine, or is another one than was cut."""
+    """Raise DataError if the file is missing, or differs from the file that was split."""
     if isinstance(shard.path, RemoteFile):
         shard.path.stat()  # which compares it with what the client saw
         return
@@ -261,23 +261,23 @@ def _check_file(shard: Shard) -> None:
         other = _other(shard) if size == shard.size else None
     except OSError as error:
         raise DataError(
-            f"{shard.path} cannot be read ({error.strerror}): give all machines the same files "
+            f"{shard.path} cannot be read ({error.strerror}): all machines need the same files "
             "under the same paths."
         ) from error
     if size != shard.size:
         raise DataError(
-            f"{shard.path} has {size:,} bytes, but had {shard.size:,} when it was cut into shards: "
-            "give all machines the same files, and leave them unchanged."
+            f"{shard.path} has {size:,} bytes, but had {shard.size:,} when it was split into "
+            "shards: all machines need the same, unchanged files."
         )
     if other is not None:
         raise DataError(
-            f"{shard} has {other} than when it was cut into shards: give all machines the same "
-            "files, copied with their times (cp -p, rsync -t), and leave them unchanged."
+            f"{shard} has {other} than when it was split into shards: all machines need the same, "
+            "unchanged files, copied with their times (cp -p, rsync -t)."
         )
 
 
 def _other(shard: Shard) -> str | None:
-    """Return what else is known of a shard now than when it was cut, None if it is the same."""
+    """Return what has changed in a shard since it was split; None if nothing has."""
     if (then := shard.seen) is None:
         return None
     now = _fingerprint(str(shard.path), then.begin, then.end, then.whole)
@@ -286,11 +286,11 @@ def _other(shard: Shard) -> str | None:
     times = now.written, then.written
     if any(time % SECOND == 0 for time in times):  # as scp and tar keep it
         times = now.written // SECOND, then.written // SECOND
-    return "another time of modification" if times[0] != times[1] else None
+    return "another modification time" if times[0] != times[1] else None
 
 
 def _of_data(source: Source) -> Source:
-    """Let the errors of a source be about data to learn from, not about those of a model."""
+    """Let the errors of a source refer to training data, not to the data of a model."""
     source.by_recipe = False
     return source
 
@@ -354,8 +354,8 @@ def _copied(shard: Shard, path: Path, options: ReadingOptions) -> int | None:
         return None
     if quotes % 2 and options.quotes is not False and shard.format in HEADED:
         raise DataError(
-            f"{shard} ends within quotes: a field with line breaks cannot be split; write the "
-            "table as Parquet, with `linsep convert`."
+            f"{shard} ends within quotes: a field with line breaks cannot be split; convert the "
+            "table to Parquet with `linsep convert`."
         )
     return begins
 

@@ -1,7 +1,7 @@
-"""Verdicts of separation on a cluster: workers answer what is asked of all rows.
+"""Verdicts of separation on a cluster: workers compute the queries over all rows.
 
-A worker keeps the lanes of rows that begin in its shard. Its part of an answer is merged with those
-of its neighbors on the workers, eight at a time; the client gets the whole.
+A worker keeps the lanes of rows that begin in its shard. Its part of an answer is merged with its
+neighbors' parts on the workers, eight at a time; the client gets the merged answer.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -51,24 +51,25 @@ def separation(
 ) -> Verdict | Separations:
     """Decide whether a hyperplane separates the classes of shards of files, and prove it.
 
-    The verdict is that of :func:`linsep.separation`, to the bit, whatever the shards and the
-    workers, except where eight rounds do not decide on more than 400 columns: on one machine,
-    coordinate descent then visits all rows. The client reads the files once, for their hash.
+    The verdict is bit-identical to the one of :func:`linsep.separation` for any shards and workers.
+    Exception: if eight rounds do not decide on more than 400 columns, a single process continues
+    with coordinate descent over all rows. The client reads the files once, for their hash.
 
     Parameters
     ----------
     source : Source, or Dask Array or DataFrame of shape (rows, features)
-        Files, opened by :func:`linsep.open_source`; or numbers, of which a partition is a shard.
+        Files, opened with :func:`linsep.open_source`; or Dask collections of numbers, with one
+        shard per partition.
     y : Dask Array or Series of shape (rows,)
-        For Dask collections, with their partitions.
+        For Dask collections, with the partitions of X.
     client : distributed.Client, default None
-        None takes the current one; in a task of a worker, that of its cluster.
+        None: the current client; in a task on a worker, the client of its cluster.
     fit_intercept, margin, formulations, errors, strict, details, time_limit
-        As for :func:`linsep.separation`. The time limit counts from the first reading on. The
-        fewest errors and details are searched on the client, with all rows in its memory; errors
-        count with the weights of a source.
+        As for :func:`linsep.separation`. The time limit starts with the first reading. The fewest
+        errors and details are computed on the client, with all rows in its memory; errors are
+        weighted by the weights of a source.
     shard_mb : float, default=64
-        Size of a shard in MB: of text on disk, of Parquet without compression.
+        Size of a shard in MB: on disk for text, uncompressed for Parquet.
 
     Returns
     -------
@@ -94,13 +95,13 @@ def separation(
 
 
 class About(NamedTuple):
-    """What the client knows of the rows of a shard.
+    """Description of the rows of a shard for the client.
 
     Attributes
     ----------
     rows, width : int
     sparse, rounded : bool
-        Whether there are numbers that no double equals.
+        Whether some numbers are not exactly representable as float64.
     labels : set
     """
 
@@ -117,11 +118,11 @@ def _about(rows: ShardRows) -> About:
 
 
 def opened_by(client: Any, source: Any, y: Any, shard_mb: float) -> "ShardedData":
-    """Let the workers of a client read the rows of a source, or of Dask collections."""
+    """Read the rows of a source, or of Dask collections, on the workers of a client."""
     cluster = Cluster(client)
     if isinstance(source, Source):
         if y is not None:
-            raise ParameterError("A source brings its own labels: leave out y.")
+            raise ParameterError("A source has its own labels: leave out y.")
         rows = rows_of_source(cluster, source, max(1, round(shard_mb * 1e6)), exact=True)
     else:
         rows = rows_of_collections(cluster, source, y, None, exact_numbers)
@@ -143,9 +144,9 @@ def opened_by(client: Any, source: Any, y: Any, shard_mb: float) -> "ShardedData
         names, sha256 = source.feature_names, whole.sha256()
         if (whole.n_rows, whole.n_features) != shape:
             raise DataError(
-                f"{source.name} has {whole.n_rows:,} rows of {whole.n_features:,} features for the "
-                f"client, and {shape[0]:,} rows of {shape[1]:,} for the workers: give all machines "
-                "the same files."
+                f"{source.name} has {whole.n_rows:,} rows of {whole.n_features:,} features for "
+                f"the client, but {shape[0]:,} rows of {shape[1]:,} for the workers: all machines "
+                "need the same files."
             )
     data = ShardedData(classes, shape, names)
     data.sparse, data.rounded = some[0].sparse, any(about.rounded for about in some)
@@ -154,7 +155,7 @@ def opened_by(client: Any, source: Any, y: Any, shard_mb: float) -> "ShardedData
 
 
 class Gathered:
-    """Rows of shards that the client gets from the workers one shard after the other, for their
+    """Rows of shards that the client fetches from the workers one shard after the other, for their
     hash; directly if it can reach them.
     """
 
@@ -174,7 +175,7 @@ class ShardedData(Data):
     """Rows of shards, which workers hold in lanes."""
 
     def hold(self, rows: ShardedRows, sizes: list[int], sha256: str) -> None:
-        """Let the workers cut the rows of shards, of these sizes, into lanes."""
+        """Split the rows of shards, of these sizes, into lanes on the workers."""
         self._cluster, self._sha256 = rows.cluster, sha256
         size = lane_rows(self.sparse, self.n_features)
         cut = _Cut(size, self.n_features, self.classes)
@@ -202,7 +203,7 @@ class ShardedData(Data):
     def ask(
         self, part: Callable[[Iterable[Batch]], Answer], merge: Callable[[list[Answer]], Answer]
     ) -> Answer:
-        """Return what one reading of all rows finds out, on the workers."""
+        """Return the answer of one reading of all rows on the workers."""
         cluster, work = self._cluster, (part, merge, seconds_left())
         shared = cluster.submit("share question", given, work, priority=FIRST)
         parts = [

@@ -1,8 +1,8 @@
 """Write models for other programs: ONNX, JSON, CSV, SQL and Python.
 
-``exporting`` chooses by the ending of the name. ``scoring`` describes linear scores, and how
-columns are read; ``sql``, ``python_code``, ``onnx_file`` (of ``onnx_operators``) write them.
-``sklearn_onnx`` has the converters for pipelines.
+``exporting`` chooses the format by the file extension. ``scoring`` describes linear scores and how
+columns become features; ``sql``, ``python_code`` and ``onnx_file`` (with ``onnx_operators``) write
+them. ``sklearn_onnx`` has the converters for pipelines.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Write a model in the format that the ending of the file names; the weights as JSON and CSV."""
+"""Write a model in the format of the file extension; the weights as JSON and CSV."""
 
 import json
 from collections.abc import Callable
@@ -20,9 +20,9 @@ HEADER = ("kind", "column", "value", "missing", "subtract", "divide")
 def as_json(model: Any) -> str:
     """Return the weights of a model as JSON.
 
-    A score is ``intercept`` plus the weights times the columns: numbers less ``subtract``, divided
-    by ``divide``, and 1 for the value of a text column. ``missing`` replaces a missing number; null
-    says that none may be missing.
+    A score is ``intercept`` plus the weights times the columns. Numeric columns enter as (x -
+    ``subtract``) / ``divide``; a text value enters as 1. ``missing`` replaces a missing number;
+    null means that no number may be missing.
     """
     scoring, kind = read_scoring(model), kind_of(model)
     rule, columns = scoring.rule, scoring.columns
@@ -52,7 +52,7 @@ def as_json(model: Any) -> str:
 
 
 def _numeric(column: NumericColumn) -> dict[str, Any]:
-    """Return how a column of numbers is read."""
+    """Return the preprocessing of a numeric column."""
     return {
         "column": column.name,
         "missing": column.fill,
@@ -62,7 +62,7 @@ def _numeric(column: NumericColumn) -> dict[str, Any]:
 
 
 def _weights(scoring: Scoring, k: int) -> dict[str, Any]:
-    """Return the weights of score ``k`` by column, of a text column by value."""
+    """Return the weights of score ``k`` by column, or by value for a text column."""
     coef, columns = scoring.coef[k].tolist(), scoring.columns
     weights: dict[str, Any] = {
         str(column.name): coef[j] for j, column in enumerate(columns.numeric)
@@ -73,7 +73,7 @@ def _weights(scoring: Scoring, k: int) -> dict[str, Any]:
 
 
 def as_csv(model: Any) -> str:
-    """Return the weights of a model as CSV: a row for each feature, a column for each score."""
+    """Return the weights of a model as CSV: one row per feature and one column per score."""
     scoring, kind = read_scoring(model), kind_of(model)
     rule, columns, coef = scoring.rule, scoring.columns, scoring.coef.T.tolist()
     rows: list[list[Any]] = [[*HEADER, *rule.names()]]
@@ -102,7 +102,7 @@ def as_csv(model: Any) -> str:
 
 
 class Format(NamedTuple):
-    """A format: its name, and what makes the content of a file from a model."""
+    """A format: its name, and the function that writes a model."""
 
     name: str
     content: Callable[[Any], bytes]
@@ -118,30 +118,29 @@ FORMATS = {
 
 
 def format_of(path: Path) -> Format:
-    """Return the format that an ending names; ExportError for any other."""
+    """Return the format of a file extension; raise ExportError for an unknown one."""
     found = FORMATS.get(path.suffix.lower())
     if found is None:
         raise ExportError(
-            f"{path} has no ending that names a format: end it in {', '.join(list(FORMATS)[:-1])} "
-            f"or {list(FORMATS)[-1]}."
+            f"{path} has no known extension: use {', '.join(list(FORMATS)[:-1])} or "
+            f"{list(FORMATS)[-1]}."
         )
     return found
 
 
 def export(model: Any, path: str | Path, *, force: bool = False) -> Path:
-    """Write a fitted learner for other programs, in the format of the extension of ``path``.
+    """Export a fitted model to the format of the extension of ``path``.
 
-    .onnx holds every learner, except kernels for which ONNX has no operators (see
-    docs/how-to/export.md) and ``tie="random"``. The others hold linear scores, and weights in them
-    read back to the same bits: .json and .csv are tables of weights, .sql a query for SQLite and
-    DuckDB, .py a module without imports. Probabilities of :func:`linsep.calibrate`, and those of
-    one-vs-rest, are not exported; labels are the same. A threshold of :func:`linsep.set_threshold`
-    is.
+    .onnx supports every learner, except kernels without ONNX operators (see docs/how-to/export.md)
+    and ``tie="random"``. The other formats support linear scores, with weights that read back
+    bit-identical: .json and .csv are tables of weights, .sql is a query for SQLite and DuckDB, .py
+    a module without imports. Thresholds of :func:`linsep.set_threshold` are exported. Probabilities
+    of :func:`linsep.calibrate` and of one-vs-rest are not; labels are the same.
 
     Parameters
     ----------
     model : fitted estimator of this library
-    path : the file, written atomically; an existing one is only replaced with ``force``
+    path : the file to write, atomically; an existing file is replaced only with ``force``
 
     Returns
     -------
@@ -150,7 +149,7 @@ def export(model: Any, path: str | Path, *, force: bool = False) -> Path:
     Raises
     ------
     ExportError
-        If the format cannot hold the model; the message says why and what to do.
+        If the format does not support the model.
     ModelFileError
         If the file exists or cannot be written.
     NotFittedError
@@ -163,8 +162,8 @@ def export(model: Any, path: str | Path, *, force: bool = False) -> Path:
         content = made.content(model)
     except UnicodeEncodeError:
         raise ExportError(
-            "A column, value or label has half of a character (a lone surrogate), which no file "
-            "can hold: rename it."
+            "A column, value or label has a lone surrogate (half of a character), which cannot "
+            "be written to a file: rename it."
         ) from None
     with written_whole(path, force=force) as file:
         file.write(content)

@@ -1,4 +1,4 @@
-"""Models as ONNX files: rows as they stand in a table in, labels and scores out."""
+"""Models as ONNX files, from the columns of a table to labels and scores."""
 
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ class NamedValue(NamedTuple):
 
 
 class OwnGraph(Graph):
-    """A graph that becomes a model of its own.
+    """A graph for a standalone model.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class OwnGraph(Graph):
         self._bytes += array.nbytes
         if self._bytes > MOST_BYTES:
             raise ExportError(
-                "An ONNX file holds less than 2 GB, and this model is larger: learn one with fewer "
+                "The model exceeds the 2 GB limit of ONNX files: train a model with fewer "
                 "features, classes, versions or support vectors."
             )
         self.constants.append(self._onnx.numpy_helper.from_array(array, name))
@@ -73,10 +73,10 @@ class OwnGraph(Graph):
 
 
 def to_onnx(estimator: Any) -> Any:
-    """Return a fitted learner as an ONNX model, which onnxruntime and others run.
+    """Convert a fitted estimator to an ONNX model, for onnxruntime and other runtimes.
 
-    Scores are computed in float64, so labels are those of ``predict``, but for rows whose score is
-    as near to a tie as the rounding of sums.
+    Scores are computed in float64. Labels match ``predict``, except where scores tie to within
+    rounding error.
 
     Parameters
     ----------
@@ -85,20 +85,19 @@ def to_onnx(estimator: Any) -> Any:
     Returns
     -------
     onnx.ModelProto
-        Inputs are the columns that the model was learned from if that was a table: float64 (NaN is
-        missing) or text (one that training has not seen is missing) of shape (rows, 1), by their
-        names. Else the input is ``X``, float64 of shape (rows, features). Outputs are ``label`` of
-        shape (rows,), whole numbers also for labels such as 1.0, and ``scores`` as
-        ``decision_function`` returns them, or, of logistic regression and naive Bayes,
-        ``probabilities`` of shape (rows, classes); of a linear regression ``prediction`` of shape
-        (rows,).
+        For a model trained on a table, there is one input per column, with its name and shape
+        (rows, 1): float64 (NaN is missing) or text (a value not seen in training is missing). Else
+        the input is ``X``, float64 of shape (rows, features). The outputs of a classifier are
+        ``label`` of shape (rows,), integers also for labels such as 1.0, and ``scores`` as returned
+        by ``decision_function`` or, for logistic regression and naive Bayes, ``probabilities`` of
+        shape (rows, classes). The output of a linear regression is ``prediction`` of shape (rows,).
 
     Raises
     ------
     ExportError
-        If ONNX cannot hold the model (kernels for which it has no operators, see
+        If ONNX does not support the model (kernels without ONNX operators, see
         docs/how-to/export.md; ``tie="random"``; words of texts, hashed values), or the package onnx
-        is missing.
+        is not installed.
     NotFittedError
         If the estimator is not fitted.
 
@@ -154,7 +153,7 @@ def _inputs(model: Any) -> tuple[list[NamedValue], ModelColumns | None]:
 
 
 def features(graph: Graph, columns: ModelColumns) -> str:
-    """Return the features, made of the columns of a table."""
+    """Return the features computed from the columns of a table."""
     parts = []
     if columns.numeric:
         parts.append(_numbers(graph, columns))
@@ -174,7 +173,7 @@ def features(graph: Graph, columns: ModelColumns) -> str:
 def _with_levels(
     graph: Graph, texts: str, known: list[str], features: dict[str, int]
 ) -> tuple[str, list[str]]:
-    """Return texts with one of them in the place of each that shares its feature, and these."""
+    """Return texts with one for all that share a feature, and the list of these."""
     first = {features[value]: value for value in reversed(known)}
     unknown = max(known, key=len) + "?"
     found = graph.op(
@@ -216,13 +215,14 @@ def labels(graph: Graph, classes: list[Any], codes: str) -> tuple[str, str]:
         array, kind = np.array(classes, dtype=np.float64), "DOUBLE"
     else:
         raise ExportError(
-            "Labels of different types cannot be written to ONNX: make all text, or all numbers."
+            "Labels of different types cannot be written to ONNX: convert all to text, or all to "
+            "numbers."
         )
     return graph.op("Gather", array, codes), kind
 
 
 def _outputs(graph: OwnGraph, model: Any, X: str, taken: set[str]) -> list[NamedValue]:
-    """Add predictions and their names, which no input has."""
+    """Add predictions, with names that differ from all inputs."""
     rule = rule_of(model)
     found = predictions(graph, model, X)
     if found.codes is None:
@@ -240,7 +240,7 @@ def _outputs(graph: OwnGraph, model: Any, X: str, taken: set[str]) -> list[Named
 
 
 def _named(graph: OwnGraph, value: str, wanted: NamedValue, taken: set[str]) -> NamedValue:
-    """Give a value the name of an output, with underscores if a column has that name."""
+    """Give a value the name of an output, with underscores added if a column has this name."""
     while wanted.name in taken:
         wanted = wanted._replace(name=f"{wanted.name}_")
     graph.node("Identity", [value], wanted.name, "")

@@ -1,9 +1,9 @@
-"""Learners as ONNX operators, for files of our own and for the converters of skl2onnx: what a graph
-is, kernel values, scores and what they decide.
+"""Learners as ONNX operators, for standalone files and for the converters of skl2onnx: graphs,
+kernel values, scores and decisions.
 
-Operators are those of ONNX's own set that onnxruntime computes in float64. Those for scikit-learn's
-models (LinearClassifier, SVMClassifier and others) compute in float32 whatever they are given,
-which is not exact enough for rows near a boundary.
+Only operators of ONNX's own set are used, which onnxruntime computes in float64. The operators for
+scikit-learn's models (LinearClassifier, SVMClassifier and others) always compute in float32, which
+is not exact enough for rows near a boundary.
 """
 
 from abc import ABC, abstractmethod
@@ -29,14 +29,16 @@ class NoOnnx(ExportError, ImportError):
 
 
 def onnx_package() -> Any:
-    """Return the package onnx; NoOnnx if it is not installed."""
+    """Return the package onnx; raise NoOnnx if it is not installed."""
     try:
         import onnx
         import onnx.checker
         import onnx.helper
         import onnx.numpy_helper
     except ImportError:
-        raise NoOnnx("ONNX needs a package that is missing: pip install 'linsep[onnx]'.") from None
+        raise NoOnnx(
+            "Export to ONNX needs a package that is not installed: pip install 'linsep[onnx]'."
+        ) from None
     return onnx
 
 
@@ -99,9 +101,9 @@ def kernel_values(graph: Graph, model: Any, X: str) -> str:
 
 
 def cannot(kernel: Kernel) -> ExportError:
-    """Return the error for a kernel that ONNX cannot hold."""
+    """Return the error for a kernel without ONNX operators."""
     return ExportError(
-        f"The kernel {kernel!r:.80} cannot be written as ONNX operators: learn with a linear, "
+        f"The kernel {kernel!r:.80} cannot be written as ONNX operators: train with a linear, "
         "polynomial, rbf, laplacian or all-subsets kernel, or sums and products of these."
     )
 
@@ -164,7 +166,7 @@ class KernelRows:
         raise cannot(kernel)
 
     def once(self, name: str, make: Callable[[], str]) -> str:
-        """Return a value that is made once, however many kernels need it."""
+        """Return a value that is computed once for all kernels."""
         if name not in self._made:
             self._made[name] = make()
         return self._made[name]
@@ -244,8 +246,8 @@ class KernelRows:
 class Predicted(NamedTuple):
     """Names of the values of a model.
 
-    ``values`` are decision values as ``decision_function`` returns them, of two classes as a
-    column; ``codes`` those of the classes, None for a regression.
+    ``values`` are decision values as returned by ``decision_function``, as a column for two
+    classes; ``codes`` are class codes, None for a regression.
     """
 
     values: str
@@ -253,7 +255,7 @@ class Predicted(NamedTuple):
 
 
 class ScaledRows(NamedTuple):
-    """Features of rows and, with ``normalize``, what multiplies their products with weights.
+    """Features of rows and, with ``normalize``, the factors of their products with weights.
 
     Products are scaled, not features, as in training, so that a score of zero stays zero.
     """
@@ -306,7 +308,7 @@ def scales(graph: Graph, X: str, width: int) -> str:
     largest = graph.largest(graph.op("Abs", X))
     empty = graph.op("Equal", largest, 0.0)
     largest = graph.op("Where", empty, one, largest)
-    part = graph.op("Div", X, largest)  # so that no square is beyond floats
+    part = graph.op("Div", X, largest)  # so that no square overflows
     careful = graph.op("Sqrt", graph.row_sums(graph.op("Mul", part, part), width))
     careful = graph.op("Mul", largest, graph.op("Where", empty, one, careful))
     root = graph.op("Sqrt", graph.op("Where", plain, total, one))
@@ -387,7 +389,7 @@ def vote_fractions(graph: Graph, model: Any, rows: ScaledRows, rule: Rule) -> st
     """Return the vote fractions of all versions of the weights as decision values."""
     state, keeping = model.fitted_run().state, model.fitted_run().keeping
     if keeping.tie == "random":
-        raise ExportError("Votes whose ties are drawn at random cannot be exported.")
+        raise ExportError("Votes with random ties cannot be exported.")
     voting = VoteScoring(state, keeping.changes(), keeping.tie)
     first, bias = state.split(keeping.first_weights(state))
     high, rounds = keeping.tie == "positive", np.maximum(voting.rounds, 1).astype(np.float64)
@@ -417,8 +419,8 @@ def running_scores(
     graph: Graph, model: Any, voting: VoteScoring, versions: np.ndarray, column: int,
     rows: ScaledRows, first: np.ndarray, bias: np.ndarray,
 ) -> str:  # fmt: skip
-    """Return the scores by all versions of a column of weights, shape (rows, 1 + versions): those
-    of the first weights, and what each version adds.
+    """Return the scores by all versions of a column of weights, shape (rows, 1 + versions): the
+    scores of the first weights, and the change by each version.
     """
     state, log = model.fitted_run().state, voting.log
     changes = np.zeros((state.n_features + 1, 1 + versions.size))

@@ -1,4 +1,4 @@
-"""What an export needs to know of a model: its scores and what they decide, and its columns."""
+"""The description of a model for exports: its scores, their decisions, and its columns."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,12 +21,15 @@ RULES = {
     "number": "the score is the prediction",
     "sign": "class 1 if the score is above 0, else class 0",
     "largest": "the class of the largest score",
-    "pairs": "each score decides between two classes; most wins, then the largest sum of scores",
+    "pairs": (
+        "each score decides between two classes; the class with most wins, then the largest sum "
+        "of scores"
+    ),
 }
 
 
 class ExportError(LinsepError, ValueError):
-    """A format cannot hold a model, or a package that writes it is missing."""
+    """A format does not support a model, or a package for it is not installed."""
 
 
 def learn_with(**settings: Any) -> Hint:
@@ -42,10 +45,10 @@ class Rule:
     ----------
     name : a key of :data:`RULES`
     classes : labels in the order of codes, 1 rather than 1.0; empty for a regression
-    ties_high : whether equal scores, or a score of ``cut``, go to the larger class
+    ties_high : whether equal scores, or a score equal to ``cut``, select the larger class
     probabilities : whether scores are log-odds
     normalize : whether a row is divided by its length first
-    cut : what the score of the larger of two classes is compared with
+    cut : threshold of the score of the larger of two classes
     """
 
     name: str
@@ -61,7 +64,7 @@ class Rule:
         return pairs(len(self.classes))
 
     def names(self) -> list[str]:
-        """Return what each score is for, in words."""
+        """Return the meaning of each score, in words."""
         texts = [label_text(label) for label in self.classes]
         if self.name == "number":
             return ["prediction"]
@@ -85,8 +88,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Scoring:
-    """Linear scores <w, x> + b, of features from which the columns subtract a center if products at
-    zero would lose digits.
+    """Linear scores <w, x> + b. Columns subtract a center where products at zero would lose digits.
 
     Attributes
     ----------
@@ -104,15 +106,15 @@ class Scoring:
 
 @dataclass(frozen=True)
 class ModelColumns:
-    """How the columns of rows become features.
+    """The conversion of the columns of rows to features.
 
     Attributes
     ----------
     kind : "table", whose columns have names; "array", of numbers in order; "svmlight", of numbered
-        features, where those that are left out are zero
+        features, where missing ones are zero
     numeric : the numeric columns, whose features come first
-    text : dict of text column to dict of value to feature, which rare values share
-    empty : text columns in which empty text is a value that training has seen; else it is missing
+    text : dict of text column to dict of value to feature; rare values share a feature
+    empty : text columns in which empty text was seen in training; in others it is missing
     fill_text : whether a text may be missing
     single : whether numbers are read and scaled in float32
     categorical : text columns whose values may be written as numbers
@@ -134,11 +136,11 @@ class ModelColumns:
 
 @dataclass(frozen=True)
 class NumericColumn:
-    """A column of numbers, (x - ``subtract``) / ``divide``.
+    """A numeric column, which enters as (x - ``subtract``) / ``divide``.
 
     ``name`` is the name of a column, its number in an array, or the number of a feature. ``fill``
-    replaces a missing value; None if none may be missing. Without scaling ``divide`` is None.
-    ``truth`` is whether the column holds true and false, which are 1 and 0.
+    replaces a missing value; None if no value may be missing. Without scaling ``divide`` is None.
+    ``truth``: whether the column holds true and false, encoded as 1 and 0.
     """
 
     name: str | int
@@ -161,7 +163,7 @@ def kind_of(model: Any) -> str:
 def fitted(model: Any) -> Any:
     """Return the model to export, naive Bayes as a logistic regression, after checking it."""
     kind = kind_of(model)
-    check_is_fitted(model, msg="This %(name)s has learned nothing to export: call fit first.")
+    check_is_fitted(model, msg="This %(name)s is not fitted: call fit before exporting it.")
     if hasattr(model, "check_same_parameters"):
         model.check_same_parameters("export")
     if hasattr(model, "to_logistic"):
@@ -169,20 +171,20 @@ def fitted(model: Any) -> Any:
         if model is None:
             raise ExportError(
                 "Some classes of this GaussianNaiveBayes are so far from the others that linear "
-                "scores in floats cannot tell near ones apart: leave out the rows of the classes "
-                "that are far away, and learn the model again."
+                "scores in float64 cannot distinguish near ones: leave out the rows of the far "
+                "classes, and train the model again."
             )
         if recipe is not None:
             model.recipe_ = recipe
     if has_offset(model):
         raise ExportError(
             f"A {kind} that was fitted with an offset cannot be exported, because its predictions "
-            "need the offset of each row: predict with linsep, or learn the model without."
+            "need the offset of each row: predict with linsep, or train the model without an "
+            "offset."
         )
     if getattr(model, "tie", "") == "random":
         raise ExportError(
-            f"A {kind} whose ties are drawn at random cannot be exported, because the draws are "
-            "those of linsep",
+            f"A {kind} with random ties cannot be exported, because the draws depend on linsep",
             learn_with(tie="negative"),
         )
     for label in np.asarray(getattr(model, "classes_", [])).tolist():
@@ -202,7 +204,7 @@ def rule_of(model: Any) -> Rule:
     binary = len(classes) == 2
     cut, ties = 0.0, None
     if (threshold := getattr(model, "threshold_", None)) is not None:
-        # the score of the smaller class is minus that of the larger
+        # the score of the smaller class is minus the larger's
         ties = threshold.positive == 1
         cut = threshold.score if ties else 0.0 - threshold.score
     if not hasattr(model, "multiclass"):
@@ -211,7 +213,7 @@ def rule_of(model: Any) -> Rule:
     name = "sign" if binary else "pairs" if model.multiclass == "ovo" else "largest"
     high = (model.tie == "positive") != (binary and is_turned(model))
     high = high if ties is None else ties
-    # Those of one-vs-rest are no softmax, and a calibration is of linsep only.
+    # One-vs-rest has other probabilities than softmax, and only linsep has calibrations.
     own = model.scores_are_log_odds and not hasattr(model, "calibration_")
     own = own and (binary or model.multiclass == "native")
     unit = bool(getattr(model, "normalize", False))
@@ -224,13 +226,13 @@ def prediction_rule(model: Any) -> Rule:
     Raises
     ------
     ExportError
-        If no format can hold it.
+        If no format supports the model.
     """
     return rule_of(fitted(model))
 
 
 def is_turned(model: Any) -> bool:
-    """Return whether positive scores by ``coef_`` mean the smaller of two classes, because the
+    """Return whether positive scores of ``coef_`` select the smaller of two classes, because the
     larger is the reference.
     """
     return len(getattr(model, "classes_", ())) == 2 and not positive_code(model)
@@ -242,17 +244,17 @@ def read_scoring(model: Any) -> Scoring:
     Raises
     ------
     ExportError
-        If its scores are not linear, or its columns are not known by name or number.
+        If its scores are not linear, or its columns have no known names or numbers.
     """
     kind = kind_of(model)
     model = fitted(model)
     if hasattr(model, "kernel_"):
         raise ExportError(
-            f"A {kind} has a kernel and no weights of columns: only ONNX can hold it (model.onnx)."
+            f"A {kind} has a kernel and no column weights: export it to ONNX (model.onnx)."
         )
     if getattr(model, "keep", "") == "vote":
         raise ExportError(
-            f"A {kind} that votes has no weights of columns: only ONNX can hold it (model.onnx)",
+            f"A {kind} that votes has no single column weights: export it to ONNX (model.onnx)",
             learn_with(keep="average"),
         )
     (coef, intercept, center), columns = linear_scores(model), read_columns(model)
@@ -263,8 +265,8 @@ def read_scoring(model: Any) -> Scoring:
 
 
 def _subtracting(columns: "ModelColumns", center: np.ndarray) -> tuple["ModelColumns", np.ndarray]:
-    """Return columns of numbers that subtract their center, and the centers of other columns:
-    values of text, and scaled ones, are near zero.
+    """Return numeric columns that subtract their center, and the centers of other columns: text
+    values and scaled columns are near zero.
     """
     scaled, left = any(c.divide is not None for c in columns.numeric), center.copy()
     numeric = list(columns.numeric)
@@ -276,7 +278,7 @@ def _subtracting(columns: "ModelColumns", center: np.ndarray) -> tuple["ModelCol
 
 def linear_scores(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return weights and intercepts of the scores, and the center to subtract from features, None
-    for zero; of two classes they are for the larger.
+    for zero; for two classes they belong to the larger.
     """
     one_target(model, "an export")
     coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
@@ -288,20 +290,20 @@ def linear_scores(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None
     intercept = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
     if not np.isfinite(intercept).all():
         raise ExportError(
-            "A class whose rows all have weight 0 cannot be exported: leave out its rows and learn "
-            "the model again."
+            "A class whose rows all have weight 0 cannot be exported: leave out its rows and "
+            "train the model again."
         )
     classes = getattr(model, "classes_", np.empty(0)).tolist()
     if len(classes) < 3 or hasattr(model, "multiclass"):
         sign = -1.0 if is_turned(model) else 1.0
         return sign * coef, sign * intercept, center
-    # Rows of weights are those of the other classes in order; the reference has weights of zero.
+    # Rows of weights belong to the other classes in order; the reference has weights of zero.
     reference = classes.index(model.reference_)
     return np.insert(coef, reference, 0.0, axis=0), np.insert(intercept, reference, 0.0), center
 
 
 def read_columns(model: Any) -> ModelColumns:
-    """Return how rows become features; ExportError if only linsep can do that."""
+    """Return the conversion of rows to features; raise ExportError if only linsep can do it."""
     recipe = getattr(model, "recipe_", None)
     d = model.n_features_in_
     if recipe is None or recipe["format"] == "arrays":
@@ -318,7 +320,7 @@ def read_columns(model: Any) -> ModelColumns:
     if recipe["format"] != "table":
         raise ExportError(
             f"The features of this model come from {recipe['format']} text, and only linsep finds "
-            "their columns: learn it from a table or from svmlight text."
+            "their columns: train it on a table or on svmlight text."
         )
     return table_columns(from_recipe(recipe, None))
 
@@ -327,13 +329,13 @@ def table_columns(read: Columns) -> ModelColumns:
     """Return the columns of a table's recipe."""
     if read.formula is not None:
         raise ExportError(
-            f"The features of this model are those of the formula '{read.formula.text}', which "
-            "only linsep computes: learn it from columns that hold them."
+            f"The features of this model come from the formula '{read.formula.text}', which only "
+            "linsep computes: train it on precomputed columns."
         )
     if read.products:
         raise ExportError(
             f"Features of this model are products of columns ('{read.products[0].name}'), which "
-            "only linsep computes: learn it from columns that hold them."
+            "only linsep computes: train it on precomputed columns."
         )
     if read.words:
         raise ExportError(
@@ -345,12 +347,12 @@ def table_columns(read: Columns) -> ModelColumns:
     if read.text and read.hash_bits is not None:
         raise ExportError(
             f"The values of column '{next(iter(read.text))}' are hashed, and only linsep finds "
-            "their columns: learn the model without hashing them."
+            "their columns: train the model without hashing."
         )
     if dates := [name for name, how in read.converted.items() if how != "number"]:
         raise ExportError(
-            f"Column '{dates[0]}' holds dates, of which only linsep counts the days: learn the "
-            "model from a column of numbers."
+            f"Column '{dates[0]}' holds dates, which only linsep converts to days: train the "
+            "model on a numeric column."
         )
     refuse = read.missing in ("error", "drop")
     numeric = []

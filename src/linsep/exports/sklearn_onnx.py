@@ -1,4 +1,4 @@
-"""Converters of our estimators for skl2onnx, so that pipelines with them become ONNX."""
+"""Converters of linsep's estimators for skl2onnx, for pipelines."""
 
 from typing import Any
 
@@ -27,13 +27,13 @@ OPTIONS = {
 
 
 def register() -> None:
-    """Make skl2onnx convert the estimators of this library, alone and in pipelines.
+    """Register converters with skl2onnx for linsep's estimators, alone and in pipelines.
 
-    Call it once before ``skl2onnx.to_onnx``. The second output of a classifier is
-    ``predict_proba`` if it has that: logistic regression, also online, naive Bayes, and others
-    after :func:`linsep.calibrate`. Else, and with skl2onnx's option ``raw_scores``, which its
-    converters of scikit-learn's meta-estimators set, it is ``decision_function``; for two classes
-    the columns are (-score, score).
+    Call it once before ``skl2onnx.to_onnx``. The second output of a classifier is ``predict_proba``
+    if available: for logistic regression (also online), naive Bayes, and other classifiers after
+    :func:`linsep.calibrate`. Else it is ``decision_function``, for two classes with the columns
+    (-score, score); likewise with skl2onnx's option ``raw_scores``, which its converters of
+    scikit-learn's meta-estimators set.
 
     Raises
     ------
@@ -112,8 +112,8 @@ def convert_classifier(scope: Any, operator: Any, container: Any) -> None:
         # skl2onnx takes all numbers for whole ones
         if any(label != int(label) for label in classes):
             raise ExportError(
-                "skl2onnx has labels of text and whole numbers only: convert the labels first, or "
-                "write the model by itself with linsep.to_onnx."
+                "skl2onnx supports only text and integer labels: convert the labels first, or "
+                "export the model alone with linsep.to_onnx."
             )
         classes = [int(label) for label in classes]
     label, _ = labels(graph, classes, found.codes)
@@ -134,7 +134,7 @@ def convert_classifier(scope: Any, operator: Any, container: Any) -> None:
 
 def _asks_for_scores(scope: Any, container: Any, estimator: Any) -> bool:
     """Return whether an estimator, or a pipeline that ends with it, has the option raw_scores,
-    which skl2onnx does not pass on to the last step.
+    which skl2onnx does not pass to the last step.
     """
     asked = [estimator]
     for operator in scope.operators.values():

@@ -20,7 +20,7 @@ from linsep.words import escaped
 
 #: most columns of a table in SQLite
 MOST_COLUMNS = 2000
-#: numbers whose decimal digits SQLite reads back to the same bits
+#: numbers whose decimal digits SQLite reads back bit-identical
 LOW, HIGH = 1e-15, 1e15
 #: what a row is multiplied by so that its squares neither underflow nor overflow
 UNIT = (
@@ -68,14 +68,14 @@ def as_sql(model: Any) -> str:
 
 
 def _check(scoring: Scoring) -> None:
-    """Raise ExportError for columns that no table of SQLite and DuckDB can have."""
+    """Raise ExportError for columns that tables of SQLite and DuckDB cannot have."""
     names = [str(column.name) for column in _used(scoring)] + list(scoring.columns.text)
     lower: dict[str, str] = {}
     for name in names:
         if lower.setdefault(name.lower(), name) != name:
             raise ExportError(
                 f"Columns '{lower[name.lower()]}' and '{name}' are the same in SQL, which ignores "
-                "case: rename one and learn the model again."
+                "case: rename one and train the model again."
             )
     _check_texts(scoring, names)
     if "" in names:
@@ -84,8 +84,8 @@ def _check(scoring: Scoring) -> None:
     width = len(names) + 3 * len(scoring.coef) + 3 * scoring.rule.normalize
     if width > MOST_COLUMNS:
         raise ExportError(
-            f"A table in SQLite has {MOST_COLUMNS:,} columns at most, and this model would need "
-            f"{width:,}: write it as Python or C."
+            f"A table in SQLite has at most {MOST_COLUMNS:,} columns, and this model would need "
+            f"{width:,}: export it to Python."
         )
 
 
@@ -102,13 +102,13 @@ def _check_texts(scoring: Scoring, names: list[str]) -> None:
         if "\r" in name:  # which Python reads as a line feed
             raise ExportError(
                 f"SQL cannot hold the name {name!r:.80}, which has a carriage return: rename the "
-                "column and learn the model again."
+                "column and train the model again."
             )
     for label in scoring.rule.classes:
         if isinstance(label, int) and not -(2**63) <= label < 2**63:
             raise ExportError(
-                f"SQLite cannot hold the label {label}, which is beyond integers of 64 bits: make "
-                "labels text."
+                f"SQLite cannot hold the label {label}, which exceeds 64-bit integers: convert "
+                "the labels to text."
             )
 
 
@@ -119,13 +119,13 @@ def _free_names(scoring: Scoring, steps: dict[str, dict[str, str]]) -> list[str]
         if name.lower() in names:
             raise ExportError(
                 f"Column '{name}' has the name of a column that the query adds: rename it and "
-                "learn the model again."
+                "train the model again."
             )
     return names
 
 
 def _used(scoring: Scoring) -> list[NumericColumn]:
-    """Return the numeric columns to read: of svmlight text those with a weight."""
+    """Return the numeric columns to read; for svmlight text, only columns with a weight."""
     columns, found = scoring.columns, np.any(scoring.coef, axis=0)
     if columns.kind != "svmlight" or scoring.rule.normalize:
         return columns.numeric
@@ -297,14 +297,16 @@ def summed(terms: Iterable[str]) -> str:
 
 
 def literal(number: float) -> str:
-    """Return a float64 as SQL that is read back to the same bits.
+    """Return a float64 as SQL that reads back bit-identical.
 
-    Digits with an exponent are floats in every dialect, without one decimals in some. SQLite does
-    not round all digits of very large and small numbers correctly, so these are whole numbers
-    divided or multiplied by powers of 2, which is exact.
+    Digits with an exponent are floats in every dialect; without an exponent they are decimals in
+    some. SQLite does not round all digits of very large and small numbers correctly, so these are
+    written as whole numbers divided or multiplied by powers of 2, which is exact.
     """
     if not math.isfinite(number):
-        raise ExportError("A weight that is not finite cannot be written as SQL: fit again.")
+        raise ExportError(
+            "A weight that is not finite cannot be written as SQL: fit the model again."
+        )
     sign, size = "-" if math.copysign(1.0, number) < 0 else "", abs(number)
     if size == 0 or LOW <= size <= HIGH:
         digits = repr(size)
@@ -328,8 +330,8 @@ def identifier(name: str) -> str:
 
 
 def text(value: str) -> str:
-    """Return text in single quotes, without carriage returns, which programs that read a file as
-    text replace by line feeds.
+    """Return text in single quotes, without carriage returns, which programs may replace by line
+    feeds when they read a file as text.
     """
     parts = ["'" + part.replace("'", "''") + "'" for part in value.split("\r")]
     return f"({RETURN.join(parts)})" if len(parts) > 1 else parts[0]

@@ -23,7 +23,7 @@ from linsep.separability.deciding import separation
 
 #: most stored values for which a verdict is sought: with more it may take longer than the passes
 MOST_VALUES = 20_000
-#: values with more digits are not taken for short decimals
+#: values with more digits are not treated as short decimals
 MOST_DECIMALS = 15
 #: binary fractions with more bits would become very long integers
 MOST_BITS = 256
@@ -32,7 +32,7 @@ Vectors = list[list[int]]
 
 
 class Standing(NamedTuple):
-    """A machine whose weights recur in floats after ``passes`` passes.
+    """A binary classifier whose weights recur in floats after ``passes`` passes.
 
     ``weights`` has shape (vectors, features + 1), the intercept last, or, for a Gram matrix,
     (vectors, rows) with the scores.
@@ -86,15 +86,16 @@ class Machine:
         The class codes on each side; rows of other classes are skipped. Both are empty for the
         joint rule, which has a weight vector for each class.
     update : "single" or "batch"
-        At every mistake, or once a pass by the sum of its mistakes.
+        At every mistake, or once per pass by the sum of its mistakes.
     tie : "negative", "positive" or "random"
         Which of equal scores the joint rule predicts: the first class, the last, or any.
     gram : bool
-        Whether rows are those of a Gram matrix: the state is then the score of every row, and an
-        update adds kernel values to all scores.
+        Whether the rows form a Gram matrix: the state is then the score of every row, and an update
+        adds kernel values to all scores.
     fit_intercept : bool
     zero : "mistake", "negative" or "correct"
-        What a score of zero is for two sides: a mistake, one of the positive side, or none.
+        For two sides, whether a score of zero is a mistake for every row, for rows of the positive
+        side only ("negative"), or for no row ("correct").
     """
 
     n_classes: int
@@ -140,7 +141,9 @@ def machines(
     multiclass: str, n_classes: int, update: str, tie: str, gram: bool, fit_intercept: bool,
     zero: str = "mistake",
 ) -> list[Machine]:  # fmt: skip
-    """Return the machines of a learner in order: one, or one per class or pair of classes."""
+    """Return the binary classifiers of a learner in order: one, or one per class or pair of
+    classes.
+    """
     common = (update, tie, gram, fit_intercept, zero)
     if n_classes == 2:
         return [Machine(2, (1,), (0,), *common)]
@@ -159,7 +162,7 @@ def replay(
 ) -> tuple[Vectors, int]:  # fmt: skip
     """Learn for some passes; return the weights (or scores) and the number of mistakes.
 
-    ``one`` is the constant feature, whose weight is the last; ``step`` times a row is added.
+    ``one`` is the constant feature, whose weight is the last; updates add rows times ``step``.
     """
     vectors, mistakes = [list(vector) for vector in weights], 0
     for _ in range(passes):
@@ -272,11 +275,11 @@ def on_grid(
 def find_cycles(
     given: Sequence[FloatRow], standing: Sequence[Standing], rate: float, n_features: int
 ) -> Cycle | Cycles | None:
-    """Return the cycles of the machines, confirmed in exact arithmetic, or None.
+    """Return the cycles of the binary classifiers, confirmed in exact arithmetic, or None.
 
-    Values are read as stored, or else as the decimals that they print as; in that case a verdict
-    must also prove that the stored values are not separable. None if some machine's weights do not
-    recur exactly, or no machine makes mistakes.
+    Values are read as stored, or else as the decimals that they print as; then a verdict must also
+    prove that the stored values are not separable. None if the weights of some binary classifier do
+    not recur exactly, or none makes mistakes.
     """
     for base in (2,) if standing[0].machine.gram else (2, 10):
         power = scale(given, base)

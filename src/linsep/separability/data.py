@@ -1,6 +1,6 @@
-"""Rows and labels that can be asked many times, wherever they are, in lanes; the values of their
-constraints: in floats, with bounds on their rounding, and in integers times a fraction. What the
-constraints are is said in :mod:`linsep.certificate.constraints`.
+"""Rows and labels in lanes, which can be read many times; the values of their constraints in
+floats, with rounding bounds, and in integers times a fraction.
+:mod:`linsep.certificate.constraints` defines the constraints.
 """
 
 import math
@@ -84,10 +84,9 @@ def lane_rows(sparse: bool, width: int) -> int:
 
 
 class Data(ABC):
-    """Rows and labels that can be asked many times.
+    """Rows and labels that can be read many times.
 
-    They come in batches whose y are class codes; X holds Python's numbers where doubles do not
-    hold some.
+    They come in batches whose y are class codes; X holds Python numbers where float64 is not exact.
 
     Attributes
     ----------
@@ -111,12 +110,12 @@ class Data(ABC):
     def ask(
         self, part: Callable[[Iterable[Batch]], Answer], merge: Callable[[list[Answer]], Answer]
     ) -> Answer:
-        """Return what one reading of all rows finds out.
+        """Return the answer of one reading of all rows.
 
-        Rows may be in several places. Each computes its ``part`` of the answer, from neighboring
-        lanes; neighboring parts are merged in order, in groups of any size, and the last of them
-        is the answer. It must not depend on the places: they begin where lanes begin. Both
-        functions and the answers can be pickled.
+        Rows may be in several places. Each place computes its ``part`` of the answer from
+        neighboring lanes; neighboring parts are merged in order, in groups of any size. The answer
+        must not depend on the places, which begin where lanes begin. Both functions and the answers
+        can be pickled.
         """
 
     @abstractmethod
@@ -196,7 +195,7 @@ class LocalData(Data):
     def ask(
         self, part: Callable[[Iterable[Batch]], Answer], merge: Callable[[list[Answer]], Answer]
     ) -> Answer:
-        """Return what one reading of all rows finds out: they are in one place."""
+        """Return the answer of one reading of all rows, which are in one place."""
         rows = lane_rows(self.sparse, self.n_features)
         return part(in_lanes(self._batches(), rows))
 
@@ -224,7 +223,7 @@ class SomeRows(NamedTuple):
 
 
 def some_rows(data: Data, chosen: Callable[[Batch], np.ndarray]) -> SomeRows | None:
-    """Return the rows of which a function, given a lane, says True; None if they are too many."""
+    """Return the rows for which a function of a lane is True; None if they are too many."""
     found = data.ask(partial(_some_of_lanes, chosen), _together)
     if found is None:
         return None
@@ -309,7 +308,7 @@ def exact_batches(source: Any) -> Iterator[Batch]:
 
 
 def weights_of(source: Any) -> np.ndarray | None:
-    """Return the weights of all rows of a source; None if each counts 1."""
+    """Return the weights of all rows of a source; None if all are 1."""
     if not hasattr(source, "exactly"):
         return None
     found = [batch.weights for batch in source.exactly()]
@@ -332,7 +331,7 @@ def _from_source(source: Any) -> Data:
             kept.append(Batch(X.copy(), y.copy(), first))
             kept = kept if size <= source.memory_bytes else None
     if not n_rows:
-        raise NoRows(f"{source.name} has weight 0 in every row: check the weights.")
+        raise NoRows(f"All rows of {source.name} have weight 0: check the weights.")
     classes = np.array(sorted(labels))
     check_two_classes(classes)
 
@@ -371,7 +370,7 @@ class Values(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """The weights at which all constraints are looked at.
+    """The weights at which all constraints are evaluated.
 
     Attributes
     ----------
@@ -404,8 +403,8 @@ class Scan(NamedTuple):
     def _surely_above(self, X: Any, codes: np.ndarray, longest: float) -> np.ndarray:
         """Return which rows surely have values above the number.
 
-        The bound is that of :func:`values`, with the length of the longest row for every row. A
-        value that overflows does not count as above.
+        The bound follows :func:`values`, with the length of the longest row for every row. A value
+        that overflows is not treated as above.
         """
         n = self.question.width + 5
         reach = (longest + 1) * float(np.linalg.norm(self.w))
@@ -431,10 +430,10 @@ def scan_below(data: Data, question: Question, w: np.ndarray, above: float) -> S
 def values(question: Question, X: Any, codes: np.ndarray, w: np.ndarray) -> Values:
     """Return ``<w, a>`` for every constraint of some rows, with a bound on the rounding of each.
 
-    The bound is that of Higham, Accuracy and Stability of Numerical Algorithms (2002), section
-    3.1: a sum of n products in any order is off by at most n u / (1 - n u) times the sum of
-    their absolute values, here at most the product of the two lengths. Two more roundings are added
-    for the weights and for long integers.
+    The bound follows Higham, Accuracy and Stability of Numerical Algorithms (2002), section 3.1: a
+    sum of n products in any order is off by at most n u / (1 - n u) times the sum of their absolute
+    values, here at most the product of the two lengths. Two more roundings are added for the
+    weights and for long integers.
     """
     W = w.reshape(question.blocks, question.width)
     with np.errstate(over="ignore", invalid="ignore"):

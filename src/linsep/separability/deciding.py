@@ -38,14 +38,14 @@ from linsep.validation.labels import warn_of_many_classes
 Known = Callable[[Question, np.ndarray], np.ndarray | None]
 #: advice after a time limit
 ADVICE = (
-    "a longer time limit, features of similar scale, or leaving out columns that nearly depend on "
-    "others may decide it"
+    "a longer time limit, features of similar scale, or leaving out nearly dependent columns may "
+    "help"
 )
 #: relative width of the margin interval that margin="max" aims at
 WIDTH = 1e-6
 #: tolerance for K - K.T, relative to the largest entry
 ASYMMETRY = 1e-8
-#: squared length that counts as zero, relative to the largest, per row
+#: squared length that is treated as zero, relative to the largest, per row
 LENGTH_ROUNDING = 2.0**-50
 #: tolerance for products of unit images, per row: for floats, and for float32
 BENT = 2.0**-40, 2.0**-16
@@ -67,10 +67,10 @@ def separation(
     details: bool = False,
     time_limit: float | None = TIME_LIMIT,
 ) -> Verdict | Separations:
-    """Decide as :func:`linsep.separation` about rows of numbers, a source, or a Gram matrix."""
+    """Implement :func:`linsep.separation` for rows of numbers, a source, or a Gram matrix."""
     task = Task(time_limit)
     if sample_weight is not None and not errors:
-        raise ParameterError("sample_weight is the weight of an error: give errors=True with it")
+        raise ParameterError("sample_weight has an effect only with errors=True: pass both")
     if K is None:
         data = data_of(X, y)
         weights = sample_weight if sample_weight is not None or y is not None else weights_of(X)
@@ -83,13 +83,13 @@ def separation(
         return found.remember(X, y) if isinstance(found, Verdict) else found
     if X is not None or margin is not None or details:
         raise ParameterError(
-            "K takes the place of X and has no margin and no columns that decide: give K and y only"
+            "K replaces X and supports no margin and no deciding columns: pass only K and y"
         )
     rounded = holds_floats(K)
     if errors and rounded:
         raise DataError(
-            "K holds floats, of which any rows are separable once they are rounded: give the exact "
-            "values of linsep.kernels.Kernel.exact for errors=True."
+            "K holds floats, and rounding makes any rows separable: with errors=True, pass the "
+            "exact values of linsep.kernels.Kernel.exact."
         )
     found = _of_kernel(checked_gram(K), y, bool(fit_intercept), formulations, task)
     if errors:
@@ -248,8 +248,8 @@ def separated_by(data: Data, weights: np.ndarray, fit_intercept: bool) -> Separa
     ----------
     data : Data
     weights : array of floats of shape (blocks * width,)
-        Of two classes, those of the larger one; of several, of every class but the last, whose
-        weights are zero. The intercept comes last in each.
+        For two classes, the weights of the larger one; for several, the weights of every class but
+        the last, whose weights are zero. The intercept comes last in each.
     fit_intercept : bool
     """
     subject = subject_of(data, fit_intercept, None, "")
@@ -276,7 +276,7 @@ def subject_of(
 
 
 def question_about(data: Data, subject: Subject) -> Question:
-    """Return the question of a subject, which knows whether floats of the rows are rounded."""
+    """Return the question of a subject, with a flag for rounded floats."""
     return question_of(subject)._replace(rounded=data.rounded)
 
 
@@ -332,25 +332,25 @@ def _widest(
 def checked_gram(K: Any) -> np.ndarray:
     """Return a Gram matrix, its numbers unchanged.
 
-    ValueError if it is not square, not symmetric, not positive semidefinite up to rounding, or has
-    NaN.
+    Raises ValueError if it is not square, not symmetric, not positive semidefinite up to rounding,
+    or has NaN.
     """
     if sp.issparse(K):
-        raise DataError("K is sparse: give a dense Gram matrix.")
+        raise DataError("K is sparse: pass a dense Gram matrix.")
     K = exact_rows(K)
     if K.shape[0] != K.shape[1]:
         raise DataError(
-            f"K has shape {K.shape}, but a Gram matrix has a row and a column for every row of the "
-            "data: give K(X, X)."
+            f"K has shape {K.shape}, but a Gram matrix has one row and one column per row of the "
+            "data: pass K(X, X)."
         )
     floats = K.astype(np.float64)
     allowed = ASYMMETRY * float(np.abs(floats).max())
     if (np.abs(floats - floats.T) > allowed).any():
-        raise DataError("K is not symmetric, so it is not a Gram matrix: give K(X, X) of a kernel.")
+        raise DataError("K is not symmetric, so it is not a Gram matrix: pass K(X, X) of a kernel.")
     if not _semidefinite(floats, len(K) * BENT[K.dtype == np.float32]):
         raise DataError(
-            "K is not positive semidefinite, even up to rounding, so it is not the Gram matrix of "
-            "a kernel: give K(X, X) of a kernel."
+            "K is not positive semidefinite, even up to rounding, so it is not the Gram matrix "
+            "of a kernel: pass K(X, X) of a kernel."
         )
     return np.asarray(K)
 
@@ -380,7 +380,7 @@ def _semidefinite(K: np.ndarray, rounding: float) -> bool:
 def spanning(K: np.ndarray) -> tuple[int, ...]:
     """Return rows whose images span the space up to rounding, by pivoted Cholesky factorization.
 
-    What weights over these rows separate is separable.
+    If weights over these rows separate the classes, the classes are separable.
     """
     floats = K.astype(np.float64)
     tolerance = len(K) * LENGTH_ROUNDING * float(np.abs(floats.diagonal()).max())

@@ -1,4 +1,4 @@
-"""The columns that decide a verdict: those that separate alone, and sets of which none can go.
+"""The columns that decide a verdict: columns that separate alone, and minimal sets.
 
 A column separates two classes alone if the ranges of its numbers have no point in common, and
 quasi-separates them if they have one. Sets of columns are decided as all columns are.
@@ -42,8 +42,8 @@ AVerdict = TypeVar("AVerdict", bound=Verdict)
 class Ranges(NamedTuple):
     """The smallest and largest number of each column in each group of rows.
 
-    They are those of the numbers seen: infinity and minus infinity if there are none. Where a
-    column is sure not to separate the groups, they are minus infinity and infinity.
+    Before any number is seen they are infinity and minus infinity. Where a column certainly does
+    not separate the groups, they are minus infinity and infinity.
     """
 
     low: np.ndarray
@@ -165,8 +165,8 @@ def _of_all(parts: list[Ranges]) -> Ranges:
 
 
 def with_sufficient_columns(data: Data, verdict: Verdict) -> Verdict:
-    """Return a verdict with columns that have it without the others and of which none can be left
-    out, and the columns that are in every such set.
+    """Return a verdict with a minimal set of columns that suffice for it, and with the columns that
+    are in every such set.
 
     All rows are read into memory. The search begins with the largest weights of the verdict, times
     the range of their columns, and leaves out one column after another. If the time is up, the set

@@ -1,8 +1,8 @@
 """Weights for many rows and columns by coordinate descent on the dual of the hard margin.
 
 Hsieh and others, "A dual coordinate descent method for large-scale linear SVM" (ICML 2008), without
-an upper bound on the dual variables. The rows are scaled to length 1. Whether the weights separate
-is for others to check.
+an upper bound on the dual variables. The rows are scaled to length 1. Callers check whether the
+weights separate.
 """
 
 from collections.abc import Iterable
@@ -99,7 +99,7 @@ def _only(parts: list[T]) -> T:
 
 
 def descended(data: LocalData, question: Question) -> np.ndarray | None:
-    """Return weights that separate two sides as far as floats tell.
+    """Return weights that separate two sides in floats.
 
     None as soon as the number of errors no longer falls fast.
     """

@@ -57,7 +57,7 @@ def common_divisor(numbers: Iterable[int]) -> int:
 
 
 def rref(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
-    """Return the reduced echelon form of a matrix times a number, that number, and the rank."""
+    """Return the reduced echelon form of a matrix, scaled to integers, the scale, and the rank."""
     check_time()
     entries = matrix.entries()
     ends = max(entries, default=0), min(entries, default=0)

@@ -15,7 +15,7 @@ from linsep.separability.time_limit import check_time, doing, seconds_left
 
 
 def reduced_elsewhere(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
-    """Return what ``matrix.rref()`` does: the reduced form times a number, that number, the rank.
+    """Return the result of ``matrix.rref()``: the scaled reduced form, the scale, and the rank.
 
     Raises
     ------

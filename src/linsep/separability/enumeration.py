@@ -1,12 +1,12 @@
 """The fewest errors of any hyperplane, exactly, where rows span at most four dimensions.
 
-Weights w err on a reflected row a if ``<a, w> <= 0`` (strict), or if ``<a, w> < 0`` and w is not
+Weights w err on a sign-flipped row a if ``<a, w> <= 0`` (strict), or if ``<a, w> < 0`` and w is not
 zero (weak). Rows are normals of planes through 0, which cut the space into cells of equal errors.
 In r dimensions every cell reaches a circle in which r - 2 of the planes meet. Strictly, the fewest
-errors near a circle are those of the rows that it cuts, on one of its arcs, plus the fewest that
-the other rows have in their span, which turning w a little decides. Weakly, the fewest are where a
-plane cuts a circle. A sweep of sorted angles takes O(n log n) steps for a circle and n rows, and
-O(n^(r-1) log n) for all circles.
+errors near a circle are the errors of the rows that it cuts, on one of its arcs, plus the fewest
+errors of the other rows in their span, which a small rotation of w decides. Weakly, the fewest are
+where a plane cuts a circle. A sweep of sorted angles takes O(n log n) steps for a circle and n
+rows, and O(n^(r-1) log n) for all circles.
 
 Floats give a lower bound on the errors of every circle: exact where angles surely differ, or where
 numbers are so small that no product is rounded. Whole numbers then go through the circles, lowest
@@ -30,7 +30,7 @@ from linsep.separability.time_limit import seconds_left
 #: the most dimensions that rows may span
 MOST_RANK = 4
 #: integers below which sweeps are exact, by rank: products of two normals have less than 63 bits,
-#: those of two rows less than 53
+#: two rows have less than 53
 EXACT_BELOW = {3: 30_000, 4: 600}
 #: bits of the integers by which rows are brought to a better basis
 BASIS_BITS = 53
@@ -192,7 +192,7 @@ def fewest_errors(
     Parameters
     ----------
     rows : sequence of Row
-        Reflected rows, each times any positive number.
+        Sign-flipped rows, each times any positive number.
     amounts : sequence of numbers
         What an error on each row costs, at least 0.
     width : int

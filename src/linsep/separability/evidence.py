@@ -83,7 +83,9 @@ def _margin(
 def blocked_verdict(
     data: Data, question: Question, found: Inseparable, subject: Subject
 ) -> Verdict:
-    """Return the verdict that nothing separates: a witness, and the space of the boundary."""
+    """Return the verdict that nothing separates: an infeasibility certificate (witness), and the
+    space of the boundary.
+    """
     doing("a short proof")
     proof = found.proof
     table = table_of(found.members, question)
@@ -140,7 +142,7 @@ def _combination_of_pair(rows: tuple[int, int]) -> Combination:
 
 def _combination(proof: Proof | Sign, numbers: np.ndarray | None = None) -> Combination:
     """Return the rows of a proof in order, with the smallest integer multipliers; ``numbers`` are
-    those of the rows among which the members are.
+    the numbers of the rows that contain the members.
     """
     order = sorted(range(len(proof.members)), key=lambda i: proof.members[i].key)
     whole = in_lowest_terms({i: proof.multipliers[i] for i in order})
@@ -184,7 +186,8 @@ def contradictory_pair(data: Data, question: Question) -> tuple[int, int] | None
 
     Only for two sides. Rows are sorted by 64-bit hashes, and one pair per hash is compared number
     by number. If different rows share a hash, which is unlikely, a pair may be missed, and the
-    witness is longer than necessary. Dense rows that differ in their first columns are not equal.
+    certificate is longer than necessary. Dense rows that differ in their first columns are not
+    equal.
     """
     for columns in (slice(None),) if data.sparse else (slice(FIRST_COLUMNS), slice(None)):
         above, below = data.ask(partial(_marked, question, columns), _of_both_sides)
@@ -210,8 +213,8 @@ def column_numbers(n_features: int) -> np.ndarray:
 def row_marks(X: Any, odd: np.ndarray) -> np.ndarray:
     """Return a 64-bit hash of every row; zeros add nothing, so that storage does not matter.
 
-    The bits of floats are mixed first: those of small integers end in many zeros, which
-    multiplication would keep.
+    The bits of floats are mixed first: small integers end in many zero bits, which multiplication
+    would keep.
     """
     if sp.issparse(X):
         terms = _mixed_bits(X.data) * odd[X.indices]

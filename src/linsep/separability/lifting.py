@@ -17,7 +17,7 @@ from linsep.separability.time_limit import check_time
 
 #: entries with more bits, and smaller systems, are left to elimination
 MOST_BITS, LEAST_ROWS = 256, 150
-#: primes that are tried before the matrix is taken for singular
+#: primes that are tried before the matrix is treated as singular
 TRIES = 2
 
 

@@ -1,9 +1,9 @@
 """The widest margin: the shortest convex combination of rows, in floats and then in integers.
 
 Wolfe, "Finding the nearest point in a polytope" (1976), for one polytope or for the difference of
-two. For reflected rows a_i let ``p = sum x_i a_i`` be the shortest vector with x >= 0 and x summing
-to 1 within each group. Then ``<p, a> >= |p|^2`` for all rows, and no weights of length 1 have a
-margin above |p| over the number of groups.
+two. For sign-flipped rows a_i let ``p = sum x_i a_i`` be the shortest vector with x >= 0 and x
+summing to 1 within each group. Then ``<p, a> >= |p|^2`` for all rows, and no weights of length 1
+have a margin above |p| over the number of groups.
 """
 
 from __future__ import annotations
@@ -304,7 +304,7 @@ class Refined(NamedTuple):
 
 
 def relative_to_first(table: fmpz_mat, groups: np.ndarray) -> fmpz_mat:
-    """Return reflected rows relative to the first: shorter numbers, same group differences."""
+    """Return sign-flipped rows relative to the first: shorter numbers, same group differences."""
     lines = table.tolist()
     first = [groups[0] * m for m in lines[0]]
     return fmpz_mat(

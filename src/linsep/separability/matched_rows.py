@@ -1,4 +1,4 @@
-"""How large an overlap is: multipliers of rows, and weights, with nearly the same sums.
+"""The size of an overlap: multipliers of rows, and weights, with nearly the same sums.
 
 The linear program is solved in floats. Its weights give the upper end. Its multipliers, times a
 little less than 1, with a little of a combination that is known to vanish and is positive on rows
@@ -46,7 +46,9 @@ def with_overlap(data: Data, verdict: Verdict) -> Verdict:
     sides = sides_of(question)[rows.y[used]]
     most = 2 * min((sides > 0).sum(), (sides < 0).sum()) if question.intercept else len(used)
     weights, high = np.zeros(question.size), float(most)
-    if question.intercept:  # all rows of the larger class are right, and those of the other 2 off
+    if (
+        question.intercept
+    ):  # all rows of the larger class are right, and the rows of the other are 2 off
         weights[-1] = 1.0 if sides.sum() > 0 else -1.0
     multipliers = _known(verdict)
     try:

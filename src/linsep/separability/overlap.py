@@ -32,7 +32,7 @@ DRAWN, KEPT, ADDED = 8, 2, 2
 ROUNDS, STEPS, ENOUGH = 6, 40, 1e-12
 #: penalties of weights: of the first guess, and of rows that overlap
 SMOOTH, NEARLY = 1.0, 1e-9
-#: the shortest step; a row counts as dependent if less than this share of it is independent
+#: the shortest step; a row is dependent if less than this share of it is independent
 LEAST_STEP, CLEAR = 1e-6, 1e-10
 
 
@@ -40,9 +40,9 @@ def overlap(data: Data, question: Question) -> tuple[Proof | None, list[Member]]
     """Return the proof that nothing separates two sides of many dense rows, or None and the rows
     with which a search should begin.
 
-    The proof has one row more than weights, and the same rows are a witness: none can be left out.
-    A search should begin with the rows that bound the weights that were tried, and with those that
-    have the lowest values: weights that separate these separate almost all.
+    The proof has one more row than weights, and the same rows are an infeasibility certificate: no
+    row can be left out. A search should begin with the rows that bound the weights that were tried,
+    and with those that have the lowest values: weights that separate these separate almost all.
     """
     size = question.size
     if question.blocks > 1 or data.sparse or size > MOST_WEIGHTS:

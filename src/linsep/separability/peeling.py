@@ -64,7 +64,7 @@ class Peeled(NamedTuple):
         against = data.ask(partial(_against, question, W), _largest)
         if not np.isfinite(against).all():
             return None
-        powers = [0] * (last + 1)  # of two: each round's weights, those of the direction first
+        powers = [0] * (last + 1)  # of two: each round's weights, the direction's first
         for k in range(last, 0, -1):
             later = [0, *range(k + 1, last + 1)]
             needed = [powers[q] + frexp(x)[1] for q in later if (x := against[k, q]) > 0]
@@ -80,7 +80,7 @@ class Peeled(NamedTuple):
 def peeled(working: WorkingSet) -> Peeled | None:
     """Return what is left of all rows; None if no column has one sign, or if too much is left.
 
-    The rows of the working set tell of most data that no column has.
+    For most data the rows of the working set show that no column has.
     """
     data, question = working.data, working.question
     table = working.table()
@@ -146,9 +146,10 @@ def _left(question: Question, pushed: np.ndarray, lane: Batch) -> np.ndarray:
 
 
 def _against(question: Question, W: np.ndarray, lanes: Iterable[Batch]) -> np.ndarray:
-    """Return how much the weights of later rounds may take from those of each round, at most.
+    """Return an upper bound on the loss of each round's values due to the weights of later rounds.
 
-    Column 0 of ``W`` has the weights for the rows that are left, the others those of each round.
+    Column 0 of ``W`` has the weights for the rows that are left, the others have the weights of
+    each round.
     """
     most = np.zeros((W.shape[1], W.shape[1]))
     for lane in within_time(lanes):

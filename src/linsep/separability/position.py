@@ -1,4 +1,4 @@
-"""Which rows are distinct, and what space they span: whether they would be separable anyway."""
+"""The distinct rows and the space they span: whether random labels would be separable."""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -28,8 +28,7 @@ AT_ONCE = 8_192
 def chance_of(data: Data, question: Question) -> Chance:
     """Return whether random labels of the rows of a question would be separable.
 
-    Only the first distinct rows are looked at: as soon as their number tells that the probability
-    is next to 0, no others are read.
+    Reading stops as soon as the number of distinct rows shows that the probability is nearly 0.
     """
     width = question.width
     most = 4 * width + ENOUGH
@@ -77,10 +76,10 @@ def _is_tied(X: np.ndarray) -> bool:
 
 
 def rank(X: np.ndarray, intercept: bool) -> int:
-    """Return the rank of rows, with an intercept that of ``[X, 1]`` less 1.
+    """Return the rank of rows; with an intercept, the rank of ``[X, 1]`` minus 1.
 
-    Where floats prove it, it is the largest possible; else that modulo a prime, of the exact
-    numbers: never more, and less only if the prime divides all largest minors.
+    Where floats prove it, it is the largest possible; else it is the rank of the exact numbers
+    modulo a prime: never more, and less only if the prime divides all largest minors.
     """
     if is_certainly_full(X, intercept):
         return min(len(X), X.shape[1] + intercept) - intercept

@@ -41,7 +41,7 @@ def solved(
 ) -> Solution | None:
     """Minimize ``cost x`` with ``A x`` and ``x`` between bounds; None if the solver gives up.
 
-    Variables that nothing depends on are left out: most columns of hashed words are empty.
+    Variables without effect are left out: most columns of hashed words are empty.
 
     Raises
     ------

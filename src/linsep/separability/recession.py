@@ -74,7 +74,7 @@ MOST_WEIGHTS = 100
 MOST_NUMBERS = 100_000
 #: what is worked on
 SIGNS = "signs of coefficients"
-#: simplex steps for one function; values below this share of the largest count as zero
+#: simplex steps for one function; values below this share of the largest are treated as zero
 MOST_STEPS, CLEAR = 2_000, 1e-6
 #: entries of remainders below this share of the terms are zero
 NOISE = 2.0**-40

@@ -176,7 +176,7 @@ def all_positive(members: list[Member], A: sp.csr_matrix, direction: Row) -> boo
 
 
 def true_scale(members: list[Member], multipliers: list[Fraction]) -> list[Fraction]:
-    """Return the multipliers of the rows, from those of their integers."""
+    """Return the multipliers of the rows, from the multipliers of their integers."""
     scaled = zip(members, multipliers, strict=True)
     return [x / member.whole[1] for member, x in scaled]
 

@@ -1,7 +1,7 @@
 """The time limit of a verdict, and its current step.
 
-One limit bounds a verdict however deep the work: linear programs, reading rows, exact arithmetic.
-It applies to the code in a ``with`` block, in the same thread.
+One limit bounds all work on a verdict: linear programs, reading rows, exact arithmetic. It applies
+to the code in a ``with`` block, in the same thread.
 """
 
 import math
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class TooLarge(Exception):
-    """The question cannot be decided within the time limit."""
+    """The subproblem cannot be decided within the time limit."""
 
 
 class Task:
@@ -30,7 +30,7 @@ class Task:
     doing : str
         The current step, as a phrase for progress bars and errors.
     question, questions : int
-        Number of the current question, counted from 1, and number of questions.
+        Number of the current subproblem, counted from 1, and number of subproblems.
     """
 
     def __init__(self, limit: float | None = None) -> None:
@@ -68,7 +68,7 @@ def check_time() -> None:
     """Raise TooLarge if the time is up."""
     task = _task.get(_UNLIMITED)
     if time.monotonic() > task.until:
-        raise TooLarge(f"the time limit of {task.limit:g} s was over ({task.doing})")
+        raise TooLarge(f"the time limit of {task.limit:g} s ended ({task.doing})")
 
 
 def within_time(items: Iterable[T]) -> Iterator[T]:
@@ -85,7 +85,7 @@ def doing(what: str) -> None:
 
 
 def next_question() -> None:
-    """Count the next question."""
+    """Count the next subproblem."""
     _task.get(_UNLIMITED).question += 1
 
 

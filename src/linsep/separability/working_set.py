@@ -82,7 +82,7 @@ class Lowest:
         self._limit = np.inf
 
     def offer(self, batch: Batch, number: np.ndarray, row: np.ndarray, which: np.ndarray) -> None:
-        """Keep those of some constraints of a batch that are among the lowest."""
+        """Keep the lowest constraints of a batch."""
         near = np.flatnonzero(number < self._limit)
         if near.size:
             near = near[np.argsort(number[near], kind="stable")[: self._most]]
@@ -262,7 +262,7 @@ class Worst(Lowest):
     """The lowest constraints so far, relative to the lengths of their rows."""
 
     def offer_some(self, batch: Batch, values: Values, chosen: np.ndarray) -> None:
-        """Keep those of the chosen constraints that are among the lowest."""
+        """Keep the lowest of the chosen constraints."""
         places = np.flatnonzero(chosen)
         relative = values.value[places] / values.norm[places]
         self.offer(batch, relative, values.row[places], values.which[places])

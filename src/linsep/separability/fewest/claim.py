@@ -52,7 +52,9 @@ def asked(strict: bool, weights: Any, n_rows: int) -> Asked:
     try:
         whole, unit = whole_numbers(given if finite else given.astype(object))
     except (TypeError, ValueError, OverflowError):
-        raise DataError("sample_weight has values that are not finite numbers.") from None
+        raise DataError(
+            "sample_weight has values that are not finite: give finite numbers."
+        ) from None
     if min(whole, default=0) < 0:
         raise DataError(f"sample_weight of row {np.argmin(whole) + 1} is negative: give 0 or more.")
     common = math.gcd(*whole)

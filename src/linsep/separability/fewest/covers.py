@@ -3,7 +3,7 @@
 Any hyperplane errs in every contradiction, so its errors are a cover of all of them. By linear
 programming duality shares of the contradictions, with a total in each row of at most its weight,
 bound every cover from below. A tree refines that: a row is wrong, and pays, or right, and leaves
-its contradictions to the other rows. The trees are those of the claim, about groups of equal rows.
+its contradictions to the other rows. The trees are the claim's, about groups of equal rows.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class WeightedRows:
     Attributes
     ----------
     table : array or csr_matrix of shape (groups, weights)
-        The reflected rows [x; 1] of length 1, in coordinates that :meth:`unscaled` undoes.
+        The sign-flipped rows [x; 1] of length 1, in coordinates that :meth:`unscaled` undoes.
     weights : list of int
         The total weight of each group.
     copies : list of list of int
@@ -154,13 +154,13 @@ class WeightedRows:
         return np.array([float(Fraction(c, top)) for c in self.weights])
 
     def exact(self, group: int) -> tuple[Row, Fraction]:
-        """Return a reflected row in whole numbers, and the fraction to multiply them by."""
+        """Return a sign-flipped row in whole numbers, and the fraction to multiply them by."""
         if group not in self._exact:
             self._exact[group] = constraint(self.question, self.batch, int(self.first[group]), 0)
         return self._exact[group]
 
     def whole(self, group: int) -> Row:
-        """Return a reflected row in whole numbers, up to a positive factor."""
+        """Return a sign-flipped row in whole numbers, up to a positive factor."""
         return self.exact(group)[0]
 
     def unscaled(self, w: np.ndarray) -> Row:
