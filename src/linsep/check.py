@@ -358,8 +358,7 @@ class Problem:
             need(square <= Fraction(high) ** 2, "the support rows allow a wider margin")
 
     def overlapping(self, given, more=()):
-        """Check that certificate and spanning rows sum to zero; the latter must span the space.
-        """
+        """Check that certificate and spanning rows sum to zero; the latter must span the space."""
         need([*given][3:] == ["witness", "spanning", "space", *more], "it has other fields")
         space = space_of(given["space"], self.size)
         self.limits = dict.fromkeys(self.kept(space), "finite")

@@ -61,4 +61,4 @@ def test_what_is_refused_or_warned_of(folder):
     assert "linsep: warning: The Gram matrix is not positive semidefinite" in done.stderr
     assert "gap to the optimum not proved" in done.stdout
     assert "so the gap to the optimum cannot be proved" in done.stdout
-    assert_refused("export", "m", "m.sql", cwd=folder, said="only ONNX can hold it")
+    assert_refused("export", "m", "m.sql", cwd=folder, said="export it to ONNX")

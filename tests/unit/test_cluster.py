@@ -430,7 +430,6 @@ def test_a_file_that_changed_since_it_was_opened_is_refused(client, tmp_path):
 
 @pytest.mark.parametrize("package", ["numpy", "numba", "pyarrow"])
 def test_workers_with_another_package_are_refused(client, table, monkeypatch, package):
-    version = clusters.metadata.version
     known = clusters.versions() | {package: "0.0.1"}
     found = clusters.Cluster(client)  # of the same versions
     monkeypatch.setattr(found.client, "run", lambda *_, **__: {"tcp://10.0.0.2:1": known})

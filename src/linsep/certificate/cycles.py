@@ -64,7 +64,7 @@ class Cycle(WithRows):
     """Weights of a perceptron that recur after some passes over the rows in order.
 
     All numbers are integers: a row is its values times ``base ** power``, the weights are multiples
-    of ``1 / unit``, and an update adds ``step`` times a row.
+    of ``1 / unit``, and an update adds a row times ``step``.
 
     Attributes
     ----------
@@ -464,7 +464,7 @@ def _update(cycle: Cycle, scores: list[int], code: int) -> dict[int, int]:
     """Return {vector: sign with which the row is added to it}, empty without a mistake."""
     if cycle.positive:
         y = (code in cycle.positive) - (code in cycle.negative)
-        # The sides on which a score of zero is no mistake.
+        # The sides on which a score of zero is correct.
         spared = {"mistake": (), "negative": (-1,), "correct": (-1, 1)}[cycle.zero]
         right = y * scores[0] > 0 or (not scores[0] and y in spared)
         return {0: y} if y and not right else {}
