@@ -257,7 +257,7 @@ def test_nothing_at_all_is_refused():
 
 
 def test_class_weights_that_are_no_numbers_are_refused():
-    with pytest.raises(ValueError, match="class_weight holds values that are not numbers: give"):
+    with pytest.raises(ValueError, match="class_weight holds values that are not numbers: pass"):
         Perceptron(class_weight={0: "heavy"}).fit([[0.0], [1.0]], [0, 1])
 
 
