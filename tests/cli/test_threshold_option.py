@@ -143,7 +143,7 @@ def test_a_number_needs_no_rows_and_is_a_parameter_of_winnow(folder):
 @pytest.mark.parametrize(
     ("options", "said", "code"),
     [
-        (("--threshold", "recall=1.5"), "--threshold is 'recall=1.5', and a recall is above 0", 2),
+        (("--threshold", "recall=1.5"), "'recall=1.5', but a recall must be above 0", 2),
         (("--threshold", "cost=10"), "choose recall=0.9, precision=0.8, cost=10:1", 2),
         (("--threshold", "cost=0:1"), "costs must be above 0", 2),
         (("--threshold", "best"), "or a number such as 0.3", 2),

@@ -161,7 +161,7 @@ def test_columns_in_two_roles_or_none(tmp_path):
 def test_all_weights_are_zero(tmp_path):
     X, y, _ = rows()
     path = table(tmp_path / "rows.csv", X, y, np.zeros(ROWS))
-    with pytest.raises(DataError, match="all have weight 0"):
+    with pytest.raises(DataError, match="all rows have weight 0"):
         Perceptron().fit(open_source(path, target="y", weight="w"))
 
 
