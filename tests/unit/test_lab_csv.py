@@ -216,6 +216,15 @@ def test_columns_that_cannot_be_chosen(read, chosen, said):
         read(own("1,2,a,k\n3,4,b,l\n", chosen), Scene())
 
 
+@both_readers
+def test_a_first_line_whose_text_is_a_value_again_is_a_row(read):
+    scene, columns = read(own("a,1,2\na,3,4\nb,5,6\n"), Scene())
+    assert (columns.names[0], len(scene.points)) == ("column_1", 3)
+    with pytest.raises(DataError, match="'column_2' holds 'y', not a number"):
+        read(own("x,y,class\nx,0.0,1\n"), Scene())
+    assert read(own("x,y,class\n1,2,y\n3,4,x\n"), Scene())[1].names == ("x", "y", "class")
+
+
 CELLS = st.one_of(
     st.floats(-1e6, 1e6).map(repr), st.integers(-999_999, 999_999).map(str),
     st.decimals(-1000, 1000, places=2).map(str),

@@ -260,6 +260,15 @@ def is_header(cells: Sequence[str]) -> bool:
     return not any(map(_is_number, cells)) or cells[-1].strip() in TARGETS
 
 
+def _holds_its_names(records: list[list[str]]) -> bool:
+    """Return whether a column holds its own name again, so that the first line is a row."""
+    columns = zip(*records[1:], strict=True)
+    return any(
+        name in cells and not _is_missing(name)
+        for name, cells in zip(records[0], columns, strict=False)
+    )
+
+
 def rows_said(shown: int, rows: int, dropped: int, classes: tuple[int, int]) -> tuple[str, ...]:
     """Return sentences on rows that are not shown, and on ``classes``: shown, and in all rows."""
     said = []
@@ -280,7 +289,7 @@ def plain_scene_of_csv(own: Own, scene: Scene) -> tuple[Scene, Columns]:
     lines, records, mark = _records(text, own)
     if mark != "," and "delimiter" not in own.reading:
         found["delimiter"] = mark
-    if own.reading.get("header", is_header(records[0])):
+    if own.reading.get("header", is_header(records[0]) and not _holds_its_names(records)):
         names = [cell.strip() for cell in records[0]]
         lines, records = lines[1:], records[1:]
     else:
