@@ -274,7 +274,7 @@ def test_an_overlap_of_a_few_units_in_the_last_place_is_said(tmp_path, overlap, 
     assert (last(model, "standard_errors_")[0] < 0.9 * errors).all()
     said = str(model.summary())
     assert "float64 determines hardly a digit of the estimates and standard errors" in said
-    part = float(str(caught[0].message).split("no more than ")[1].split()[0])
+    part = float(str(caught[0].message).split("at most ")[1].split()[0])
     assert (X[3, 0] - 1) / 2 <= part <= 3 * (X[3, 0] - 1)  # of 1, the farthest on the right side
     linsep.save(model, tmp_path / "m")
     assert linsep.load(tmp_path / "m").stop_sentence_ == model.stop_sentence_
