@@ -557,7 +557,7 @@ class GaussianNaiveBayes(
             raise DataError(
                 "Each class of this GaussianNaiveBayes has its own variances, so its boundaries "
                 "are curved and it has no weights",
-                Hint("learn the model with {}", {"variances": "shared"}, again=True),
+                Hint("retrain the model with {}", {"variances": "shared"}, again=True),
             )
         return self._implied(reference)
 
