@@ -256,7 +256,7 @@ REFUSALS = [
     (["--cv", 3, "--learner", "pa,linear"], "linear predicts numbers and the other learners", 2),
     (["--cv", 3, "--grid", "pa.C=1"], "for pa, which is not compared: add --learner pa", 2),
     (["--cv", 3, "--grid", "tree.C=1"], "does not name a learner", 2),
-    (["--cv", 3, "--learner", "pa,perceptron", "--grid", "l2=1"], "--l2 is for .*logistic", 2),
+    (["--cv", 3, "--learner", "pa,perceptron", "--grid", "l2=1"], "--grid l2 is for .*logistic", 2),
     (["--cv", 3, "--learner", "pa,perceptron", "--l2", "1"], "--l2 is for .*logistic", 2),
     (["--cv", 3, "--C", "1", "--learner", "pa", "--grid", "C=1"], "is given as well as", 2),
     (["--cv", 3, "--validation-fraction", "0.5"], "no effect with --cv: leave it out", 2),

@@ -249,7 +249,7 @@ def test_what_is_not_defined():
     assert set(intervals_of(one).ends.values()) == {None}
     far = ScoredNumbers(np.array([1e200, -1e200]), np.zeros(2), np.ones(2), None)
     assert metrics_of(far)["rmse"] is None
-    with pytest.raises(DataError, match="rmse is beyond floating point: scale the numbers"):
+    with pytest.raises(DataError, match="rmse overflows float64: scale the numbers"):
         metrics_of(far, ["rmse"])
 
 

@@ -161,7 +161,7 @@ REFUSED = [
     ({"formula": "y ~ a - offset(o)"}, "has an offset in another term, at character 9"),
     ({"formula": "y ~ a + log(offset(o))"}, "has an offset in a factor, at character 13"),
     ({"formula": "y ~ a + offset(C(town))"}, "has an offset that is not a number, at character 16"),
-    ({"formula": "y ~ a + offset(town)"}, r"which 'offset\(town\)' in the formula cannot be"),
+    ({"formula": "y ~ a + offset(town)"}, r"so 'offset\(town\)' in the formula cannot be"),
     ({"formula": "y ~ a + offset(foo(o))"}, "calls foo, which formulas do not have"),
     ({"formula": "y ~ a + offset(__import__('os'))"}, "formula"),
     ({"formula": "y ~ a + offset()"}, "does not parse at character 16"),

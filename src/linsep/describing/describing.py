@@ -344,7 +344,7 @@ class Description:
         from linsep.sources.tables.frames import FrameFile, to_arrow
 
         if given := {name: value for name, value in others.items() if value not in (None, ())}:
-            message = "the table is in memory and not a file"
+            message = "the table is in memory, not a file"
             raise DataError(message, hint("leave out {}", **dict.fromkeys(given)))
         self.paths, self._is_table, self.format = [], True, "in memory"
         self.source = TableDescription([FrameFile(to_arrow(frame))], self._target)
