@@ -94,7 +94,11 @@ def short_table(known: dict[str, Any]) -> str:
 
 def ratios(found: list[float]) -> str:
     """The lowest and the highest ratio, two digits each."""
-    low, high = (f"{r:.0f}" if r >= 9.95 else f"{r:.1f}" for r in (min(found), max(found)))
+    digits = ((9.95, 0), (0.095, 1), (0.0, 2))
+    low, high = (
+        f"{ratio:.{next(n for least, n in digits if ratio >= least)}f}"
+        for ratio in (min(found), max(found))
+    )
     return low if low == high else f"{low} to {high}"
 
 
