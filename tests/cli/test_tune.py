@@ -194,7 +194,7 @@ def test_what_is_printed(shifted):
     test = ["--test", "s.svm", "--model", "m"]
     text = here("tune", "s.svm", *GRID, "--max-iter", 40, *test, cwd=shifted).stdout
     assert text.startswith("best      fit_intercept=true, keep=")
-    assert " % of 80 held-out rows right; baseline " in text
+    assert "% of 80 held-out rows right; baseline " in text
     assert "\ntest      " in text
     assert "dropped early, " in text
     table = [line.split() for line in text[text.index("\n\n") + 2 :].splitlines()]

@@ -287,7 +287,7 @@ def step(rule, weights, rows, i, y, score, wrong, importance):
 
 
 class Watch(NamedTuple):
-    """Learn nothing; sum the importance of the ``mistakes`` of each machine."""
+    """Learn nothing; sum the importance of the ``mistakes`` of each binary classifier."""
 
     mistakes: np.ndarray
 

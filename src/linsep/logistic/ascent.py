@@ -260,7 +260,7 @@ class Ascent(NamedTuple):
     n_iter : int, number of steps
     reason : "converged", "max_iter", "stuck", or "suspect": stopped since a maximum may not exist
     distance : to the maximum from where the last step began, in standard errors; NaN if unknown
-    proved, suspect : bool, whether a maximum is proved to exist; whether there may be none
+    proved, suspect : bool, whether a maximum is proved to exist; whether it may not exist
     """
 
     B: np.ndarray

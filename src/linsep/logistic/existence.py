@@ -39,7 +39,7 @@ HUGE = 1e200
 
 
 def examined(likelihood: Likelihood, point: Point, step: np.ndarray) -> tuple[bool, bool]:
-    """Return whether a Newton step proves that there is a maximum, and whether there may be none.
+    """Return whether a Newton step proves that a maximum exists, and whether it may not exist.
 
     Parameters
     ----------

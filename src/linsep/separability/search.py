@@ -173,7 +173,7 @@ class WidestWeights:
         self.tolerance = tolerance
 
     def weights(self, working: WorkingSet) -> tuple[np.ndarray | None, float | None]:
-        """Return weights (None if there seem to be none) and the value all rows should reach."""
+        """Return weights (None if they seem not to exist) and the value all rows should reach."""
         question, table = working.question, working.table()
         columns = np.unique(table.indices)
         sides = 2 if question.intercept else 1

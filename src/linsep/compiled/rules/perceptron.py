@@ -39,7 +39,7 @@ class Table(NamedTuple):
 
 @generic(0)
 def rate(schedule, m):
-    """Return the rate of the next update of machine m, and count it."""
+    """Return the rate of the next update of binary classifier m, and count it."""
 
 
 @rate.when(Constant)
@@ -82,7 +82,7 @@ def apply_batch_update(scheme, keep, W, bias, sums, amounts, now):
 
 @generic(0)
 def applied_update(scheme, keep, W, bias, sums, amounts, now):
-    """Apply a batch update to the machines of this scheme (see :func:`apply_batch_update`)."""
+    """Apply a batch update to all binary classifiers (see :func:`apply_batch_update`)."""
 
 
 @applied_update.when(Binary)
