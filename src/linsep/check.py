@@ -390,7 +390,7 @@ class Problem:
             need(len(times) == 1 and min(times) > 0 and left.keys() == wanted.keys(), "other sums")
             self.limits[j] = "+inf" if dot(kept[j], direction) > 0 else "-inf"
         rest = [j for j in sorted(kept) if str(j) not in given["signs"] and j in given[more[-1]]]
-        need(not more[5:] or (rest and dumps(given[more[-1]]) == dumps(rest)), "bad unchecked ones")
+        need(not more[5:] or (rest and dumps(given[more[-1]]) == dumps(rest)), "unchecked is wrong")
         open_ = [j for j in rest if more[5:] and self.limits[j] == "infinite"]
         self.limits |= dict.fromkeys(open_, "sign not checked")
 
@@ -415,7 +415,7 @@ class Problem:
         need(keyed(w, self.size) or given["strict"], "all weights of the hyperplane are zero")
         scores = {i: dot(a, keyed(w, self.size)) for i, a in side.items() if weights[i]}
         wrong = [i for i, v in scores.items() if v < 0 or (given["strict"] and v == 0)]
-        need(dumps(given["rows"]) == dumps(wrong), "the hyperplane gets other rows wrong")
+        need(dumps(given["rows"]) == dumps(wrong), "the hyperplane misclassifies other rows")
         need(sum(weights[i] for i in wrong) == high, "the hyperplane has other errors")
         sets = [self.named(one) for one in list.__iter__(given["contradictions"])]
         for one in sets:
@@ -426,12 +426,12 @@ class Problem:
         room, seen = {i: weights[i] for rows in sets for i in rows}, set[int]()
         for same in list.__iter__(given["copies"]):
             pairs_of([[i, 0] for i in list.__iter__(same)])
-            need(len(same) > 1 and seen.isdisjoint(same), "copies are one row, or repeated")
+            need(len(same) > 1 and seen.isdisjoint(same), "copies are missing or repeated")
             need(all(side[i] == side[same[0]] for i in same), "copies are not equal")
             seen |= {*same}
             room = {i: x for i, x in room.items() if i not in same}
             room[same[0]] = sum(weights[i] for i in same)
-        need(all(i in room for rows in sets for i in rows), "a copy stands for another row")
+        need(all(i in room for rows in sets for i in rows), "a contradiction has a copy")
         step = math.gcd(*(weights[i] for i in side)) or 1
         if given["tree"] == {"exhaustive": True}:
             need(self.size <= 4, "not all hyperplanes can be tried in so many dimensions")
@@ -440,7 +440,7 @@ class Problem:
             need(given["tree"]["exhaustive"] is True, "it has other fields")
             return low * fraction(given["unit"]), high * fraction(given["unit"])
         for bound in leaves(given["tree"], sets, room, 0, set()):
-            need(-(-bound // step) * step >= low, "the contradictions do not add up")
+            need(-(-bound // step) * step >= low, "the contradictions do not sum to the lower end")
         return low * fraction(given["unit"]), high * fraction(given["unit"])
 
 
@@ -507,7 +507,7 @@ def lines_of(verdict, problem, names, columns, count):
     if "errors" in verdict:
         low, high = problem.fewest(verdict["errors"], count)
         which = some(i + 1 for i in verdict["errors"]["rows"])
-        found += [f"  fewest errors: {low} to {high}; of a hyperplane: rows {which or 'none'}"]
+        found += [f"  fewest errors: {low} to {high}; a hyperplane errs on rows {which or 'none'}"]
     return found
 
 
@@ -520,9 +520,9 @@ def some(items):
 if __name__ == "__main__":
     parser = ArgumentParser("python -m linsep.check")
     parser.add_argument("files", nargs=2, metavar="FILE", help="PROOF and DATA")
-    parser.add_argument("--target", help="the column of labels: DATA is CSV")
-    parser.add_argument("--exclude", action="append", default=[], help="a column to leave out")
-    parser.add_argument("--time-limit", type=float, help="in seconds; it needs threads")
+    parser.add_argument("--target", help="label column, if DATA is CSV")
+    parser.add_argument("--exclude", action="append", default=[], help="column to exclude")
+    parser.add_argument("--time-limit", type=float, help="in seconds; needs threads")
     given = parser.parse_args()
     try:
         if given.time_limit is not None:

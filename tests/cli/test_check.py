@@ -350,7 +350,7 @@ def test_it_prints_what_is_claimed(tmp_path):
         "quasi-separable: yes against no",
         "  +inf: dose, age",
         "  -inf: intercept",
-        "  fewest errors: 1 to 1; of a hyperplane: rows 6",
+        "  fewest errors: 1 to 1; a hyperplane errs on rows 6",
         "classes: no, yes",
         "intercept: yes",
         "features: 2: dose, age",

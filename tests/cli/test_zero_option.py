@@ -27,7 +27,7 @@ def test_a_trace_of_each_rule(notes):
         _, *rows = done.stdout.splitlines()
         last = rows[len(expected)]
         assert [row.split()[6] for row in rows[: len(expected)]] == expected
-        assert last.startswith("cycle: the weights before pass 1 came back before pass 2")
+        assert last.startswith("cycle: the weights before pass 1 recurred before pass 2")
 
 
 def test_a_fit_that_leaves_zeros_does_not_claim_to_separate(notes):

@@ -279,7 +279,7 @@ def test_the_command_line_says_it(tmp_path):
     options = ("--keep", "last", "--no-shuffle", "--no-fit-intercept", "--no-cache")
     done = here("fit", "xor.svm", *options, cwd=tmp_path)
     said = " ".join(done.stdout.split())
-    assert "cycle: the weights before pass 1 came back before pass 2, so no number" in said
+    assert "cycle: the weights before pass 1 recurred before pass 2, so no number" in said
 
 
 def test_the_command_line_verifies_it(tmp_path):

@@ -76,9 +76,11 @@ def test_rows_are_separable_above_the_threshold_and_have_a_maximum_below(gamma):
 
 def test_numbers_that_have_no_threshold_are_refused():
     for given in ({"intercept": np.inf}, {"signal": np.nan}, {"signal": "1"}):
-        with pytest.raises(ParameterError, match="give a finite number"):
+        with pytest.raises(ParameterError, match="must be a finite number"):
             phase_transition(**given)
-    with pytest.raises(ParameterError, match=r"signal is -1: it is a standard deviation"):
+    with pytest.raises(
+        ParameterError, match="signal must be a standard deviation of at least 0, got -1"
+    ):
         phase_transition(0, -1)
 
 
@@ -188,9 +190,9 @@ def test_a_summary_says_how_biased_its_estimates_are():
     found = high_dimensional_mle(0.2, signal_of(0.2, -math.log(2) * ratio))
     assert 1.3 < found.alpha < 1.8
     note = (
-        f"With 100 columns to 500 rows, estimates are about {found.alpha:.2f} times too large, and "
-        f"their standard errors {found.understated:.2f} times too small (Sur and Candès 2019, for "
-        "normal columns)."
+        f"With 100 columns and 500 rows, estimates are about {found.alpha:.2f} times too large, "
+        f"and their standard errors {found.understated:.2f} times too small (Sur and Candès 2019, "
+        "for normal columns)."
     )
     assert note in model.summary().notes
     assert note in str(model.summary())

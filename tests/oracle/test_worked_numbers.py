@@ -101,7 +101,7 @@ def test_exclusive_or_cycles():
     assert bare(model) == ([0, 0], 0)
     assert model.mistakes_.tolist() == [4]
     assert model.stop_reason_ == "cycle"
-    assert model.stop_sentence_.startswith("the weights before pass 1 came back before pass 2,")
+    assert model.stop_sentence_.startswith("the weights before pass 1 recurred before pass 2,")
 
 
 def test_long_run():
@@ -146,7 +146,7 @@ def test_overlap_cycles_after_121_passes():
     model = estimator(OVERLAP, 1000)
     assert (model.stop_reason_, model.n_iter_) == ("cycle", 130)
     assert (model.cycle_.first, model.cycle_.again) == (121, 130)
-    assert "before pass 122 came back before pass 131," in model.stop_sentence_
+    assert "before pass 122 recurred before pass 131," in model.stop_sentence_
     assert model.cycle_.verify(OVERLAP.X, OVERLAP.y)
 
 

@@ -270,7 +270,7 @@ def test_a_proof_of_other_data_is_refused():
         ([[np.inf], [2.0]], [0, 1], r"Row 1 \(index 0\), column 0 is inf"),
         ([[1.0], [2.0]], [0, np.nan], "NaN"),
         ([[1.0], [2.0]], [0, 1, 1], "inconsistent"),
-        ([[1.0], [2.0]], None, "Give the labels y"),
+        ([[1.0], [2.0]], None, "Pass the labels y"),
         ([["a"], ["b"]], [0, 1], "holds text in feature 0"),
     ],
 )

@@ -122,7 +122,7 @@ def test_verdicts_given_twice_or_left_out_are_refused():
         with pytest.raises(DataError, match="each once and in order"):
             from_json(written(plain | {"verdicts": verdicts}))
     for formulations in ([], ["ovr"], ["ovo", "ovr", "multinomial"], ["ovr", "ovr"], ["all"], None):
-        with pytest.raises(DataError, match="This is no proof"):
+        with pytest.raises(DataError, match="This is not a proof"):
             from_json(written(plain | {"formulations": formulations}))
 
 

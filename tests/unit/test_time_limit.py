@@ -85,7 +85,7 @@ def test_an_inner_limit_is_no_longer_than_the_outer():
 
 @pytest.mark.parametrize("limit", [0, -1.0])
 def test_a_limit_is_positive(limit):
-    with pytest.raises(ParameterError, match="give more than 0"):
+    with pytest.raises(ParameterError, match="must be above 0 seconds"):
         separation([[0.0], [1.0]], [0, 1], time_limit=limit)
 
 

@@ -407,7 +407,7 @@ def test_rounds_go_on_beyond_a_cycle():
         expected = rounds_of(X, [1, 1, 1, -1, -1], (1, 1, 1), 915)
         assert [row.weights[0] for row in made] == expected
         assert made.stop_reason == "cycle"
-        assert "before pass 122 came back before pass 131" in made.stopped
+        assert "before pass 122 recurred before pass 131" in made.stopped
     assert len(trace(Perceptron(shuffle=False), X, y, **how | {"rounds": None})) == 130 * 5
     assert trace(Perceptron(shuffle=False), X, y, **how | {"rounds": 4}).stop_reason is None
     X, y = datasets.load_exclusive_or(return_X_y=True)

@@ -93,7 +93,7 @@ class Clock:
 
 
 class Checker:
-    """The check of one verdict: :meth:`see` gets every row once, :meth:`finish` decides."""
+    """The check of one verdict: :meth:`see` receives each row once, :meth:`finish` decides."""
 
     def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
         subject = verdict.subject
@@ -101,7 +101,7 @@ class Checker:
         self.question: Question = question_of(subject)
         named = [row for part in self._combinations() for row in part.rows]
         if min(named, default=0) < 0 or max(named, default=0) >= subject.n_rows:
-            raise Fails("a combination has rows that the data do not have")
+            raise Fails("a combination has rows that are not in the data")
         self._named = np.unique(np.array(named, dtype=np.int64))
         self._rows: dict[tuple[int, int], tuple[Row, Fraction, int]] = {}
 
@@ -130,7 +130,7 @@ class Checker:
     def named(self, part: Combination) -> list[tuple[Row, Fraction, int]]:
         """Return the constraints of a combination as integers, with their scales and sides."""
         if not part.rows or not len(part.rows) == len(part.which) == len(part.multipliers):
-            raise Fails("a combination has no rows, or another number of multipliers than rows")
+            raise Fails("a combination is empty, or its multipliers do not match its rows")
         if min(part.multipliers) <= 0:
             raise Fails("a multiplier is not positive")
         keys = list(zip(part.rows, part.which, strict=True))
@@ -163,12 +163,12 @@ class Checker:
         """Return the test of which rows lie outside a space."""
         columns = {j for row in space.rows.values() for j in row}
         if columns and max(columns) >= self.question.size:
-            raise Fails("a space has columns that the data do not have")
+            raise Fails("a space has columns that are not in the data")
         return Membership(space, self.question.size)
 
 
 class SeparableChecker(Checker):
-    """Check that every row is on its side by the margin, and that none can be wider."""
+    """Check that every row is on the correct side by the margin, and that no margin is wider."""
 
     def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
         super().__init__(verdict, exact, clock)
@@ -178,9 +178,9 @@ class SeparableChecker(Checker):
             raise Fails("the margin interval is malformed")
         plain = self.question.blocks == 1 and verdict.subject.columns is None
         if not plain and verdict.margin != (0.0, math.inf):
-            raise Fails("it has a margin, which needs two sides and no Gram matrix")
+            raise Fails("a margin needs two sides and no Gram matrix")
         if self.high == math.inf and verdict.support.rows:
-            raise Fails("support rows and an upper bound of the margin go together")
+            raise Fails("support rows and the upper bound of the margin must be given together")
         below, above = self.weights.length()
         self._needed = self.low * below * (1 - 1e-15), self.low * above * (1 + 1e-15) + 2.0**-1000
 
@@ -193,7 +193,7 @@ class SeparableChecker(Checker):
         if len(intercept) != len(coef):
             raise Fails("the number of intercepts differs from the number of rows of weights")
         if not self.question.intercept and any(intercept):
-            raise Fails("there is an intercept despite fit_intercept=False")
+            raise Fails("it has an intercept despite fit_intercept=False")
         constant = self.question.intercept
         w = [x for row, b in zip(coef, intercept, strict=True) for x in (*row, *[b] * constant)]
         try:
@@ -223,7 +223,7 @@ class SeparableChecker(Checker):
         return product > 0 and product**2 >= Fraction(self.low) ** 2 * self.weights.square
 
     def _fail(self, given: Constraints, k: int) -> None:
-        raise Fails(f"{row_text(given.number(k))} is not on its side by the margin")
+        raise Fails(f"{row_text(given.number(k))} is not on the correct side by the margin")
 
     def finish(self) -> None:
         """Check that no weights can have a wider margin."""
@@ -276,7 +276,7 @@ class QuasiSeparableChecker(OverlappingChecker):
         super().__init__(verdict, exact, clock)
         direction = verdict.direction
         if not direction or not all(0 <= j < self.question.size for j in direction):
-            raise Fails("the direction is empty or has columns that the data do not have")
+            raise Fails("the direction is empty or has columns that are not in the data")
         for row in clock.over(verdict.space.rows.values()):
             if dot(row, direction):
                 raise Fails("the direction is not zero on the boundary")
@@ -303,7 +303,7 @@ class QuasiSeparableChecker(OverlappingChecker):
         outside = given.outside(self.inside, unsure, self.clock.over)
         for k in self.clock.over(unsure[outside].tolist()):
             if dot(given.exact(k)[0], self.verdict.direction) <= 0:
-                raise Fails(f"{row_text(given.number(k))} is not on the right side")
+                raise Fails(f"{row_text(given.number(k))} is not on the correct side")
         self.free |= len(unsure) < len(value) or bool(outside.any())
         self.boundary.update((given.block.first + given.place[unsure[~outside]]).tolist())
         if given.outside(self.everything, np.arange(len(value)), self.clock.over).any():
@@ -312,7 +312,7 @@ class QuasiSeparableChecker(OverlappingChecker):
     def _check_sign(self, coefficient: Row, part: Combination) -> None:
         """Check that rows sum to a coefficient, modulo the space, with the sign of the direction.
 
-        So it has that sign, or is zero, under all weights with no row on the wrong side.
+        So it has that sign, or is zero, for all weights with no row on the wrong side.
         """
         rows, space = self.named(part), self.verdict.space
         scales = [m * scale for m, (_, scale, _) in zip(part.multipliers, rows, strict=True)]
@@ -322,7 +322,7 @@ class QuasiSeparableChecker(OverlappingChecker):
         times = {Fraction(left.get(j, 0), m) for j, m in wanted.items()}
         side = dot(coefficient, self.verdict.direction)
         if left.keys() != wanted.keys() or len(times) != 1 or min(times) * side <= 0:
-            raise Fails("rows do not add up to the coefficient whose sign is claimed")
+            raise Fails("rows do not sum to the coefficient whose sign is claimed")
 
     def finish(self) -> None:
         """Check also the basis of all rows, the signs and the boundary."""
@@ -357,8 +357,8 @@ def check(
 ) -> Check:
     """Check whether all verdicts about the same rows hold; undecided verdicts have no claim.
 
-    Verdicts about columns of a Gram matrix are checked on these columns; that nothing separates is
-    then claimed of the whole matrix.
+    Verdicts about columns of a Gram matrix are checked on these columns. A claim that nothing
+    separates then covers the whole matrix.
     """
     columns, K = verdicts[0].subject.columns, None
     if columns is not None:
@@ -373,7 +373,7 @@ def check(
     found = _check(decided, X, y, exact, time_limit, K)
     if found and len(decided) < len(verdicts):
         missing = f"{len(verdicts) - len(decided):,} of {len(verdicts):,} subproblems are undecided"
-        return Check(None, f"{missing}, without a claim. {found.reason}")
+        return Check(None, f"{missing}. {found.reason}")
     return found
 
 
@@ -403,16 +403,16 @@ def _check(
     except Fails as failure:
         return Check(False, f"It does not hold: {failure}.")
     except TooLong as reason:
-        return Check(None, f"Not checked to the end: {reason}. Raise the time limit.")
+        return Check(None, f"The check is incomplete: {reason}. Raise the time limit.")
     rows = f"{reading.canonical.n_rows:,} rows"
     many = len(verdicts) > 1
     if not exact:
-        what = f"all {len(verdicts)} of them" if many else verdicts[0].kind
+        what = f"all {len(verdicts)} verdicts" if many else verdicts[0].kind
         return Check(
             None,
-            f"Not contradicted: {what}, checked over {rows} in floats; exact=True proves it.",
+            f"Not refuted: {what}, checked over {rows} in floats. Pass exact=True for a proof.",
         )
-    what = f"They hold, all {len(verdicts)}," if many else f"It holds: {verdicts[0].kind},"
+    what = f"All {len(verdicts)} verdicts hold," if many else f"It holds: {verdicts[0].kind},"
     return Check(True, f"{what} checked over {rows} in exact arithmetic.")
 
 
@@ -498,8 +498,7 @@ def _same_data(subject: Subject, reading: Reading) -> None:
             "; some numbers are not float64, and a proof of rounded rows is about X.astype(float)"
         )
         raise Fails(
-            "it is about other rows or labels, or the same in another order"
-            + rounded * (not reading.doubles)
+            "the rows or labels differ, or their order does" + rounded * (not reading.doubles)
         )
 
 

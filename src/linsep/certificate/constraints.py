@@ -46,11 +46,11 @@ class Subject:
     sha256 : str
         Hash of rows and labels in the form that :mod:`linsep.certificate.canonical` describes.
     columns : tuple of int or None
-        For a Gram matrix: the weights are the a_j of sum_j a_j K(x, x_j) over these columns, which
-        span all columns if the verdict is that nothing separates. No margin is given.
+        For a Gram matrix: the weights are the a_j in sum_j a_j K(x, x_j) over these columns. If the
+        verdict is that nothing separates, they span all columns. No margin is given.
     rounded : bool or None
         For a Gram matrix: whether it holds floats, so that kernel values may be rounded. Not part
-        of the proof: None if it was read from one.
+        of the proof: None if read from a proof.
     chance : Chance or None
         Whether random labels would be separable. Not part of the proof: None if read from a proof.
     """
@@ -113,7 +113,7 @@ class Combination:
     rows : tuple of int
         Row numbers.
     which : tuple of int
-        Zeros; in the multinomial formulation the number of the rival class, without the row's own.
+        Zeros; in the multinomial formulation, the number of the rival class among the row's rivals.
     multipliers : tuple of int
     """
 

@@ -71,11 +71,11 @@ class Cycle(WithRows):
     n_classes : int
     positive, negative : tuple of int
         The classes on each side, as indices into the sorted labels; rows of other classes are
-        skipped. Both are empty for the joint rule, which has a weight vector for each class.
+        skipped. Both are empty for the joint rule, which has one weight vector per class.
     update : "single" or "batch"
         At every mistake, or once per pass by the sum of its mistakes.
     tie : "negative", "positive" or "random"
-        Which of equal scores the joint rule predicts: the first class, the last, or any.
+        The class that the joint rule predicts for equal scores: the first, the last, or any.
     gram : bool
         Whether the rows form a Gram matrix: the state is then the score of every row, and an update
         adds kernel values to all scores.
@@ -140,10 +140,8 @@ class Cycle(WithRows):
         """The recurrence, as a phrase."""
         whose = f"{'scores' if self.gram else 'weights'}{self._whose}"
         if self.again is None or self.first is None:
-            return f"some {whose} come back after {self.passes:,} pass{'es' * (self.passes > 1)}"
-        return (
-            f"the {whose} before pass {self.first + 1:,} came back before pass {self.again + 1:,}"
-        )
+            return f"some {whose} recur after {self.passes:,} pass{'es' * (self.passes > 1)}"
+        return f"the {whose} before pass {self.first + 1:,} recurred before pass {self.again + 1:,}"
 
     @property
     def conclusion(self) -> str:
@@ -206,7 +204,7 @@ class Cycle(WithRows):
         """Replay the passes over rows read for the cycle; raise TooLong when the time is up."""
         why = self._not_about(given)
         if why is not None or given.rows is None:
-            return self.fails(why or "the rows have more digits than its own")
+            return self.fails(why or "the rows have more digits than the rows of the cycle")
         after, mistakes = replay(self, given.rows, clock.over)
         many = f"{self.passes:,} pass{'es' * (self.passes > 1)}"
         if after != self.vectors():
@@ -354,7 +352,7 @@ class Cycles(WithRows):
         try:
             checks = list(self._checks(*rows_of(X, y), Clock(time_limit)))
         except TooLong as reason:
-            return Check(None, f"Not checked to the end: {reason}. Raise the time limit.")
+            return Check(None, f"The check is incomplete: {reason}. Raise the time limit.")
         if len(checks) == 1 or not checks[-1]:
             return checks[-1]
         return Check(True, f"All {len(checks)} cycles hold: {checks[0].reason}")
@@ -398,7 +396,7 @@ def _json(plain: dict[str, Any]) -> str:
 def _read_rows(
     cycle: Cycle, X: Any, y: Any, over: Callable[[Iterable[Any]], Iterable[Any]]
 ) -> WholeRows:
-    """Read every value times ``base ** power``; base 10 takes floats as the decimals they print.
+    """Read every value times ``base ** power``; base 10 reads floats as the decimals they print.
 
     ``over`` wraps the loop over the blocks of rows. Rows are not kept if their counts differ from
     the cycle's.
@@ -421,7 +419,7 @@ def _read_rows(
 
 
 def scaled(values: np.ndarray, base: int, power: int) -> list[Fraction]:
-    """Return values times ``base ** power``; base 10 takes floats as the decimals they print."""
+    """Return values times ``base ** power``; base 10 reads floats as the decimals they print."""
     exact = values.tolist() if base == 2 or values.dtype.kind in "iu" else map(str, values)
     return [Fraction(x) * base**power for x in exact]
 

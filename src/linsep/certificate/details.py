@@ -105,7 +105,7 @@ class Overlap:
     Attributes
     ----------
     low, high : float
-        Ends of the interval, rounded outward: exact multipliers add up to ``low`` at least, and the
+        Ends of the interval, rounded outward: exact multipliers sum to at least ``low``, and the
         sum for ``weights`` is at most ``high``.
     most : int
         The largest possible overlap of classes of these sizes: twice the rows of the smaller class;
@@ -129,7 +129,7 @@ class Overlap:
 
     @property
     def most_errors(self) -> int:
-        """Upper bound on the rows that ``weights`` get wrong: each adds at least 1 to the sum."""
+        """Upper bound on the rows misclassified by ``weights``: each adds at least 1 to the sum."""
         return int(self.high)
 
     def __str__(self) -> str:

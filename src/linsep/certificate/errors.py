@@ -153,7 +153,7 @@ def _read_tree(plain: Any, depth: int = 0) -> Tree:
         return Branch(json_of.COUNT.read(given["row"]), *ways)
     if isinstance(plain, dict) and "exhaustive" in plain and not depth:
         if json_of.fields_of(plain, ("exhaustive",)) != {"exhaustive": True}:
-            raise json_of.Malformed("a proof is exhaustive or it is not")
+            raise json_of.Malformed("the exhaustive field is not true")
         return Exhaustive()
     return Packing(SHARES.read(json_of.fields_of(plain, ("shares",))["shares"]))
 
@@ -209,7 +209,7 @@ class ErrorsChecker(Checker):
         if claim.weights is not None and len(claim.weights) != n:
             raise Fails("the number of weights differs from the number of rows")
         if not all(0 <= j < self.question.size for j in claim.hyperplane):
-            raise Fails("the hyperplane has columns that the data do not have")
+            raise Fails("the hyperplane has columns that are not in the data")
         if not (claim.strict or claim.hyperplane):
             raise Fails("all weights of the hyperplane are zero")
         if claim.least > claim.most:
@@ -253,7 +253,7 @@ class ErrorsChecker(Checker):
             return
         found = tuple(row for row in self._wrong if claim.weight(row))
         if found != claim.rows or sum(map(claim.weight, found)) != claim.most:
-            raise Fails("the hyperplane gets other rows wrong")
+            raise Fails("the hyperplane misclassifies other rows")
         room = self._room()
         for part in self.clock.over(claim.contradictions):
             rows = self.vanishes(part)
@@ -270,7 +270,7 @@ class ErrorsChecker(Checker):
             return
         for bound in self.clock.over(self._leaves(claim.tree, room, 0, frozenset())):
             if self._rounded_up(bound) < claim.least:
-                raise Fails("the contradictions do not add up to the lower end")
+                raise Fails("the contradictions do not sum to the lower end")
 
     def _rounded_up(self, bound: Fraction) -> int:
         """Return the least sum of weights that is not below a bound: a multiple of their gcd."""
@@ -285,7 +285,7 @@ class ErrorsChecker(Checker):
         for part in self._copies:
             first, *others = self.named(part)
             if len(part.rows) < 2 or not seen.isdisjoint(part.rows):
-                raise Fails("copies of a row are not two or more, or repeated")
+                raise Fails("a group of copies has fewer than two rows, or repeats one")
             seen.update(part.rows)
             if any(row != first[0] or scale != first[1] for row, scale, _ in others):
                 raise Fails("copies of a row are not equal to it")
@@ -310,7 +310,7 @@ class ErrorsChecker(Checker):
         borne: dict[int, Fraction] = {}
         for s, share in tree.shares.items():
             if s >= len(self.claim.contradictions):
-                raise Fails("a tree names a contradiction that is not there")
+                raise Fails("a tree uses an unknown contradiction")
             rows = self.claim.contradictions[s].rows
             if not wrong.isdisjoint(rows):
                 raise Fails("a contradiction is used although one of its rows is wrong already")

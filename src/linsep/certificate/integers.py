@@ -1,5 +1,5 @@
 """Rows as integers, and the integer linear algebra that proofs and their check share: sums, spaces,
-ranks, lengths. (``linsep.check`` shares nothing with either.)
+ranks, lengths. (``linsep.check`` shares no code with either.)
 """
 
 import math

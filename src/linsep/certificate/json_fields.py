@@ -114,7 +114,7 @@ LONG, LONG_OF_CYCLE = _long_integer(MOST_DIGITS), _long_integer(MOST_DIGITS_OF_C
 
 def _read_count(plain: Any) -> int:
     if type(plain) is not int or not 0 <= plain < MOST:
-        raise Malformed("a count is not a whole number from 0 on")
+        raise Malformed("a count is not a whole number of at least 0")
     return plain
 
 

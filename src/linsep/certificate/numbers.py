@@ -193,7 +193,7 @@ def _of_arrow(column: Any, name: Any) -> np.ndarray:
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise DataError(
             f"Column {name!r} is of type {column.type}: convert it to numbers, leave it out, "
-            f"or give {OPENED}."
+            f"or pass {OPENED}."
         )
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return _plain(whole.to_numpy(zero_copy_only=False), name)
@@ -237,7 +237,7 @@ def _number(value: Any, name: Any, row: int) -> int | float | Fraction:
         raise _missing(_place(name, row))
     else:
         kind = type(value).__name__
-        opened = f", or give {OPENED}" * (kind == "str" and isinstance(name, str))
+        opened = f", or pass {OPENED}" * (kind == "str" and isinstance(name, str))
         raise DataError(
             f"{_place(name, row)} is {str(value)[:40]!r} of type {kind}: convert it to a number, "
             f"or leave the column out{opened}."
@@ -311,7 +311,7 @@ def _missing(place: str, value: Any = None) -> DataError:
 
 def _beyond(place: str, value: Any) -> DataError:
     shown = f"{value:.6g}" if isinstance(value, Decimal) else _shortened(Fraction(value))
-    return DataError(f"{place} is {shown}, which overflows float64: scale the column.")
+    return DataError(f"{place} is {shown}, outside the range of float64: scale the column.")
 
 
 def _shortened(value: Fraction) -> str:

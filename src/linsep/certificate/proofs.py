@@ -76,7 +76,7 @@ def _read_verdicts(proof: str | bytes) -> Proof:
         _check_format(plain)
         found = _proof(plain)
         if found.claim.to_json(found.recipe) != text:
-            raise Malformed("it is not in the form in which proofs are written")
+            raise Malformed("it is not in canonical form")
     except DataError:
         raise
     except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
@@ -109,7 +109,7 @@ def _proof(plain: dict[str, Any]) -> Proof:
     if len(verdicts) != 1:
         raise Malformed("it needs exactly one verdict")
     if not _is_question(verdicts[0].subject):
-        raise Malformed("the sides are not made of the classes")
+        raise Malformed("the sides are not classes of the data")
     return Proof(verdicts[0], plain["recipe"])
 
 
@@ -134,7 +134,7 @@ def _several(
         or not formulations
         or formulations != tuple(s for s in FORMULATIONS if s in formulations)
     ):
-        raise Malformed("the formulations are not known ones, each once and in order")
+        raise Malformed("the formulations are unknown, repeated or out of order")
     n = len(classes)
     many = sum({"ovr": n, "ovo": n * (n - 1) // 2, "multinomial": 1}[s] for s in formulations)
     # counted first: the sides of many classes are long lists
@@ -191,7 +191,7 @@ def _side(plain: Any, whole: Subject) -> tuple[Any, ...]:
     labels = tuple(items_of(plain))
     known = {(type(label), label) for label in whole.classes}
     if not all(type(label) in LABELS and (type(label), label) in known for label in labels):
-        raise Malformed("the sides are not made of the classes")
+        raise Malformed("the sides are not classes of the data")
     return labels
 
 
@@ -218,7 +218,7 @@ def _sides_of(
 ) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
     """Return the positive and negative side of every verdict of a formulation.
 
-    Both are empty for "multinomial", where every class has weights. Of two classes the second is
+    Both are empty for "multinomial", where every class has weights. For two classes, the second is
     the positive side.
     """
     if formulation == "ovo":

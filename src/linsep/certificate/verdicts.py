@@ -40,7 +40,7 @@ FORMAT = "linsep proof 3"
 AS_STORED = "as stored: a float is a binary fraction, not the decimal it prints as"
 #: names or row numbers shown before dots
 MOST_SHOWN = 12
-#: returns what a row is called, given its index
+#: returns the name of a row, given its index
 Number = Callable[[int], Any]
 
 
@@ -58,12 +58,12 @@ class Claims:
     def verify(
         self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
     ) -> Check:
-        """Check the claims against data, from the evidence alone, in one reading.
+        """Check the claims against data, from the evidence alone, in one pass over the rows.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (rows, features), or source; K if the
-            verdict is about K
+        X : array, sparse matrix or data frame of shape (rows, features), or source
+            For a verdict about a Gram matrix, K.
         y : array of shape (rows,), not for a source
         exact : bool, default=True
             True: check in integer arithmetic, without tolerance, which is a proof. False: check in
@@ -91,7 +91,8 @@ class Claims:
             found += [("verdict", verdict.answer()), ("classes", _sides(verdict.subject))]
             if isinstance(verdict, Separable) and verdict.margin != (0.0, math.inf):
                 low, high = verdict.margin
-                found.append(("margin", f"from {low!r} to at most {high!r}, the distance of a row"))
+                ends = f"from {low!r} to at most {high!r} (distance to the nearest row)"
+                found.append(("margin", ends))
         return found + _data_lines(self.verdicts()[0].subject)
 
     def to_json(self, recipe: dict[str, Any] | None = None) -> str:
@@ -129,10 +130,10 @@ class Verdict(WithRows, Claims):
 
     subject: Subject
     errors: FewestErrors | None = field(default=None, kw_only=True)
-    #: which columns decide a separable or quasi-separable verdict; no part of the proof, as overlap
+    #: which columns decide a separable or quasi-separable verdict; like overlap, not in the proof
     deciding_columns: DecidingColumns | None = field(default=None, kw_only=True, compare=False)
     overlap: Overlap | None = field(default=None, kw_only=True, compare=False)
-    #: what it says of a hyperplane, as a verb
+    #: what a hyperplane does, as a verb
     verb: ClassVar[str] = ""
     kind: ClassVar[str] = ""
     #: what checks a verdict of this kind; None if it claims nothing
@@ -183,8 +184,8 @@ class Verdict(WithRows, Claims):
 
     @property
     def chance(self) -> Any:
-        """Whether random labels would be separable, as :class:`linsep.chance.counting.Chance`: its
-        ``probability`` and, as text, a sentence. None for a verdict that was read from a proof.
+        """Whether random labels would be separable: a :class:`linsep.chance.counting.Chance`, with
+        ``probability``; ``str`` gives a sentence. None for a verdict that was read from a proof.
         """
         return self.subject.chance
 
@@ -248,7 +249,7 @@ class Verdict(WithRows, Claims):
         found = self.errors
         if found is None:
             return []
-        what = "rows" if found.weights is None else "in weights of rows"
+        what = "rows" if found.weights is None else "(total weight)"
         if found.closed:
             ends = f"{found.ends()} {what}: no hyperplane has fewer"
         else:
@@ -280,11 +281,11 @@ class Separable(Verdict):
         integers if floats are not exact enough.
     intercept : tuple of float
     margin : pair of float
-        Lower and upper bound of the widest geometric margin (the distance of the nearest row to the
-        hyperplane); these weights reach the lower one. (0, inf) in the multinomial formulation.
+        Lower and upper bound of the widest geometric margin (distance from the hyperplane to the
+        nearest row); these weights attain the lower one. (0, inf) in the multinomial formulation.
     support : Combination
-        Rows whose combination bounds the margin of every separator from above; multipliers are
-        shares within each side.
+        Rows whose combination bounds the margin of every separator from above. Multipliers are
+        normalized to sum to 1 on each side.
     """
 
     coef: tuple[tuple[float, ...], ...]
@@ -303,7 +304,7 @@ class Separable(Verdict):
 
     def answer(self) -> str:
         """Return the verdict in one sentence."""
-        return f"{self._found()} every row on its side"
+        return f"{self._found()} every row on the correct side"
 
     def note(self, number: Number = int) -> str:
         """Return the margin."""
@@ -320,7 +321,7 @@ class Separable(Verdict):
             rows = self.support.rows
             named = _numbered(rows, number)
             found.append(("support", f"{_count(rows)} that rule out a wider margin: {named}"))
-        why = "a logistic regression has no maximum: every coefficient may diverge"
+        why = "the logistic likelihood has no maximum: every coefficient may diverge"
         return [*found, ("weights", self._shown_weights()), ("likelihood", why)]
 
     def _shown_weights(self) -> str:
@@ -409,30 +410,31 @@ class Overlapping(Blocked):
     def answer(self) -> str:
         """Return the verdict in one sentence."""
         values = _values(self.subject)
-        return f"overlapping{values}: no hyperplane has every row on its side, or on the boundary"
+        return f"overlapping{values}: every hyperplane has a row on the wrong side"
 
     def _details(self, number: Number) -> list[tuple[str, str]]:
         full = len(self.space.rows) == len(self.subject.coefficient_names())
-        unique = ", which is unique" if full else ", not unique because of the dependent columns"
-        why = f"a logistic regression has a maximum{unique}"
+        why = "the logistic likelihood has a unique maximum"
+        if not full:
+            why = "the logistic likelihood has a maximum, not unique because of dependent columns"
         return [self._witness_line(number), *self._limit_lines(), ("likelihood", why)]
 
 
 @dataclass(frozen=True, repr=False)
 class QuasiSeparable(Blocked):
-    """Some weights have no row on the wrong side; some rows, not all, must lie on the boundary.
+    """Some weights have no row on the wrong side, but some rows, not all, must lie on the boundary.
 
     Attributes
     ----------
     direction : dict
-        Such weights as integers, {number of the weight: weight}, zeros left out, with as many rows
-        as possible on the right side.
+        Such weights, with as many rows as possible on the correct side: {number of the weight:
+        integer}, without zeros.
     boundary : tuple of int
         The rows that lie on the boundary of all such weights.
     everything : Space
-        The span of all rows; if it is not the whole space, some columns depend on others.
+        The span of all rows. If it is not the whole space, some columns depend on others.
     basis : tuple of pairs of int
-        Rows that span it, each with the number of one of its constraints.
+        Rows that span ``everything``, each with the number of one of its constraints.
     signs : dict
         {number of a coefficient: Combination}: rows whose sum, with positive multipliers and modulo
         ``space``, is a multiple of the coefficient, with its sign along ``direction``. So it has
@@ -499,7 +501,7 @@ class QuasiSeparable(Blocked):
 
     def _details(self, number: Number) -> list[tuple[str, str]]:
         boundary = f"{_count(self.boundary)}: {_numbered(self.boundary, number)}"
-        why = "a logistic regression has no maximum: the coefficients above diverge"
+        why = "the logistic likelihood has no maximum: some coefficients diverge"
         return [
             self._witness_line(number), ("boundary", boundary), *self._limit_lines(),
             ("likelihood", why),
@@ -573,7 +575,7 @@ class Separations(Claims):
         """
         classes = [str(name) for name in self.verdicts()[0].subject.classes]
         short = dict(zip(classes, told_apart(classes, letters or sys.maxsize), strict=True))
-        found = [["question", "verdict", "margin, or rows that no hyperplane separates"]]
+        found = [["subproblem", "verdict", "margin, or rows that no hyperplane separates"]]
         for verdict in self.verdicts():
             subject = verdict.subject
             question = (

@@ -66,7 +66,7 @@ def high_dimensional_mle(ratio: float, signal: float) -> HighDimensionalMLE:
     -------
     HighDimensionalMLE
         ``alpha``, ``sigma``, ``lambda_``, ``log_likelihood`` and ``understated``. In classical
-        theory alpha and ``understated`` are 1.
+        theory, ``alpha`` and ``understated`` are 1.
 
     Raises
     ------
@@ -99,9 +99,9 @@ def high_dimensional_mle(ratio: float, signal: float) -> HighDimensionalMLE:
     """
     kappa, gamma = finite(ratio=ratio), finite(signal=signal)
     if not 0.0 <= gamma <= MOST_SIGNAL:
-        raise ParameterError(f"signal is {signal!r}: give a number from 0 to {MOST_SIGNAL:g}.")
+        raise ParameterError(f"signal must be from 0 to {MOST_SIGNAL:g}, got {signal!r}.")
     if kappa <= 0.0:
-        raise ParameterError(f"ratio is {ratio!r}: give columns / rows, above 0.")
+        raise ParameterError(f"ratio (columns / rows) must be above 0, got {ratio!r}.")
     most = phase_transition(0.0, gamma)
     if kappa >= most:
         raise ParameterError(
@@ -155,7 +155,7 @@ def note_of_bias(n_rows: int, n_columns: int, mean: float, null: float) -> str:
     found = high_dimensional_mle(ratio, signal)
     least = "at least " * (-null < UNEQUAL)
     return (
-        f"With {counted(n_columns, 'column')} to {counted(n_rows, 'row')}, estimates are "
+        f"With {counted(n_columns, 'column')} and {counted(n_rows, 'row')}, estimates are "
         f"{least}about {found.alpha:.2f} times too large, and their standard errors "
         f"{found.understated:.2f} times too small (Sur and Candès 2019, for normal columns)."
     )

@@ -58,7 +58,7 @@ def phase_transition(intercept: float = 0.0, signal: float = 0.0) -> float:
     """
     b0, gamma = finite(intercept=intercept), finite(signal=signal)
     if gamma < 0:
-        raise ParameterError(f"signal is {signal!r}: give a standard deviation of at least 0.")
+        raise ParameterError(f"signal must be a standard deviation of at least 0, got {signal!r}.")
     x, weights = normal_nodes(-b0 / gamma, width=pi / gamma) if gamma else normal_nodes()
     x, y = np.tile(x, 2), np.repeat([1.0, -1.0], len(x))
     weights = np.tile(weights, 2) * expit(y * (b0 + gamma * x))
@@ -80,7 +80,7 @@ def phase_transition(intercept: float = 0.0, signal: float = 0.0) -> float:
 
 
 def normal_nodes(*centers: float, width: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """Return places and weights that integrate over the standard normal distribution.
+    """Return nodes and weights that integrate over the standard normal distribution.
 
     Panels are short around ``centers`` where an integrand changes within a ``width``, and grow with
     the distance from them.
@@ -103,5 +103,5 @@ def finite(**given: Any) -> float:
     """Return a number as a float; raise ParameterError if it is not a finite number."""
     ((name, value),) = given.items()
     if not isinstance(value, Real) or not isfinite(value):
-        raise ParameterError(f"{name} is {value!r}: give a finite number.")
+        raise ParameterError(f"{name} must be a finite number, got {value!r}.")
     return float(value)

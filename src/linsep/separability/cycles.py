@@ -88,7 +88,7 @@ class Machine:
     update : "single" or "batch"
         At every mistake, or once per pass by the sum of its mistakes.
     tie : "negative", "positive" or "random"
-        Which of equal scores the joint rule predicts: the first class, the last, or any.
+        The class that the joint rule predicts for equal scores: the first, the last, or any.
     gram : bool
         Whether the rows form a Gram matrix: the state is then the score of every row, and an update
         adds kernel values to all scores.

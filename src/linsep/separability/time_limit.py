@@ -35,7 +35,7 @@ class Task:
 
     def __init__(self, limit: float | None = None) -> None:
         if limit is not None and not limit > 0:
-            raise ParameterError(f"The time limit is {limit:g} seconds: give more than 0.")
+            raise ParameterError(f"time_limit must be above 0 seconds, got {limit:g}.")
         self.limit = math.inf if limit is None else limit
         self.until = time.monotonic() + self.limit
         self.doing = "the working set"

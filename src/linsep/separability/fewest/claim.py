@@ -39,14 +39,14 @@ def asked(strict: bool, weights: Any, n_rows: int) -> Asked:
     Raises
     ------
     DataError
-        If the weights are not one finite number of at least 0 for each row, or all zero.
+        Unless there is one finite weight of at least 0 per row, and one of them is positive.
     """
     if weights is None:
         return Asked(strict)
     given = np.asarray(weights)
     if given.shape != (n_rows,):
         raise DataError(
-            f"sample_weight has shape {given.shape}: give one number for each of {n_rows:,} rows."
+            f"sample_weight has shape {given.shape}: pass one weight for each of {n_rows:,} rows."
         )
     finite = given.dtype.kind != "f" or np.isfinite(given).all()
     try:
@@ -56,10 +56,10 @@ def asked(strict: bool, weights: Any, n_rows: int) -> Asked:
             "sample_weight has values that are not finite: give finite numbers."
         ) from None
     if min(whole, default=0) < 0:
-        raise DataError(f"sample_weight of row {np.argmin(whole) + 1} is negative: give 0 or more.")
+        raise DataError(f"sample_weight of row {np.argmin(whole) + 1} is negative: pass 0 or more.")
     common = math.gcd(*whole)
     if not common:
-        raise DataError("sample_weight is 0 in every row: give a positive weight to some rows.")
+        raise DataError("sample_weight is 0 in every row: set a positive weight in some row.")
     return Asked(strict, [m // common for m in whole], unit * common)
 
 

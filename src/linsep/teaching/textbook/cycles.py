@@ -129,7 +129,7 @@ class Recurrence:
                     break
                 if mistakes:
                     found.append(
-                        f"the weights{part.whose} before pass {again - passes + 1:,} came back "
+                        f"the weights{part.whose} before pass {again - passes + 1:,} recurred "
                         f"before pass {again + 1:,}"
                     )
             else:
