@@ -84,9 +84,9 @@ def test_rows_that_are_not_in_general_position_have_fewer():
 
 @pytest.mark.parametrize("value", [-1, 2.0, "3", None, True])
 def test_counts_of_what_is_no_whole_number_are_refused(value):
-    with pytest.raises(ParameterError, match=r"n_rows is .*: give a whole number"):
+    with pytest.raises(ParameterError, match="n_rows must be an integer of at least 0"):
         dichotomies(value, 2)
-    with pytest.raises(ParameterError, match="n_dimensions is "):
+    with pytest.raises(ParameterError, match="n_dimensions must be an integer"):
         dichotomies(2, value)
 
 

@@ -60,7 +60,7 @@ def test_weights_through_a_row_do_not_separate(dtype, scale):
     y = np.array([1, 0, 1])
     for factor in (1.0, 1e-300, 1e300):
         w = [factor, factor, factor / 3]
-        assert "row 3 (index 2) is not on its side" in separable(X, y, w).verify(X, y).reason
+        assert "(index 2) is not on the correct side" in separable(X, y, w).verify(X, y).reason
         better = [factor, np.nextafter(factor, 0), factor / 3]
         assert separable(X, y, better).verify(X, y), separable(X, y, better).verify(X, y)
 

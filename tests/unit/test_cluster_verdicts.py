@@ -195,7 +195,7 @@ def test_no_time(client, folder, monkeypatch):
     ask = verdicts.ShardedData.ask
     monkeypatch.setattr(verdicts.ShardedData, "ask", lambda self, *_: ask(self, slow, max))
     found = separation(read(path), client=client, time_limit=0.5)
-    assert found.reason.startswith("the time limit of 0.5 s was over")
+    assert found.reason.startswith("the time limit of 0.5 s ended")
 
 
 def test_what_is_wrong_is_named(client, folder, tmp_path):

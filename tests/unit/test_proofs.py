@@ -248,9 +248,9 @@ def test_a_proof_of_other_data_is_refused():
     verdict = separation(X[50:], y[50:])
     for other, labels, word in (
         (X, y, "rows"),
-        (X[50:] + 1e-12, y[50:], "other rows"),
+        (X[50:] + 1e-12, y[50:], "rows or labels differ"),
         (X[50:][::-1].copy(), y[50:][::-1], "order"),
-        (X[50:], np.where(y[50:] == 1, 2, 1), "other rows or labels"),
+        (X[50:], np.where(y[50:] == 1, 2, 1), "rows or labels differ"),
         (X[50:], y[50:] + 1, "labels"),
         (X[50:, :3], y[50:], "features"),
     ):
@@ -270,7 +270,7 @@ def test_a_proof_of_other_data_is_refused():
         ([[np.inf], [2.0]], [0, 1], r"Row 1 \(index 0\), column 0 is inf"),
         ([[1.0], [2.0]], [0, np.nan], "NaN"),
         ([[1.0], [2.0]], [0, 1, 1], "inconsistent"),
-        ([[1.0], [2.0]], None, "Pass the labels y"),
+        ([[1.0], [2.0]], None, "pass y with X"),
         ([["a"], ["b"]], [0, 1], "holds text in feature 0"),
     ],
 )

@@ -108,7 +108,7 @@ def test_proofs_of_earlier_formats_are_refused_in_a_sentence():
     for text in (TEXTS["quasi-separable"], cycle.to_json()):
         with pytest.raises(DataError, match=r"earlier format 'linsep proof 2'.* write it again"):
             from_json(text.replace("linsep proof 3", "linsep proof 2"))
-        with pytest.raises(DataError, match="'linsep proof 3' can be read"):
+        with pytest.raises(DataError, match="'linsep proof 3' is supported"):
             from_json(text.replace("linsep proof 3", "linsep proof 4"))
 
 

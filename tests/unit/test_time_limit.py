@@ -51,7 +51,7 @@ def long_program():
 
 def test_a_linear_program_ends_in_time(long_program):
     watch = Stopwatch()
-    with limited(Task(0.5)), pytest.raises(TooLarge, match=r"the time limit of 0\.5 s was over"):
+    with limited(Task(0.5)), pytest.raises(TooLarge, match=r"the time limit of 0\.5 s ended"):
         long_program()
     assert watch.seconds() < 15
 
