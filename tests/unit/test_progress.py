@@ -205,7 +205,7 @@ def test_questions_of_a_verdict_are_counted(bar, monkeypatch):
     deciding.decide(data_of(ArraySource(*load_iris(return_X_y=True))), task=task)
     assert [done for _, done in seen] == pytest.approx(range(7))
     for k, (description, _) in enumerate(seen, 1):
-        assert description.startswith(f"question {k} of 7, ")
+        assert description.startswith(f"subproblem {k} of 7, ")
 
 
 def test_a_cache_is_not_called_a_file(path, tmp_path):
