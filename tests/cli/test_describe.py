@@ -384,7 +384,7 @@ def test_standard_input(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["t.csv", "--target", "w"], "has no column 'w' to learn"),
+        (["t.csv", "--target", "w"], "has no label column 'w'"),
         (["none.csv"], "There is no file none.csv"),
         (["empty.csv"], "empty.csv is empty: give a file with rows."),
         (["head.csv"], "head.csv has no rows: give a file with rows."),

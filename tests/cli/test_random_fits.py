@@ -97,7 +97,7 @@ def test_rows_that_were_not_learned_count(tmp_path, learner, left_out):
     fit = ("fit", "t.csv", "--target", "kind", "--learner", learner, "--model", "m", *left_out)
     done = here(*fit, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert " % of 22 rows right (" in done.stdout
+    assert "% of 22 rows right (" in done.stdout
     score = json.loads(here("score", "m", "t.csv", "--json", cwd=tmp_path).stdout)
     assert f"{100 * score['accuracy']:.2f}% of 22 rows right" in done.stdout
     assert "baseline 50.00%" in done.stdout

@@ -125,7 +125,7 @@ def test_a_slice_says_how_many_rows_it_misplaces(model, features, labeled):
         model, X, y if labeled else None, features=features, regions=True
     )
     share = float((drawn_at(shown) != model.predict(X)).mean())
-    said = re.search(r"slice: ([\d.]+) % of the rows", shown.ax_.get_title())
+    said = re.search(r"slice: ([\d.]+)% of the rows", shown.ax_.get_title())
     assert (float(said[1]) if said else 0.0) == pytest.approx(100 * share, abs=0.01)
     assert shown.misplaced == pytest.approx(share)
     usual = DecisionDisplay.from_estimator(model, X, features=features)
