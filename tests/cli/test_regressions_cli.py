@@ -108,7 +108,7 @@ def test_logistic_regression_from_a_table(folder):
     assert shown.startswith("Logistic regression of yes against no\n")
     assert "% of 60 rows right; baseline " in shown
     assert f"\ntraining  {100 * model.score(X, ILL):.2f}% right; baseline " in shown
-    assert "\nlearned    LogisticRegression, 2 classes (no, yes), " in shown
+    assert "\nlearned   LogisticRegression, 2 classes (no, yes), " in shown
     assert printed("summary", "m", cwd=folder) in shown
     lines = printed("predict", "m", "t.csv", "--probabilities", cwd=folder).splitlines()
     assert [line.split("\t")[0] for line in lines] == model.predict(X).tolist()

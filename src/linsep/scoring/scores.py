@@ -40,21 +40,27 @@ def score(
 
     Parameters
     ----------
-    model : fitted estimator of linsep, or the path of a saved one
-    data : a data frame, files, folders, globs or URLs with the model's columns, read like its
-    training data; a :class:`Source`; or a tuple (X, y)
-    target : name of the label column, by default as in the training data
-    metrics : name or names of the metrics to return, by default all: for classes "accuracy",
-        "balanced_accuracy", "f1" (of the positive of two classes), "f1_macro", "f1_weighted", "mcc"
-        (Matthews' correlation), "log_loss", "brier", "roc_auc" and "average_precision" (of the
-        positive class; for several classes the mean over each against the others; for more than 100
-        classes only if named); for numbers "r2", "rmse", "mae" and "max_error"
-    sample_weight : weights of the rows: one number per row, or the name of a column; by default the
-    weight column of the training data, if there was one
-    groups : groups of rows: one value per row, or the name of a column. Intervals then resample
-    whole groups
-    offset : one number per row of (X, y), for regressions fitted with offsets; other data have
-        offsets in a column
+    model : estimator or path
+        A fitted estimator of linsep, or the file of a saved one.
+    data : data frame, path or list of paths, Source, or tuple (X, y)
+        Frames, files, folders, globs and URLs have the model's columns and are read like its
+        training data.
+    target : str, default None
+        The label column; None means the label column of the training data.
+    metrics : str or list of str, default None
+        The metrics to return; None means all. For classes: "accuracy", "balanced_accuracy", "f1"
+        (of the positive of two classes), "f1_macro", "f1_weighted", "mcc" (Matthews' correlation),
+        "log_loss", "brier", "roc_auc" and "average_precision" (of the positive class; for several
+        classes the mean over each against the others; for more than 100 classes only if named). For
+        numbers: "r2", "rmse", "mae" and "max_error".
+    sample_weight : array of shape (rows,) or str, default None
+        Weights of the rows, or the name of their column; None means the weight column of the
+        training data, if there was one.
+    groups : array of shape (rows,) or str, default None
+        Groups of rows, or the name of their column. Intervals then resample whole groups.
+    offset : array of shape (rows,), default None
+        Offsets of the rows of (X, y), for regressions fitted with offsets; other data have offsets
+        in a column.
 
     Returns
     -------
