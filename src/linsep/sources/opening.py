@@ -71,80 +71,111 @@ def open_source(
 
     Parameters
     ----------
-    data : a data frame of pandas or polars, an Arrow table, or any object with an Arrow C stream;
-        or files, folders or globs, in reading order, local or remote, such as
+    data : data frame, path or list of paths
+        A data frame of pandas or polars, an Arrow table, or any object with an Arrow C stream; or
+        files, folders or globs, in reading order, local or remote, such as
         ``s3://bucket/rows.csv``, ``gs://bucket/part-*.parquet``, ``https://host/rows.svm.gz``;
         svmlight text (.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw) or tables (.csv .tsv
         .jsonl .parquet .arrow and their kin), plain or .gz .bz2 .xz .zst; a folder with a folder of
         texts per label; rows written by `linsep convert` (.rows).
-    target : name of the label column; tables only
-    missing : "error", "zero", "drop" or "mean": how to treat missing values; tables only. With a
-    recipe and ``labeled=False`` also "skip": a row with a missing value gets None or NaN as
-    prediction, whatever the model was trained with
-    hash_bits : hash text columns into 2**hash_bits features instead of one feature per value; for
-    Vowpal Wabbit's text, 2**hash_bits is the number of columns, by default 2**18
-    exclude : column or columns to leave out; tables only
-    scale : "none" or "standard": scale numeric columns to mean 0 and standard deviation 1; tables
-    only
-    reference_level : text values without an indicator: None, "first" for the first value of every
-        column, or {column: value} to choose other values; tables only
-    min_count : values of a text column in fewer rows of the training data share one indicator,
-    ``column=(rare)``; tables only
-    index_base : 0 or 1, the first feature index of svmlight text; None detects it
-    format : "svmlight", "vw", "csv", "tsv", "jsonl", "parquet", "arrow", "rows" or
-        "folder" (of texts), for files whose names do not show it
-    delimiter : one character that separates the fields of CSV, or "whitespace" for any run of
-        blanks; by default a comma, in TSV a tab
-    quotes : whether double quotes enclose fields of CSV, in which delimiters, line breaks and, when
-        written twice, quotes are text; False reads quotes as ordinary characters. By default True
-    header : whether the first row of CSV holds the names of the columns; with False they are
-    "column_1", "column_2" and so on. By default True, and a first row that looks like data is an
-    error
-    null_values : text that marks a missing value in CSV, such as "?", in addition to empty cells,
-    and to "NA", "NaN", "null" and the like in columns of numbers
-    comment : skip lines of CSV that begin with this text, such as "#"
-    skip_rows : number of lines of CSV to skip before the header
-    encoding : character encoding of CSV, such as "latin-1" or "utf-16"; UTF-8 by default
-    recipe : the ``recipe_`` of a model, to read files as its training data were; overrides all of
-        the above except ``format``, ``delimiter``, ``quotes``, ``header`` and ``missing="skip"``
-    labeled : whether a table must have its target column. With a recipe, False does not read
-    labels, weights and groups, and None reads the ones that exist
-    max_line : maximum length of a line in bytes, or with a unit; None is "64MB". The limit protects
-    against small compressed files that expand to one endless line
-    cache : folder for parsed rows that do not fit in memory, for later passes and later runs; None
-        keeps them in a temporary folder for one run
-    text : text column or columns whose words become features (see :class:`linsep.Text`), or
-    {column: Text} with settings; tables only. Other text columns have one indicator per value
-    categorical : column or columns to read as categories, with one feature per value, such as
-    numeric codes; here and below, globs such as "code_*" stand for all matching columns; tables
-    only
-    numeric : column or columns to read as numbers; tables only
-    date : column or columns of dates, read as days since 1970; ISO 8601, or in a format of
-        :meth:`datetime.datetime.strptime`: "day=%d.%m.%Y", or {"day": "%d.%m.%Y"}; tables only
-    include : the only columns that become features; tables only
-    decimal, thousands : decimal mark of numbers in text, "." by default, and separator of groups of
-    three digits, by default none; tables only
-    units : whether numbers in text may have a percent sign or a currency, brackets around negative
-    numbers, minus signs other than the hyphen, digits of other scripts, and apostrophes or thin
-    spaces between thousands; 5% is read as 5; tables only
-    weight : column of row weights, finite numbers of at least 0, like ``sample_weight`` for arrays;
-    tables only. For Vowpal Wabbit's text, the importances are used
-    group : column of groups, which are never divided between training and held-out rows; tables
-    only
-    offset : column of offsets, finite numbers that a linear or logistic regression adds to its
-    linear predictor, also for predictions; tables only
-    successes, trials : columns of counts of binomial groups, instead of labels: a row stands for
-    its successes, of class 1, and for its other trials, of class 0; tables only
-    products : products of two columns, such as "age:income", as additional features: of two
-    numbers, of a number and each value of a text column, or of the values of two text columns;
-    tables only
-    formula : the label and the features as in R, such as "admit ~ gre * C(rank) + poly(gpa, 2)",
-    instead of ``target``; see docs/how-to/formulas.md; tables only, needs formulaic. ``- 1`` in it
-    corresponds to ``fit_intercept=False`` of an estimator
-    interactions : pairs of first letters of namespaces, such as "ab", whose features are
-        multiplied; Vowpal Wabbit's text only
-    ignore_namespaces, keep_namespaces : first letters of the namespaces to leave out, or of the
-        only ones to read; Vowpal Wabbit's text only
+    target : str, default None
+        Name of the label column; tables only.
+    missing : {"error", "zero", "drop", "mean", "skip"}, default "error"
+        "error", "zero", "drop" or "mean": how to treat missing values; tables only. With a recipe
+        and ``labeled=False`` also "skip": a row with a missing value gets None or NaN as
+        prediction, whatever the model was trained with.
+    hash_bits : int, default None
+        Hash text columns into 2**hash_bits features instead of one feature per value; for Vowpal
+        Wabbit's text, 2**hash_bits is the number of columns, by default 2**18.
+    exclude : str or list of str, default None
+        Column or columns to leave out; tables only.
+    scale : {"none", "standard"}, default "none"
+        "none" or "standard": scale numeric columns to mean 0 and standard deviation 1; tables only.
+    reference_level : "first" or dict, default None
+        Text values without an indicator: None, "first" for the first value of every column, or
+        {column: value} to choose other values; tables only.
+    min_count : int, default None
+        Values of a text column in fewer rows of the training data share one indicator,
+        ``column=(rare)``; tables only.
+    index_base : {0, 1}, default None
+        0 or 1, the first feature index of svmlight text; None detects it.
+    format : str, default None
+        "svmlight", "vw", "csv", "tsv", "jsonl", "parquet", "arrow", "rows" or "folder" (of texts),
+        for files whose names do not show it.
+    delimiter : str, default None
+        One character that separates the fields of CSV, or "whitespace" for any run of blanks; by
+        default a comma, in TSV a tab.
+    quotes : bool, default None
+        Whether double quotes enclose fields of CSV, in which delimiters, line breaks and, when
+        written twice, quotes are text; False reads quotes as ordinary characters. By default True.
+    header : bool, default None
+        Whether the first row of CSV holds the names of the columns; with False they are "column_1",
+        "column_2" and so on. By default True, and a first row that looks like data is an error.
+    null_values : str or list of str, default None
+        Text that marks a missing value in CSV, such as "?", in addition to empty cells, and to
+        "NA", "NaN", "null" and the like in columns of numbers.
+    comment : str, default None
+        Skip lines of CSV that begin with this text, such as "#".
+    skip_rows : int, default None
+        Number of lines of CSV to skip before the header.
+    encoding : str, default None
+        Character encoding of CSV, such as "latin-1" or "utf-16"; UTF-8 by default.
+    recipe : dict, default None
+        The ``recipe_`` of a model, to read files as its training data were; overrides all of the
+        above except ``format``, ``delimiter``, ``quotes``, ``header`` and ``missing="skip"``.
+    labeled : bool, default True
+        Whether a table must have its target column. With a recipe, False does not read labels,
+        weights and groups, and None reads the ones that exist.
+    max_line : int or str, default None
+        Maximum length of a line in bytes, or with a unit; None is "64MB". The limit protects
+        against small compressed files that expand to one endless line.
+    cache : path, default None
+        Folder for parsed rows that do not fit in memory, for later passes and later runs; None
+        keeps them in a temporary folder for one run.
+    text : str or list of str or dict, default None
+        Text column or columns whose words become features (see :class:`linsep.Text`), or {column:
+        Text} with settings; tables only. Other text columns have one indicator per value.
+    categorical : str or list of str, default ()
+        Column or columns to read as categories, with one feature per value, such as numeric codes;
+        here and below, globs such as "code_*" stand for all matching columns; tables only.
+    numeric : str or list of str, default ()
+        Column or columns to read as numbers; tables only.
+    date : str or list of str or dict, default ()
+        Column or columns of dates, read as days since 1970; ISO 8601, or in a format of
+        :meth:`datetime.datetime.strptime`: "day=%d.%m.%Y", or {"day": "%d.%m.%Y"}; tables only.
+    include : str or list of str, default ()
+        The only columns that become features; tables only.
+    decimal, thousands : str, default None
+        Decimal mark of numbers in text, "." by default, and separator of groups of three digits, by
+        default none; tables only.
+    units : bool, default None
+        Whether numbers in text may have a percent sign or a currency, brackets around negative
+        numbers, minus signs other than the hyphen, digits of other scripts, and apostrophes or thin
+        spaces between thousands; 5% is read as 5; tables only.
+    weight : str, default None
+        Column of row weights, finite numbers of at least 0, like ``sample_weight`` for arrays;
+        tables only. For Vowpal Wabbit's text, the importances are used.
+    group : str, default None
+        Column of groups, which are never divided between training and held-out rows; tables only.
+    offset : str, default None
+        Column of offsets, finite numbers that a linear or logistic regression adds to its linear
+        predictor, also for predictions; tables only.
+    successes, trials : str, default None
+        Columns of counts of binomial groups, instead of labels: a row stands for its successes, of
+        class 1, and for its other trials, of class 0; tables only.
+    products : str or list of str, default None
+        Products of two columns, such as "age:income", as additional features: of two numbers, of a
+        number and each value of a text column, or of the values of two text columns; tables only.
+    formula : str, default None
+        The label and the features as in R, such as "admit ~ gre * C(rank) + poly(gpa, 2)", instead
+        of ``target``; see docs/how-to/formulas.md; tables only, needs formulaic. ``- 1`` in it
+        corresponds to ``fit_intercept=False`` of an estimator.
+    interactions : list of str, default None
+        Pairs of first letters of namespaces, such as "ab", whose features are multiplied; Vowpal
+        Wabbit's text only.
+    ignore_namespaces, keep_namespaces : str, default None
+        First letters of the namespaces to leave out, or of the only ones to read; Vowpal Wabbit's
+        text only.
 
     Raises
     ------
