@@ -119,7 +119,7 @@ def separation(
     if isinstance(X, str | Path):
         raise TypeError(
             "separation takes rows, not a file name: for a file, call "
-            "linsep.separation(linsep.open_source({str(X)!r}, target=...))."
+            f"linsep.separation(linsep.open_source({str(X)!r}, target=...))."
         )
     X, y, _ = with_features(X, y)
     return deciding.separation(

@@ -50,7 +50,7 @@ def test_inspect_shows_standard_deviations(folder):
     assert lines[-3].split() == ["feature", "weight", "std.", "dev."]
     assert [row[0] for row in table] == [["a", "b"][j] for j in order]
     assert [float(row[2]) for row in table] == pytest.approx(own[order].tolist(), rel=1e-5)
-    assert f"± {np.sqrt(model.intercept_variances_[0]):.2g}, 2 weights" in "\n".join(lines)
+    assert f"± {np.sqrt(model.intercept_variances_[0]):.2g}, 2 nonzero weights" in "\n".join(lines)
     (found,) = json.loads(printed(folder, "inspect", "two.linsep", "--json"))["weights"]
     assert found["standard_deviations"] == own[order].tolist()
     assert found["intercept_standard_deviation"] == np.sqrt(model.intercept_variances_[0])

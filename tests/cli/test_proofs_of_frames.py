@@ -97,7 +97,7 @@ def test_margins_and_bounds_of_a_model(rows, people, scale):
     assert linsep.geometric_margin(model, *rows) == linsep.geometric_margin(again, features, y)
     assert linsep.unsigned_margin(model, rows[0]) == linsep.unsigned_margin(again, features)
     assert str(model.bounds(*rows)) == str(again.bounds(features, y))
-    with pytest.raises(DataError, match="not the rows of the fit"):
+    with pytest.raises(DataError, match="not the training rows"):
         model.bounds(X[::-1].reset_index(drop=True), y)
 
 

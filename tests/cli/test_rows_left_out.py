@@ -114,7 +114,7 @@ def test_a_source_is_predicted_and_scored_as_arrays_are(folder, monkeypatch):
             assert np.array_equal(model.decision_function(source), model.decision_function(X))
             assert np.array_equal(model.predict(source), model.predict(X))
             assert model.score(source) == model.score(X, y)
-    with pytest.raises(ValueError, match="leave out y and sample_weight"):
+    with pytest.raises(ValueError, match="omit y and sample_weight"):
         model.score(again, y)
 
 
@@ -129,7 +129,7 @@ def test_a_source_that_is_read_otherwise_is_refused(folder):
             model.predict(source)
     narrow = Perceptron().fit(np.eye(3), [0, 1, 1])
     (folder / "n.csv").write_text("x,z,kind\n1,2,a\n2,1,b\n")
-    with pytest.raises(ValueError, match="has 2 features, but the model learned 3"):
+    with pytest.raises(ValueError, match="has 2 features, but the model has 3"):
         narrow.predict(open_source(folder / "n.csv", target="kind"))
     bare = open_source(folder / "n.csv", target="kind", exclude="z")
     model = Perceptron().fit(bare)

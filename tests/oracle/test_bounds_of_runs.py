@@ -129,7 +129,7 @@ def test_other_rows_than_those_of_the_fit_are_refused(tmp_path):
         changed = X.copy()
         changed[:, 3] += 1.0
         for rows_given, labels in ((changed, y), (X[::-1], y[::-1]), (X[1:], y[1:]), (X, 1 - y)):
-            with pytest.raises(DataError, match="are not the rows of the fit"):
+            with pytest.raises(DataError, match="are not the training rows"):
                 model.bounds(rows_given, labels)
     parts = Perceptron().partial_fit(X[:9], y[:9], classes=[0, 1]).partial_fit(X[9:], y[9:])
     parts.bounds(X, y)

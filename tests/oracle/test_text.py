@@ -273,7 +273,7 @@ def test_names_and_learned_attributes():
         ({"norm": "l3"}, "norm is 'l3': choose None, 'l1' or 'l2'"),
         ({"ngram_range": (2, 1)}, r"ngram_range is \(2, 1\)"),
         ({"ngram_range": 2}, "ngram_range is 2"),
-        ({"ngram_range": (1, 101)}, "of at most 100"),
+        ({"ngram_range": (1, 101)}, "at most 100"),
         ({"binary": 1}, "binary is 1: choose True or False"),
         ({"n_features": 0}, "n_features is 0"),
         ({"n_features": 1 << 31}, "n_features is 2147483648"),

@@ -33,8 +33,8 @@ def test_rows_are_not_copied():
     ("X", "y", "said"),
     [
         (np.zeros((0, 3)), None, "at least one"),
-        (np.zeros(3), None, "rows of features"),
-        (np.zeros((3, 2)), np.zeros(4), "one label a row"),
+        (np.zeros(3), None, "shape .rows, features. with"),
+        (np.zeros((3, 2)), np.zeros(4), "one label per row"),
     ],
 )
 def test_unusable_arrays_are_refused(X, y, said):

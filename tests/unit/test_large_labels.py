@@ -75,7 +75,7 @@ def test_booleans_of_pandas_own_types_are_booleans():
 @pytest.mark.parametrize("other", [0.5, -1, 2**64])
 def test_objects_that_numpy_would_round_are_refused(other):
     y = np.array([other, 2**63 + 1] * 3, dtype=object)
-    said = r"a number of too many digits in row [12] .index [01].: give all labels as text"
+    said = r"a number with too many digits in row [12] .index [01].: give all labels as text"
     with pytest.raises(DataError, match=said):
         GaussianNaiveBayes().fit(np.arange(6.0)[:, None], y)
 

@@ -200,7 +200,12 @@ def test_a_constant_feature_and_a_class_without_rows():
     [
         (IRIS[:, :3], SPECIES, {}, "3 features"),
         (np.full((3, 2), np.nan), [0, 1, 2], {}, "NaN"),
-        (IRIS[:, :2], SPECIES + 5, {}, r"Row 1 \(index 0\): 5 is no class of the fit, which has"),
+        (
+            IRIS[:, :2],
+            SPECIES + 5,
+            {},
+            r"Row 1 \(index 0\): 5 is not a class of the fit, which has",
+        ),
         (IRIS[:, :2], SPECIES[:9], {}, "inconsistent"),
         (IRIS[:, :2], SPECIES, {"features": [0]}, "two features, but one is named: name two"),
         (

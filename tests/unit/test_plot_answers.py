@@ -159,7 +159,7 @@ def test_every_picture_is_drawn_or_refused_in_a_sentence(kind):
     X, y = load_iris(return_X_y=True)
     two = linsep.Perceptron(max_iter=5).fit(X[:100], y[:100])
     drawn(kind, two, X[:100], y[:100]).save(io.BytesIO(), format="png")
-    with pytest.raises(DataError, match="is no class of the fit"):
+    with pytest.raises(DataError, match="is not a class of the fit"):
         drawn(kind, two, X, y)
     with pytest.raises(DataError, match="pass y"):
         drawn(kind, two, X[:100], None)

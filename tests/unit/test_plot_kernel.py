@@ -182,7 +182,7 @@ def test_what_cannot_be_drawn_is_one_sentence():
         KernelDisplay.from_estimator(model, X[:, :1], Y)
     named = KernelPerceptron().fit(X, np.repeat(["a", "c"], 40))
     with pytest.raises(
-        ValueError, match=r"Row 41 .index 40.: 'b' is no class of the fit, which has 'a', 'c'"
+        ValueError, match=r"Row 41 .index 40.: 'b' is not a class of the fit, which has 'a', 'c'"
     ):
         KernelDisplay.from_estimator(named, X, np.repeat(["a", "b"], 40))
     with pytest.raises(ValueError, match="Perceptron has no kernel; use a KernelPerceptron"):

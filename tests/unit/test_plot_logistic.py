@@ -209,7 +209,7 @@ def test_rows_of_another_width_and_several_classes_are_refused():
     with pytest.raises(ValueError, match="2 features, but LogisticRegression is expecting 1"):
         LogisticDisplay.from_estimator(model, X[BOTH].to_numpy(), Y)
     with pytest.raises(
-        ValueError, match=r"Row 1 .index 0.: 0 is no class of the fit, which has 1, 2"
+        ValueError, match=r"Row 1 .index 0.: 0 is not a class of the fit, which has 1, 2"
     ):
         LogisticDisplay.from_estimator(model, WIDTH.to_numpy(), Y - 1)
     three = LogisticRegression(l2=1.0).fit(FRAME, SPECIES)

@@ -90,7 +90,7 @@ def test_another_order_of_a_fresh_index_is_one_warning(call, y):
     ):
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
-            with suppress(DataError):  # these are not the rows of the fit
+            with suppress(DataError):  # these are not the training rows
                 call(rows, given)
         found = [one for one in found if "a different order" in str(one.message)]
         assert len(found) == 1

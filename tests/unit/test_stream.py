@@ -231,7 +231,7 @@ def test_without_room_for_a_cache_only_unshuffled_passes_go_on(text, monkeypatch
         ("", "row"),
         ("1 1:1\n-1 1:nan\n", "line 2"),
         ("0.25 1:1\n0.5 1:2\n0.75 1:3\n1.25 1:1\n", "continuous"),
-        ("1 1:1e308 2:1e308\n-1 1:1e308 2:1e308\n", "floating point"),
+        ("1 1:1e308 2:1e308\n-1 1:1e308 2:1e308\n", "overflows float64"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
@@ -250,7 +250,7 @@ def test_unusable_files_are_refused_and_nothing_goes_on_behind(tmp_path, content
 def test_overflow_names_the_line(tmp_path):
     path = tmp_path / "bad.svm"
     path.write_text("1 1:1e308\n-1 1:1e308\n")
-    with pytest.raises(DataError, match=r"bad.svm line 2: the score is beyond"):
+    with pytest.raises(DataError, match=r"bad.svm line 2: the score overflows"):
         Perceptron().fit(open_source(path))
 
 

@@ -363,7 +363,7 @@ def test_labels_missing_in_a_later_batch():
             for batch in super().batches():
                 yield batch if batch.first < 2 else batch._replace(y=None)
 
-    with pytest.raises(DataError, match="no labels to learn from"):
+    with pytest.raises(DataError, match="no labels to train on"):
         Perceptron().fit(Losing(np.eye(4), np.array([0, 1, 1, 0]), batch_rows=2))
 
 

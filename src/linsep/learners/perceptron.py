@@ -207,7 +207,7 @@ class Perceptron(LinearClassifier):
         if callable(self.learning_rate) and self.schedule != "constant":
             raise ParameterError(
                 "A learning_rate function defines the whole schedule: schedule must be "
-                "'constant', got {self.schedule!r}."
+                f"'constant', got {self.schedule!r}."
             )
         schedule = Schedule(self.learning_rate, self.schedule)
         return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule, self.zero)
