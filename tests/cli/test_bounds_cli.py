@@ -100,7 +100,7 @@ def test_targets_of_winnow(files):
     ("options", "text", "code"),
     [
         (("--weights", "1,2"), r"--weights is 3 numbers for these data \(the intercept, then", 1),
-        (("--weights", "1,2,3", "--target", "x1"), "got 3 numbers, 4 classes", 1),
+        (("--weights", "1,2,3", "--target", "x1"), "got 3 numbers and 4 classes", 1),
         (("--majority", 3), "--majority 3 needs --literals N of at least 3", 2),
         (("--gamma", 0), "--gamma must be a number above 0", 2),
         (("--weights", "1,1,1", "--model", "m"), "cannot be combined: give one", 2),

@@ -163,9 +163,9 @@ REFUSED = {
     "--every needs --checkpoint FILE": (*FIT, "--every", "5s"),
     "--every '5' is not an interval between checkpoints": (*SAVED, "--every", "5"),
     "this learner reads the rows once": ("fit", "t.svm", "--learner", "naive-bayes", *SAVED[-4:]),
-    "so http://h/x.csv must be an": (*SAVED, "--test", "http://user:secret@h/x.csv"),
-    r"so http://h/y.csv\?\.\.\. must be an": (*SAVED, "--calibrate=http://h/y.csv?sig=secret"),
-    "so tcp://h:1 must be an": (*SAVED, "--dask", "tcp://user:secret@h:1"),
+    "so http://h/x.csv must be a URL": (*SAVED, "--test", "http://user:secret@h/x.csv"),
+    r"so http://h/y.csv\?\.\.\. must be a URL": (*SAVED, "--calibrate=http://h/y.csv?sig=secret"),
+    "so tcp://h:1 must be a URL": (*SAVED, "--dask", "tcp://user:secret@h:1"),
     "--resume needs a checkpoint FILE": ("fit", "--resume"),
     "--resume FILE takes no other arguments": ("fit", "--resume", "c", "--max-iter", "9"),
 }

@@ -164,7 +164,7 @@ def test_what_is_missing_is_noticed_before_learning(folder, monkeypatch):
     table(folder, "t.csv", ["x", "kind"], [[1, "a"], [2, "b"]])
     table(folder, "bare.csv", ["x"], [[1], [2]])
     fit = ("fit", "t.csv", "--target", "kind", "--missing", "mean", "--test")
-    assert_refused(*fit, "bare.csv", cwd=folder, said="bare.csv has no column 'kind'")
+    assert_refused(*fit, "bare.csv", cwd=folder, said="bare.csv has no label column 'kind'")
     assert_refused(*fit, "t.svm", cwd=folder, said="t.svm is svmlight text, but the model")
     assert_refused(
         "fit", "t.svm", "--test", "t.csv", cwd=folder, said="t.csv is a table, but the model"

@@ -37,8 +37,8 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
     monkeypatch.setattr(linsep.learners.passes, "learn_batch", walk)
     assert done.returncode == 130
     assert done.stderr == ""
-    assert re.search("test +not scored: learning was interrupted", done.stdout)
-    assert re.search("training +not measured: learning was interrupted", done.stdout)
+    assert re.search("test +not scored: training was interrupted", done.stdout)
+    assert re.search("training +not measured: training was interrupted", done.stdout)
     assert re.search("stopped +interrupted: ", done.stdout)
     assert ("progressive" in done.stdout) == (after > 0)
     model = linsep.load(folder / "m")
@@ -114,7 +114,7 @@ def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
     for done in (tested, also_tested):
         assert (done.returncode, done.stderr) == (130, "")
         assert re.search("test +not scored: the command was interrupted", done.stdout)
-        assert re.search("training +[0-9.]+ % right", done.stdout)
+        assert re.search("training +[0-9.]+% right", done.stdout)
         assert re.search("stopped +max_iter", done.stdout)
     assert linsep.load(folder / "m").n_iter_ == 2
 

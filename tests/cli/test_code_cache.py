@@ -153,7 +153,7 @@ def test_a_full_disk_costs_a_warning_and_leaves_no_file(cache):
 
 def test_a_folder_that_cannot_be_made_costs_a_warning(cache):
     cache.path.write_text("no folder can be made below a file")
-    runs_without(cache, r"cannot be kept in .* \(Not a directory\)")
+    runs_without(cache, r"cannot be cached in .* \(Not a directory\)")
     assert cache.path.is_file()
 
 

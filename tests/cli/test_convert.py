@@ -233,7 +233,7 @@ def test_rows_that_are_damaged_or_others(folder, tmp_path):
         (["t.csv", "o.parquet", "--target", "z"], "has no column 'z', only a, b", 1),
         (["t.csv", "o.parquet", *[x for c in "abc" for x in ("--exclude", c)], "--exclude", "town",
           "--exclude", "w", "--exclude", "kind"], "has no columns left to write", 1),
-        (["t.vw", "o.parquet"], "262,144 features, more than 10,000", 1),
+        (["t.vw", "o.parquet"], "262,144 features, more than the 10,000", 1),
         (["long.csv", "o.parquet"], "long.csv line 3, column 'a' is 9007199254740993", 1),
         (["bad.svm", "o.svm"], "bad.svm line 5001: ", 1),
         (["list.jsonl", "o.parquet"], "column 'a' holds lists or objects .*--exclude a", 1),

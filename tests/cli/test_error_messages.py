@@ -70,7 +70,9 @@ def test_python_users_read_parameters(folder):
 
 def test_command_users_read_options(folder):
     fit = ("fit", "hole.csv", "--target", "kind")
-    assert_refused(*fit, cwd=folder, said=r"with --missing drop or the column with --exclude a\.")
+    assert_refused(
+        *fit, cwd=folder, said=r"with --missing drop or leave out the column with --exclude a\."
+    )
     assert_refused("fit", "t.csv", cwd=folder, said="name it with --target")
     assert_refused(
         "fit", "zero.svm", "--index-base", 1, cwd=folder, said="count from 0 with --index-base 0"
@@ -94,15 +96,15 @@ def test_command_users_read_options(folder):
         ),
         (
             "predict m typo.csv",
-            "holds '2x', .* in the rows before: correct it or retrain the model",
+            "holds '2x', not a number: correct it or retrain the model",
         ),
         (
             "score m bare.csv",
             "no label column 'kind', which the model was trained on, only a, t: add",
         ),
         ("score m gap.csv", "no label .*: fill it in or retrain the model with --missing drop"),
-        ("predict s zero.svm", "line 1: the index is 0 .*: retrain the model with --index-base 0"),
-        ("fit t.csv --target kind --test bare.csv", "bare.csv has no column 'kind', the labels"),
+        ("predict s zero.svm", "line 1: the index is 0, .*: retrain the model with --index-base 0"),
+        ("fit t.csv --target kind --test bare.csv", "bare.csv has no label column 'kind', which"),
     ],
 )
 def test_what_a_model_fixes_is_for_learning_it_again(folder, command, said):
@@ -124,7 +126,7 @@ def test_one_column_to_leave_out_may_be_a_string(folder):
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--max-iter", "0", "--grid max_iter must be a whole number of at least 1, not"),
+        ("--max-iter", "0", "--max-iter must be a whole number of at least 1, not"),
         ("--max-iter", "1.5", "--max-iter must be a whole number of at least 1, not '1.5'"),
         (
             "--learning-rate",
@@ -139,7 +141,7 @@ def test_one_column_to_leave_out_may_be_a_string(folder):
         ("--index-base", "2", "--index-base must be a whole number of at least 0 and at most 1"),
         ("--random-state", "-1", "at least 0 and at most 4294967295, not '-1'"),
         ("--learner", "svm", "--learner must be one of 'perceptron', .*'pa'"),
-        ("--bogus", "1", "no such option: --bogus.*; `.* fit --help`"),
+        ("--bogus", "1", "no such option: --bogus.*; see `.* fit --help`"),
     ],
 )
 def test_values_that_options_do_not_take_are_wrong_use(folder, option, value, said):
@@ -160,7 +162,7 @@ def test_options_that_do_not_go_together_are_wrong_use(folder):
 
 
 def test_an_option_without_its_value_points_to_the_help_of_its_command(folder):
-    said = "^linsep: error: option '--target' requires an argument; `linsep fit --help`"
+    said = "^linsep: error: option '--target' requires an argument; see `linsep fit --help`"
     assert_refused("fit", "t.csv", "--target", cwd=folder, said=said, code=2)
 
 

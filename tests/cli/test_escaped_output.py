@@ -147,7 +147,7 @@ def test_file_names_that_are_not_utf8(tmp_path):
         assert "m\\udcff" in done.stdout
     done = here("fit", name, "--target", "z", cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stderr.startswith("linsep: error: t\\udcff.csv has no column 'z'")
+    assert done.stderr.startswith("linsep: error: t\\udcff.csv has no label column 'z'")
 
 
 def test_inspect_of_a_string_kernel(tmp_path):

@@ -47,7 +47,7 @@ def models(tmp_path_factory):
             "m.txt",
             r"m\.txt has no known extension: use .*or \.py",
         ),
-        ("plain", "m", "has no ending"),
+        ("plain", "m", "has no known extension"),
         ("plain", "is.sql", r"is\.sql exists: choose another name or overwrite it with --force"),
         ("plain", "none/m.sql", "The folder none does not exist"),
         ("damaged", "m.sql", "damaged.linsep was altered or damaged"),
@@ -71,7 +71,7 @@ def test_the_model_itself_is_never_overwritten(models):
     shutil.copy(models / "plain.linsep", models / "m.py")
     said = "m.py is an input of this command; give the output another name"
     assert_refused("export", "m.py", "m.py", "--force", cwd=models, said=said)
-    assert_refused("export", "m.py", "-", cwd=models, said="name a file", code=2)
+    assert_refused("export", "m.py", "-", cwd=models, said="give a file", code=2)
     assert here("export", "m.py", "is.json", cwd=models).returncode == 0
     assert here("export", "vote.linsep", "vote.onnx", cwd=models).returncode == 0
     assert here("export", "kernel.linsep", "kernel.onnx", cwd=models).returncode == 0
@@ -117,7 +117,7 @@ def test_names_that_a_format_cannot_hold(names, labels, ending, said, tmp_path):
 
 def test_wide_models_are_not_for_databases(tmp_path):
     model = Perceptron(max_iter=2).fit(np.eye(2, 3000), [0, 1])
-    with pytest.raises(LinsepError, match=r"2,000 columns at most.*would need 3,003: write it as"):
+    with pytest.raises(LinsepError, match=r"at most 2,000 columns.*would need 3,003: export it"):
         export(model, tmp_path / "m.sql")
     found = module(export(model, tmp_path / "m.py"))
     assert found["predict"]([0.0, 1.0] + [0.0] * 2998) == 1

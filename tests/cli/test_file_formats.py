@@ -77,7 +77,9 @@ def test_every_format_can_be_told(folder):
 
 
 def test_endings_that_say_nothing(folder):
-    said = r"p.dat has the ending '.dat', .* between '\|': .* --format csv and .*known are .svm "
+    said = (
+        r"p.dat has the ending '.dat', .* between '\|': .* --format csv and .*known endings: .svm "
+    )
     assert_refused("fit", "p.dat", "--target", "kind", cwd=folder, said=said)
     assert_refused(
         "trace", "p.dat", "--target", "kind", cwd=folder, said="with --data-format csv and"
@@ -139,7 +141,7 @@ def test_a_model_remembers_the_delimiter(folder):
     predicted = here("predict", "m", "s.csv", cwd=folder).stdout
     assert predicted.count("\n") == 30
     assert_refused(
-        "predict", "m", "c.csv", cwd=folder, said="c.csv .*separated by ';', .* --delimiter ,"
+        "predict", "m", "c.csv", cwd=folder, said="c.csv .*with ';' as delimiter, .* --delimiter ,"
     )
     assert here("predict", "m", "c.csv", "--delimiter", ",", cwd=folder).stdout == predicted
     assert here("score", "m", "c.csv", "--delimiter", ",", cwd=folder).returncode == 0
@@ -151,7 +153,7 @@ def test_the_wrong_delimiter_is_named(folder):
         *fit, "s.csv", cwd=folder, said="contains ';': set the delimiter with --delimiter ';'"
     )
     shutil.copy(folder / "t.tsv", folder / "t.csv")
-    assert_refused(*fit, "t.csv", cwd=folder, said="a tab in it: .* with --delimiter tab")
+    assert_refused(*fit, "t.csv", cwd=folder, said="contains a tab: .* with --delimiter tab")
     with pytest.raises(DataError, match=r'with delimiter="\\t"'):
         TableSource([folder / "t.csv"], target="kind")
     write(folder, "one.csv", "some words\nx\ny\n")
@@ -161,7 +163,7 @@ def test_the_wrong_delimiter_is_named(folder):
         with pytest.raises(DataError, match=r"delimiter is .*: give one character"):
             TableSource([folder / "c.csv"], target="kind", delimiter=bad)
     assert_refused(
-        "fit", "c.csv", "--delimiter", "ab", cwd=folder, said="--delimiter must be one", code=2
+        "fit", "c.csv", "--delimiter", "ab", cwd=folder, said="--delimiter must be 'tab'", code=2
     )
     assert_refused("fit", "t.svm", "--delimiter", ";", cwd=folder, said="leave out --delimiter")
     write(folder, "t.jsonl", '{"a":1,"kind":"x"}\n{"a":2,"kind":"y"}\n')

@@ -97,7 +97,7 @@ def test_a_fit_from_a_file_starts_as_in_python(notes, options, model, start):
         (("1,inf,0",), "must be finite numbers", 2),
         (("1,2,3;4,5",), "must be lists of equally many numbers, not '1,2,3;4,5'", 2),
         (("1,-1", "--learner", "winnow"), "above 0 for Winnow", 2),
-        (("1,2,3", "--learner", "margin"), "needs a number as --gamma, not 'auto'", 2),
+        (("1,2,3", "--learner", "margin"), "needs a number for --gamma, not 'auto'", 2),
         (("1,2,3", "--learner", "linear"), "is for --learner perceptron, |must be", 2),
         (("1,2,3", "--learner", "kernel"), "is for --learner perceptron, |must be", 2),
     ],
@@ -113,7 +113,7 @@ def test_other_numbers_of_classes_and_rows_of_more_features_are_refused(notes):
     for command in ("fit", "trace"):
         assert_refused(
             command, FIVE, "--target", "x1", *given, cwd=notes,
-            said=one_a_class + "class.*, and 1 is given",
+            said=one_a_class + "class.*, but 1 is given",
         )  # fmt: skip
         assert_refused(
             command, FIVE, "--target", "x1", "--multiclass", "ovo", "--init-weights",

@@ -136,7 +136,7 @@ def test_the_ending_is_the_format(models, tmp_path, ending):
             "these are of class 1: add rows of other classes",
             1,
         ),
-        (("curve", "p.linsep", "--odds"), "--odds is for coefficients", 2),
+        (("curve", "p.linsep", "--odds"), "--odds is for `linsep plot coefficients`", 2),
         (("margins", "p.linsep", "two.csv", "--feature", "a"), "--feature is for decision", 2),
         (("images", "p.linsep"), "2 features", 1),
         (("flowers", "p.linsep"), "KIND must be one of 'decision'", 2),

@@ -81,7 +81,7 @@ def test_every_command_that_draws_takes_the_options(folder, tmp_path, words):
         (("--size", "90x90", "--dpi", "2400"), "216,000 x 216,000 pixels does not fit", 2),
         (("--title", "$\\frac$"), "has a formula that matplotlib cannot parse", 2),
         (("--palette", "tab1O"), "nor a color map of matplotlib: name one such as tab10", 2),
-        (("--palette", "red"), "The palette red has too few colors (2 are needed)", 2),
+        (("--palette", "red"), r"The palette red has too few colors \(2 are needed\)", 2),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_like_that_is_said(folder, tmp_path, look, said, code):

@@ -233,7 +233,7 @@ def test_records_are_those_of_the_csv_module(tmp_path_factory, rows):
         (["t.csv", "--test", 0.6, "--validation", 0.4], "leave no training rows", 2),
         (
             ["t.csv", "--test", 0.2, "--group", "n", "--in-order"],
-            "--group and --in-order exclude",
+            "--group and --in-order cannot be combined",
             2,
         ),
         (["t.csv", "--test", 0.2, "--target", "z"], "has no column 'z'", 1),

@@ -168,5 +168,5 @@ def test_a_fit_that_does_not_climb_is_an_error(monkeypatch):
     """Never a table of zeros: here no step is ever found."""
     A, y, _ = overlapping(0)
     monkeypatch.setattr("linsep.logistic.ascent._searched", lambda *given: None)
-    with pytest.raises(DataError, match="nothing was learned"):
+    with pytest.raises(DataError, match="The fit made no progress"):
         LogisticRegression().fit(A, y)

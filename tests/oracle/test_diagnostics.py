@@ -373,7 +373,7 @@ def test_hosmer_lemeshow_in_fractions():
     assert np.isnan(two.p_value)
     assert "form only 2 groups" in two.note
     for wrong in (2, 0, 2.5, True, "10"):
-        with pytest.raises(ValueError, match=r"groups is .*: give a whole number of groups"):
+        with pytest.raises(ValueError, match=r"groups is .*: give a whole number of at least 3"):
             hosmer_lemeshow(y, p, np.ones(8), wrong)
 
 

@@ -161,7 +161,7 @@ def test_rows_seen_as_of_length_one():
     (SVC(kernel="linear").fit(X, Y), X, Y, "3 rows for 3 classes"),
     ("weights", X, Y == 0, "neither a fitted estimator nor"),
     ([1, 2, 3, 4], X, Y, "for two classes"),
-    ([1, 2], X, Y == 0, "X has 4 features, but there are 2"),
+    ([1, 2], X, Y == 0, "X has 4 features, but the model has 2"),
     ([1, np.nan, 2, 3], X, Y == 0, "finite"),
     (LEARNED, X, Y + 1, "Row 101 .index 100. has the label .*3.*, which is not a class: 0, 1, 2"),
     (LEARNED, X, Y[:-1], "inconsistent numbers"),

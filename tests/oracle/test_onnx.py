@@ -157,8 +157,8 @@ def test_a_model_without_support_vectors(tmp_path):
 
 REFUSED = [
     (Perceptron(tie="random"), 'random ties.*train the model with tie="negative"'),
-    (KernelPerceptron(kernel="cosine"), "kernel Pairwise.*learn with a linear"),
-    (KernelPerceptron(kernel=lambda a, b: float(a @ b)), "kernel Callable.*learn with a linear"),
+    (KernelPerceptron(kernel="cosine"), "kernel Pairwise.*train with a linear"),
+    (KernelPerceptron(kernel=lambda a, b: float(a @ b)), "kernel Callable.*train with a linear"),
     (KernelPerceptron(kernel=kernels.Normalized(kernels.AllSubsets())), "kernel Normalized"),
 ]
 
@@ -180,7 +180,7 @@ def test_strings_and_others_are_refused_by_name():
 
     with pytest.raises(LinsepError, match="A Perceptron of sklearn cannot be exported"):
         to_onnx(Theirs())
-    with pytest.raises(ValueError, match="call fit first"):
+    with pytest.raises(ValueError, match="call fit before exporting it"):
         to_onnx(Perceptron())
     with pytest.warns(UserWarning, match="weight 0"):
         lost = LogisticRegression(l2=1.0).fit(

@@ -188,7 +188,7 @@ def test_bad_rows_are_named(client, tmp_path):
 
 def test_wrong_use_is_said_in_a_sentence(client, table, monkeypatch):
     source = open_source(table, target="y")
-    with pytest.raises(ParameterError, match="source is of type ndarray: give files"):
+    with pytest.raises(ParameterError, match="source is of type ndarray: pass a source"):
         fit(Perceptron(), np.ones((3, 2)), client=client)
     with pytest.raises(ParameterError, match="shard_mb is 0: it must be"):
         fit(Perceptron(), source, client=client, shard_mb=0)

@@ -123,7 +123,7 @@ def test_a_model_is_that_of_the_same_rows_with_names(tmp_path):
 def test_commands_notice_it(path, command):
     assert_refused(
         *command.split(), "setosa", cwd=path.parent,
-        said="linsep: warning: a.csv line 1 does not seem to be a header row: 'setosa' is "
+        said="linsep: error: a.csv line 1 does not seem to be a header row: 'setosa' is "
                 "also a value of its column: read it as data with --no-header or as column "
                 "names with --header.",
     )  # fmt: skip

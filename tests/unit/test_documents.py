@@ -154,7 +154,7 @@ def test_predictions_come_in_the_order_of_names(mails, tmp_path):
     assert done.stdout.startswith("accuracy")
     (tmp_path / "new.csv").write_text("text\nwin cash now\n")
     assert here("predict", "m", "new.csv", cwd=tmp_path).stdout.split() == ["spam"]
-    assert_refused("score", "m", inbox, cwd=tmp_path, said=r"has no column 'label'")
+    assert_refused("score", "m", inbox, cwd=tmp_path, said=r"has no label column 'label'")
 
 
 def test_what_cannot_be_read_is_named(mails, tmp_path):

@@ -55,7 +55,7 @@ def test_the_rows_before_are_kept(tmp_path, pressed, kind, values, monkeypatch):
     pressed(5, 6)  # who presses twice stops nothing that the first press has set going
     model = kind()
     with (
-        pytest.warns(UserWarning, match=r"are those of the first [\d,]+ rows of .*rows\.svm\."),
+        pytest.warns(UserWarning, match=r"use the first [\d,]+ rows of .*rows\.svm\."),
         pytest.raises(KeyboardInterrupt),
     ):
         model.fit(open_source(tmp_path / "rows.svm"))

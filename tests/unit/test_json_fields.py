@@ -39,7 +39,7 @@ def test_a_column_that_no_record_has_is_refused(folder, missing):
     path = lines(
         folder, [{"hieght" if k == "height" else k: v for k, v in r.items()} for r in ROWS]
     )
-    with pytest.raises(DataError, match="has no column 'height', which the model was learned"):
+    with pytest.raises(DataError, match="has no column 'height', which the model was trained on"):
         model.predict(open_source(path, recipe=model.recipe_, labeled=False))
     late = lines(folder, [MISSPELLED] * 30 + [{"height": None, "city": "a"}])
     if missing in ("zero", "mean"):

@@ -101,12 +101,12 @@ def test_what_is_learned_of_large_values_can_be_saved_and_loaded(model, size, tm
 def test_predictions_beyond_floating_point_are_refused(interval):
     model = LinearRegression().fit(ROWS, ROWS @ [1.0, 2.0, 3.0] + LABELS)
     rows = [[0.0, 0.0, 0.0], [1e308, 1e308, 1e308]]
-    with pytest.raises(DataError, match=r"The prediction of row 2 .* is beyond .*; scale the"):
+    with pytest.raises(DataError, match=r"The prediction of row 2 .* overflows .*; scale the"):
         model.predict(rows, interval=interval)
-    with pytest.raises(DataError, match=r"The prediction of .*row 2.* is beyond .*; scale the"):
+    with pytest.raises(DataError, match=r"The prediction of .*row 2.* overflows .*; scale the"):
         model.predict(ArraySource(rows), interval=interval)
     if interval:
-        with pytest.raises(DataError, match=r"The prediction of row 1 .* is beyond"):
+        with pytest.raises(DataError, match=r"The prediction of row 1 .* overflows"):
             model.predict([[1e200, 0.0, 0.0]], interval=interval)
     else:
         assert np.isfinite(model.predict([[1e200, 0.0, 0.0]])).all()

@@ -212,7 +212,7 @@ def test_a_constant_feature_and_a_class_without_rows():
             IRIS[:, :2],
             SPECIES,
             {"features": [0, "z"]},
-            "no feature 'z'; there are: x0, x1",
+            "no feature 'z'; the features are: x0, x1",
         ),
         (IRIS[:, :2], SPECIES, {"features": [1, 1]}, "1 is named twice"),
     ],

@@ -130,7 +130,7 @@ def test_a_hundred_thousand_rows_are_a_density(d):
     [
         (Perceptron(), IRIS[:, :2], SPECIES, IRIS[:, :2], "two classes, but there are 3"),
         (Perceptron(), IRIS, SETOSA, IRIS, "4 features and a constant cannot be drawn"),
-        (Perceptron(), IRIS[:, :2], SETOSA, IRIS[:, :1], "X has 1 features, but there are 2"),
+        (Perceptron(), IRIS[:, :2], SETOSA, IRIS[:, :1], "X has 1 features, but the model has 2"),
         (KernelPerceptron(max_iter=2), IRIS[:, :2], SETOSA, IRIS[:, :2], "has no coef_"),
     ],
 )

@@ -161,7 +161,7 @@ def test_a_hundred_thousand_rows_are_densities_of_their_classes():
             IRIS,
             SPECIES == 0,
             {"mistake": 99},
-            "no mistake 99 to draw: 450 rounds had 5",
+            "no mistake 99 to draw: 450 steps had 5",
         ),
         (Perceptron(), IRIS, SPECIES == 0, {"mistake": 0}, "at least 1, got 0 and 1"),
         (Perceptron(), IRIS, SPECIES == 0, {"n_mistakes": 0}, "at least 1, got 1 and 0"),

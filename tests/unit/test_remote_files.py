@@ -143,7 +143,7 @@ def test_a_fault_at_one_request(serve, folder, monkeypatch, fault, once):
     else:
         with pytest.raises(DataError, match=once) as raised:
             rows_of(f"{server.url}/x.csv", "x.csv")
-        assert str(raised.value).startswith(f"{server.url}/x.csv ")
+        assert f"{server.url}/x.csv " in str(raised.value)
     assert server.requests[4][3] == fault
 
 
@@ -159,7 +159,7 @@ def test_a_fault_at_every_request(serve, folder, monkeypatch, fault, always):
     message = str(raised.value)
     assert f"{server.url}/x.csv" in message
     assert message.count(". ") == 0
-    if "tried" in message:
+    if "attempts" in message:
         assert "after 5 attempts: try again later" in message
         assert len(server.requests) in (5, 10)  # aiohttp tries twice after a reset
     elif fault != "redirect":
@@ -223,7 +223,7 @@ def test_content_encoding_that_the_name_does_not_say(serve):
 def test_rows_as_they_are_learned_are_not_read_from_afar(serve):
     server = serve()
     server.files["/a.rows"] = b"x"
-    said = r"/a\.rows holds parsed rows.*: copy it to this machine"
+    said = r"/a\.rows is parsed rows.*: copy it to this machine"
     with pytest.raises(DataError, match=said):
         open_source(f"{server.url}/a.rows")
 
@@ -275,7 +275,7 @@ def test_addresses_that_differ_in_their_query_are_other_files(serve, tmp_path):
         assert [fitted(address, tmp_path).coef_.tobytes() for address in (one, other)] == plain
     caches = list((tmp_path / "linsep-rows").iterdir())
     assert len(caches) == 2  # none takes the place of the other
-    assert not any(b"t=" in path.read_bytes() for path in caches)
+    assert not any(b"?t=" in path.read_bytes() for path in caches)
 
 
 def test_a_checkpoint_of_another_query_is_refused(serve, tmp_path, monkeypatch):

@@ -134,7 +134,7 @@ def test_labels_are_optional_when_predicting(tmp_path):
     assert batch.y is None
 
 
-REFUSALS = ("no mean", "leaves none")
+REFUSALS = ("no mean", "leaves no rows")
 
 # The first letter keeps a word from being a number, a bool or "NA" in CSV.
 letters = st.characters(codec="utf-8", exclude_characters="\0")

@@ -240,7 +240,7 @@ def test_several_files_in_other_column_orders_and_formats(tmp_path):
     places = [Path(source.where(row)).name for row in range(6)]
     assert places == ["one.csv line 2", "one.csv line 3", "one.csv line 4",
                       "two.parquet row 1", "two.parquet row 2", "three.jsonl line 1"]  # fmt: skip
-    with pytest.raises(IndexError, match="6 rows, no row 6"):
+    with pytest.raises(IndexError, match="6 rows, but not row 6"):
         source.where(6)
     assert source.position == source.size
 

@@ -158,7 +158,7 @@ def test_parquet_cut_short_foreign_or_damaged(tmp_path):
     whole = parquet(tmp_path, GOOD).read_bytes()
     for keep in (len(whole) - 1, len(whole) // 2, 10):
         path = written(tmp_path, whole[:keep], "b.parquet")
-        assert refusal(path).startswith("b.parquet is a Parquet file cut short")
+        assert refusal(path).startswith("b.parquet is a Parquet file that is truncated")
     path = written(tmp_path, "a,y\n1,0\n", "b.parquet")
     assert refusal(path).startswith("b.parquet is not a Parquet file")
     path = written(tmp_path, whole[:4] + b"\xff" * (len(whole) - 8) + whole[-4:], "b.parquet")
@@ -173,7 +173,7 @@ def test_arrow_cut_short_or_foreign(tmp_path):
         writer.write_table(table)
     whole = (tmp_path / "a.arrow").read_bytes()
     path = written(tmp_path, whole[:-9], "b.arrow")
-    assert refusal(path).startswith("b.arrow is an Arrow file cut short")
+    assert refusal(path).startswith("b.arrow is an Arrow file that is truncated")
     path = written(tmp_path, "a,y\n1,0\n" * 9, "b.arrow")
     assert refusal(path).startswith("b.arrow is damaged or not an Arrow file")
     path = written(tmp_path, b"FEA1....FEA1", "b.feather")
@@ -296,7 +296,7 @@ def test_target(tmp_path):
     assert refusal(path, "zzz").endswith("width, label: choose one of these with target.")
     assert refusal(path, "label", exclude=["label"]).startswith("The label column 'label' is also")
     assert refusal(path, "label", exclude=["widht"]) == (
-        "a.csv has no column 'widht' to leave out: did you mean 'width'?"
+        "a.csv has no column 'widht' to exclude: did you mean 'width'?"
     )
     wide = written(tmp_path, ",".join(f"c{i}" for i in range(50)) + "\n" + "1," * 49 + "1\n")
     assert refusal(wide, None).startswith("a.csv (columns: c0, c1")
@@ -315,13 +315,21 @@ def test_options(tmp_path):
 
 OTHERS = [
     ("b.csv", "a,y\n1,0\n", "b.csv has no column 't', which a.csv has: add it"),
-    ("b.csv", "a,t,z,y\n1,p,2,0\n", "b.csv has a column 'z' that a.csv lacks: add it there or"),
-    ("b.csv", "t,a\np,1\n", "b.csv has no column 'y' to learn"),
+    (
+        "b.csv",
+        "a,t,z,y\n1,p,2,0\n",
+        "b.csv has a column 'z' that a.csv does not have: add it there or",
+    ),
+    ("b.csv", "t,a\np,1\n", "b.csv has no label column 'y'"),
     ("b.csv", "t,a,y\np,q,1\n", "b.csv line 2, column 'a' holds 'q', not a number"),
     ("b.csv", "t,a,y\np,1,1\np,,1\n", "b.csv line 3, column 'a' has no value"),
     ("b.jsonl", '{"t":"p","y":1}\n', "b.jsonl has no column 'a', which a.csv has: add it (null"),
     ("b.jsonl", '{"t":"p","y":1}\n{"a":1,"y":1}\n', "b.jsonl line 1, column 'a' has no value"),
-    ("b.jsonl", '{"a":1,"t":"p","y":1,"z":1}\n', "b.jsonl has a column 'z' that a.csv lacks"),
+    (
+        "b.jsonl",
+        '{"a":1,"t":"p","y":1,"z":1}\n',
+        "b.jsonl has a column 'z' that a.csv does not have",
+    ),
 ]
 
 
@@ -390,7 +398,7 @@ def test_recipe_and_new_file(tmp_path):
     assert refusal(new, recipe=recipe) == (
         "new.csv has no columns 'a', 't', which the model was trained on: add them.")  # fmt: skip
     text = parquet(tmp_path, {"a": ["x"], "b": [1], "t": ["p"], "y": [1]})
-    assert refusal(text, recipe=recipe).startswith("a.parquet, column 'a' holds string where")
+    assert refusal(text, recipe=recipe).startswith("a.parquet, column 'a' holds string, but")
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_a_column_of_texts_alone_is_read(tmp_path):
     assert here(*fit, cwd=tmp_path).returncode == 0
     (tmp_path / "b.csv").write_text("message text\nhello you\nwin now\n")
     assert here("predict", "m", "b.csv", cwd=tmp_path).stdout.split() == ["ham", "spam"]
-    with pytest.raises(DataError, match="it has a space in it"):
+    with pytest.raises(DataError, match="contains a space"):
         load_table(tmp_path / "b.csv", require_target=False)
     options = {"require_target": False, "text": "message text", "delimiter": ","}
     assert load_table(tmp_path / "b.csv", **options)[0].shape[0] == 2

@@ -214,7 +214,7 @@ def test_the_command_line(tmp_path):
     assert here("predict", "m.linsep", "new.csv", cwd=tmp_path).stdout == with_column
     pd.read_csv(tmp_path / "rows.csv").drop(columns="w").to_csv(tmp_path / "lacks.csv", index=False)
     assert_refused(
-        "score", "m.linsep", "lacks.csv", cwd=tmp_path, said="no column 'w' of weights, with"
+        "score", "m.linsep", "lacks.csv", cwd=tmp_path, said="no column 'w' of weights, which"
     )
 
 
