@@ -91,7 +91,8 @@ def test_bad_input_of_estimators():
     assert not hasattr(Perceptron(), "report_")
     model = Perceptron().fit(X, y)
     for rows_given, labels, said in [
-        (X[:, :2], y, "4 features"), (X, y[:-1], "one label per row"), (X, y + 1, "not classes of the model: 3"),
+        (X[:, :2], y, "4 features"), (X, y[:-1], "one label per row"),
+        (X, y + 1, "not classes of the model: 3"),
         (linsep.sources.ArraySource(X, y), None, "need arrays"),
     ]:  # fmt: skip
         with pytest.raises(DataError, match=said):
