@@ -1,5 +1,6 @@
 """The words of pages, docstrings, comments and messages: habits that an editor would strike out."""
 
+import ast
 import io
 import re
 import tokenize
@@ -101,3 +102,21 @@ def test_habits_are_found(text, suffix, words):
 
 def test_code_is_not_prose():
     assert habits("is_told = x if that_of else y % 2\nn = 3 % 2\n", ".py") == []
+
+
+def unfilled(text):
+    """Return the parts of messages of raised errors in which braces still hold a name."""
+    return [
+        part.value
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Raise)
+        for part in ast.walk(node)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        # BadRow fills in its feature later
+        if re.search(r"\{(?!feature\})[a-z_][^{}]*\}", part.value, re.IGNORECASE)
+    ]
+
+
+def test_messages_name_what_they_refuse():
+    assert unfilled('raise E("got {x!r}" f"{y}")') == ["got {x!r}"]
+    assert [m for p in (ROOT / "src").rglob("*.py") for m in unfilled(p.read_text("utf-8"))] == []
