@@ -16,7 +16,7 @@ Spell = Callable[[str, Any], str]
 
 
 class Hint(NamedTuple):
-    """Advice that names parameters; their spelling replaces ``{}`` in the text.
+    """Advice in a message: ``{}`` stands for parameters as Python or the command line spells them.
 
     ``again`` marks parameters for training the model again, not for the current call; ``here``
     marks parameters of the current call that are not training parameters.

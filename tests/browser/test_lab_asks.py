@@ -66,7 +66,7 @@ def test_a_rate_too_large_and_one_too_small(tab, step, wrong, said):
     tab.page.get_by_text("Show the answer").click()
     tab.press("Escape")
     tab.click("Step")
-    assert said in tab.text("#story")
+    assert said in tab.text("#story").replace("\xa0", " ")
     found = tab.page.locator(".dot.wrong .number").all_text_contents()
     assert set(found) == wrong
 

@@ -29,7 +29,7 @@ def visible_buttons(tab):
     return [one.inner_text() for one in tab.page.locator(".lab button").all() if one.is_visible()]
 
 
-@pytest.mark.parametrize("size", [(1280, 800), (1920, 1080), (390, 844)])
+@pytest.mark.parametrize("size", [(1280, 800), (1920, 1080), (800, 900), (390, 844)])
 def test_a_novice_sees_two_buttons_a_sentence_a_picture_and_its_legend(tab, size):
     tab.look(*size, "light")
     tab.open(more=False)

@@ -74,7 +74,7 @@ function change({ run, scene }, round) {
   const row = run.row[round];
   const y = run.codes[row] === 1 ? 1 : -1;
   const { learner, rate, schedule } = scene.settings;
-  const rule = learner === "perceptron" ? `w += ${rate === 1 && schedule === "constant" ? "" : "rate "}y x`
+  const rule = learner === "perceptron" ? `w += ${rate === 1 && schedule === "constant" ? "" : "rate "}y x`.replaceAll(" ", "\u00a0")
     : learner === "batch" ? "the pass ends" : "w changes";
   const way = learner === "batch" ? 1 : y;
   const added = after.map((w, k) => way * (w - before[k]));
