@@ -82,7 +82,8 @@ coverage: $(VENV)/installed
 test-lowest:
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --constraint tests/lowest.txt --editable '.[test]'
-	$(VENV)-lowest/bin/python -m pytest -n auto
+	NUMBA_DISABLE_JIT=1 $(VENV)-lowest/bin/python -m pytest -n auto -p no:cacheprovider
+	$(VENV)-lowest/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(COMPILED)
 
 lint: types spelling
 	$(VENV)/bin/ruff check .

@@ -179,7 +179,7 @@ def test_what_statsmodels_says():
         warnings.simplefilter("error")
         glm = sm.GLM(y, Z, family=sm.families.Binomial()).fit()
     for found in (logit, glm):
-        assert found.params[1] > 20
+        assert found.params[1] > 15  # as many iterations as the release makes
         assert found.bse[1] > 1e4
         assert found.pvalues[1] > 0.99
 

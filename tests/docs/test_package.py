@@ -29,6 +29,17 @@ def test_the_readme_is_short_and_names_every_extra():
     assert [extra for extra in extras if not re.search(rf"`{extra}`", text)] == []
 
 
+def test_the_oldest_releases_tested_are_the_lower_bounds():
+    extras = PROJECT["project"]["optional-dependencies"]
+    named = ["plot", "lab", "formula", "onnx", "dask", "remote", "gs", "serve", "test"]
+    needed = [*PROJECT["project"]["dependencies"], *(one for name in named for one in extras[name])]
+    bounds = dict(re.findall(r"^([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", "\n".join(needed), re.M))
+    text = (ROOT / "tests" / "lowest.txt").read_text("utf-8")
+    tested = dict(re.findall(r"^([\w-]+)==([\d.]+)$", text, re.M))
+    assert tested.keys() == bounds.keys()
+    assert [name for name in bounds if not f"{tested[name]}.".startswith(f"{bounds[name]}.")] == []
+
+
 def test_pages_install_from_a_clone_as_long_as_there_is_no_site():
     assert not PROJECT["project"]["urls"]
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]

@@ -75,7 +75,9 @@ SITUATIONS = {
     "int64 up to 2^53": Read(pa.array([2**53, -(2**53), 0]), numbers(2**53, -(2**53), 0)),
     "int64 beyond": Refused(pa.array([1, 2**53 + 1, 0]), "is 9007199254740993, which is not"),
     "uint64 beyond": Refused(pa.array([1, 2**64 - 1, 0], pa.uint64()), "is 18446744073709551615"),
-    "float16": Read(pa.array([1.5, -2, 0], pa.float16()), numbers(1.5, -2, 0), dtype="float32"),
+    "float16": Read(
+        pa.array(np.array([1.5, -2, 0], np.float16)), numbers(1.5, -2, 0), dtype="float32"
+    ),
     "float32": Read(pa.array([1.5, -2, 0], pa.float32()), numbers(1.5, -2, 0), dtype="float32"),
     "float64": Read(pa.array([0.1, -2, 0]), numbers(0.1, -2, 0)),
     "subnormal": Read(pa.array([5e-324, -2, 0]), numbers(5e-324, -2, 0)),

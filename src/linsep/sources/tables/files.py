@@ -18,7 +18,7 @@ from linsep.sources.tables.frames import FrameFile
 from linsep.sources.tables.json_lines import JsonFile
 from linsep.sources.tables.parquet import ParquetFile
 from linsep.sources.tables.reading_options import ReadingOptions
-from linsep.sources.tables.table_file import TableFile, text_sizes
+from linsep.sources.tables.table_file import TableFile, bytes_of, text_sizes
 
 #: bytes of rows from which on fewer of them make a table
 MOST_BYTES = 1 << 25
@@ -155,7 +155,8 @@ def rechunked(
     held: list[pa.RecordBatch] = []
     count = size = 0
     most_bytes = MOST_TEXT if words else MOST_BYTES
-    for chunk, more in with_sizes(chunks, most_bytes) if words else ((c, c.nbytes) for c in chunks):
+    sized = with_sizes(chunks, most_bytes) if words else ((one, bytes_of(one)) for one in chunks)
+    for chunk, more in sized:
         held.append(chunk)
         count, size = count + chunk.num_rows, size + more
         if size > most_bytes and 0 < count < rows:
@@ -168,7 +169,7 @@ def rechunked(
         for start in range(0, whole, rows):
             yield table.slice(start, rows)
         held, count = table.slice(whole).to_batches(), count - whole
-        size = sum(batch.nbytes for batch in held)
+        size = sum(bytes_of(batch) for batch in held)
     if count:
         yield pa.Table.from_batches(held)
 
@@ -186,7 +187,7 @@ def with_sizes(chunks: Iterable[pa.RecordBatch], most: int) -> Iterator[tuple[pa
         ends = [*(np.flatnonzero(np.diff(cuts)) + 1).tolist(), chunk.num_rows]
         for start, end in zip([0, *ends], ends, strict=False):
             text = int(sizes[start:end].sum())
-            yield chunk.slice(start, end - start), max(text, chunk.nbytes // len(ends))
+            yield chunk.slice(start, end - start), max(text, bytes_of(chunk) // len(ends))
 
 
 class FilesInOrder:

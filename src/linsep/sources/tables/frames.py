@@ -14,6 +14,7 @@ from linsep.sources.tables.table_file import (
     Kinds,
     Others,
     TableFile,
+    bytes_of,
     no_rows,
     typed_columns,
 )
@@ -71,7 +72,7 @@ class FrameFile(TableFile):
         self.unchanged = Unchanged([])
         if not table.num_columns:
             raise DataError("the table has no columns", "pass a table with rows and columns")
-        self._table, self.size, self.n_rows = table, table.nbytes, table.num_rows
+        self._table, self.size, self.n_rows = table, bytes_of(table), table.num_rows
 
     @property
     def files(self) -> list[File]:

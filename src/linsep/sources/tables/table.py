@@ -48,7 +48,7 @@ from linsep.sources.tables.products import products_of
 from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.sources.tables.row_numbers import beside_rows
 from linsep.sources.tables.survey import Survey
-from linsep.sources.tables.table_file import numbers_in, rows_at_once
+from linsep.sources.tables.table_file import bytes_of, numbers_in, rows_at_once
 from linsep.sources.tables.text_file import TextFile
 
 _BATCH_VALUES = 1 << 21
@@ -337,7 +337,7 @@ class TableSource(Source):
             place = self._files[number].places_from(start)
             X, values, pairs = self._encoder.survey(table, place)
             survey.take(X, values, pairs)
-            rows, held = rows + X.shape[0], held + table.nbytes
+            rows, held = rows + X.shape[0], held + bytes_of(table)
             if kept is not None:
                 kept.append((number, start, table))
             if held > self.memory_bytes // 4:

@@ -355,6 +355,23 @@ def _lengths(texts: pa.Array) -> np.ndarray:
     return np.where(texts.is_valid().to_numpy(zero_copy_only=False), lengths, 0)
 
 
+def bytes_of(rows: pa.RecordBatch | pa.Table) -> int:
+    """Return the bytes of rows in memory."""
+    try:
+        return int(rows.nbytes)
+    except pa.ArrowTypeError:  # earlier releases of pyarrow do not count views
+        batches = rows.to_batches() if isinstance(rows, pa.Table) else [rows]
+        return sum(_bytes(column) for batch in batches for column in batch.columns)
+
+
+def _bytes(column: pa.Array) -> int:
+    if pa.types.is_dictionary(column.type):
+        return int(column.indices.nbytes) + _bytes(column.dictionary)
+    if is_view(column.type):
+        return 16 * len(column) + int(_lengths(column).sum())
+    return int(column.nbytes)
+
+
 def is_view(kind: pa.DataType) -> bool:
     """Return whether a type is of views of text or bytes, which may be the same many times."""
     return kind in (pa.string_view(), pa.binary_view())
