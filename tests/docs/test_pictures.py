@@ -1,5 +1,9 @@
-"""The Python of the pages gives what they say, and draws their pictures."""
+"""The Python of the pages gives what they say, and draws their pictures.
 
+With ``LINSEP_DRAW=1 LINSEP_THOROUGH=1`` the pictures are drawn again; look at them.
+"""
+
+import os
 import re
 import sys
 
@@ -8,7 +12,7 @@ from PIL import Image
 
 from command_line import here
 from documents import PAGES, ROOT, payments, reviews
-from pictures import DIGEST, LINK, digest, displays, faults
+from pictures import DIGEST, LINK, digest, displays, draw, faults
 
 pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 #: a module that a page shows
@@ -40,11 +44,14 @@ def surroundings(request, monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", DRAWN)
 def test_python_of_a_page_gives_what_it_says_and_draws(name, surroundings):
     for path, display in displays(PAGES[name]):
+        shown = digest(display)  # drawing a picture in three dimensions changes it
+        if os.environ.get("LINSEP_DRAW"):
+            draw(path, display, shown)
         if path.suffix == ".gif":
             with Image.open(path) as picture:
                 assert picture.n_frames == len(display.frames), path.name
         else:
-            assert DIGEST.search(path.read_text("utf-8"))[1] == digest(display), path.name
+            assert DIGEST.search(path.read_text("utf-8"))[1] == shown, path.name
         assert faults(display) == [], path.name
 
 

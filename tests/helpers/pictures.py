@@ -1,14 +1,9 @@
-"""Pictures of a page: drawn by its own code, and known by what they show.
-
-``python tests/helpers/pictures.py docs/gallery/index.md`` draws the pictures of a page anew.
-"""
+"""Pictures of a page: drawn by its own code, and identified by what they show."""
 
 import doctest
 import hashlib
 import re
-import sys
 from itertools import combinations
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -39,9 +34,14 @@ def displays(page):
 
 def digest(display):
     """A hash of the numbers and words that a picture shows, to three digits."""
-    found = hashlib.sha256()
-    for ax in display.figure_.axes:
+    from matplotlib.legend import Legend
+
+    found, figure = hashlib.sha256(), display.figure_
+    texts = [text for legend in figure.findobj(Legend) for text in legend.get_texts()]
+    found.update("|".join(text.get_text() for text in [*texts, *figure.texts]).encode())
+    for ax in figure.axes:
         words = [ax.get_title(), ax.get_xlabel(), ax.get_ylabel()]
+        words += [text.get_text() for text in ax.texts]
         found.update("|".join(words).encode())
         for artist in [*ax.lines, *ax.collections, *ax.patches, *ax.images]:
             for numbers in _numbers(artist):
@@ -104,19 +104,13 @@ def _said(artist):
     return repr(artist.get_text()) if hasattr(artist, "get_text") else "the legend"
 
 
-def draw(page):
-    """Write the pictures of a page."""
+def draw(path, display, shown):
+    """Write the picture of a page, with its digest."""
     from matplotlib import rc_context
 
-    for path, display in displays(page):
-        path.parent.mkdir(exist_ok=True)
-        if path.suffix == ".gif":
-            display.save(path)
-            continue
-        with rc_context({"svg.hashsalt": "linsep", "svg.fonttype": "none"}):
-            said = {"Date": None, "Description": f"data {digest(display)}"}
-            display.save(path, metadata=said)
-
-
-if __name__ == "__main__":
-    draw(Path(sys.argv[1]))
+    path.parent.mkdir(exist_ok=True)
+    if path.suffix == ".gif":
+        display.save(path)
+        return
+    with rc_context({"svg.hashsalt": "linsep", "svg.fonttype": "none"}):
+        display.save(path, metadata={"Date": None, "Description": f"data {shown}"})
