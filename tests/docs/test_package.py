@@ -36,8 +36,13 @@ def test_the_oldest_releases_tested_are_the_lower_bounds():
     bounds = dict(re.findall(r"^([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", "\n".join(needed), re.M))
     text = (ROOT / "tests" / "lowest.txt").read_text("utf-8")
     tested = dict(re.findall(r"^([\w-]+)==([\d.]+)$", text, re.M))
-    assert tested.keys() == bounds.keys()
-    assert [name for name in bounds if not f"{tested[name]}.".startswith(f"{bounds[name]}.")] == []
+    assert tested.keys() - bounds.keys() == {"pyparsing"}  # which nothing here imports
+    different = {
+        name: tested.get(name)
+        for name, bound in bounds.items()
+        if not f"{tested.get(name)}.".startswith(f"{bound}.")
+    }
+    assert different == {}
 
 
 def test_pages_install_from_a_clone_as_long_as_there_is_no_site():
