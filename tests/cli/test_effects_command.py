@@ -110,7 +110,7 @@ def test_intervals_of_probabilities(folder, tmp_path, model):
     words = ("predict", f"{model}.linsep", "rows.csv", "--interval", "confidence", "--level", "0.9")
     done = here(*words, "--output", tmp_path / "found.csv", cwd=folder)
     assert done.returncode == 0, done.stderr
-    found = pd.read_csv(tmp_path / "found.csv")
+    found = pd.read_csv(tmp_path / "found.csv", float_precision="round_trip")
     own = linsep.load(folder / f"{model}.linsep")
     expected = own.predict_proba(ROWS, interval="confidence", level=0.9)
     assert found["prediction"].tolist() == own.predict(ROWS).tolist()

@@ -1,28 +1,39 @@
 """``reference`` names the class of two that is -1: weights, scores, bounds, files, streams."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 import linsep
 from linsep import (
+    ALMA,
+    AROW,
+    SCW,
     BalancedWinnow,
     KernelPerceptron,
+    KernelSoftMargin,
+    LogisticRegression,
     MarginPerceptron,
+    OnlineLogistic,
     PassiveAggressive,
     Perceptron,
+    SecondOrderPerceptron,
+    SoftMargin,
     Winnow,
     datasets,
     trace,
 )
 from linsep.errors import DataError, ModelFileError
+from linsep.estimators._common.explaining import explained
 
 RNG = np.random.default_rng(3)
 X = RNG.integers(0, 2, (40, 5)).astype(float)
 SIGNS = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
 #: the positive class is the smaller label
 NAMED = np.where(SIGNS > 0, "apple", "pear")
+FRAME = pd.DataFrame(X, columns=list("abcde"))
 LEARNERS = [
     Perceptron(),
     Perceptron(keep="average", shuffle=False),
@@ -69,6 +80,55 @@ def test_the_smaller_class_is_the_default(model):
     named = clone(model).set_params(reference="apple").fit(X, NAMED)
     assert weights(named) == weights(default)
     assert default.reference_ == named.reference_ == "apple"
+
+
+LINEAR = [
+    Perceptron(keep="average"), MarginPerceptron(), PassiveAggressive(max_iter=9), AROW(), SCW(),
+    SecondOrderPerceptron(), ALMA(multiclass="ovr"), OnlineLogistic(), BalancedWinnow(max_iter=9),
+    SoftMargin(), SoftMargin(loss="squared_hinge", class_weight="balanced"),
+    LogisticRegression(l2=1.0),
+]  # fmt: skip
+
+
+@pytest.fixture
+def table(tmp_path):
+    lines = [",".join([*map(str, row), label]) for row, label in zip(X, NAMED, strict=True)]
+    (tmp_path / "rows.csv").write_text("\n".join(["a,b,c,d,e,kind", *lines]) + "\n")
+    return tmp_path / "rows.csv"
+
+
+@pytest.mark.parametrize("reference", ["apple", "pear"])
+@pytest.mark.parametrize("model", [*LINEAR, KernelSoftMargin()], ids=repr)
+def test_a_file_gives_the_model_of_arrays(model, reference, table, tmp_path):
+    known = clone(model).set_params(reference=reference).fit(X, NAMED)
+    rows = linsep.open_source(table, target="kind", scale="none")
+    found = clone(model).set_params(reference=reference).fit(rows)
+    path = linsep.save(found, tmp_path / "found.linsep")
+    for one in (found, linsep.load(path)):
+        assert one.classes_.tolist() == ["apple", "pear"]
+        assert one.reference_ == reference
+        scores = one.decision_function(FRAME)
+        assert np.allclose(scores, known.decision_function(X), rtol=1e-6, atol=1e-9)
+        assert one.predict(FRAME).tolist() == known.predict(X).tolist()
+        assert one.score(rows) == known.score(X, NAMED)
+
+
+@pytest.mark.parametrize("reference", [None, "apple", "pear"])
+@pytest.mark.parametrize("model", LINEAR, ids=repr)
+def test_products_add_up_to_the_score_of_the_class_that_is_not_the_reference(
+    model, reference, table
+):
+    fitted = clone(model).set_params(reference=reference).fit(X, NAMED)
+    positive = "apple" if reference == "pear" else "pear"
+    source = linsep.open_source(table, target="kind", scale="none")
+    for row in range(9):
+        found = explained(fitted, source, row)
+        total = sum(term["product"] for term in found["terms"])
+        assert abs(total - found["score"]) < 1e-9
+        assert abs(found["rounding"]) < 1e-9
+        assert (found["score"] > 0) == (found["prediction"] == positive)
+        assert found["score_of"].startswith(positive)
+        assert found["prediction"] == fitted.predict(X)[row]
 
 
 def test_files_give_the_weights_of_arrays(tmp_path):

@@ -178,7 +178,7 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
         source = stream.source
         source.stage, source.doing = "fitting", self._doing
         try:
-            self._fit_codes(X, stream.classes, every, counted)
+            self._fit_codes(X, np.sort(stream.classes), every, counted)
         finally:
             source.doing = None
             describe(self, stream, width)

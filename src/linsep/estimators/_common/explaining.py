@@ -7,7 +7,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.errors import DataError
-from linsep.estimators._common.labels import label_text, pairs, plain_labels, target_name
+from linsep.estimators._common.labels import (
+    label_text,
+    pairs,
+    plain_labels,
+    positive_code,
+    target_name,
+)
 from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
 
@@ -183,8 +189,9 @@ def _scaled(model: Any, values: np.ndarray) -> np.ndarray:
 
 def _machine(model: Any, scored: Scored, n_machines: int) -> tuple[int, float]:
     """Return the row of ``coef_`` that scores the row, and the score."""
-    if n_machines == 1:
-        return 0, float(scored.scores[0])
+    if n_machines == 1:  # scores are positive for the larger class, whatever the weights mean
+        turned = hasattr(model, "classes_") and not positive_code(_linear(model))
+        return 0, float(0.0 - scored.scores[0] if turned else scored.scores[0])
     linear, code = _linear(model), scored.code
     assert code is not None
     if getattr(linear, "multiclass", "") == "ovo":
