@@ -83,7 +83,7 @@ test-lowest:
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --constraint tests/lowest.txt --editable '.[test]'
 	NUMBA_DISABLE_JIT=1 $(VENV)-lowest/bin/python -m pytest -n auto -p no:cacheprovider
-	$(VENV)-lowest/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(COMPILED)
+	$(VENV)-lowest/bin/python -m pytest -n auto --dist loadfile $(COMPILED)
 
 lint: types spelling
 	$(VENV)/bin/ruff check .

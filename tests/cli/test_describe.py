@@ -143,11 +143,11 @@ def test_a_sample_proves_that_classes_overlap_but_not_that_they_do_not(tmp_path,
     found = described("yes.csv", "--target", "y", cwd=tmp_path)["separable"]
     assert (found["verdict"], found["of_sample"]) == (None, "separable")
     text = here("describe", "yes.csv", "--target", "y", cwd=tmp_path).stdout
-    assert "not decided: separable are 50 rows of 400; `linsep separate` decides" in text
+    assert "not decided: 50 of 400 rows are separable; `linsep separate` decides" in text
     dated = [(k, "2025-01-01", "pq"[k > 200]) for _, k, _ in rows]
     table(tmp_path, "yes.csv", ["a", "day", "y"], dated)
     text = here("describe", "yes.csv", "--target", "y", cwd=tmp_path).stdout
-    assert "not decided: separable are 50 rows of 400, without day; `linsep separate`" in text
+    assert "not decided: 50 of 400 rows, without day, are separable; `linsep separate`" in text
     table(tmp_path, "yes.csv", ["a", "b", "y"], [(k, 1, "pq"[k > 20]) for _, k, _ in rows[:40]])
     text = here("describe", "yes.csv", "--target", "y", cwd=tmp_path).stdout
     assert "yes: a hyperplane separates the classes (all 40 rows)" in text

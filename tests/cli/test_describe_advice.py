@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import shlex
 
 import pytest
 
@@ -88,11 +89,11 @@ def test_the_command_to_type_next_reads_blanks(folder, name):
 
 @pytest.mark.parametrize(
     ("file", "said"),
-    [("level.csv", "almost: town=rare decides 7 of 700 rows, and no hyperplane separates the "
-      "other 693 (all 700 rows, without id)"),
+    [("level.csv", "quasi-separable: town=rare decides 7 rows, and no hyperplane separates the "
+      "other 693 (proved on 700 rows, without id)"),
      ("far.csv", "yes: a hyperplane separates")],
 )  # fmt: skip
-def test_almost_separable_says_which_rows(folder, file, said):
+def test_quasi_separable_says_which_rows(folder, file, said):
     shown = here("describe", file, "--target", "y", cwd=folder).stdout
     assert said in shown
 
@@ -102,9 +103,32 @@ def test_numbers_that_decide_rows_are_named(folder):
     rows = [[k % 4, k % 7 // 4, "ill" if k % 8 == 3 else "well"] for k in range(112)]
     table(folder, "quasi.csv", ["x", "z", "y"], rows)
     shown = here("describe", "quasi.csv", "--target", "y", cwd=folder).stdout
-    assert "almost: x decides 84 of 112 rows, and no hyperplane separates the other 28" in shown
+    assert "quasi-separable: x decides 84 rows, and no hyperplane separates the other 28" in shown
     done = here("separate", "quasi.csv", "--target", "y", cwd=folder).stdout
     assert "28 of 112 rows must lie on the boundary" in done
+
+
+def test_numbers_that_decide_rows_have_the_numbers_of_the_file(tmp_path):
+    """Feature 7 of svmlight text is the fifth that occurs."""
+    rows = [" ".join(f"{j + 1}:1" for j in range(4) if k >> j & 1) for k in range(16)]
+    lines = [f"{label} {row}" for row in rows for label in (0, 1)]
+    lines += [f"1 {row} 7:1" for row in rows[:5]]
+    (tmp_path / "rows.svm").write_text("\n".join(lines) + "\n")
+    shown = here("describe", "rows.svm", cwd=tmp_path).stdout
+    alone = here("separate", "rows.svm", cwd=tmp_path).stdout
+    assert "x7" in re.search("^separable .*$", shown, re.M)[0]
+    assert "x5" not in shown
+    assert re.search("^alone +x7", alone, re.M)
+
+
+def test_numbers_of_different_units_are_left_out(tmp_path):
+    (tmp_path / "prices.csv").write_text("x,v,y\n1,10%,p\n2,20%,q\n3,$5,p\n4,(3),q\n")
+    shown = here("describe", "prices.csv", "--target", "y", cwd=tmp_path).stdout
+    command = shlex.split(re.search("^next +linsep (.*)$", shown, re.M)[1])
+    assert command[command.index("--exclude") + 1] == "v"
+    assert here(*command, cwd=tmp_path).returncode == 0
+    done = here("fit", "prices.csv", "--target", "y", cwd=tmp_path)
+    assert "column 'v' holds numbers with different units (such as '10%' and '$5')" in done.stderr
 
 
 REFERENCE = {

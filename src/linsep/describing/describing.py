@@ -110,7 +110,7 @@ def at_a_glance(
 
     Parameters
     ----------
-    rows : a pa.Table with the column ``target``, or X and y
+    rows : a pa.Table with the column ``target``, or X, y and feature names
     rows_in_all : number of rows of the data; if the sample overlaps, so do the data
     without : columns of the table to leave out
     how : other arguments of :func:`linsep.open_source`
@@ -125,7 +125,8 @@ def at_a_glance(
                 data = data_of(source)
                 data.names = source.feature_names
             else:
-                data = data_of(*rows)
+                data = data_of(*rows[:2])
+                data.names = rows[2]
             if len(data.classes) > MOST_CLASSES or data.n_features > MOST_FEATURES:
                 return {"verdict": None, "rows": 0, "without": without}
             found = _of_all_classes(data)
@@ -179,15 +180,20 @@ def learner_for(found: dict[str, Any]) -> tuple[dict[str, Any], str]:
     if glance.get("of_sample") == "separable":
         return {"learner": "perceptron"}, "it stops when its weights separate the classes"
     weights = _features_in(found) * (len(label["classes"] or ()) - 1)
-    if glance.get("verdict") and found["rows"] <= SMALL_ROWS and 0 < weights <= SMALL_WEIGHTS:
+    if glance.get("of_sample") and found["rows"] <= SMALL_ROWS and 0 < weights <= SMALL_WEIGHTS:
         reason = "the classes overlap, so probabilities are more informative than classes"
-        return {"learner": "logistic", "l2": 1, "scale": "standard"}, reason
+        if glance["of_sample"] == "quasi-separable":
+            reason = "the classes are quasi-separable, so a penalty must keep the weights finite"
+        scale = {} if found["columns"] is None else {"scale": "standard"}
+        return {"learner": "logistic", "l2": 1, **scale}, reason
     return {"learner": "perceptron"}, "it trains on any number of rows without tuning"
 
 
 def _features_in(found: dict[str, Any]) -> int:
-    """Return the number of features of a table, 0 if it is not known or there are none."""
-    if found["columns"] is None or found["words"]:
+    """Return the number of features, 0 if it is not known or there are none."""
+    if found["columns"] is None:
+        return found["used"] or 0
+    if found["words"]:
         return 0
     each = [
         c["values"] if c["type"] == "text" and not c.get("read_with") else 1

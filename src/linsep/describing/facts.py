@@ -142,7 +142,7 @@ def table_of(described: list[dict[str, Any]]) -> tuple[list[str], list[list[str]
         rows.append([_named(column["name"]), column["type"], *cells, missing, various])
     more = max(0, len(described) - MOST_COLUMNS)
     header = ["column", "type", "min", "max", "mean", "std", "missing", "values"]
-    return header, rows, f"... and {more:,} more columns; --json has all" if more else ""
+    return header, rows, f"... and {counted(more, 'more column')}; --json has all" if more else ""
 
 
 def _of_table(found: dict[str, Any]) -> list[tuple[str, str]]:
@@ -232,22 +232,23 @@ def _separable(found: dict[str, Any], rows: int, words: bool) -> str:
     if found["verdict"] == "separable":
         return f"yes: a hyperplane separates the classes (all {of})"
     if found["verdict"] == "quasi-separable":
-        return f"{_almost(found)} (all {of})"
+        return f"quasi-separable: {_decided(found)} (proved on {of})"
     if found.get("of_sample"):
-        some = f"{counted(found['rows'], 'row')} of {rows:,}{without}"
+        some = f"{found['rows']:,} of {rows:,} rows{without}"
         if found["of_sample"] == "quasi-separable":
-            return f"{_almost(found)} (in {some}); `linsep separate` decides for all"
-        return f"not decided: {found['of_sample']} are {some}; `linsep separate` decides"
+            return f"not decided: in {some}, {_decided(found)}; `linsep separate` decides"
+        are = f"{',' * bool(without)} are {found['of_sample']}"
+        return f"not decided: {some}{are}; `linsep separate` decides"
     # The command does not read columns of text word by word.
     return "not decided by the quick test" + ("" if words else "; `linsep separate` decides")
 
 
-def _almost(found: dict[str, Any]) -> str:
+def _decided(found: dict[str, Any]) -> str:
     """Return which rows are decided by a hyperplane that has other rows on it."""
     decided = found["decided"]
     rest = found["rows"] - decided["rows"]
     decide = "decides" if len(decided["columns"]) == 1 else "decide"
     return (
-        f"almost: {_names(decided['columns'])} {decide} {decided['rows']:,} of {found['rows']:,} "
-        f"rows, and no hyperplane separates the other {rest:,}"
+        f"{_names(decided['columns'])} {decide} {counted(decided['rows'], 'row')}, and no "
+        f"hyperplane separates the other {rest:,}"
     )

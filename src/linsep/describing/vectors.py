@@ -23,7 +23,7 @@ class VectorDescription:
     ----------
     rows : number of rows read
     weighed : how many of them have labels and a weight above 0
-    sample : X and labels of some of these, spread evenly; None without labels
+    sample : X, labels and feature names of some of these, spread evenly; None without labels
     """
 
     def __init__(self, source: Source):
@@ -93,12 +93,15 @@ class VectorDescription:
         self.weighed += batch.size
 
     @property
-    def sample(self) -> tuple[sp.csr_matrix, np.ndarray] | None:
-        """Every k-th row, or all rows if they are few, without unused features."""
+    def sample(self) -> tuple[sp.csr_matrix, np.ndarray, list[str]] | None:
+        """X, y and feature names of every k-th row, or of all rows if they are few, without unused
+        features."""
         if self.labels is None:
             return None
         X, y, *_ = joined(self._sample.parts)
-        return X[:, np.unique(X.indices)], y
+        used = np.unique(X.indices)
+        mark = "x" if self._source.feature_names is None else ""
+        return X[:, used], y, [f"{mark}{self._named(column)}" for column in used.tolist()]
 
 
 class Features:

@@ -3,14 +3,14 @@ with a value; and text that represents another type, such as numbers with commas
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from linsep.errors import DataError, Hint, NoRows, hint
 from linsep.sources.tables.conversions import NO_NUMBER
-from linsep.sources.tables.spellings import date_formats, number_options
+from linsep.sources.tables.spellings import date_formats, number_options, unit
 from linsep.sources.tables.table_file import TableFile, as_text, text_codes
 
 #: different values that are inspected to find out how numbers and dates are written
@@ -212,6 +212,12 @@ def text_refusal(
     some = [value for value in values if value.strip() not in NO_NUMBER][:MOST_TRIED]
     if (options := number_options(some)) is not None:
         odd_one = next(value for value in some if not _NUMBER.fullmatch(value))
+        if "units" in options and (two := _of_two_units(some)):
+            return DataError(
+                f"{file.path}, column '{name}' holds numbers with different units (such as "
+                f"{' and '.join(map(repr, two))})",
+                "convert them to one unit", keep, hint("leave it out with {}", exclude=[name]),
+            )  # fmt: skip
         return DataError(
             f"{file.path}, column '{name}' holds numbers in a special notation (such as "
             f"'{odd_one}')",
@@ -246,6 +252,13 @@ def text_refusal(
             hint("if its values do repeat later, hash them with {}", hash_bits=20),
         )
     return None
+
+
+def _of_two_units(values: Sequence[str]) -> tuple[str, str] | None:
+    """Return two values with different units, or None."""
+    known = [(unit(value), value) for value in values if unit(value)]
+    other = next((value for found, value in known if found != known[0][0]), None)
+    return None if other is None else (known[0][1], other)
 
 
 def _numbers_as_text(file: TableFile, name: str, value: str) -> DataError:
