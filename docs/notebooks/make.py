@@ -2,10 +2,10 @@
 
 Run ``python docs/notebooks/make.py``, with names to select notebooks. The notebooks in
 ``solutions/`` are the source; edit them in Jupyter. The program runs them and writes them back with
-outputs that do not depend on where and when they ran. Then it removes every line between ``###
-BEGIN SOLUTION`` and ``### END SOLUTION``, the markers of nbgrader, and runs and writes the rest: to
-``lectures/`` if the name begins with a digit, else to ``cases/``. It needs nbclient, nbformat and
-ipykernel.
+outputs that do not depend on where and when they ran. Then it removes ``: solutions`` from the
+title and every line between ``### BEGIN SOLUTION`` and ``### END SOLUTION``, the markers of
+nbgrader, and runs and writes the rest: to ``lectures/`` if the name begins with a digit, else to
+``cases/``. It needs nbclient, nbformat and ipykernel.
 """
 
 import base64
@@ -19,6 +19,8 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+#: what the titles of the notebooks with solutions end in
+SUFFIX = ": solutions"
 #: metadata of every notebook, whatever Jupyter it was edited in
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -44,8 +46,10 @@ def text_of(lines: str | list[str]) -> str:
 
 
 def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy without the lines between the markers, and without outputs."""
+    """Return a copy without the suffix, the lines between the markers, and outputs."""
     result = copy.deepcopy(notebook)
+    title = result["cells"][0]["source"]
+    title[0] = title[0].replace(SUFFIX, "")
     for cell in result["cells"]:
         kept, inside = [], False
         for line in text_of(cell["source"]).splitlines(keepends=True):

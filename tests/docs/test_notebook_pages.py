@@ -3,7 +3,9 @@
 import json
 import re
 import runpy
+import warnings
 
+import numpy as np
 import pytest
 
 from documents import ROOT
@@ -16,6 +18,38 @@ LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?")
 #: bytes of all notebooks, and of a picture in base64
 MOST, MOST_OF_PICTURE = 2_000_000, 40_000 * 4 // 3
+#: right and wrong answers of exercises, by notebook and number, as students may give them
+ANSWERS = {
+    "1-perceptron-and-kernels": {
+        1: ([[1, -3]], [[0, 0], 1]),
+        2: ([0.632], [0.6, 2.0]),
+        3: ([1.05, 3.162 / 3], [1.89, 0.79]),
+        6: ([6], [3, 4]),  # str.count skips overlaps
+    },
+    "2-mistakes-and-margins": {
+        2: ([0.2], [0.198, 25, -0.2]),
+        4: ([0.105, 0.1049], [0.101, (0.1049, 0.1049), np.array([0.1049, 0.1049])]),
+    },
+    "3-updates-and-classes": {
+        2: ([[(3, -2), (2, 4)], np.array([[2, 4], [3, -2]])], [[(2, 4)], (2, 4)]),
+        4: ([[-47, 20, 2]], [[-31, 12, 2], [1, 2]]),
+    },
+    "4-linear-models": {
+        2: ([0.949], [0.971]),
+        3: (["Normality"], ["linearity"]),
+        5: ([0.015], [0.04, 0.001, 0]),
+    },
+    "5-passes-and-classes": {4: ([[2.75, -1.25]], [[1, -3], 2.75])},
+    "images": {3: ([-7550], [7550, -7000])},
+    "medicine": {
+        3: ([3.68, np.exp(-2.604 * -0.5)], [0.272, 13.5]),
+        4: ([62], [60, 60.5]),
+    },
+    "rare-classes": {2: ([0.0909, 0.091], [0.1, 0.11])},
+    "text": {2: ([0.929], [0.931, 0.0712])},
+}
+#: wrong answers to every exercise
+NEVER = ("dots", {}, [1, 2, 3, 4, 5, 6, 7], object())
 
 
 def named(path):
@@ -66,7 +100,52 @@ def test_students_get_the_notebook_without_the_solutions(path):
     assert checks(solved) == checks(given) >= 3
     assert verdicts(solved) == ["right"] * checks(solved)
     assert len(verdicts(given)) == checks(given)
-    assert all(line.startswith("To do. Hint: ") for line in verdicts(given))
+    to_do = re.compile(r"To do(: nothing is returned yet)?\. Hint: ")
+    assert all(to_do.match(line) for line in verdicts(given))
+    title = make["text_of"](solved["cells"][0]["source"]).split("\n")[0]
+    assert make["text_of"](given["cells"][0]["source"]).startswith(
+        title.removesuffix(": solutions") + "\n"
+    )
+    assert title.endswith(": solutions")
+
+
+def test_all_check_answers_with_the_same_function():
+    helper = re.compile(r"^def check\(.*?(?=^\S|\Z)", re.M | re.S)
+    cells = [make["text_of"](cell["source"]) for path in EVERY for cell in code(make["read"](path))]
+    helpers = [found for cell in cells for found in helper.findall(cell)]
+    assert len(helpers) == len(EVERY)
+    assert len(set(helpers)) == 1
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("path", SOLUTIONS, ids=lambda p: p.stem)
+def test_answers_are_judged_rightly(path, tmp_path, monkeypatch, capsys):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    monkeypatch.chdir(tmp_path)
+    space, asked = {}, []
+
+    def judge(answer, is_right, hint):
+        def verdict(found):
+            capsys.readouterr()
+            check(found, is_right, hint)
+            return capsys.readouterr().out
+
+        asked.append(answer)
+        right, wrong = ANSWERS[path.stem].get(len(asked), ([], []))
+        assert [verdict(found) for found in (answer, *right)] == ["right\n"] * (1 + len(right))
+        expected = f"Not yet. Hint: {hint}\n"
+        assert [verdict(found) for found in (*wrong, *NEVER)] == [expected] * len((*wrong, *NEVER))
+        assert verdict(...) == f"To do. Hint: {hint}\n"
+        assert verdict(None) == f"To do: nothing is returned yet. Hint: {hint}\n"
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pictures are not shown
+        for cell in code(make["read"](path)):
+            exec(make["text_of"](cell["source"]), space)
+            if space["check"] is not judge:
+                check, space["check"] = space["check"], judge
+    plt.close("all")
+    assert len(asked) == checks(make["read"](path)) >= max(ANSWERS[path.stem])
 
 
 @every
