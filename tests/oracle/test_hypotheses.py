@@ -377,7 +377,7 @@ def test_a_factor_within_products_says_so():
 
 def test_what_is_no_contrast_is_refused():
     model = LinearRegression().fit(FRAME[["region", "x1"]], FRAME.y)
-    with pytest.raises(DataError, match=r"'x1' is not a factor: choose one of 'region'."):
+    with pytest.raises(DataError, match=r"'x1' is not a factor: the only factor is 'region'."):
         model.contrasts("x1")
     with pytest.raises(DataError, match=r"'x1' is not a factor. The model has no factors"):
         ours(LinearRegression).contrasts("x1")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from linsep.errors import DataError
 from linsep.estimators._common.labels import feature_names
 from linsep.sources.feature_names import names_in_recipe
+from linsep.words import either
 
 #: a column in C(...), as formulas write it
 _IN_FORMULA = re.compile(r"C\(\s*(.+?)\s*(?:,.*)?\)")
@@ -67,9 +68,11 @@ def factor_of(model: Any, name: str) -> Factor:
     if not found:
         raise DataError(
             f"'{name}' is not a factor. The model has no factors: they are text columns, "
-            "categories, or C(column) of a formula."
+            "categories, or C(column) and booleans of a formula."
         )
-    raise DataError(f"'{name}' is not a factor: choose one of {', '.join(map(repr, found))}.")
+    known = [repr(one) for one in found]
+    advice = f"choose {either(known)}" if len(known) > 1 else f"the only factor is {known[0]}"
+    raise DataError(f"'{name}' is not a factor: {advice}.")
 
 
 def factors_of(model: Any) -> dict[str, Factor]:
@@ -160,5 +163,5 @@ def _called(block: dict[str, Any], inputs: dict[str, str]) -> str:
     """Return the name of a block of a formula."""
     if "expression" in block:
         return str(block["expression"])
-    levels = "levels" in block and inputs[block["column"]] != "text"
+    levels = "levels" in block and inputs[block["column"]] == "number"
     return f"C({block['column']})" if levels else str(block["column"])

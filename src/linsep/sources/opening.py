@@ -1,6 +1,7 @@
 """Open a source: a path, several paths, a folder or a glob."""
 
 from collections.abc import Iterable
+from functools import partial
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
@@ -324,11 +325,21 @@ def _table(
 
 
 def _frame(data: Any, options: dict[str, Any], *, require_labels: bool, **how: Any) -> Source:
+    from linsep.sources.tables.columns import used_in_recipe, without_columns
+    from linsep.sources.tables.formula_columns import used_in_formula
     from linsep.sources.tables.frames import to_arrow
     from linsep.sources.tables.table import TableSource
 
-    exclude = options["exclude"] or ()
-    table = to_arrow(data, [exclude] if isinstance(exclude, str) else exclude)
+    exclude, recipe, used = options["exclude"] or (), how["recipe"], None
+    if recipe is not None:
+        used = partial(used_in_recipe, recipe, options["target"])
+    elif options["formula"] is not None:
+        used = partial(used_in_formula, options)
+    try:
+        table = to_arrow(data, [exclude] if isinstance(exclude, str) else exclude, used)
+    except DataError as problem:
+        found = problem if used is None else without_columns(problem, recipe is not None)
+        raise found from problem.__cause__
     return TableSource(
         [table], require_target=require_labels, types=_types(options), **how,
         **_some(options, _TABLES),

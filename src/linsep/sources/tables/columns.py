@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from linsep.errors import DataError, Hint, hint
+from linsep.sources.exact import SMALLER
 from linsep.sources.feature_names import FeatureNames
 from linsep.sources.remote.file import File
 from linsep.sources.tables.column_types import (
@@ -381,18 +382,18 @@ def check_target(path: File, names: Iterable[str], target: str | None, exclude: 
 
 def with_possible_advice(problem: DataError, columns: Columns) -> DataError:
     """Return the same error without advice that does not apply: to leave out the column of labels,
-    weights or groups, or to mark a weight or group as missing.
+    weights or groups, to change its numbers, or to mark a weight or group as missing.
     """
     hints = [hint for hint in problem.hints if isinstance(hint, Hint)]
-    if columns.formula is not None:
-        problem = without_columns(problem, columns.formula.parsed is None)
-        hints = [hint for hint in problem.hints if isinstance(hint, Hint)]
     named = {name for hint in hints for name in hint.settings.get("exclude", ())}
+    formula = columns.formula
     if not named & {columns.target, *dict(columns.beside)}:
-        return problem
+        return problem if formula is None else without_columns(problem, formula.parsed is None)
     idle = {"exclude"} if columns.target in named else {"exclude", "null_values"}
     kept = [h for h in problem.hints if isinstance(h, str) or not idle & h.settings.keys()]
-    if columns.target in named and columns.target_kind in ("int", "float", "bool"):
+    kept = ["name another column" if h == SMALLER else h for h in kept]
+    numbers = columns.target_kind in ("int", "float", "bool")
+    if columns.target in named and numbers and formula is None:
         kept.append(hint("read all labels as text with {}", categorical=[columns.target]))
     return DataError(problem.message, *kept)
 
@@ -562,6 +563,13 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
     if not whole:
         raise DataError("The recipe for reading tables is damaged: train the model again.")
     return columns
+
+
+def used_in_recipe(recipe: dict[str, Any], target: str | None, names: list[str]) -> set[str]:
+    """Return the columns that a recipe reads, of those with these names."""
+    columns = from_recipe(recipe, target)
+    used = {columns.target, *columns.inputs, *dict(columns.beside)}
+    return {name for name in names if name in used}
 
 
 def check_options(

@@ -28,6 +28,7 @@ from linsep.sources.tables.table_file import (
     TableFile,
     as_text,
     decoded,
+    numbers_in,
     plain_values,
     text_codes,
 )
@@ -65,7 +66,7 @@ class Encoder:
         self.unanswered: np.ndarray | None = None
         self.lows = np.full(len(columns.numeric), np.inf)
         self.highs = np.full(len(columns.numeric), -np.inf)
-        self._labels_needed = labels_needed
+        self._labels_needed, self._far_inputs = labels_needed, set[str]()
 
     def survey(
         self, table: pa.Table, place: Place
@@ -121,10 +122,12 @@ class Encoder:
             self.filled.update({name: column.null_count for name, column in texts.items()})
         self._widen(X)
         names, floats = list(self.columns.numeric), X
-        if exact and not self.columns.scale and self.columns.formula is None:
-            X = exact_numbers(table, names, kept, X, bool(texts or self.columns.words), place)
-        elif far := self.far:
+        exact &= not self.columns.scale and self.columns.formula is None
+        multiplied = {name for p in self.columns.products for name in (p.first, p.second)}
+        if far := [n for n in self.far if n in names and (n in multiplied or not exact)]:
             refuse_rounded(table, far, kept, X[:, [names.index(name) for name in far]], place)
+        if exact:
+            X = exact_numbers(table, names, kept, X, bool(texts or self.columns.words), place)
         if self.columns.scale:
             center, spread = np.array(list(self.columns.scale.values()), X.dtype).T
             X -= center
@@ -147,11 +150,28 @@ class Encoder:
         which rows of the table they are (None: all).
         """
         X, texts, label, kept = self._parts(table, place)
+        if kept is not None:
+            place = _place_of_kept(place, np.flatnonzero(kept))
+        self._check_inputs(table, kept, place)
         if kept is None:
             return X, texts, label, place, None
-        mask, place = pa.array(kept), _place_of_kept(place, np.flatnonzero(kept))
+        mask = pa.array(kept)
         texts = {name: column.filter(mask) for name, column in texts.items()}
         return X[kept], texts, None if label is None else label.filter(mask), place, kept
+
+    def _check_inputs(self, table: pa.Table, kept: np.ndarray | None, place: Place) -> None:
+        """Raise DataError for a number that float64 does not hold in a column of a formula, of
+        weights, offsets or counts.
+        """
+        names = [name for name, _ in self.columns.numbers_beside if name in table.column_names]
+        if (formula := self.columns.formula) is not None:
+            names += [name for name, kind in formula.inputs.items() if kind == "number"]
+        for name in names:
+            floats = numbers_in(table, name)
+            floats = floats if kept is None else floats[kept]
+            if (np.abs(floats) >= EXACT).any():
+                self._far_inputs.add(name)
+                refuse_rounded(table, [name], kept, floats[:, None], place)
 
     def _widen(self, X: np.ndarray) -> None:
         """Update the :attr:`lows` and :attr:`highs` of the numeric columns."""
@@ -161,11 +181,12 @@ class Encoder:
 
     @property
     def far(self) -> list[str]:
-        """The numeric columns of files that had a number of 2^53 or more so far."""
-        if self.columns.formula is not None:
-            return []
+        """The columns of numbers that had a number of 2^53 or more so far."""
+        found = sorted(self._far_inputs)
+        if self.columns.formula is not None:  # its features are no columns
+            return found
         far = (self.highs >= EXACT) | (self.lows <= -EXACT)
-        return [
+        return found + [
             name for name, large in zip(self.columns.numeric, far.tolist(), strict=True) if large
         ]
 
@@ -407,7 +428,7 @@ def row_weights(table: pa.Table, columns: Columns, place: Place) -> np.ndarray |
     name = columns.weight
     if name is None or name not in table.column_names:
         return None
-    found = np.array(plain_values(table.column(name), name).cast(pa.float64()).to_numpy())
+    found = numbers_in(table, name)
     bad = ~(np.isfinite(found) & (found >= 0))
     if bad.any():
         row = int(np.argmax(bad))

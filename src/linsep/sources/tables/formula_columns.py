@@ -27,12 +27,30 @@ def check_formula_alone(options: dict[str, Any]) -> None:
             raise DataError(
                 "The formula defines the features",
                 hint("leave out {}", **{name: None}),
+                *_in_formula(name, options[name]),
             )
     if options["missing"] in ("zero", "mean"):
         raise DataError(
             "A formula needs complete rows",
             hint("leave out rows with missing values with {}", missing="drop"),
         )
+
+
+def used_in_formula(options: dict[str, Any], names: list[str]) -> set[str]:
+    """Return the columns that a formula or another option names, of those with these names."""
+    roles = ("weight", "group", "offset", "successes", "trials")
+    beside = [options[role] for role in roles if options[role] is not None]
+    found = parsed(options["formula"], [name for name in names if name not in beside])
+    return {name for name in names if name in {found.target, *found.columns, *beside}}
+
+
+def _in_formula(name: str, value: Any) -> list[str]:
+    """Return how a formula expresses an option, if it can."""
+    if name != "reference_level":
+        return []
+    levels = value if isinstance(value, dict) else {"x": "b"}
+    terms = [f'C({column}, contr.treatment("{level}"))' for column, level in levels.items()]
+    return [f"name the reference level in the formula, as in {' + '.join(terms)}"]
 
 
 def guess_formula(

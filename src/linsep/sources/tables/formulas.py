@@ -3,7 +3,8 @@ rows.
 
 A feature is the product of columns of blocks. A block is a column of numbers, arithmetic of such
 columns, a transformation of it, with constants learned from all rows (recurrences of orthogonal
-polynomials, knots), or the levels of a column, with a row of numbers for each. A recipe holds these
+polynomials, knots), or the levels of a column, such as text or booleans, with a row of numbers for
+each. Arithmetic treats booleans as 0 and 1. A recipe holds these
 data and no code: its expressions are parsed and checked like expressions of users.
 """
 
@@ -153,8 +154,16 @@ class Formula:
             text: self._levels(factor, rows)
             for text, factor in found.factors.items()
             if factor.kind == "levels"
-            or (factor.kind == "column" and self.inputs[factor.columns[0]] == "text")
+            or (factor.kind == "column" and self.inputs[factor.columns[0]] != "number")
         }
+        for text, known in levels.items():
+            if len(known) == 1:
+                name, value = found.factors[text].columns[0], known[0]
+                raise DataError(
+                    f"Column '{name}' is {value!r} in all rows, so the factor '{text}' of the "
+                    "formula has only one level",
+                    "leave it out",
+                )
         for text, factor in found.offsets.items():
             self._check_numbers(factor, f"offset({text})")
         states: dict[str, dict[str, Any]] = {}

@@ -1,6 +1,6 @@
 """Data frames and Arrow tables in memory, as tables that are read like files."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -24,21 +24,31 @@ from linsep.words import row_text
 ROWS_AT_ONCE = 1 << 16
 
 
-def to_arrow(data: Any, exclude: Iterable[str] = ()) -> pa.Table:
-    """Return a data frame as an Arrow table; without the index of pandas, and without values in the
-    columns of ``exclude``.
+def to_arrow(
+    data: Any, exclude: Iterable[str] = (), used: Callable[[list[str]], set[str]] | None = None
+) -> pa.Table:
+    """Return a data frame as an Arrow table, without the index of pandas.
+
+    Parameters
+    ----------
+    data : data frame
+    exclude : columns that may have values that Arrow cannot represent; they are empty then
+    used : returns the only columns that may not, from the names of all; it is called if a column
+        has such values
 
     Raises DataError for columns whose names are not text, and for values that Arrow cannot
     represent.
     """
     if hasattr(data, "iloc"):
-        return _of_pandas(data, matching(exclude, [str(name) for name in data.columns]))
+        return _of_pandas(data, matching(exclude, [str(name) for name in data.columns]), used)
     if hasattr(data, "__arrow_c_array__"):
         return pa.Table.from_batches([pa.record_batch(data)])
     return pa.table(data)
 
 
-def _of_pandas(data: Any, exclude: list[str]) -> pa.Table:
+def _of_pandas(
+    data: Any, exclude: list[str], used: Callable[[list[str]], set[str]] | None
+) -> pa.Table:
     """Return a frame of pandas; its categories are ordered as in their list."""
     if odd := [name for name in data.columns if not isinstance(name, str | int)]:
         raise DataError(f"the table has a column named {odd[0]!r}", "use text as column names")
@@ -49,7 +59,7 @@ def _of_pandas(data: Any, exclude: list[str]) -> pa.Table:
         try:
             arrays.append(pa.array(column.cat.as_ordered() if hasattr(column, "cat") else column))
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            if name not in exclude:
+            if name not in exclude and (used is None or name in used(names)):
                 raise DataError(
                     f"the table, column '{name}' cannot be read ({str(error.args[0]).rstrip('.')})",
                     "give all its values one type",

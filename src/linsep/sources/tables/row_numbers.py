@@ -8,7 +8,7 @@ import pyarrow as pa
 from linsep.batches import Batch
 from linsep.errors import DataError
 from linsep.sources.tables.columns import Columns
-from linsep.sources.tables.table_file import Place, plain_values
+from linsep.sources.tables.table_file import Place, numbers_in
 from linsep.validation.counts import check_counts
 
 
@@ -63,7 +63,7 @@ def beside_rows(
     if not wanted or columns.successes is None or columns.trials is None:
         return Beside(offset)
     named = columns.successes, columns.trials
-    successes, trials = (_numbers(table, name)[every] for name in named)
+    successes, trials = (numbers_in(table, name)[every] for name in named)
     check_counts(successes, trials, lambda row: place(int(every[row])))
     return Beside(offset, successes, trials)
 
@@ -72,12 +72,6 @@ def _offsets(table: pa.Table, columns: Columns) -> np.ndarray | None:
     """Return the sum of the column of offsets and the offsets of a formula, None without either."""
     parts = [] if columns.formula is None else columns.formula.offset_values(table)
     if columns.offset is not None:
-        parts.append(_numbers(table, columns.offset))
+        parts.append(numbers_in(table, columns.offset))
     with np.errstate(over="ignore"):
         return np.sum(parts, axis=0) if parts else None
-
-
-def _numbers(table: pa.Table, name: str) -> np.ndarray:
-    """Return a column as floats, NaN where a value is missing."""
-    column = plain_values(table.column(name), name).cast(pa.float64())
-    return np.array(column.to_numpy())

@@ -295,7 +295,7 @@ class TableSource(Source):
                 X, rows = X[weights > 0], self._kept(table, place)
                 y = None if y is None else y[weights > 0]
             if number in texts and (far := self._far()):
-                proof = exact and not self._columns.scale
+                proof = exact and not (self._columns.scale or self._columns.formula)
                 texts[number].check(start, table.select(far), rows, proof)
             weightless |= weights is not None and weights.size > X.shape[0]
             self._check_unchanged()

@@ -1,0 +1,212 @@
+"""Formulas as R, patsy and statsmodels read them: booleans, %in%, factors of one level."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import linsep
+from linsep.errors import DataError
+from linsep.sources.tables.formula_parsing import parsed
+
+pytest.importorskip("formulaic")
+smf = pytest.importorskip("statsmodels.formula.api")
+
+pytestmark = pytest.mark.uncompiled
+
+RNG = np.random.default_rng(8)
+N = 120
+FRAME = pd.DataFrame(
+    {"age": RNG.normal(50, 8, N).round(1), "ok": RNG.random(N) < 0.4,
+     "new": RNG.random(N) < 0.5, "sex": RNG.choice(["f", "m"], N),
+     "grp": RNG.choice(["a", "b", "c"], N)}
+)  # fmt: skip
+SCORES = 0.05 * (FRAME["age"] - 50) * (1 + FRAME["ok"]) + FRAME["ok"] - 0.4
+FRAME["y"] = (SCORES + RNG.normal(size=N)).round(3)
+FRAME["ill"] = (SCORES + RNG.logistic(size=N) > 0).astype(int)
+
+WITH_BOOLEANS = [
+    "ok", "ok - 1", "ok + new", "sex + ok:age", "ok * age", "ok * new - 1", "sex * ok + age",
+    "ok:sex", "ok:new", "C(ok, Sum) + age", "I(ok * 2) + age", "I(ok * age) + sex",
+    "C(ok, Treatment(True)) * age",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("right", WITH_BOOLEANS)
+def test_booleans_are_factors_as_in_statsmodels(right):
+    model = linsep.fit(FRAME, formula=f"y ~ {right}", learner="linear")
+    same = smf.ols(f"y ~ {right}", FRAME).fit()
+    assert model.params_.size == same.params.size
+    own = dict(zip(model.param_names_, model.params_, strict=True))
+    errors = dict(zip(model.param_names_, model.standard_errors_, strict=True))
+    if right == "sex + ok:age":
+        assert list(own) == ["intercept", "sex[T.m]", "ok[False]:age", "ok[True]:age"]
+    named = {name.replace("Intercept", "intercept"): name for name in same.params.index}
+    for name in named.keys() & own.keys():
+        assert own[name] == pytest.approx(same.params[named[name]], rel=1e-8, abs=1e-10)
+        assert errors[name] == pytest.approx(same.bse[named[name]], rel=1e-8)
+    assert len(named.keys() & own.keys()) >= (1 if "C(" in right or ":new" in right else len(own))
+    np.testing.assert_allclose(model.predict(FRAME), same.fittedvalues, rtol=1e-9, atol=1e-9)
+
+
+def _written(folder, kind):
+    if kind == "csv":
+        FRAME.to_csv(folder / "rows.csv", index=False)
+    elif kind == "lower case":
+        text = FRAME.assign(ok=FRAME["ok"].map({True: "true", False: "false"}))
+        text.to_csv(folder / "rows.csv", index=False)
+    elif kind == "parquet":
+        FRAME.to_parquet(folder / "rows.parquet")
+        return folder / "rows.parquet"
+    return pl.DataFrame(FRAME) if kind == "polars" else folder / "rows.csv"
+
+
+@pytest.mark.parametrize("kind", ["csv", "lower case", "parquet", "polars"])
+def test_booleans_of_every_table(kind, tmp_path):
+    model = linsep.fit(_written(tmp_path, kind), formula="y ~ ok * age", learner="linear")
+    wanted = linsep.fit(FRAME, formula="y ~ ok * age", learner="linear")
+    assert model.param_names_ == ["intercept", "ok[T.True]", "age", "ok[T.True]:age"]
+    assert (model.params_ == wanted.params_).all()
+
+
+def test_models_with_booleans_read_new_rows(tmp_path):
+    model = linsep.fit(FRAME, formula="y ~ ok * age + new:sex", learner="linear")
+    wanted = model.predict(FRAME)
+    linsep.save(model, tmp_path / "m.linsep")
+    loaded = linsep.load(tmp_path / "m.linsep")
+    numbers = FRAME.assign(ok=FRAME["ok"].astype(int), new=FRAME["new"].astype(int))
+    numbers.to_csv(tmp_path / "numbers.csv", index=False)
+    FRAME.to_csv(tmp_path / "words.csv", index=False)
+    for rows in (FRAME, numbers, pl.DataFrame(FRAME), tmp_path / "numbers.csv",
+                 tmp_path / "words.csv"):  # fmt: skip
+        assert (loaded.predict(rows) == wanted).all()
+    only = FRAME[FRAME["ok"]]
+    assert (loaded.predict(only) == wanted[only.index]).all()
+    with pytest.raises(DataError, match=r"column 'ok' is 2, which is not a level .*False, True"):
+        loaded.predict(numbers.assign(ok=2))
+
+
+def test_effects_contrasts_and_tests_of_booleans():
+    model = linsep.fit(FRAME, formula="ill ~ ok + age", learner="logistic")
+    same = smf.logit("ill ~ ok + age", FRAME).fit(disp=False)
+    np.testing.assert_allclose(model.params_.ravel(), same.params, rtol=1e-6)
+    rows = {row.name: row for row in model.marginal_effects(FRAME).coefficients}
+    assert list(rows) == ["ok=True", "age"]
+    ends = [np.asarray(same.predict(FRAME.assign(ok=value))) for value in (True, False)]
+    assert rows["ok=True"].estimate == pytest.approx((ends[0] - ends[1]).mean(), rel=1e-6)
+    at = model.marginal_effects(FRAME, at={"ok": True})
+    p = np.asarray(same.predict(FRAME.assign(ok=True)))
+    slope = same.params["age"] * (p * (1 - p)).mean()
+    assert {row.name: row for row in at.coefficients}["age"].estimate == pytest.approx(slope)
+    (estimate,) = model.contrasts("ok").columns["estimate"]
+    assert estimate == pytest.approx(same.params["ok[T.True]"], rel=1e-6)
+    tests = model.likelihood_ratio_tests(FRAME).tidy()
+    assert tests["term"].tolist() == ["ok", "age"]
+    without = smf.logit("ill ~ age", FRAME).fit(disp=False)
+    assert tests["chi2"][0] == pytest.approx(2 * (same.llf - without.llf), rel=1e-6)
+    crossed = linsep.fit(FRAME, formula="ill ~ ok * age", learner="logistic")
+    same = smf.logit("ill ~ ok * age", FRAME).fit(disp=False)
+    ends = [np.asarray(same.predict(FRAME.assign(ok=value))) for value in (True, False)]
+    rows = {row.name: row for row in crossed.marginal_effects(FRAME).coefficients}
+    assert rows["ok=True"].estimate == pytest.approx((ends[0] - ends[1]).mean(), rel=1e-5)
+    gain = linsep.compare(model, crossed).columns["chi2"][1]
+    assert gain == pytest.approx(
+        2 * (same.llf - smf.logit("ill ~ ok + age", FRAME).fit(disp=False).llf), rel=1e-6
+    )
+
+
+def test_booleans_without_a_formula_are_numbers():
+    model = linsep.fit(FRAME[["ok", "age", "y"]], target="y", learner="linear")
+    assert model.feature_names_in_.tolist() == ["ok", "age"]
+
+
+def test_models_trained_when_booleans_were_numbers_are_read():
+    model = linsep.fit(FRAME, formula="y ~ I(ok * 1) + age", learner="linear")
+    wanted = model.predict(FRAME)
+    block = model.recipe_["formula"]["blocks"][0]
+    assert block == {"expression": "I(ok * 1)"}
+    model.recipe_["formula"]["blocks"][0] = {"column": "ok"}
+    assert (model.predict(FRAME) == wanted).all()
+
+
+#: what R's terms.formula makes of each, by InTerms of its src/library/stats/src/model.c
+WITHIN = {
+    "age %in% grp": "age:grp",
+    "age + sex %in% grp": "age + sex:grp",
+    "sex + grp %in% sex": "sex + sex:grp",
+    "(age + sex) %in% grp": "age:grp + sex:grp",
+    "age %in% (sex + grp)": "age:sex:grp",
+    "sex * age %in% grp": "sex + age:grp + sex:age:grp",
+    "age %in% sex:grp": "age:sex:grp",
+    "age %in% grp %in% sex": "age:grp:sex",
+    "age %in% C(grp) - 1": "age:C(grp) - 1",
+}
+
+
+@pytest.mark.parametrize("within", WITHIN)
+def test_within_is_as_in_r(within):
+    terms = [{frozenset(str(f) for f in term.factors) for term in parsed(f"y ~ {text}").terms}
+             for text in (within, WITHIN[within])]  # fmt: skip
+    assert terms[0] == terms[1]
+    model = linsep.fit(FRAME, formula=f"y ~ {within}", learner="linear")
+    same = smf.ols(f"y ~ {WITHIN[within]}", FRAME).fit()
+    assert model.params_.size == same.params.size
+    np.testing.assert_allclose(model.predict(FRAME), same.fittedvalues, rtol=1e-9, atol=1e-9)
+
+
+ONE_LEVEL = {
+    "C(k)": "Column 'k' is 7 in all rows, so the factor 'C(k)' of the formula has only one level: "
+    "leave it out.",
+    "age + town": "Column 'town' is 'Ulm' in all rows, so the factor 'town'",
+    "age:town - 1": "Column 'town' is 'Ulm' in all rows, so the factor 'town'",
+    "age + yes": "Column 'yes' is True in all rows, so the factor 'yes'",
+    "age + C(sex, levels=['f'])": "only one level",
+}
+
+
+@pytest.mark.parametrize("right", ONE_LEVEL)
+def test_a_factor_of_one_level_is_refused_as_in_r(right):
+    frame = FRAME.assign(k=7, town="Ulm", yes=True)
+    with pytest.raises(DataError) as refused:
+        linsep.fit(frame, formula=f"y ~ {right}", learner="linear")
+    assert ONE_LEVEL[right] in str(refused.value)
+
+
+UNREADABLE = FRAME.assign(mix=[1, "a", 2, "b", *[3] * (N - 4)])
+
+
+def test_columns_outside_the_formula_need_not_be_readable():
+    wanted = linsep.fit(FRAME, formula="y ~ age", learner="linear")
+    model = linsep.fit(UNREADABLE, formula="y ~ age", learner="linear", weight="ill")
+    plain = linsep.fit(FRAME, formula="y ~ age", learner="linear", weight="ill")
+    assert (model.params_ == plain.params_).all()
+    model = linsep.fit(UNREADABLE, formula="y ~ . - mix - ill", learner="linear")
+    assert model.param_names_[1:4] == ["age", "ok[T.True]", "new[T.True]"]
+    assert (wanted.predict(UNREADABLE) == wanted.predict(FRAME)).all()
+    assert wanted.score(UNREADABLE) == wanted.score(FRAME)
+    others = linsep.fit(UNREADABLE, target="y", exclude=["mix"], learner="linear")
+    assert np.isfinite(others.predict(UNREADABLE)).all()
+
+
+@pytest.mark.parametrize("formula", ["y ~ age + mix", "y ~ .", "y ~ C(mix)", "mix ~ age"])
+def test_columns_of_the_formula_must_be_readable(formula):
+    with pytest.raises(DataError) as refused:
+        linsep.fit(UNREADABLE, formula=formula, learner="linear")
+    said = str(refused.value)
+    assert said.startswith("the table, column 'mix' cannot be read")
+    assert said.endswith("give all its values one type or leave the column out of the formula.")
+    with pytest.raises(DataError, match="column 'mix' cannot be read"):
+        linsep.fit(UNREADABLE, formula="y ~ age", weight="mix", learner="linear")
+
+
+@pytest.mark.parametrize(
+    ("level", "said"),
+    [({"grp": "b"}, r'C\(grp, contr\.treatment\("b"\)\)'),
+     ("first", r'C\(x, contr\.treatment\("b"\)\)')],
+)  # fmt: skip
+def test_advice_for_reference_levels(level, said):
+    with pytest.raises(DataError, match=f"name the reference level in the formula, as in {said}"):
+        linsep.fit(FRAME, formula="y ~ grp", reference_level=level, learner="linear")
+    named = linsep.fit(FRAME, formula='y ~ C(grp, contr.treatment("b"))', learner="linear")
+    same = smf.ols('y ~ C(grp, Treatment("b"))', FRAME).fit()
+    np.testing.assert_allclose(named.params_, same.params, rtol=1e-8)
