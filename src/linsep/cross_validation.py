@@ -388,6 +388,12 @@ def cross_validated(
     {name of a metric: array of shape (folds,)}
         The metrics of :func:`linsep.scoring.metrics_of` that are defined in all folds.
     """
+    if not batch.X.shape[1]:
+        raise DataError(
+            "A model without features cannot be cross-validated",
+            "add a term to the formula",
+            hint("leave out {}", cv=None),
+        )
     rows = labeled_rows(source, batch, classify=is_classifier(estimator))
     (parts,) = predictions_by_fold([estimator], rows, folds.splits(rows))
     found = [metrics_of(part) for part in parts]

@@ -329,11 +329,21 @@ def with_intercept(
     Raises ParameterError if the parameters contradict the formula.
     """
     found = dict(parameters)
-    if formula is None or "fit_intercept" not in parameters_of(ESTIMATORS[learner]):
+    if formula is None:
         return found
     from linsep.sources.tables.formula_parsing import parsed
 
-    intercept = parsed(formula).intercept
+    read = parsed(formula, ["other"])  # a dot stands for some columns
+    intercept = read.intercept
+    if not read.factors and learner not in ("linear", "logistic"):
+        raise ParameterError(
+            f"The formula '{formula}' has no terms: only linear and logistic regressions can have "
+            "an intercept alone",
+            "add a term, such as a column",
+            hint("choose another {}", learner=None),
+        )
+    if "fit_intercept" not in parameters_of(ESTIMATORS[learner]):
+        return found
     if found.get("fit_intercept") not in (None, intercept):
         has, change = ("an", "write - 1 in it") if intercept else ("no", "leave out its - 1")
         raise ParameterError(

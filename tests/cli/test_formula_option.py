@@ -87,7 +87,7 @@ REFUSED = [
     (["--formula", "admit ~ gre * foo(rank)"], r"calls foo, .* at character 15, 'foo\(rank\)'", 1),
     (["--formula", "admit ~ gre +"], r"does not parse at character 13, '\+'", 1),
     (["--formula", "admit ~ gree"], "p.csv has no column 'gree', which the formula names", 1),
-    (["--formula", "admit ~ offset(gre)"], "has no terms", 1),
+    (["--formula", "admit ~ offset(gre)"], "has no terms", 2),
     (["--formula", "admit ~ gre", "--target", "admit"], "leave out --target", 1),
     (["--formula", "admit ~ gre", "--exclude", "gpa"], "leave out --exclude", 1),
     (["--formula", "admit ~ gre", "--categorical", "rank"], "leave out --categorical", 1),

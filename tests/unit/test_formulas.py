@@ -247,7 +247,7 @@ REFUSED = [
     ("log(y) ~ x", r"has 'log\(y\)' as its label, which must be one column"),
     ("y + x ~ age", r"has 'y \+ x' as its label"),
     ("y ~ x + y", "has its label 'y' on both sides"),
-    ("y ~ 1", "has no terms"),
+    ("y ~ 0", "has no terms"),
     ("", "write one, such as"),
     ("y ~ foo(x)", r"calls foo, .* at character 5, 'foo\(x\)': call C, I, bs"),
     ("y ~ x + log(offset(age))", r"has an offset in a factor, at character 13, 'offset\("),

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.estimators._common.labels import with_intercept
 from linsep.inference.factors import Term
 from linsep.inference.summary import number_text
 from linsep.layout import elided, padded, wrapped
@@ -163,7 +164,7 @@ def collinearity(
     terms : which features belong together
     """
     first = len(lengths) - len(features)
-    params = ["intercept"] * first + list(features)
+    params = with_intercept(features) if first else list(features)
     kept = np.concatenate([[True] * first, ~np.isnan(vif)]).astype(bool)
     indices, shares = np.zeros(0), np.full((len(root), len(params)), np.nan)
     if len(root):

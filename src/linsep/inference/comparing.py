@@ -219,12 +219,12 @@ def _check_alike(smaller: Any, larger: Any, first: str, second: str) -> None:
 def _check_nested(smaller: Any, larger: Any, first: str, second: str) -> None:
     """Raise DataError unless the other model has all features of the smaller one."""
     for model, name in ((smaller, first), (larger, second)):
-        if getattr(model, "feature_names_in_", None) is None:
+        if getattr(model, "feature_names_in_", None) is None and model.n_features_in_:
             raise DataError(
                 f"The features of {name} have no names and cannot be matched: fit to data frames, "
                 "or to files with named columns."
             )
-    few, many = (list(map(str, one.feature_names_in_)) for one in (smaller, larger))
+    few, many = (_names(one) for one in (smaller, larger))
     missing = [name for name in few if name not in many]
     if missing and not [name for name in many if name not in few]:
         raise DataError(f"{first} has more features than {second}: pass the smaller model first.")
@@ -236,6 +236,11 @@ def _check_nested(smaller: Any, larger: Any, first: str, second: str) -> None:
         )
     if len(few) == len(many):
         raise DataError(f"{first} and {second} have the same features: there is nothing to test.")
+
+
+def _names(model: Any) -> list[str]:
+    """Return the names of the features, which are known or none."""
+    return [str(name) for name in getattr(model, "feature_names_in_", ())]
 
 
 def _check_features(smaller: Any, larger: Any, first: str, second: str) -> None:
@@ -253,7 +258,7 @@ def _definitions(model: Any) -> dict[str, str]:
     """Return how each feature was computed from the columns of a table, by its name; "" for an
     unchanged column.
     """
-    names = [str(name) for name in model.feature_names_in_]
+    names = _names(model)
     made = dict.fromkeys(names, "")
     recipe = getattr(model, "recipe_", None) or {}
     if recipe.get("format") != "table":

@@ -85,6 +85,20 @@ def factors_of(model: Any) -> dict[str, Factor]:
 _UNHASHED = "train without hashing"
 
 
+def notes_of_one_level(model: Any) -> list[str]:
+    """Return a note on the text columns of a model that have no feature, because all rows have the
+    same text.
+    """
+    recipe = getattr(model, "recipe_", None) or {}
+    if recipe.get("format") != "table" or recipe.get("hash_bits") is not None:
+        return []
+    alone = [name for name, places in recipe.get("text", {}).items() if not places]
+    if not alone:
+        return []
+    some = ", ".join(alone[:3]) + (f" and {len(alone) - 3} more" if len(alone) > 3 else "")
+    return [f"No feature, because all rows have the same text: {some}."]
+
+
 def _of_columns(model: Any, recipe: dict[str, Any]) -> dict[str, Factor]:
     """Return the factors of text columns, by name."""
     if recipe.get("hash_bits") is not None or not recipe.get("text"):

@@ -173,7 +173,9 @@ def _check_rows(model: Any, n_rows: int, found: float, fitted: float) -> None:
 def likelihood_ratio_tests(model: Any, X: Any, y: Any, sample_weight: Any) -> LikelihoodRatioTests:
     """Return the test of each term; see ``HasInference.likelihood_ratio_tests``."""
     refuse_without_likelihood(model, "The model", firth=True)
-    rows, terms = rows_of(model, X, y, sample_weight), terms_of(model)
+    if not (terms := terms_of(model)):
+        raise DataError("The model has no features, so there are no terms to test.")
+    rows = rows_of(model, X, y, sample_weight)
     tried = [one for one in terms if not any(one.parts < other.parts for other in terms)]
     if getattr(model, "method_", "") == "Firth":
         columns, notes = _held(model, rows, tried)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.estimators._common.labels import feature_names, words_and_signs
+from linsep.estimators._common.labels import feature_names, with_intercept, words_and_signs
 from linsep.estimators._common.showing import HasEquation
 from linsep.inference.summary import Coefficient, Summary, check_level
 from linsep.inference.tails import t_reach, t_tail
@@ -141,7 +141,8 @@ class HasInference(HasEquation):
     @property
     def param_names_(self) -> list[str]:
         """The names of the parameters in the order of ``params_.ravel()``, the intercept first;
-        with several classes or targets ``class: feature``.
+        with several classes or targets ``class: feature``. A feature named "intercept" is
+        "intercept (column)" beside an intercept.
 
         A column that counts a hashed word with a negative sign has the name of the word after a
         minus.
@@ -150,7 +151,7 @@ class HasInference(HasEquation):
         return self._in_equations(self._with_intercept(feature_names(self)))
 
     def _with_intercept(self, names: list[str]) -> list[str]:
-        return ["intercept"] * bool(fitted_parameter(self, "fit_intercept")) + names
+        return with_intercept(names) if fitted_parameter(self, "fit_intercept") else names
 
     def _in_equations(self, names: list[str]) -> list[str]:
         several = self._equations

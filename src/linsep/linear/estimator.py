@@ -304,7 +304,10 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             return rows_to_fit(X, self, kinds)
         check_prepared(self, X)
         with faults_named(X, self):
-            return validate_data(self, as_csr(X), accept_sparse="csr", dtype=kinds, reset=False)
+            return validate_data(
+                self, as_csr(X), accept_sparse="csr", dtype=kinds, reset=False,
+                ensure_min_features=min(1, self.n_features_in_),  # a formula may have none
+            )  # fmt: skip
 
     def _targets(self, y: Any, n_rows: int) -> np.ndarray:
         """Return y as one finite number per row."""

@@ -15,6 +15,7 @@ from linsep.errors import ParameterError, hint
 from linsep.estimators._common.labels import target_name, words_and_signs
 from linsep.estimators._common.offsets import note_of_offset
 from linsep.estimators._common.stop_reasons import StopReason
+from linsep.inference.factors import notes_of_one_level
 from linsep.inference.results import Bands, HasInference
 from linsep.inference.robust import NOTHING, Robust, robust_words
 from linsep.inference.summary import check_level
@@ -476,7 +477,7 @@ class LinearResults(HasInference):
         if self._several is not None:
             return self._several.headed()
         names, target = words_and_signs(self)[0], target_name(self)
-        notes = dependence(self._fitted, names)
+        notes = dependence(self._fitted, names) + notes_of_one_level(self)
         if getattr(self, "stop_reason_", None) == StopReason.INTERRUPTED:
             notes.append(
                 "The reading was interrupted: the model is fitted to the first "

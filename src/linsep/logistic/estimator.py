@@ -590,6 +590,8 @@ class LogisticRegression(
     def _set_attributes(self, task: Task, found: FitOutcome, known: FittedClasses) -> None:
         """Set the fitted attributes."""
         null, groups = task.null.log_likelihood, task.groups
+        if not task.n_features and task.intercept:  # the same model; both are rounded
+            null = found.log_likelihood
         more = 0.0 if groups is None else groups.coefficients
         refuse_no_progress(found.reason, found.log_likelihood, null)
         d = task.n_features
@@ -654,8 +656,9 @@ class LogisticRegression(
         check_prepared(self, X)
         with faults_named(X, self):
             return validate_data(
-                self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False
-            )
+                self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
+                ensure_min_features=min(1, self.n_features_in_),  # a formula may have none
+            )  # fmt: skip
 
     def _scores(self, X: Any, offset: np.ndarray | None = None) -> np.ndarray:
         d, around = X.shape[1], in_use(self)  # rows of a sparse source may be narrower

@@ -1,7 +1,7 @@
 """Labels, classes and row weights of estimators, and the names of features and classes."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,6 +21,8 @@ from linsep.words import row_text
 
 #: types of rows that are learned without a copy
 FLOATS = (np.float64, np.float32)
+#: name of the intercept among the parameters of a regression
+INTERCEPT = "intercept"
 
 
 PEEK = 1024
@@ -148,6 +150,13 @@ def words_and_signs(model: Any) -> tuple[list[str], np.ndarray]:
         first = recipe.get("index_base") or 0
         names = [f"x{j + first}" for j in range(model.n_features_in_)]
     return [str(name) for name in names], np.ones(len(names), dtype=np.int64)
+
+
+def with_intercept(names: Iterable[str]) -> list[str]:
+    """Return the names of parameters: the intercept, and features, of which one that has its name
+    is "intercept (column)".
+    """
+    return [INTERCEPT, *(f"{name} (column)" if name == INTERCEPT else name for name in names)]
 
 
 def target_name(model: Any) -> str:

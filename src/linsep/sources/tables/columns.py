@@ -280,12 +280,17 @@ def guess_columns(
             if name in columns.text and (levels := ordered_levels(first)) is not None:
                 columns.levels[name] = levels
                 columns.categorical = list(dict.fromkeys([*columns.categorical, name]))
+    columns.dtype = _dtype(files, columns)
+
+
+def check_any_feature(files: list[TableFile], columns: Columns) -> None:
+    """Raise DataError if no column is a feature."""
     if not (columns.numeric or columns.text or columns.words):
+        file, _ = first_rows(files)
         raise DataError(
             f"{file.path} has no feature columns (its columns: {listed(list(file.columns()))})"
             ": give a file with features."
         )
-    columns.dtype = _dtype(files, columns)
 
 
 def _label_kind(

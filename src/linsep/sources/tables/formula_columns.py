@@ -70,7 +70,7 @@ def guess_formula(
             raise DataError(
                 f"Column '{name}' is named for {role}, but is in the formula: choose one of them."
             )
-    if not found.factors:
+    if not found.factors and not found.intercept:
         raise DataError(f"The formula '{text}' has no terms: add one, such as a column.")
     columns.target = found.target
     taken = {found.target, *found.columns, *others}

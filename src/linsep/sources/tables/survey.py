@@ -181,7 +181,7 @@ class Survey:
         levels = self._columns.gather_rare(self._counts, self._min_count)
         references = self._references(who, levels, reference_level)
         self._columns.order_values(levels, self._pairs, references)
-        if not self._columns.width:
+        if not self._columns.width and self._columns.formula is None:
             raise DataError(f"{who} has no features: every column has the same text in all rows")
 
     def _learn_formula(self) -> None:

@@ -21,6 +21,7 @@ from linsep.sources.remote.file import File, located
 from linsep.sources.tables.columns import (
     Columns,
     WordColumns,
+    check_any_feature,
     check_column,
     check_counted,
     check_options,
@@ -154,6 +155,7 @@ class TableSource(Source):
         told = (self._files, self._columns, labeled, types, self.reading.spelling)
         if "formula" not in options:
             guess_columns(*told)
+            check_any_feature(self._files, self._columns)
             check_text_columns(self._files, self._columns)
             check_reference(options["reference_level"], self._columns, self.name)
             named, path = options.get("products"), self._files[0].path

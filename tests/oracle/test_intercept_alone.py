@@ -1,0 +1,145 @@
+"""Regressions with an intercept alone, against statsmodels; columns named like the intercept."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import linsep
+from command_line import here
+from linsep.errors import DataError, ParameterError
+
+pytest.importorskip("formulaic")
+smf = pytest.importorskip("statsmodels.formula.api")
+
+pytestmark = pytest.mark.uncompiled
+
+RNG = np.random.default_rng(5)
+N = 90
+FRAME = pd.DataFrame({"x": RNG.normal(size=N), "n": RNG.integers(1, 4, N), "k": "a"})
+FRAME["y"] = (FRAME["x"] + RNG.normal(size=N) + 1e6).round(3)
+FRAME["ill"] = (FRAME["x"] + RNG.logistic(size=N) > 0.5).astype(int)
+
+
+@pytest.mark.parametrize("how", [{}, {"covariance": "HC1"}, {"weight": "n"}])
+def test_the_mean_as_a_linear_regression(how):
+    model = linsep.fit(FRAME, formula="y ~ 1", learner="linear", **how)
+    ols = (
+        smf.wls("y ~ 1", FRAME, weights=FRAME["n"]) if "weight" in how else smf.ols("y ~ 1", FRAME)
+    )
+    same = ols.fit(cov_type=how.get("covariance", "nonrobust"), use_t=True)
+    assert model.param_names_ == ["intercept"]
+    np.testing.assert_allclose(model.params_, same.params, rtol=1e-12)
+    np.testing.assert_allclose(model.standard_errors_, same.bse, rtol=1e-6)
+    np.testing.assert_allclose(model.confidence_intervals(), same.conf_int(), rtol=1e-9)
+    assert model.r_squared_ == 0.0
+    assert (model.predict(FRAME) == model.params_[0]).all()
+    assert "intercept" in str(model.summary())
+
+
+def test_the_odds_as_a_logistic_regression():
+    model = linsep.fit(FRAME, formula="ill ~ 1", learner="logistic")
+    same = smf.logit("ill ~ 1", FRAME).fit(disp=False)
+    ones = int(FRAME["ill"].sum())
+    assert model.params_[0] == pytest.approx(math.log(ones / (N - ones)), rel=1e-12)
+    np.testing.assert_allclose(model.standard_errors_, same.bse, rtol=1e-6)
+    assert model.log_likelihood_ == pytest.approx(same.llf, rel=1e-12)
+    assert model.null_log_likelihood_ == model.log_likelihood_
+    np.testing.assert_allclose(model.predict_proba(FRAME)[:, 1], ones / N, rtol=1e-12)
+    assert model.summary().to_dict()["header"]["McFadden R2"] == 0.0
+    several = FRAME.assign(kind=RNG.choice(["a", "b", "c"], N))
+    model = linsep.fit(several, formula="kind ~ 1", learner="logistic")
+    shares = several["kind"].value_counts(normalize=True).sort_index()
+    np.testing.assert_allclose(model.predict_proba(several)[0], shares, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("learner", "y"), [("linear", "y"), ("logistic", "ill")])
+def test_such_models_are_models(learner, y, tmp_path):
+    FRAME.to_csv(tmp_path / "rows.csv", index=False)
+    FRAME[["x"]].to_csv(tmp_path / "new.csv", index=False)
+    FRAME.to_parquet(tmp_path / "rows.parquet")
+    model = linsep.fit(tmp_path / "rows.csv", formula=f"{y} ~ 1", learner=learner)
+    linsep.save(model, tmp_path / "m")
+    loaded = linsep.load(tmp_path / "m")
+    wanted = model.predict(FRAME)
+    for rows in (FRAME, FRAME[["x"]], tmp_path / "rows.csv", tmp_path / "new.csv",
+                 tmp_path / "rows.parquet"):  # fmt: skip
+        assert (loaded.predict(rows) == wanted).all()
+        assert len(loaded.predict(rows)) == N
+    assert loaded.score(FRAME) == model.score(tmp_path / "rows.csv")
+    larger = linsep.fit(FRAME, formula=f"{y} ~ x", learner=learner)
+    row = linsep.compare(loaded, larger).columns
+    if learner == "linear":
+        same = smf.ols("y ~ x", FRAME).fit()
+        assert row["F"][1] == pytest.approx(same.fvalue, rel=1e-6)
+    else:
+        same = smf.logit("ill ~ x", FRAME).fit(disp=False)
+        assert row["chi2"][1] == pytest.approx(same.llr, rel=1e-6)
+    with pytest.raises(DataError, match="has no features, so there are no terms to test"):
+        model.likelihood_ratio_tests(FRAME)
+    with pytest.raises(DataError, match="without features cannot be cross-validated: add a term"):
+        linsep.fit(FRAME, formula=f"{y} ~ 1", learner=learner, cv=3)
+    for words in ("summary m", "inspect m", "score m rows.csv", "predict m new.csv"):
+        done = here(*words.split(), cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), words
+    assert len(done.stdout.split()) == N
+
+
+def test_an_offset_alone():
+    model = linsep.fit(FRAME, formula="ill ~ offset(x)", learner="logistic")
+    same = smf.logit("ill ~ 1", FRAME, offset=FRAME["x"]).fit(disp=False)
+    np.testing.assert_allclose(model.params_, same.params, rtol=1e-6)
+    assert model.log_likelihood_ == pytest.approx(same.llf, rel=1e-9)
+
+
+def test_formulas_without_terms_are_refused_elsewhere():
+    for learner in (None, "perceptron", "soft-margin", "naive-bayes", "kernel"):
+        with pytest.raises(ParameterError, match=r"'ill ~ 1' has no terms: only linear and log.*"):
+            linsep.fit(FRAME, formula="ill ~ 1", learner=learner)
+    for formula in ("y ~ 0", "y ~ 1 - 1", "y ~ -1"):
+        with pytest.raises(DataError, match="has no terms: add one, such as a column"):
+            linsep.fit(FRAME, formula=formula, learner="linear")
+
+
+LIKE_THE_INTERCEPT = FRAME[["x", "y", "ill"]].assign(intercept=FRAME["n"])
+
+
+@pytest.mark.parametrize("formula", [None, "ill ~ x + intercept"])
+def test_a_column_named_like_the_intercept(formula):
+    how = {"formula": formula} if formula else {"target": "ill", "exclude": ["y"]}
+    model = linsep.fit(LIKE_THE_INTERCEPT, learner="logistic", **how)
+    assert model.param_names_ == ["intercept", "x", "intercept (column)"]
+    assert model.tidy()["term"].tolist() == model.param_names_
+    same = smf.logit("ill ~ x + n", FRAME).fit(disp=False)
+    test = model.wald_test("`intercept (column)` = 0")
+    assert test.p_value == pytest.approx(same.pvalues["n"], rel=1e-5)
+    test = model.wald_test("intercept = 0")
+    assert test.p_value == pytest.approx(same.pvalues["Intercept"], rel=1e-5)
+    assert model.feature_names_in_.tolist() == ["x", "intercept"]
+    assert "intercept (column)" in str(model.odds_ratios())
+
+
+def test_arrays_with_a_column_named_like_the_intercept():
+    X = LIKE_THE_INTERCEPT[["intercept", "x"]]
+    model = linsep.LinearRegression().fit(X, FRAME["y"])
+    assert model.param_names_ == ["intercept", "intercept (column)", "x"]
+    alone = linsep.LinearRegression(fit_intercept=False).fit(X, FRAME["y"])
+    assert alone.param_names_ == ["intercept", "x"]
+    separable = LIKE_THE_INTERCEPT.assign(ill=(FRAME["n"] > 2).astype(int))[["intercept", "ill"]]
+    with pytest.warns(linsep.errors.SeparationWarning, match=r"intercept \(column\) \(\+inf\)"):
+        linsep.fit(separable, target="ill", learner="logistic")
+
+
+@pytest.mark.parametrize("learner", ["linear", "logistic"])
+def test_a_text_column_with_one_value_is_noted(learner):
+    target = "y" if learner == "linear" else "ill"
+    frame = FRAME[["x", "k", target]]
+    model = linsep.fit(frame, target=target, learner=learner)
+    said = "No feature, because all rows have the same text: k."
+    assert said in str(model.summary())
+    several = linsep.fit(frame.assign(k=["a", "b"] * (N // 2)), target=target, learner=learner)
+    assert "same text" not in str(several.summary())
+    assert "same text" not in str(
+        linsep.fit(FRAME, formula=f"{target} ~ x", learner=learner).summary()
+    )
