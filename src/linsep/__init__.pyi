@@ -59,7 +59,7 @@ from .soft_margins.path import soft_margin_path as soft_margin_path
 from .soft_margins.total_distance import total_distance as total_distance
 from .sources.opening import open_source as open_source
 from .sources.text import Text as Text
-from .suspicious_labels import suspicious_labels as suspicious_labels
+from .suspecting import suspicious_labels as suspicious_labels
 from .teaching import datasets as datasets, textbook as textbook
 from .teaching.convergence import convergence as convergence
 from .teaching.criterion import PerceptronCriterion as PerceptronCriterion

@@ -44,7 +44,7 @@ from linsep.sources.remote.file import File
 from linsep.sources.svmlight import SvmlightSource
 from linsep.sources.tables.files import check_separated, open_tables
 from linsep.sources.tables.reading_options import ReadingOptions
-from linsep.suspicious_labels import suspicious_labels
+from linsep.suspecting import suspicious_labels
 from linsep.words import counted, percent, size_text
 
 SUSPICIOUS = Option(

@@ -6,7 +6,7 @@ from linsep.errors import DataError
 from linsep.estimators._common.labels import label_text
 from linsep.plot.display import Display, literal, new_axes, shortened, show_title
 from linsep.plot.palettes import COLORS
-from linsep.suspicious_labels import SuspiciousLabels
+from linsep.suspecting import SuspiciousLabels
 
 #: characters of a label
 LONGEST = 18

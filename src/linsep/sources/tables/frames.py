@@ -43,7 +43,21 @@ def to_arrow(
         return _of_pandas(data, matching(exclude, [str(name) for name in data.columns]), used)
     if hasattr(data, "__arrow_c_array__"):
         return pa.Table.from_batches([pa.record_batch(data)])
-    return pa.table(data)
+    return _with_order(pa.table(data))
+
+
+def _with_order(table: pa.Table) -> pa.Table:
+    """Return a frame of polars; releases before 2.0 export an Enum without its order."""
+    for at, field in enumerate(table.schema):
+        enum = any(key.startswith(b"_PL_ENUM") for key in field.metadata or ())
+        if enum and pa.types.is_dictionary(field.type) and not field.type.ordered:
+            kind = pa.dictionary(field.type.index_type, field.type.value_type, ordered=True)
+            chunks = [
+                pa.DictionaryArray.from_arrays(one.indices, one.dictionary, ordered=True)
+                for one in table.column(at).chunks
+            ]
+            table = table.set_column(at, field.name, pa.chunked_array(chunks, kind))
+    return table
 
 
 def _of_pandas(
