@@ -17,7 +17,7 @@ from linsep.teaching.tables import (
     short_number,
 )
 from linsep.teaching.textbook.running import Step
-from linsep.words import csv_cell, csv_text, escaped
+from linsep.words import counted, csv_cell, csv_text, escaped
 
 #: mistakes that are drawn by default
 MOST_DRAWN = 9
@@ -123,7 +123,7 @@ class Trace(Sequence):
     def stopped(self) -> str:
         """Why the fit ends, as text."""
         if self.stop_reason is None:
-            return f"first {len(self):,} steps shown; training continues"
+            return f"first {counted(len(self), 'step')} shown; training continues"
         return f"{self.stop_reason}: {self._sentence}"
 
     @property

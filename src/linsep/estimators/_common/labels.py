@@ -273,8 +273,8 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, totals: np.ndarray | N
         missing = [label for label in known if label not in class_weight]
         if missing and len(known) - len(missing) < len(class_weight):
             raise DataError(
-                f"The classes, {missing}, are not in class_weight, whose keys differ: use the "
-                f"classes of y."
+                f"class_weight names {listed([one for one in class_weight if one not in known])}, "
+                f"but the classes are {listed(known)}."
             )
         given = [class_weight.get(label, 1.0) for label in known]
         weights = _numbers(given, "class_weight holds values that are not numbers")

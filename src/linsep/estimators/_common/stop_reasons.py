@@ -34,7 +34,7 @@ _SENTENCES = {
     StopReason.EARLY_STOP: (
         "predictions on held-out rows stopped improving, or a callback stopped the fit"
     ),
-    StopReason.INTERRUPTED: "it was interrupted; the weights reached so far are kept",
+    StopReason.INTERRUPTED: "the weights reached so far are kept",
 }
 
 
