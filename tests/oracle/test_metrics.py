@@ -242,7 +242,10 @@ def test_what_is_not_defined():
         metrics_of(rows._replace(probabilities=None), ["accuracy", "brier"])
     with pytest.raises(DataError, match="no row has a known label"):
         metrics_of(rows._replace(truth=np.full(30, 3)), ["log_loss"])
-    with pytest.raises(ParameterError, match="'auc' is not a metric of predicted classes: did you mean 'roc_auc'. Choose"):
+    with pytest.raises(
+        ParameterError,
+        match="'auc' is not a metric of predicted classes: did you mean 'roc_auc'. Choose",
+    ):
         metrics_of(rows, ["auc"])
     one = ScoredNumbers(np.ones(1), np.zeros(1), np.ones(1), None)
     assert metrics_of(one) == {"r2": None, "rmse": 1.0, "mae": 1.0, "max_error": 1.0}

@@ -174,9 +174,10 @@ class Chance:
         rows, p = counted(self.n_distinct, "distinct row"), self.probability
         if p == 1.0 and not self.known:
             return f"unknown for random labels ({rows}, possibly as many dimensions)"
-        about = f"({rows}, {counted(self.n_dimensions, 'dimension')})"
+        dimensions = counted(self.n_dimensions, "dimension")
         if self.n_distinct <= self.n_dimensions + self.fit_intercept:
-            return f"any labels of such rows are separable {about}"
+            return f"any labels of {rows} would be separable ({dimensions})"
+        about = f"({rows}, {dimensions})"
         return f"random labels would {_in_words(p, self.tied or not self.known, about)}"
 
 

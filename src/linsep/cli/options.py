@@ -328,8 +328,8 @@ DATA = Argument(
     metavar="DATA...",
     help="Files, folders, globs or URLs such as s3://bucket/x.csv: svmlight text (.svm "
     ".svmlight .libsvm .txt), Vowpal Wabbit's text (.vw), CSV, TSV, JSON lines, "
-    "Parquet, Arrow; plain or compressed (.gz .bz2 .xz .zst). With --format, - is "
-    "standard input.",
+    "Parquet, Arrow; plain or compressed (.gz .bz2 .xz .zst). - is standard "
+    "input; name its format.",
 )
 MODEL = Argument(
     "model", type=LocalPath(), metavar="MODEL", help="A model saved by `linsep fit --model`."
