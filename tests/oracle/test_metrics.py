@@ -244,7 +244,7 @@ def test_what_is_not_defined():
         metrics_of(rows._replace(truth=np.full(30, 3)), ["log_loss"])
     with pytest.raises(
         ParameterError,
-        match="'auc' is not a metric of predicted classes: did you mean 'roc_auc'. Choose",
+        match=r"'auc' is not a metric of predicted classes: did you mean 'roc_auc'\? Choose",
     ):
         metrics_of(rows, ["auc"])
     one = ScoredNumbers(np.ones(1), np.zeros(1), np.ones(1), None)
