@@ -236,7 +236,8 @@ def test_values_beyond_floats_are_refused_in_a_sentence():
 
 
 def test_sparse_rows_of_many_columns_need_no_dense_copy():
-    X = sp.random_array((60, 200_000), density=1e-4, rng=np.random.default_rng(0), format="csr")
+    rng = np.random.default_rng(0)
+    X = sp.random_array((60, 200_000), density=1e-4, random_state=rng, format="csr")
     K = Linear().exact(X)
     dense = X[:, np.unique(X.indices)].toarray()
     assert K[3, 5] == _dot(*fractions(dense[[3, 5]]))

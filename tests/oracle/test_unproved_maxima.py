@@ -320,7 +320,7 @@ def test_digits_that_are_promised_are_right(seed):
 
 def test_many_separable_classes_are_proved_by_the_weights():
     rng = np.random.default_rng(0)
-    X = sp.random_array((120, 400), density=0.05, rng=rng, format="csr")
+    X = sp.random_array((120, 400), density=0.05, random_state=rng, format="csr")
     y = np.arange(120) % 12
     with pytest.warns(SeparationWarning):
         model = LogisticRegression().fit(X, y)

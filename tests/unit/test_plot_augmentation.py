@@ -67,7 +67,7 @@ def test_the_plane_holds_the_origin_and_cuts_height_one_at_the_boundary(columns,
     assert ends @ weights == pytest.approx([0, 0], abs=1e-9)
     low, high = np.array([shown.ax_.get_xlim(), shown.ax_.get_ylim()]).T
     assert ((low - 1e-9 <= ends[:, :2]) & (ends[:, :2] <= high + 1e-9)).all()
-    corners = shown.plane_._faces[0]
+    corners = corners_of(shown.plane_)
     assert corners[0].tolist() == [0.0, 0.0, 0.0]
     assert corners[1:] == pytest.approx(ends)
     for k, points in enumerate(shown.points_):
@@ -78,13 +78,18 @@ def test_the_plane_holds_the_origin_and_cuts_height_one_at_the_boundary(columns,
         assert (z == 1.0).all()
 
 
+def corners_of(plane):
+    """The corners of a triangle, which matplotlib before 3.10 has in homogeneous coordinates."""
+    return plane._faces[0] if hasattr(plane, "_faces") else plane._vec[:3].T
+
+
 @pytest.mark.parametrize("angle", np.linspace(0, 2 * np.pi, 13))
 def test_the_separator_is_not_looked_along(angle):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((50, 2)) * [3.0, 1.0]
     w = np.array([np.cos(angle), np.sin(angle)])
     shown = of(OtherRegression(), X, X @ w > 0.1)
-    corners = shown.plane_._faces[0]
+    corners = corners_of(shown.plane_)
     x, y, _ = proj3d.proj_transform(*corners.T, shown.ax_.get_proj())
     (a, b), (c, d) = np.diff(np.column_stack([x, y]), axis=0)
     assert abs(a * d - b * c) > 1e-3
