@@ -292,7 +292,11 @@ def _scaled_dots_at(rows, i, W, chosen, scores):
 
 @generic(0)
 def square(rows, i):
-    """Return ||x||^2 of row i, without the constant feature."""
+    """Return ||x||^2 of a row, without the constant feature.
+
+    A step calls ``square(rows, i)`` with its own arguments: the rows of a batch, and the index of
+    one of them.
+    """
 
 
 @square.when(Dense, reorder=True)

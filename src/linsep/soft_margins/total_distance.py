@@ -139,9 +139,9 @@ def total_distance(
 ) -> TotalDistance:  # fmt: skip
     """Find the total distance that the rows must move to be separated with a margin.
 
-    This is the minimum, over all weights u of length at most 1, of the sum of max(0, gamma - y <u,
-    z>) over the rows, with z = [x; 1] (or z = x), as in the mistake bound R^2/gamma^2 + 2 TD/gamma
-    of :func:`linsep.bounds`. It also bounds the errors of a hyperplane: u makes at most T(u) /
+    For weights u of length at most 1, T(u) is the sum of max(0, gamma - y <u, z>) over the rows,
+    with z = [x; 1] (or z = x). The total distance TD is the least T(u), as in the mistake bound
+    R^2/gamma^2 + 2 TD/gamma of :func:`linsep.bounds`. It also bounds the errors of a hyperplane: u makes at most T(u) /
     gamma errors, and unlike the fewest errors, u is found without a search.
 
     Parameters

@@ -66,9 +66,9 @@ class Source(ABC):
     by_recipe: bool = False
     #: current stage, for progress displays
     stage: str = "reading"
-    #: details of a long stage: a function that returns the current work
+    #: returns a description of the current step of a long stage, for progress displays
     doing: Callable[[], str] | None = None
-    #: called with the extra memory in bytes that text is about to need; may refuse it
+    #: called before text needs more memory, with the number of bytes; raises an error to refuse
     before_growth: Callable[[int], None] | None = None
     #: where the last run left its parsed rows for the next, or None
     kept: Path | None = None
@@ -86,7 +86,7 @@ class Source(ABC):
     def exactly(self, weightless: bool = False) -> Iterator[Batch]:
         """Yield the rows with every number as in the file.
 
-        X is an array of Python's numbers where a batch holds some that no double equals. Rows of
+        X is an array of Python numbers if float64 cannot represent a number of the batch. Rows of
         weight 0, which do not matter to proofs, are left out unless ``weightless``.
         """
         return self.batches()
@@ -165,7 +165,7 @@ class Source(ABC):
         """Return what the rows depend on besides the files, as JSON, for the key of the cache."""
 
     def of_groups(self) -> dict[str, Any]:
-        """Return what a recipe has beside :meth:`recipe` for others to read the groups of rows."""
+        """Return what other sources need, besides :meth:`recipe`, to read the groups of rows."""
         return {}
 
     def layout(self) -> dict[str, Any]:

@@ -195,5 +195,20 @@ def length(x: Row) -> float:
 
 
 def unit_rows(X: Rows) -> list[list]:
-    """Scale every row to length 1 (``normalize=True``); zero rows stay zero."""
+    """Scale every row to length 1, as ``normalize=True`` does; zero rows stay zero.
+
+    Parameters
+    ----------
+    X : list of rows, each a list of numbers
+
+    Returns
+    -------
+    list of list of float
+
+    Examples
+    --------
+    >>> from linsep.teaching.textbook import unit_rows
+    >>> unit_rows([[3.0, 4.0], [0.0, 0.0]])
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
     return [[v / (length(x) or 1) for v in x] for x in X]
