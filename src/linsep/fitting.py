@@ -337,8 +337,8 @@ def with_intercept(
     intercept = read.intercept
     if not read.factors and learner not in ("linear", "logistic"):
         raise ParameterError(
-            f"The formula '{formula}' has no terms: only linear and logistic regressions can have "
-            "an intercept alone",
+            f"The formula '{formula}' has no terms, which only linear and logistic regressions "
+            "accept",
             "add a term, such as a column",
             hint("choose another {}", learner=None),
         )

@@ -166,3 +166,27 @@ def test_proofs_about_the_features_of_a_formula(folder, formula):
     assert here("verify", "p.json", "p.csv", "--formula", formula, cwd=folder).returncode == 0
     assert here("verify", "p.json", "p.csv", "--target", "admit", cwd=folder).returncode == 1
     assert here("bounds", "p.csv", "--formula", formula, cwd=folder).returncode == 0
+
+
+def test_booleans_in_commands_and_servers(tmp_path):
+    frame = people().assign(local=np.arange(200) % 3 == 0)
+    frame.to_csv(tmp_path / "b.csv", index=False)
+    words = ("--formula", "admit ~ local * gre", "--learner", "logistic", "--model", "m")
+    assert here("fit", "b.csv", *words, cwd=tmp_path).returncode == 0
+    model = linsep.load(tmp_path / "m")
+    assert model.feature_names_in_.tolist() == ["local[T.True]", "gre", "local[T.True]:gre"]
+    wanted = model.predict(frame).tolist()
+    done = here("effects", "m", "b.csv", "--at", "local=true", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = json.loads(frame[["local", "gre"]].to_json(orient="records"))
+    with serving(tmp_path / "m") as client:
+        assert client.predict(rows)["predictions"] == wanted
+        example = client.get("/openapi.json")["components"]["schemas"]["Row"]["example"]
+        assert example["local"] is False
+        assert len(client.predict([example])["predictions"]) == 1
+
+
+def test_advice_for_a_reference_level(folder):
+    words = ("--formula", "admit ~ town", "--reference-level", "town=b")
+    said = r"leave out --reference-level or name .* as in C\(town, contr.treatment\(\"b\"\)\)"
+    assert_refused("fit", "p.csv", *words, cwd=folder, said=said)

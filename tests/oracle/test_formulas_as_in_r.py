@@ -94,7 +94,11 @@ def test_effects_contrasts_and_tests_of_booleans():
     assert list(rows) == ["ok=True", "age"]
     ends = [np.asarray(same.predict(FRAME.assign(ok=value))) for value in (True, False)]
     assert rows["ok=True"].estimate == pytest.approx((ends[0] - ends[1]).mean(), rel=1e-6)
-    at = model.marginal_effects(FRAME, at={"ok": True})
+    tables = [
+        model.marginal_effects(FRAME, at={"ok": value}) for value in (True, 1, "true", "True", 1.0)
+    ]
+    at = tables[0]
+    assert all(str(table.coefficients) == str(at.coefficients) for table in tables)
     p = np.asarray(same.predict(FRAME.assign(ok=True)))
     slope = same.params["age"] * (p * (1 - p)).mean()
     assert {row.name: row for row in at.coefficients}["age"].estimate == pytest.approx(slope)

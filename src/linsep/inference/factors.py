@@ -68,7 +68,7 @@ def factor_of(model: Any, name: str) -> Factor:
     if not found:
         raise DataError(
             f"'{name}' is not a factor. The model has no factors: they are text columns, "
-            "categories, or C(column) and booleans of a formula."
+            "categories, or C(column) or boolean columns of a formula."
         )
     known = [repr(one) for one in found]
     advice = f"choose {either(known)}" if len(known) > 1 else f"the only factor is {known[0]}"

@@ -23,6 +23,7 @@ from linsep.inference.summary import check_level
 from linsep.inference.tables import Table
 from linsep.inference.tails import f_tail, t_reach, t_tail
 from linsep.parameters import fitted_parameter
+from linsep.words import counted
 
 #: a smaller share of a restriction that is independent of those before is a rounding error
 _REPEATED = 1e-11
@@ -301,7 +302,8 @@ def contrasts(
 def _notes(within: list[str], adjust: str | None, known: np.ndarray) -> list[str]:
     notes = []
     if adjust:
-        notes.append(f"p-values are adjusted by Holm's method for {len(known)} contrasts.")
+        many = counted(len(known), "contrast")
+        notes.append(f"p-values are adjusted by Holm's method for {many}.")
     if not known.all():
         notes.append(
             "A dash: a level has no finite estimate, because its coefficient diverges or its "

@@ -217,7 +217,8 @@ class HasInference(HasEquation):
         self, factor: str, compare: Any = "pairs", *, adjust: str | None = "holm",
         level: float | None = None,
     ) -> "Contrasts":  # fmt: skip
-        """Compare levels of a factor: a text column, categories, or ``C(column)`` of a formula.
+        """Compare levels of a factor: a text column, categories, or ``C(column)`` or a boolean
+        column of a formula.
 
         Parameters
         ----------

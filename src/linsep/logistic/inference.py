@@ -486,10 +486,11 @@ class LogisticResults(HasInference):
 
         The effect of a numeric feature is the derivative of the probability. The effect of a 0/1
         feature is the probability at 1 minus the probability at 0. The effect of a level of a text
-        column, a category or ``C(column)`` is the probability at this level minus the probability
-        at the reference level, or at the first level, with all other features unchanged. Effects of
-        scaled columns are per unit of the original column. With two classes the table has effects
-        on the class that is not the reference; with several, on each class.
+        column, a category, ``C(column)`` or a boolean column of a formula is the probability at
+        this level minus the probability at the reference level, or at the first level, with all
+        other features unchanged. Effects of scaled columns are per unit of the original column.
+        With two classes the table has effects on the class that is not the reference; with several,
+        on each class.
 
         Parameters
         ----------

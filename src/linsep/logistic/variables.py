@@ -12,6 +12,8 @@ from linsep.sources.feature_names import names_in_recipe
 
 #: names that a message lists
 MOST_NAMED = 10
+#: the levels of boolean columns in a formula, as files and numbers spell them
+_BOOLEANS = {"0": "False", "1": "True", "false": "False", "true": "True"}
 
 
 class Variable(NamedTuple):
@@ -67,7 +69,8 @@ class Variable(NamedTuple):
     def _level(self, value: Any) -> str:
         """Return a level by its name, or by its value; DataError if there is none."""
         assert self.levels is not None
-        for level in (str(value), label_text(value)):
+        text = label_text(value)
+        for level in (str(value), text, _BOOLEANS.get(text.lower(), text)):
             if level in self.levels:
                 return level
         known = ", ".join(list(self.levels)[:MOST_NAMED])

@@ -141,8 +141,8 @@ def total_distance(
 
     For weights u of length at most 1, T(u) is the sum of max(0, gamma - y <u, z>) over the rows,
     with z = [x; 1] (or z = x). The total distance TD is the least T(u), as in the mistake bound
-    R^2/gamma^2 + 2 TD/gamma of :func:`linsep.bounds`. It also bounds the errors of a hyperplane: u makes at most T(u) /
-    gamma errors, and unlike the fewest errors, u is found without a search.
+    R^2/gamma^2 + 2 TD/gamma of :func:`linsep.bounds`. It also bounds the errors of a hyperplane: u
+    makes at most T(u) / gamma errors, and unlike the fewest errors, u is found without a search.
 
     Parameters
     ----------
