@@ -11,6 +11,7 @@ nbgrader, and runs and writes the rest: to ``lectures/`` if the name begins with
 import base64
 import copy
 import json
+import os
 import sys
 import tempfile
 from io import BytesIO
@@ -109,6 +110,7 @@ def run(notebook: dict[str, Any]) -> dict[str, Any]:
     import nbclient
     import nbformat
 
+    os.environ.pop("MPLBACKEND", None)  # another backend may show no pictures
     parsed = nbformat.reads(json.dumps(notebook), as_version=4)
     with tempfile.TemporaryDirectory() as folder:
         resources = {"metadata": {"path": folder}}

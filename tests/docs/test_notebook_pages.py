@@ -165,6 +165,8 @@ def test_notebooks_are_the_same_wherever_they_run(path):
             picture = output.get("data", {}).get("image/png", "")
             assert len(picture) <= MOST_OF_PICTURE
             assert not picture or cell["metadata"]["mystnb"]["image"]["alt"]
+        shown = any("image/png" in output.get("data", {}) for output in cell["outputs"])
+        assert shown == ("mystnb" in cell["metadata"])
 
 
 def test_all_are_small():
