@@ -1,7 +1,12 @@
 """Lessons ask before they answer: what would answer is hidden until the student answers or asks."""
 
+import subprocess
+import sys
+
 import pytest
 from playwright.sync_api import expect
+
+from conftest import Tab
 
 pytestmark = pytest.mark.compiled
 
@@ -81,3 +86,37 @@ def test_one_against_the_rest_or_one_against_one(tab):
     tab.goes_to("classes=ovo")
     tab.press("End")
     tab.says("#story", "training ends here")
+
+
+#: a lab whose uploads fail
+FAILING = """
+import sys
+from linsep.lab import answer
+from linsep.cli.main import main
+answer.loaded = lambda request: 1 / 0
+sys.argv = ["linsep", "lab", "--no-browser", "--port", "0"]
+main()
+"""
+
+
+def test_a_failure_of_the_server_is_said_on_the_page(browser):
+    server = subprocess.Popen(
+        [sys.executable, "-c", FAILING], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    context = browser.new_context()
+    try:
+        tab = Tab(context, server.stdout.readline().split()[1])
+        tab.open("data=xor")
+        tab.page.get_by_text("Your own points", exact=True).click()
+        tab.page.get_by_label("Points as CSV").fill("1,2,a\n3,4,b\n")
+        tab.click("Use")
+        tab.says("#fault", "The lab's server failed: its terminal has the details.")
+        tab.page.get_by_label("Points", exact=True).select_option("clouds")
+        tab.goes_to("data=clouds")
+        assert tab.text("#fault") == ""
+        assert tab.faults == []
+    finally:
+        context.close()
+        server.terminate()
+        said = server.communicate(timeout=20)[1]
+    assert "ZeroDivisionError" in said

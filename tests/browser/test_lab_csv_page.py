@@ -88,8 +88,30 @@ def test_points_that_are_saved_are_loaded_as_they_were(tab, own, tmp_path):
     assert text.startswith("x1,x2,class\n0.1,0.30000000000000004,A\n")
     tab.open("data=xor")
     tab.page.get_by_text("Your own points", exact=True).click()
+    tab.page.get_by_label("Scale", exact=True).select_option("none")
     own(text)
     address = tab.goes_to("points=0.1")
     assert address.split("&")[0] == "points=0.1,0.30000000000000004,0;-1e-07,123456.789,1;" + (
         "2.5,-0.000123456789012345,2"
     )
+
+
+def test_columns_of_different_units_are_seen_and_said(tab, own):
+    rows = (f"{1.5 + k % 9 / 20},{50 + k},{'ab'[k > 20]}\n" for k in range(40))
+    own("height,weight,kind\n" + "".join(rows))
+    tab.says("#columns", "Both coordinates are standardized, since their standard deviations")
+    tab.goes_to("features=height%20%28scaled%29")
+    places = [tab.point(number) for number in range(1, 41)]
+    xs, ys = ({round(place[axis]) for place in places} for axis in (0, 1))
+    assert max(xs) - min(xs) > 100 < max(ys) - min(ys)
+    tab.page.get_by_label("Scale", exact=True).select_option("none")
+    tab.goes_to("points=1.5,50,0;")
+    expect(tab.page.locator("#columns")).not_to_contain_text("standardized")
+
+
+def test_notes_of_a_file_go_with_its_points(tab, own):
+    own("x;y;kind\n1;2;a\n3;4;b\n")
+    tab.says("#columns", "Read with: semicolon between columns.")
+    own("a,b\n1,2\n", "other.csv")
+    tab.says("#fault", "other.csv has 2 columns, and every row needs two coordinates and a class")
+    expect(tab.page.locator("#columns")).to_be_empty()

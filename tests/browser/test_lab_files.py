@@ -127,12 +127,16 @@ def test_pasted_points(tab):
     assert tab.page.locator(".dot").count() == 3
     tab.page.get_by_label("Points as CSV").fill("1,2\n")
     tab.click("Use")
-    assert tab.says("#fault", "Every row needs two coordinates and a class")
+    assert tab.says(
+        "#fault", "The text has 2 columns, and every row needs two coordinates and a class"
+    )
 
 
 def test_columns_of_a_csv_file_are_chosen_or_projected(tab, tmp_path):
     tab.open()
     tab.page.get_by_text("Your own points", exact=True).click()
+    tab.page.get_by_text("Reading options", exact=True).click()
+    tab.page.get_by_label("Scale", exact=True).select_option("none")
     file = tmp_path / "points.csv"
     rows = (f"{k},{k % 7},{k * k % 11},{k % 2}\n" for k in range(600))
     file.write_text("a,b,c,kind\n" + "".join(rows))

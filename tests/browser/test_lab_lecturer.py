@@ -456,7 +456,7 @@ def test_every_edit_is_undone_and_done_again(tab):
     assert len(set(seen)) == 11
     for wanted in reversed(seen[:-1]):
         assert changes(tab, lambda: tab.press("Control+z")) == wanted
-    tab.says("#heard", "Undone; 0 more to undo.")
+    tab.says("#heard", "Undone. Nothing more to undo.")
     tab.press("Control+z")
     tab.says("#heard", "Nothing to undo.")
     keys = ["Control+y", "Control+Shift+Z", "Meta+Shift+Z"]

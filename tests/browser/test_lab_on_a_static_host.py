@@ -118,6 +118,29 @@ def test_pyodide_answers_as_the_server_does(static_tab):
     assert faults == []
 
 
+def test_the_lab_in_a_frame_follows_the_theme_of_its_page(static_tab):
+    page = static_tab.page
+    page.route("**/around.html", lambda route: route.fulfill(
+        content_type="text/html", body='<!DOCTYPE html><html data-theme="dark"><title>t</title>'
+        '<link rel="icon" href="data:,"><iframe src="index.html"></iframe></html>'
+    ))  # fmt: skip
+    page.emulate_media(color_scheme="light")
+    page.goto(static_tab.lab + "around.html")
+    lab = page.frame_locator("iframe").locator(".lab.begun")
+    dark, light = "rgb(20, 24, 29)", "rgb(244, 246, 248)"
+    expect(lab).to_have_css("background-color", dark)
+    page.evaluate("document.documentElement.dataset.theme = 'light'")
+    expect(lab).to_have_css("background-color", light)
+    page.emulate_media(color_scheme="dark")
+    expect(lab).to_have_css("background-color", light)
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    expect(lab).to_have_css("background-color", dark)
+    page.goto(static_tab.lab)  # alone it follows the system
+    expect(page.locator(".lab.begun")).to_have_css("background-color", dark)
+    page.emulate_media(color_scheme="light")
+    expect(page.locator(".lab.begun")).to_have_css("background-color", light)
+
+
 def test_csv_is_read_in_the_browser_and_comes_back(static_tab, tmp_path):
     tab = static_tab
     tab.page.goto(tab.lab)

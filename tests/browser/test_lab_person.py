@@ -362,3 +362,43 @@ def test_texts_have_enough_contrast(tab, scheme):
         }"""
     )
     assert low == []
+
+
+def test_the_legend_names_what_is_drawn_at_each_step(tab):
+    def legend():
+        return [item.inner_text().split(":")[0] for item in tab.page.locator("#key li").all()
+                if item.is_visible()]  # fmt: skip
+
+    always = ["blue", "red", "ring", "line", "shade"]
+    proved = ["green dotted line", "green edge"]
+    tab.open("data=clouds")
+    assert legend() == [*always, "green edge"]  # no line yet
+    tab.press("ArrowRight")
+    assert legend() == [*always, "arrow", *proved]
+    tab.press("End")
+    assert legend() == [*always, "dashed band", "arrow", *proved]
+    tab.page.get_by_label("proof in the plane").click()
+    assert legend() == [*always, "dashed band", "arrow"]
+    tab.page.get_by_label("proof in the plane").click()
+    tab.show_more(False)
+    assert legend() == [*always, "dashed band"]
+    tab.open("data=outlier&at=60")
+    assert legend() == [*always, "arrow", "green edge", "cross"]
+    tab.open("data=four-clouds&at=3")
+    assert legend() == ["blue", "red", "green", "purple", "ring", "line", "shade"]
+
+
+def test_words_on_verdicts_and_weight_space(tab):
+    tab.open("data=four-points&intercept=no")
+    tab.says(".weights .status", "Green: weights that classify every point correctly. Click")
+    tab.says(".proof h2:first-child", "Can a line separate the classes?")
+    tab.says(".bounds", "Novikoff")
+    tab.open("data=first-steps")
+    tab.press("End")
+    tab.says(".weights .status", "Green: weights that classify every point correctly at b = 2.")
+    tab.press("Home")
+    tab.says(".weights .status", "correctly at b = 0.")
+    tab.open("points=0,0,0;1,0,1;2,0,0;0,3,2")  # a point between others of its line
+    tab.says(".proof h2:first-child", "Can the classes be separated?")
+    assert "\u2248" not in tab.text("#verdict")
+    tab.says("#verdict", "nearly separable")

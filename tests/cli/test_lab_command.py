@@ -32,8 +32,8 @@ def test_a_page_is_written_to_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [
-        (["--scene", "nothing"], "no ready-made setup 'nothing'", 1),
-        (["--scene", "points=1,2"], "two coordinates and a class", 1),
+        (["--scene", "nothing"], "no ready-made setup 'nothing': choose one of first-steps, ", 2),
+        (["--scene", "points=1,2"], "two coordinates and a class", 2),
         (["--address", "0.0.0.0", "--no-browser"], "--token SECRET", 2),
         (["--token", "short", "--no-browser"], "at least 8 characters", 2),
     ],
@@ -45,7 +45,7 @@ def test_what_is_refused(tmp_path, arguments, said, code):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (None, "missing.md cannot be read: No such file"),
+        (None, "There is no file missing.md."),
         (b"\xff\xfe", "is not UTF-8 text"),
         (b"words", "missing.md is not a lesson"),
         (b"# T\n## S\n[s](#data=no)\n", "missing.md, step 1 has an invalid setup"),
@@ -257,10 +257,16 @@ HOW = ("--delimiter", ";", "--target", "sold", "--decimal", ",", "--units", "--e
 def test_the_rows_of_a_file_are_a_scene(tmp_path):
     (tmp_path / "prices.csv").write_text(PRICES)
     done = here("lab", "prices.csv", *HOW, "--export", "a.html", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        0, "linsep: Both coordinates are standardized, since their standard deviations differ: "
+        "area 8.66, price 1.09; --scale none keeps the numbers.\n",
+    )  # fmt: skip
+    kept = ("--scale", "none", "--export", "a.html", "--force")
+    done = here("lab", "prices.csv", *HOW, *kept, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     scene = linsep.lab.scene_of_file(
         tmp_path / "prices.csv", delimiter=";", target="sold", decimal=",", units=True,
-        exclude="day",
+        exclude="day", scale="none",
     )  # fmt: skip
     source = linsep.open_source(
         tmp_path / "prices.csv", delimiter=";", target="sold", decimal=",", units=True,

@@ -17,6 +17,7 @@ import linsep
 from linsep.errors import DataError
 from linsep.lab.answer import answer
 from linsep.lab.own_points import (
+    KEPT,
     MISSING,
     MOST_BYTES,
     READING,
@@ -82,7 +83,7 @@ SPELLINGS = [
 @both_readers
 @pytest.mark.parametrize(("text", "points", "names", "said"), SPELLINGS)
 def test_encodings_separators_numbers_and_classes(read, text, points, names, said):
-    scene, columns = read(own(text), Scene())
+    scene, columns = read(own(text, scale="none"), Scene())
     assert scene.points == tuple(points)
     assert " ".join(scene.class_names).startswith(names)
     assert said in " ".join(columns.said)
@@ -119,7 +120,7 @@ def test_only_the_reader_of_the_server_skips_comments_and_hints_of_excel():
     [
         ("", "own.csv"),
         ("x,y,class\n", "own.csv has no rows"),
-        ("1,2\n", "two coordinates and a class"),
+        ("1,2\n", "own.csv has 2 columns, and every row needs two coordinates and a class"),
         ("1,2,a\n1,2\n", "own.csv line 2 has 2 fields, but the first"),
         ("x,y,k\n1,2,a\n3,oops,b\n5,6,a\n", "line 3, column 'y' holds 'oops', not a number"),
         ("x,y,z,k\n1,2,0,a\n3,?!,0,b\n5,6,0,a\n", "line 3, column 'y' holds '"),
@@ -129,7 +130,9 @@ def test_only_the_reader_of_the_server_skips_comments_and_hints_of_excel():
         ("x,y,k\n1,2,a\ninf,4,b\n", "own.csv line 3, column 'x'"),
         ("x,y,k\n1,2,a\n3e7,4,b\n", "own.csv line 3, column 'x' holds 3e\\+07, and the lab shows"),
         ("x,x,k\n1,2,a\n", "2 columns named 'x'"),
-        ("x,y,k\nu,v,a\n", "Two columns besides the class"),
+        ("x,y,k\nu,v,a\n", "own.csv needs two numeric columns besides the class 'k', for the "
+         "coordinates, and has none"),
+        ("x,y,k\n1,v,a\n2,u,b\n", "needs two numeric columns besides the class 'k', .* has 'x'"),
         ("x,y,k\n" + "".join(f"1,2,c{k}\n" for k in range(11)), "Column 'k' has 11 different"),
         ("x,y,k\n1,2," + "a" * 41 + "\n", "line 2, column 'k' holds .* of 41 characters"),
         ("x,y,k\n1,2,a\n3,4, a\n", "line 3, column 'k' holds ' a', and an earlier row holds 'a'"),
@@ -148,18 +151,20 @@ def test_what_cannot_be_read_is_one_sentence(read, text, said):
 @both_readers
 def test_ten_classes_and_no_more_points_than_are_said(read):
     many = "".join(f"{k},{k % 7},{'abcdefghij'[k % 10]}\n" for k in range(900))
-    scene, columns = read(own("x,y,k\n" + many), Scene())
+    scene, columns = read(own("x,y,k\n" + many, scale="none"), Scene())
     assert (len(scene.points), scene.labels) == (MOST_POINTS, tuple("abcdefghij"))
     assert columns.said == ("The first 500 of 900 rows are shown.",)
     late = "".join(f"{k},{k % 7},{'a' if k < 500 else 'b'}\n" for k in range(501))
-    _, columns = read(own("x,y,k\n" + late), Scene())
+    _, columns = read(own("x,y,k\n" + late, scale="none"), Scene())
     assert columns.said == ("The first 500 of 501 rows are shown, with 1 of 2 classes.",)
 
 
 @both_readers
 def test_options_of_reading_are_followed(read):
     text = "x;y;k\n1.500;2;a\n2.500;;b\n3.500;4;b\n"
-    scene, columns = read(own(text, decimal=",", thousands=".", missing="drop"), Scene())
+    scene, columns = read(
+        own(text, decimal=",", thousands=".", missing="drop", scale="none"), Scene()
+    )
     assert scene.points == ((1500, 2, 0), (3500, 4, 1))
     assert "1 row has a missing value and is left out." in columns.said
     scene, _ = read(own(text, missing="drop"), Scene())
@@ -208,7 +213,7 @@ def test_projected_columns():
         ({"x": 2, "y": 1, "label": 3}, "olumn 'column_3' (holds 'a'|is not numeric)"),
         ({"x": 9, "y": 1, "label": 3}, "Choose columns from 1 to 4"),
         ({"x": True, "y": "y"}, "Choose columns from 1 to 4"),
-        ({"x": 0, "y": 1, "label": 0}, "Two columns besides the class|Choose different columns"),
+        ({"x": 0, "y": 1, "label": 0}, "two numeric columns besides the class|Choose different"),
     ],
 )
 def test_columns_that_cannot_be_chosen(read, chosen, said):
@@ -259,7 +264,7 @@ def test_both_readers_give_the_same_points(rows, mark, encoding, end, missing):
 
 def exported_again(scene, read):
     text, _ = points_csv(scene)
-    return read(own(text), scene)
+    return read(own(text, scale="none"), scene)
 
 
 @both_readers
@@ -307,9 +312,75 @@ def test_the_lab_reads_numbers_as_fit_does(tmp_path):
     (tmp_path / "f.csv").write_text(text)
     (batch,) = linsep.open_source(tmp_path / "f.csv", target="kind").batches()
     for read in READERS.values():
-        scene, _ = read(own(text), Scene())
+        scene, _ = read(own(text, scale="none"), Scene())
         assert scene.X.tobytes() == batch.X.tobytes()
         assert [scene.labels[code] for code in scene.codes] == batch.y.tolist()
+
+
+def people(rows=600, seed=3):
+    """Height in m and weight in kg, as CSV, and as an array."""
+    rng = np.random.default_rng(seed)
+    height = rng.normal(1.7, 0.1, rows).round(2)
+    weight = (60 * height - 30 + rng.normal(0, 9, rows)).round(1)
+    kinds = np.where(weight > 70, "a", "b")
+    text = "".join(f"{h},{w},{k}\n" for h, w, k in zip(height, weight, kinds, strict=True))
+    return "height,weight,kind\n" + text, np.column_stack([height, weight])
+
+
+def test_columns_of_different_units_are_standardized(tmp_path):
+    text, X = people()
+    want = StandardScaler().fit_transform(X[:MOST_POINTS])
+    said = (
+        "Both coordinates are standardized, since their standard deviations differ: height "
+        f"{X[:MOST_POINTS, 0].std():.3g}, weight {X[:MOST_POINTS, 1].std():.3g}"
+    )
+    found = [read(own(text), Scene()) for read in READERS.values()]
+    assert found[0][0] == found[1][0]
+    line = Scene().with_settings(room="line")
+    few = [[1, 2], [2, 4], [4, 9]]
+    for (scene, columns), read in zip(found, READERS.values(), strict=True):
+        np.testing.assert_allclose(scene.X, want, rtol=1e-12, atol=1e-12)
+        assert scene.features == ("height (scaled)", "weight (scaled)")
+        assert columns.said[-1] == f"{said}. {KEPT}"
+        assert scene_of_url(url_of(scene)) == scene
+        again, notes = read(own(points_csv(scene)[0]), Scene())  # not scaled again
+        assert (again, notes.said) == (scene, ())
+        kept, notes = read(own(text, scale="none"), Scene())
+        np.testing.assert_array_equal(kept.X, X[:MOST_POINTS])
+        assert notes.said == columns.said[:-1]
+        np.testing.assert_array_equal(read(own(text), line)[0].X, X[:MOST_POINTS])
+        asked, notes = read(own("x,y,k\n1,2,a\n2,4,b\n4,9,b\n", scale="standard"), Scene())
+        np.testing.assert_allclose(asked.X, StandardScaler().fit_transform(few), rtol=1e-12)
+        assert notes.said == ()
+    (tmp_path / "p.csv").write_text(text)
+    heard = []
+    scene = scene_of_file(tmp_path / "p.csv", heard.append, target="kind")
+    assert scene == found[0][0]
+    assert heard[-1] == f"{said}; --scale none keeps the numbers."
+    kept = scene_of_file(tmp_path / "p.csv", target="kind", scale="none")
+    np.testing.assert_array_equal(kept.X, X[:MOST_POINTS])
+
+
+@both_readers
+@pytest.mark.parametrize(
+    ("text", "scaled"),
+    [
+        ("x,y,k\n0,0,a\n1,5,b\n", False),  # a factor of 5
+        ("x,y,k\n0,0,a\n1,5.01,b\n", True),
+        ("x,y,k\n5.01,0,a\n0,1,b\n", True),
+        ("x,y,k\n1,0,a\n1,9,b\n", False),  # nothing to divide by
+        ("x,y,k\n1,2,a\n", False),
+        ("x,y,k\n1e-300,1e6,a\n0,-1e6,b\n", True),
+        ("x,y,k\n1000000,0,a\n999999.9999999999,9,b\n", True),
+    ],
+)
+def test_when_columns_are_standardized(read, text, scaled):
+    scene, columns = read(own(text), Scene())
+    assert (scene.features == ("x (scaled)", "y (scaled)")) == scaled == bool(columns.said)
+    assert np.isfinite(scene.X).all()
+    if scaled:
+        np.testing.assert_allclose(scene.X.std(axis=0), 1, rtol=1e-9)
+        np.testing.assert_allclose(scene.X.mean(axis=0), 0, atol=1e-9)
 
 
 def test_files_of_a_command_say_what_is_not_shown(tmp_path):

@@ -122,6 +122,11 @@ POINTS = options.Gathered(
     "how",
     (
         options.TARGET, options.MISSING_VALUES, options.EXCLUDE, *options.TYPES,
+        Option(
+            "--scale", **options.choice(options.SCALES),
+            help="Standardize both coordinates, or not.  [default: standard if their standard "
+            "deviations differ by a factor above 5, else none]",
+        ),
         *options.FILES.options,
     ),
 )  # fmt: skip
@@ -213,7 +218,10 @@ def _begun(rows: Path | None, scene: str | None, how: dict[str, Any]) -> Any:
         return scene_of_file(rows, note, **how)
     if given := [name for name, value in how.items() if value not in (None, "error")]:
         raise click.BadParameter(f"{flag_of(given[0])} needs a data file: name it.")
-    return named_scene(scene or FIRST)
+    try:
+        return named_scene(scene or FIRST)
+    except LinsepError as problem:
+        raise click.BadParameter(str(problem)) from None
 
 
 def _serve_lab(

@@ -36,10 +36,14 @@ def _of_package(name: str) -> dict[str, Any]:
 
 def own_lesson(path: Path) -> str:
     """Read the user's own lesson; return its name in URLs."""
+    from linsep.sources.remote.file import no_file  # not in a browser
+
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise DataError(f"{path} is not UTF-8 text.") from None
+    except FileNotFoundError:
+        raise no_file(path) from None
     except OSError as problem:
         raise DataError(f"{path} cannot be read: {problem.strerror}.") from None
     OWN["own"] = {"name": "own", **parsed(text, str(path))}

@@ -19,7 +19,7 @@ from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
 ABOUT = {
     "Novikoff": NOVIKOFF,
     "hinge": "also for overlapping points; {passes}",
-    "hinge, sharp": "the same proof without its last estimate",
+    "hinge, sharp": "a sharper form of the hinge bound",
     "8/gamma^2": "updates, for points scaled to length 1",
 }
 #: a larger (R/margin)² in a kernel's space may come of rounding the features

@@ -11,8 +11,10 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from pathlib import PurePath
+from statistics import pstdev
 from typing import Any, NamedTuple
 
 from linsep.errors import DataError
@@ -32,6 +34,12 @@ from linsep.words import counted, csv_text, escaped
 MOST_BYTES = 1_000_000
 #: names of the column of classes in a file that the lab writes: the first that is not an axis
 TARGETS = ("class", "label", "target")
+#: end of the names of standardized columns
+SCALED = " (scaled)"
+#: columns are standardized if their standard deviations differ by a larger factor
+MOST_UNEQUAL = 5
+#: advice after a reason to standardize
+KEPT = "“Scale: as in the file” in the reading options keeps the numbers."
 NOT_ASKED = "Unknown request: reload the page."
 #: options of reading on the page: name, label, and values with their texts
 READING: dict[str, tuple[str, dict[str, str]]] = {
@@ -44,6 +52,7 @@ READING: dict[str, tuple[str, dict[str, str]]] = {
                                         "'": "apostrophe"}),
     "header": ("First line", {"yes": "column names", "no": "a point"}),
     "missing": ("Missing values", {"error": "refused", "drop": "left out"}),
+    "scale": ("Scale", {"none": "as in the file", "standard": "standardized"}),
 }  # fmt: skip
 #: descriptions of detected options, with {} for the value
 _FOUND = {
@@ -71,7 +80,8 @@ class Own(NamedTuple):
     chosen : dict
         The columns ``x``, ``y`` and ``label`` by number; ``x`` may be "projected".
     reading : dict
-        Arguments of :func:`linsep.open_source` that the user has set.
+        Arguments of :func:`linsep.open_source` that the user has set. ``scale`` is about the two
+        coordinates of the points shown.
     """
 
     content: bytes
@@ -146,21 +156,28 @@ def how_said(found: dict[str, Any]) -> tuple[str, ...]:
 
 
 def chosen_columns(
-    names: Sequence[str], numeric: Sequence[int], chosen: dict[str, Any], others: Sequence[int]
+    names: Sequence[str], numeric: Sequence[int], own: Own, others: Sequence[int]
 ) -> Columns:
     """Return the columns of both coordinates and of the class.
 
     Without a choice the first two columns of numbers are the coordinates, and the last of the
     ``others`` is the class.
     """
-    width = range(len(names))
+    width, chosen = range(len(names)), own.chosen
     if len(names) < 3:
-        raise DataError("Every row needs two coordinates and a class, as in 1.5, 2, a.")
+        raise DataError(
+            f"{own.name} has {counted(len(names), 'column')}, and every row needs two coordinates "
+            "and a class, as in 1.5, 2, a: add columns, or check “Between columns”."
+        )
     # The class may be a number too: then it is the last column.
     label: Any = chosen.get("label", others[-1] if others else numeric[-1] if numeric else 0)
     usual = [j for j in numeric if j != label]
     if len(usual) < 2:
-        raise DataError("Two columns besides the class must be numeric: they are the coordinates.")
+        have = ", ".join(f"'{names[j]}'" for j in usual) or "none"
+        raise DataError(
+            f"{own.name} needs two numeric columns besides the class '{names[label]}', for the "
+            f"coordinates, and has {have}: add a column of numbers."
+        )
     x, y = chosen.get("x", usual[0]), chosen.get("y", usual[1])
     for j in (label, y, *([] if x == "projected" else [x])):
         if not isinstance(j, int) or isinstance(j, bool) or j not in width:
@@ -171,6 +188,42 @@ def chosen_columns(
     if x == y or label in (() if x == "projected" else (x, y)):
         raise DataError("Choose different columns for the coordinates and the class.")
     return Columns(tuple(name.strip() for name in names), tuple(numeric), x, y, label)
+
+
+def standardized(
+    axes: Sequence[str], places: Sequence[Sequence[float]], scene: Scene, scale: str | None
+) -> tuple[Sequence[str], Sequence[Sequence[float]], str]:
+    """Return both coordinates with mean 0 and standard deviation 1, or unchanged, with the names
+    of their axes, and the reason if nobody asked for it.
+
+    Parameters
+    ----------
+    axes : the names of both columns
+    places : their numbers
+    scene : Scene
+        Its mode; lines and curves have axes of their own, for columns of any unit.
+    scale : "standard", "none" or None
+        None standardizes columns in the plane, whose axes are equal, if their standard deviations
+        differ by a factor above 5.
+    """
+    columns = list(zip(*places, strict=True))
+    free = scale is None and scene["room"] in ("line", "curve")
+    if scale == "none" or free or not all(abs(v) <= LARGEST for place in places for v in place):
+        return axes, places, ""
+    spreads = [pstdev(column) for column in columns]
+    if not all(spreads) or (scale is None and max(spreads) <= MOST_UNEQUAL * min(spreads)):
+        return axes, places, ""
+    means = [sum(map(Fraction, column)) / len(column) for column in columns]
+    scaled = [[float(Fraction(v) - m) / s for v in column]
+              for column, m, s in zip(columns, means, spreads, strict=True)]  # fmt: skip
+    first, second = (f"{name.strip()} {spread:.3g}"
+                     for name, spread in zip(axes, spreads, strict=True))  # fmt: skip
+    why = "" if scale else (
+        "Both coordinates are standardized, since their standard deviations differ: "
+        f"{first}, {second}"
+    )  # fmt: skip
+    names = [f"{name.strip()[: LONGEST_NAME - len(SCALED)]}{SCALED}" for name in axes]
+    return names, list(zip(*scaled, strict=True)), why
 
 
 def scene_of_rows(
@@ -305,7 +358,7 @@ def plain_scene_of_csv(own: Own, scene: Scene) -> tuple[Scene, Columns]:
     numbers, how = _numbers(names, records, own)
     found |= how
     others = _others(names, numbers, records, lines, own)
-    columns = chosen_columns(names, list(numbers), own.chosen, others)
+    columns = chosen_columns(names, list(numbers), own, others)
     x, y, label = columns.x, columns.y, columns.label
     if isinstance(x, str):
         raise DataError("This page does not project columns: choose two columns.")
@@ -324,12 +377,18 @@ def plain_scene_of_csv(own: Own, scene: Scene) -> tuple[Scene, Columns]:
         raise DataError(f"{own.name} has a missing value in every row: choose columns with values.")
     classes = _classes([records[row][label] for row in kept])
     first = kept[:MOST_POINTS]
+    axes, places, why = standardized(
+        [names[x], names[y]], [(numbers[x][row], numbers[y][row]) for row in first], scene,
+        own.reading.get("scale"),
+    )  # fmt: skip
     found_scene = scene_of_rows(
-        scene, [names[x], names[y]], [(numbers[x][row], numbers[y][row]) for row in first],
-        classes[:MOST_POINTS], lambda row: f"{own.name} line {lines[first[row]]}", names[label],
+        scene, axes, places, classes[:MOST_POINTS],
+        lambda row: f"{own.name} line {lines[first[row]]}", names[label],
     )  # fmt: skip
     several = len({*classes[:MOST_POINTS]}), len({*classes})
     said = rows_said(len(first), len(kept), rows - len(kept), several)
+    if why:
+        said += (f"{why}. {KEPT}",)
     return found_scene, columns._replace(said=(*how_said(found), *said))
 
 

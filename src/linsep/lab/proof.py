@@ -12,6 +12,16 @@ from linsep.lab.scene import Scene
 from linsep.lab.settings import SHOWN
 from linsep.lab.verdict import TIME_LIMIT, Kinds, Plain, plain_bounds, plain_verdict
 
+#: kinds of verdicts in plain words, where they differ
+SAID = {"quasi-separable": "nearly separable (some points can only be on the boundary)"}
+#: titles of the verdict on several classes
+TITLES = {
+    "separable": "Scores, one per class, can classify every point correctly.",
+    "quasi-separable": "No scores of this kind classify every point correctly, but some fail only "
+    "by ties.",
+    "overlapping": "No scores of this kind classify every point correctly.",
+    "undecided": "Undecided",
+}
 #: more pairs of classes are counted, and only the exceptions listed
 MOST_PAIRS = 6
 
@@ -126,21 +136,17 @@ def place_among(rows: list[int]) -> str:
 def of_several(scene: Scene, found: Kinds) -> dict[str, Any]:
     """Return the verdicts on several classes, in sentences."""
     names = [scene.class_names[code] for code in sorted(set(scene.codes))]
-    lines = [f"{name} against the rest: {kind}."
+    lines = [f"{name} against the rest: {SAID.get(kind, kind)}."
              for name, kind in zip(names, found.against_rest, strict=True)]  # fmt: skip
-    pairs = {f"{names[b]} against {names[a]}": kind for (a, b), kind in found.pairs.items()}
+    pairs = {f"{names[b]} against {names[a]}": SAID.get(kind, kind)
+             for (a, b), kind in found.pairs.items()}  # fmt: skip
     usual = max(pairs.values(), key=list(pairs.values()).count, default="")
     if len(pairs) > MOST_PAIRS:
         n = list(pairs.values()).count(usual)
         lines.append(f"{n} of {len(pairs)} pairs of classes: {usual}.")
         pairs = {pair: kind for pair, kind in pairs.items() if kind != usual}
     lines += [f"{pair}: {kind}." for pair, kind in pairs.items()]
-    title = (
-        "Scores, one per class, can classify every point correctly."
-        if found.joint == "separable"
-        else "No scores of this kind classify every point correctly."
-    )
-    return _plain_verdict(found.joint, title, lines)
+    return _plain_verdict(found.joint, TITLES[found.joint], lines)
 
 
 def of_kernel(scene: Scene) -> dict[str, Any]:

@@ -113,4 +113,10 @@ def scene_of_url(text: str) -> Scene:
 
 def named_scene(text: str) -> Scene:
     """Return the scene of a command: a ready-made name, or the fragment of a URL."""
-    return scene_of_url(text) if "=" in text else ready_made(text)
+    if "=" in text:
+        return scene_of_url(text)
+    if text not in READY:
+        raise DataError(
+            f"There is no ready-made setup {short_name(text)!r}: choose one of {', '.join(READY)}."
+        )
+    return ready_made(text)

@@ -4,6 +4,7 @@ import hmac
 import logging
 import secrets
 import socket
+import traceback
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -25,6 +26,10 @@ COOKIE = "linsep-lab"
 MOST_BYTES = 2_000_000
 #: after so many milliseconds without a connection a session is forgotten
 FORGOTTEN_AFTER, LOOK_EVERY = 10_000, 5_000
+FAILED = (
+    "The lab's server failed: its terminal has the details. Undo the last change, or reload the "
+    "page."
+)
 #: what the page adds to Panel's own
 TEMPLATE = """{% block preamble %}
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -39,7 +44,13 @@ class Page(JSComponent):
     _stylesheets: ClassVar[list[str]] = [style_sheet()]
 
     def _handle_msg(self, data: Any) -> None:
-        self._send_msg(answer(data))
+        try:
+            found = answer(data)
+        except Exception:
+            traceback.print_exc()
+            asked = data if isinstance(data, dict) else {}
+            found = {"kind": asked.get("kind"), "number": asked.get("number"), "fault": FAILED}
+        self._send_msg(found)
 
 
 def bound_server(

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from linsep._system.files import scratch_folder
 from linsep.errors import DataError, Hint, hint
 from linsep.lab.own_points import (
+    KEPT,
     READING,
     Columns,
     Own,
@@ -20,6 +21,7 @@ from linsep.lab.own_points import (
     is_header,
     rows_said,
     scene_of_rows,
+    standardized,
     suspect,
 )
 from linsep.lab.scene import MOST_POINTS, Scene
@@ -31,6 +33,8 @@ from linsep.words import counted
 
 #: options that are tried if an error suggests them
 _TRIED = {"delimiter", "encoding", "skip_rows", "comment", "decimal", "thousands", "units"}
+#: options of the page that do not concern the reading of its columns
+_OWN = ("missing", "scale")
 #: errors that suggest these are about a column that is not numeric
 _OTHERWISE = {"date", "text", "numeric", "null_values"}
 
@@ -42,13 +46,15 @@ def scene_of_file(path: Path, say: Callable[[str], None] = lambda text: None, **
     ----------
     path : Path
     say : function that receives a sentence on rows that are not shown
-    how : arguments of :func:`linsep.open_source`; ``include`` chooses columns
+    how : arguments of :func:`linsep.open_source`; ``include`` chooses columns, and ``scale`` (by
+        default as needed) is about the two coordinates
 
     Raises
     ------
     DataError
         For invalid files, fewer than two numeric columns, or too many classes.
     """
+    scale = how.pop("scale", None)
     source = open_source(path, **how)
     X, labels, more = _first_rows(source)
     names = _columns_of(source, X.shape[1])
@@ -58,12 +64,15 @@ def scene_of_file(path: Path, say: Callable[[str], None] = lambda text: None, **
             hint("read more columns as numbers with {}", numeric=None),
         )
     target = str(source.layout().get("target") or "label")
-    scene = scene_of_rows(Scene(), names[:2], X[:, :2].tolist(), labels, source.where, target)
+    axes, places, why = standardized(names[:2], X[:, :2].tolist(), Scene(), scale)
+    scene = scene_of_rows(Scene(), axes, places, labels, source.where, target)
     dropped = int(getattr(source, "dropped", 0))
     if more:
         say(f"The first {counted(len(labels), 'row')} of {source.name} are shown; it has more.")
     if dropped:
         say(f"{counted(dropped, 'row')} of {source.name} with missing values left out.")
+    if why:
+        say(f"{why}; --scale none keeps the numbers.")
     return scene
 
 
@@ -138,7 +147,7 @@ class _Table:
     def __init__(self, path: Path, own: Own):
         self.path, self.own = path, own
         self._missing = own.reading.get("missing", "error")
-        self.how = {n: value for n, value in own.reading.items() if n != "missing"}
+        self.how = {n: value for n, value in own.reading.items() if n not in _OWN}
         self._refused: dict[str, DataError] = {}
         while True:
             try:
@@ -216,7 +225,7 @@ class _Table:
             j = own.chosen.get(axis)
             if isinstance(j, int) and 0 <= j < len(self.names) and j in self.others:
                 self._check_numbers(j)
-        columns = chosen_columns(self.names, self.numeric, own.chosen, self.others)
+        columns = chosen_columns(self.names, self.numeric, own, self.others)
         flat = isinstance(columns.x, str)
         taken: list[Any] = [j for j in self.numeric if j != columns.label]
         taken = taken if flat else [columns.x, columns.y]
@@ -227,13 +236,19 @@ class _Table:
         X = np.vstack([part.X for part in parts])[:, [order.index(self.names[j]) for j in taken]]
         y = [label for part in parts for label in part.y.tolist()]
         shown, axes = y[:MOST_POINTS], [self.names[j] for j in taken]
-        places = X[:MOST_POINTS]
+        why = ""
         if flat:
-            places, axes = _projected(places)
-        found = scene_of_rows(scene, axes, places.tolist(), shown, source.where, target)
+            Z, axes = _projected(X[:MOST_POINTS])
+            places = Z.tolist()
+        else:
+            given = X[:MOST_POINTS].tolist()
+            axes, places, why = standardized(axes, given, scene, own.reading.get("scale"))
+        found = scene_of_rows(scene, axes, places, shown, source.where, target)
         tried = {n: v for n, v in self.how.items() if n not in own.reading and n != "missing"}
         classes = (len(set(shown)), len(set(y)))
         said = rows_said(len(shown), len(y), int(getattr(source, "dropped", 0)), classes)
+        if why:
+            said += (f"{why}. {KEPT}",)
         return found, columns._replace(said=(*how_said(tried), *said))
 
 

@@ -70,17 +70,16 @@ export class Controls {
     });
   }
 
-  // Other points are shown: the notes about the text do not apply to them.
-  forget() {
-    Object.assign(this, { given: null, showing: null });
+  // The notes about the text before do not apply to other points, or to another text.
+  forget(given = null) {
+    Object.assign(this, { given, chosen: null, showing: null });
     this.columns.replaceChildren();
-    this.told.forEach((select) => { select.value = ""; });
+    if (!given) this.told.forEach((select) => { select.value = ""; });
   }
 
   // Show the points of a text or a file.
   use(given) {
-    this.given = given;
-    this.chosen = null;
+    this.forget(given);
     this.load();
   }
 

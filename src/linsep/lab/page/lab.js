@@ -115,6 +115,7 @@ export class Lab {
   async reopen() {
     const answer = await this.opened(location.hash);
     if (!answer) return;
+    if (!answer.scene) { this.fail(answer.fault); return; }
     if (!this.fields.length) this.begin(answer);
     else this.take(answer, { at: answer.scene.at, fit: true });
     if (location.hash && location.hash.slice(1) !== answer.url) {

@@ -1,5 +1,18 @@
 // What the marks of the plane mean, and how many points have a ring.
 
+//: marks that are drawn at some steps only: their name, their sign, and what it means
+const AT_TIMES = [
+  ["band", ["rect", { class: "band", x: 1, y: 4, width: 20, height: 10 }], "dashed band: margin"],
+  ["normal", ["path", { class: "normal", d: "M2,14L16,6M10,5L17,5.5L13.5,11.5", fill: "none" }],
+    "arrow: direction of the weights"],
+  ["widest", ["path", { class: "widest", d: "M1,15L21,3" }], "green dotted line: widest margin"],
+  ["proof", ["circle", { class: "edge-of-proof", cx: 11, cy: 9, r: 6 }], "green edge: point of the proof"],
+  ["meeting", ["path", { class: "meeting", d: "M6,4l10,10m0,-10l-10,10" }],
+    "cross: among both classes"],
+];
+const sign = (...parts) => makeSvg("svg", { width: 22, height: 18, viewBox: "0 0 22 18",
+  "aria-hidden": "true" }, ...parts);
+
 import { make, makeSvg, minus } from "./dom.js";
 import { COLOR_NAMES, classColor, mark } from "./looks.js";
 
@@ -15,8 +28,6 @@ export class Legend {
   scene() {
     const { run, classNames } = this.lab;
     if (!run) { this.node.replaceChildren(); return; }
-    const sign = (...parts) => makeSvg("svg", { width: 22, height: 18, viewBox: "0 0 22 18",
-      "aria-hidden": "true" }, ...parts);
     const items = run.present.map((code) => [mark(code, 8, 8, 6),
       `${COLOR_NAMES[code]}: class ${minus(classNames[code])}`]);
     const shades = run.present.map((code, k) => makeSvg("rect", { class: "shade", y: 1, height: 16,
@@ -27,8 +38,24 @@ export class Legend {
       [sign(makeSvg("path", { class: "line", d: curve ? "M1,14Q11,-6 21,14" : "M1,15L21,3" })),
         run.present.length > 2 ? "line: boundary of classes" : `${curve ? "curve" : "line"}: score 0`],
       [sign(...shades), "shade: predicted class"]);
+    this.drawn = "";
     this.node.replaceChildren(...items.map(([picture, text], k) => make("li",
       { class: `of-${["ring", "line", "shade"][k - run.present.length] ?? "point"}` }, picture, text)));
+  }
+
+  // Add what is drawn at this step.
+  at() {
+    if (!this.lab.run) return;
+    const { parts, points, svg } = this.lab.plane;
+    const seen = { band: parts.band.getAttribute("points"), normal: parts.normal.style.display !== "none",
+      widest: parts.widest.style.display !== "none", meeting: parts.witness.querySelector(".meeting"),
+      proof: svg.classList.contains("with-proof") && points.dots.some((dot) => dot.classList.contains("proof")) };
+    const now = AT_TIMES.filter(([name]) => seen[name]);
+    if (String(now) === this.drawn) return;
+    this.drawn = String(now);
+    this.node.querySelectorAll(".at-times").forEach((item) => item.remove());
+    this.node.append(...now.map(([name, [tag, look], text]) => make("li",
+      { class: `at-times of-${name}` }, sign(makeSvg(tag, look)), text)));
   }
 
   count(wrong) {

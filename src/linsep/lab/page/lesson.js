@@ -60,7 +60,7 @@ export class Lesson {
     this.lab.clock.pause();
     this.remember(`#${url}`, pushes);
     const answer = await this.lab.opened(url);
-    if (answer) this.lab.take(answer, { at: answer.scene.at, fit: true });
+    if (answer) this.lab.take(answer, { at: answer.scene?.at, fit: true });
     if (this.lesson?.steps[this.step].more) this.lab.showMore(true);
   }
 

@@ -162,6 +162,7 @@ export class Plane {
     this.widest = shown ? verdict?.widest ?? null : null;
     this.place(this.parts.widest, this.hasLine ? this.widest : null);
     this.svg.classList.toggle("with-proof", Boolean(shown));
+    this.legend.at();
   }
 
   // Draw a line of weights; null hides it. Returns its chord.
@@ -188,6 +189,7 @@ export class Plane {
     this.descent.at(t);
     this.hasLine = Boolean(found || this.regions);
     this.place(this.parts.widest, this.hasLine ? this.widest : null);
+    this.legend.at();
     this.says.textContent = weights ? equation(weights, scene.features) : this.lab.fit?.title ?? "";
     this.says.title = weights ? "b + w1 x1 + w2 x2 = 0" : "";
   }

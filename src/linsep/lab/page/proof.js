@@ -2,7 +2,7 @@
 
 import { make, short } from "./dom.js";
 
-const SIGNS = { separable: "\u2713", overlapping: "\u2717", "quasi-separable": "\u2248",
+const SIGNS = { separable: "\u2713", overlapping: "\u2717", "quasi-separable": "\u2717",
   undecided: "?" };
 
 export class Proof {
@@ -10,18 +10,21 @@ export class Proof {
     this.lab = lab;
     this.verdict = make("div", { class: "verdict", id: "verdict", "aria-live": "polite" });
     this.kernel = make("div", { class: "verdict", id: "kernel-verdict", "aria-live": "polite" });
+    this.head = make("h2");
     this.kernelHead = make("h2", {}, "Can a curve of this kernel separate the classes?");
     this.bounds = make("div", { class: "bounds" });
     this.widest = make("p", { id: "widest" });
     this.cycle = make("p", { class: "cycle" });
     this.node = make("section", { class: "card proof", "aria-label": "Proof" },
-      make("h2", {}, "Can a line separate the classes?"), this.verdict, this.kernelHead, this.kernel,
+      this.head, this.verdict, this.kernelHead, this.kernel,
       this.cycle, make("h2", {}, "Mistakes and their bounds"), this.bounds, this.widest);
   }
 
   scene() {
     const { proof, run } = this.lab;
     this.node.classList.toggle("waiting", Boolean(run) && !proof);
+    this.head.textContent = run?.present.length > 2 ? "Can the classes be separated?"
+      : "Can a line separate the classes?";
     this.cycle.textContent = run?.cycle
       ? `The weights before step ${run.cycle[0] + 1} recurred after step ${run.cycle[1]}: `
         + "from here everything repeats." : "";

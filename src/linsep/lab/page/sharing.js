@@ -130,6 +130,7 @@ export class Sharing {
     const { legend, width } = this.lab.plane;
     let x = 8;
     for (const item of legend.node.children) {
+      if (!item.checkVisibility()) continue; // eslint-disable-line no-continue
       const wide = 46 + 7 * item.textContent.length;
       if (x > 8 && x + wide > width) [x, y] = [8, y + 22];
       const sign = styled(item.querySelector("svg"));

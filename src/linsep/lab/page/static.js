@@ -14,6 +14,22 @@ says.style.cssText = "position: fixed; right: 0; bottom: 0; margin: 0; padding: 
   + "background: var(--paper)"; // what is clicked meanwhile does not move
 lab.node.append(says);
 
+// A page of the same host around this one may be light or dark (`data-theme`): follow it.
+function follow() {
+  let outer = null;
+  try { outer = parent === window ? null : parent.document.documentElement; } catch { return; } // of another host
+  if (!outer?.dataset.theme) return;
+  const dark = [...document.styleSheets].flatMap(({ cssRules }) => [...cssRules])
+    .find(({ media }) => media?.mediaText.includes("dark"));
+  const show = () => {
+    dark.media.mediaText = outer.dataset.theme === "dark" ? "all" : "not all";
+    document.documentElement.style.colorScheme = outer.dataset.theme;
+  };
+  show();
+  new MutationObserver(show).observe(outer, { attributeFilter: ["data-theme"] });
+}
+follow();
+
 function failed(fault) {
   says.textContent = "Python did not start, so nothing can be changed: serve this folder with a web server. "
     + fault;

@@ -32,16 +32,17 @@ export class Undo {
     if (this.past.length && plain(scene) === this.now) this.now = this.past.pop().text;
   }
 
-  undo() { this.go(this.past, this.future, "undo", "Undone"); }
+  undo() { this.go(this.past, this.future, "undo"); }
 
-  redo() { this.go(this.future, this.past, "redo", "Redone"); }
+  redo() { this.go(this.future, this.past, "redo"); }
 
-  go(from, to, verb, said) {
+  go(from, to, verb) {
     const wanted = from.pop();
     if (!wanted) { this.lab.say(`Nothing to ${verb}.`); return; }
     to.push({ text: this.now, ...this.shown() });
     this.now = wanted.text;
     this.lab.change(JSON.parse(wanted.text), { at: wanted.at, seen: wanted.seen });
-    this.lab.say(`${said}; ${from.length} more to ${verb}.`);
+    const more = from.length ? `${from.length} more step${from.length > 1 ? "s" : ""}` : "Nothing more";
+    this.lab.say(`${verb === "undo" ? "Undone" : "Redone"}. ${more} to ${verb}.`);
   }
 }

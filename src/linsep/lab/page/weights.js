@@ -66,8 +66,7 @@ export class Weights {
     set(this.parts.start, { cx: sx, cy: sy });
     const free = startable(this.lab);
     this.svg.classList.toggle("startable", free);
-    const region = run.nVectors === 1 ? "Green: weights that classify every point correctly. " : "";
-    this.help.textContent = region + (free ? "Click to start from other weights." : "");
+    this.free = free ? "Click to start from other weights." : "";
   }
 
   color(vector) {
@@ -131,6 +130,9 @@ export class Weights {
     const single = run.nVectors === 1;
     this.says.textContent = single
       ? `[b, w1, w2] = [${weights[0].map((w) => minus(short(w))).join(", ")}]` : "";
+    const where = scene.settings.intercept ? ` at b = ${minus(short(weights[0][0]))}` : "";
+    this.help.textContent = `${single ? `Green: weights that classify every point correctly${where}. ` : ""}${
+      this.free}`;
     if (single && weights[0][0] !== this.shownFor) this.drawHalfPlanes(weights[0][0]);
     if (!single) { this.parts.lines.replaceChildren(); set(this.parts.region, { points: "" }); }
     this.shownFor = single ? `${weights[0][0]} ${scene.points.length}` : null;
