@@ -97,7 +97,7 @@ def test_dragging_a_point_across_the_line_changes_the_verdict(tab):
     expect(tab.page).not_to_have_url(re.compile("points=0,0,0;"))
     tab.says("#verdict", "No line separates the classes.")
     assert tab.says("#verdict", "would have it on both sides")
-    expect(tab.page.locator(".meeting")).to_be_visible()
+    expect(tab.page.locator(".picture .meeting")).to_be_visible()
     expect(tab.page.locator(".dot.proof").nth(2)).to_be_visible()
 
 

@@ -121,11 +121,11 @@ def test_no_sign_contradicts_the_sentence_on_the_last_point(tab):
 def test_no_line_is_drawn_where_there_is_none_yet(tab):
     tab.open("data=clouds")
     assert tab.text("#equation").startswith("no line yet")
-    for line in (".widest", ".plane .picture > .line", ".sides .side"):
+    for line in (".picture > .widest", ".plane .picture > .line", ".sides .side"):
         assert not any(one.is_visible() for one in tab.page.locator(line).all())
     assert "initial weights" in tab.page.locator(".handle.tip").text_content()
     tab.press("m")
-    assert tab.page.locator(".widest").is_visible()
+    assert tab.page.locator(".picture > .widest").is_visible()
 
 
 def test_clear_begins_from_zero_weights(tab):
