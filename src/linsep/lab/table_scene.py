@@ -235,15 +235,13 @@ class _Table:
         order = list(source.layout()["numeric"])
         X = np.vstack([part.X for part in parts])[:, [order.index(self.names[j]) for j in taken]]
         y = [label for part in parts for label in part.y.tolist()]
-        shown, axes = y[:MOST_POINTS], [self.names[j] for j in taken]
-        why = ""
+        shown, names = y[:MOST_POINTS], [self.names[j] for j in taken]
+        places, scale = X[:MOST_POINTS], own.reading.get("scale")
         if flat:
-            Z, axes = _projected(X[:MOST_POINTS])
-            places = Z.tolist()
-        else:
-            given = X[:MOST_POINTS].tolist()
-            axes, places, why = standardized(axes, given, scene, own.reading.get("scale"))
-        found = scene_of_rows(scene, axes, places, shown, source.where, target)
+            places, names = _projected(places)
+            scale = "none"
+        axes, Z, why = standardized(names, places.tolist(), scene, scale)
+        found = scene_of_rows(scene, axes, Z, shown, source.where, target)
         tried = {n: v for n, v in self.how.items() if n not in own.reading and n != "missing"}
         classes = (len(set(shown)), len(set(y)))
         said = rows_said(len(shown), len(y), int(getattr(source, "dropped", 0)), classes)
