@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from flint import arb, ctx, fmpq, fmpq_mat
 
 from linsep import LinearRegression, open_source
+from linsep.errors import DataError
 from linsep.inference.tails import f_tail, t_reach, t_tail
 from linsep.linear import solving as room
 from linsep.linear.solving import DependentFeaturesWarning
@@ -236,6 +237,63 @@ def test_same_and_perfect_are_decided_exactly(values, monkeypatch):
     assert not LinearRegression().fit(stamps[:, None], one_off)._fitted.perfect
     same = LinearRegression().fit(stamps[:, None], np.full(50, 1.7e15 + 1))
     assert (same._fitted.y_norm, same.coef_[0], same.intercept_) == (0.0, 0.0, 1.7e15 + 1)
+
+
+@pytest.mark.parametrize("values", [1 << 17, 0])
+@pytest.mark.parametrize("shift", [0.0, 2.0**52, 2.0**53])
+def test_residuals_within_the_rounding_of_far_columns_are_not_a_perfect_fit(
+    values, shift, monkeypatch
+):
+    monkeypatch.setattr(room, "EXACT_VALUES", values)
+    X = shift + np.array([[0.0], [4], [4], [8], [2], [4]])
+    y = np.array([1.0, 3, 5, 7, 2, 4])
+    model, exact = LinearRegression().fit(X, y), Exact(X, y)
+    assert not model.solution_.perfect
+    exact.assert_solved(model, 1e-12)
+    apart([model.rss_], [ball(exact.rss)], 1e-12)
+    unexplained = ball(exact.rss) / exact.df / (arb(70) / 3 / 5)  # the variance of y is 14 / 3
+    apart([model.adjusted_r_squared_], [1 - unexplained], 1e-12)
+
+
+@pytest.mark.parametrize("values", [1 << 17, 0])
+@pytest.mark.parametrize(
+    "y", [[1.0, 2, 3, 4], [0.1, 0.2, 0.3, 0.4], [1e6 + k / 10 for k in range(4)]]
+)
+def test_a_perfect_fit_has_no_standard_errors(values, y, monkeypatch):
+    monkeypatch.setattr(room, "EXACT_VALUES", values)
+    X = np.arange(1.0, 5)[:, None]
+    model = LinearRegression().fit(X, y)
+    assert (model.rss_, model.r_squared_, model.adjusted_r_squared_) == (0.0, 1.0, 1.0)
+    assert np.isnan(model.standard_errors_).all()
+    assert np.isnan(model.covariance_).all()
+    assert np.isnan(model.confidence_intervals()).all()
+    for interval in ("confidence", "prediction"):
+        found = model.predict(X, interval=interval)
+        np.testing.assert_allclose(found.prediction, y, rtol=1e-14)
+        assert np.isnan([found.low, found.high]).all()
+    text = str(model.summary())
+    assert "zero, or rounding errors of the data" in " ".join(text.split())
+    assert "-0" not in text
+    tests = model.likelihood_ratio_tests(X, y)
+    assert "leaves no residual variance" in " ".join(str(tests).split())
+    with pytest.raises(DataError, match="is perfect, so it has no residual variance"):
+        model.wald_test("x0")
+
+
+def test_as_many_estimates_as_rows_are_no_perfect_fit_of_rounding():
+    model = LinearRegression().fit([[1.0], [2]], [1.0, 5])
+    assert "perfect" not in str(model.summary())
+    assert "as many estimates as rows (2)" in str(model.summary())
+    tests = model.likelihood_ratio_tests([[1.0], [2]], [1.0, 5])
+    assert "leaves no residual variance" in " ".join(str(tests).split())
+
+
+def test_an_estimate_of_zero_has_no_sign():
+    model = LinearRegression().fit([[-1.0], [0], [1], [-1], [1]], [-1.0, 0, -1, 1, 1])
+    assert model.coef_[0] == 0
+    text = str(model.summary())
+    assert "-0.000" not in text
+    assert " 0.000 " in text
 
 
 def test_values_and_weights_of_any_range():

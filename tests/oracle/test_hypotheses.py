@@ -245,7 +245,7 @@ def test_parameters_without_estimates_are_refused_by_name():
         model.wald_test("twice = x2")
     assert model.wald_test("x1 = x2").df == 1
     perfect = LinearRegression().fit(FRAME[NAMES], 2 + FRAME.x1)
-    with pytest.raises(DataError, match="leaves no residual variance: use more rows"):
+    with pytest.raises(DataError, match="is perfect, so it has no residual variance"):
         perfect.wald_test("x1 = 1")
     full = LinearRegression().fit(FRAME[NAMES][:4], FRAME.y[:4])
     with pytest.raises(DataError, match="as many estimates as rows"):

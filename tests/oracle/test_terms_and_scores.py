@@ -14,7 +14,7 @@ from statsmodels.stats.anova import anova_lm
 
 import linsep
 from linsep import LinearRegression, LogisticRegression, open_source
-from linsep.errors import DataError, SeparationWarning
+from linsep.errors import DataError, ParameterError, SeparationWarning
 from linsep.linear.solving import DependentFeaturesWarning
 
 rng = np.random.default_rng(484848)
@@ -315,3 +315,15 @@ def test_likelihoods_that_are_no_maximum_are_refused():
     firth = LogisticRegression(penalty="firth").fit(X, FRAME.k)
     with pytest.raises(DataError, match="Firth's penalty, whose scores depend on the columns"):
         firth.score_test(X, FRAME.k, EXTRA)
+
+
+def test_text_among_the_columns_to_add_is_named():
+    frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 2], "grp": ["a", "b", "a", "b", "a"]})
+    model = LinearRegression().fit(frame[["x"]], [1.0, 3, 2, 5, 4])
+    for more in (frame[["grp"]], frame["grp"], frame[["x", "grp"]], pl.DataFrame(frame)):
+        with pytest.raises(DataError, match="Column 'grp' of more holds values that are not num"):
+            model.score_test(frame[["x"]], [1.0, 3, 2, 5, 4], more)
+    with pytest.raises(DataError, match="Column 0 of more holds"):
+        model.score_test(frame[["x"]], [1.0, 3, 2, 5, 4], [["a"], ["b"], ["a"], ["b"], ["a"]])
+    with pytest.raises(ParameterError, match="more is missing: pass the columns"):
+        model.score_test(frame[["x"]], [1.0, 3, 2, 5, 4])

@@ -5,7 +5,9 @@ import warnings
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression as Theirs
 
 import linsep
@@ -18,6 +20,8 @@ from linsep import (
     open_source,
     plot,
 )
+from linsep.errors import DataError
+from linsep.linear.solving import DependentFeaturesWarning
 
 mpl.use("agg")
 ROWS = [[1.0, 1], [2, 8], [1, 2], [4, 9], [0, 3], [5, 5], [3, 1], [6, 7], [2, 2], [3, 9]]
@@ -130,3 +134,26 @@ def test_frames_hold_what_a_model_scales(tmp_path):
     scaled = next(iter(source.batches())).X
     same = Perceptron().fit(scaled, Y)
     assert linsep.geometric_margin(model, X, Y) == linsep.geometric_margin(same, scaled, Y)
+
+
+@plain
+@pytest.mark.parametrize("name", [name for name, (m, _) in FUNCTIONS.items() if m is not FOREIGN])
+def test_two_columns_of_one_name_are_refused(name):
+    model, call = FUNCTIONS[name]
+    fitted = clone(model).fit(X, Y)
+    with pytest.raises(DataError, match="the table has 2 columns named 'a': rename all but one"):
+        call(fitted, X.set_axis(["a", "a"], axis=1), Y)
+
+
+@pytest.mark.parametrize(
+    "fit", [*(type(m)().fit for m in (LEARNED, NORMAL, LINE, KERNEL, BAYES)), linsep.separation]
+)
+def test_two_columns_of_one_name_are_refused_in_fits(fit):
+    with pytest.raises(DataError, match="the table has 2 columns named 'a': rename all but one"):
+        fit(X.set_axis(["a", "a"], axis=1), Y)
+
+
+def test_equal_columns_of_arrow_have_their_own_names():
+    same = pa.table({"a": [1.0, 2, 3, 4], "b": [1.0, 2, 3, 4]})
+    with pytest.warns(DependentFeaturesWarning, match="b repeats a"):
+        LinearRegression().fit(same, [1.0, 3, 2, 4])

@@ -227,8 +227,8 @@ def _check_errors(given: list[Restriction], errors: np.ndarray) -> None:
             raise DataError(f"'{one.text}' overflows float64: scale it.")
         if isnan(error) or error == 0.0:
             raise DataError(
-                f"'{one.text}' has no standard error, because the fit leaves no residual "
-                "variance: use more rows or fewer features."
+                f"'{one.text}' cannot be tested: the estimated variance is zero, as for a perfect "
+                "fit."
             )
 
 

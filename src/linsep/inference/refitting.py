@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from scipy.special import chdtrc
 
 from linsep.batches import Batch, joined
-from linsep.errors import DataError
+from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.frames import to_score
 from linsep.estimators._common.offsets import has_offset
 from linsep.inference.comparing import (
@@ -32,7 +32,7 @@ from linsep.inference.comparing import (
 from linsep.inference.factors import Term, terms_of
 from linsep.inference.tables import Table
 from linsep.parameters import as_fitted, fitted_parameter
-from linsep.sources.base import Source
+from linsep.sources.base import Source, is_frame
 from linsep.validation.sparse import as_csr
 from linsep.words import counted, size_text
 
@@ -184,11 +184,23 @@ def likelihood_ratio_tests(model: Any, X: Any, y: Any, sample_weight: Any) -> Li
     if within := [one.name for one in terms if one not in tried]:
         notes.append(f"Not tested, as part of a product: {', '.join(within)}.")
     if any(isnan(p) for p in columns["p_value"]):
-        notes.append("A dash: the term adds no parameter, or no maximum exists to compare.")
+        notes.append(_why_dashes(model))
     return LikelihoodRatioTests(
         "F tests of terms" if model._statistic == "t" else "Likelihood-ratio tests of terms",
         [("rows", model.n_rows_)], columns, notes,
     )  # fmt: skip
+
+
+def _why_dashes(model: Any) -> str:
+    """Return a note on p-values that are not defined."""
+    if model._statistic == "z":
+        return "A dash: the term adds no parameter, or no maximum exists to compare."
+    if model.rss_ and model.df_residual_ > 0:
+        return "A dash: the term adds no parameter."
+    return (
+        "A dash: F is not defined, because the fit leaves no residual variance (it is perfect, or "
+        "has as many estimates as rows)."
+    )
 
 
 def _left_out(
@@ -249,10 +261,7 @@ def score_test(model: Any, X: Any, y: Any, more: Any, sample_weight: Any) -> Sco
             "no estimates for a score test: fit the larger model and call linsep.compare."
         )
     rows = rows_of(model, X, y, sample_weight)
-    added = as_csr(more)
-    if not sp.issparse(added):
-        added = np.asarray(added)
-        added = added[:, None] if added.ndim == 1 else added
+    added = _added(more)
     if added.ndim != 2 or added.shape[0] != rows.X.shape[0]:
         raise DataError(
             f"X has {rows.X.shape[0]:,} rows, but more has the shape {added.shape}: pass columns "
@@ -267,6 +276,33 @@ def score_test(model: Any, X: Any, y: Any, more: Any, sample_weight: Any) -> Sco
     }  # fmt: skip
     notes = [] if test.df else ["The columns are linear combinations of the model's columns."]
     return ScoreTest("Score test", [], columns, notes, test.statistic, test.p_value, test.df)
+
+
+def _added(more: Any) -> Any:
+    """Return the columns to add as a matrix of numbers; DataError names one that has text."""
+    if more is None:
+        raise ParameterError("more is missing: pass the columns to add.")
+    names = None
+    if is_frame(more):
+        names = [repr(str(name)) for name in getattr(more, "column_names", None) or more.columns]
+    elif getattr(more, "name", None) is not None:
+        names = [repr(str(more.name))]
+    added = as_csr(more)
+    if sp.issparse(added):
+        return added
+    added = np.asarray(added)
+    added = added[:, None] if added.ndim == 1 else added
+    if added.dtype.kind in "biuf":
+        return added
+    for k in range(added.shape[1] if added.ndim == 2 else 0):
+        try:
+            added[:, k].astype(np.float64)
+        except (TypeError, ValueError):
+            raise DataError(
+                f"Column {names[k] if names else k} of more holds values that are not numbers",
+                "pass numbers, such as one column of zeros and ones per level",
+            ) from None
+    return added.astype(np.float64)
 
 
 def _explained(model: Any, wide: Any, rows: FitRows) -> Test:

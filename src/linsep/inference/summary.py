@@ -300,8 +300,8 @@ def number_text(value: float, digits: int = 6) -> str:
 
 
 def statistic_text(value: float) -> str:
-    """Format a t or a z with three decimals; a dash for NaN."""
-    return f"{value:.3f}" if abs(value) < 1e6 else number_text(value)
+    """Format a t or a z with three decimals, zero without a sign; a dash for NaN."""
+    return f"{value:z.3f}" if abs(value) < 1e6 else number_text(value)
 
 
 def _cells(row: Coefficient, digits: int) -> list[str]:

@@ -7,7 +7,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import Batch
-from linsep.linear.extended_precision import Elimination, Rules, design_matrix, floats
+from linsep.linear.extended_precision import (
+    UNEXPLAINED,
+    Elimination,
+    Rules,
+    design_matrix,
+    floats,
+)
 from linsep.linear.result import LeastSquares, Targets
 
 #: values with this many bits fewer than floats hold are exact; rounded decimals use all bits
@@ -206,6 +212,7 @@ class ScaledColumns:
         lengths = np.sqrt(own + means**2 * float(floats(G[0, 0])))
         roundings = self._rounded * self._units * lengths
         next_to_nothing = own * self._units**1.5
+        next_to_nothing[1] = own[1] * UNEXPLAINED
         return Rules(roundings[self.order], next_to_nothing[self.order], noise, nothing)
 
     def fit(
@@ -228,15 +235,15 @@ class ScaledColumns:
         is_kept = is_kept[first:]
         perfect = done.kept[-1:] != [d + first]
         residual = 0.0 if perfect else np.sqrt(left[-1])
-        explained = np.sqrt(own[1] - left[-1] if perfect else done.taken[first:].sum())
+        explained = np.sqrt(own[1] if perfect else done.taken[first:].sum())
         if l2 and not perfect:  # what is left is the squared residuals and the penalty
             scaled = done.parts[-1, first:-1]
             rest = floats(done.left[-1:] - (scaled * scaled * self._ridge(l2)).sum())[0]
             residual = np.sqrt(max(rest, 0.0))
             explained = np.sqrt(max(own[1] - rest, 0.0))
         return LeastSquares(
-            coef=np.where(is_kept, -parts[-1, 1:] * unit_y, 0.0),
-            intercept=float(-parts[-1, 0] * unit_y),
+            coef=np.where(is_kept, (0.0 - parts[-1, 1:]) * unit_y, 0.0),  # no negative zero
+            intercept=float((0.0 - parts[-1, 0]) * unit_y),
             kept=is_kept,
             root=parts[kept] / np.sqrt(left[kept])[:, None],
             means=means[2:] * units,

@@ -488,7 +488,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         -------
         array of shape (rows,) or (rows, targets), or with an interval
             :class:`linsep.linear.inference.Bands`: arrays ``prediction``, ``low``, ``high``,
-            NaN if there are no residual degrees of freedom.
+            NaN without residual degrees of freedom, and for a perfect fit.
         """
         check_is_fitted(self)
         if interval is not None and interval not in INTERVALS:
@@ -540,7 +540,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         ``where`` names a row by its number; the first row here has the number ``first``.
         """
         known = np.isfinite(found[0] if isinstance(found, Bands) else found)
-        if isinstance(found, Bands) and self.df_residual_ > 0:
+        if isinstance(found, Bands) and not np.isnan(self._inference.error):
             known &= np.isfinite(found.high)
         if not known.all():
             row = first + int(np.argmin(known))

@@ -256,6 +256,8 @@ def _dense(product: Any) -> np.ndarray:
 #: roundings of the data that may separate a feature from exact dependence, and a fit from a perfect
 #: one; the latter if y is rounded, as a rounded sum of rounded products
 ROUNDINGS, ROUNDINGS_OF_Y = 8.0, 2.0
+#: unexplained share of the variance of y above which a fit is not perfect
+UNEXPLAINED = 2.0**-40
 
 
 class Elimination(NamedTuple):
@@ -287,7 +289,7 @@ class Rules(NamedTuple):
 
     It is if its residual is zero, or so small that rounding of the data can explain it, and
     negligible relative to the column. A fit is perfect if rounding of each value and of its product
-    in y can explain the residual of y.
+    in y can explain the residual of y, and R^2 is 1 to 12 digits.
 
     Attributes
     ----------
@@ -312,12 +314,10 @@ class Rules(NamedTuple):
         if left <= (self.noise * size) ** 2:
             return self.nothing is None or self.nothing(kept, j)
         last = j == self.roundings.size - 1
-        if not last and left > self.next_to_nothing[j]:
+        if left > self.next_to_nothing[j]:
             return False
         allowed = float(np.abs(row) @ self.roundings[: j + 1])
-        if last:
-            return left <= (ROUNDINGS_OF_Y * allowed) ** 2
-        return left <= min((ROUNDINGS * allowed) ** 2, self.next_to_nothing[j])
+        return left <= ((ROUNDINGS_OF_Y if last else ROUNDINGS) * allowed) ** 2
 
 
 def eliminate(G: Any, zeros: Callable[[tuple[int, ...]], Any], rules: Rules) -> Elimination:

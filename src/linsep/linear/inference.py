@@ -47,7 +47,8 @@ class Inference:
     """Tests and intervals of a fit.
 
     Arrays have one value for the intercept, if there is one, and then one for each feature. Values
-    of features left out are NaN, as are values that need a residual variance if it does not exist.
+    of features left out are NaN, as are values that need a residual variance if there is none, as
+    for a perfect fit.
 
     Attributes
     ----------
@@ -102,7 +103,9 @@ class Inference:
 
     @property
     def error(self) -> float:
-        """The factor of ``root``."""
+        """The factor of ``root``; NaN for a perfect fit."""
+        if self.fit.perfect:
+            return float("nan")
         robust = self.fit.robust is not None and self.df_residual > 0
         return self.fit.residual_norm if robust else self.residual_error
 
@@ -308,11 +311,14 @@ class Inference:
         notes = []
         if self.fit.y_norm == 0:
             what = "is the same in all rows" if self.fit.fit_intercept else "is zero in all rows"
-            notes.append(f"y {what}, so there is no variance to explain.")
-        elif self.fit.perfect:
             notes.append(
-                "The fit is perfect: the residuals are rounding errors, so t, F and intervals "
-                "are not defined."
+                f"y {what}, so there is no variance to explain: standard errors, t, F and "
+                "intervals are not defined."
+            )
+        elif self.fit.perfect and self.df_residual > 0:
+            notes.append(
+                "The fit is perfect: the residuals are zero, or rounding errors of the data, so "
+                "standard errors, t, F and intervals are not defined."
             )
         if self.fit.l2:
             notes.append(
@@ -457,6 +463,8 @@ class LinearResults(HasInference):
                 f"There are as many estimates as rows ({self.n_rows_}), so standard errors are "
                 "not known: use more rows or fewer features."
             )
+        if self._several is None and self._fitted.perfect:
+            return "The fit is perfect, so it has no residual variance and no standard errors."
         return ""
 
     def _covariance_root(self) -> tuple[np.ndarray, float]:

@@ -99,7 +99,7 @@ class SeveralTargets:
         """
         root = self.covariance_root()
         found = root.T @ root
-        out = np.isnan(self.each("params_").ravel())
+        out = np.isnan(self.each("standard_errors_").ravel())
         found[out], found[:, out] = np.nan, np.nan
         return found
 

@@ -1,5 +1,6 @@
 """Rows that scikit-learn refuses: the column, the row and the remedy."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import date, time, timedelta
@@ -17,10 +18,10 @@ from linsep.words import row_text
 
 #: whole numbers up to here are doubles
 EXACT = 2**53
-_FILL = "fill it, with scikit-learn's SimpleImputer for example", "leave the row out"
+_FILL = "fill it (for example with scikit-learn's SimpleImputer)", "leave the row out"
 _BOUND = "give a finite number", "leave the row out"
 _ENCODE = (
-    "encode it as numbers, with scikit-learn's OneHotEncoder for example",
+    "encode it as numbers (for example with scikit-learn's OneHotEncoder)",
     "give a data frame to linsep.fit(frame, target=...), which reads text",
 )
 #: what arrays of a kind hold, and the remedy
@@ -100,6 +101,7 @@ def faults_named(X: Any, estimator: Any = None, exact: bool = False) -> Iterator
         are refused
     """
     refuse_series(X)
+    refuse_repeated_names(X)
     if fault := _times_of(X, getattr(estimator, "feature_names_in_", None)):
         raise DataError(fault[0], *fault[1])
     if not exact:
@@ -127,6 +129,21 @@ def refuse_series(X: Any) -> None:
             f"X is a {type(X).__name__}, which has one dimension, but rows of features have two: "
             "pass X.to_frame() if it is one feature."
         )
+
+
+def refuse_repeated_names(X: Any) -> None:
+    """Raise DataError for a data frame with two columns of the same name."""
+    arrow = getattr(getattr(X, "schema", None), "names", None)
+    columns = arrow if isinstance(arrow, list) else getattr(X, "columns", ())
+    names = [str(name) for name in columns]
+    check_names("the table", names)
+
+
+def check_names(place: Any, names: list[str]) -> None:
+    """Raise DataError when two columns have the same name; ``place`` is the file or the table."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise DataError(f"{place} has {times} columns named '{name}'", "rename all but one")
 
 
 def refuse_rounded(X: Any, names: Any = None) -> None:
@@ -348,4 +365,5 @@ def check_columns(model: Any, X: Any) -> None:
     """
     if isinstance(model, BaseEstimator) and hasattr(model, "n_features_in_"):
         check_prepared(model, X)
+        refuse_repeated_names(X)
         validate_data(model, X, reset=False, skip_check_array=True)

@@ -34,8 +34,9 @@ from linsep.sources.tables.csv_records import (
     whole_records,
 )
 from linsep.sources.tables.reading_options import WHITESPACE, ReadingOptions
-from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, check_names
+from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others
 from linsep.sources.tables.text_file import ARROW_TYPES, LARGEST_BLOCK, Guess, TextFile, misfit
+from linsep.validation.values import check_names
 
 #: columns of a small file that Arrow reads at a time: each takes 9 kB, however few its rows
 STRIP = 2048

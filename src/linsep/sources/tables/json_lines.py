@@ -16,8 +16,9 @@ import pyarrow.json
 
 from linsep.errors import DataError, hint
 from linsep.sources.tables.column_types import family_of
-from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, check_names, reading
+from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, reading
 from linsep.sources.tables.text_file import ARROW_TYPES, LARGEST_BLOCK, Guess, TextFile, misfit
+from linsep.validation.values import check_names
 
 #: brackets that may be open at once: parsers call themselves for each, until their stack is full
 MOST_DEPTH = 100

@@ -7,7 +7,6 @@ into a DataError.
 
 import os
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -19,6 +18,7 @@ from linsep.errors import DataError, hint
 from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import arrow_file, opened
 from linsep.sources.remote.file import File, RemoteFile
+from linsep.validation.values import check_names
 from linsep.words import size_text
 
 #: what each column is read as: "number", "bool" or "text"
@@ -204,13 +204,6 @@ def typed_columns(path: File, schema: pa.Schema) -> dict[str, pa.DataType | None
     """Return the columns of `schema` by name; two columns of one name raise DataError."""
     check_names(path, schema.names)
     return dict(zip(schema.names, schema.types, strict=True))
-
-
-def check_names(path: File, names: list[str]) -> None:
-    """Raise DataError when two columns have the same name."""
-    for name, times in Counter(names).items():
-        if times > 1:
-            raise DataError(f"{path} has {times} columns named '{name}'", "rename all but one")
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:
