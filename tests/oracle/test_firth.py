@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
-from scipy.special import chdtrc, chdtri, log_softmax
+from scipy.special import chdtrc, chdtri, expit, log_softmax
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
@@ -480,3 +480,40 @@ def test_firth_and_profiles_come_back_from_a_file(tmp_path):
         assert copy.get_params() == model.get_params()
         assert copy.summary().to_dict() == model.summary().to_dict()
         assert np.array_equal(ends_of(copy), ends_of(model))
+
+
+def test_profile_ends_beyond_another_local_maximum():
+    """Twice the loss at each end, maximized by scipy from many points, is the quantile."""
+    rows = """
+        -0.698 0 0.851 1 2; 1.015 1 -1.242 0 2; 2.003 0 -0.792 0 2; -2.123 1 0.518 0 2
+        1.269 1 0.558 0 2; 0.241 0 0.457 1 3; -0.504 0 1.341 1 1; -1.303 0 1.833 1 3
+        -0.392 0 -0.294 1 3; -0.071 0 -1.295 0 3; 0.840 1 -1.120 0 3; -1.417 0 -0.534 0 1
+        0.890 1 0.483 0 1; -0.768 1 -1.226 0 3; 1.260 0 -0.287 0 1
+    """
+    table = np.array([row.split() for row in rows.replace("\n", ";").split(";") if row.strip()])
+    X, y, weights = table[:, :3].astype(float), table[:, 3].astype(int), table[:, 4].astype(float)
+    model = LogisticRegression(penalty="firth").fit(X, y, sample_weight=weights)
+    A = np.column_stack([np.ones(15), X])
+
+    def minus_twice(b):
+        scores = A @ b
+        p = expit(scores)
+        information = A.T * (weights * p * expit(-scores)) @ A
+        sign, log_det = np.linalg.slogdet(information)
+        value = weights @ (y * scores - np.logaddexp(0, scores)) + log_det / 2
+        return -2 * value if sign > 0 else 1e9
+
+    draw, least = np.random.default_rng(0), minus_twice(model.params_)
+    for j, ends in enumerate(model.confidence_intervals()):
+        for end in ends:
+            along = np.delete(model.params_, j)
+            starts = [along * end / model.params_[j], along, 0 * along]
+            starts += [draw.normal(size=3) * 10 for _ in range(5)]
+            found = [
+                minimize(
+                    lambda u, j=j, end=end: minus_twice(np.insert(u, j, end)), start,
+                    method="Nelder-Mead", options={"maxiter": 3000, "xatol": 1e-6, "fatol": 1e-8},
+                ).fun
+                for start in starts
+            ]  # fmt: skip
+            assert min(found) - least == pytest.approx(chdtri(1, 0.05), abs=1e-3)

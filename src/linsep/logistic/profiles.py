@@ -112,12 +112,18 @@ class Objective:
     likelihood : Likelihood
     used : array of bool of shape (width,), the independent columns
     penalized : bool
+
+    Attributes
+    ----------
+    is_small : bool, whether there are few rows and weights
     """
 
     def __init__(self, likelihood: Likelihood, used: np.ndarray, penalized: bool):
         self.likelihood, self.penalized = likelihood, penalized
         self.used = np.flatnonzero(np.tile(used, likelihood.q))
         self._few = _few_rows(likelihood, self.used)
+        rows = sum(batch.size for batch in islice(likelihood.lanes.batches(), 2))
+        self.is_small = rows <= SMALL_ROWS and self.size <= SMALL_SIZE
 
     @property
     def size(self) -> int:
@@ -366,6 +372,12 @@ FARTHER = 4.0
 #: an end further away than this, in half-widths of Wald's interval, is infinite: a plain likelihood
 #: falls ever faster or not at all
 FARTHEST = 1e6
+#: most rows and weights of a small fit, where Firth's likelihood may have several local maxima with
+#: one weight fixed
+SMALL_ROWS, SMALL_SIZE = 500, 8
+#: a loss lower by this is of another maximum, the gain of the last step to one, and how often the
+#: search continues
+OTHER_BRANCH, BRANCH_GAIN, MOST_BRANCHES = 1e-4, 1e-6, 20
 #: log-likelihood below the maximum at which other starting weights are tried
 FAR = 50.0
 
@@ -434,6 +446,9 @@ class Profile:
             bend=near.bend,
             enough=PROFILE_GAIN,
         )
+        return self._point(value, top)
+
+    def _point(self, value: float, top: Maximum) -> ProfilePoint:
         loss = max(0.0, 2.0 * (self.supremum - top.value))
         slope = -2.0 * float(self.of @ top.known.slope) / float(self.of @ self.of)
         return ProfilePoint(value, loss, slope, top)
@@ -462,7 +477,42 @@ class Profile:
             self._newton_end(side, high) or self._end(middle, side, stride, high)
             for side in (-1.0, 1.0)
         )
+        if self.objective.penalized and self.objective.is_small:
+            low, top = self._beyond(low, -1.0, stride, high), self._beyond(top, 1.0, stride, high)
         return Interval(low, top, p)
+
+    def _beyond(self, end: float, side: float, stride: float, high: float) -> float:
+        """Return an end beyond which other maxima of the penalized likelihood lose more, too.
+
+        It is not concave: with one weight fixed it may have several local maxima, and the one that
+        the search followed from the estimate need not be the largest. The maximization is repeated
+        from other points; the search continues from a larger maximum.
+        """
+        for _ in range(MOST_BRANCHES):
+            if not np.isfinite(end):
+                return end
+            best = max(
+                (
+                    maximized(self.objective, start, self.free, enough=BRANCH_GAIN)
+                    for start in self._starts(end)
+                ),
+                key=lambda top: top.value,
+            )
+            point = self._point(end, best)
+            if not point.loss < high - OTHER_BRANCH:
+                return end
+            end = self._end(point, side, stride, high)
+        return np.nan
+
+    def _starts(self, value: float) -> list[np.ndarray]:
+        """Return weights where the function has a value: multiples of the estimate and of the
+        function, and the latter with as much added in each other direction.
+        """
+        b, shortest = self.top.b, self.of * (value / float(self.of @ self.of))
+        aside = self.free.T * max(float(np.linalg.norm(shortest)), 1.0)
+        at = float(self.of @ b)
+        scaled = b * (value / at) if at else shortest
+        return [scaled, shortest, *(shortest + aside), *(shortest - aside)]
 
     def _newton_end(self, side: float, high: float) -> float | None:
         """Return the value on one side of the estimate where twice the loss is ``high``; None if
