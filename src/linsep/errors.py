@@ -121,14 +121,15 @@ class FeatureOverflow(DataError):
     Attributes
     ----------
     column : int, the number of the feature
+    small : bool, whether its values are too small
     """
 
-    def __init__(self, column: int, feature: str = ""):
+    def __init__(self, column: int, feature: str = "", *, small: bool = False):
         super().__init__(
-            f"{feature or f'Feature {column}'} has values whose squares overflow float64: scale "
-            "the features."
+            f"{feature or f'Feature {column}'} has values whose squares "
+            f"{'underflow' if small else 'overflow'} float64: scale the features."
         )
-        self.column = column
+        self.column, self.small = column, small
 
     def at(self, place: str) -> "DataError":
         """Return the same error with a place before it."""

@@ -5,7 +5,7 @@ Similar names often mean different things: ``alpha`` is not ``gamma``.
 
 from linsep.errors import Hint, hint
 
-_NO_PENALTY = hint("the only penalty on weights is {} of logistic regression", l2=None)
+_NO_PENALTY = hint("the penalty on weights is {} of linear and logistic regression", l2=None)
 _ONE_PENALTY = hint("there is no path of penalties: {} is one number", l2=None)
 _PASSES = hint("set the number of passes with {}", max_iter=None)
 _RATE = hint("set the learning rate with {}", learning_rate=None)

@@ -173,3 +173,18 @@ def test_one_pass_is_measured_on_a_sample(folder, memory):
         again = open_source(folder / "t.csv", recipe=learner.recipe_)
         assert learner.training_accuracy_ == learner.score(again)
         assert learner.training_baseline_ == pytest.approx(0.8, abs=0.1)
+
+
+def test_an_offset_is_not_for_accuracy(tmp_path):
+    """The offset is given, so a fit with it may be worse than the most frequent class."""
+    rng = np.random.default_rng(0)
+    x, rare = rng.random(400).round(3), rng.random(400) < 0.2
+    known = rng.choice([4, -4], 400, p=[0.85, 0.15])
+    rows = zip(x, rare, known, strict=True)
+    lines = [f"{a},{'rare' if r else 'usual'},{k}" for a, r, k in rows]
+    (tmp_path / "t.csv").write_text("\n".join(["x,kind,known", *lines]) + "\n")
+    fit = ("fit", "t.csv", "--target", "kind", "--learner", "logistic", "--json")
+    done = here(*fit, "--offset", "known", cwd=tmp_path)
+    summary = json.loads(done.stdout)
+    assert summary["training_accuracy"] < summary["training_baseline"]
+    assert done.stderr == ""

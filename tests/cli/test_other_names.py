@@ -72,7 +72,9 @@ def test_every_name_is_told_in_python(name):
 
 
 def test_penalties_are_told_by_estimators():
-    with pytest.raises(ValueError, match="got 'l2'; the only penalty on weights is l2 of log"):
+    with pytest.raises(
+        ValueError, match="got 'l2'; the penalty on weights is l2 of linear and log"
+    ):
         linsep.LogisticRegression(penalty="l2").fit([[0.0], [1.0]], [0, 1])
 
 

@@ -110,3 +110,37 @@ def test_the_command_prints_tables_for_a_paper(tmp_path):
         (("--table", "word"), "markdown", 2),
     ):
         assert_refused("summary", "m", *words, cwd=tmp_path, said=said, code=code)
+
+
+@pytest.mark.uncompiled
+def test_the_level_of_intervals_and_the_count_of_rows(tmp_path):
+    table(tmp_path, "t.csv", ["x", "y"], [(k, k * k % 7) for k in range(12)])
+    fit = ["fit", "t.csv", "--target", "y", "--learner", "linear", "--model", "m"]
+    assert here(*fit, cwd=tmp_path).returncode == 0
+    ends = linsep.load(tmp_path / "m").confidence_intervals(0.9)
+    assert "90% low" in here("summary", "m", "--level", "0.9", cwd=tmp_path).stdout
+    told = json.loads(here("summary", "m", "--level", "0.9", "--json", cwd=tmp_path).stdout)
+    assert told["level"] == 0.9
+    assert [[one["low"], one["high"]] for one in told["coefficients"]] == ends.tolist()
+    paper = here("summary", "m", "--level", "0.9", "--table", "latex", cwd=tmp_path).stdout
+    assert r"90\% CI" in paper
+    said = r"--level.* 1 is not in the range|--level"
+    assert_refused("summary", "m", "--level", "1", cwd=tmp_path, said=said, code=2)
+    rows = here("summary", "m", "t.csv", cwd=tmp_path).stdout
+    assert "Residuals; rows are counted from 0." in rows
+    assert "\nRows are counted from 0.\n" in rows
+
+
+@pytest.mark.uncompiled
+def test_profile_intervals_of_another_level_are_refused(tmp_path):
+    table(tmp_path, "t.csv", ["x", "y"], [(k, k * k % 7 > 2) for k in range(12)])
+    fit = ["fit", "t.csv", "--target", "y", "--learner", "logistic", "--penalty", "firth"]
+    assert here(*fit, "--model", "m", cwd=tmp_path).returncode == 0
+    said = (
+        "computed during the fit at the level 0.95: fit with --level 0.9 or with --intervals wald"
+    )
+    assert_refused("summary", "m", "--level", "0.9", cwd=tmp_path, said=said, code=2)
+    said = "draws a linear regression, which m is not: use linsep plot diagnostics"
+    assert_refused(
+        "plot", "assumptions", "m", "t.csv", "--output", "a.svg", cwd=tmp_path, said=said
+    )

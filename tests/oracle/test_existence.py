@@ -280,3 +280,20 @@ def test_separation_is_hardly_ever_suspected_where_there_is_none():
     asked = [suspected(X, y)[0] for _, X, y in sets(60)]
     assert len(asked) == 60
     assert sum(asked) <= 1
+
+
+def test_a_separation_by_rounding_errors_is_said():
+    """2 x + 1, rounded, separates classes that overlap in x."""
+    x, y = np.array([1, 3, 3, 2, 1, 2, 0, 3]) * 0.1, [1, 1, 0, 1, 0, 1, 0, 1]
+    X = np.column_stack([x, 2 * x + 1])
+    assert linsep.separation(x[:, None], y).kind == "overlapping"
+    assert linsep.separation(X, y).kind != "overlapping"
+    said = "x1 is a combination of earlier columns up to rounding, and the classes overlap without "
+    with pytest.warns(SeparationWarning, match=said):
+        model = LogisticRegression().fit(X, y)
+    text = " ".join(str(model.summary()).split())
+    assert said in text
+    assert "the separation depends on the last digits of the data, so leave it out." in text
+    with pytest.warns(SeparationWarning) as found:
+        model = LogisticRegression().fit(np.column_stack([X, np.array(y) + 0.5]), y)
+    assert "up to rounding" not in str(found[0].message) + str(model.summary())

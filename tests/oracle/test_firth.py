@@ -429,7 +429,7 @@ def test_intervals_have_the_level_of_the_model():
     wide = ends_of(firth(X, y))
     assert (wide[0] < low).all()
     assert (high < wide[1]).all()
-    with pytest.raises(ValueError, match=r"during the fit at level=0\.8: fit with level=0\.95"):
+    with pytest.raises(ValueError, match=r"during the fit at the level 0\.8: fit with level=0\.95"):
         ends_of(found, 0.95)
     plain = LogisticRegression(level=0.9).fit(X[:, 1:], y)
     same = ends_of(LogisticRegression().fit(X[:, 1:], y), 0.9)

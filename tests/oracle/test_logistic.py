@@ -464,3 +464,17 @@ def test_where_nothing_is_inferred_the_default_is_coarser(monkeypatch):
     said = LogisticRegression(l2=1.0, tol=1e-3).fit(X, y)
     assert coarse.coef_.tolist() == said.coef_.tolist()
     assert 0 < np.abs(coarse.coef_ - exact.coef_).max() < 1e-3
+
+
+def test_squares_of_small_values_underflow():
+    with pytest.raises(ValueError, match="Feature 0 has values whose squares underflow float64"):
+        LogisticRegression().fit(np.array([[1.0], [2], [3], [4], [2]]) * 1e-160, [0, 1, 0, 1, 0])
+
+
+def test_proportions_are_refused_with_the_way_to_fit_them():
+    with pytest.raises(
+        ValueError, match=r"fit counts of successes and trials \(--successes and --t"
+    ):
+        LogisticRegression().fit([[1.0], [2], [3]], [0.1, 0.5, 1.0])
+    with pytest.raises(ValueError, match=r"or bin y into classes\.$"):
+        LogisticRegression().fit([[1.0], [2], [3]], [0.1, 0.5, 1.5])

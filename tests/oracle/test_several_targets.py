@@ -59,7 +59,12 @@ def test_the_table_names_targets_and_features():
     model = LinearRegression().fit(X, Y)
     assert model.param_names_[3:5] == ["u: c", "v: intercept"]
     text = str(model.summary())
-    for said in ("Linear regression of u, v", "R^2 of u", "residual error of v", "p of F of v"):
+    for said in (
+        "Linear regression of u, v",
+        "R^2 of u",
+        "residual standard error of v",
+        "p of F of v",
+    ):
         assert said in text
     frame = model.tidy()
     assert frame["target"].tolist() == ["u"] * 4 + ["v"] * 4

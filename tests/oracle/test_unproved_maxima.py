@@ -327,3 +327,11 @@ def test_many_separable_classes_are_proved_by_the_weights():
     used = np.asarray(abs(X).sum(axis=0)).ravel() > 0  # columns of zeros are left out
     assert model.separation_.verify(X[:, used], y)
     assert model.score(X, y) == 1.0
+
+
+def test_very_different_weights_are_the_reason_of_lost_digits():
+    X, y, weights = [[1.0], [2], [3], [4], [2]], [0, 1, 0, 1, 0], [1e18, 1, 1, 1, 1]
+    with pytest.warns(UnfinishedWarning, match="give the rows more equal weights") as caught:
+        model = LogisticRegression().fit(X, y, sample_weight=weights)
+    assert "the rows differ so much in weight or in size that float64" in str(caught[0].message)
+    assert "overlap" not in str(model.summary())

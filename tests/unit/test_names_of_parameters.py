@@ -11,7 +11,7 @@ from linsep import KernelPerceptron, LogisticRegression, Perceptron
 @pytest.mark.parametrize(
     ("estimator", "given", "said"),
     [
-        (Perceptron, {"alpha": 1}, "no parameter 'alpha': the only penalty on weights is l2 of "),
+        (Perceptron, {"alpha": 1}, "no parameter 'alpha': the penalty on weights is l2 of "),
         (Perceptron, {"eta0": 1}, "no parameter 'eta0': set the learning rate with learning_rate."),
         (Perceptron, {"seed": 1}, "no parameter 'seed': set the seed with random_state."),
         (

@@ -8,6 +8,7 @@ from linsep.catalog import is_margin, is_regression
 from linsep.cli.errors import in_options
 from linsep.cli.output import label_text
 from linsep.errors import LinsepError, hint
+from linsep.estimators._common.offsets import has_offset
 from linsep.words import percent
 
 #: tolerance for rounding
@@ -30,7 +31,7 @@ def worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
 
 
 def _of_classes(model: Any, summary: dict[str, Any]) -> list[str]:
-    if hasattr(model, "threshold_"):  # chosen for a purpose other than accuracy
+    if hasattr(model, "threshold_") or has_offset(model):  # for a purpose other than accuracy
         return []
     if getattr(model, "class_weight", None) is not None:
         return _of_weighed_classes(model, summary)

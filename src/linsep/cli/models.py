@@ -316,7 +316,7 @@ def _print_residuals(model: Any, residuals: list[dict[str, float]]) -> None:
     """Print the table of residuals, as many rows as fit on a screen."""
     most = report.MOST_COEFFICIENTS
     names = {"x": feature_names(model)[0], "y": target_name(model) or "y"}
-    print()
+    print("\nResiduals; rows are counted from 0.")
     print_table(
         ["row", *(names.get(name, name) for name in residuals[0])],
         [
@@ -343,8 +343,8 @@ def refuse(model: Any, path: Path, with_rows: bool) -> None:
 
 
 def _print_table(
-    model: Any, path: Path, with_rows: bool, odds: bool, form: str | None, top: int | None,
-    as_json: bool,
+    model: Any, path: Path, with_rows: bool, level: float | None, odds: bool, form: str | None,
+    top: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Print the table alone, of odds ratios or for a paper."""
     option = "--odds-ratios" if odds else "--table"
@@ -355,7 +355,7 @@ def _print_table(
     if not hasattr(model, "odds_ratios" if odds else "summary"):
         what = "odds ratios" if odds else "table of estimates"
         raise DataError(f"{path} is a {type(model).__name__}, which has no {what}.")
-    found = model.odds_ratios() if odds else model.summary()
+    found = model.odds_ratios(level) if odds else model.summary(level)
     if as_json:
         print_json(found.to_dict())
     elif form is None:
@@ -377,6 +377,12 @@ ODDS_RATIOS = options.Option(
 )  # fmt: skip
 
 
+LEVEL = options.Option(
+    "--level", **options.number(float, above=0.0, below=1.0),
+    help="Level of the intervals.  [default: 0.95, or the level of the fit]",
+)  # fmt: skip
+
+
 PUBLISHED = options.Option(
     "--table", **options.choice(("markdown", "latex")),
     help="Print estimates, intervals and p-values to three digits, as a table for a paper.",
@@ -384,12 +390,12 @@ PUBLISHED = options.Option(
 
 
 @command(
-    options.MODEL, RESIDUAL_ROWS, ODDS_RATIOS, PUBLISHED, options.FILES,
+    options.MODEL, RESIDUAL_ROWS, LEVEL, ODDS_RATIOS, PUBLISHED, options.FILES,
     options.TOP_COEFFICIENTS, options.AS_JSON,
 )  # fmt: skip
 def summary(
-    model: Path, data: list[str] | None, *, odds_ratios: bool, table: str | None,
-    files: dict[str, Any], top: int | None, as_json: bool,
+    model: Path, data: list[str] | None, *, level: float | None, odds_ratios: bool,
+    table: str | None, files: dict[str, Any], top: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Show the statistics of a regression: estimates, standard errors, tests, intervals.
 
@@ -397,8 +403,10 @@ def summary(
     """
     fitted = model_files.load(model)
     refuse(fitted, model, bool(data))
+    if level is not None and not hasattr(fitted, "summary"):
+        raise DataError(f"{model} is a {type(fitted).__name__}, which has no intervals.")
     if odds_ratios or table is not None:
-        _print_table(fitted, model, bool(data), odds_ratios, table, top, as_json)
+        _print_table(fitted, model, bool(data), level, odds_ratios, table, top, as_json)
         return
     more: dict[str, Any] = {}
     lines: list[str] = []
@@ -417,10 +425,10 @@ def summary(
             more["diagnostics"] = found.to_dict()
             lines += str(found.collinearity if lines else found).splitlines()
     if as_json:
-        about = report.training_summary(fitted)
+        about = report.training_summary(fitted, level)
         print_json(about["summary"] | {"equation": about["equation"]} | more)
         return
-    report.print_statistics(fitted, top)
+    report.print_statistics(fitted, top, level)
     if "rows" in more:
         _print_residuals(fitted, more["rows"])
     if lines:
@@ -554,7 +562,11 @@ def plot(
     never_overwrite([model], output)
     estimator = model_files.load(model)
     if shown.of and (shown.of == "classifier") != hasattr(estimator, "classes_"):
-        raise DataError(f"linsep plot {kind} draws a {shown.of}, which {model} is not.")
+        what = "linear regression" if shown.of == "regression" else shown.of
+        raise DataError(
+            f"linsep plot {kind} draws a {what}, which {model} is not",
+            *["use linsep plot diagnostics"] * hasattr(estimator, "diagnostics"),
+        )
     if kind == "updates" and not isinstance(estimator, tuple(LINEAR.values())):
         raise DataError(
             f"linsep plot {kind} draws the updates of an online linear learner such as "

@@ -165,10 +165,10 @@ def uneven(model: Any, source: Source) -> dict[str, dict[str, float]] | None:
     return {"spans": {least: spans[least]}, "reaches": {most: sizes[most]}}
 
 
-def training_summary(model: Any) -> dict[str, Any]:
+def training_summary(model: Any, level: float | None = None) -> dict[str, Any]:
     """Return how a model was trained, as plain JSON; for a regression, with its table."""
     if is_regression(model):
-        return _estimated(model)
+        return _estimated(model, level)
     if is_margin(model):
         return _solved(model)
     passes = model.fitted_run().reports
@@ -224,10 +224,10 @@ def _solved(model: Any) -> dict[str, Any]:
     }
 
 
-def _estimated(model: Any) -> dict[str, Any]:
+def _estimated(model: Any, level: float | None = None) -> dict[str, Any]:
     """Return how a regression was estimated, with its table."""
     classes = getattr(model, "classes_", None)
-    table = model.summary() if hasattr(model, "summary") else None
+    table = model.summary(level) if hasattr(model, "summary") else None
     return threshold_of(model) | {
         "learner": type(model).__name__,
         "rows": int(model.n_rows_),
@@ -603,9 +603,9 @@ def unscored_pairs(result: dict[str, Any], model: Any) -> list[tuple[str, str]]:
     )
 
 
-def print_statistics(model: Any, top: int | None = None) -> None:
+def print_statistics(model: Any, top: int | None = None, level: float | None = None) -> None:
     """Print the table of a model, cut to ``top`` coefficients, or to a screen, and its equation."""
-    table = model.summary() if hasattr(model, "summary") else None
+    table = model.summary(level) if hasattr(model, "summary") else None
     if table is None:
         _print_naive_bayes(_naive_bayes(model), top)
     else:

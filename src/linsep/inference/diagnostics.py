@@ -203,7 +203,8 @@ class Diagnostics:
             values = [_text(values[k]) for values in (*arrays, self.cooks_distance)]
             cells.append([str(self.numbers[k]), *values, *self._most_moved(k)])
         about = f"Rows of the largest {by}; DFBETAS of the estimate that moves most"
-        return [*wrapped(about), *table_lines(cells, [*[True] * (len(cells[0]) - 1), False])]
+        table = table_lines(cells, [*[True] * (len(cells[0]) - 1), False])
+        return [*wrapped(about), *table, "Rows are counted from 0."]
 
     def _most_moved(self, k: int) -> tuple[str, str]:
         row = self.dfbetas[k]

@@ -115,14 +115,17 @@ class Assumptions:
                 "-",
                 "-",
                 "-",
-                "y has a mean and a variance for every x; data cannot test this",
+                "not testable: y must have a mean and a variance for every x",
             ]
         )
         return cells
 
     def __str__(self) -> str:
         right = [False, False, True, True, False]
-        return "\n".join(table_lines(self.rows(), right, sentences=True))
+        lines = table_lines(self.rows(), right, sentences=True)
+        if any("row " in found.conclusion for found in self.findings):
+            lines += ["", "Rows are counted from 0."]
+        return "\n".join(lines)
 
     __repr__ = __str__
 

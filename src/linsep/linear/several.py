@@ -122,7 +122,7 @@ class SeveralTargets:
         for name, model in self.models.items():
             header += [
                 (f"R^2 of {name}", model.r_squared_),
-                (f"residual error of {name}", model.residual_error_),
+                (f"residual standard error of {name}", model.residual_error_),
                 (f"p of F of {name}", model.f_p_value_),
             ]
         told = {name: model._headed()[2] for name, model in self.models.items()}

@@ -68,6 +68,7 @@ from linsep.logistic.outcomes import (
     FitOutcome,
     Steps,
     Stopped,
+    by_rounding,
     ending_of,
     limits_without,
     refuse_no_progress,
@@ -583,6 +584,8 @@ class LogisticRegression(
             for name, word, sign in zip(words, lost, signs, strict=True)
         }
         message, about = separation_sentence(found.reason, names), {"limits": names}
+        if found.rounded:
+            message = f"{by_rounding(found.rounded, self)}. {message}"
         if self.on_separation == "raise":
             raise SeparationError(message, *hints, verdict=found.verdict, **about)
         warn_caller(SeparationWarning(message, *hints, verdict=found.verdict, **about))

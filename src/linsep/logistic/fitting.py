@@ -53,6 +53,8 @@ class Fit:
     standardization : Standardization
     ridge : int or None, the index of the vanishing ridge whose weights these are
     clusters : int or None, their number if the covariance is summed over clusters
+    rounded : indices of features that are combinations of others up to rounding, if the classes
+        overlap without them and only they may separate the classes
     """
 
     weights: np.ndarray
@@ -67,6 +69,7 @@ class Fit:
     standardization: Standardization
     ridge: int | None = None
     clusters: int | None = None
+    rounded: tuple[int, ...] = ()
 
     @property
     def around(self) -> Around:
@@ -119,8 +122,9 @@ def fitted(task: Task, steps: Steps) -> Fit:
         found, ridge = _of_ridge(task, how, report)
     else:
         found = _maximize(task, how, start, report)
-    fit = fit_of(task, how, found._replace(suspect=found.suspect or _nearly(task, how)))
-    return replace(fit, ridge=ridge)
+    nearly = not found.suspect and _nearly(task, how)
+    fit = fit_of(task, how, found._replace(suspect=found.suspect or nearly))
+    return replace(fit, ridge=ridge, rounded=how.nearly if nearly and found.proved else ())
 
 
 def _penalized(task: Task, how: Standardization, start: np.ndarray, report: Report) -> Ascent:

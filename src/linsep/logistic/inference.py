@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.special import chdtrc
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.errors import DataError
+from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common.fitted_state import classes_of, count, described, finite, plain
 from linsep.estimators._common.labels import label_text
 from linsep.estimators._common.offsets import note_of_offset, offset_of_facts
@@ -440,9 +440,10 @@ class LogisticResults(HasInference):
         if not self._intervals:
             return super().confidence_intervals(level)
         if level not in self._intervals:
-            raise ValueError(
-                f"Profile intervals were computed during the fit at level={self._level:g}: fit "
-                f"with level={level:g}, or with intervals='wald'."
+            raise ParameterError(
+                f"Profile intervals were computed during the fit at the level {self._level:g}",
+                hint("fit with {}", level=level),
+                hint("with {}", intervals="wald"),
             )
         return np.stack([self._arranged(end) for end in self._intervals[level][:2]], axis=-1)
 
@@ -613,8 +614,8 @@ class LogisticResults(HasInference):
         notes += self._notes_of_limits()
         if (self._limits == "dependent").any():
             notes.append(
-                "Dependent: the column is a linear combination of other columns and the "
-                "intercept, or all zeros; it was left out."
+                "Dependent: the column is a linear combination of earlier columns and the "
+                "intercept, or zero in all rows: it is dropped (redundant)."
             )
         if (self._limits == NO_WEIGHT).any():
             notes.append("No weight: all rows of a class have weight 0, so its probability is 0.")

@@ -503,7 +503,8 @@ def outcome_of_suspect(
     with limited(Timed(TIME_LIMIT)):
         verdict = verdict or asked.by_search()
         if proves(verdict):
-            return _without_maximum(asked, ridge(), limits, verdict)
+            found = _without_maximum(asked, ridge(), limits, verdict)
+            return replace(found, rounded=fit.rounded)
     steps.suspect = None
     if fit.reason == "suspect":
         fit = resume(task, fit, steps)

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep.errors import DataError, Hint, LinsepError, ParameterError, hint
+from linsep.estimators._common.labels import feature_names
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.inference.robust import refuse_robust
 from linsep.logistic.existence import UNIT
@@ -29,6 +30,8 @@ class Stopped(Exception):
 
 #: digits of an estimate that are enough to say nothing
 ENOUGH = 4
+#: larger overlaps of the classes are not the reason for lost digits
+BARELY = 1e-3
 
 
 class Sharpness(NamedTuple):
@@ -60,10 +63,16 @@ class Sharpness(NamedTuple):
     def sentence(self) -> str:
         """The sentence to report, without the full stop."""
         digits = f"only about {self.digits} digits" if self.digits > 1 else "hardly a digit"
+        if self.overlap > BARELY:
+            why = "the rows differ so much in weight or in size that"
+        else:
+            why = (
+                f"the classes overlap by at most {self.overlap:.1g} of the largest distance from "
+                "the boundary, so"
+            )
         return (
-            f"A maximum exists, but the classes overlap by at most {self.overlap:.1g} of the "
-            f"largest distance from the boundary, so float64 determines {digits} of the estimates "
-            "and standard errors"
+            f"A maximum exists, but {why} float64 determines {digits} of the estimates and "
+            "standard errors"
         )
 
 
@@ -84,6 +93,7 @@ class FitOutcome:
     stopped_in : "ascent", "verdict" or "intervals" if Ctrl-C or a callback stopped it; else empty
     around : a center and the scores there, None if the raw weights are all there is
     clusters : int or None, their number if the covariance is summed over clusters
+    rounded : indices of the features whose rounding errors separate the classes
     """
 
     weights: np.ndarray
@@ -101,6 +111,7 @@ class FitOutcome:
     stopped_in: str = ""
     around: Around = None
     clusters: int | None = None
+    rounded: tuple[int, ...] = ()
 
 
 def limits_without(dependent: Iterable[int], shape: tuple[int, ...]) -> np.ndarray:
@@ -352,6 +363,8 @@ def ending_of(model: Any, found: Any) -> tuple[str, Warning | None]:
         return f"{message}.", UnfinishedWarning(f"{message}.", *hints)
     if found.sharpness is not None and not found.sharpness.enough:
         message = found.sharpness.sentence
+        if found.sharpness.overlap > BARELY:
+            return f"{message}.", UnfinishedWarning(message, "give the rows more equal weights")
         return f"{message}.", UnfinishedWarning(message, *FINITE)
     climb = ""
     if model.solver == "gradient_ascent" and not model.penalty and hasattr(model, "ascent_"):
@@ -359,6 +372,8 @@ def ending_of(model: Any, found: Any) -> tuple[str, Warning | None]:
         climb = model.learning_rate if automatic else model.ascent_.sentence
     reason = found.reason if found.at_limit else f"{found.reason}, not at limit"
     message, hints = ending(reason, found.distance, climb)
+    if found.rounded:
+        message += f". {by_rounding(found.rounded, model)}"
     warning = UnfinishedWarning(message if hints else f"{message}.", *hints)
     return f"{message}." if message else "", warning if reason in UNFINISHED else None
 
@@ -390,6 +405,17 @@ def separation_sentence(kind: str, limits: dict[str, str]) -> str:
     return (
         f"The data are {kind}, so the likelihood has no maximum: it keeps growing as these "
         f"coefficients diverge: {listed}{rest}"
+    )
+
+
+def by_rounding(features: tuple[int, ...], model: Any) -> str:
+    """Return a sentence, without the full stop, on features whose rounding errors separate."""
+    names = feature_names(model)
+    which = ", ".join(names[j] for j in features[:3]) + ", ..." * (len(features) > 3)
+    are, out = ("is a combination", "it") if len(features) == 1 else ("are combinations", "them")
+    return (
+        f"{which} {are} of earlier columns up to rounding, and the classes overlap without {out}: "
+        f"the separation depends on the last digits of the data, so leave {out} out"
     )
 
 

@@ -451,9 +451,11 @@ def _moments(batches: Batches, d: int, intercept: bool) -> tuple[np.ndarray, np.
 
 def _refuse_sizes(top: np.ndarray) -> None:
     """Raise FeatureOverflow if squares of the largest values overflow or underflow."""
-    bad = (top > MOST_SPREAD) | ((top > 0) & (top < 1.0 / MOST_SPREAD))
+    small = (top > 0) & (top < 1.0 / MOST_SPREAD)
+    bad = (top > MOST_SPREAD) | small
     if bad.any():
-        raise FeatureOverflow(int(np.argmax(bad)))
+        first = int(np.argmax(bad))
+        raise FeatureOverflow(first, small=bool(small[first]))
 
 
 def raw_blocks(batches: Any, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

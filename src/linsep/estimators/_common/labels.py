@@ -76,9 +76,15 @@ def encode_outcomes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     except ValueError as problem:
         if "continuous" not in str(problem):
             raise
+        more = "."
+        if y.min() >= 0 and y.max() <= 1:
+            more = (
+                "; for proportions, fit counts of successes and trials (--successes and --trials, "
+                "in Python linsep.fit(data, successes=..., trials=...))."
+            )
         raise ValueError(
             "Unknown label type: continuous. y holds numbers with fractions, but a classifier "
-            "needs classes: use linsep.LinearRegression, or bin y into classes."
+            "needs classes: use linsep.LinearRegression, or bin y into classes" + more
         ) from None
 
 
@@ -174,7 +180,7 @@ def features_named(model: Any) -> Iterator[None]:
         if names is None:
             raise
         feature = f"Feature {str(names[problem.column])!r}"
-        raise FeatureOverflow(problem.column, feature) from None
+        raise FeatureOverflow(problem.column, feature, small=problem.small) from None
 
 
 def brings_labels(

@@ -100,7 +100,7 @@ def refuse_with_offset(model: Any, what: str) -> None:
     if has_offset(model):
         raise DataError(
             f"{what} are not available for fits with an offset: fit without it, or use the "
-            f"numbers of summary()."
+            "estimates of the summary."
         )
 
 
