@@ -509,7 +509,7 @@ class Profile:
         function, and the latter with as much added in each other direction.
         """
         b, shortest = self.top.b, self.of * (value / float(self.of @ self.of))
-        aside = self.free.T * max(float(np.linalg.norm(shortest)), 1.0)
+        aside = np.ascontiguousarray(self.free.T) * max(float(np.linalg.norm(shortest)), 1.0)
         at = float(self.of @ b)
         scaled = b * (value / at) if at else shortest
         return [scaled, shortest, *(shortest + aside), *(shortest - aside)]
