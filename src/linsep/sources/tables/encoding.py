@@ -183,7 +183,7 @@ class Encoder:
     def far(self) -> list[str]:
         """The columns of numbers that had a number of 2^53 or more so far."""
         found = sorted(self._far_inputs)
-        if self.columns.formula is not None:  # its features are no columns
+        if self.columns.formula is not None:  # its features are not columns
             return found
         far = (self.highs >= EXACT) | (self.lows <= -EXACT)
         return found + [
