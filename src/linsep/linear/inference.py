@@ -15,7 +15,6 @@ from linsep.errors import ParameterError, hint
 from linsep.estimators._common.labels import target_name, words_and_signs
 from linsep.estimators._common.offsets import note_of_offset
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.inference.factors import notes_of_one_level
 from linsep.inference.results import Bands, HasInference
 from linsep.inference.robust import NOTHING, Robust, robust_words
 from linsep.inference.summary import check_level
@@ -482,6 +481,8 @@ class LinearResults(HasInference):
         return self.solution_.signature if self._several is None else None
 
     def _headed(self) -> tuple[str, list[tuple[str, str | int | float]], list[str]]:
+        from linsep.inference.factors import notes_of_one_level
+
         if self._several is not None:
             return self._several.headed()
         names, target = words_and_signs(self)[0], target_name(self)

@@ -14,7 +14,6 @@ from linsep.estimators._common.fitted_state import classes_of, count, described,
 from linsep.estimators._common.labels import label_text
 from linsep.estimators._common.offsets import note_of_offset, offset_of_facts
 from linsep.inference import signatures
-from linsep.inference.factors import notes_of_one_level
 from linsep.inference.results import HasInference
 from linsep.inference.robust import NOTHING, robust_words, stored_clusters
 from linsep.inference.summary import ODDS_RATIO, Summary, check_level
@@ -591,6 +590,8 @@ class LogisticResults(HasInference):
 
     def _notes(self, profiles: bool = True) -> list[str]:
         """Return sentences on the fit; ``profiles``: whether the table has profile intervals."""
+        from linsep.inference.factors import notes_of_one_level
+
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
         notes += notes_of_one_level(self) + self._notes_of_dimension()
         notes += note_of_offset(self, "added to the log-odds of every row")
