@@ -136,9 +136,7 @@ def test_profile_intervals_of_another_level_are_refused(tmp_path):
     table(tmp_path, "t.csv", ["x", "y"], [(k, k * k % 7 > 2) for k in range(12)])
     fit = ["fit", "t.csv", "--target", "y", "--learner", "logistic", "--penalty", "firth"]
     assert here(*fit, "--model", "m", cwd=tmp_path).returncode == 0
-    said = (
-        "computed during the fit at the level 0.95: fit with --level 0.9 or with --intervals wald"
-    )
+    said = "computed during the fit at the level 0.95: fit with --level 0.9"
     assert_refused("summary", "m", "--level", "0.9", cwd=tmp_path, said=said, code=2)
     said = "draws a linear regression, which m is not: use linsep plot diagnostics"
     assert_refused(
