@@ -123,7 +123,7 @@ def test_the_ending_is_the_format(models, tmp_path, ending):
             1,
         ),
         (("decision", "linear.linsep", "two.csv"), "decision draws a classifier", 1),
-        (("assumptions", "p.linsep", "two.csv"), "assumptions draws a regression", 1),
+        (("assumptions", "p.linsep", "two.csv"), "assumptions draws a linear regression", 1),
         (
             ("roc", "linear.linsep", "two.csv"),
             "roc draws a classifier, which linear.linsep is not",
