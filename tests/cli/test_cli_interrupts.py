@@ -85,7 +85,7 @@ def test_signals_keep_what_was_learned_once(folder, monkeypatch, name, code, pre
     shutil.copy(folder / "t.svm", folder / "new.svm")
     done = here("fit", "t.svm", "--model", "m", "--test", "new.svm", cwd=folder)
     assert (done.returncode, done.stderr) == (code, "")
-    assert done.stdout.count("interrupted: the weights reached so far are kept") == 1
+    assert done.stdout.count("a callback ended training; the weights reached so far are kept") == 1
     assert sorted(os.listdir(folder)) == ["m", "new.svm", "t.svm"]
     assert linsep.load(folder / "m").n_iter_ == 2
 

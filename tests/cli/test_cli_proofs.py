@@ -59,6 +59,11 @@ def test_overlapping(folder):
     ]
 
 
+def test_a_proof_that_is_not_there(folder):
+    done = here("verify", "nothing.json", "rows.csv", cwd=folder)
+    assert (done.returncode, done.stderr) == (1, "linsep: error: There is no file nothing.json.\n")
+
+
 def test_separable_and_several_classes(folder):
     done = here("separate", "first.csv", *TARGET, "--margin", "max", cwd=folder)
     assert "separable: a hyperplane has every row on the correct side" in done.stdout

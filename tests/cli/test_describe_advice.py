@@ -104,6 +104,7 @@ def test_numbers_that_decide_rows_are_named(folder):
     table(folder, "quasi.csv", ["x", "z", "y"], rows)
     shown = here("describe", "quasi.csv", "--target", "y", cwd=folder).stdout
     assert "quasi-separable: x decides 84 rows, and no hyperplane separates the other 28" in shown
+    assert "learner    logistic: no hyperplane separates all rows, and the penalty" in shown
     done = here("separate", "quasi.csv", "--target", "y", cwd=folder).stdout
     assert "28 of 112 rows must lie on the boundary" in done
 

@@ -243,6 +243,12 @@ def test_the_lab_as_a_folder_of_files(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+def test_an_exported_page_has_no_lesson(tmp_path):
+    (tmp_path / "own.md").write_text("# Mine\n\n## One\n[s](#data=xor)\n")
+    said = "--export writes a setup without a lesson"
+    assert_refused("lab", "own.md", "--export", "a.html", cwd=tmp_path, said=said, code=2)
+
+
 def test_help_names_the_export(tmp_path):
     done = here("lab", "--help", cwd=tmp_path)
     assert "--export" in done.stdout

@@ -77,8 +77,6 @@ class Commands(click.Group):
             _check_pipe(problem)
             what = "The output" if problem.filename is None else str(problem.filename)
             _drop_output()
-            if isinstance(problem, FileNotFoundError):
-                fail(f"There is no file {what}.")
             fail(f"{what} cannot be read or written: {problem.strerror or problem}.")
         except (click.exceptions.Exit, click.Abort):
             raise

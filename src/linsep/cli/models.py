@@ -440,7 +440,7 @@ class Picture(NamedTuple):
 
     ``rows`` are the rows of DATA that it shows: "" for no rows, "some", "all" rows of the fit, or
     "scored" for predictions of all rows with labels. ``of`` is the kind of model: "classifier",
-    "regression" or "" for any.
+    "linear regression" or "" for any.
     """
 
     display: str
@@ -477,8 +477,8 @@ PICTURES = {
     "bounds": Picture("BoundDisplay", "mistakes and their bounds", "all", "classifier"),
     "run": Picture("RunDisplay", "every update, as an animation", "all", "classifier"),
     "cycle": Picture("CycleDisplay", "weights that recur", "all", "classifier"),
-    "regression": Picture("RegressionDisplay", "line and bands", "some", "regression"),
-    "assumptions": Picture("AssumptionsDisplay", "residuals and tests", "all", "regression"),
+    "regression": Picture("RegressionDisplay", "line and bands", "some", "linear regression"),
+    "assumptions": Picture("AssumptionsDisplay", "residuals and tests", "all", "linear regression"),
     "diagnostics": Picture("DiagnosticsDisplay", "residuals and influence of a regression", "all"),
     "curve": Picture("LearningCurveDisplay", "mistakes per pass"),
     "gap": Picture("GapDisplay", "convergence of a soft margin to the optimum"),
@@ -562,9 +562,8 @@ def plot(
     never_overwrite([model], output)
     estimator = model_files.load(model)
     if shown.of and (shown.of == "classifier") != hasattr(estimator, "classes_"):
-        what = "linear regression" if shown.of == "regression" else shown.of
         raise DataError(
-            f"linsep plot {kind} draws a {what}, which {model} is not",
+            f"linsep plot {kind} draws a {shown.of}, which {model} is not",
             *["use linsep plot diagnostics"] * hasattr(estimator, "diagnostics"),
         )
     if kind == "updates" and not isinstance(estimator, tuple(LINEAR.values())):

@@ -44,6 +44,7 @@ from linsep.parameters import parameters_of
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 from linsep.sources.remote.address import shown
+from linsep.sources.remote.file import no_file
 from linsep.sources.tables.reading_options import OF_CSV
 from linsep.words import escaped
 
@@ -351,7 +352,9 @@ def read_proof(path: Path) -> Any:
     """Return the claim in a file, and how the files of its data were read."""
     from linsep.certificate.proofs import read
 
-    if path.exists() and not path.is_file():
+    if not path.exists():
+        raise no_file(path)
+    if not path.is_file():
         raise DataError(f"{path} is not a file: give a proof.")
     try:
         return read(path.read_bytes())

@@ -172,6 +172,11 @@ def lab(
     rows = lesson if lesson is not None and lesson.suffix.lower() not in MARKDOWN else None
     lesson, begun = lesson if rows is None else None, _begun(rows, scene, how)
     if export is not None:
+        if lesson is not None:
+            raise click.BadParameter(
+                "--export writes a setup without a lesson: leave out the lesson, or choose "
+                "--static, which includes it."
+            )
         check_all_free(force, export)
         with open_output(export, force) as out:
             out.write(standalone(page_without_server(begun)))

@@ -182,8 +182,8 @@ def learner_for(found: dict[str, Any]) -> tuple[dict[str, Any], str]:
     weights = _features_in(found) * (len(label["classes"] or ()) - 1)
     if glance.get("of_sample") and found["rows"] <= SMALL_ROWS and 0 < weights <= SMALL_WEIGHTS:
         reason = "the classes overlap, so probabilities are more informative than classes"
-        if glance["of_sample"] == "quasi-separable":
-            reason = "the classes are quasi-separable, so a penalty must keep the weights finite"
+        if glance["of_sample"] == "quasi-separable":  # the sample's verdict holds for all rows
+            reason = "no hyperplane separates all rows, and the penalty keeps every weight finite"
         scale = {} if found["columns"] is None else {"scale": "standard"}
         return {"learner": "logistic", "l2": 1, **scale}, reason
     return {"learner": "perceptron"}, "it trains on any number of rows without tuning"

@@ -102,7 +102,7 @@ def check_names(scored: Any, names: Iterable[str] | None) -> list[str]:
     for name in chosen:
         if name not in known:
             what = "numbers" if isinstance(scored, ScoredNumbers) else "classes"
-            like = get_close_matches(name, known, 1) or [one for one in known if name in one][:1]
+            like = get_close_matches(name, known, 1)
             meant = f"did you mean {like[0]!r}? Choose" if like else "choose"
             raise ParameterError(
                 f"{name!r} is not a metric of predicted {what}: {meant} from {', '.join(known)}."

@@ -34,7 +34,9 @@ _SENTENCES = {
     StopReason.EARLY_STOP: (
         "predictions on held-out rows stopped improving, or a callback stopped the fit"
     ),
-    StopReason.INTERRUPTED: "the weights reached so far are kept",
+    StopReason.INTERRUPTED: (
+        "Ctrl-C, a signal or a callback ended training; the weights reached so far are kept"
+    ),
 }
 
 

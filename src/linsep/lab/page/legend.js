@@ -1,5 +1,8 @@
 // What the marks of the plane mean, and how many points have a ring.
 
+import { make, makeSvg, minus } from "./dom.js";
+import { COLOR_NAMES, classColor, mark } from "./looks.js";
+
 //: marks that are drawn at some steps only: their name, their sign, and what it means
 const AT_TIMES = [
   ["band", ["rect", { class: "band", x: 1, y: 4, width: 20, height: 10 }], "dashed band: margin"],
@@ -12,9 +15,6 @@ const AT_TIMES = [
 ];
 const sign = (...parts) => makeSvg("svg", { width: 22, height: 18, viewBox: "0 0 22 18",
   "aria-hidden": "true" }, ...parts);
-
-import { make, makeSvg, minus } from "./dom.js";
-import { COLOR_NAMES, classColor, mark } from "./looks.js";
 
 export class Legend {
   constructor(lab) {
