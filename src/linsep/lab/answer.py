@@ -39,7 +39,7 @@ def answer(request: Any) -> dict[str, Any]:
     try:
         return known | kinds[kind](request)
     except (LinsepError, ValueError) as problem:
-        return known | {"fault": str(problem)}
+        return known | {"fault": str(problem), "code": getattr(problem, "code", "bad-scene")}
 
 
 def fits() -> Any:
