@@ -38,7 +38,7 @@ INSTEAD = {
     ast.And: " or ", ast.Or: " and ",
 }  # fmt: skip
 SEED, SECONDS, TESTS = 65, 20, 40
-PYTEST = [sys.executable, "-m", "pytest"]
+PYTEST, PLAIN = [sys.executable, "-m", "pytest"], {"NUMBA_DISABLE_JIT": "1"}
 
 
 class Mutant(NamedTuple):
@@ -86,9 +86,8 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
         was = source[left:right].decode()
         if now is not None and not (now in INSTEAD.values() and set(was) & set("()#\n")):
             changed = (source[:left] + now.encode() + source[right:]).decode()
-            line = changed.splitlines()[node.lineno - 1].strip()
-            name = path.relative_to(PACKAGE).as_posix()
-            yield Mutant(name, line, was, node.lineno, changed)
+            name, line = path.relative_to(PACKAGE).as_posix(), node.lineno
+            yield Mutant(name, changed.splitlines()[line - 1].strip(), was, line, changed)
 
 
 def chosen() -> list[Mutant]:
@@ -104,8 +103,7 @@ def cover(data: Path) -> None:
     rc = data.with_suffix(".rc")
     rc.write_text(f"[run]\ndata_file = {data}\ninclude = {include}\n")
     how = f"-n auto -p no:cacheprovider --cov --cov-report= --cov-context=test --cov-config={rc}"
-    command, environment = [*PYTEST, *how.split()], os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    subprocess.run(command, cwd=ROOT, env=environment, check=False)
+    subprocess.run([*PYTEST, *how.split()], cwd=ROOT, env=os.environ | PLAIN, check=False)
 
 
 def tests_of(data: Path) -> dict[tuple[str, int], list[str]]:
@@ -123,18 +121,17 @@ def tests_of(data: Path) -> dict[tuple[str, int], list[str]]:
 
 
 def outcome(mutant: Mutant, tests: list[str]) -> str:
-    """Whether the tests kill a mutant: killed, survived, slow (undecided in 20 s) or uncovered."""
-    if not tests:
-        return "uncovered"
+    """Whether the tests kill a mutant: killed, survived, or slow (undecided in 20 s)."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ROOT / "src", f"{folder}/src", ignore=shutil.ignore_patterns("__pycache__"))
         Path(folder, "src/linsep", mutant.path).write_text(mutant.source, "utf-8")
-        environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": f"{folder}/src"}
+        environment = os.environ | PLAIN | {"PYTHONPATH": f"{folder}/src"}
         some = random.Random(SEED).sample(tests, min(len(tests), TESTS))
-        command = ["prlimit", f"--cpu={SECONDS}", *PYTEST, "-qxp", "no:cacheprovider", *some]
+        limits = ["timeout", "600", "prlimit", f"--cpu={SECONDS}"]
+        command = [*limits, *PYTEST, "-qxp", "no:cacheprovider", *some]
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
-    ended = {0: "survived", -signal.SIGXCPU: "slow", -signal.SIGKILL: "slow"}
-    return ended.get(done.returncode, "killed")
+    slow = (124, 128 + signal.SIGXCPU, 128 + signal.SIGKILL)
+    return "slow" if done.returncode in slow else "killed" if done.returncode else "survived"
 
 
 def main(what: str, data: str) -> None:
@@ -143,7 +140,8 @@ def main(what: str, data: str) -> None:
         return cover(Path(data))
     tests, counts = tests_of(Path(data)), Counter()
     for mutant in chosen():
-        result = outcome(mutant, tests.get((mutant.path, mutant.line), []))
+        its = tests.get((mutant.path, mutant.line))
+        result = outcome(mutant, its) if its else "uncovered"
         counts[result] += 1
         print(json.dumps([result, *mutant[:4]]), flush=True)
     print(dict(counts))
