@@ -164,7 +164,10 @@ class Table:
             if name in found:
                 raise DataError(
                     f"--keep-columns names '{name}', which is also a column of the output: leave "
-                    "it out, or rename it in the input."
+                    "it out, or rename it in the input.",
+                    code="duplicate-name",
+                    column=name,
+                    option="keep_columns",
                 )
             found[name] = part
         return found

@@ -212,7 +212,8 @@ def _draw(
         return
     if isinstance(claim, Separations):
         raise DataError(
-            "Verdicts on more than two classes are not drawn: give the rows of two classes."
+            "Verdicts on more than two classes are not drawn: give the rows of two classes.",
+            code="class-count",
         )
     with look.colors():
         made = claim.plot(*rows_of(source, width, None)[:2])
@@ -355,11 +356,11 @@ def read_proof(path: Path) -> Any:
     if not path.exists():
         raise no_file(path)
     if not path.is_file():
-        raise DataError(f"{path} is not a file: give a proof.")
+        raise DataError(f"{path} is not a file: give a proof.", code="not-a-file", path=path)
     try:
         return read(path.read_bytes())
     except DataError as problem:
-        raise problem.at(f"{path}: ") from None
+        raise problem.at(f"{path}: ", path=path) from None
 
 
 def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: float) -> Any:
@@ -462,7 +463,9 @@ def bounds(
     source = open_source(data, **how)
     X, y, _ = rows_of(source, None if loaded is None else loaded.n_features_in_, None)
     if y is None:
-        raise DataError(f"{source.name} has no labels, which bounds and margins need.")
+        raise DataError(
+            f"{source.name} has no labels, which bounds and margins need.", code="no-labels"
+        )
     line = _line(loaded, weights, fit_intercept, np.unique(y), X.shape[1])
     found = linsep.bounds(
         X if line is None else line.rows(X), y, multiclass=multiclass,
@@ -495,7 +498,11 @@ def bounds(
 def _recipe(model: Any, path: Path | None) -> Any:
     """Return how a model's data are read; DataError if they were not files."""
     if not hasattr(model, "recipe_"):
-        raise DataError(f"{path} was not trained on a file: use linsep.geometric_margin in Python.")
+        raise DataError(
+            f"{path} was not trained on a file: use linsep.geometric_margin in Python.",
+            code="unsupported",
+            path=path,
+        )
     return model.recipe_
 
 
@@ -512,7 +519,9 @@ def _line(
         raise DataError(
             f"--weights is {need} numbers for these data "
             f"({'the intercept, then ' * intercept}one for each of {width} features), for two "
-            f"classes; got {len(weights)} numbers and {len(classes)} classes."
+            f"classes; got {len(weights)} numbers and {len(classes)} classes.",
+            code="shape",
+            option="weights",
         )
     coef = np.array([weights[intercept:]])
     return Linear(coef, np.array([weights[0] * intercept]), classes, intercept, False, False)

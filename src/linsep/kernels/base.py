@@ -147,11 +147,14 @@ class Kernel:
             return None
         sizes = [abs(m) for m in found.above.ravel().tolist() if m]
         if max(sizes, default=1) > found.below << MOST_POWER:
-            raise DataError(f"{self!r} overflows float64 on these rows: {kernel._advice()}.")
+            raise DataError(
+                f"{self!r} overflows float64 on these rows: {kernel._advice()}.", code="overflow"
+            )
         if min(sizes, default=1) << MOST_POWER < found.below and sizes:
             raise DataError(
                 f"{self!r} underflows float64 on these rows, which are too small: multiply the "
-                f"features by a large number."
+                f"features by a large number.",
+                code="overflow",
             )
         return found.values()
 
@@ -203,7 +206,9 @@ class Kernel:
         with np.errstate(over="ignore", invalid="ignore"):
             quickly = np.isfinite(values.sum())
         if not quickly and not np.isfinite(values).all():
-            raise DataError(f"{self!r} overflows float64 on these rows: {self._advice()}.")
+            raise DataError(
+                f"{self!r} overflows float64 on these rows: {self._advice()}.", code="overflow"
+            )
         return values
 
 
@@ -247,7 +252,9 @@ def plain(value: Any) -> Any:
         return value
     raise ParameterError(
         f"A kernel with {value!r} cannot be stored, because code is never written to a file: use "
-        f"a kernel defined only by parameters."
+        f"a kernel defined only by parameters.",
+        code="unsupported",
+        value=value,
     )
 
 
@@ -270,7 +277,11 @@ def number(kernel: Any, name: str, low: float = 0.0, *, whole: bool = False) -> 
             kind = f"a whole number of at least {low:g}" + " and below 2^63" * (
                 right and value >= low
             )
-        raise ParameterError(f"{name} of {type(kernel).__name__} must be {kind}, not {value!r}.")
+        raise ParameterError(
+            f"{name} of {type(kernel).__name__} must be {kind}, not {value!r}.",
+            option=name,
+            value=value,
+        )
 
 
 @dataclass(frozen=True)
@@ -316,13 +327,16 @@ class Combined(Kernel):
             if not isinstance(value, Kernel):
                 raise ParameterError(
                     f"{type(self).__name__} takes kernels of linsep.kernels, not {value!r}: wrap a "
-                    "function as Callable(function)."
+                    "function as Callable(function).",
+                    code="bad-kernel",
+                    value=value,
                 )
         depth = 1 + max(getattr(one, "_depth", 0) for one in inner)
         if depth > MOST_NESTED:
             raise ParameterError(
                 f"More than {MOST_NESTED} kernels are nested: add or multiply them in "
-                "pairs, and the pairs in pairs."
+                "pairs, and the pairs in pairs.",
+                code="bad-kernel",
             )
         object.__setattr__(self, "_depth", depth)  # the dataclass is frozen
 
@@ -372,7 +386,8 @@ class Pair(Combined):
         if len(kinds) > 1:
             raise ParameterError(
                 f"{self.left!r} takes {self.left.takes} and {self.right!r} takes "
-                f"{self.right.takes}: combine kernels on the same kind of rows."
+                f"{self.right.takes}: combine kernels on the same kind of rows.",
+                code="bad-kernel",
             )
 
     def _prepare(self, X: Any) -> Any:
@@ -564,7 +579,7 @@ def is_text(X: Any) -> bool:
 def listed(X: Any) -> np.ndarray:
     """Return rows of any type as a one-dimensional array of objects, which can be sliced."""
     if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
-        raise DataError(f"X is {X!r:.40}, not a list of rows: pass a list.")
+        raise DataError(f"X is {X!r:.40}, not a list of rows: pass a list.", code="bad-value")
     given = list(X)
     rows = np.empty(len(given), dtype=object)
     for i, row in enumerate(given):
@@ -577,7 +592,8 @@ def refuse_text(X: Any, kernel: Any) -> None:
     if is_text(X):
         raise DataError(
             f"X has strings, but {kernel!r} takes rows of numbers: choose a string kernel such as "
-            "Spectrum(3), or convert the strings to numbers."
+            "Spectrum(3), or convert the strings to numbers.",
+            code="not-a-number",
         )
 
 
@@ -606,7 +622,8 @@ def same_width(A: Any, B: Any) -> None:
     if A.shape[1] != B.shape[1]:
         raise DataError(
             f"Rows have {A.shape[1]} features on one side and {B.shape[1]} on the other: a kernel "
-            f"needs the same features on both sides."
+            f"needs the same features on both sides.",
+            code="shape",
         )
 
 

@@ -49,7 +49,9 @@ class Callable(Kernel):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ParameterError(
-                f"Callable takes a function of two rows, but {self.function!r} cannot be called."
+                f"Callable takes a function of two rows, but {self.function!r} cannot be called.",
+                option="function",
+                value=self.function,
             )
 
     def __repr__(self) -> str:
@@ -87,13 +89,16 @@ class Callable(Kernel):
         except Exception as problem:
             raise DataError(
                 f"The kernel {self._name} failed on the rows of index {i} and {j} with "
-                f"{type(problem).__name__}: {problem}; correct the function or remove the row."
+                f"{type(problem).__name__}: {problem}; correct the function or remove the row.",
+                code="bad-kernel",
             ) from problem
         plain = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
         if not isinstance(plain, Real) or not np.isfinite(float(plain)):
             raise DataError(
                 f"The kernel {self._name} returned {value!r} for the rows of index {i} and {j}: it "
-                "must return a finite number for every pair of rows."
+                "must return a finite number for every pair of rows.",
+                code="bad-kernel",
+                value=value,
             )
         return float(plain)
 
@@ -123,7 +128,7 @@ class Pairwise(Kernel):
 
         known = kernel_metrics()
         if name not in known:
-            raise ParameterError(unknown(name, known))
+            raise ParameterError(unknown(name, known), code="bad-kernel", value=name)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "parameters", parameters)
 
@@ -154,14 +159,18 @@ class Pairwise(Kernel):
 
     def _prepare(self, X: Any) -> Any:
         if sp.issparse(X) and not self.sparse:
-            raise DataError(f"{self!r} needs dense rows: pass X.toarray().")
+            raise DataError(f"{self!r} needs dense rows: pass X.toarray().", code="bad-value")
         X = vectors(X, self)
         if self.positive_only and (X < 0).any():
             row, column = np.argwhere(X < 0)[0].tolist()
             raise DataError(
                 f"Negative values in data: {row_text(row)} has {X[row, column]:g} in column "
                 f"{column}, but {self!r} takes numbers of at least 0; shift the feature, or "
-                "choose another kernel."
+                "choose another kernel.",
+                code="out-of-range",
+                row=row + 1,
+                column=column,
+                value=X[row, column],
             )
         # Kernels on histograms refuse read-only memory, such as a mapped file.
         return X if self.sparse or X.flags.writeable else X.copy()
@@ -188,7 +197,9 @@ def _named_errors(kernel: Kernel) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as problem:
-        raise DataError(f"{kernel!r} cannot be computed on these rows: {problem}") from problem
+        raise DataError(
+            f"{kernel!r} cannot be computed on these rows: {problem}", code="bad-kernel"
+        ) from problem
 
 
 @dataclass(frozen=True)
@@ -206,7 +217,9 @@ class Precomputed(Kernel):
 
     def _prepare(self, X: Any) -> Any:
         if sp.issparse(X):
-            raise DataError("A precomputed Gram matrix must be dense: pass X.toarray().")
+            raise DataError(
+                "A precomputed Gram matrix must be dense: pass X.toarray().", code="bad-value"
+            )
         X = vectors(X, self)
         return GramRows(X, np.arange(len(X)))
 
@@ -214,14 +227,17 @@ class Precomputed(Kernel):
         if B.learned != A.learned or (B.numbers.size and B.numbers.max() >= A.learned):
             raise DataError(
                 f"Gram matrices of shapes {A.shape} and {B.shape} do not match: for training it "
-                f"must be square, for prediction it needs one column per training row."
+                f"must be square, for prediction it needs one column per training row.",
+                code="shape",
             )
         return A.values[np.ix_(A.numbers, B.numbers)].astype(np.float64)
 
     def _diagonal(self, A: Any) -> np.ndarray:
         if A.numbers.size and A.numbers.max() >= A.learned:
             raise DataError(
-                f"A Gram matrix of shape {A.shape} has no diagonal: for training it must be square."
+                f"A Gram matrix of shape {A.shape} has no diagonal: for training it must be "
+                "square.",
+                code="shape",
             )
         return A.values[A.numbers, A.numbers].astype(np.float64)
 

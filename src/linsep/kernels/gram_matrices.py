@@ -47,10 +47,13 @@ def check_gram(K: Any) -> str | None:
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise DataError(
             f"A precomputed Gram matrix must be square, one row and one column for every row of "
-            f"the data, but it has shape {K.shape}."
+            f"the data, but it has shape {K.shape}.",
+            code="shape",
         )
     if not np.isfinite(K).all():
-        raise DataError("The Gram matrix has NaN or infinity: compute it again without them.")
+        raise DataError(
+            "The Gram matrix has NaN or infinity: compute it again without them.", code="not-finite"
+        )
     if not len(K):
         return None
     return _asymmetry(K) or _negative_length(K) or (_eigenvalue(K) if len(K) <= MOST_ROWS else None)

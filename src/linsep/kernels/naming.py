@@ -62,13 +62,18 @@ def as_kernel(
             chosen = {name: value for name, value in given.items() if name in takes}
             return getattr(kernels, of_class)(**chosen)
         if kernel not in NAMES:
-            raise ParameterError(unknown(kernel, NAMES))
+            raise ParameterError(
+                unknown(kernel, NAMES), code="bad-kernel", option="kernel", value=kernel
+            )
         takes = THEIRS.get(kernel, ())
         return kernels.Pairwise(kernel, **{name: given[name] for name in takes if name in given})
     if isinstance(kernel, type) or not callable(kernel):
         raise ParameterError(
             f"kernel must be a name, a kernel of linsep.kernels or a function of two rows, not "
-            f"{kernel!r}."
+            f"{kernel!r}.",
+            code="bad-kernel",
+            option="kernel",
+            value=kernel,
         )
     return kernels.Callable(kernel)
 
@@ -103,7 +108,9 @@ def kernel_from_dict(stored: dict[str, Any], outside: int = 0) -> Kernel:
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
         if isinstance(problem, DataError):  # of a kernel inside
             raise
-        raise DataError(f"{str(stored)[:200]} is not a stored kernel: {problem}.") from None
+        raise DataError(
+            f"{str(stored)[:200]} is not a stored kernel: {problem}.", code="bad-kernel"
+        ) from None
 
 
 def _value(stored: Any, outside: int) -> Any:

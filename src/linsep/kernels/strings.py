@@ -102,13 +102,18 @@ def letters_of(X: Any, kernel: Any) -> Letters:
         If X is not a list of str or of bytes: no rows, a single string, numbers, None, or both.
     """
     if isinstance(X, str | bytes):
-        raise DataError(f"X is a single string, but {kernel!r} takes a list of strings.")
+        raise DataError(
+            f"X is a single string, but {kernel!r} takes a list of strings.", code="bad-value"
+        )
     if sp.issparse(X) or getattr(X, "ndim", 1) != 1 or not hasattr(X, "__iter__"):
         shape = f"an array of shape {X.shape}" if hasattr(X, "shape") else f"{X!r}"
-        raise DataError(f"X is {shape}, but {kernel!r} takes strings: pass a list of str or bytes.")
+        raise DataError(
+            f"X is {shape}, but {kernel!r} takes strings: pass a list of str or bytes.",
+            code="bad-value",
+        )
     rows = X.tolist() if isinstance(X, np.ndarray) else list(X)
     if not rows:
-        raise DataError(f"X has no rows: {kernel!r} needs at least one string.")
+        raise DataError(f"X has no rows: {kernel!r} needs at least one string.", code="no-rows")
     kind = bytes if isinstance(rows[0], bytes) else str
     for i, row in enumerate(rows):
         if not isinstance(row, kind):
@@ -118,7 +123,9 @@ def letters_of(X: Any, kernel: Any) -> Letters:
             )
             raise DataError(
                 f"{row_text(i).capitalize()} is {message}{first}: {kernel!r} takes a "
-                "list of str or a list of bytes."
+                "list of str or a list of bytes.",
+                code="bad-value",
+                row=i + 1,
             )
     if kind is bytes:
         text = np.frombuffer(b"".join(rows), dtype=np.uint8)
@@ -133,7 +140,10 @@ def same_kind(a: np.ndarray, b: np.ndarray) -> None:
     if (a.dtype.itemsize == 1 or a.dtype.kind == "S") != (
         b.dtype.itemsize == 1 or b.dtype.kind == "S"
     ):
-        raise DataError("One side has str and the other bytes: use the same type on both sides.")
+        raise DataError(
+            "One side has str and the other bytes: use the same type on both sides.",
+            code="bad-value",
+        )
 
 
 def alphabet(text: np.ndarray) -> np.ndarray:
@@ -357,7 +367,9 @@ class BlendedSpectrum(OnStrings):
         if len(weights) != self.p or not all(0 < weight < np.inf for weight in weights):
             raise ParameterError(
                 f"weights of BlendedSpectrum must be {self.p} numbers above 0, one per length up "
-                f"to p, not {self.weights!r}."
+                f"to p, not {self.weights!r}.",
+                option="weights",
+                value=self.weights,
             )
         object.__setattr__(self, "weights", weights)
 

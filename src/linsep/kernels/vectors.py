@@ -98,7 +98,9 @@ class WithGamma(Kernel):
         if isinstance(self.gamma, str):
             raise ParameterError(
                 f"gamma of {type(self).__name__} must be a number above 0, 'scale' or 'auto', "
-                f"not {self.gamma!r}."
+                f"not {self.gamma!r}.",
+                option="gamma",
+                value=self.gamma,
             )
         number(self, "gamma")
 
@@ -114,7 +116,10 @@ class WithGamma(Kernel):
         """Gamma as a number."""
         if isinstance(self.gamma, str):
             raise ParameterError(
-                f"gamma={self.gamma!r} needs training rows: use the kernel that fitted(X) returns."
+                f"gamma={self.gamma!r} needs training rows: use the kernel that fitted(X) returns.",
+                code="needs-option",
+                option="gamma",
+                value=self.gamma,
             )
         return float(self.gamma)
 
@@ -133,7 +138,9 @@ def _scale(X: Any) -> float:
     if not (gamma > 0 and np.isfinite(gamma)):
         raise DataError(
             "The variance of X, from which gamma='scale' is computed, overflows float64: scale "
-            "the features, or set gamma to a number."
+            "the features, or set gamma to a number.",
+            code="overflow",
+            option="gamma",
         )
     return gamma
 

@@ -45,7 +45,7 @@ def answer(request: Any) -> dict[str, Any]:
 def fits() -> Any:
     """Return the module of fits; DataError if only the standard library is available."""
     if not SERVED:
-        raise DataError(OFFERS)
+        raise DataError(OFFERS, code="unsupported")
     from linsep.lab import fits as found
 
     return found

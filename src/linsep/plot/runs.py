@@ -255,7 +255,8 @@ class BoundDisplay(Display):
         mistakes, passes = np.array([(one.mistakes, one.pass_number) for one in made]).T
         if not np.array_equal(np.bincount(passes, mistakes)[1:], estimator.mistakes_):
             raise DataError(
-                "The order of these steps cannot be repeated: fit with an integer random_state."
+                "The order of these steps cannot be repeated: fit with an integer random_state.",
+                code="unsupported",
             )
         return cls(mistakes=mistakes, bounds=found, passes=passes).plot(ax, **kwargs)
 
@@ -279,7 +280,7 @@ class BoundDisplay(Display):
         shown = [bound for bound in self.bounds if bound.what != "margin"]
         if not shown:
             why = next(iter(self.bounds.left_out.values()), "there is no theorem")
-            raise DataError(f"No bound is known for this run: {why}.")
+            raise DataError(f"No bound is known for this run: {why}.", code="unsupported")
         self.figure_, self.ax_ = new_axes(ax)
         places, total = np.arange(1, len(self.mistakes) + 1), np.cumsum(self.mistakes)
         passes = places if self.passes is None else self.passes
@@ -508,7 +509,10 @@ class CycleDisplay(Display):
         cycle = getattr(estimator, "cycle_", None)
         if cycle is None:
             why = getattr(estimator, "stop_reason_", None) or "it made no passes"
-            raise DataError(f"This {type(estimator).__name__} did not stop in a cycle: {why}.")
+            raise DataError(
+                f"This {type(estimator).__name__} did not stop in a cycle: {why}.",
+                code="unsupported",
+            )
         check_columns(estimator, X)
         return cls.from_cycle(cycle, X, y, ax=ax, **kwargs)
 
@@ -536,19 +540,23 @@ class CycleDisplay(Display):
         if isinstance(cycle, Cycles):
             raise DataError(
                 f"These are cycles of {len(cycle)} binary classifiers: draw one of them, such as "
-                "CycleDisplay.from_cycle(model.cycle_.cycles[0], X, y)."
+                "CycleDisplay.from_cycle(model.cycle_.cycles[0], X, y).",
+                code="unsupported",
             )
         if cycle.gram:
-            raise DataError("A cycle of a kernel classifier has no feature weights to draw.")
+            raise DataError(
+                "A cycle of a kernel classifier has no feature weights to draw.", code="unsupported"
+            )
         check = cycle.verify(X, y)
         if not check:
-            raise DataError(f"This cycle is not drawn: {check.reason}")
+            raise DataError(f"This cycle is not drawn: {check.reason}", code="bad-proof")
         names = [*names_of(X, cycle.n_features), *["intercept"] * cycle.fit_intercept]
         if cycle.joint:
             names = [f"{label}: {name}" for label in np.unique(labels_of(y)) for name in names]
         if len(names) == 1:
             raise DataError(
-                "A cycle needs two or more weights to be drawn; this one has one weight."
+                "A cycle needs two or more weights to be drawn; this one has one weight.",
+                code="unsupported",
             )
         places = list(_weights_of_cycle(cycle, numbers_of(X), np.unique(y, return_inverse=True)[1]))
         path = np.array([weights for weights, _ in places], dtype=np.float64)

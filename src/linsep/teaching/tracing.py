@@ -111,7 +111,7 @@ def trace(
     taken = list(islice(steps, most))
     shown = [labels.label_text(label) for label in y]
     if not taken:
-        raise DataError("No row is left for training: all rows have weight 0.")
+        raise DataError("No row is left for training: all rows have weight 0.", code="no-rows")
     return Trace(
         list(trace_rows(taken, start, rows, shown)), features, texts, vectors,
         learned or not rule.learns_intercept,
@@ -161,6 +161,7 @@ def checked(estimator: Any, max_rounds: int, rounds: int | None) -> Any:
         raise ParameterError(
             "A trace uses all rows, without holding any out",
             hint("leave out {}", early_stopping=None),
+            option="early_stopping",
         )
     for name, value in (("max_rounds", max_rounds), ("rounds", 1 if rounds is None else rounds)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -182,6 +183,7 @@ def check_size(shape: tuple[int, int], vectors: int, max_rounds: int) -> None:
             raise DataError(
                 f"{what} exceed the limit of a trace, {MOST_NUMBERS:,} numbers",
                 advice,
+                code="too-large",
             )
 
 
