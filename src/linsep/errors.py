@@ -226,6 +226,7 @@ class FeatureOverflow(DataError):
     """
 
     code = "overflow"
+    column: int
 
     def __init__(self, column: int, feature: str = "", *, small: bool = False):
         super().__init__(
@@ -284,12 +285,11 @@ class SeparationError(DataError):
     ``on_separation="raise"``."""
 
     code = "separated"
+    verdict: Any = None
+    limits: dict[str, str]
 
-    def __init__(
-        self, message: str, *hints: Hint, verdict: Any = None, limits: dict[str, str] | None = None
-    ):
-        super().__init__(message, *hints)
-        self.verdict, self.limits = verdict, limits or {}
+    def _with(self, message: str, hints: Any, **fields: Any) -> "LinsepError":
+        return super()._with(message, hints, verdict=self.verdict, limits=self.limits, **fields)
 
 
 #: modules that are skipped to find the caller to warn

@@ -47,7 +47,8 @@ def exact_numbers(
                     f"{place(row)}, column '{name}' is {value}, which is not exactly "
                     "representable as float64, and tables with text columns are read as floats",
                     hint("leave the column out with {}", exclude=[name]),
-                )
+                    code="not-exact", column=name, value=value,
+                )  # fmt: skip
             if found is X:
                 found = X.astype(object)
             found[row, number] = value
@@ -105,9 +106,9 @@ def refuse_rounded(
             raise DataError(
                 f"{place(row)}, column '{name}' is {value}, which is not exactly representable "
                 "as float64",
-                SMALLER,
-                hint("leave the column out with {}", exclude=[name]),
-            )
+                SMALLER, hint("leave the column out with {}", exclude=[name]),
+                code="not-exact", column=name, value=value,
+            )  # fmt: skip
 
 
 def unrounded(source: Source) -> Iterator[Batch]:
@@ -122,7 +123,9 @@ def unrounded(source: Source) -> Iterator[Batch]:
             raise DataError(
                 f"{source.where(batch.first + row)}, {source.feature(column)} is "
                 f"{batch.X[row, column]}, which is not exactly representable as float64: shorten "
-                "it."
+                "it.",
+                code="not-exact",
+                value=batch.X[row, column],
             )
         yield batch._replace(X=X)
 
@@ -155,6 +158,7 @@ class WholeNumbers:
             raise _rounded(
                 f"{self._file.where(start + row)}, column '{name}'", text,
                 parquet if proof else SMALLER, hint("leave the column out with {}", exclude=[name]),
+                path=self._file.path, column=name,
             )  # fmt: skip
 
     def long(
@@ -201,11 +205,12 @@ def check_written(place: str, feature: str, line: str, written: re.Pattern[str])
     """
     for name, digits in written.findall(line):
         if is_rounded(digits):
-            raise _rounded(f"{place}, {feature.format(name)}", digits, SMALLER)
+            raise _rounded(f"{place}, {feature.format(name)}", digits, SMALLER, column=name)
 
 
-def _rounded(place: str, digits: str, *hints: str | Hint) -> DataError:
+def _rounded(place: str, digits: str, *hints: str | Hint, **fields: Any) -> DataError:
     return DataError(
         f"{place} is {digits.strip()[:60]}, which is not exactly representable as float64",
         *hints,
-    )
+        code="not-exact", value=digits, **fields,
+    )  # fmt: skip
