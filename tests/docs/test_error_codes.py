@@ -10,7 +10,10 @@ from linsep.errors import CODES
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "linsep"
 #: rooms whose errors have codes of their own; the others have the codes of their classes
-CODED = ("validation", "inference", "logistic", "linear", "naive_bayes.py", "learners")
+CODED = (
+    "validation", "inference", "logistic", "linear", "naive_bayes.py", "learners",
+    "estimators",
+)  # fmt: skip
 
 
 def test_the_page_lists_the_codes():
