@@ -11,8 +11,8 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "linsep"
 #: rooms whose errors have codes of their own; the others have the codes of their classes
 CODED = (
-    "validation", "inference", "logistic", "linear", "naive_bayes.py", "learners",
-    "estimators",
+    "validation", "inference", "logistic", "linear", "naive_bayes.py", "learners", "estimators",
+    "scoring",
 )  # fmt: skip
 
 
