@@ -63,18 +63,21 @@ class Folds(NamedTuple):
             return
         if not isinstance(self.cv, int | np.integer) or isinstance(self.cv, bool) or self.cv < 2:
             raise ParameterError(
-                f"The number of folds is {self.cv!r}", hint("give {} or more", cv=2)
-            )
+                f"The number of folds is {self.cv!r}",
+                hint("give {} or more", cv=2), option="cv", value=self.cv,
+            )  # fmt: skip
         if self.by_time and grouped:
             raise ParameterError(
                 "Rows are divided by time or in whole groups, not both",
                 hint("leave out {}", by_time=None), hint("{}", group=None),
+                code="conflict", option="by_time",
             )  # fmt: skip
         if self.by_time and self.repeats > 1:
             raise ParameterError(
                 "Rows in time order can be divided in only one way",
                 hint("leave out {}", repeats=None),
-            )
+                code="conflict", option="repeats", value=self.repeats,
+            )  # fmt: skip
 
     def splits(self, rows: "LabeledRows") -> list[Split]:
         """Return the folds of some rows; DataError if they cannot be made."""
@@ -109,7 +112,10 @@ class Folds(NamedTuple):
         """Raise DataError if there are more folds than rows, groups, or rows of a class."""
         k, name = int(self.cv), rows.name
         if rows.size < k + self.by_time:
-            raise DataError(f"{name} has {counted(rows.size, 'row')}, too few for {k} folds.")
+            raise DataError(
+                f"{name} has {counted(rows.size, 'row')}, too few for {k} folds.",
+                code="too-few-rows", path=name,
+            )  # fmt: skip
         if self.by_time:
             return
         if rows.groups is not None:
@@ -119,7 +125,8 @@ class Folds(NamedTuple):
                     hint("choose {}", cv=groups)
                     if groups > 1
                     else "add groups, or use fewer folds",
-                )
+                    code="too-few-rows", path=name,
+                )  # fmt: skip
             return
         if rows.classes is None or rows.codes is None:
             return
@@ -130,7 +137,8 @@ class Folds(NamedTuple):
                 f"Class {label} of {name} has {counted(least, 'row')}, fewer than the {k} folds",
                 *([hint("choose {}", cv=least)] if least > 1 else []),
                 "add rows of this class, or leave it out",
-            )
+                code="too-few-rows", path=name, value=label,
+            )  # fmt: skip
 
 
 class LabeledRows(NamedTuple):
@@ -187,7 +195,9 @@ def labeled_rows(source: Source, rows: Batch, classify: bool = True) -> LabeledR
     Raises DataError if they have no labels, or if the labels are not classes.
     """
     if rows.y is None:
-        raise DataError(f"{source.name} has no labels to learn from.")
+        raise DataError(
+            f"{source.name} has no labels to learn from.", code="no-labels", path=source.name
+        )
     if rows.weights is not None and not rows.weights.all():
         rows = rows.rows(rows.weights > 0)
     classes = codes = None
@@ -197,12 +207,15 @@ def labeled_rows(source: Source, rows: Batch, classify: bool = True) -> LabeledR
         try:
             numbers = book.numbers(rows.y)
         except BadLabel as bad:
-            raise DataError(f"{source.where(bad.index)}: {bad}.") from None
+            raise DataError(f"{source.where(bad.index)}: {bad}.", code=bad.code) from None
         classes, codes = book.classes, book.codes[numbers]
         outcomes = classes[codes]
         if classes.size < 2:
             only = f" ({plain_labels(classes)[0]})" if classes.size else ""
-            raise DataError(f"Only one class{only} is in {source.name}: there is nothing to learn.")
+            raise DataError(
+                f"Only one class{only} is in {source.name}: there is nothing to learn.",
+                code="class-count", path=source.name,
+            )  # fmt: skip
     groups = None if rows.groups is None else np.unique(rows.groups, return_inverse=True)[1]
     known = rows.weights, groups, rows.offset
     return LabeledRows(source.name, rows.X, outcomes, classes, codes, *known)
@@ -294,14 +307,15 @@ def _check_splits(rows: LabeledRows, splits: Sequence[Split]) -> None:
         if not training.size or not test.size:
             raise DataError(
                 f"{which} has no {'test' if training.size else 'training'} row of {rows.name}",
-                "choose fewer folds",
-            )
+                "choose fewer folds", code="too-few-rows", path=rows.name,
+            )  # fmt: skip
         if rows.codes is not None and np.ptp(rows.codes[training]) == 0:
             label = plain_labels(rows.classes)[rows.codes[training[0]]]
             raise DataError(
                 f"All rows of {rows.name} to learn from in {which} are of class {label}",
                 "choose fewer folds, or folds with rows of all classes",
-            )
+                code="class-count", path=rows.name,
+            )  # fmt: skip
 
 
 def _of_all_classes(found: Any, rows: LabeledRows, test: np.ndarray) -> Any:
@@ -392,8 +406,8 @@ def cross_validated(
         raise DataError(
             "A model without features cannot be cross-validated",
             "add a term to the formula",
-            hint("leave out {}", cv=None),
-        )
+            hint("leave out {}", cv=None), code="no-columns", option="cv",
+        )  # fmt: skip
     rows = labeled_rows(source, batch, classify=is_classifier(estimator))
     (parts,) = predictions_by_fold([estimator], rows, folds.splits(rows))
     found = [metrics_of(part) for part in parts]

@@ -259,7 +259,10 @@ class LinearClassifier(HasEquation, OnlineClassifier):
 
         if self.normalize:
             if hasattr(X, "batches"):
-                raise DataError("With normalize=True pass arrays: rows must be scaled first.")
+                raise DataError(
+                    "With normalize=True pass arrays: rows must be scaled first.",
+                    code="conflict", option="normalize",
+                )  # fmt: skip
             check_beside(X, y=y)
             X, y, *_ = in_memory(X, y)
             X = seen_rows(X, False, True, False)

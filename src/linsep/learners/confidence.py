@@ -56,8 +56,8 @@ class ConfidenceLearner(Learner):
             raise DataError(
                 f"A covariance matrix supports at most {MOST_IN_FULL:,} features, but there are "
                 f"{n_features:,}",
-                self.instead,
-            )
+                self.instead, code="too-large", option="covariance_type",
+            )  # fmt: skip
 
     def rule(self, state: State) -> Any:
         """Return the rule with the covariances of the weights."""
@@ -89,6 +89,7 @@ class ConfidenceLearner(Learner):
                 "The covariance matrices of shards cannot be added in floating point",
                 "scale the features",
                 self.instead,
+                code="overflow",
             )
         return found
 

@@ -265,6 +265,8 @@ KINDS = (np.int32, np.int32, np.float64, np.int64, np.int64, np.int32)
 class TooManyVotes(LinsepError, ValueError):
     """The changes of all versions exceed the memory limit."""
 
+    code = "too-large"
+
 
 class KeepVote(KeepLast):
     """Keep all versions, as changes since the ``first`` weights.
@@ -323,6 +325,7 @@ class KeepVote(KeepLast):
                 f"A vote has to store more than {self.most_bytes / 1e6:g} MB of updates",
                 hint("raise {}", vote_mb=None),
                 hint("use {}, which needs only one more vector", keep="average"),
+                option="vote_mb",
             )
 
     def remember(self) -> tuple[int, int]:

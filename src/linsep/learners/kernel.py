@@ -185,8 +185,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
             raise ParameterError(
                 "A vote needs every support vector, but a budget drops some",
                 hint("choose {}", keep="average"),
-                hint("{}", keep="last"),
-            )
+                hint("{}", keep="last"), code="conflict", option="budget",
+            )  # fmt: skip
         return DualLearner()
 
     @calls_back
@@ -286,8 +286,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         if kernel.takes == "gram":
             raise ParameterError(
                 "A precomputed Gram matrix cannot grow by later rows: pass rows and a kernel to "
-                "partial_fit"
-            )
+                "partial_fit", code="unsupported", option="kernel",
+            )  # fmt: skip
         if isinstance(X, Source):
             raise ValueError(
                 "partial_fit takes rows: call it with X and y of each batch of X.batches()."

@@ -128,8 +128,8 @@ def _check_memory(size: int, n_examples: int) -> None:
         raise DataError(
             f"The Gram matrix of {n_examples:,} rows takes {size / 1e6:,.0f} MB, but this "
             f"computer has {there / 1e6:,.0f}",
-            hint("lower {}", cache_mb=None),
-        )
+            hint("lower {}", cache_mb=None), code="too-large", option="cache_mb",
+        )  # fmt: skip
 
 
 #: squared residual below which a support vector is a combination of others up to rounding

@@ -279,7 +279,9 @@ class Setting(NamedTuple):
                 one_pass(Course(run, stream, plan, progress, number), Saving())
             except Unlearnable as problem:
                 row = "" if problem.row is None else f"row {problem.row + 1:,} of "
-                raise DataError(f"{row}shard {shard + 1:,}: {problem}.") from None
+                raise DataError(
+                    f"{row}shard {shard + 1:,}: {problem}.", code=problem.code
+                ) from None
         mistakes, updates, errors = (int(n) for n in progress.tally)
         amount = mistakes if self.mixing == "mistakes" else int(bool(some))
         zeros = int(learner.leaves_zeros(state))
@@ -304,12 +306,15 @@ LearnAll = Callable[[Arrays, int], ShardSums]
 def refuse_unmixable(estimator: Any, mixing: str) -> None:
     """Raise ParameterError for estimators and parameters whose weights cannot be mixed."""
     if mixing not in get_args(MixingName):
-        raise ParameterError(f"mixing is {mixing!r}: choose 'uniform' or 'mistakes'.")
+        raise ParameterError(
+            f"mixing is {mixing!r}: choose 'uniform' or 'mistakes'.", option="mixing", value=mixing
+        )
     name = type(estimator).__name__
     if not getattr(estimator, "mixable", False):
         raise ParameterError(
             f"{name} cannot be fitted in shards: mixing needs a learner whose updates add "
-            f"examples to the weights, such as Perceptron or AROW."
+            f"examples to the weights, such as Perceptron or AROW.",
+            code="unsupported",
         )
     check_parameters(estimator)
     for parameter, allowed in MIXABLE.items():
@@ -317,17 +322,19 @@ def refuse_unmixable(estimator: Any, mixing: str) -> None:
         if value not in allowed:
             choices = " or ".join(map(repr, allowed))
             raise ParameterError(
-                f"{name} with {parameter}={value!r} cannot be fitted in shards: choose {choices}."
-            )
+                f"{name} with {parameter}={value!r} cannot be fitted in shards: choose {choices}.",
+                option=parameter, value=value,
+            )  # fmt: skip
     if callable(getattr(estimator, "learning_rate", None)):
         raise ParameterError(
-            f"{name} with a function as learning_rate cannot be fitted in shards: set a number."
+            f"{name} with a function as learning_rate cannot be fitted in shards: set a number.",
+            option="learning_rate",
         )
     if mixing == "mistakes" and estimator.learner().of_weights == "sum":
         raise ParameterError(
             f"The results of shards of {name} with covariance matrices are added, not weighted by "
-            f"mistakes: choose mixing='uniform'."
-        )
+            f"mistakes: choose mixing='uniform'.", code="conflict", option="mixing", value=mixing,
+        )  # fmt: skip
 
 
 def setting_of(
@@ -439,7 +446,7 @@ def _take_mixed(run: Run, mixed: Arrays, total: ShardSums) -> None:
     """Set the state to the mixture, and count."""
     state, W = run.state, mixed["W"]
     if not np.isfinite([W.min(), W.max()]).all():
-        raise DataError("A mixed weight overflows float64: scale the features.")
+        raise DataError("A mixed weight overflows float64: scale the features.", code="overflow")
     _put(run, mixed)
     state.rounds += sum(counts.rows for counts in total.counts)
     state.n_updates += sum(counts.updates for counts in total.counts)

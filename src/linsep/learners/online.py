@@ -460,8 +460,9 @@ class OnlineClassifier(
     def _refusal(self, row: int | None, problem: LinsepError) -> ValueError:
         """Return the error for a row, with the feature's name if it has one."""
         message, names = str(problem), getattr(self, "feature_names_in_", None)
+        column = problem.column
         if isinstance(problem, BadRow) and names is not None:
-            message = problem.message_for(f"feature {names[problem.column]!r}")
-        return DataError(
-            f"{message}." if row is None else f"{row_text(row).capitalize()}: {message}."
-        )
+            column = names[problem.column]
+            message = problem.message_for(f"feature {column!r}")
+        place, number = ("", None) if row is None else (f"{row_text(row).capitalize()}: ", row + 1)
+        return DataError(f"{place}{message}.", code=problem.code, row=number, column=column)

@@ -207,8 +207,9 @@ class Perceptron(LinearClassifier):
         if callable(self.learning_rate) and self.schedule != "constant":
             raise ParameterError(
                 "A learning_rate function defines the whole schedule: schedule must be "
-                f"'constant', got {self.schedule!r}."
-            )
+                f"'constant', got {self.schedule!r}.",
+                code="conflict", option="schedule", value=self.schedule,
+            )  # fmt: skip
         schedule = Schedule(self.learning_rate, self.schedule)
         return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule, self.zero)
 
@@ -290,6 +291,8 @@ class Perceptron(LinearClassifier):
 class BadSchedule(LinsepError, ValueError):
     """A function returned an invalid learning rate."""
 
+    code = "bad-option"
+
 
 class Schedule:
     """Learning rate as a function of the update number.
@@ -361,8 +364,9 @@ class Schedule:
         value = self.rate(k)  # type: ignore[operator]
         if not (isinstance(value, Real) and np.isfinite(float(value)) and float(value) > 0):
             raise BadSchedule(
-                f"learning_rate({k}) is {value!r}; a learning rate must be a finite number above 0."
-            )
+                f"learning_rate({k}) is {value!r}; a learning rate must be a finite number above "
+                "0.", option="learning_rate", value=value,
+            )  # fmt: skip
         return float(value)
 
 
@@ -398,8 +402,8 @@ class PerceptronLearner(Learner):
             "If scores of zero are correct, zero weights never change, because all their scores "
             "are zero",
             "set initial weights (coef_init, or --init-weights)",
-            hint("choose another {}", zero=None),
-        )
+            hint("choose another {}", zero=None), code="conflict", option="zero", value=self.zero,
+        )  # fmt: skip
 
     def begin(self, state: State) -> None:
         """Raise ParameterError for the joint rule of several classes, which does not support
@@ -411,8 +415,8 @@ class PerceptronLearner(Learner):
                 "meaning, and tie decides between equal ones",
                 hint("choose {}", multiclass="ovr"),
                 hint("{}", multiclass="ovo"),
-                hint("{}", zero="mistake"),
-            )
+                hint("{}", zero="mistake"), code="conflict", option="zero", value=self.zero,
+            )  # fmt: skip
 
     def start(self, state: State) -> None:
         """Raise the same for the state of an earlier fit."""

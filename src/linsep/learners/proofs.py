@@ -144,13 +144,16 @@ def same_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     from linsep.mistake_bounds.margins import checked_rows
 
     if hasattr(X, "batches"):
-        raise DataError("Bounds need arrays: read the source into memory first.")
+        raise DataError(
+            "Bounds need arrays: read the source into memory first.", code="unsupported"
+        )
     given, features, width = X, model.features_of(X), model.fitted_run().state.n_features
     X, y = checked_rows(features), np.asarray(y)
     if X.shape[1] != width or y.shape != (X.shape[0],):
         raise DataError(
             f"X of shape {X.shape} and y of shape {y.shape} do not match the fit, which "
-            f"needs {width} features and one label per row."
+            f"needs {width} features and one label per row.",
+            code="shape",
         )
     if features is given:
         check_columns(model, given)
@@ -158,7 +161,9 @@ def same_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     codes = labels.encode_with(y, known)
     if codes is None:
         unknown = labels.unknown_labels(y, known)
-        raise DataError(f"y has labels that are not classes of the model: {unknown}.")
+        raise DataError(
+            f"y has labels that are not classes of the model: {unknown}.", code="unknown-label"
+        )
     return X, model.codes_turned(codes)
 
 
@@ -191,7 +196,8 @@ def refuse_others(model: Any, X: Any, y: Any) -> None:
     raise DataError(
         f"X and y are not the training rows: a fit to them makes {found} passes and other "
         f"weights, but the fit made {known}. Pass the training rows in their order; the bounds "
-        f"need them."
+        f"need them.",
+        code="other-rows",
     )
 
 

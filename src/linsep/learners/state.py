@@ -366,8 +366,11 @@ class BadRow(LinsepError):
     placeholder ``{feature}`` for the name of feature ``column``.
     """
 
-    def __init__(self, row: int, column: int, message: str):
-        super().__init__(message.format(feature=f"feature {column}"))
+    row: int
+    column: int
+
+    def __init__(self, row: int, column: int, message: str, code: str = "overflow"):
+        super().__init__(message.format(feature=f"feature {column}"), code=code)
         self.row, self.column, self._template = row, column, message
 
     def message_for(self, feature: str) -> str:
@@ -400,8 +403,11 @@ class Unlearnable(LinsepError):
     ``bad`` is the learner's error, if any.
     """
 
-    def __init__(self, row: int | None, message: str = TOO_LARGE, bad: BadRow | None = None):
-        super().__init__(message)
+    def __init__(
+        self, row: int | None, message: str = TOO_LARGE, bad: BadRow | None = None,
+        code: str = "overflow",
+    ):  # fmt: skip
+        super().__init__(message, code=bad.code if bad else code)
         self.row, self.not_finite, self.bad = row, message == TOO_LARGE, bad
 
 

@@ -32,12 +32,14 @@ def checked_for_kernel(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> A
     if kernel.takes == "strings" and getattr(X, "ndim", 1) != 1:
         raise DataError(
             f"X is a table of shape {X.shape}, but {kernel!r} takes a list of strings: pass one "
-            f"column of it."
+            f"column of it.",
+            code="bad-kernel",
         )
     if kernel.takes in ("vectors", "gram") or (kernel.takes == "anything" and _is_table(X)):
         if kernel.takes == "gram" and sp.issparse(X):
             raise DataError(
-                "A precomputed Gram matrix must be dense, not sparse: pass X.toarray()."
+                "A precomputed Gram matrix must be dense, not sparse: pass X.toarray().",
+                code="bad-kernel",
             )
         if not reset:
             check_prepared(estimator, X)
@@ -47,7 +49,7 @@ def checked_for_kernel(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> A
             )
     rows = listed(X)
     if not len(rows):
-        raise DataError("X has no rows.")
+        raise DataError("X has no rows.", code="no-rows")
     return rows
 
 
@@ -166,7 +168,9 @@ def supports_of(model: HasSupportVectors) -> dict[str, np.ndarray]:
 def _as_json(rows: np.ndarray) -> bytes:
     plain = [row.decode("latin-1") if isinstance(row, bytes) else row for row in rows]
     if not all(isinstance(row, str) for row in plain):
-        raise ModelFileError("Only support vectors of numbers or strings can be saved.")
+        raise ModelFileError(
+            "Only support vectors of numbers or strings can be saved.", code="unsupported"
+        )
     kind = "bytes" if len(rows) and isinstance(rows[0], bytes) else "str"
     return json.dumps({kind: plain}).encode()
 
