@@ -207,7 +207,7 @@ def labeled_rows(source: Source, rows: Batch, classify: bool = True) -> LabeledR
         try:
             numbers = book.numbers(rows.y)
         except BadLabel as bad:
-            raise DataError(f"{source.where(bad.index)}: {bad}.", code=bad.code) from None
+            raise DataError(source.where(bad.index) + f": {bad}.", code=bad.code) from None
         classes, codes = book.classes, book.codes[numbers]
         outcomes = classes[codes]
         if classes.size < 2:

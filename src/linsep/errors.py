@@ -125,6 +125,19 @@ def _called(call: str, settings: dict[str, Any]) -> str:
     return ", ".join([call, *given]).replace('="..."', "=...") + ")"
 
 
+class Located(str):
+    """The words for a place, which keep its fields when a sentence is added to them."""
+
+    def __new__(cls, text: str, **fields: Any) -> "Located":
+        """Return the words with what is known: ``path`` and ``row``."""
+        made = super().__new__(cls, text)
+        made.fields = fields
+        return made
+
+    def __add__(self, more: str) -> "Located":
+        return Located(str(self) + more, **self.fields)
+
+
 class LinsepError(Exception):
     """Base class of linsep's errors; the command line prints them and exits with 1.
 
@@ -155,7 +168,7 @@ class LinsepError(Exception):
         super().__init__(message, *hints)
         self.message, self.hints = message, hints
         self.code = code or self.code
-        vars(self).update(fields)
+        vars(self).update(getattr(message, "fields", {}) | fields)
 
     @property
     def fields(self) -> dict[str, Any]:

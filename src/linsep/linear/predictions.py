@@ -25,7 +25,7 @@ def check_whole(weights: np.ndarray, place: Callable[[int], str]) -> None:
     if (parts := weights % 1 != 0).any():
         row = int(np.argmax(parts))
         raise DataError(
-            f"{place(row)} has the weight {weights[row]:g}, which is not a whole number of rows",
+            place(row) + f" has the weight {weights[row]:g}, which is not a whole number of rows",
             hint("use {} if weights are inverse variances", weight_type="precision"),
             code="bad-value", value=weights[row],
         )  # fmt: skip
@@ -62,7 +62,7 @@ def numbers(y: np.ndarray | None, source: Source, first: int) -> np.ndarray:
     if not np.isfinite(y).all():
         row = int(np.flatnonzero(~np.isfinite(y))[0])
         raise DataError(
-            f"{source.where(first + row)} has a target that is not finite: leave the row out.",
+            source.where(first + row) + " has a target that is not finite: leave the row out.",
             code="not-finite", value=y[row],
         )  # fmt: skip
     return y

@@ -229,7 +229,7 @@ class SvmlightWriter:
         if y.dtype.kind in "iu" and (long := (y >= EXACT) | (y <= -EXACT)).any():
             row = int(np.argmax(long))
             raise DataError(
-                f"{self._source.where(batch.first + row)} has the label {y[row]}, which svmlight "
+                self._source.where(batch.first + row) + f" has the label {y[row]}, which svmlight "
                 "text, read as floats, cannot represent: shorten the labels."
             )
 

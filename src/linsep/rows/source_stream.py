@@ -282,7 +282,7 @@ class SourceStream(RowStream):
             return self.book.numbers(batch.y)
         except BadLabel as bad:
             reading.close()
-            raise DataError(f"{self.source.where(batch.first + bad.index)}: {bad}.") from None
+            raise DataError(self.source.where(batch.first + bad.index) + f": {bad}.") from None
 
     def _try_keep(self, keep: Callable[[Any], None], what: Any) -> bool:
         """Keep rows; return False if the disk is full and they can be read again in order."""

@@ -231,7 +231,7 @@ class Served:
         )
         if not np.isfinite(scores).all():  # JSON has no infinity
             row = batch.first + int(np.argwhere(~np.isfinite(scores))[0, 0])
-            raise DataError(f"{source.where(row)}: the score overflows float64.")
+            raise DataError(source.where(row) + ": the score overflows float64.")
 
     def _check(self, wanted: Wanted) -> None:
         """Raise Refused if the model does not have a wanted part."""

@@ -101,7 +101,7 @@ class ArraySource(WeighedSource):
         at = int(np.argmin(np.isfinite(X.data)))
         row = first + int(X.row[at])
         raise DataError(
-            f"{row_text(row)}, feature {X.col[at]} is {X.data[at]}: replace "
+            row_text(row) + f", feature {X.col[at]} is {X.data[at]}: replace "
             "the value or leave out the row.",
             code="not-finite", row=row + 1, column=int(X.col[at]),
         )  # fmt: skip

@@ -44,7 +44,7 @@ def exact_numbers(
         for row, value in rounded_cells(table.column(name), X[:, number], kept).items():
             if sparse:
                 raise DataError(
-                    f"{place(row)}, column '{name}' is {value}, which is not exactly "
+                    place(row) + f", column '{name}' is {value}, which is not exactly "
                     "representable as float64, and tables with text columns are read as floats",
                     hint("leave the column out with {}", exclude=[name]),
                     code="not-exact", column=name, value=value,
@@ -104,7 +104,7 @@ def refuse_rounded(
     for number, name in enumerate(names):
         for row, value in rounded_cells(table.column(name), X[:, number], kept, EXACT).items():
             raise DataError(
-                f"{place(row)}, column '{name}' is {value}, which is not exactly representable "
+                place(row) + f", column '{name}' is {value}, which is not exactly representable "
                 "as float64",
                 SMALLER, hint("leave the column out with {}", exclude=[name]),
                 code="not-exact", column=name, value=value,
@@ -121,7 +121,7 @@ def unrounded(source: Source) -> Iterator[Batch]:
         if (long := X != batch.X).any():
             row, column = np.argwhere(long)[0].tolist()
             raise DataError(
-                f"{source.where(batch.first + row)}, {source.feature(column)} is "
+                source.where(batch.first + row) + f", {source.feature(column)} is "
                 f"{batch.X[row, column]}, which is not exactly representable as float64: shorten "
                 "it.",
                 code="not-exact",
@@ -156,7 +156,7 @@ class WholeNumbers:
                 continue
             parquet = "export the data as Parquet instead"
             raise _rounded(
-                f"{self._file.where(start + row)}, column '{name}'", text,
+                self._file.where(start + row) + f", column '{name}'", text,
                 parquet if proof else SMALLER, hint("leave the column out with {}", exclude=[name]),
                 path=self._file.path, column=name,
             )  # fmt: skip

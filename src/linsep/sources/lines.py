@@ -18,7 +18,7 @@ from linsep._system.interrupts import count_signal
 from linsep._system.threads import thread_count
 from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
-from linsep.errors import DataError, LinsepError, NoRows, hint
+from linsep.errors import DataError, LinsepError, Located, NoRows, hint
 from linsep.sources.base import WeighedSource
 from linsep.sources.exact import check_written, far_rows
 from linsep.sources.fingerprints import Unchanged
@@ -462,7 +462,8 @@ class ScannedFiles(WeighedSource):
     def _place(self, row: int) -> str:
         """Return "file line N" of the row; reads the files up to it. IndexError beyond the last."""
         file, number, _ = self.line(row)
-        return f"{self.paths[file]} line {number + 1}"
+        path = self.paths[file]
+        return Located(f"{path} line {number + 1}", path=path, row=number + 1)
 
     def line(self, row: int) -> tuple[int, int, bytes]:
         """Return the line of a row: its file, its number there from 0, and its bytes."""

@@ -53,7 +53,7 @@ from linsep.compiled.row_records import (
     unpack_csr,
     unpack_dense,
 )
-from linsep.errors import DataError, LinsepError, hint
+from linsep.errors import DataError, LinsepError, Located, hint
 from linsep.sources.base import Source, WeighedSource
 from linsep.sources.fingerprints import FileState, hashes, same_files, state_of
 from linsep.sources.remote.file import File, local, located
@@ -706,7 +706,7 @@ class RowsSource(WeighedSource):
             ) from error
 
     def _place(self, row: int) -> str:
-        return f"{self.name} row {row + 1}"
+        return Located(f"{self.name} row {row + 1}", path=self.name, row=row + 1)
 
     @property
     def feature_names(self) -> list[str] | None:

@@ -212,7 +212,7 @@ def refuse_rounded_targets(y: np.ndarray, place: Callable[[int], str]) -> None:
     """
     if (at := _first_rounded(y)) is not None:
         raise DataError(
-            f"{place(at)} has the target {y[at]}, which is not exactly representable as float64",
+            place(at) + f" has the target {y[at]}, which is not exactly representable as float64",
             "subtract a constant from all targets, such as the first one",
             code="not-exact", value=y[at],
         )  # fmt: skip

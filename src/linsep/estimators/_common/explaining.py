@@ -113,7 +113,7 @@ def scored_row(model: Any, source: Source, number: int) -> Scored:
         at = number - batch.first
         if batch.unanswered is not None and batch.unanswered[at]:
             raise DataError(
-                f"{source.where(number)} has a missing value: provide a value.",
+                source.where(number) + " has a missing value: provide a value.",
                 code="missing-value",
             )
         offset = 0.0 if batch.offset is None else float(batch.offset[at])

@@ -168,7 +168,7 @@ def check_first_numbers(file: TableFile, name: str, head: pa.ChunkedArray, what:
     odd = [code for code, value in enumerate(values) if not _reads_as_number(value)]
     row = int(np.argmax(np.isin(codes, odd or [0])))
     raise DataError(
-        f"{file.where(row)}, column '{name}' holds '{values[codes[row]][:60]}', but {what} must "
+        file.where(row) + f", column '{name}' holds '{values[codes[row]][:60]}', but {what} must "
         "be numbers: correct it, or name another column.",
         code="not-a-number", path=file.path, column=name, value=values[codes[row]],
     )  # fmt: skip
@@ -244,7 +244,7 @@ def text_refusal(
     if len(values) - len(odd) >= _MANY_NUMBERS and rows.size <= _FEW_ODD * filled:
         more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
         return DataError(
-            f"{file.where(int(rows[0]))}, column '{name}' holds "
+            file.where(int(rows[0])) + f", column '{name}' holds "
             f"'{values[codes[rows[0]]][:60]}'{more}, but nearly all other values are numbers",
             "correct it", hint("leave the cell empty and choose {}", missing="mean"),
             *missing_mark(values[codes[rows[0]]]) * file.marks_missing,
@@ -290,7 +290,7 @@ def _odd_later(file: TableFile, name: str, start: int) -> DataError | None:
         for number, cell in enumerate(cells):
             if cell is not None and not (_NUMBER.fullmatch(cell) or cell.strip() in NO_NUMBER):
                 return DataError(
-                    f"{file.where(row + number)}, column '{name}' holds '{cell[:60]}', but all "
+                    file.where(row + number) + f", column '{name}' holds '{cell[:60]}', but all "
                     "values before it are numbers",
                     "correct it", *missing_mark(cell) * file.marks_missing,
                     hint("read it as categories with {}", categorical=[name]),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from linsep.errors import DataError
+from linsep.errors import DataError, Located
 from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import LABEL, TEXT
 from linsep.sources.limits import MAX_LINE
@@ -98,7 +98,8 @@ class Documents(TableFile):
 
     def where(self, row: int) -> str:
         """Return the file."""
-        return str(self._documents[row].path)
+        path = self._documents[row].path
+        return Located(str(path), path=path)
 
     def _batch(self, documents: list[Document], texts: list[str]) -> pa.RecordBatch:
         columns = {TEXT: pa.array(texts, pa.string())}

@@ -210,7 +210,7 @@ class Encoder:
         if not fine and (beyond := np.isinf(X)).any():
             row, number = np.argwhere(beyond)[0]
             raise DataError(
-                f"{place(row)}, column '{names[number]}' is infinite: "
+                place(row) + f", column '{names[number]}' is infinite: "
                 f"replace the value or leave out the row.",
                 code="not-finite",
                 column=names[number],
@@ -230,7 +230,7 @@ class Encoder:
         if label is not None and self._labels_needed and (gaps := _missing(label)) is not None:
             if columns.missing != "drop":
                 raise DataError(
-                    f"{place(int(np.argmax(gaps)))} has no label in column '{named}'",
+                    place(int(np.argmax(gaps))) + f" has no label in column '{named}'",
                     "fill it in", hint("leave such rows out with {}", missing="drop"),
                     code="missing-value", column=named,
                 )  # fmt: skip
@@ -240,7 +240,7 @@ class Encoder:
         if holes and columns.missing == "error":
             row, name = min((int(np.argmax(gaps)), name) for name, gaps in holes.items())
             raise DataError(
-                f"{place(row)}, column '{name}' has no value",
+                place(row) + f", column '{name}' has no value",
                 "fill it in",
                 hint("replace it by 0 with {}", missing="zero"),
                 hint("by the column mean with {}", missing="mean"),
@@ -285,14 +285,14 @@ class Encoder:
         y = y.astype(np.float64)
         if np.isinf(y).any():
             raise DataError(
-                f"{place(int(np.argmax(np.isinf(y))))} has an infinite label in column "
+                place(int(np.argmax(np.isinf(y)))) + " has an infinite label in column "
                 f"'{self.columns.target}': correct it.",
                 code="not-finite",
                 column=self.columns.target,
             )
         if (np.abs(y) >= 2.0**53).any():  # where floats no longer distinguish whole numbers
             raise DataError(
-                f"{place(int(np.argmax(np.abs(y) >= 2.0**53)))} has a label in column "
+                place(int(np.argmax(np.abs(y) >= 2.0**53))) + " has a label in column "
                 f"'{self.columns.target}' with too many digits: shorten the labels.",
                 code="not-exact",
                 column=self.columns.target,
@@ -311,7 +311,7 @@ class Encoder:
             if "\0" in value or len(value) > LONGEST_LABEL:
                 what = "with a NUL character" if "\0" in value else f"of {len(value):,} characters"
                 raise DataError(
-                    f"{place(int(np.argmax(codes == code)))} has a label {what} in column "
+                    place(int(np.argmax(codes == code))) + f" has a label {what} in column "
                     f"'{self.columns.target}': correct it, or choose another column.",
                     code="bad-value",
                     column=self.columns.target,
@@ -355,7 +355,7 @@ class Encoder:
         if not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values)))
             raise DataError(
-                f"{place(row)}, the product of columns '{product.first}' and '{product.second}' "
+                place(row) + f", the product of columns '{product.first}' and '{product.second}' "
                 "overflows float64: divide their values by a large number.",
                 code="overflow",
             )
@@ -446,7 +446,7 @@ def row_weights(table: pa.Table, columns: Columns, place: Place) -> np.ndarray |
         missing = table.column(name)[row].as_py() is None
         what = "no value" if missing else f"the weight {found[row]:g}"
         raise DataError(
-            f"{place(row)}, column '{name}' has {what}: weights must be finite and at least 0.",
+            place(row) + f", column '{name}' has {what}: weights must be finite and at least 0.",
             code="missing-value" if missing else "out-of-range",
             column=name,
         )
@@ -499,7 +499,7 @@ def row_groups(table: pa.Table, columns: Columns, place: Place) -> np.ndarray | 
     if (codes < 0).any():
         row = int(np.argmax(codes < 0))
         raise DataError(
-            f"{place(row)}, column '{name}' has no value: every row needs a group.",
+            place(row) + f", column '{name}' has no value: every row needs a group.",
             code="missing-value",
             column=name,
         )
@@ -526,7 +526,7 @@ def _told(method: Any, texts: pa.Array, name: str, place: Place) -> Any:
         return method(texts.fill_null("") if texts.null_count else texts)
     except NotUtf8 as error:
         raise DataError(
-            f"{place(error.text)}, column '{name}' is not UTF-8 text ({error})",
+            place(error.text) + f", column '{name}' is not UTF-8 text ({error})",
             "correct it", hint("leave the column out with {}", exclude=[name]),
             code="encoding", column=name,
         ) from None  # fmt: skip

@@ -269,7 +269,7 @@ class Formula:
         if not np.isfinite(made).all():
             row, number = np.argwhere(~np.isfinite(made))[0].tolist()
             raise DataError(
-                f"{where(row)}, feature '{features[number][0]}' of the formula is "
+                where(row) + f", feature '{features[number][0]}' of the formula is "
                 f"{made[row, number]:g}",
                 "correct the row", *["leave out the term"] * (self.parsed is not None),
                 code="not-finite", column=features[number][0],
@@ -322,7 +322,7 @@ class Formula:
             value, some = distinct[codes[row]], ", ".join(map(str, levels[:20]))
             shown = f"'{value[:60]}'" if isinstance(value, str) else f"{value:g}"
             raise DataError(
-                f"{where(row)}, column '{name}' is {shown}, which is not a level of the formula "
+                where(row) + f", column '{name}' is {shown}, which is not a level of the formula "
                 f"({some}{', ...' if len(levels) > 20 else ''})",
                 "correct it", "leave out the row",
                 code="unknown-value", column=name, value=value,
@@ -489,7 +489,7 @@ def _check_bounds(block: Block, column: FloatColumns, where: Place) -> None:
     if (beyond := (x < low) | (x > high)).any():
         row = int(np.argmax(beyond))
         raise DataError(
-            f"{where(row)}, '{block.text}' of the formula is evaluated at {x[row]:g}, outside "
+            where(row) + f", '{block.text}' of the formula is evaluated at {x[row]:g}, outside "
             f"its bounds {low:g} and {high:g}",
             "correct it", "retrain with cr instead of bs, which continues as a straight line",
             code="out-of-range", column=block.text,

@@ -58,7 +58,7 @@ def beside_rows(
             missing = np.isnan(offset[row])
             found = "missing" if missing else f"{offset[row]:g}"
             raise DataError(
-                f"{place(int(every[row]))} has an offset that is {found}, not a finite number: "
+                place(int(every[row])) + f" has an offset that is {found}, not a finite number: "
                 "correct it or leave the row out.",
                 code="missing-value" if missing else "not-finite",
                 column=columns.offset,

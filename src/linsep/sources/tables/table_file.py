@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, Located, hint
 from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import arrow_file, opened
 from linsep.sources.remote.file import File, RemoteFile
@@ -125,7 +125,7 @@ class TableFile(ABC):
 
     def where(self, row: int) -> str:
         """Return where the 0-based `row` of this file stands; may read the file to find out."""
-        return f"{self.path} row {row + 1}"
+        return Located(f"{self.path} row {row + 1}", path=self.path, row=row + 1)
 
     def places_from(self, start: int) -> "Place":
         """Return what says where row i of a table stands, whose first row is number ``start``."""
@@ -294,7 +294,7 @@ def text_codes(
     except UnicodeDecodeError as error:
         bad = next(code for code, value in enumerate(found.dictionary) if not _is_utf8(value))
         raise DataError(
-            f"{place(int(np.argmax(codes == bad)))}, column '{name}' is not UTF-8 text",
+            place(int(np.argmax(codes == bad))) + f", column '{name}' is not UTF-8 text",
             "correct it", hint("leave the column out with {}", exclude=[name]),
             code="encoding", column=name,
         ) from error  # fmt: skip

@@ -24,7 +24,7 @@ from weakref import WeakSet
 import pyarrow as pa
 
 from linsep._system.interrupts import interrupts_deferred
-from linsep.errors import DataError, Hint, hint
+from linsep.errors import DataError, Hint, Located, hint
 from linsep.sources.formats import arrow_file
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.lines import BYTE_ORDER_MARK, LineReader, is_text, utf_16_in
@@ -93,7 +93,7 @@ class TextFile(TableFile):
         """Return the line on which the 0-based `row` starts."""
         try:
             for line, _ in islice(self._rows(), row, None):
-                return f"{self.path} line {line}"
+                return Located(f"{self.path} line {line}", path=self.path, row=line)
         except DataError:
             pass
         return super().where(row)
