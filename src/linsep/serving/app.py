@@ -141,11 +141,8 @@ class Service:
         except ClientGone:
             return
         except asyncio.CancelledError:  # at the end of the server, which waits no longer
-            status, kind, content = (
-                503,
-                JSON,
-                _sentence("The server is shutting down: try again.", code="unreachable"),
-            )
+            status, kind = 503, JSON
+            content = _sentence("The server is shutting down: try again.", code="unreachable")
         except Refused as refusal:
             status, headers, kind = refusal.status, list(refusal.headers), JSON
             content = _sentence(refusal.sentence, code="bad-request")
