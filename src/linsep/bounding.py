@@ -107,7 +107,10 @@ def bounds(
     y = labels_of(y)
     classes = np.unique(y)
     if len(classes) < 2:
-        raise DataError(f"All rows have the label {classes[0]!s}: bounds need two classes.")
+        raise DataError(
+            f"All rows have the label {classes[0]!s}: bounds need two classes.",
+            code="class-count", value=classes[0],
+        )  # fmt: skip
     runs = [
         RunSummary(
             kind(), multiclass, fit_intercept, False, passes,

@@ -282,8 +282,8 @@ def check_parameters(estimator: Any) -> None:
             told = "." if advice is None else f"; {advice.render(in_python)}."
             raise ParameterError(
                 f"{name} of {type(estimator).__name__} must be {declared.wanted}, got {value!r}"
-                f"{told}"
-            )
+                f"{told}", option=name, value=value,
+            )  # fmt: skip
 
 
 def as_fitted(model: Any, **changed: Any) -> Any:

@@ -58,7 +58,9 @@ def described(rows: ShardRows, name: str, classes: bool) -> Described:
         try:
             numbers = book.numbers(rows.batch.y)
         except BadLabel as bad:
-            raise DataError(f"{name}, row {bad.index + 1:,} of it: {bad}.") from None
+            raise DataError(
+                f"{name}, row {bad.index + 1:,} of it: {bad}.", code=bad.code, row=bad.index + 1
+            ) from None
         totals = weight_totals(totals, numbers, rows.batch.importance)
     counted = n_rows if weights is None else int(np.count_nonzero(weights))
     width = rows.batch.X.shape[1]
@@ -127,7 +129,7 @@ class ShardedRows:
                 try:
                     numbers = book.numbers(np.array(about.labels))
                 except BadLabel as bad:
-                    raise DataError(f"{name}: {bad}.") from None
+                    raise DataError(f"{name}: {bad}.", code=bad.code) from None
                 totals = weight_totals(totals, numbers, about.totals)
         order = np.argsort(book.codes)
         return book.classes, totals[order]

@@ -27,6 +27,8 @@ ML = "ai.onnx.ml"
 class NoOnnx(ExportError, ImportError):
     """The packages that write ONNX are not installed."""
 
+    code = "missing-package"
+
 
 def onnx_package() -> Any:
     """Return the package onnx; raise NoOnnx if it is not installed."""
@@ -389,7 +391,7 @@ def vote_fractions(graph: Graph, model: Any, rows: ScaledRows, rule: Rule) -> st
     """Return the vote fractions of all versions of the weights as decision values."""
     state, keeping = model.fitted_run().state, model.fitted_run().keeping
     if keeping.tie == "random":
-        raise ExportError("Votes with random ties cannot be exported.")
+        raise ExportError("Votes with random ties cannot be exported.", option="tie")
     voting = VoteScoring(state, keeping.changes(), keeping.tie)
     first, bias = state.split(keeping.first_weights(state))
     high, rounds = keeping.tie == "positive", np.maximum(voting.rounds, 1).astype(np.float64)

@@ -73,7 +73,9 @@ class Problem:
         self.rounding = share_of(A.shape[1])
         self.longest = float(lengths(self.A).max()) * (1 + self.rounding)
         if not self.longest < LONGEST:
-            raise DataError("The length of a row overflows float64; scale the features.")
+            raise DataError(
+                "The length of a row overflows float64; scale the features.", code="overflow"
+            )
 
     def values(self, w: np.ndarray) -> np.ndarray:
         """Return the smallest <w, a> of each row of the data, rounded down."""
@@ -169,8 +171,8 @@ def _problem_of_joint_rule(Z: Any, codes: np.ndarray, k: int) -> Problem:
     if 2 * Z.nnz * (k - 1) > MOST_NUMBERS:
         raise DataError(
             "The joint rule of this many classes, rows and features needs too much memory here; "
-            'the bounds of multiclass="ovr" need less.'
-        )
+            'the bounds of multiclass="ovr" need less.', code="too-large",
+        )  # fmt: skip
     width = Z.shape[1]
     blocks = []
     for own in range(k):

@@ -13,8 +13,10 @@ MOST_CLASSES = 100_000
 class BadLabel(LinsepError):
     """A label that is not a class. ``index`` is its position among the labels passed."""
 
-    def __init__(self, message: str, index: int):
-        super().__init__(message)
+    code = "label-type"
+
+    def __init__(self, message: str, index: int, code: str | None = None):
+        super().__init__(message, code=code)
         self.index = index
 
 
@@ -96,6 +98,7 @@ class LabelBook:
                     f"up to here the labels have more than {MOST_CLASSES:,} different values; a "
                     "classifier needs few classes, so choose another target",
                     index,
+                    "class-count",
                 )
             self.labels.append(label)
         self._sort()

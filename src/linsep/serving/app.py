@@ -141,18 +141,18 @@ class Service:
         except ClientGone:
             return
         except asyncio.CancelledError:  # at the end of the server, which waits no longer
-            status, kind, content = (
-                503,
-                JSON,
-                _sentence("The server is shutting down: try again.", code="unreachable"),
-            )
+            status, kind = 503, JSON
+            content = _sentence("The server is shutting down: try again.", code="unreachable")
         except Refused as refusal:
             status, headers, kind = refusal.status, list(refusal.headers), JSON
             content = _sentence(refusal.sentence, code="bad-request")
         except LinsepError as problem:
             # Hints are about parameters of Python.
             text, status, kind = problem.render(lambda hint: None), 422, JSON
-            content = _sentence(text, code=problem.code, **problem.fields)
+            place = {
+                name: problem.fields[name] for name in ("row", "column") if name in problem.fields
+            }
+            content = _sentence(text, code=problem.code, **place)
         except Exception:
             traceback.print_exc(file=sys.stderr)
             status, kind = 500, JSON
@@ -305,7 +305,7 @@ def _version(version: str) -> tuple[bytes, bytes]:
 
 
 def _sentence(text: str, **fields: Any) -> bytes:
-    return orjson.dumps({"error": text} | fields, default=str)
+    return orjson.dumps({"error": text} | fields)
 
 
 async def _send(

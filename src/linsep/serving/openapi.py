@@ -57,7 +57,6 @@ class Place(TypedDict, total=False):
 
     row: int
     column: Any
-    value: Any
 
 
 class Error(Place):
