@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import coverage.numbits
 
@@ -56,10 +56,10 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
     source = path.read_bytes()
     lengths = [0, *map(len, source.splitlines(keepends=True))]
 
-    def start(node: ast.AST) -> int:
+    def start(node: Any) -> int:
         return sum(lengths[: node.lineno]) + node.col_offset
 
-    def end(node: ast.AST) -> int:
+    def end(node: Any) -> int:
         return sum(lengths[: node.end_lineno]) + node.end_col_offset
 
     functions = [f for f in ast.walk(ast.parse(source)) if isinstance(f, ast.FunctionDef)]
@@ -138,7 +138,8 @@ def main(what: str, data: str) -> None:
     """Cover the lines, or run the mutants and print a line of JSON for each."""
     if what == "cover":
         return cover(Path(data))
-    tests, counts = tests_of(Path(data)), Counter()
+    tests = tests_of(Path(data))
+    counts: Counter[str] = Counter()
     for mutant in chosen():
         its = tests.get((mutant.path, mutant.line))
         result = outcome(mutant, its) if its else "uncovered"

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-#: what an error may tell of its place
+#: the fields of an error, which name its place
 FIELDS = ("path", "row", "column", "option", "value")
 #: the codes of errors
 CODES = {
@@ -69,14 +69,14 @@ CODES = {
     "no-estimate": "a coefficient or test without an estimate",
     "not-converged": "a computation that did not reach its result",
     "undefined": "a number that is not defined for these rows",
-    "other-rows": "rows that are not those of the fit",
+    "other-rows": "rows other than the training rows",
     "other-model": "models or data that cannot be compared or used together",
     "bad-model-file": "a model file that is damaged or not from linsep",
     "bad-checkpoint": "a checkpoint that is damaged or of another fit",
     "bad-proof": "a proof or cycle that is damaged or altered",
     "other-version": "a file or process of another version",
     # servers, clusters and the lab
-    "bug": "a fault of linsep: please report it",
+    "bug": "a bug in linsep: please report it",
     "bad-request": "a request to a server that it cannot answer",
     "unsafe": "a server that others could reach or change without protection",
     "cluster": "a cluster that cannot be used, or that lost a task",
@@ -128,6 +128,8 @@ def _called(call: str, settings: dict[str, Any]) -> str:
 class Located(str):
     """The words for a place, which keep its fields when a sentence is added to them."""
 
+    fields: dict[str, Any]
+
     def __new__(cls, text: str, **fields: Any) -> "Located":
         """Return the words with what is known: ``path`` and ``row``."""
         made = super().__new__(cls, text)
@@ -148,8 +150,8 @@ class LinsepError(Exception):
     *hints : str or Hint
         Alternative remedies.
     code : str, one of `CODES`
-        The kind of problem in a word that stays the same when the sentence changes; the default is
-        that of the class.
+        The kind of problem, which stays the same when the sentence changes; each class has a
+        default.
     **fields
         What is known of the place: ``path``, ``row`` and ``column`` (as the message counts or names
         them), ``option`` (its name in Python) and ``value``. They are attributes, else None.
@@ -288,7 +290,7 @@ class SeparationWarning(UserWarning):
     def __init__(
         self, message: str, *hints: Hint, verdict: Any = None, limits: dict[str, str] | None = None
     ):
-        self.refusal = LinsepError(message, *hints)
+        self.refusal = LinsepError(message, *hints, code="separated")
         super().__init__(str(self.refusal))
         self.verdict, self.limits = verdict, limits or {}
 

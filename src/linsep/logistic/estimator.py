@@ -583,12 +583,12 @@ class LogisticRegression(
             name: OPPOSITE.get(word, word) if sign < 0 else word
             for name, word, sign in zip(words, lost, signs, strict=True)
         }
-        message, about = separation_sentence(found.reason, names), {"limits": names}
+        message = separation_sentence(found.reason, names)
         if found.rounded:
             message = f"{by_rounding(found.rounded, self)}. {message}"
         if self.on_separation == "raise":
-            raise SeparationError(message, *hints, verdict=found.verdict, **about)
-        warn_caller(SeparationWarning(message, *hints, verdict=found.verdict, **about))
+            raise SeparationError(message, *hints, verdict=found.verdict, limits=names)
+        warn_caller(SeparationWarning(message, *hints, verdict=found.verdict, limits=names))
 
     def _set_attributes(self, task: Task, found: FitOutcome, known: FittedClasses) -> None:
         """Set the fitted attributes."""
