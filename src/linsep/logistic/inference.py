@@ -515,8 +515,9 @@ class LogisticResults(HasInference):
         linsep.inference.summary.Summary
             Print it, or call ``tidy()`` or ``to_dict()``. Standard errors are missing where the
             covariance is unknown, as with l2. If the classes are separable or quasi-separable,
-            effects are computed in the limit, and NaN where it is unknown. The effect of a column
-            in several terms of a formula, or in a product, is its total effect through all terms.
+            effects are computed in the limit, and NaN ("unknown") where it is unknown; effects
+            through coefficients that diverge have no standard error, test or interval ("limit").
+            The effect of a column in several terms of a formula, or in a product, is its total effect through all terms.
             It is NaN at the means of the features, and where X holds features instead of columns.
 
         Raises

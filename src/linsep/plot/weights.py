@@ -221,7 +221,7 @@ class CoefficientDisplay(Display):
         self.words_: list[Any] = []
         ends = np.column_stack([low, high, estimates])
         for place, word, own in zip(places.tolist(), self.status, ends.tolist(), strict=True):
-            if word and not np.isinf(own[2]):
+            if word and np.isnan(own[2]):
                 self._say(place, EITHER[self.odds] if word == "infinite" else word, neutral)
             else:
                 self._arrows(place, word, own, neutral)
@@ -232,10 +232,10 @@ class CoefficientDisplay(Display):
         return self
 
     def _with_diverging(self) -> np.ndarray:
-        """Return the estimates: infinite or 0 according to status, NaN for any other status."""
+        """Return the estimates, which status may say are infinite or 0."""
         pairs = zip(self.status, self.estimates.tolist(), strict=True)
         return np.array([
-            number if not word or word.startswith("exp(") else DIVERGING.get(word, np.nan)
+            DIVERGING.get(word, np.nan) if np.isnan(number) else number
             for word, number in pairs
         ], dtype=np.float64)  # fmt: skip
 
