@@ -333,3 +333,24 @@ def test_a_slope_through_an_interaction_that_diverges():
     (expected,) = inside.marginal_effects(frame[["x", "y"]]).coefficients
     assert plain.estimate == pytest.approx(expected.estimate, rel=1e-6)
     assert plain.standard_error == pytest.approx(expected.standard_error, rel=1e-5)
+
+
+def test_a_diverging_coefficient_of_unknown_sign_hides_no_other_rows():
+    """In group c the sign of x decides, so that only the slope there has a sign."""
+    x, g = np.tile([-2.0, -1.0, 1.0, 2.0], 15), np.repeat(["a", "b", "c"], 20)
+    y = np.where(g == "c", x > 0, rng.permutation(60) % 2).astype(int)
+    frame = pd.DataFrame({"x": x, "g": g, "y": y})
+    with pytest.warns(UserWarning, match="quasi-separable"):
+        model = linsep.fit(frame, formula="y ~ x * g", learner="logistic")
+    assert sorted(model.limits_.tolist()) == ["+inf", *["finite"] * 4, "infinite"]
+    others = frame[frame["g"] != "c"]
+    inside = linsep.fit(others, formula="y ~ x * g", learner="logistic")
+    expected = inside.marginal_effects(frame.assign(g="a"), at={"g": "a"}).coefficients
+    found = model.marginal_effects(frame, at={"g": "a"}).coefficients
+    for row, other in zip(found[:2], expected, strict=True):
+        assert row.name == other.name
+        assert row.estimate == pytest.approx(other.estimate, rel=1e-6)
+        assert row.standard_error == pytest.approx(other.standard_error, rel=1e-5)
+    assert found[2].status == "unknown"
+    bands = model.predict_proba(frame, interval="confidence")
+    assert (np.isnan(bands.low[:, 1]) == (g == "c")).all()

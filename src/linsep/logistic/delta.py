@@ -132,7 +132,7 @@ class Curves:
         part = part.toarray() if sp.issparse(part) else part
         if self.constant and self.signs[0] != 0:
             part = np.column_stack([np.full(X.shape[0], constant), part])
-        return np.asarray(np.sign(part) * signs)
+        return np.where(part == 0, 0.0, np.sign(part) * signs)
 
     def _sides(self, X: Any) -> np.ndarray:
         """Return the limit of the log-odds of each row as weights diverge: 1 or -1 for infinity, 0
