@@ -354,3 +354,12 @@ def test_a_diverging_coefficient_of_unknown_sign_hides_no_other_rows():
     assert found[2].status == "unknown"
     bands = model.predict_proba(frame, interval="confidence")
     assert (np.isnan(bands.low[:, 1]) == (g == "c")).all()
+
+
+def test_no_effect_at_all_is_no_limit():
+    """At k = 0 the formula has no group, whether or not a coefficient diverges elsewhere."""
+    with pytest.warns(UserWarning, match="quasi-separable"):
+        model = linsep.fit(COUNTED, formula="y ~ k:g", learner="logistic")
+    (k, g) = model.marginal_effects(COUNTED, at={"k": 0}).coefficients
+    assert (g.estimate, g.standard_error, g.status) == (0.0, 0.0, "")
+    assert (k.status, np.isnan(k.standard_error)) == ("limit", True)

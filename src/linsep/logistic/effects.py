@@ -32,6 +32,8 @@ NEARLY = 1e-6
 ROUNDED = 1e-12
 #: a variable and one of its levels, None for its slope
 Key = tuple[str, int, str | None]
+#: the key of the rows themselves
+ROWS: Key = ("", -1, None)
 #: some rows with their weights
 Part = tuple[Any, np.ndarray]
 
@@ -283,6 +285,8 @@ class _Sums:
     diverging : dict of a variable and a level to the shares of the rows in which each weight that
         diverges raises and lowers the log-odds, or of a tangled variable and None to the share in
         which its slope goes through such a weight
+    inside : dict of the same, or of :data:`ROWS`, to the share of the rows with probabilities other
+        than 0 and 1, where weights diverge
     """
 
     def __init__(self, curves: Curves, differences: Differences):
@@ -293,6 +297,7 @@ class _Sums:
         self.means: dict[Key, np.ndarray] = defaultdict(lambda: np.zeros(K))
         self.gradients: dict[Key, np.ndarray] = defaultdict(lambda: np.zeros((K, K - 1, w)))
         self.diverging: dict[Key, Any] = defaultdict(float)
+        self.inside: dict[Key, float] = defaultdict(float)
 
     def add(self, X: Any, weights: np.ndarray) -> None:
         """Add rows, whose weights sum to 1 over all rows."""
@@ -302,6 +307,7 @@ class _Sums:
 
     def _add(self, X: Any, weights: np.ndarray) -> None:
         P = self.curves.probabilities(X)
+        self.inside[ROWS] += weights @ (P > 0).all(axis=1)
         moves, bends = _bends(P)
         self.slopes += np.einsum("i,ikl->kl", weights, moves)
         if self.curves.covariance is not None:
@@ -323,8 +329,10 @@ class _Sums:
         self.means[pair] += np.einsum("i,ikl,il->k", weights, moves, along)
         if self.curves.signs is not None:
             through = self.curves.diverging(D, constant=0.0).any(axis=1)
+            inside = (P > 0).all(axis=1)
             self.diverging[pair] += weights @ through
-            if (through & (weights > 0) & (P > 0).all(axis=1)).any():  # a step there
+            self.inside[pair] += weights @ inside
+            if (through & inside & (weights > 0)).any():  # a step there
                 self.means[pair] += np.nan
         if self.curves.covariance is not None:
             bent = np.einsum("ikml,il->ikm", bends, along)
@@ -338,6 +346,7 @@ class _Sums:
         if self.curves.signs is not None:
             terms = self.curves.diverging(X)
             self.diverging[pair] += weights @ np.hstack([terms > 0, terms < 0])
+            self.inside[pair] += weights @ (P > 0).all(axis=1)
         if self.curves.covariance is not None:
             moves = _moves(P)[1]
             self.gradients[pair] += _summed(weights, moves, self.curves.with_ones(X))
@@ -359,10 +368,15 @@ class _Sums:
                 found[:, :, places] += np.einsum("i,ikl->kl", weights, moves)[:, :, None] * given
                 self.gradients[*key, level] += found
 
+    def _has_no_error(self, *keys: Key) -> bool:
+        """Return whether the covariance is unknown, or there are only limits of 0 and 1."""
+        limits = self.curves.signs is not None and not any(self.inside[key] for key in keys)
+        return limits or self.curves.covariance is None
+
     def slope(self, j: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the effects of a numeric feature on the classes, and their gradients."""
         at, B = j + self.curves.constant, self.curves.B
-        if self.curves.covariance is None:
+        if self._has_no_error(ROWS):
             return self.slopes @ B[:, at], None
         J = np.einsum("kmlw,l->kmw", self.bends, B[:, at])
         J[:, :, at] += self.slopes
@@ -375,7 +389,7 @@ class _Sums:
     def along(self, v: Variable) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the same for a tangled numeric column; no gradient if weights diverge along it."""
         key = (*v.key, None)
-        if self.curves.covariance is None or self.diverging[key]:
+        if self._has_no_error(key) or self.diverging[key]:
             return self.means[key], None
         return self.means[key], self.gradients[key].reshape(self.curves.classes, -1)
 
@@ -386,7 +400,7 @@ class _Sums:
         one, base = (*v.key, level), (*v.key, self.differences[v.key][1])
         found = self.means[one] - self.means[base]
         changed = np.abs(self.diverging[one] - self.diverging[base])
-        if self.curves.covariance is None or (changed > ROUNDED).any():
+        if self._has_no_error(one, base) or (changed > ROUNDED).any():
             return found, None
         return found, (self.gradients[one] - self.gradients[base]).reshape(len(found), -1)
 
@@ -486,10 +500,7 @@ def _table(
 def _errors(curves: Curves, effect: _Effect) -> np.ndarray:
     if curves.covariance is None or effect.gradient is None:
         return np.full(curves.classes, np.nan)
-    found = delta_errors(effect.gradient, curves.covariance)
-    if curves.signs is not None:  # nothing but limits of 0 and 1, which have no error
-        found[found == 0] = np.nan
-    return found
+    return delta_errors(effect.gradient, curves.covariance)
 
 
 def _title(model: Any, where: Where) -> str:
