@@ -297,7 +297,7 @@ class _Sums:
         self.means: dict[Key, np.ndarray] = defaultdict(lambda: np.zeros(K))
         self.gradients: dict[Key, np.ndarray] = defaultdict(lambda: np.zeros((K, K - 1, w)))
         self.diverging: dict[Key, Any] = defaultdict(float)
-        self.inside: dict[Key, float] = defaultdict(float)
+        self.inside: dict[Key, Any] = defaultdict(float)
 
     def add(self, X: Any, weights: np.ndarray) -> None:
         """Add rows, whose weights sum to 1 over all rows."""
