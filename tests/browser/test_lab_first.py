@@ -120,6 +120,18 @@ def test_sentences_of_other_learners(tab, address, steps, said):
     assert said in tab.text("#story").replace("\xa0", " ")
 
 
+def test_a_run_goes_on_beyond_its_cycle_where_asked(tab):
+    tab.open("data=inseparable&start=1,1,1&at=905")
+    assert "650" in tab.text("#fault")
+    assert "repeats" in tab.text("#story")
+    tab.open("data=inseparable&start=1,1,1&rounds=915&beyond=yes&at=650")
+    assert not tab.text("#fault")
+    assert "repeats" in tab.text("#story")
+    tab.press("End")
+    assert "repeats" not in tab.text("#story")
+    assert tab.page.get_by_label("Step number").input_value() == "915"
+
+
 #: the names of the cards of the page in their order for Tab, with the places of their corners
 CARDS = """lab => [...lab.querySelectorAll(".columns .card")]
   .filter((card) => card.checkVisibility()

@@ -416,6 +416,57 @@ def test_rounds_go_on_beyond_a_cycle():
     assert [row.weights[0][1:] for row in made] == [*ends, *ends, *ends[:2]]
 
 
+def test_every_step_beyond_a_cycle_has_its_errors():
+    """N4, iterations 900 to 915: some of the weights are good and some are not."""
+    X, y = datasets.load_inseparable_points(return_X_y=True)
+    how = {"coef_init": [1, 1], "intercept_init": 1, "reference": 2}
+    made = trace(P, X, y, rounds=915, **how)
+    signs = np.where(y == 2, -1, 1)
+    for row in made:
+        b, *w = row.weights[0]
+        scores = X @ w + b
+        assert row.errors == np.sum(np.where(scores > 0, 1, -1) != signs)
+    assert [row.errors for row in made[899:907]] == [1, 1, 1, 2, 2, 1, 1, 1]
+    table = list(csv.DictReader(io.StringIO(made.to_csv())))
+    assert [int(line["errors"]) for line in table] == [row.errors for row in made]
+    short = trace(P, X, y, **how)
+    assert (short[0].errors, "errors" in short.columns) == (None, False)
+
+
+@pytest.mark.parametrize("multiclass", ["native", "ovr", "ovo"])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_errors_of_several_classes_are_those_of_the_fit(multiclass, normalize):
+    X, y = np.random.default_rng(1).normal(size=(40, 3)), np.arange(40) % 3
+    weights = np.arange(40) % 4
+    model = Perceptron(
+        multiclass=multiclass,
+        normalize=normalize,
+        max_iter=3,
+        random_state=4,
+        class_weight="balanced",
+    )
+    made = trace(model, X, y, rounds=3 * 30, sample_weight=weights)
+    fitted = model.fit(X, y, sample_weight=weights)
+    some = weights > 0
+    assert made[-1].errors == np.sum(fitted.predict(X[some]) != y[some])
+
+
+def test_the_picture_of_a_trace_draws_that_trace():
+    X, y = datasets.load_inseparable_points(return_X_y=True)
+    made = trace(P, X, y, coef_init=[1, 1], intercept_init=1, reference=2, rounds=915)
+    updates = [k for k, row in enumerate(made) if row.updates]
+    assert len(updates) == 490
+    (drawn,) = made.plot(mistake=484, n_mistakes=1).updates
+    assert (drawn.mistake, drawn.round, drawn.row) == (
+        484, updates[483] + 1, made.steps[updates[483]].row,
+    )  # fmt: skip
+    np.testing.assert_array_equal(np.roll(drawn.after, 1), made[updates[483]].weights[0])
+    weighted = trace(P, X, y, sample_weight=[1, 2, 0, 3, 1], row_names=list("abcde"))
+    shown = weighted.plot().updates
+    for one in shown:
+        np.testing.assert_array_equal(np.roll(one.after, 1), weighted[one.round - 1].weights[0])
+
+
 def test_rounds_end_where_the_run_converges():
     assert len(trace(P, *POINTS, coef_init=[0, 0], intercept_init=-1, rounds=3000)) == 1160
     with pytest.raises(ValueError, match="rounds must be a whole number of at least 1, got 0"):

@@ -46,6 +46,9 @@ class TraceRow(NamedTuple):
     change, weights : tuple of tuples
         The change by the update, and the weights afterward: for each score the intercept, then one
         number per feature.
+    errors : int or None
+        Number of rows that the weights afterward misclassify; None unless the trace was asked for a
+        number of ``rounds``.
     """
 
     round: int
@@ -57,6 +60,7 @@ class TraceRow(NamedTuple):
     updates: int
     change: Vectors
     weights: Vectors
+    errors: int | None = None
 
 
 class Trace(Sequence):
@@ -102,6 +106,8 @@ class Trace(Sequence):
         heads = [f"{vector} " for vector in vectors] or [""]
         self.columns = ["round", "pass", "row", "class", *(f"{head}score" for head in heads)]
         self.columns += ["mistakes" if len(vectors) > 1 else "mistake", "update"]
+        self._with_errors = rows[0].errors is not None
+        self.columns += ["errors"] * self._with_errors
         self.columns += [head + name for head in heads for name in weights]
 
     @overload
@@ -140,7 +146,7 @@ class Trace(Sequence):
             The first mistake to draw, counted from 1.
         n_mistakes : int, default None
             Number of mistakes to draw; None draws up to nine.
-        **kwargs : passed to :meth:`linsep.plot.UpdateDisplay.from_estimator`
+        **kwargs : passed to :meth:`linsep.plot.UpdateDisplay.from_trace`
 
         Returns
         -------
@@ -148,8 +154,8 @@ class Trace(Sequence):
         """
         left = sum(row.updates > 0 for row in self._rows) - mistake + 1
         shown = max(1, min(MOST_DRAWN, left)) if n_mistakes is None else n_mistakes
-        return display("UpdateDisplay").from_estimator(
-            **self._given, mistake=mistake, n_mistakes=shown, **kwargs
+        return display("UpdateDisplay").from_trace(
+            self, **self._rows_given(), mistake=mistake, n_mistakes=shown, **kwargs
         )
 
     def animate(self, ax: Any = None, **kwargs: Any) -> Any:
@@ -173,8 +179,10 @@ class Trace(Sequence):
         DataError
             For several classes and more than two features, unless ``features`` names two.
         """
-        rows = {name: self._given[name] for name in ("X", "y", "feature_names")}
-        return display("RunDisplay").from_trace(self, **rows, ax=ax, **kwargs)
+        return display("RunDisplay").from_trace(self, **self._rows_given(), ax=ax, **kwargs)
+
+    def _rows_given(self) -> dict[str, Any]:
+        return {name: self._given[name] for name in ("X", "y", "feature_names")}
 
     def cells(self, shown: Shown | None = None) -> Iterator[list[str]]:
         """Yield the rows as texts, numbers with up to six digits or formatted by ``shown``."""
@@ -184,6 +192,7 @@ class Trace(Sequence):
             cells = [str(row.round), str(row.pass_number), row.row, label]
             cells += [shown(score) for score in row.scores]
             cells += [self._mistakes(row), self._update(row)]
+            cells += [str(row.errors)] * self._with_errors
             yield cells + [shown(w) for vector in row.weights for w in self._visible(vector)]
 
     def _visible(self, vector: tuple[float, ...]) -> tuple[float, ...]:
@@ -217,7 +226,7 @@ class Trace(Sequence):
         wide, first = sys.maxsize if width is None else width, self._n_first()
         table = table_lines(
             [self.columns, *self.cells()], self._to_the_right(),
-            width=wide, first=first, least=(first - 1, 1),  # the update and the pass
+            width=wide, first=first, least=(self.columns.index("update"), 1),  # and the pass
         )  # fmt: skip
         return "\n".join([*table, *wrapped(escaped(self.stopped), wide)]) + "\n"
 
@@ -284,4 +293,4 @@ class Trace(Sequence):
 
     def _n_first(self) -> int:
         """Return the number of columns before the weights."""
-        return 4 + max(1, len(self._vectors)) + 2
+        return 4 + max(1, len(self._vectors)) + 2 + self._with_errors

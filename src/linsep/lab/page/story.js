@@ -46,7 +46,9 @@ export function told(lab, t) {
     : run.nVectors > 1 ? severalChange(run, round) : change(lab, round)}.`;
   const last = !run.kernel && scene.settings.keep !== "last"
     ? `With the last weights, ${text[0].toLowerCase()}${text.slice(1)}` : text;
-  const end = t === run.rounds ? ` ${ENDS[run.reason] ?? "This is the last step shown."}` : "";
+  const cycled = run.cycle?.[1];
+  const end = t === cycled ? ` ${ENDS.cycle}` : t === run.rounds
+    ? ` ${(!cycled && ENDS[run.reason]) || "This is the last step shown."}` : "";
   return last + end;
 }
 
