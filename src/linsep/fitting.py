@@ -17,7 +17,9 @@ from linsep.estimators._common.thresholds import (
     Rule,
     check_two,
     chosen_threshold,
+    measure_again,
     set_threshold,
+    with_threshold,
 )
 from linsep.other_names import advice_for
 from linsep.parameters import parameters_of
@@ -227,19 +229,29 @@ def fit(
         elif value is not None and name != "random_state":
             raise TypeError(f"{learner} has no {name}: leave it out.")
     rule = decision_rule(None if threshold is None else Rule.of(threshold), learner, given)
-    in_folds = rule if calibrate is None and rule is not None and rule.needs_rows else None
-    estimator = make_estimator(learner, given)
-    model = _learned(estimator, source, cv, in_folds, random_state)
+    model, folds = make_estimator(learner, given), None
+    in_folds = calibrate is None and rule is not None and rule.needs_rows
+    if cv is not None or in_folds:
+        from linsep.cross_validation import Folds, cross_validated, kept
+
+        folds = Folds(5 if cv is None else cv, random_state=random_state)
+        folds.check(source.grouped)
+        if in_folds:
+            check_in_folds(model)
+        source, rows = kept(source)
+    model.fit(source)
     again = {n: how[n] for n in ("format", *ReadingOptions._fields) if n in how}
+    like = source
     if calibrate is not None:
         from linsep.estimators._common.calibration import calibrate as calibrated
 
         like = open_source(calibrate, recipe=model.recipe_, **again)
         calibrated(model, like, method=calibration)
-        if rule is not None:
-            set_threshold(model, rule, like)
-    elif rule is not None and in_folds is None:
-        set_threshold(model, rule)
+    if rule is not None:
+        decide(model, rule, like, folds if in_folds else None)
+        measure_again(model, source)
+    if cv is not None:
+        model.cv_scores_ = cross_validated(model, source, rows, folds)
     if test is not None:
         model.test_scores_ = scores_of(model, open_source(test, recipe=model.recipe_, **again))
     return model
@@ -256,27 +268,6 @@ def _check_options(learner: str, given: Mapping[str, Any], reading: Mapping[str,
         if (told := advice_for(unknown[0])) is not None:
             advice = f": {told.render(in_python)}."
         raise TypeError(f"fit() has no option {unknown[0]!r} for {learner}{advice}")
-
-
-def _learned(estimator: Any, source: Source, cv: Any, rule: Rule | None, seed: int) -> Any:
-    """Fit an estimator to a source; cross-validate it and choose its threshold in the folds if
-    requested.
-    """
-    if cv is None and rule is None:
-        return estimator.fit(source)
-    from linsep.cross_validation import Folds, cross_validated, kept
-
-    folds = Folds(5 if cv is None else cv, random_state=seed)
-    folds.check(source.grouped)
-    if rule is not None:
-        check_in_folds(estimator)
-    source, rows = kept(source)
-    estimator.fit(source)
-    if cv is not None:
-        estimator.cv_scores_ = cross_validated(estimator, source, rows, folds)
-    if rule is not None:
-        set_in_folds(estimator, rule, source, folds)
-    return estimator
 
 
 def decision_rule(rule: Rule | None, learner: str, parameters: dict[str, Any]) -> Rule | None:
@@ -308,17 +299,20 @@ def check_in_folds(model: Any) -> None:
         )  # fmt: skip
 
 
-def set_in_folds(model: Any, rule: Rule, source: Source, folds: Any) -> None:
-    """Give a fitted model a threshold that is chosen on out-of-fold predictions for a source, in
-    :class:`linsep.cross_validation.Folds`.
+def decide(model: Any, rule: Rule, source: Source, folds: Any) -> None:
+    """Give a fitted model a threshold, chosen on the rows of a source, or on out-of-fold
+    predictions for them if ``folds`` (:class:`linsep.cross_validation.Folds`) are not None.
     """
+    if folds is None:
+        set_threshold(model, rule, source)
+        return
     from linsep.cross_validation import out_of_fold
 
     check_two(model)
     found = out_of_fold(model, source, folds)
     many = folds.cv if isinstance(folds.cv, int) else "the"
     rows = found.scores, found.truth, found.weights
-    model.threshold_ = chosen_threshold(model, rule, rows, f"{many} folds")
+    with_threshold(model, chosen_threshold(model, rule, rows, f"{many} folds"))
 
 
 def with_intercept(

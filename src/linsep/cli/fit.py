@@ -31,14 +31,14 @@ from linsep.cli.reading import READING, Reading, connected_to, dask_needed
 from linsep.cli.standard_input import NAME
 from linsep.cli.validating import FOLDS, described
 from linsep.errors import CheckpointError, DataError, Hint, LinsepError, ParameterError, hint
-from linsep.estimators._common.thresholds import Rule, set_threshold
+from linsep.estimators._common.thresholds import Rule, measure_again
 from linsep.fitting import (
     USUAL_LEARNER,
     Chosen,
     check_in_folds,
     chosen_learner,
+    decide,
     decision_rule,
-    set_in_folds,
     with_intercept,
 )
 from linsep.inference.robust import CLUSTERED
@@ -200,7 +200,7 @@ def fit(
         class_weight=learners.class_weights(class_weight, source),
         reference=learners.reference_class(reference, source),
     )  # fmt: skip
-    choice = Choice.of(threshold, calibrate, folds, random_state)
+    choice = Choice.of(threshold, calibrate, folds, random_state, again=dask is None)
     divided = folds is not None or choice.folds is not None
     _check_held_out(curve, reading.group is not None and not divided, estimator, parameters)
     choice.check(estimator, source.grouped, dask, checkpoint)
@@ -211,11 +211,10 @@ def fit(
     if divided:
         source, rows = _kept(source)
     whole = _fitted(estimator, source, start, place, saved)
-    validated = _validated(estimator, source, rows, folds) if whole else None
     _finish(
         estimator, source, whole, started, reading, saved, model=model, force=force, test=test,
         calibrate=calibrate, calibration=calibration, as_json=as_json, curve=curve,
-        validated=validated, choice=choice, chosen_for=chosen_for,
+        rows=rows, folds=folds, choice=choice, chosen_for=chosen_for,
     )  # fmt: skip
     if saved is not None:  # now that all is written
         saved.remove()
@@ -270,14 +269,17 @@ def _finish(
     estimator: Any, source: Source, whole: bool, started: float, reading: Reading,
     saved: Checkpoint | None, *, model: Path | None, force: bool, test: list[str] | None,
     calibrate: list[str] | None, calibration: Any, as_json: bool, curve: bool,
-    validated: dict[str, Any] | None, choice: "Choice", chosen_for: str | None,
+    rows: Batch | None, folds: "Folds | None", choice: "Choice", chosen_for: str | None,
 ) -> None:  # fmt: skip
-    """Calibrate, choose a threshold, save, test and print the summary."""
+    """Calibrate, choose a threshold, cross-validate, save, test and print the summary."""
     # Save and report what was learned, even if Ctrl-C is pressed again.
     with interrupts_deferred() as pressed:
-        made = Calibrated()
+        made, validated = Calibrated(), None
         if whole:
             made = _calibrated(estimator, calibrate, calibration, reading, choice, source)
+        if whole and not made.missing:
+            with interrupts_allowed():
+                validated = _validated(estimator, source, rows, folds)
         if saved is not None and made.missing:  # it resumes from the checkpoint
             raise made.error or KeyboardInterrupt
         _save(estimator, model, force, saved)
@@ -460,7 +462,7 @@ def _calibrated(
                 kind, names = estimator.calibration_.method, [shown(name) for name in data]
                 told = {"method": kind, "rows": source.n_rows, "data": names}
             with watching(source):
-                choice.make(estimator, source)
+                choice.make(estimator, source, learned)
     except LinsepError as problem:
         return Calibrated(told, error=problem)
     except KeyboardInterrupt:
@@ -469,21 +471,25 @@ def _calibrated(
 
 
 class Choice(NamedTuple):
-    """The requested threshold, and the folds in which it is chosen, or None."""
+    """The requested threshold, the folds in which it is chosen, or None, and whether the training
+    accuracy is measured again with it.
+    """
 
     rule: Rule | None = None
     folds: "Folds | None" = None
+    again: bool = True
 
     @classmethod
     def of(
-        cls, rule: Rule | None, calibrate: list[str] | None, folds: "Folds | None", seed: int
-    ) -> "Choice":
+        cls, rule: Rule | None, calibrate: list[str] | None, folds: "Folds | None", seed: int,
+        again: bool,
+    ) -> "Choice":  # fmt: skip
         """Return the choice that the options make."""
         if rule is None or not rule.needs_rows or calibrate:
-            return cls(rule)
+            return cls(rule, again=again)
         from linsep.cross_validation import Folds
 
-        return cls(rule, (folds or Folds())._replace(random_state=seed))
+        return cls(rule, (folds or Folds())._replace(random_state=seed), again)
 
     def check(
         self, estimator: Any, grouped: bool, dask: str | None, checkpoint: Path | None
@@ -501,14 +507,13 @@ class Choice(NamedTuple):
         self.folds.check(grouped)
         check_in_folds(estimator)
 
-    def make(self, estimator: Any, source: Source) -> None:
+    def make(self, estimator: Any, source: Source, learned: Source) -> None:
         """Give a fitted model its threshold, chosen on a source or in folds of it."""
         if self.rule is None:
             return
-        if self.folds is None:
-            set_threshold(estimator, self.rule, source)
-        else:
-            set_in_folds(estimator, self.rule, source, self.folds)
+        decide(estimator, self.rule, source, self.folds)
+        if self.again:
+            measure_again(estimator, learned)
 
 
 def _goes_on(path: Path | None) -> bool:

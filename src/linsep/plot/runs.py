@@ -108,7 +108,8 @@ class LearningCurveDisplay(Display):
         made = cls(
             mistakes=estimator.mistakes_, errors=errors, best=best,
             criterion=getattr(estimator, "criterion_", None),
-            stop=str(getattr(estimator, "stop_reason_", None) or ""),
+            stop=str(getattr(estimator, "stop_reason_", None) or "")
+            + "; errors at score 0" * (errors is not None and hasattr(estimator, "threshold_")),
         )  # fmt: skip
         return made.plot(ax, **kwargs)
 
