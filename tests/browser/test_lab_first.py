@@ -111,6 +111,8 @@ def test_points_are_dragged_on_the_first_screen_and_not_added(tab):
         ("data=outlier&keep=average&rounds=60", 1, "With the last weights, point 1 was on no side"),
         ("data=clouds&learner=batch", 1, "the update follows at the end of the pass."),
         ("data=clouds&learner=passive-aggressive", 2, "w changes, so [b, w1, w2] = "),
+        ("points=-1,0,0;2,0.5,1;0,1.5,1;0.3,-1,0&learner=margin&gamma=0.62", 4, "(margin 0.105, "
+         "needed 0.31)"),
         ("points=1,1,0;2,2,0", 0, "Place points of at least two classes"),
     ],
 )  # fmt: skip

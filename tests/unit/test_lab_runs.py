@@ -83,6 +83,16 @@ def test_a_run_goes_on_beyond_a_cycle_where_asked():
     assert columns["cycle"] == [605, 650]
 
 
+@pytest.mark.parametrize("learner", ["margin", "alma", "scw", "perceptron", "kernel"])
+def test_the_margins_that_a_rule_tests_are_those_of_the_trace(learner):
+    scene = ready_made("clouds").with_settings(learner=learner, rounds=60)
+    margins = run_of(scene)["margins"]
+    if learner in ("perceptron", "kernel"):
+        assert margins == []
+    else:
+        assert margins == [row.margin for row in trace_of(scene)]
+
+
 @pytest.mark.parametrize(
     ("url", "last", "complains"),
     [

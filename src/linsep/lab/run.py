@@ -41,10 +41,10 @@ RUNAWAY = "The weights overflow float64: use smaller coordinates or a smaller ra
 def run_of(scene: Scene) -> dict[str, Any]:
     """Return the run of a scene as columns; DataError or another ValueError if it has none.
 
-    The columns ``row``, ``pass``, ``mistakes`` and ``updates`` have a number per round, ``scores``
-    one per round and weight vector, ``weights``, ``average`` and ``best`` an intercept and two
-    weights per position and vector. A kernel run has ``duals`` instead: for every round the
-    changes (vector, row, change) of dual weights.
+    The columns ``row``, ``pass``, ``mistakes`` and ``updates`` have a number per round, ``margins``
+    a pair if the rule tests a margin, ``scores`` one per round and weight vector, ``weights``,
+    ``average`` and ``best`` an intercept and two weights per position and vector. A kernel run has
+    ``duals`` instead: for every round the changes (vector, row, change) of dual weights.
     """
     if len(set(scene.codes)) < 2:
         raise DataError(NEEDS)
@@ -182,6 +182,7 @@ def columns_of(steps: list[Step]) -> dict[str, Any]:
         "errors": [int(step.error) for step in steps],
         "attempt": [step.attempt for step in steps],
         "scores": [float(s) for step in steps for s in listed(step.score)],
+        "margins": [step.margin for step in steps if step.margin is not None],
     }
 
 

@@ -38,7 +38,7 @@ def trace_rows(
         yield TraceRow(
             number, step.pass_number + 1, str(names[step.row]), labels[step.row],
             tuple(listed(step.score)), step.mistakes, step.updates, change, after,
-            None if errors is None else errors[number - 1],
+            None if errors is None else errors[number - 1], step.margin,
         )  # fmt: skip
         before = after
 

@@ -49,6 +49,9 @@ class TraceRow(NamedTuple):
     errors : int or None
         Number of rows that the weights afterward misclassify; None unless the trace was asked for a
         number of ``rounds``.
+    margin : pair of numbers or None
+        What the rule tested before the update, positive on the right side, and the least value that
+        needs no update; None if the rule tests the score.
     """
 
     round: int
@@ -61,6 +64,7 @@ class TraceRow(NamedTuple):
     change: Vectors
     weights: Vectors
     errors: int | None = None
+    margin: tuple[float, float] | None = None
 
 
 class Trace(Sequence):
@@ -105,6 +109,8 @@ class Trace(Sequence):
         weights = ["intercept", *map(str, features)][not with_intercept :]
         heads = [f"{vector} " for vector in vectors] or [""]
         self.columns = ["round", "pass", "row", "class", *(f"{head}score" for head in heads)]
+        self._with_margin = rows[0].margin is not None
+        self.columns += ["margin", "needed"] * self._with_margin
         self.columns += ["mistakes" if len(vectors) > 1 else "mistake", "update"]
         self._with_errors = rows[0].errors is not None
         self.columns += ["errors"] * self._with_errors
@@ -191,6 +197,7 @@ class Trace(Sequence):
             label = row.label + self._signs.get(row.label, "")
             cells = [str(row.round), str(row.pass_number), row.row, label]
             cells += [shown(score) for score in row.scores]
+            cells += [shown(value) for value in row.margin or ()]
             cells += [self._mistakes(row), self._update(row)]
             cells += [str(row.errors)] * self._with_errors
             yield cells + [shown(w) for vector in row.weights for w in self._visible(vector)]
@@ -293,4 +300,4 @@ class Trace(Sequence):
 
     def _n_first(self) -> int:
         """Return the number of columns before the weights."""
-        return 4 + max(1, len(self._vectors)) + 2 + self._with_errors
+        return self.columns.index("update") + 1 + self._with_errors

@@ -122,6 +122,12 @@ class Rule:
         """
         return wrong
 
+    def margin(self, machine: Machine, example: Example, y: int, s: Number) -> tuple | None:
+        """Return what is tested, and below which value the example needs an update; None if the
+        rule tests y s.
+        """
+        return None
+
     def update(
         self, machine: Machine, example: Example, y: int, s: Number, importance: Number
     ) -> bool:
