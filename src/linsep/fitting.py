@@ -17,13 +17,13 @@ from linsep.estimators._common.thresholds import (
     Rule,
     check_two,
     chosen_threshold,
-    measure_again,
     set_threshold,
     with_threshold,
 )
 from linsep.other_names import advice_for
 from linsep.parameters import parameters_of
 from linsep.scoring import scores_of
+from linsep.scoring.rows import Collector, answers
 from linsep.sources.base import Source, is_frame
 from linsep.sources.opening import find_files, kind_of, names_in, open_source
 from linsep.sources.tables.reading_options import ReadingOptions
@@ -229,7 +229,8 @@ def fit(
         elif value is not None and name != "random_state":
             raise TypeError(f"{learner} has no {name}: leave it out.")
     rule = decision_rule(None if threshold is None else Rule.of(threshold), learner, given)
-    model, folds = make_estimator(learner, given), None
+    model = make_estimator(learner, given)
+    folds: Any = None
     in_folds = calibrate is None and rule is not None and rule.needs_rows
     if cv is not None or in_folds:
         from linsep.cross_validation import Folds, cross_validated, kept
@@ -248,8 +249,7 @@ def fit(
         like = open_source(calibrate, recipe=model.recipe_, **again)
         calibrated(model, like, method=calibration)
     if rule is not None:
-        decide(model, rule, like, folds if in_folds else None)
-        measure_again(model, source)
+        decide(model, rule, like, folds if in_folds else None, source)
     if cv is not None:
         model.cv_scores_ = cross_validated(model, source, rows, folds)
     if test is not None:
@@ -299,20 +299,27 @@ def check_in_folds(model: Any) -> None:
         )  # fmt: skip
 
 
-def decide(model: Any, rule: Rule, source: Source, folds: Any) -> None:
-    """Give a fitted model a threshold, chosen on the rows of a source, or on out-of-fold
-    predictions for them if ``folds`` (:class:`linsep.cross_validation.Folds`) are not None.
+def decide(model: Any, rule: Rule, like: Source, folds: Any, learned: Source) -> None:
+    """Give a fitted model a threshold, chosen on the rows of a source ``like`` the training rows,
+    or in :class:`linsep.cross_validation.Folds` of these, and measure its training accuracy again.
     """
     if folds is None:
-        set_threshold(model, rule, source)
-        return
-    from linsep.cross_validation import out_of_fold
+        set_threshold(model, rule, like)
+    else:
+        from linsep.cross_validation import out_of_fold
 
-    check_two(model)
-    found = out_of_fold(model, source, folds)
-    many = folds.cv if isinstance(folds.cv, int) else "the"
-    rows = found.scores, found.truth, found.weights
-    with_threshold(model, chosen_threshold(model, rule, rows, f"{many} folds"))
+        check_two(model)
+        found = out_of_fold(model, learned, folds)
+        many = folds.cv if isinstance(folds.cv, int) else "the"
+        chosen = found.scores, found.truth, found.weights
+        with_threshold(model, chosen_threshold(model, rule, chosen, f"{many} folds"))
+    learned.stage, rows = "measuring", Collector(model)
+    for part in answers(model.predictions(learned)):
+        rows.take(part)
+    found = rows.scored(learned.name)
+    right = found.predicted == found.truth
+    model.training_accuracy_ = float(np.average(right, weights=found.weights))
+    model.training_rows_, model.training_sampled_ = right.size, rows.step > 1
 
 
 def with_intercept(

@@ -31,7 +31,7 @@ from linsep.cli.reading import READING, Reading, connected_to, dask_needed
 from linsep.cli.standard_input import NAME
 from linsep.cli.validating import FOLDS, described
 from linsep.errors import CheckpointError, DataError, Hint, LinsepError, ParameterError, hint
-from linsep.estimators._common.thresholds import Rule, measure_again
+from linsep.estimators._common.thresholds import Rule
 from linsep.fitting import (
     USUAL_LEARNER,
     Chosen,
@@ -183,7 +183,7 @@ def fit(
     Example: linsep fit train.csv --target species --test test.csv --model species.linsep
     """
     # What exists beside a checkpoint may be what an earlier process of this command has written.
-    check_all_free(force or _goes_on(checkpoint), model)
+    check_all_free(force or (checkpoint is not None and checkpoint.exists()), model)
     _check_checkpoint(checkpoint, every, model)
     started, place = perf_counter(), Place(dask, mixing, shard_mb)
     reading, first = reading._replace(group=columns["group"]), learner or USUAL_LEARNER
@@ -200,7 +200,7 @@ def fit(
         class_weight=learners.class_weights(class_weight, source),
         reference=learners.reference_class(reference, source),
     )  # fmt: skip
-    choice = Choice.of(threshold, calibrate, folds, random_state, again=dask is None)
+    choice = Choice.of(threshold, calibrate, folds, random_state)
     divided = folds is not None or choice.folds is not None
     _check_held_out(curve, reading.group is not None and not divided, estimator, parameters)
     choice.check(estimator, source.grouped, dask, checkpoint)
@@ -209,7 +209,10 @@ def fit(
     saved = _opened(checkpoint, every, source, estimator)
     rows = None
     if divided:
-        source, rows = _kept(source)
+        from linsep.cross_validation import kept
+
+        with watching(source):
+            source, rows = kept(source)
     whole = _fitted(estimator, source, start, place, saved)
     _finish(
         estimator, source, whole, started, reading, saved, model=model, force=force, test=test,
@@ -244,14 +247,6 @@ def _clusters(
         raise type(problem)(problem.message, *hints) from None
 
 
-def _kept(source: Source) -> tuple[Source, Batch]:
-    """Read the rows and keep them for later passes."""
-    from linsep.cross_validation import kept
-
-    with watching(source):
-        return kept(source)
-
-
 def _validated(
     estimator: Any, source: Source, rows: Batch | None, folds: "Folds | None"
 ) -> dict[str, Any] | None:
@@ -282,23 +277,18 @@ def _finish(
                 validated = _validated(estimator, source, rows, folds)
         if saved is not None and made.missing:  # it resumes from the checkpoint
             raise made.error or KeyboardInterrupt
-        _save(estimator, model, force, saved)
-        seconds = {"total": perf_counter() - started} | _phases(estimator)
+        # the process that this one resumes may have saved it already
+        if model and (force or saved is None or not model_files.holds(model, estimator)):
+            model_files.save(estimator, model, force=force)
+        phases = estimator.progress_.seconds if hasattr(estimator, "progress_") else {}
+        seconds = {"total": perf_counter() - started} | phases
         tested = _tested(estimator, model, test, reading, not whole or made.interrupted)
         if saved is not None and tested.interrupted:
             raise KeyboardInterrupt
         _print_summary(
-            estimator,
-            source,
-            seconds,
-            model,
-            tested,
-            made,
-            as_json=as_json,
-            curve=curve,
-            validated=validated,
-            chosen_for=chosen_for,
-        )
+            estimator, source, seconds, model, tested, made, as_json=as_json, curve=curve,
+            validated=validated, chosen_for=chosen_for,
+        )  # fmt: skip
         if calibrate and not made.told and not made.error:
             note(f"the model is not calibrated: {report.interruption(estimator)}.", "warning")
         if choice.rule is not None and not hasattr(estimator, "threshold_") and not made.error:
@@ -309,14 +299,6 @@ def _finish(
         raise error
     if tested.interrupted or made.interrupted:
         raise click.exceptions.Exit(code)
-
-
-def _save(estimator: Any, model: Path | None, force: bool, saved: Checkpoint | None) -> None:
-    """Save the model if requested, unless the process that this one resumes already did."""
-    if model is None:
-        return
-    if force or saved is None or not model_files.holds(model, estimator):
-        model_files.save(estimator, model, force=force)
 
 
 def _check_held_out(curve: bool, grouped: bool, estimator: Any, parameters: dict[str, Any]) -> None:
@@ -346,11 +328,6 @@ def _checked_folds(
             )
     folds.check(grouped)
     return folds._replace(random_state=seed)
-
-
-def _phases(estimator: Any) -> dict[str, float]:
-    """Return the seconds of the phases of learning, if it was done in passes."""
-    return estimator.progress_.seconds if hasattr(estimator, "progress_") else {}
 
 
 class Calibrated(NamedTuple):
@@ -471,25 +448,21 @@ def _calibrated(
 
 
 class Choice(NamedTuple):
-    """The requested threshold, the folds in which it is chosen, or None, and whether the training
-    accuracy is measured again with it.
-    """
+    """The requested threshold, and the folds in which it is chosen, or None."""
 
     rule: Rule | None = None
     folds: "Folds | None" = None
-    again: bool = True
 
     @classmethod
     def of(
-        cls, rule: Rule | None, calibrate: list[str] | None, folds: "Folds | None", seed: int,
-        again: bool,
-    ) -> "Choice":  # fmt: skip
+        cls, rule: Rule | None, calibrate: list[str] | None, folds: "Folds | None", seed: int
+    ) -> "Choice":
         """Return the choice that the options make."""
         if rule is None or not rule.needs_rows or calibrate:
-            return cls(rule, again=again)
+            return cls(rule)
         from linsep.cross_validation import Folds
 
-        return cls(rule, (folds or Folds())._replace(random_state=seed), again)
+        return cls(rule, (folds or Folds())._replace(random_state=seed))
 
     def check(
         self, estimator: Any, grouped: bool, dask: str | None, checkpoint: Path | None
@@ -509,16 +482,8 @@ class Choice(NamedTuple):
 
     def make(self, estimator: Any, source: Source, learned: Source) -> None:
         """Give a fitted model its threshold, chosen on a source or in folds of it."""
-        if self.rule is None:
-            return
-        decide(estimator, self.rule, source, self.folds)
-        if self.again:
-            measure_again(estimator, learned)
-
-
-def _goes_on(path: Path | None) -> bool:
-    """Return whether there is a checkpoint to resume from."""
-    return path is not None and path.exists()
+        if self.rule is not None:
+            decide(estimator, self.rule, source, self.folds, learned)
 
 
 def _check_checkpoint(path: Path | None, every: str | None, model: Path | None) -> None:

@@ -243,9 +243,7 @@ def dense_codes(scene: Scene) -> list[int]:
 
 def cycle_of(steps: list[Step], path: list[Vectors]) -> list[int] | None:
     """Return the first and the last position of the first cycle, which have the same weights."""
-    starts = [t for t in range(len(steps)) if t == 0
-              or steps[t].pass_number != steps[t - 1].pass_number]  # fmt: skip
-    size = starts[1] if len(starts) > 1 else len(steps)
+    size = sum(step.pass_number == steps[0].pass_number for step in steps)
     seen: dict[Vectors, int] = {}
     for t in range(0, len(path), size):
         if path[t] in seen:

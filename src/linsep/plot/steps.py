@@ -122,9 +122,14 @@ class UpdateDisplay(Display):
         X: Any,
         y: Any,
         *,
+        mistake: int = 1,
+        n_mistakes: int = 1,
         coef_init: Any = None,
         intercept_init: Any = None,
         max_rounds: int = 1000,
+        run: Trace | None = None,
+        feature_names: Sequence[str] | None = None,
+        ax: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Draw mistakes of a learner, from its trace.
@@ -136,47 +141,17 @@ class UpdateDisplay(Display):
         X : array, sparse matrix or data frame of shape (rows, features)
         y : array of shape (rows,)
             Two classes.
-        coef_init, intercept_init : initial weights, as for the ``fit`` of the estimator
-        max_rounds : int, default=1000
-            Number of examples after which the trace ends.
-        **kwargs : passed to :meth:`from_trace`
-
-        Raises
-        ------
-        DataError, TypeError, ValueError
-            As in :meth:`from_trace` and :func:`linsep.trace`.
-        """
-        start = {"coef_init": coef_init, "intercept_init": intercept_init}
-        return cls.from_trace(
-            trace(estimator, X, y, **start, max_rounds=max_rounds), X, y, **kwargs
-        )
-
-    @classmethod
-    def from_trace(
-        cls,
-        trace: Trace,
-        X: Any,
-        y: Any,
-        *,
-        mistake: int = 1,
-        n_mistakes: int = 1,
-        feature_names: Sequence[str] | None = None,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw mistakes of a trace.
-
-        Parameters
-        ----------
-        trace : Trace
-            What :func:`linsep.trace` returned.
-        X, y : its rows and their labels
         mistake : int, default=1
             The number of the mistake to draw, or of the first one, counted from 1.
         n_mistakes : int, default=1
             Number of mistakes to draw, one picture each; fewer if the run has fewer.
+        coef_init, intercept_init : initial weights, as for the ``fit`` of the estimator
+        max_rounds : int, default=1000
+            Number of examples after which the trace ends.
+        run : Trace, default None
+            The trace of these rows; None makes it.
         feature_names : list of str, default None
-            None: the columns of a data frame, else x0, x1, ...
+            None: the columns of a data frame, else those of a fitted estimator, or x0, x1, ...
         ax : matplotlib Axes, default None
             Where to draw a single picture; None makes a new figure.
         **kwargs : passed to :meth:`plot`
@@ -186,8 +161,9 @@ class UpdateDisplay(Display):
         DataError
             If there is no such mistake, for the batch rule, more than two classes, and a single
             weight.
+        TypeError, ValueError
+            As in :func:`linsep.trace`.
         """
-        estimator = trace.estimator
         if getattr(estimator, "update", "single") == "batch":
             raise DataError(
                 "An update of the batch rule uses many rows",
@@ -195,9 +171,13 @@ class UpdateDisplay(Display):
             )
         rows = numbers_of(X)
         classes, codes = two_classes(labels_of(y), "An update")
-        names = list(feature_names or names_of(X, rows.shape[1]))
+        made = run or trace(
+            estimator, X, y, coef_init=coef_init, intercept_init=intercept_init,
+            max_rounds=max_rounds,
+        )  # fmt: skip
+        names = list(feature_names or names_of(X, rows.shape[1], estimator))
         rows = unit_rows(rows) if getattr(estimator, "normalize", False) else rows
-        found = _updates(trace, mistake, n_mistakes)
+        found = _updates(made, mistake, n_mistakes)
         if rows.shape[1] == 1:
             if not estimator.fit_intercept:
                 raise DataError(

@@ -47,8 +47,7 @@ class TraceRow(NamedTuple):
         The change by the update, and the weights afterward: for each score the intercept, then one
         number per feature.
     errors : int or None
-        Number of rows that the weights afterward misclassify; None unless the trace was asked for a
-        number of ``rounds``.
+        Number of rows that the weights afterward misclassify; None if ``rounds`` was not given.
     margin : pair of numbers or None
         What the rule tested before the update, positive on the right side, and the least value that
         needs no update; None if the rule tests the score.
@@ -152,7 +151,7 @@ class Trace(Sequence):
             The first mistake to draw, counted from 1.
         n_mistakes : int, default None
             Number of mistakes to draw; None draws up to nine.
-        **kwargs : passed to :meth:`linsep.plot.UpdateDisplay.from_trace`
+        **kwargs : passed to :meth:`linsep.plot.UpdateDisplay.from_estimator`
 
         Returns
         -------
@@ -160,8 +159,8 @@ class Trace(Sequence):
         """
         left = sum(row.updates > 0 for row in self._rows) - mistake + 1
         shown = max(1, min(MOST_DRAWN, left)) if n_mistakes is None else n_mistakes
-        return display("UpdateDisplay").from_trace(
-            self, **self._rows_given(), mistake=mistake, n_mistakes=shown, **kwargs
+        return display("UpdateDisplay").from_estimator(
+            **self._given, run=self, mistake=mistake, n_mistakes=shown, **kwargs
         )
 
     def animate(self, ax: Any = None, **kwargs: Any) -> Any:
@@ -185,10 +184,8 @@ class Trace(Sequence):
         DataError
             For several classes and more than two features, unless ``features`` names two.
         """
-        return display("RunDisplay").from_trace(self, **self._rows_given(), ax=ax, **kwargs)
-
-    def _rows_given(self) -> dict[str, Any]:
-        return {name: self._given[name] for name in ("X", "y", "feature_names")}
+        rows = {name: self._given[name] for name in ("X", "y", "feature_names")}
+        return display("RunDisplay").from_trace(self, **rows, ax=ax, **kwargs)
 
     def cells(self, shown: Shown | None = None) -> Iterator[list[str]]:
         """Yield the rows as texts, numbers with up to six digits or formatted by ``shown``."""

@@ -96,7 +96,8 @@ def trace(
     begun = run.state
     coef, intercept = (array.tolist() for array in begun.split(begun.W))
     start = (coef, intercept) if vectors else (coef[0], intercept[0])
-    features = names_of(feature_names, names or names_in(model, X.shape[1]), "feature_names")
+    names = names or getattr(model, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])
+    features = names_of(feature_names, names, "feature_names")
     rows = names_of(row_names, index or range(len(y)), "row_names")
     stream = ArrayStream(X, codes, importance, model.draw_seed(), bool(model.shuffle))
     ending = _ending(model, begun, run.keeping, stream, rounds is not None, scheme)
@@ -142,7 +143,7 @@ def _errors(
 ) -> list[int]:  # fmt: skip
     """Return how many rows that were learned the weights after each step misclassify."""
     rows, found, before = np.array(plain_rows(X, model.normalize)), [], None
-    learned = importance != 0 if importance.size else np.ones(len(codes), dtype=bool)
+    learned = importance != 0 if importance.size else True
     for step in steps:
         if before is None or (step.weights, step.intercept) != before[:2]:
             scores = rows @ np.atleast_2d(step.weights).T + step.intercept
@@ -205,12 +206,6 @@ def index_of(X: Any, y: Any, sample_weight: Any = None) -> Any:
     """Return the index of a data frame, else None; DataError if y or weights have another."""
     check_beside(X, y=y, sample_weight=sample_weight)
     return list(X.index) if hasattr(X, "columns") and hasattr(X, "index") else None
-
-
-def names_in(model: Any, n_features: int) -> Sequence[Any]:
-    """Return the feature names of a data frame, else x0, x1, ..."""
-    names = getattr(model, "feature_names_in_", None)
-    return [f"x{j}" for j in range(n_features)] if names is None else names.tolist()
 
 
 def names_of(given: Sequence[Any] | None, default: Sequence[Any], what: str) -> Sequence[Any]:

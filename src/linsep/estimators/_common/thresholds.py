@@ -419,17 +419,8 @@ def set_threshold(
 def with_threshold(model: Any, threshold: Threshold | None) -> Any:
     """Return a model with this threshold; its training accuracy was that of another one."""
     if threshold != getattr(model, "threshold_", None):
+        model.threshold_ = threshold
+        model.training_accuracy_ = model.training_balanced_accuracy_ = None
+    if threshold is None:
         model.__dict__.pop("threshold_", None)
-        vars(model).update({} if threshold is None else {"threshold_": threshold})
-        for name in ("training_accuracy_", "training_balanced_accuracy_"):
-            if hasattr(model, name):
-                setattr(model, name, None)
     return model
-
-
-def measure_again(model: Any, source: Source) -> None:
-    """Measure the training accuracy of a model with its threshold, on all rows of its source."""
-    source.stage = "measuring"
-    model.training_accuracy_ = model.predictions(source).share_right()
-    if model.training_sampled_:
-        model.training_rows_, model.training_sampled_ = source.n_rows, False

@@ -123,9 +123,7 @@ class Rule:
         return wrong
 
     def margin(self, machine: Machine, example: Example, y: int, s: Number) -> tuple | None:
-        """Return what is tested, and below which value the example needs an update; None if the
-        rule tests y s.
-        """
+        """Return what is tested, and its least value without an update; None if it is y s."""
         return None
 
     def update(

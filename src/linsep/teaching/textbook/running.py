@@ -46,8 +46,7 @@ class Step(NamedTuple):
     attempt : int
         Number of earlier restarts of the rule from zero.
     margin : pair of numbers or None
-        What the rule tested, and below which value it updates (see ``Rule.margin``), of the binary
-        classifier farthest below it; None if it tests the score.
+        What ``Rule.margin`` returned for the binary classifier farthest below its bound.
     memory : tuple
         The rule's memory for each binary classifier besides its weights, after the update, such as
         variances; None without memory.
