@@ -393,7 +393,7 @@ def print_curve(summary: dict[str, Any]) -> None:
 
 
 def _at_zero(summary: dict[str, Any]) -> str:
-    """Return that results of passes are not those of the threshold, which is chosen after them."""
+    """Return that results of passes were measured before the threshold was chosen."""
     return " (at score 0)" if "threshold" in summary else ""
 
 

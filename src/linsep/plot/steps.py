@@ -151,7 +151,7 @@ class UpdateDisplay(Display):
         run : Trace, default None
             The trace of these rows; None makes it.
         feature_names : list of str, default None
-            None: the columns of a data frame, else those of a fitted estimator, or x0, x1, ...
+            None: the columns of a data frame, else the features of a fit, else x0, x1, ...
         ax : matplotlib Axes, default None
             Where to draw a single picture; None makes a new figure.
         **kwargs : passed to :meth:`plot`

@@ -417,7 +417,7 @@ def set_threshold(
 
 
 def with_threshold(model: Any, threshold: Threshold | None) -> Any:
-    """Return a model with this threshold; its training accuracy was that of another one."""
+    """Return a model with this threshold, without the training accuracy at another threshold."""
     if threshold != getattr(model, "threshold_", None):
         model.threshold_ = threshold
         model.training_accuracy_ = model.training_balanced_accuracy_ = None
