@@ -24,6 +24,7 @@ from linsep.plot.display import (
     with_minus,
 )
 from linsep.plot.palettes import COLORS, color_map
+from linsep.plot.plane import said_of
 
 #: characters of a name
 LONGEST_NAME = 40
@@ -135,6 +136,7 @@ class CoefficientDisplay(Display):
     ) -> Self:  # fmt: skip
         """Draw the largest weights of all binary classifiers, each with its standard deviation."""
         (names, signs), machines = words_and_signs(model), machine_names(model)
+        names = said_of(model, names)
         weights, spread = signs * np.atleast_2d(model.coef_), deviations(model)
         assert spread is not None
         sure, more = spread[0], np.atleast_1d(model.intercept_)[:, None]
