@@ -257,7 +257,10 @@ def predictions_by_fold(
         try:
             for number in numbers:
                 estimator = clone(estimators[number])
-                found[number][fold] = (predict or predicted)(estimator, rows, splits[fold])
+                made = (predict or predicted)(estimator, rows, splits[fold])
+                if (threshold := getattr(estimators[number], "threshold_", None)) is not None:
+                    made = made._replace(predicted=threshold.codes(made.scores))
+                found[number][fold] = made
         except LinsepError as problem:
             raise problem.at(f"fold {fold + 1} of {len(splits)}: ") from None
 
@@ -395,7 +398,8 @@ def mean_and_error(values: np.ndarray, n_folds: int) -> tuple[float, float]:
 def cross_validated(
     estimator: Any, source: Source, batch: Batch, folds: Folds
 ) -> dict[str, np.ndarray]:
-    """Return metrics of an estimator in each fold of the rows that :func:`kept` returned.
+    """Return metrics of an estimator in each fold of the rows that :func:`kept` returned, with its
+    threshold if it has one.
 
     Returns
     -------

@@ -18,10 +18,12 @@ from linsep.estimators._common.thresholds import (
     check_two,
     chosen_threshold,
     set_threshold,
+    with_threshold,
 )
 from linsep.other_names import advice_for
 from linsep.parameters import parameters_of
 from linsep.scoring import scores_of
+from linsep.scoring.rows import Collector, answers
 from linsep.sources.base import Source, is_frame
 from linsep.sources.opening import find_files, kind_of, names_in, open_source
 from linsep.sources.tables.reading_options import ReadingOptions
@@ -230,19 +232,29 @@ def fit(
         elif value is not None and name != "random_state":
             raise TypeError(f"{learner} has no {name}: leave it out.")
     rule = decision_rule(None if threshold is None else Rule.of(threshold), learner, given)
-    in_folds = rule if calibrate is None and rule is not None and rule.needs_rows else None
-    estimator = make_estimator(learner, given)
-    model = _learned(estimator, source, cv, in_folds, random_state)
+    model = make_estimator(learner, given)
+    folds: Any = None
+    in_folds = calibrate is None and rule is not None and rule.needs_rows
+    if cv is not None or in_folds:
+        from linsep.cross_validation import Folds, cross_validated, kept
+
+        folds = Folds(5 if cv is None else cv, random_state=random_state)
+        folds.check(source.grouped)
+        if in_folds:
+            check_in_folds(model)
+        source, rows = kept(source)
+    model.fit(source)
     again = {n: how[n] for n in ("format", *ReadingOptions._fields) if n in how}
+    like = source
     if calibrate is not None:
         from linsep.estimators._common.calibration import calibrate as calibrated
 
         like = open_source(calibrate, recipe=model.recipe_, **again)
         calibrated(model, like, method=calibration)
-        if rule is not None:
-            set_threshold(model, rule, like)
-    elif rule is not None and in_folds is None:
-        set_threshold(model, rule)
+    if rule is not None:
+        decide(model, rule, like, folds if in_folds else None, source)
+    if cv is not None:
+        model.cv_scores_ = cross_validated(model, source, rows, folds)
     if test is not None:
         model.test_scores_ = scores_of(model, open_source(test, recipe=model.recipe_, **again))
     return model
@@ -259,27 +271,6 @@ def _check_options(learner: str, given: Mapping[str, Any], reading: Mapping[str,
         if (told := advice_for(unknown[0])) is not None:
             advice = f": {told.render(in_python)}."
         raise TypeError(f"fit() has no option {unknown[0]!r} for {learner}{advice}")
-
-
-def _learned(estimator: Any, source: Source, cv: Any, rule: Rule | None, seed: int) -> Any:
-    """Fit an estimator to a source; cross-validate it and choose its threshold in the folds if
-    requested.
-    """
-    if cv is None and rule is None:
-        return estimator.fit(source)
-    from linsep.cross_validation import Folds, cross_validated, kept
-
-    folds = Folds(5 if cv is None else cv, random_state=seed)
-    folds.check(source.grouped)
-    if rule is not None:
-        check_in_folds(estimator)
-    source, rows = kept(source)
-    estimator.fit(source)
-    if cv is not None:
-        estimator.cv_scores_ = cross_validated(estimator, source, rows, folds)
-    if rule is not None:
-        set_in_folds(estimator, rule, source, folds)
-    return estimator
 
 
 def decision_rule(rule: Rule | None, learner: str, parameters: dict[str, Any]) -> Rule | None:
@@ -313,17 +304,27 @@ def check_in_folds(model: Any) -> None:
         )  # fmt: skip
 
 
-def set_in_folds(model: Any, rule: Rule, source: Source, folds: Any) -> None:
-    """Give a fitted model a threshold that is chosen on out-of-fold predictions for a source, in
-    :class:`linsep.cross_validation.Folds`.
+def decide(model: Any, rule: Rule, like: Source, folds: Any, learned: Source) -> None:
+    """Give a fitted model a threshold, chosen on the rows of a source ``like`` the training rows,
+    or in :class:`linsep.cross_validation.Folds` of these, and measure its training accuracy again.
     """
-    from linsep.cross_validation import out_of_fold
+    if folds is None:
+        set_threshold(model, rule, like)
+    else:
+        from linsep.cross_validation import out_of_fold
 
-    check_two(model)
-    found = out_of_fold(model, source, folds)
-    many = folds.cv if isinstance(folds.cv, int) else "the"
-    rows = found.scores, found.truth, found.weights
-    model.threshold_ = chosen_threshold(model, rule, rows, f"{many} folds")
+        check_two(model)
+        found = out_of_fold(model, learned, folds)
+        many = folds.cv if isinstance(folds.cv, int) else "the"
+        chosen = found.scores, found.truth, found.weights
+        with_threshold(model, chosen_threshold(model, rule, chosen, f"{many} folds"))
+    learned.stage, rows = "measuring", Collector(model)
+    for part in answers(model.predictions(learned)):
+        rows.take(part)
+    found = rows.scored(learned.name)
+    right = found.predicted == found.truth
+    model.training_accuracy_ = float(np.average(right, weights=found.weights))
+    model.training_rows_, model.training_sampled_ = right.size, rows.step > 1
 
 
 def with_intercept(

@@ -111,6 +111,8 @@ def test_points_are_dragged_on_the_first_screen_and_not_added(tab):
         ("data=outlier&keep=average&rounds=60", 1, "With the last weights, point 1 was on no side"),
         ("data=clouds&learner=batch", 1, "the update follows at the end of the pass."),
         ("data=clouds&learner=passive-aggressive", 2, "w changes, so [b, w1, w2] = "),
+        ("points=-1,0,0;2,0.5,1;0,1.5,1;0.3,-1,0&learner=margin&gamma=0.62", 4, "(margin 0.105, "
+         "needed 0.31)"),
         ("points=1,1,0;2,2,0", 0, "Place points of at least two classes"),
     ],
 )  # fmt: skip
@@ -118,6 +120,18 @@ def test_sentences_of_other_learners(tab, address, steps, said):
     tab.open(address)
     tab.press(*steps * ["ArrowRight"])
     assert said in tab.text("#story").replace("\xa0", " ")
+
+
+def test_a_run_goes_on_beyond_its_cycle_where_asked(tab):
+    tab.open("data=inseparable&start=1,1,1&at=905")
+    assert "650" in tab.text("#fault")
+    assert "repeats" in tab.text("#story")
+    tab.open("data=inseparable&start=1,1,1&rounds=915&beyond=yes&at=650")
+    assert not tab.text("#fault")
+    assert "repeats" in tab.text("#story")
+    tab.press("End")
+    assert "repeats" not in tab.text("#story")
+    assert tab.page.get_by_label("Step number").input_value() == "915"
 
 
 #: the names of the cards of the page in their order for Tab, with the places of their corners

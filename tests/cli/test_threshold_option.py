@@ -3,10 +3,13 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import linsep
 from command_line import assert_refused, here
+from linsep.cross_validation import Folds, kept, labeled_rows
 
 pytestmark = pytest.mark.uncompiled
 RNG = np.random.default_rng(5)
@@ -171,3 +174,79 @@ def test_help_says_what_a_number_is_with_winnow(folder):
         shown = here("fit", "--learner", learner, "--help", cwd=folder).stdout
         assert shown.count("--threshold") == 1
         assert "cost=10:1" in shown
+
+
+def unbalanced(n=1500, seed=3):
+    """One row in sixteen is bought, and no row reaches a probability of one half."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    bought = rng.random(n) < 1 / (1 + np.exp(2.9 - 0.6 * X[:, 0]))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    return frame.assign(kind=np.where(bought, "yes", "no"))
+
+
+@pytest.mark.parametrize(
+    ("learner", "threshold"),
+    [
+        ("logistic", 0.08), ("logistic", "recall=0.8"), ("naive-bayes", 0.08),
+        ("perceptron", 0.4), ("perceptron", "f1"), ("kernel", 1.0), ("soft-margin", "recall=0.7"),
+    ],
+)  # fmt: skip
+def test_every_number_of_a_fit_is_at_the_threshold(tmp_path, learner, threshold):
+    frame = unbalanced()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    options = ("--learner", learner, "--threshold", threshold, "--cv", 4)
+    done = here("fit", "t.csv", "--target", "kind", *options, "--json", "--model", "m.linsep",
+                cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    model = linsep.load(tmp_path / "m.linsep")
+    right = model.score(frame)
+    assert found["training_accuracy"] == pytest.approx(right, abs=1e-12)
+    again = linsep.fit(frame, target="kind", learner=learner, threshold=threshold, cv=4)
+    assert again.training_accuracy_ == pytest.approx(right, abs=1e-12)
+    folds = found["cross_validation"]["metrics"]["accuracy"]["folds"]
+    np.testing.assert_allclose(again.cv_scores_["accuracy"], folds, rtol=1e-12)
+    source, rows = kept(linsep.open_source(frame, target="kind", recipe=model.recipe_))
+    known = labeled_rows(source, rows)
+    expected = []
+    for training, test in Folds(4).splits(known):
+        fold = clone(again).fit(*known.part(training)[:2])
+        fold.threshold_ = model.threshold_
+        X, y, _ = known.part(test)
+        expected.append(np.mean(fold.predict(X) == y))
+    np.testing.assert_allclose(folds, expected, rtol=1e-12)
+    shown = json.loads(here("inspect", "m.linsep", "--json", cwd=tmp_path).stdout)
+    assert shown["training_accuracy"] in (None, found["training_accuracy"])
+
+
+def test_the_threshold_of_calibrate_is_that_of_training_and_folds(tmp_path):
+    unbalanced().to_csv(tmp_path / "t.csv", index=False)
+    unbalanced(seed=4).to_csv(tmp_path / "held.csv", index=False)
+    done = here("fit", "t.csv", "--target", "kind", "--calibrate", "held.csv", "--threshold",
+                "recall=0.8", "--cv", 3, "--json", "--model", "m.linsep", cwd=tmp_path)  # fmt: skip
+    found, model = json.loads(done.stdout), linsep.load(tmp_path / "m.linsep")
+    assert found["training_accuracy"] == pytest.approx(model.score(tmp_path / "t.csv"))
+    recalled = found["cross_validation"]["metrics"]["balanced_accuracy"]["mean"]
+    assert recalled > 0.52  # at score 0 hardly any row is predicted yes
+    again = linsep.fit(tmp_path / "t.csv", target="kind", calibrate=tmp_path / "held.csv",
+                       threshold="recall=0.8", cv=3)  # fmt: skip
+    assert again.training_accuracy_ == pytest.approx(found["training_accuracy"])
+    assert again.cv_scores_["balanced_accuracy"].mean() == pytest.approx(recalled)
+
+
+def test_what_passes_measured_says_that_it_is_at_zero(tmp_path):
+    unbalanced().to_csv(tmp_path / "t.csv", index=False)
+    options = ("fit", "t.csv", "--target", "kind", "--learner", "perceptron", "--early-stopping",
+               "--curve")  # fmt: skip
+    said = here(*options, "--threshold", 0.4, cwd=tmp_path).stdout
+    usual = here(*options, cwd=tmp_path).stdout
+    assert (said.count("at score 0"), usual.count("at score 0")) == (4, 0)
+
+
+def test_a_threshold_set_later_drops_the_training_accuracy():
+    frame = unbalanced()
+    model = linsep.fit(frame, target="kind", learner="logistic")
+    assert model.training_accuracy_ == model.score(frame)
+    assert linsep.set_threshold(model, 0.08).training_accuracy_ is None
+    assert linsep.set_threshold(model, None).training_accuracy_ is None

@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 
 import linsep
 from linsep import dichotomies, separation
-from linsep.chance.counting import approximately
+from linsep.chance.counting import Chance, approximately
 from linsep.errors import ParameterError
 from linsep.separability.position import is_certainly_full, modulo, rank
 from thoroughness import examples
@@ -156,13 +156,39 @@ def test_columns_that_depend_on_others_and_repeated_rows_do_not_count(scale, shi
         assert (found.n_distinct, found.n_dimensions, found.known) == (30, 4, True)
 
 
-def test_the_line_says_about_where_values_are_tied():
+def test_the_line_gives_a_bound_where_values_are_tied():
     rng = np.random.default_rng(2)
     X = rng.integers(2, size=(60, 40))
-    assert "about " in str(chance(X))
-    assert "about" not in str(chance(X + rng.normal(size=X.shape)))
+    assert "at most 0.998 (60 " in str(chance(X))
+    assert "at most" not in str(chance(X + rng.normal(size=X.shape)))
     constant = np.column_stack([rng.normal(size=(60, 40)), np.ones(60)])
-    assert "about" not in str(chance(constant))
+    assert "at most" not in str(chance(constant))
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "tied", "shown"),
+    [(8, 3, True, "at most 0.500 "), (8, 3, False, "0.500 "), (100, 70, False, "above 0.999 "),
+     (100, 70, True, "at most 1.000 ")],
+)  # fmt: skip
+def test_a_probability_is_a_number_or_a_bound(n, d, tied, shown):
+    line = str(Chance(n, False, d, True, tied, True))
+    assert line.partition("probability ")[2].startswith(f"{shown}({n} ")
+
+
+def test_a_quasi_separable_verdict_says_nothing_of_chance():
+    """One row of its own column makes any labels of both kinds quasi-separable."""
+    X = np.column_stack([np.repeat(np.arange(20) % 5, 2), np.zeros(40)])
+    X[-1, 1] = 1.0
+    for seed in range(20):
+        y = np.random.default_rng(seed).integers(2, size=40)
+        found = separation(X, y)
+        assert found.kind == "quasi-separable"
+        assert found.chance is None
+        assert found.chance_line() == []
+        assert "chance" not in dict(found.described())
+        three = separation(X, y + (np.arange(40) % 7 == 0))
+        assert three.chance_line() == [] or all(one.chance for one in three.verdicts())
+    assert separation(X[:-1], y[:-1]).chance.n_distinct == 5
 
 
 def test_independent_rows_may_have_any_labels():

@@ -1,5 +1,7 @@
 """Marginal effects against worked numbers, statsmodels, and finite differences."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,6 +13,7 @@ from scipy.stats import norm
 
 import linsep
 from linsep import LogisticRegression
+from linsep.errors import DataError
 
 rng = np.random.default_rng(48)
 N = 150
@@ -268,16 +271,82 @@ def test_limits_of_a_coefficient_that_diverges():
     assert np.allclose(errors(table)[:3], share * errors(part), rtol=1e-5)
     below = inside.predict_proba(Z[:, :3])[:, 1]
     assert estimates(table)[3] == pytest.approx(1 - below.mean(), rel=1e-6)
-
-    def effect(b):
-        return np.atleast_1d(1 - probabilities(inside, b, Z[:, :3])[:, 1].mean())
-
-    assert errors(table)[3] == pytest.approx(with_differences(inside, effect)[1][0], rel=1e-4)
-    assert "limit" in str(table)
+    assert np.isnan(table.coefficients[3][2:7]).all()
     (slope,) = [
         row for row in model.marginal_effects(Z, discrete=[]).coefficients if row.name == "x3"
     ]
     assert np.isnan(slope.estimate)
+    assert slope.status == "unknown"
+
+
+@pytest.mark.parametrize("covariance", [None, "HC0", "CR1"])
+def test_a_level_that_diverges_has_no_error_anywhere(covariance):
+    """Town Ulm has only zeros: the shares of the others, and nothing but limits there."""
+    counts = {"Bonn": (9, 11), "Rome": (12, 6), "Ulm": (7, 0)}
+    frame = pd.DataFrame(
+        [{"town": t, "ill": y} for t, n in counts.items() for y in (0, 1) for _ in range(n[y])]
+    ).assign(dose=lambda f: np.arange(len(f)) % 3, home=lambda f: np.arange(len(f)))
+    how = {"formula": "ill ~ dose + town", "learner": "logistic", "covariance": covariance}
+    how |= {"group": "home"} if covariance == "CR1" else {}
+    with pytest.warns(UserWarning, match="quasi-separable"):
+        model = linsep.fit(frame, **how)
+    table = model.marginal_effects(frame)
+    frames = table.tidy().set_index("term")
+    assert frames["status"].tolist() == ["finite", "finite", "limit"]
+    numbers = ["standard_error", "statistic", "p_value", "low", "high"]
+    assert frames.loc["town=Ulm", numbers].isna().all()
+    assert np.isfinite(frames.loc[["dose", "town=Rome"], numbers]).all(axis=None)
+    inside = frame[frame["town"] != "Ulm"]
+    part = linsep.fit(inside, **how)
+    bonn = part.predict_proba(frame.assign(town="Bonn"))[:, 1].mean()
+    assert frames.loc["town=Ulm", "estimate"] == pytest.approx(-bonn, rel=1e-6)
+    expected = part.marginal_effects(frame.assign(town="Bonn"))
+    found = model.marginal_effects(frame, at={"town": "Bonn"})
+    small = np.sqrt((45 / 41) / (38 / 35)) if covariance == "CR1" else 1.0  # rows and parameters
+    assert np.allclose(errors(found)[:2], small * errors(expected), rtol=1e-5)
+    for at in ({"town": "Ulm"}, "mean"):
+        dose = model.marginal_effects(frame, at=at).coefficients[0]
+        assert (dose.estimate, dose.status) == (0.0, "limit")
+        assert np.isnan(dose[2:7]).all()
+    # what is printed, saved and drawn has the estimate and nothing else
+    shown = next(row for row in table.rows() if row[0] == "town=Ulm")
+    assert float(shown[1]) == pytest.approx(-bonn, rel=1e-5)
+    assert shown[2:] == [""] * 5
+    for text in (table.to_markdown(6), table.to_latex(6)):
+        line = next(line for line in text.splitlines() if "town=Ulm" in line)
+        assert re.findall(r"\d+\.\d+", line) == [f"{bonn:.6f}"]
+    saved = table.to_dict()["coefficients"][2]
+    assert saved["estimate"] == frames.loc["town=Ulm", "estimate"]
+    assert {saved[name] for name in numbers} == {None}
+    picture = table.plot()
+    assert len(picture.points_.get_xdata()) == 3
+    assert len(picture.intervals_.get_segments()) == 2
+    assert (picture.arrows_, picture.words_) == ([], [])
+    # the numbers that effects are made of
+    (k,) = [k for k, name in enumerate(model.param_names_) if name == "town[T.Ulm]"]
+    assert model.params_[k] == -np.inf
+    assert np.isnan([model.standard_errors_[k], model.statistics_[k], model.p_values_[k]]).all()
+    assert np.isnan(model.confidence_intervals()[k]).all()
+    ratio = model.odds_ratios().tidy().iloc[k - 1]
+    assert ratio["estimate"] == 0
+    assert ratio[numbers].isna().all()
+    contrasts = model.contrasts("town").tidy().set_index("contrast")
+    assert contrasts["standard_error"].isna().tolist() == [False, True, True]
+    assert contrasts[["p_value", "low", "high"]].isna().sum().tolist() == [2, 2, 2]
+    for hypothesis in ("town[T.Ulm]", "dose - town[T.Ulm]"):
+        with pytest.raises(DataError):
+            model.wald_test(hypothesis)
+    bands = model.predict_proba(frame, interval="confidence")
+    assert (np.isnan(bands.low[:, 1]) == (frame["town"] == "Ulm")).all()
+    assert (np.isnan(bands.high[:, 1]) == (frame["town"] == "Ulm")).all()
+
+
+def test_firth_has_errors_of_every_effect():
+    above = X[:, 1] > 1.0
+    Z, y = np.column_stack([X[:, [0, 1, 3]], above]), np.where(above, 1, Y)
+    table = LogisticRegression(penalty="firth").fit(Z, y).marginal_effects(Z)
+    assert np.isfinite(errors(table)).all()
+    assert {row.status for row in table.coefficients} == {""}
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -288,7 +357,7 @@ def test_what_is_separable_has_no_effects(several):
     table = model.marginal_effects(X)
     assert np.isnan(estimates(table)).all()
     assert np.isnan(errors(table)).all()
-    assert "separable" in table.notes[-1]
+    assert set(table.tidy()["status"]) == {"unknown"}
 
 
 def test_dependent_columns_and_classes_without_weight():

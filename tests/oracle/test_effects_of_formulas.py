@@ -44,6 +44,14 @@ FORMULAS = {
     "poly(dose, 3) + C(rank) * age": lambda f: [
         f["dose"], f["dose"] ** 2, f["dose"] ** 3, f["rank"] == 2, f["rank"] == 3, f["age"],
         f["age"] * (f["rank"] == 2), f["age"] * (f["rank"] == 3)],
+    "age / smoker": lambda f: [f["age"], f["age"] * f["smoker"]],
+    "smoker:dose + age": lambda f: [f["smoker"] * f["dose"], f["age"]],
+    "I(smoker * age) + dose": lambda f: [f["smoker"] * f["age"], f["dose"]],
+    "log(1 + smoker) + poly(dose * smoker, 2)": lambda f: [
+        np.log(1 + f["smoker"]), f["dose"] * f["smoker"], (f["dose"] * f["smoker"]) ** 2],
+    "age:C(rank) + C(rank):smoker": lambda f: [
+        *(f["age"] * (f["rank"] == k) for k in (1, 2, 3)),
+        *(f["smoker"] * (f["rank"] == k) for k in (1, 2, 3))],
 }  # fmt: skip
 
 
@@ -86,7 +94,7 @@ def expected(made, frame, name, y, at=None):
     return found
 
 
-@pytest.mark.parametrize("at", [None, {"age": 48.0}, {"dose": 0.5, "age": 51.0}])
+@pytest.mark.parametrize("at", [None, {"age": 48.0}, {"dose": 0.5, "age": 51.0}, {"smoker": 1}])
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_effects_are_those_of_designs_by_hand(formula, at):
     model = linsep.fit(FRAME, formula=f"ill ~ {formula}", learner="logistic")
@@ -102,6 +110,47 @@ def test_effects_are_those_of_designs_by_hand(formula, at):
         for row, (value, error) in zip(own, effects, strict=True):
             assert row.estimate == pytest.approx(value, rel=1e-5, abs=1e-9)
             assert row.standard_error == pytest.approx(error, rel=1e-4)
+
+
+@pytest.mark.parametrize("formula", ["dose / smoker", "I(smoker * dose)", "C(rank):smoker + dose"])
+def test_zeros_and_ones_of_any_type_that_no_feature_shows(formula, tmp_path):
+    """The rows that count are those of the fit: a row that is left out has another value."""
+    frame = FRAME[["dose", "smoker", "rank", "ill"]]
+    how = {"formula": f"ill ~ {formula}", "learner": "logistic"}
+    expected = linsep.fit(frame, **how).marginal_effects(frame, discrete=["smoker"])
+    gaps = pd.concat([frame, pd.DataFrame({"dose": [np.nan], "smoker": [2], "rank": 1, "ill": 1})])
+    path = tmp_path / "rows.csv"
+    gaps.to_csv(path, index=False)
+    for rows in (
+        frame,
+        frame.assign(smoker=frame["smoker"] * 1.0),
+        pl.DataFrame(frame),
+        gaps,
+        path,
+    ):
+        found = linsep.fit(rows, missing="drop", **how).marginal_effects(rows)
+        for row, other in zip(found.coefficients, expected.coefficients, strict=True):
+            assert row.name == other.name
+            assert row.estimate == pytest.approx(other.estimate, rel=1e-9)
+            assert row.standard_error == pytest.approx(other.standard_error, rel=1e-9)
+    several = frame.assign(smoker=frame["smoker"] + (frame["dose"] > 1))
+    model = linsep.fit(several, **how)
+    slopes = {row.name: row.estimate for row in model.marginal_effects(several).coefficients}
+    h = 1e-5
+    up, down = (
+        model.predict_proba(several.assign(smoker=several["smoker"] + step))[:, 1].mean()
+        for step in (h, -h)
+    )
+    assert slopes["smoker"] == pytest.approx((up - down) / (2 * h), rel=1e-6)
+
+
+@pytest.mark.parametrize("formula", ["dose / smoker", "I(smoker * dose)"])
+def test_a_boolean_column_that_no_feature_shows(formula):
+    frame = FRAME[["dose", "ill"]].assign(smoker=FRAME["smoker"] == 1)
+    model = linsep.fit(frame, formula=f"ill ~ {formula}", learner="logistic")
+    P, Q = (model.predict_proba(frame.assign(smoker=x))[:, 1].mean() for x in (True, False))
+    rows = {row.name.split("=")[0]: row for row in model.marginal_effects(frame).coefficients}
+    assert rows["smoker"].estimate == pytest.approx(P - Q, rel=1e-10)
 
 
 @pytest.mark.parametrize("spline", ["bs(dose, df=5)", "cr(dose, df=4)"])
@@ -219,3 +268,98 @@ def test_rare_levels_and_boolean_columns_in_products():
     there = model.marginal_effects(frame.assign(smoker=True, town="Pisa"))
     for row, other in zip(at.coefficients[:2], there.coefficients[:2], strict=True):
         assert row.estimate == pytest.approx(other.estimate, rel=1e-10)
+
+
+#: y by group and k: counts of (0, 1); k = 1 in group c has only zeros
+CELLS = {(0, "a"): (7, 3), (1, "a"): (4, 8), (0, "c"): (6, 5), (1, "c"): (9, 0)}
+COUNTED = pd.DataFrame(
+    [{"k": k, "g": g, "y": y} for (k, g), n in CELLS.items() for y in (0, 1) for _ in range(n[y])]
+)
+
+
+@pytest.mark.parametrize("formula", ["k * g", "g / k", "g * C(k)", "k:g + g"])
+def test_effects_through_an_interaction_that_diverges_have_no_errors(formula):
+    """Of a saturated model, so that probabilities are shares."""
+    with pytest.warns(UserWarning, match="quasi-separable"):
+        model = linsep.fit(COUNTED, formula=f"y ~ {formula}", learner="logistic")
+    share = {cell: y / (n + y) for cell, (n, y) in CELLS.items()}
+    error = {cell: np.sqrt(n * y / (n + y) ** 3) for cell, (n, y) in CELLS.items()}
+    among = {g: (COUNTED["g"] == g).mean() for g in "ac"}
+    with_k = COUNTED["k"].mean()
+
+    def rows(**at):
+        table = model.marginal_effects(COUNTED, at=at or "overall")
+        return {row.name.split("=")[0]: row for row in table.coefficients}
+
+    overall = rows()
+    assert {row.status for row in overall.values()} == {"limit"}
+    own = {g: share[1, g] - share[0, g] for g in "ac"}
+    assert overall["k"].estimate == pytest.approx(sum(among[g] * own[g] for g in "ac"), rel=1e-9)
+    between = [share[k, "c"] - share[k, "a"] for k in (0, 1)]
+    assert overall["g"].estimate == pytest.approx(
+        (1 - with_k) * between[0] + with_k * between[1], rel=1e-9
+    )
+    for row in [*overall.values(), rows(g="c")["k"], rows(k=1)["g"]]:
+        assert np.isnan([row.standard_error, row.statistic, row.p_value, row.low, row.high]).all()
+    inside = rows(g="a")["k"]  # where all coefficients are finite
+    assert inside.estimate == pytest.approx(own["a"], rel=1e-9)
+    assert inside.standard_error == pytest.approx(np.hypot(error[0, "a"], error[1, "a"]), rel=1e-6)
+    inside = rows(k=0)["g"]
+    assert inside.estimate == pytest.approx(between[0], rel=1e-9)
+    assert inside.standard_error == pytest.approx(np.hypot(error[0, "a"], error[0, "c"]), rel=1e-6)
+    assert inside.status == ""
+
+
+def test_a_slope_through_an_interaction_that_diverges():
+    """With k, the sign of x decides and zeros overlap, so that the slope at zero is infinite."""
+    x = np.tile([-2.0, -1.0, 0.0, 0.0, 1.0, 2.0], 8)
+    k = np.repeat([0, 1], 24)
+    y = np.where(k == 1, np.where(x == 0, np.arange(48) % 2, x > 0), rng.integers(0, 2, 48))
+    frame = pd.DataFrame({"x": x, "k": k, "y": y.astype(int)})
+    with pytest.warns(UserWarning, match="quasi-separable"):
+        model = linsep.fit(frame, formula="y ~ x * k", learner="logistic")
+    assert model.limits_.tolist() == ["finite"] * 3 + ["+inf"]
+    slope, difference = model.marginal_effects(frame).coefficients
+    assert (slope.status, difference.status) == ("unknown", "limit")
+    assert np.isnan([slope.estimate, slope.standard_error, difference.standard_error]).all()
+    ones = (np.sign(x) + 1) / 2 + (x == 0) * (y[(k == 1) & (x == 0)].mean() - 0.5)
+    zeros = model.predict_proba(frame.assign(k=0))[:, 1]
+    assert difference.estimate == pytest.approx((ones - zeros).mean(), rel=1e-6)
+    apart = frame[frame["x"] != 0]
+    (there, _) = model.marginal_effects(apart, at={"k": 1}).coefficients
+    assert (there.estimate, there.status) == (0.0, "limit")
+    (plain, _) = model.marginal_effects(frame, at={"k": 0}).coefficients
+    inside = linsep.fit(frame[k == 0][["x", "y"]], target="y", learner="logistic")
+    (expected,) = inside.marginal_effects(frame[["x", "y"]]).coefficients
+    assert plain.estimate == pytest.approx(expected.estimate, rel=1e-6)
+    assert plain.standard_error == pytest.approx(expected.standard_error, rel=1e-5)
+
+
+def test_a_diverging_coefficient_of_unknown_sign_hides_no_other_rows():
+    """In group c the sign of x decides, so that only the slope there has a sign."""
+    x, g = np.tile([-2.0, -1.0, 1.0, 2.0], 15), np.repeat(["a", "b", "c"], 20)
+    y = np.where(g == "c", x > 0, rng.permutation(60) % 2).astype(int)
+    frame = pd.DataFrame({"x": x, "g": g, "y": y})
+    with pytest.warns(UserWarning, match="quasi-separable"):
+        model = linsep.fit(frame, formula="y ~ x * g", learner="logistic")
+    assert sorted(model.limits_.tolist()) == ["+inf", *["finite"] * 4, "infinite"]
+    others = frame[frame["g"] != "c"]
+    inside = linsep.fit(others, formula="y ~ x * g", learner="logistic")
+    expected = inside.marginal_effects(frame.assign(g="a"), at={"g": "a"}).coefficients
+    found = model.marginal_effects(frame, at={"g": "a"}).coefficients
+    for row, other in zip(found[:2], expected, strict=True):
+        assert row.name == other.name
+        assert row.estimate == pytest.approx(other.estimate, rel=1e-6)
+        assert row.standard_error == pytest.approx(other.standard_error, rel=1e-5)
+    assert found[2].status == "unknown"
+    bands = model.predict_proba(frame, interval="confidence")
+    assert (np.isnan(bands.low[:, 1]) == (g == "c")).all()
+
+
+def test_no_effect_at_all_is_no_limit():
+    """At k = 0 the formula has no group, whether or not a coefficient diverges elsewhere."""
+    with pytest.warns(UserWarning, match="quasi-separable"):
+        model = linsep.fit(COUNTED, formula="y ~ k:g", learner="logistic")
+    (k, g) = model.marginal_effects(COUNTED, at={"k": 0}).coefficients
+    assert (g.estimate, g.standard_error, g.status) == (0.0, 0.0, "")
+    assert (k.status, np.isnan(k.standard_error)) == ("limit", True)

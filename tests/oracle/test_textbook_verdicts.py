@@ -103,9 +103,9 @@ def traced(scene):
     """The trace of a scene by the library."""
     called, (y, reference) = arguments_of(scene), labels_of(scene)
     return linsep.trace(
-        called.make(), scene.X, y, max_rounds=scene["rounds"], reference=reference,
+        called.make(), scene.X, y, reference=reference,
         feature_names=list(scene.features), row_names=[str(k + 1) for k in range(len(y))],
-        **called.start,
+        **called.start, **{"rounds" if scene["beyond"] else "max_rounds": scene["rounds"]},
     )  # fmt: skip
 
 

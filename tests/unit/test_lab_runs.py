@@ -14,6 +14,7 @@ from linsep.lab.library import gram_of
 from linsep.lab.proof import in_plane, monomials, proof_of
 from linsep.lab.run import (
     arguments_of,
+    columns_of_trace,
     dense_codes,
     labels_of,
     run_of,
@@ -66,6 +67,48 @@ def test_cycles_are_shown_from_where_they_begin():
     assert run["cycle"] == [121 * 5, 130 * 5]
     weights = path(run, "weights")
     assert (weights[605] == weights[650]).all()
+
+
+def test_a_run_goes_on_beyond_a_cycle_where_asked():
+    scene = ready_made("inseparable").with_settings(beyond=True, rounds=915)
+    run = run_of(scene)
+    assert (run["rounds"], run["reason"], run["cycle"]) == (915, "cycle", [605, 650])
+    weights = path(run, "weights")
+    assert (weights[650 + 45 : 916] == weights[605 + 45 : 871]).all()
+    said = []
+    exec(compile(script_of(scene), "script", "exec"), {"print": lambda *parts: said.append(parts)})
+    np.testing.assert_array_equal(said[1][1], weights[-1])
+    made = trace_of(scene)
+    columns = columns_of_trace(made, scene.rows, dense_codes(scene), scheme_of(scene))
+    assert columns["cycle"] == [605, 650]
+
+
+@pytest.mark.parametrize("learner", ["margin", "alma", "scw", "perceptron", "kernel"])
+def test_the_margins_that_a_rule_tests_are_those_of_the_trace(learner):
+    scene = ready_made("clouds").with_settings(learner=learner, rounds=60)
+    margins = run_of(scene)["margins"]
+    if learner in ("perceptron", "kernel"):
+        assert margins == []
+    else:
+        assert margins == [row.margin for row in trace_of(scene)]
+
+
+@pytest.mark.parametrize(
+    ("url", "last", "complains"),
+    [
+        ("data=inseparable&start=1,1,1&at=905", 650, True),
+        ("data=inseparable&start=1,1,1&at=650", 650, False),
+        ("data=inseparable&start=1,1,1&beyond=yes&rounds=915&at=905", 915, False),
+        ("data=inseparable&rounds=40&at=41", 40, True),
+        ("data=inseparable&room=descent&rounds=30&at=31", 30, True),
+        ("data=inseparable&room=soft&at=31", None, False),
+    ],
+)
+def test_a_url_of_a_step_beyond_the_last_says_so(url, last, complains):
+    found = answer({"kind": "open", "url": f"#{url}"})
+    if found["run"]:
+        assert found["run"]["rounds"] == last
+    assert bool(found.get("fault")) == complains
 
 
 @pytest.mark.parametrize(

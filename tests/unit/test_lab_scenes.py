@@ -49,7 +49,7 @@ def test_an_address_holds_every_setting_and_own_points():
         "schedule": "inverse",
         "C": 2.5, "promotion": 1.5, "kernel": "poly", "degree": 3, "width": 0.5, "classes": "ovo",
         "intercept": False, "start": (-1.5, 1e-05, 2.0), "shuffle": True, "seed": 7, "rounds": 99,
-        "surface": "bend", "eta": 0.5, "from": (0.25, -3.0), "cost": 10.0,
+        "surface": "bend", "eta": 0.5, "from": (0.25, -3.0), "cost": 10.0, "beyond": True,
     }  # fmt: skip
     assert set(other) == set(SETTINGS)
     scene = Scene(

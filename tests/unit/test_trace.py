@@ -19,6 +19,8 @@ import linsep
 from command_line import assert_refused, here
 from documents import ROOT, run_commands, run_python
 from linsep import (
+    ALMA,
+    SCW,
     BalancedWinnow,
     MarginPerceptron,
     PassiveAggressive,
@@ -414,6 +416,122 @@ def test_rounds_go_on_beyond_a_cycle():
     made = trace(Perceptron(shuffle=False, fit_intercept=False), X, y, rounds=10)
     ends = [(1, 1), (0, 2), (1, 1), (0, 0)]
     assert [row.weights[0][1:] for row in made] == [*ends, *ends, *ends[:2]]
+
+
+def test_every_step_beyond_a_cycle_has_its_errors():
+    """N4, iterations 900 to 915: some of the weights are good and some are not."""
+    X, y = datasets.load_inseparable_points(return_X_y=True)
+    how = {"coef_init": [1, 1], "intercept_init": 1, "reference": 2}
+    made = trace(P, X, y, rounds=915, **how)
+    signs = np.where(y == 2, -1, 1)
+    for row in made:
+        b, *w = row.weights[0]
+        scores = X @ w + b
+        assert row.errors == np.sum(np.where(scores > 0, 1, -1) != signs)
+    assert [row.errors for row in made[899:907]] == [1, 1, 1, 2, 2, 1, 1, 1]
+    table = list(csv.DictReader(io.StringIO(made.to_csv())))
+    assert [int(line["errors"]) for line in table] == [row.errors for row in made]
+    short = trace(P, X, y, **how)
+    assert (short[0].errors, "errors" in short.columns) == (None, False)
+
+
+@pytest.mark.parametrize("multiclass", ["native", "ovr", "ovo"])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_errors_of_several_classes_are_those_of_the_fit(multiclass, normalize):
+    X, y = np.random.default_rng(1).normal(size=(40, 3)), np.arange(40) % 3
+    weights = np.arange(40) % 4
+    model = Perceptron(
+        multiclass=multiclass,
+        normalize=normalize,
+        max_iter=3,
+        random_state=4,
+        class_weight="balanced",
+    )
+    made = trace(model, X, y, rounds=3 * 30, sample_weight=weights)
+    fitted = model.fit(X, y, sample_weight=weights)
+    some = weights > 0
+    assert made[-1].errors == np.sum(fitted.predict(X[some]) != y[some])
+
+
+def by_hand(made, X, y):
+    """Return <w, z> with the weights before each step, their length and that of z, and the side."""
+    before = [np.array(made.start[0]), *(np.array(row.weights[0]) for row in made)]
+    Z = np.column_stack([np.ones(len(X)), X])
+    for row, step, w in zip(made, made.steps, before, strict=False):
+        z = Z[step.row]
+        yield row, w @ z, np.linalg.norm(w), np.linalg.norm(z), y[step.row]
+
+
+def test_a_margin_perceptron_shows_the_cosine_that_it_tests():
+    X, y = np.array(POINTS[0], dtype=float), np.array(POINTS[1])
+    made = trace(MarginPerceptron(gamma=0.62, shuffle=False), X, y, max_rounds=200)
+    for row, score, w, z, side in by_hand(made, X, y):
+        reached, needed = row.margin
+        assert row.scores[0] == pytest.approx(score, abs=1e-12)
+        assert reached == pytest.approx(side * score / (w * z) if w else 0, abs=1e-12)
+        assert needed == (0.31 if w else 0)
+        assert bool(row.mistakes) == (reached < needed or not w)
+    assert any(0 < row.margin[0] < 0.31 for row in made)  # a mistake on the right side
+    table = list(csv.DictReader(io.StringIO(made.to_csv())))
+    assert [(float(r["margin"]), float(r["needed"])) for r in table] == [r.margin for r in made]
+    plain = trace(P, X, y)
+    assert (plain[0].margin, "margin" in plain.columns) == (None, False)
+
+
+def test_alma_and_scw_show_what_they_test():
+    X, y = np.array(POINTS[0], dtype=float), np.array(POINTS[1])
+    made, k = trace(ALMA(shuffle=False), X, y, max_rounds=100), 1
+    for row, score, _, z, side in by_hand(made, X, y):
+        reached, needed = row.margin
+        assert reached == pytest.approx(side * score / z, abs=1e-12)
+        alpha = ALMA().alpha
+        assert needed == pytest.approx((1 - alpha) * np.sqrt(8) / alpha / np.sqrt(k))
+        assert bool(row.updates) == (side * score <= 0 or reached <= needed)
+        k += row.updates
+    made = trace(SCW(shuffle=False), X, y, max_rounds=100)
+    for row, score, _, _, side in by_hand(made, X, y):
+        reached, needed = row.margin
+        assert reached == pytest.approx(side * score, abs=1e-12)
+        assert bool(row.updates) == (reached <= 0 or reached < needed)
+
+
+@pytest.mark.parametrize("multiclass", ["native", "ovr", "ovo"])
+def test_several_classes_show_the_margin_farthest_below_its_bound(multiclass):
+    X, y = np.random.default_rng(1).normal(size=(40, 3)), np.arange(40) % 3
+    model = MarginPerceptron(gamma=0.2, multiclass=multiclass, max_iter=3, shuffle=False)
+    for row in trace(model, X, y):
+        reached, needed = row.margin
+        if needed:  # not of zero weights
+            assert bool(row.mistakes) == (reached < needed)
+
+
+def test_a_margin_mistake_is_not_said_to_be_on_the_wrong_side():
+    X, y = np.array(POINTS[0], dtype=float), np.array(POINTS[1])
+    made = trace(MarginPerceptron(gamma=0.62, shuffle=False), X, y, max_rounds=200)
+    right = 0
+    for frame in made.animate().frames[1:-1]:
+        row, said = made[frame.round - 1], " ".join(frame.said)
+        on_its_side = row.margin[0] > 0
+        assert ("wrong side" in said) == (row.margin[0] < 0)
+        assert (f"{row.margin[0]:.3g}" in said and "0.31" in said) or not on_its_side
+        right += on_its_side
+    assert right
+
+
+def test_the_picture_of_a_trace_draws_that_trace():
+    X, y = datasets.load_inseparable_points(return_X_y=True)
+    made = trace(P, X, y, coef_init=[1, 1], intercept_init=1, reference=2, rounds=915)
+    updates = [k for k, row in enumerate(made) if row.updates]
+    assert len(updates) == 490
+    (drawn,) = made.plot(mistake=484, n_mistakes=1).updates
+    assert (drawn.mistake, drawn.round, drawn.row) == (
+        484, updates[483] + 1, made.steps[updates[483]].row,
+    )  # fmt: skip
+    np.testing.assert_array_equal(np.roll(drawn.after, 1), made[updates[483]].weights[0])
+    weighted = trace(P, X, y, sample_weight=[1, 2, 0, 3, 1], row_names=list("abcde"))
+    shown = weighted.plot().updates
+    for one in shown:
+        np.testing.assert_array_equal(np.roll(one.after, 1), weighted[one.round - 1].weights[0])
 
 
 def test_rounds_end_where_the_run_converges():

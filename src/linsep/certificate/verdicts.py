@@ -185,9 +185,10 @@ class Verdict(WithRows, Claims):
     @property
     def chance(self) -> Any:
         """Whether random labels would be separable: a :class:`linsep.chance.counting.Chance`, with
-        ``probability``; ``str`` gives a sentence. None for a verdict that was read from a proof.
+        ``probability``; ``str`` gives a sentence. None for a verdict that was read from a proof,
+        and unless it is separable or overlapping: Cover's count is not of quasi-separable labels.
         """
-        return self.subject.chance
+        return self.subject.chance if self.kind in ("separable", "overlapping") else None
 
     def chance_line(self) -> list[tuple[str, str]]:
         """Return whether random labels would be separable, if that is known."""
@@ -556,11 +557,10 @@ class Separations(Claims):
 
     def chance_line(self) -> list[tuple[str, str]]:
         """Return whether two classes with random labels would be separable, if known."""
-        if not self.against_rest and self.multinomial is None:
+        of_all = [one for one in (*self.against_rest.values(), self.multinomial) if one is not None]
+        if not of_all or any(one.chance is None for one in self.verdicts()):
             return []
-        one, *_ = [*self.against_rest.values(), self.multinomial]
-        assert one is not None
-        return [] if one.chance is None else [("chance", f"two classes: {one.chance}")]
+        return [("chance", f"two classes: {of_all[0].chance}")]
 
     def values_line(self) -> list[str]:
         """Return which kernel values the verdicts are about; empty if they are exact."""

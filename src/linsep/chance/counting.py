@@ -179,23 +179,11 @@ class Chance:
         dimensions = counted(self.n_dimensions, "dimension")
         if self.n_distinct <= self.n_dimensions + self.fit_intercept:
             return f"any labels of {rows} would be separable ({dimensions})"
-        about = f"({rows}, {dimensions})"
-        return f"random labels would {_in_words(p, self.tied or not self.known, about)}"
-
-
-def note_of_separation(n_rows: int, n_columns: int, fit_intercept: bool) -> str:
-    """Return a sentence on whether random labels of the rows would also be separable."""
-    p = approximately(n_rows, n_columns + fit_intercept)
-    about = f"of {counted(n_rows, 'row')} in {counted(n_columns, 'dimension')}"
-    return f"Random labels {about} would {_in_words(p, p < 1.0)}."
-
-
-def _in_words(p: float, bound: bool, about: str = "") -> str:
-    """Return the probability of a separation, or an upper bound, as the end of a sentence."""
-    if p < LEAST:
-        return f"not be separable (probability below {LEAST:g})"
-    shown = f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"
-    if 0.9995 < p < 1.0:
-        shown = "above 0.999"
-    text = f"about {shown}, or less" if bound else shown
-    return f"be separable with probability {text} {about}".rstrip()
+        if p < LEAST:
+            return f"random labels would not be separable (probability below {LEAST:g})"
+        shown = f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"
+        if self.tied or not self.known:
+            shown = f"at most {shown}"
+        elif 0.9995 < p < 1.0:
+            shown = "above 0.999"
+        return f"random labels would be separable with probability {shown} ({rows}, {dimensions})"

@@ -31,14 +31,14 @@ from linsep.cli.reading import READING, Reading, connected_to, dask_needed
 from linsep.cli.standard_input import NAME
 from linsep.cli.validating import FOLDS, described
 from linsep.errors import CheckpointError, DataError, Hint, LinsepError, ParameterError, hint
-from linsep.estimators._common.thresholds import Rule, set_threshold
+from linsep.estimators._common.thresholds import Rule
 from linsep.fitting import (
     USUAL_LEARNER,
     Chosen,
     check_in_folds,
     chosen_learner,
+    decide,
     decision_rule,
-    set_in_folds,
     with_intercept,
 )
 from linsep.inference.robust import CLUSTERED
@@ -187,7 +187,7 @@ def fit(
     Example: linsep fit train.csv --target species --test test.csv --model species.linsep
     """
     # What exists beside a checkpoint may be what an earlier process of this command has written.
-    check_all_free(force or _goes_on(checkpoint), model)
+    check_all_free(force or (checkpoint is not None and checkpoint.exists()), model)
     _check_checkpoint(checkpoint, every, model)
     started, place = perf_counter(), Place(dask, mixing, shard_mb)
     reading, first = reading._replace(group=columns["group"]), learner or USUAL_LEARNER
@@ -213,13 +213,15 @@ def fit(
     saved = _opened(checkpoint, every, source, estimator)
     rows = None
     if divided:
-        source, rows = _kept(source)
+        from linsep.cross_validation import kept
+
+        with watching(source):
+            source, rows = kept(source)
     whole = _fitted(estimator, source, start, place, saved)
-    validated = _validated(estimator, source, rows, folds) if whole else None
     _finish(
         estimator, source, whole, started, reading, saved, model=model, force=force, test=test,
         calibrate=calibrate, calibration=calibration, as_json=as_json, curve=curve,
-        validated=validated, choice=choice, chosen_for=chosen_for,
+        rows=rows, folds=folds, choice=choice, chosen_for=chosen_for,
     )  # fmt: skip
     if saved is not None:  # now that all is written
         saved.remove()
@@ -249,14 +251,6 @@ def _clusters(
         raise DataError(problem.message, *hints, code=problem.code, **problem.fields) from None
 
 
-def _kept(source: Source) -> tuple[Source, Batch]:
-    """Read the rows and keep them for later passes."""
-    from linsep.cross_validation import kept
-
-    with watching(source):
-        return kept(source)
-
-
 def _validated(
     estimator: Any, source: Source, rows: Batch | None, folds: "Folds | None"
 ) -> dict[str, Any] | None:
@@ -274,33 +268,31 @@ def _finish(
     estimator: Any, source: Source, whole: bool, started: float, reading: Reading,
     saved: Checkpoint | None, *, model: Path | None, force: bool, test: list[str] | None,
     calibrate: list[str] | None, calibration: Any, as_json: bool, curve: bool,
-    validated: dict[str, Any] | None, choice: "Choice", chosen_for: str | None,
+    rows: Batch | None, folds: "Folds | None", choice: "Choice", chosen_for: str | None,
 ) -> None:  # fmt: skip
-    """Calibrate, choose a threshold, save, test and print the summary."""
+    """Calibrate, choose a threshold, cross-validate, save, test and print the summary."""
     # Save and report what was learned, even if Ctrl-C is pressed again.
     with interrupts_deferred() as pressed:
-        made = Calibrated()
+        made, validated = Calibrated(), None
         if whole:
             made = _calibrated(estimator, calibrate, calibration, reading, choice, source)
+        if whole and not made.missing:
+            with interrupts_allowed():
+                validated = _validated(estimator, source, rows, folds)
         if saved is not None and made.missing:  # it resumes from the checkpoint
             raise made.error or KeyboardInterrupt
-        _save(estimator, model, force, saved)
-        seconds = {"total": perf_counter() - started} | _phases(estimator)
+        # the process that this one resumes may have saved it already
+        if model and (force or saved is None or not model_files.holds(model, estimator)):
+            model_files.save(estimator, model, force=force)
+        phases = estimator.progress_.seconds if hasattr(estimator, "progress_") else {}
+        seconds = {"total": perf_counter() - started} | phases
         tested = _tested(estimator, model, test, reading, not whole or made.interrupted)
         if saved is not None and tested.interrupted:
             raise KeyboardInterrupt
         _print_summary(
-            estimator,
-            source,
-            seconds,
-            model,
-            tested,
-            made,
-            as_json=as_json,
-            curve=curve,
-            validated=validated,
-            chosen_for=chosen_for,
-        )
+            estimator, source, seconds, model, tested, made, as_json=as_json, curve=curve,
+            validated=validated, chosen_for=chosen_for,
+        )  # fmt: skip
         if calibrate and not made.told and not made.error:
             note(f"the model is not calibrated: {report.interruption(estimator)}.", "warning")
         if choice.rule is not None and not hasattr(estimator, "threshold_") and not made.error:
@@ -311,14 +303,6 @@ def _finish(
         raise error
     if tested.interrupted or made.interrupted:
         raise click.exceptions.Exit(code)
-
-
-def _save(estimator: Any, model: Path | None, force: bool, saved: Checkpoint | None) -> None:
-    """Save the model if requested, unless the process that this one resumes already did."""
-    if model is None:
-        return
-    if force or saved is None or not model_files.holds(model, estimator):
-        model_files.save(estimator, model, force=force)
 
 
 def _check_held_out(curve: bool, grouped: bool, estimator: Any, parameters: dict[str, Any]) -> None:
@@ -348,11 +332,6 @@ def _checked_folds(
             )
     folds.check(grouped)
     return folds._replace(random_state=seed)
-
-
-def _phases(estimator: Any) -> dict[str, float]:
-    """Return the seconds of the phases of learning, if it was done in passes."""
-    return estimator.progress_.seconds if hasattr(estimator, "progress_") else {}
 
 
 class Calibrated(NamedTuple):
@@ -464,7 +443,7 @@ def _calibrated(
                 kind, names = estimator.calibration_.method, [shown(name) for name in data]
                 told = {"method": kind, "rows": source.n_rows, "data": names}
             with watching(source):
-                choice.make(estimator, source)
+                choice.make(estimator, source, learned)
     except LinsepError as problem:
         return Calibrated(told, error=problem)
     except KeyboardInterrupt:
@@ -505,19 +484,10 @@ class Choice(NamedTuple):
         self.folds.check(grouped)
         check_in_folds(estimator)
 
-    def make(self, estimator: Any, source: Source) -> None:
+    def make(self, estimator: Any, source: Source, learned: Source) -> None:
         """Give a fitted model its threshold, chosen on a source or in folds of it."""
-        if self.rule is None:
-            return
-        if self.folds is None:
-            set_threshold(estimator, self.rule, source)
-        else:
-            set_in_folds(estimator, self.rule, source, self.folds)
-
-
-def _goes_on(path: Path | None) -> bool:
-    """Return whether there is a checkpoint to resume from."""
-    return path is not None and path.exists()
+        if self.rule is not None:
+            decide(estimator, self.rule, source, self.folds, learned)
 
 
 def _check_checkpoint(path: Path | None, every: str | None, model: Path | None) -> None:

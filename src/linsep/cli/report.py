@@ -298,13 +298,14 @@ def _run_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
         if model.fitted_run().trial is not None:
             made = f"{summary['passes']:,} pass{'es' * (summary['passes'] != 1)}"
             then = f"on held-out rows (best pass); then trained on all rows in {made}"
-        pairs.append(("held out", f"{percent(held_out)} right {then}"))
+        pairs.append(("held out", f"{percent(held_out)} right {then}{_at_zero(summary)}"))
     if summary.get("progressive_accuracy") is not None:
         share = percent(summary["progressive_accuracy"])
         pairs.append(
             (
                 "progressive",
-                f"{share} right in the first pass, each row predicted before it was used",
+                f"{share} right in the first pass, each row predicted before it was used"
+                + _at_zero(summary),
             )
         )
     why = interruption(model) if summary["interrupted"] else "the rows were not kept"
@@ -382,13 +383,18 @@ def print_curve(summary: dict[str, Any]) -> None:
     """Print the validation curve: errors of the weights after each pass."""
     print()
     print_table(
-        ["pass", "training error", "held-out error"],
+        ["pass", *(f"{rows} error{_at_zero(summary)}" for rows in ("training", "held-out"))],
         [
             [str(p["pass"])]
             + ["-" if p[e] is None else percent(p[e]) for e in ("training_error", "held_out_error")]
             for p in summary["curve"]
         ],
     )
+
+
+def _at_zero(summary: dict[str, Any]) -> str:
+    """Return that results of passes were measured before the threshold was chosen."""
+    return " (at score 0)" if "threshold" in summary else ""
 
 
 def learned_text(summary: dict[str, Any]) -> str:

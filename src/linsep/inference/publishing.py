@@ -56,7 +56,7 @@ def _row(row: Any, digits: int) -> list[str]:
     ends = f"{_rounded(row.low, digits)} to {_rounded(row.high, digits)}" if known else ""
     p = row.p_value
     p_value = "" if isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"
-    return [escaped(row.name), row.status or _rounded(row.estimate, digits), ends, p_value]
+    return [escaped(row.name), _rounded(row.estimate, digits) or row.status, ends, p_value]
 
 
 def _rounded(value: float, digits: int) -> str:

@@ -47,7 +47,8 @@ class Coefficient(NamedTuple):
         ``low`` and ``high`` are the ends of its confidence interval.
     status : str
         Status code shown instead of the numbers, such as ``dependent`` or ``+inf``; else empty. A
-        p-value and an interval may be shown beside it.
+        p-value and an interval may be shown beside it. ``limit``: the estimate, an effect of
+        coefficients that diverge, is a limit without a standard error.
     """
 
     name: str
@@ -313,7 +314,7 @@ def _cells(row: Coefficient, digits: int) -> list[str]:
         known = not isnan(row.p_value)
         return [
             row.name,
-            row.status,
+            row.status if isnan(row.estimate) else number_text(row.estimate, digits),
             "",
             "",
             *([p_text(row.p_value), *ends] if known else [""] * 3),

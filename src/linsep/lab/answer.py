@@ -60,7 +60,12 @@ def opened(request: dict[str, Any]) -> dict[str, Any]:
             scene = scene_of_url(url)
         except LinsepError as problem:
             fault = f"This URL cannot be shown. {problem}"
-    return {**scene_with_result(scene), **for_controls()} | ({"fault": fault} if fault else {})
+    found = scene_with_result(scene)
+    run, fit = found["run"], found["fit"] or {"kind": ""}
+    last = run["rounds"] if run else len(fit["rows"]) - 1 if fit["kind"] == "descent" else scene.at
+    if scene.at > last:
+        fault = f"The last step is {last:,}: for more, see Maximum steps and Beyond a cycle."
+    return {**found, **for_controls()} | ({"fault": fault} if fault else {})
 
 
 def changed(request: dict[str, Any]) -> dict[str, Any]:

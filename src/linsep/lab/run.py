@@ -41,10 +41,10 @@ RUNAWAY = "The weights overflow float64: use smaller coordinates or a smaller ra
 def run_of(scene: Scene) -> dict[str, Any]:
     """Return the run of a scene as columns; DataError or another ValueError if it has none.
 
-    The columns ``row``, ``pass``, ``mistakes`` and ``updates`` have a number per round, ``scores``
-    one per round and weight vector, ``weights``, ``average`` and ``best`` an intercept and two
-    weights per position and vector. A kernel run has ``duals`` instead: for every round the
-    changes (vector, row, change) of dual weights.
+    The columns ``row``, ``pass``, ``mistakes`` and ``updates`` have a number per round, ``margins``
+    a pair if the rule tests a margin, ``scores`` one per round and weight vector, ``weights``,
+    ``average`` and ``best`` an intercept and two weights per position and vector. A kernel run has
+    ``duals`` instead: for every round the changes (vector, row, change) of dual weights.
     """
     if len(set(scene.codes)) < 2:
         raise DataError(NEEDS, code="class-count")
@@ -78,7 +78,7 @@ def trace_of(scene: Scene) -> Trace:
     )  # fmt: skip
     begun = vectors_of(*first)
     recurs = recurrence(rule, scheme, scene, rows, codes, learned, begun)
-    ending = Ending(recurs, False, False, scheme == "native", "negative")
+    ending = Ending(recurs, scene["beyond"], False, scheme == "native", "negative")
     ended = ending.before(steps)
     taken = list(islice(ended, scene["rounds"]))
     labels = [str(label) for label in labels_of(scene)[0]]
@@ -183,6 +183,7 @@ def columns_of(steps: list[Step]) -> dict[str, Any]:
         "errors": [int(step.error) for step in steps],
         "attempt": [step.attempt for step in steps],
         "scores": [float(s) for step in steps for s in listed(step.score)],
+        "margins": [step.margin for step in steps if step.margin is not None],
     }
 
 
@@ -242,11 +243,14 @@ def dense_codes(scene: Scene) -> list[int]:
 
 
 def cycle_of(steps: list[Step], path: list[Vectors]) -> list[int] | None:
-    """Return the first and the last position of a cycle, which have the same weights."""
-    starts = [t for t in range(len(steps)) if t == 0
-              or steps[t].pass_number != steps[t - 1].pass_number]  # fmt: skip
-    same = [t for t in starts if path[t] == path[-1]]
-    return [same[-1], len(steps)] if same else None
+    """Return the first and the last position of the first cycle, which have the same weights."""
+    size = sum(step.pass_number == steps[0].pass_number for step in steps)
+    seen: dict[Vectors, int] = {}
+    for t in range(0, len(path), size):
+        if path[t] in seen:
+            return [seen[path[t]], t]
+        seen[path[t]] = t
+    return None
 
 
 def kernel_columns(scene: Scene) -> dict[str, Any]:
@@ -392,7 +396,7 @@ def script_of(scene: Scene) -> str:
         lines += ["model.fit(X, y)", "print(model.stop_reason_, model.n_updates_)",
                   "print(model.dual_coef_)"]  # fmt: skip
     else:
-        how = {**called.start, "max_rounds": scene["rounds"]}
+        how = {**called.start, "rounds" if scene["beyond"] else "max_rounds": scene["rounds"]}
         how |= {} if reference is None else {"reference": reference}
         how |= {"feature_names": list(scene.features)}
         arguments = "".join(f", {name}={value!r}" for name, value in how.items())

@@ -204,6 +204,8 @@ SETTINGS: dict[str, Setting] = {
         _of_scene("seed", "Seed", 0, "seed of the shuffled order", at_least=0, at_most=2**31 - 1),
         _of_scene("rounds", "Maximum steps", 2000, "the run is cut after so many steps", BOTH,
                   at_least=1, at_most=10_000),
+        _of_scene("beyond", "Beyond a cycle", False, "whether the run continues to its maximum of "
+                  "steps when weights recur", learners=("perceptron", "batch")),
     )
 }  # fmt: skip
 DEFAULTS: dict[str, Any] = {name: one.default for name, one in SETTINGS.items()}

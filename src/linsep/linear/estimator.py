@@ -600,9 +600,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         check_is_fitted(self)
         one_target(self, "a picture")
         if self.n_features_in_ == 1 or "feature" in kwargs:
-            with self.drawn_features_of(X) as features:
-                drawn = display("RegressionDisplay")
-                return drawn.from_estimator(self, features, y, ax=ax, **kwargs)
+            return display("RegressionDisplay").from_estimator(self, X, y, ax=ax, **kwargs)
         return display("CoefficientDisplay").from_estimator(self, ax=ax, **kwargs)
 
     def assumptions(

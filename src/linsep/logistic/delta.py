@@ -116,24 +116,30 @@ class Curves:
         if self.unknown:
             return np.full_like(found, np.nan)
         if self.signs is not None:
-            side = self._sides(X, self.signs)
+            side = self._sides(X)
             ends = np.column_stack([side > 0, side < 0])
             found = np.where(side[:, None] == 0, found, ends)
             found[np.isnan(side)] = np.nan
         return found
 
-    def _sides(self, X: Any, signs: np.ndarray) -> np.ndarray:
+    def diverging(self, X: Any, constant: float = 1.0) -> np.ndarray:
+        """Return the signs of the terms of the log-odds that diverge, shape (rows, weights that
+        diverge): NaN if unknown. ``constant``: the value of the constant feature.
+        """
+        assert self.signs is not None
+        features, signs = np.flatnonzero(self.signs[self.constant :]), self.signs[self.signs != 0]
+        part = X[:, features]
+        part = part.toarray() if sp.issparse(part) else part
+        if self.constant and self.signs[0] != 0:
+            part = np.column_stack([np.full(X.shape[0], constant), part])
+        return np.where(part == 0, 0.0, np.sign(part) * signs)
+
+    def _sides(self, X: Any) -> np.ndarray:
         """Return the limit of the log-odds of each row as weights diverge: 1 or -1 for infinity, 0
         if the row has none of their features, NaN if unknown.
         """
-        where = np.flatnonzero(signs[self.constant :])
-        part = X[:, where]
-        part = part.toarray() if sp.issparse(part) else part
-        part = np.sign(part) * signs[self.constant :][where]
-        if self.constant:
-            part = np.column_stack([np.full(X.shape[0], signs[0]), part])
-        up, down = (part > 0).any(axis=1), (part < 0).any(axis=1)
-        lost = np.isnan(part).any(axis=1) if np.isnan(signs).any() else np.zeros(len(up), bool)
+        terms = self.diverging(X)
+        up, down, lost = ((terms > 0).any(1), (terms < 0).any(1), np.isnan(terms).any(1))
         return np.where(lost | (up & down), np.nan, up * 1.0 - down)
 
     def bands(self, X: Any, level: float, offset: np.ndarray | None = None) -> Bands:

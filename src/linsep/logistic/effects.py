@@ -28,8 +28,12 @@ from linsep.logistic.variables import MOST_NAMED, Variable, variables_of
 
 #: how far a 0/1 feature of a scaled column may be from its two values
 NEARLY = 1e-6
+#: shares of rows that differ by less are equal
+ROUNDED = 1e-12
 #: a variable and one of its levels, None for its slope
 Key = tuple[str, int, str | None]
+#: the key of the rows themselves
+ROWS: Key = ("", -1, None)
 #: some rows with their weights
 Part = tuple[Any, np.ndarray]
 
@@ -78,13 +82,15 @@ def marginal_effects(
         raise DataError(
             "All rows of X have weight 0, so there is nothing to average.", code="no-rows"
         )
-    differences, curves = _differences(variables, survey, discrete), Curves(model)
+    has_table = hasattr(source, "changed") and not where.means
+    zeros_and_ones = _of_zeros_and_ones(model, source, variables) if has_table else set()
+    differences = _differences(variables, survey, zeros_and_ones, discrete)
+    curves = Curves(model)
     sums = _Sums(curves, differences)
 
     def read(source: Any) -> Iterator[Part]:
         return _placed(_rows(model, source, sample_weight), where, survey)
 
-    has_table = hasattr(source, "changed") and not where.means
     for v, value in where.cells:
         if not has_table:
             raise DataError(
@@ -204,6 +210,17 @@ def _survey(parts: Callable[[], Iterator[Part]], variables: list[Variable], d: i
     return Survey(rows, total, means, only & some.all(axis=0))
 
 
+def _of_zeros_and_ones(model: Any, source: Any, variables: list[Variable]) -> set[str]:
+    """Return the columns of a formula that hold zeros and ones, of those that no feature shows."""
+    shown, found = [Variable("", (0,), plain=0)], set()
+    for v in variables:
+        if v.tangled and v.levels is None and v.plain is None:
+            parts = _rows(model, source.values(v.name), None)
+            if _survey(parts, shown, model.n_features_in_).binary[0]:
+                found.add(v.name)
+    return found
+
+
 def _where(at: Any, variables: list[Variable]) -> Where:
     """Return the rows described by ``at``."""
     if isinstance(at, str) and at in ("overall", "mean"):
@@ -236,7 +253,9 @@ def _where(at: Any, variables: list[Variable]) -> Where:
 Differences = dict[tuple[str, int], tuple[dict[str, dict[int, float] | None], str]]
 
 
-def _differences(variables: list[Variable], survey: Survey, discrete: Any) -> Differences:
+def _differences(
+    variables: list[Variable], survey: Survey, zeros_and_ones: set[str], discrete: Any
+) -> Differences:
     """Return the variables whose effects are differences of probabilities."""
     numbers = {v.name for v in variables if v.levels is None}
     if discrete is not None and (unknown := {*discrete} - numbers):
@@ -251,7 +270,8 @@ def _differences(variables: list[Variable], survey: Survey, discrete: Any) -> Di
             levels = {x: None if v.tangled else zero | own for x, own in v.levels.items()}
             found[v.key] = levels, v.base
             continue
-        j, binary = v.features[0], v.plain is not None and bool(survey.binary[v.plain])
+        j, binary = v.features[0], v.name in zeros_and_ones
+        binary |= v.plain is not None and bool(survey.binary[v.plain])
         if v.name in discrete if discrete is not None else v.is_bool or binary:
             ends = {"0": {j: v.zero}, "1": {j: v.one}}
             found[v.key] = dict.fromkeys(ends) if v.tangled else {**ends}, "0"
@@ -270,6 +290,11 @@ class _Sums:
     means : dict of a variable and a level to the mean probabilities of the classes there, or of a
         tangled variable and None to its slope
     gradients : dict of the same to their derivatives, (classes, classes - 1, parameters)
+    diverging : dict of a variable and a level to the shares of the rows in which each weight that
+        diverges raises and lowers the log-odds, or of a tangled variable and None to the share in
+        which its slope goes through such a weight
+    inside : dict of the same, or of :data:`ROWS`, to the share of the rows with probabilities other
+        than 0 and 1, where weights diverge
     """
 
     def __init__(self, curves: Curves, differences: Differences):
@@ -279,6 +304,8 @@ class _Sums:
         self.bends = np.zeros((K, K - 1, K - 1, w) if curves.covariance is not None else (0,))
         self.means: dict[Key, np.ndarray] = defaultdict(lambda: np.zeros(K))
         self.gradients: dict[Key, np.ndarray] = defaultdict(lambda: np.zeros((K, K - 1, w)))
+        self.diverging: dict[Key, Any] = defaultdict(float)
+        self.inside: dict[Key, Any] = defaultdict(float)
 
     def add(self, X: Any, weights: np.ndarray) -> None:
         """Add rows, whose weights sum to 1 over all rows."""
@@ -288,6 +315,7 @@ class _Sums:
 
     def _add(self, X: Any, weights: np.ndarray) -> None:
         P = self.curves.probabilities(X)
+        self.inside[ROWS] += weights @ (P > 0).all(axis=1)
         moves, bends = _bends(P)
         self.slopes += np.einsum("i,ikl->kl", weights, moves)
         if self.curves.covariance is not None:
@@ -307,6 +335,13 @@ class _Sums:
         moves, bends = _bends(P)
         along = np.asarray(D @ self.curves.B[:, constant:].T)
         self.means[pair] += np.einsum("i,ikl,il->k", weights, moves, along)
+        if self.curves.signs is not None:
+            through = self.curves.diverging(D, constant=0.0).any(axis=1)
+            inside = (P > 0).all(axis=1)
+            self.diverging[pair] += weights @ through
+            self.inside[pair] += weights @ inside
+            if (through & inside & (weights > 0)).any():  # a step there
+                self.means[pair] += np.nan
         if self.curves.covariance is not None:
             bent = np.einsum("ikml,il->ikm", bends, along)
             found = _summed(weights, bent, self.curves.with_ones(X))
@@ -316,6 +351,10 @@ class _Sums:
     def add_level(self, pair: Key, X: Any, weights: np.ndarray) -> None:
         P = self.curves.probabilities(X)
         self.means[pair] += weights @ P
+        if self.curves.signs is not None:
+            terms = self.curves.diverging(X)
+            self.diverging[pair] += weights @ np.hstack([terms > 0, terms < 0])
+            self.inside[pair] += weights @ (P > 0).all(axis=1)
         if self.curves.covariance is not None:
             moves = _moves(P)[1]
             self.gradients[pair] += _summed(weights, moves, self.curves.with_ones(X))
@@ -337,10 +376,15 @@ class _Sums:
                 found[:, :, places] += np.einsum("i,ikl->kl", weights, moves)[:, :, None] * given
                 self.gradients[*key, level] += found
 
+    def _has_no_error(self, *keys: Key) -> bool:
+        """Return whether the covariance is unknown, or there are only limits of 0 and 1."""
+        limits = self.curves.signs is not None and not any(self.inside[key] for key in keys)
+        return limits or self.curves.covariance is None
+
     def slope(self, j: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the effects of a numeric feature on the classes, and their gradients."""
         at, B = j + self.curves.constant, self.curves.B
-        if self.curves.covariance is None:
+        if self._has_no_error(ROWS):
             return self.slopes @ B[:, at], None
         J = np.einsum("kmlw,l->kmw", self.bends, B[:, at])
         J[:, :, at] += self.slopes
@@ -351,17 +395,20 @@ class _Sums:
         return any(key[:2] == v.key for key in self.means)
 
     def along(self, v: Variable) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the same for a tangled numeric column."""
+        """Return the same for a tangled numeric column; no gradient if weights diverge along it."""
         key = (*v.key, None)
-        if self.curves.covariance is None:
+        if self._has_no_error(key) or self.diverging[key]:
             return self.means[key], None
         return self.means[key], self.gradients[key].reshape(self.curves.classes, -1)
 
     def difference(self, v: Variable, level: str) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the same for a level of a variable against its first."""
+        """Return the same for a level of a variable against its first; no gradient if weights that
+        diverge make a difference.
+        """
         one, base = (*v.key, level), (*v.key, self.differences[v.key][1])
         found = self.means[one] - self.means[base]
-        if self.curves.covariance is None:
+        changed = np.abs(self.diverging[one] - self.diverging[base])
+        if self._has_no_error(one, base) or (changed > ROUNDED).any():
             return found, None
         return found, (self.gradients[one] - self.gradients[base]).reshape(len(found), -1)
 
@@ -449,7 +496,10 @@ def _table(
             value, s = float(effect.values[k]), float(error[k])
             z = value / s if s > 0 else np.nan
             p = float(t_tail(z, model._degrees))
-            rows.append(Coefficient(name, value, s, z, p, value - reach * s, value + reach * s))
+            in_limit = curves.signs is not None and np.isnan(s)
+            word = "unknown" if np.isnan(value) else "limit" if in_limit else ""
+            low, high = value - reach * s, value + reach * s
+            rows.append(Coefficient(name, value, s, z, p, low, high, word))
     return Summary(
         title, header, rows, model._statistic, level, notes, "effect", classes if several else []
     )
@@ -487,7 +537,9 @@ def _notes(model: Any, variables: list[Variable], sums: _Sums, where: Where) -> 
         return notes + model._notes(profiles=False)
     notes.append(
         f"The classes are {model.stop_reason_}: effects are computed in the limit, where "
-        "coefficients are infinite. A dash marks an effect without a limit, or with an unknown "
-        "one."
+        "coefficients are infinite. Effects through these have no standard errors or tests: for "
+        "tests and intervals, profile the likelihood (intervals 'profile') or use Firth's "
+        "penalty. Other standard errors take probabilities of 0 and 1 in the limit as known. An "
+        "unknown effect may have no limit."
     )
     return notes

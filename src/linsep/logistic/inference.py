@@ -516,9 +516,11 @@ class LogisticResults(HasInference):
         linsep.inference.summary.Summary
             Print it, or call ``tidy()`` or ``to_dict()``. Standard errors are missing where the
             covariance is unknown, as with l2. If the classes are separable or quasi-separable,
-            effects are computed in the limit, and NaN where it is unknown. The effect of a column
-            in several terms of a formula, or in a product, is its total effect through all terms.
-            It is NaN at the means of the features, and where X holds features instead of columns.
+            effects are computed in the limit, and NaN ("unknown") where it is unknown; effects
+            through coefficients that diverge have no standard error, test or interval ("limit").
+            The effect of a column in several terms of a formula, or in a product, is its total
+            effect through all terms. It is NaN at the means of the features, and where X holds
+            features instead of columns.
 
         Raises
         ------
@@ -628,13 +630,12 @@ class LogisticResults(HasInference):
         columns = int(self._estimated[:, : self.coef_.shape[1]].sum())
         if len(self.classes_) > 2 or self.method_ == "Firth" or self._saturated is not None:
             return []
-        constant = bool(fitted_parameter(self, "fit_intercept"))
-        if self.stop_reason_ in SEPARATED:
-            from linsep.chance.counting import note_of_separation
-
-            return [note_of_separation(self.n_rows_, columns, constant)]
-        weighted = bool(self._weights_of_rows()) or not self._inferable
-        if weighted or self._with_offset or columns <= max(FEWEST, FEW_COLUMNS * self.n_rows_):
+        other = self._with_offset or bool(self._weights_of_rows()) or not self._inferable
+        if (
+            other
+            or self.stop_reason_ in SEPARATED
+            or columns <= max(FEWEST, FEW_COLUMNS * self.n_rows_)
+        ):
             return []
         from linsep.chance.bias import note_of_bias
 

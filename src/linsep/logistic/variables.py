@@ -167,13 +167,7 @@ def _in_formula(
         if alone and factor is not None:
             return own._replace(levels=factor.levels, base=base)
         return own._replace(tangled=True, levels=levels, base=base, cells=cells)
-    plain = [
-        (j, scale)
-        for j, (_, scale, parts) in zip(features, terms, strict=True)
-        if len(parts) == 1 and formula.blocks[parts[0][0]].factor.kind == "column"
-    ]
-    if alone and plain:
-        ((j, scale),) = plain
+    if alone and blocks[0].factor.kind == "column":
+        (j,), ((_, scale, _),) = features, terms
         return Variable(names[j], (j,), 0.0, scale, scale, is_bool, plain=j)
-    whole = [j for j, scale in plain if scale == 1.0]
-    return own._replace(tangled=True, is_bool=is_bool, plain=whole[0] if whole else None)
+    return own._replace(tangled=True, is_bool=is_bool)

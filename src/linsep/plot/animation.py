@@ -10,7 +10,7 @@ import numpy as np
 
 from linsep.drawing import frames_page, lab_page
 from linsep.errors import DataError, hint
-from linsep.estimators._common.labels import feature_names, label_text
+from linsep.estimators._common.labels import label_text
 from linsep.learners.proofs import in_its_fit
 from linsep.mistake_bounds.margins import unit_rows
 from linsep.plot.display import (
@@ -245,7 +245,7 @@ class RunDisplay(Display):
         )
         check_repeatable(in_its_fit(estimator))
         check_columns(estimator, X)
-        model, names = in_its_fit(estimator), feature_names(estimator)
+        model, names = in_its_fit(estimator), names_of(X, estimator.n_features_in_, estimator)
         start = {"coef_init": coef_init, "intercept_init": intercept_init}
         made = run_of(model, X, y, start | {
             "sample_weight": sample_weight, "row_names": row_names, "feature_names": names,

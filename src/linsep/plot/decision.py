@@ -23,6 +23,7 @@ from linsep.plot.display import (
     ink,
     legend,
     new_axes,
+    of_features,
     show_title,
 )
 from linsep.plot.plane import (
@@ -132,6 +133,7 @@ class DecisionDisplay(Display):
     marked: dict[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
+    @of_features
     def from_estimator(
         cls,
         estimator: Any,

@@ -1,5 +1,6 @@
 """Diagnostics of a regression: residuals, influence, partial residuals, calibration."""
 
+from collections.abc import Sequence
 from textwrap import fill
 from typing import Any, Self
 
@@ -21,7 +22,7 @@ from linsep.plot.display import (
     wrapped,
 )
 from linsep.plot.palettes import COLORS
-from linsep.plot.plane import feature_position
+from linsep.plot.plane import feature_position, said_of
 from linsep.plot.regression import draw_distances
 
 #: share of the rows that a place of a smooth line is fitted to, and its places
@@ -52,6 +53,7 @@ class DiagnosticsDisplay(Display):
     found : Diagnostics
     feature : int, the index of the feature of the partial residuals
     test : HosmerLemeshow or None
+    name : str, what the feature is called
 
     Attributes
     ----------
@@ -81,11 +83,12 @@ class DiagnosticsDisplay(Display):
     found: Diagnostics
     feature: int = 0
     test: HosmerLemeshow | None = None
+    name: str = ""
 
     @classmethod
     def from_diagnostics(
         cls, found: Diagnostics, *, feature: int | str | None = None, groups: int = 10,
-        **kwargs: Any,
+        names: Sequence[str] | None = None, **kwargs: Any,
     ) -> Self:  # fmt: skip
         """Draw the result of ``model.diagnostics(X, y)``.
 
@@ -97,6 +100,8 @@ class DiagnosticsDisplay(Display):
             with an estimate.
         groups : int, default=10
             Number of groups of the calibration panel.
+        names : list of str, default None
+            What the features are called; None: as in ``found``.
         **kwargs : passed to :meth:`plot`
 
         Raises
@@ -111,7 +116,8 @@ class DiagnosticsDisplay(Display):
         test = None
         if isinstance(found, LogisticDiagnostics):
             test = found.hosmer_lemeshow(groups)
-        return cls(found=found, feature=j, test=test).plot(**kwargs)
+        name = "".join((names or found.collinearity.features)[j : j + 1])
+        return cls(found=found, feature=j, test=test, name=name).plot(**kwargs)
 
     @classmethod
     def from_estimator(
@@ -133,7 +139,9 @@ class DiagnosticsDisplay(Display):
         """
         lacks = "has no residuals to draw; use a LinearRegression or a LogisticRegression."
         check_drawable(estimator, "diagnostics", lacks)
-        return cls.from_diagnostics(estimator.diagnostics(X, y, sample_weight), **kwargs)
+        found = estimator.diagnostics(X, y, sample_weight)
+        names = said_of(estimator, found.collinearity.features)
+        return cls.from_diagnostics(found, names=names, **kwargs)
 
     def plot(self, *, size: float = 14.0) -> Self:
         """Draw on a new figure.
@@ -224,7 +232,7 @@ class DiagnosticsDisplay(Display):
         found, ax, j = self.found, self.axes_["partial"], self.feature
         column = found.X[:, [j]]
         x = np.ravel(column.toarray() if hasattr(column, "toarray") else column).astype(np.float64)
-        y, name = found.partial[:, j], wrapped(found.collinearity.features[j])
+        y, name = found.partial[:, j], wrapped(self.name)
         ax.set(xlabel=name, ylabel=f"partial residual of {name}")
         ax.set_title("partial residuals")
         if not self._draw("partial", x, y, size):

@@ -4,7 +4,7 @@ or, if there are too many, as a density, saving.
 
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from io import BytesIO
@@ -46,6 +46,20 @@ class NoMatplotlib(LinsepError, ImportError):
     """matplotlib is not installed."""
 
     code = "missing-package"
+
+
+def of_features(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator of ``from_estimator``: draws a data frame as the features a model makes of it."""
+
+    @wraps(draw)
+    def from_estimator(cls: type, estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        features = estimator.features_of(X) if hasattr(estimator, "features_of") else X
+        with warnings.catch_warnings():
+            if features is not X:
+                warnings.filterwarnings("ignore", "X does not have valid feature names")
+            return draw(cls, estimator, features, *args, **kwargs)
+
+    return from_estimator
 
 
 def new_axes(ax: Any, projection: str | None = None) -> tuple[Any, Any]:

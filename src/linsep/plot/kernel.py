@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep._system.threads import one_blas_thread
 from linsep.errors import DataError
-from linsep.estimators._common.labels import feature_names, label_text, positive_code
+from linsep.estimators._common.labels import label_text, positive_code
 from linsep.kernels import as_kernel
 from linsep.kernels.base import Kernel, rows_of
 from linsep.learners.support_vectors import checked_for_kernel
@@ -26,7 +26,7 @@ from linsep.plot.display import (
     wrapped,
 )
 from linsep.plot.palettes import COLORS, color_map
-from linsep.plot.plane import frame_like, grid_around
+from linsep.plot.plane import frame_like, grid_around, names_of
 from linsep.validation.labels import check_beside, labels_of
 
 #: rows of a Gram matrix that is drawn; of more, so many are taken evenly from each class
@@ -332,7 +332,7 @@ def _surface(estimator: Any, X: Any, rows: Any) -> dict[str, Any]:
     values = np.asarray(estimator.decision_function(frame_like(X, places)))
     return {
         "grid": grid, "values": values.reshape(RESOLUTION, RESOLUTION), "points": points,
-        "names": feature_names(estimator),
+        "names": names_of(X, points.shape[1], estimator),
     }  # fmt: skip
 
 

@@ -13,6 +13,9 @@ from linsep.parameters import fitted_parameter
 from linsep.plot.display import limits, wrapped
 from linsep.validation.values import faults_named
 
+#: end of the names of features that a recipe has standardized
+STANDARDIZED = " (standardized)"
+
 
 class Plane(NamedTuple):
     """A plane in the space of the features: ``origin + s * across + t * up``.
@@ -57,10 +60,18 @@ def numbers_of(X: Any) -> Any:
         return check_array(X, accept_sparse="csr", dtype=np.float64)
 
 
-def names_of(X: Any, n: int) -> list[str]:
-    """Return the names of the columns of a data frame, else x0, x1, ..."""
+def names_of(X: Any, n: int, model: Any = None) -> list[str]:
+    """Return the names of a data frame's columns, else of a model's features, else x0, x1, ..."""
     columns = getattr(X, "columns", None)
+    if columns is None and getattr(model, "n_features_in_", None) == n:
+        return said_of(model, feature_names(model))
     return [f"x{j}" for j in range(n)] if columns is None else [str(c) for c in columns]
+
+
+def said_of(model: Any, names: Sequence[str]) -> list[str]:
+    """Return the names of a model's features, and which its recipe has standardized."""
+    scaled = len(getattr(model, "recipe_", {}).get("scale") or ())  # the first features
+    return [f"{name}{STANDARDIZED * (k < scaled)}" for k, name in enumerate(names)]
 
 
 def weight_of(name: str) -> str:
@@ -85,9 +96,7 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
     directions in which rows vary most.
     """
     d = X.shape[1]
-    # a pipeline of another library may not know how many features it has
-    names = feature_names(model) if hasattr(model, "n_features_in_") else names_of(X, d)
-    mean = mean_of(X)
+    names, mean = names_of(X, d, model), mean_of(X)
     if features is not None:
         return _of_features(_two_positions(features, names), mean, names)
     if d == 1:
@@ -311,6 +320,7 @@ def _two_positions(features: Sequence[int | str], names: list[str]) -> tuple[int
 
 def feature_position(feature: int | str, names: list[str]) -> int:
     """Return the index of a feature given by index or name; DataError if unknown."""
+    names = [name.removesuffix(STANDARDIZED) for name in names]
     known = feature in names if isinstance(feature, str) else 0 <= feature < len(names)
     if not known:
         raise DataError(

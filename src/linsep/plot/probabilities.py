@@ -28,6 +28,7 @@ from linsep.plot.display import (
     literal,
     make_room,
     new_axes,
+    of_features,
     show_title,
     wrapped,
 )
@@ -37,6 +38,7 @@ from linsep.plot.plane import (
     feature_position,
     frame_like,
     grid_around,
+    names_of,
     numbers_of,
     others_fixed,
     plane_of,
@@ -147,6 +149,7 @@ class LogisticDisplay(Display):
     title: str = ""
 
     @classmethod
+    @of_features
     def from_estimator(
         cls,
         estimator: Any,
@@ -391,7 +394,7 @@ def _over_one(
     question: Question | None,
 ) -> dict[str, Any]:  # fmt: skip
     """Compute the curve over one feature, the others fixed at their means."""
-    names, d = feature_names(model), rows.shape[1]
+    names, d = names_of(rows, rows.shape[1], model), rows.shape[1]
     j = feature_position(feature, names)
     x, grid, places = along_feature(rows, j, n)
     fixed, where = fixed_at(model, rows, question)

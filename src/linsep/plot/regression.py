@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from linsep.errors import DataError, hint
-from linsep.estimators._common.labels import feature_names, target_name
+from linsep.estimators._common.labels import target_name
 from linsep.inference.summary import p_text
 from linsep.linear.diagnostics import DOUBT, Assumptions, Finding
 from linsep.linear.estimator import LinearRegression
@@ -23,6 +23,7 @@ from linsep.plot.display import (
     legend,
     new_axes,
     new_grid,
+    of_features,
     show_title,
     wrapped,
 )
@@ -31,6 +32,7 @@ from linsep.plot.plane import (
     along_feature,
     feature_position,
     frame_like,
+    names_of,
     numbers_of,
     others_fixed,
 )
@@ -104,6 +106,7 @@ class RegressionDisplay(Display):
     title: str = ""
 
     @classmethod
+    @of_features
     def from_estimator(
         cls,
         estimator: Any,
@@ -145,7 +148,7 @@ class RegressionDisplay(Display):
         check_beside(X, y=y)
         rows, target = numbers_of(X), column_or_1d(y)
         check_consistent_length(rows, target)
-        names, d = feature_names(estimator), rows.shape[1]
+        names, d = names_of(rows, rows.shape[1], estimator), rows.shape[1]
         if feature is None and d > 1:
             raise DataError(
                 f"There are {d} features",

@@ -2,7 +2,7 @@
 proof, and the closed path of weights in a cycle.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Self
 
@@ -108,7 +108,8 @@ class LearningCurveDisplay(Display):
         made = cls(
             mistakes=estimator.mistakes_, errors=errors, best=best,
             criterion=getattr(estimator, "criterion_", None),
-            stop=str(getattr(estimator, "stop_reason_", None) or ""),
+            stop=str(getattr(estimator, "stop_reason_", None) or "")
+            + "; errors at score 0" * (errors is not None and hasattr(estimator, "threshold_")),
         )  # fmt: skip
         return made.plot(ax, **kwargs)
 
@@ -514,18 +515,22 @@ class CycleDisplay(Display):
                 code="unsupported",
             )
         check_columns(estimator, X)
-        return cls.from_cycle(cycle, X, y, ax=ax, **kwargs)
+        names = names_of(X, estimator.n_features_in_, estimator)
+        return cls.from_cycle(cycle, X, y, feature_names=names, ax=ax, **kwargs)
 
     @classmethod
     def from_cycle(
-        cls, cycle: Cycle | Cycles, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
-    ) -> Self:
+        cls, cycle: Cycle | Cycles, X: Any, y: Any, *, feature_names: Sequence[str] | None = None,
+        ax: Any = None, **kwargs: Any,
+    ) -> Self:  # fmt: skip
         """Draw a cycle, after it has been checked.
 
         Parameters
         ----------
         cycle : Cycle
         X, y : the rows of the cycle, and their labels
+        feature_names : names of the columns, default None
+            None: the columns of a data frame, else x0, x1, ...
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
 
@@ -550,7 +555,8 @@ class CycleDisplay(Display):
         check = cycle.verify(X, y)
         if not check:
             raise DataError(f"This cycle is not drawn: {check.reason}", code="bad-proof")
-        names = [*names_of(X, cycle.n_features), *["intercept"] * cycle.fit_intercept]
+        names = list(feature_names or names_of(X, cycle.n_features))
+        names += ["intercept"] * cycle.fit_intercept
         if cycle.joint:
             names = [f"{label}: {name}" for label in np.unique(labels_of(y)) for name in names]
         if len(names) == 1:

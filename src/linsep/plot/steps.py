@@ -35,7 +35,7 @@ from linsep.plot.plane import (
     plane_of_features,
     show_plane,
 )
-from linsep.teaching import TraceRow
+from linsep.teaching import Trace
 from linsep.validation.labels import labels_of
 from linsep.words import counted
 
@@ -127,6 +127,7 @@ class UpdateDisplay(Display):
         coef_init: Any = None,
         intercept_init: Any = None,
         max_rounds: int = 1000,
+        run: Trace | None = None,
         feature_names: Sequence[str] | None = None,
         ax: Any = None,
         **kwargs: Any,
@@ -147,8 +148,10 @@ class UpdateDisplay(Display):
         coef_init, intercept_init : initial weights, as for the ``fit`` of the estimator
         max_rounds : int, default=1000
             Number of examples after which the trace ends.
+        run : Trace, default None
+            The trace of these rows; None makes it.
         feature_names : list of str, default None
-            None: the columns of a data frame, else x0, x1, ...
+            None: the columns of a data frame, else the features of a fit, else x0, x1, ...
         ax : matplotlib Axes, default None
             Where to draw a single picture; None makes a new figure.
         **kwargs : passed to :meth:`plot`
@@ -169,13 +172,13 @@ class UpdateDisplay(Display):
             )
         rows = numbers_of(X)
         classes, codes = two_classes(labels_of(y), "An update")
-        made = trace(
+        made = run or trace(
             estimator, X, y, coef_init=coef_init, intercept_init=intercept_init,
-            max_rounds=max_rounds, row_names=range(len(codes)),
+            max_rounds=max_rounds,
         )  # fmt: skip
-        names = list(feature_names or names_of(X, rows.shape[1]))
+        names = list(feature_names or names_of(X, rows.shape[1], estimator))
         rows = unit_rows(rows) if getattr(estimator, "normalize", False) else rows
-        found = _updates(made[:], mistake, n_mistakes)
+        found = _updates(made, mistake, n_mistakes)
         if rows.shape[1] == 1:
             if not estimator.fit_intercept:
                 raise DataError(
@@ -296,26 +299,26 @@ class UpdateDisplay(Display):
         return classes + [artists[-1] for artists in happened if artists]
 
 
-def _updates(rounds: list[TraceRow], mistake: int, n_mistakes: int) -> list[Update]:
+def _updates(trace: Trace, mistake: int, n_mistakes: int) -> list[Update]:
     """The updates of a trace from a mistake on, as many as exist; DataError if there is none."""
     if mistake < 1 or n_mistakes < 1:
         raise DataError(
             f"mistake and n_mistakes must be at least 1, got {mistake} and {n_mistakes}.",
             code="bad-option",
         )
-    made = [one for one in rounds if one.updates]
+    made = [(one, step.row) for one, step in zip(trace, trace.steps, strict=True) if one.updates]
     if mistake > len(made):
         raise DataError(
-            f"There is no mistake {mistake:,} to draw: {counted(len(rounds), 'step')} had "
+            f"There is no mistake {mistake:,} to draw: {counted(len(trace), 'step')} had "
             f"{len(made):,}.",
             code="bad-option",
             option="mistake",
             value=mistake,
         )
     found = []
-    for k, one in enumerate(made[mistake - 1 :][:n_mistakes], start=mistake):
+    for k, (one, row) in enumerate(made[mistake - 1 :][:n_mistakes], start=mistake):
         change, after = (np.roll(vector[0], -1) for vector in (one.change, one.weights))
-        found.append(Update(k, one.round, int(one.row), after - change, change, after))
+        found.append(Update(k, one.round, row, after - change, change, after))
     return found
 
 

@@ -17,6 +17,7 @@ from linsep.rows.arrays import ArrayStream
 from linsep.teaching import (
     MOST_NUMBERS,
     Trace,
+    TraceRow,
     index_of,
     trace_rows,
     vector_names,
@@ -145,19 +146,21 @@ class Story:
         name = f"row {one.row}" if one.row.lstrip("-").isdigit() else _name(one.row)
         who = f"{name} (class {_name(one.label)})"
         if self.vectors:
-            said = self._of_several(who, np.array([one.scores]), step)
+            said = self._of_several(who, one, step)
         elif one.mistakes and not one.scores[0]:
             said = f"Mistake: {who} has the score 0."
-        elif step.error or one.mistakes:
+        elif step.error:
             said = f"Mistake: {who} is on the wrong side, with the score {_short(one.scores[0])}."
         else:
-            said = f"Update: {who} is on the right side, with the score {_short(one.scores[0])}."
+            tested = _tested(one) or f"with the score {_short(one.scores[0])}"
+            said = f"Update: {who} is on the right side, {tested}."
         return said, self._change(before, after)
 
-    def _of_several(self, who: str, scores: np.ndarray, step: Any) -> str:
-        code = int(self.decide(scores)[0])
+    def _of_several(self, who: str, one: TraceRow, step: Any) -> str:
+        code = int(self.decide(np.array([one.scores]))[0])
         if not step.error:
-            return f"Update: {who} is predicted right, but not by every weight vector."
+            why = _tested(one) or "not by every weight vector, or by too little"
+            return f"Update: {who} is predicted right, but {why}."
         taken = "has equal scores" if code < 0 else f"is predicted as {self.classes[code]}"
         return f"Mistake: {who} {taken}."
 
@@ -183,6 +186,11 @@ class Story:
         return (
             f"{named}: {_vector(weights[self.listed])}" if len(weights) - 1 <= MOST_LISTED else ""
         )
+
+
+def _tested(one: TraceRow) -> str:
+    """What the rule tested, and the least value that needs no update; empty for the score."""
+    return "with a margin of {}, below {}".format(*map(_short, one.margin)) if one.margin else ""
 
 
 def _name(text: str) -> str:

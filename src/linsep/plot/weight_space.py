@@ -1,5 +1,6 @@
 """The weight space: the weights that every row allows, and the intercept as a weight."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -85,6 +86,7 @@ class WeightSpaceDisplay(Display):
         *,
         fit_intercept: bool = False,
         path: Any = None,
+        feature_names: Sequence[str] | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
@@ -99,6 +101,8 @@ class WeightSpaceDisplay(Display):
             Whether the second weight is the intercept.
         path : array of shape (rounds, 2), default None
             Weights of a run, to be drawn as a path.
+        feature_names : list of str, default None
+            None: the columns of a data frame, else x0, x1, ...
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
 
@@ -117,7 +121,7 @@ class WeightSpaceDisplay(Display):
             )
         rows = rows.toarray() if sp.issparse(rows) else rows
         _, codes = two_classes(np.asarray(y), "A weight space")
-        names = names_of(X, rows.shape[1])
+        names = list(feature_names or names_of(X, rows.shape[1]))
         if fit_intercept:
             rows, names = np.column_stack([rows, np.ones(len(rows))]), [*names, "intercept"]
         reflected = rows * np.where(codes == 1, 1.0, -1.0)[:, None]
@@ -137,8 +141,9 @@ class WeightSpaceDisplay(Display):
         if known.fit_intercept:
             weights = np.append(weights, known.intercept)
         return cls.from_data(
-            X, y, fit_intercept=known.fit_intercept, path=weights[None], ax=ax, **kwargs
-        )
+            X, y, fit_intercept=known.fit_intercept, path=weights[None],
+            feature_names=names_of(X, known.coef.shape[1], estimator), ax=ax, **kwargs,
+        )  # fmt: skip
 
     @property
     def solvable(self) -> bool:
@@ -325,7 +330,7 @@ class AugmentationDisplay(Display):
         shown = cls(
             rows=rows.toarray() if hasattr(rows, "toarray") else rows,
             y=model.codes(y, rows.shape[0]), classes=model.classes, weights=weights,
-            names=names_of(X, rows.shape[1]),
+            names=names_of(rows if hasattr(estimator, "classes_") else X, rows.shape[1], estimator),
         )  # fmt: skip
         return shown.plot(ax, **kwargs)
 

@@ -24,6 +24,7 @@ from linsep.plot.display import (
     with_minus,
 )
 from linsep.plot.palettes import COLORS, color_map
+from linsep.plot.plane import said_of
 
 #: characters of a name
 LONGEST_NAME = 40
@@ -139,6 +140,7 @@ class CoefficientDisplay(Display):
     ) -> Self:  # fmt: skip
         """Draw the largest weights of all binary classifiers, each with its standard deviation."""
         (names, signs), machines = words_and_signs(model), machine_names(model)
+        names = said_of(model, names)
         weights, spread = signs * np.atleast_2d(model.coef_), deviations(model)
         assert spread is not None
         sure, more = spread[0], np.atleast_1d(model.intercept_)[:, None]
@@ -225,7 +227,7 @@ class CoefficientDisplay(Display):
         self.words_: list[Any] = []
         ends = np.column_stack([low, high, estimates])
         for place, word, own in zip(places.tolist(), self.status, ends.tolist(), strict=True):
-            if word and not np.isinf(own[2]):
+            if word and np.isnan(own[2]):
                 self._say(place, EITHER[self.odds] if word == "infinite" else word, neutral)
             else:
                 self._arrows(place, word, own, neutral)
@@ -236,10 +238,10 @@ class CoefficientDisplay(Display):
         return self
 
     def _with_diverging(self) -> np.ndarray:
-        """Return the estimates: infinite or 0 according to status, NaN for any other status."""
+        """Return the estimates, which status may say are infinite or 0."""
         pairs = zip(self.status, self.estimates.tolist(), strict=True)
         return np.array([
-            number if not word or word.startswith("exp(") else DIVERGING.get(word, np.nan)
+            DIVERGING.get(word, np.nan) if np.isnan(number) else number
             for word, number in pairs
         ], dtype=np.float64)  # fmt: skip
 

@@ -22,8 +22,9 @@ def vector_names(texts: list[str], multiclass: str) -> list[str]:
 
 
 def trace_rows(
-    steps: list[Step], start: Any, names: Sequence[Any], labels: Sequence[str]
-) -> Iterator[TraceRow]:
+    steps: list[Step], start: Any, names: Sequence[Any], labels: Sequence[str],
+    errors: Sequence[int] | None = None,
+) -> Iterator[TraceRow]:  # fmt: skip
     """Yield steps as rows of the table; ``start`` are the initial weights."""
     before, attempt = vectors_of(*start), 0
     for number, step in enumerate(steps, start=1):
@@ -37,6 +38,7 @@ def trace_rows(
         yield TraceRow(
             number, step.pass_number + 1, str(names[step.row]), labels[step.row],
             tuple(listed(step.score)), step.mistakes, step.updates, change, after,
+            None if errors is None else errors[number - 1], step.margin,
         )  # fmt: skip
         before = after
 

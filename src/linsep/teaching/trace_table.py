@@ -46,6 +46,11 @@ class TraceRow(NamedTuple):
     change, weights : tuple of tuples
         The change by the update, and the weights afterward: for each score the intercept, then one
         number per feature.
+    errors : int or None
+        Number of rows that the weights afterward misclassify; None if ``rounds`` was not given.
+    margin : pair of numbers or None
+        What the rule tested before the update, positive on the right side, and the least value that
+        needs no update; None if the rule tests the score.
     """
 
     round: int
@@ -57,6 +62,8 @@ class TraceRow(NamedTuple):
     updates: int
     change: Vectors
     weights: Vectors
+    errors: int | None = None
+    margin: tuple[float, float] | None = None
 
 
 class Trace(Sequence):
@@ -101,7 +108,11 @@ class Trace(Sequence):
         weights = ["intercept", *map(str, features)][not with_intercept :]
         heads = [f"{vector} " for vector in vectors] or [""]
         self.columns = ["round", "pass", "row", "class", *(f"{head}score" for head in heads)]
+        self._with_margin = rows[0].margin is not None
+        self.columns += ["margin", "needed"] * self._with_margin
         self.columns += ["mistakes" if len(vectors) > 1 else "mistake", "update"]
+        self._with_errors = rows[0].errors is not None
+        self.columns += ["errors"] * self._with_errors
         self.columns += [head + name for head in heads for name in weights]
 
     @overload
@@ -149,7 +160,7 @@ class Trace(Sequence):
         left = sum(row.updates > 0 for row in self._rows) - mistake + 1
         shown = max(1, min(MOST_DRAWN, left)) if n_mistakes is None else n_mistakes
         return display("UpdateDisplay").from_estimator(
-            **self._given, mistake=mistake, n_mistakes=shown, **kwargs
+            **self._given, run=self, mistake=mistake, n_mistakes=shown, **kwargs
         )
 
     def animate(self, ax: Any = None, **kwargs: Any) -> Any:
@@ -183,7 +194,9 @@ class Trace(Sequence):
             label = row.label + self._signs.get(row.label, "")
             cells = [str(row.round), str(row.pass_number), row.row, label]
             cells += [shown(score) for score in row.scores]
+            cells += [shown(value) for value in row.margin or ()]
             cells += [self._mistakes(row), self._update(row)]
+            cells += [str(row.errors)] * self._with_errors
             yield cells + [shown(w) for vector in row.weights for w in self._visible(vector)]
 
     def _visible(self, vector: tuple[float, ...]) -> tuple[float, ...]:
@@ -217,7 +230,7 @@ class Trace(Sequence):
         wide, first = sys.maxsize if width is None else width, self._n_first()
         table = table_lines(
             [self.columns, *self.cells()], self._to_the_right(),
-            width=wide, first=first, least=(first - 1, 1),  # the update and the pass
+            width=wide, first=first, least=(self.columns.index("update"), 1),  # and the pass
         )  # fmt: skip
         return "\n".join([*table, *wrapped(escaped(self.stopped), wide)]) + "\n"
 
@@ -284,4 +297,4 @@ class Trace(Sequence):
 
     def _n_first(self) -> int:
         """Return the number of columns before the weights."""
-        return 4 + max(1, len(self._vectors)) + 2
+        return self.columns.index("update") + 1 + self._with_errors

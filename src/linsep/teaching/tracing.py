@@ -17,7 +17,7 @@ from linsep.estimators._common.labels import is_turned
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.cycle_detection import cycle_detection_for
 from linsep.learners.online import OnlineClassifier
-from linsep.learners.state import State
+from linsep.learners.state import State, decision, predicted
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import ArrayStream
 from linsep.teaching.rounds import Ending, trace_rows, vector_names, vectors_of
@@ -55,7 +55,8 @@ def trace(
     sample_weight, coef_init, intercept_init : as for the ``fit`` of the estimator
     max_rounds : number of examples after which the trace is truncated
     rounds : number of examples to process, regardless of ``max_iter`` and ``max_rounds``, and also
-        beyond a cycle; a run that converges ends earlier
+        beyond a cycle; a run that converges ends earlier. Every step then has its ``errors``, and
+        the table a column of them
     reference : the class of two with target -1; default: as in the estimator, or the smaller class
     feature_names : names of the columns; default: the columns of the data frame, or x0, x1, ...
     row_names : names of the rows; default: the index of the data frame, or 0, 1, ...
@@ -76,10 +77,7 @@ def trace(
     rule, model = rule_of(estimator), checked(estimator, max_rounds, rounds)
     index, learner = index_of(X, y, sample_weight), model.learner()
     X, y, sample_weight, names = in_memory(X, y, sample_weight)
-    given = {
-        "estimator": estimator, "X": X, "y": y, "coef_init": coef_init,
-        "intercept_init": intercept_init, "feature_names": feature_names or names,
-    }  # fmt: skip
+    given = {"estimator": estimator, "X": X, "y": y, "feature_names": feature_names or names}
     X, y = model.checked_rows(X, y, learner, reset=True, checked=True)
     classes, codes = labels.encode(y)
     labels.check_two_classes(classes)
@@ -87,7 +85,7 @@ def trace(
     given["estimator"] = clone(model)
     if is_turned(model.reference, classes):
         classes, codes = classes[::-1], 1 - codes
-    given["max_rounds"] = most = max_rounds if rounds is None else rounds
+    most = max_rounds if rounds is None else rounds
     texts = [labels.label_text(label) for label in classes]
     vectors = vector_names(texts, model.multiclass)
     check_size(X.shape, max(1, len(vectors)), most)
@@ -98,7 +96,8 @@ def trace(
     begun = run.state
     coef, intercept = (array.tolist() for array in begun.split(begun.W))
     start = (coef, intercept) if vectors else (coef[0], intercept[0])
-    features = names_of(feature_names, names or names_in(model, X.shape[1]), "feature_names")
+    names = names or getattr(model, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])
+    features = names_of(feature_names, names, "feature_names")
     rows = names_of(row_names, index or range(len(y)), "row_names")
     stream = ArrayStream(X, codes, importance, model.draw_seed(), bool(model.shuffle))
     ending = _ending(model, begun, run.keeping, stream, rounds is not None, scheme)
@@ -110,10 +109,11 @@ def trace(
     ))  # fmt: skip
     taken = list(islice(steps, most))
     shown = [labels.label_text(label) for label in y]
+    counts = None if rounds is None else _errors(begun, X, codes, importance, taken, model)
     if not taken:
         raise DataError("No row is left for training: all rows have weight 0.", code="no-rows")
     return Trace(
-        list(trace_rows(taken, start, rows, shown)), features, texts, vectors,
+        list(trace_rows(taken, start, rows, shown, counts)), features, texts, vectors,
         learned or not rule.learns_intercept,
         *ending.reason(taken, cut=next(steps, None) is not None), given=given, steps=taken,
         start=vectors_of(*start),
@@ -135,6 +135,23 @@ def _ending(
         recurs if detection else None, beyond, getattr(model, "zero", "mistake") != "mistake",
         scheme == "native", model.tie,
     )  # fmt: skip
+
+
+def _errors(
+    state: State, X: Any, codes: np.ndarray, importance: np.ndarray, steps: list[textbook.Step],
+    model: Any,
+) -> list[int]:  # fmt: skip
+    """Return how many rows that were learned the weights after each step misclassify."""
+    rows, found, before = np.array(plain_rows(X, model.normalize)), [], None
+    learned = importance != 0 if importance.size else True
+    for step in steps:
+        if before is None or (step.weights, step.intercept) != before[:2]:
+            scores = rows @ np.atleast_2d(step.weights).T + step.intercept
+            scores = scores[:, 0] if state.n_classes == 2 else scores
+            wrong = predicted(decision(state, scores, model.tie), model.tie) != codes
+            before = step.weights, step.intercept, int(np.count_nonzero(wrong & learned))
+        found.append(before[2])
+    return found
 
 
 def rule_of(estimator: Any) -> textbook.Rule:
@@ -191,12 +208,6 @@ def index_of(X: Any, y: Any, sample_weight: Any = None) -> Any:
     """Return the index of a data frame, else None; DataError if y or weights have another."""
     check_beside(X, y=y, sample_weight=sample_weight)
     return list(X.index) if hasattr(X, "columns") and hasattr(X, "index") else None
-
-
-def names_in(model: Any, n_features: int) -> Sequence[Any]:
-    """Return the feature names of a data frame, else x0, x1, ..."""
-    names = getattr(model, "feature_names_in_", None)
-    return [f"x{j}" for j in range(n_features)] if names is None else names.tolist()
 
 
 def names_of(given: Sequence[Any] | None, default: Sequence[Any], what: str) -> Sequence[Any]:

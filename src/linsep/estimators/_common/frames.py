@@ -61,15 +61,6 @@ class TakesFrames:
         return join(parts, max(part.shape[1] for part in parts))
 
     @contextmanager
-    def drawn_features_of(self, X: Any) -> Iterator[Any]:
-        """Pass the features of :meth:`features_of` to a picture, which predicts without names."""
-        features = self.features_of(X)
-        with warnings.catch_warnings():
-            if features is not X:
-                warnings.filterwarnings("ignore", "X does not have valid feature names")
-            yield features
-
-    @contextmanager
     def fitted_rows(
         self, X: Any, y: Any, sample_weight: Any, offset: Any = None
     ) -> Iterator[tuple[Any, Any, Any, Any]]:

@@ -245,8 +245,7 @@ class PlotsDecision(TakesFrames):
         check_is_fitted(self)
         one = getattr(self, "n_features_in_", 0) == 1 and len(self.classes_) == 2
         name = "AugmentationDisplay" if one and hasattr(self, "coef_") else "DecisionDisplay"
-        with self.drawn_features_of(X) as features:
-            return display(name).from_estimator(self, features, y, ax=ax, **kwargs)
+        return display(name).from_estimator(self, X, y, ax=ax, **kwargs)
 
 
 class PlotsProbability(TakesFrames):
@@ -277,5 +276,4 @@ class PlotsProbability(TakesFrames):
         check_is_fitted(self)
         few = len(self.classes_) == 2 and self.n_features_in_ <= 2
         name = "LogisticDisplay" if few else "DecisionDisplay"
-        with self.drawn_features_of(X) as features:
-            return display(name).from_estimator(self, features, y, ax=ax, **kwargs)
+        return display(name).from_estimator(self, X, y, ax=ax, **kwargs)

@@ -356,9 +356,10 @@ def set_threshold(
     """Set the decision threshold of a fitted classifier of two classes.
 
     The threshold is set in place, saved and exported with the model, and dropped when the model is
-    trained further. ``model.threshold_`` is a NamedTuple: ``score``, the smallest score with which
-    the positive class is predicted; ``positive``, its code; ``rule``; and ``measured``, results on
-    the rows on which it was chosen.
+    trained further. ``training_accuracy_``, measured with another threshold, becomes None.
+    ``model.threshold_`` is a NamedTuple: ``score``, the smallest score with which the positive
+    class is predicted; ``positive``, its code; ``rule``; and ``measured``, results on the rows on
+    which it was chosen.
 
     Parameters
     ----------
@@ -408,23 +409,30 @@ def set_threshold(
     """
     check_is_fitted(model)
     if rule is None:
-        model.__dict__.pop("threshold_", None)
-        return model
+        return with_threshold(model, None)
     chosen = rule if isinstance(rule, Rule) else Rule.of(rule)
     check_two(model)
     if not chosen.needs_rows:
-        model.threshold_ = given_threshold(model, chosen)
-    elif X is None:
+        return with_threshold(model, given_threshold(model, chosen))
+    if X is None:
         raise DataError(
             f"threshold is {chosen}, which needs rows: pass X and y.",
             code="needs-option", option="X",
         )  # fmt: skip
-    else:
-        from linsep.estimators._common.calibration import seen
-        from linsep.estimators._common.frames import to_score
+    from linsep.estimators._common.calibration import seen
+    from linsep.estimators._common.frames import to_score
 
-        X = to_score(model, X, y)
-        rows = seen(model, X, y, sample_weight, offset)
-        on = X.name if isinstance(X, Source) else "the rows"
-        model.threshold_ = chosen_threshold(model, chosen, rows, on)
+    X = to_score(model, X, y)
+    rows = seen(model, X, y, sample_weight, offset)
+    on = X.name if isinstance(X, Source) else "the rows"
+    return with_threshold(model, chosen_threshold(model, chosen, rows, on))
+
+
+def with_threshold(model: Any, threshold: Threshold | None) -> Any:
+    """Return a model with this threshold, without the training accuracy at another threshold."""
+    if threshold != getattr(model, "threshold_", None):
+        model.threshold_ = threshold
+        model.training_accuracy_ = model.training_balanced_accuracy_ = None
+    if threshold is None:
+        model.__dict__.pop("threshold_", None)
     return model

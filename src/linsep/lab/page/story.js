@@ -46,7 +46,9 @@ export function told(lab, t) {
     : run.nVectors > 1 ? severalChange(run, round) : change(lab, round)}.`;
   const last = !run.kernel && scene.settings.keep !== "last"
     ? `With the last weights, ${text[0].toLowerCase()}${text.slice(1)}` : text;
-  const end = t === run.rounds ? ` ${ENDS[run.reason] ?? "This is the last step shown."}` : "";
+  const cycled = run.cycle?.[1];
+  const end = t === cycled ? ` ${ENDS.cycle}` : t === run.rounds
+    ? ` ${(!cycled && ENDS[run.reason]) || "This is the last step shown."}` : "";
   return last + end;
 }
 
@@ -56,7 +58,11 @@ function was({ run, classNames }, round) {
   const side = run.sideOf(run.scoresBefore(round));
   const name = (code) => minus(classNames[run.present[code]]);
   const who = `Point ${row + 1}`;
-  if (side === run.codes[row]) return `${who} was ${run.mistakes[round] ? "on its side, but too close" : "classified correctly"}`;
+  if (side === run.codes[row]) {
+    const [margin, needed] = (run.margins[round] ?? []).map((value) => minus(short(value)));
+    return `${who} was ${!run.mistakes[round] ? "classified correctly" : `on its side, but too close${
+      needed ? ` (margin ${margin}, needed ${needed})` : ""}`}`;
+  }
   if (side < 0) return `${who} was on no side${run.nVectors > 1 ? "" : " (its score was 0)"}`;
   return run.nVectors > 1 ? `${who} was predicted as ${name(side)} but is ${name(run.codes[row])}`
     : `${who} was on the wrong side`;

@@ -24,7 +24,8 @@ export class Table {
     this.names = ["step", "pass", "point", "class"];
     if (run) {
       const heads = run.vectors.length ? run.vectors.map((name) => `${name} `) : [""];
-      this.names.push(...heads.map((head) => `${head}score`), "mistake");
+      this.names.push(...heads.map((head) => `${head}score`),
+        ...(run.margins.length ? ["margin", "needed"] : []), "mistake");
       if (!run.kernel) {
         heads.forEach((head) => this.names.push(...["b", "w1", "w2"].map((w) => head + w)));
       }
@@ -41,6 +42,7 @@ export class Table {
     const row = run.row[round];
     const cells = [round + 1, run.pass[round], row + 1, minus(this.labels[row])];
     for (let v = 0; v < n; v += 1) cells.push(text(run.scores[round * n + v]));
+    cells.push(...(run.margins[round] ?? []).map(text));
     cells.push(run.mistakes[round] ? (n > 1 ? run.mistakes[round] : "yes") : "");
     if (!run.kernel) {
       run.allWeightsAt(round + 1).forEach((weights) => {

@@ -67,6 +67,13 @@ class FormulaSlopes(Formula):
         return np.asarray(outer * inner)
 
 
+class FormulaColumn(FormulaSlopes):
+    """A formula whose features are all the number in one column."""
+
+    def _products(self, column: FloatColumns, where: Place) -> np.ndarray:
+        return np.tile(column(self._name)[:, None], len(self.features or ()))
+
+
 def _differences(block: Block, x: np.ndarray) -> np.ndarray:
     """Return the derivatives of a transformation of numbers."""
     state: dict[str, Any] = block.state or {}

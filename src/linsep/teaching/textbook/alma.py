@@ -51,7 +51,12 @@ class ALMA(Rule):
 
     def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
         """Return whether the margin of the example is too small."""
-        return wrong or y * s / length(example.z) <= self.threshold((machine.memory or 0) + 1)
+        reached, least = self.margin(machine, example, y, s)
+        return wrong or reached <= least
+
+    def margin(self, machine: Machine, example: Example, y: int, s: Number) -> tuple:
+        """Return y s / ||z||, and the value that it must exceed."""
+        return y * s / length(example.z), self.threshold((machine.memory or 0) + 1)
 
     def update(
         self, machine: Machine, example: Example, y: int, s: Number, importance: Number

@@ -122,6 +122,10 @@ class Rule:
         """
         return wrong
 
+    def margin(self, machine: Machine, example: Example, y: int, s: Number) -> tuple | None:
+        """Return what is tested, and its least value without an update; None if it is y s."""
+        return None
+
     def update(
         self, machine: Machine, example: Example, y: int, s: Number, importance: Number
     ) -> bool:

@@ -46,6 +46,11 @@ class MarginPerceptron(Rule):
         reached = y * s / length(example.z)
         return wrong or reached < (1 - self.epsilon) * self.aim * machine.length
 
+    def margin(self, machine: Machine, example: Example, y: int, s: Number) -> tuple:
+        """Return y s / (||z|| ||w||), the cosine, and its least value; zeros for zero weights."""
+        size = length(example.z) * machine.length
+        return (y * s / size, (1 - self.epsilon) * self.aim) if size else (0.0, 0.0)
+
     def update(
         self, machine: Machine, example: Example, y: int, s: Number, importance: Number
     ) -> bool:

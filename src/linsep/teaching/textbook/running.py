@@ -45,6 +45,8 @@ class Step(NamedTuple):
         perceptron criterion J_p of a batch pass is the sum of these.
     attempt : int
         Number of earlier restarts of the rule from zero.
+    margin : pair of numbers or None
+        What ``Rule.margin`` returned for the binary classifier farthest below its bound.
     memory : tuple
         The rule's memory for each binary classifier besides its weights, after the update, such as
         variances; None without memory.
@@ -63,6 +65,7 @@ class Step(NamedTuple):
     updated: tuple[int, ...]
     criterion: Number
     attempt: int
+    margin: tuple[Number, Number] | None
     memory: tuple = ()
 
 
@@ -123,6 +126,7 @@ def run(
             if any([rule.prepare(machines[k], X[row], one) for k in how.learning(y[row])]):
                 again = how.show(machines, X[row], one, y[row])
                 shown = [new._replace(wrong=s.wrong) for s, new in zip(shown, again, strict=True)]
+            margins = [rule.margin(machines[s.machine], *s[1:4]) for s in shown]
             mistakes, updated, criterion = learn(rule, machines, shown, weight_of(row, row_weights))
             if place == len(order):
                 updated += end_pass(rule, machines)
@@ -131,6 +135,7 @@ def run(
                 pass_number if rule.batch else rounds, pass_number, row, score, mistakes,
                 len(updated), *how.weights(machines), how.predict(score) != y[row],
                 tuple(s.machine for s in shown), tuple(updated), criterion, attempt,
+                min(filter(None, margins), key=lambda m: m[0] - m[1], default=None),
                 tuple(machine.memory for machine in machines),
             )  # fmt: skip
             rounds += 1

@@ -63,8 +63,13 @@ class SCW(Rule):
 
     def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
         """Return whether the example is a mistake, or right with a probability below eta."""
+        reached, least = self.margin(machine, example, y, s)
+        return wrong or least > reached
+
+    def margin(self, machine: Machine, example: Example, y: int, s: Number) -> tuple:
+        """Return y s, and phi standard deviations of the score."""
         v = dot(example.z, self.covariance(machine, example).times(example).z)
-        return wrong or self.phi * sqrt(v) > y * s
+        return y * s, self.phi * sqrt(v)
 
     def update(
         self, machine: Machine, example: Example, y: int, s: Number, importance: Number
