@@ -11,8 +11,8 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "linsep"
 #: rooms whose errors have codes of their own; the others have the codes of their classes
 CODED = (
-    "chance", "cli", "lab", "plot", "teaching", "tuning", "catalog.py", "descent.py", "drawing.py",
-    "extending.py", "layout.py", "objectives.py", "suspecting.py",
+    "chance", "cli", "kernels", "lab", "plot", "teaching", "tuning", "catalog.py", "descent.py",
+    "drawing.py", "extending.py", "layout.py", "objectives.py", "suspecting.py",
 )  # fmt: skip
 
 
