@@ -14,7 +14,14 @@ from test_soft_margin import NOTES, WORKED, exactly
 
 import linsep
 from linsep import KernelSoftMargin, SoftMargin, separation
-from linsep.kernels import RBF, Linear, NotPositiveSemidefiniteWarning, Polynomial, Spectrum
+from linsep.kernels import (
+    RBF,
+    Linear,
+    Normalized,
+    NotPositiveSemidefiniteWarning,
+    Polynomial,
+    Spectrum,
+)
 from linsep.soft_margins import decomposition as solving
 from linsep.soft_margins.in_kernel_space import KernelProblem, KernelRows, certified
 from linsep.soft_margins.refining import refined
@@ -132,7 +139,7 @@ KERNELS = {
     "narrow": ({"kernel": RBF(3.0)}, {"gamma": 3.0}),
     "poly": ({"kernel": "poly", "gamma": "scale"}, {"kernel": "poly", "coef0": 1.0}),
     "linear": ({"kernel": "linear"}, {"kernel": "linear"}),
-    "cosine": ({"kernel": "cosine"}, None),
+    "normalized": ({"kernel": Normalized(Linear())}, None),
 }
 
 
@@ -253,6 +260,10 @@ def test_kernels_of_strings_gram_matrices_and_functions():
     assert sparse.decision_function(X) == pytest.approx(linear.decision_function(X))
 
 
+def sigmoid(x, y):
+    return float(np.tanh(5.0 * (x @ y) + 1.0))
+
+
 def test_what_is_no_kernel_proves_nothing():
     K = np.array([[2.0, 1, -1.9], [1, 2, 1], [-1.9, 1, 2]])
     with pytest.warns(NotPositiveSemidefiniteWarning, match="smallest eigenvalue is -0.65"):
@@ -261,7 +272,7 @@ def test_what_is_no_kernel_proves_nothing():
     assert model.stop_sentence_.startswith("the kernel is not positive semidefinite, so")
     X = np.random.default_rng(0).normal(size=(30, 3))
     with pytest.warns(NotPositiveSemidefiniteWarning):
-        model = KernelSoftMargin(kernel="sigmoid", gamma=5.0).fit(X, [0, 1] * 15)
+        model = KernelSoftMargin(kernel=sigmoid).fit(X, [0, 1] * 15)
     assert np.isnan(model.duality_gap_)
     assert np.isnan(pickle.loads(pickle.dumps(model)).duality_gap_)
 

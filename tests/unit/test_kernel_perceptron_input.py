@@ -131,12 +131,11 @@ def test_ctrl_c_leaves_a_model_that_predicts(monkeypatch):
     assert model.predict(X).shape == y.shape
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian", "cosine", "chi2", "strings"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "strings"])
 def test_ctrl_c_before_the_first_mistake_leaves_a_model_that_is_saved(
     kernel, tmp_path, monkeypatch
 ):
     X, y = rows(20, 2)
-    X = abs(X)
     if kernel == "strings":
         kernel, X = (
             kernels.Spectrum(1),

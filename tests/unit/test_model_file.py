@@ -316,13 +316,12 @@ def test_counts_beyond_all_rows_are_refused(model, part, change, tmp_path):
         linsep.load(rewritten(path, {part: whole | change if isinstance(whole, dict) else change}))
 
 
-@pytest.mark.parametrize("kernel", ["Spectrum", "BlendedSpectrum", "Mismatch", "Subsequence"])
+@pytest.mark.parametrize("kernel", ["Spectrum", "BlendedSpectrum"])
 def test_substrings_longer_than_all_strings_take_no_time(tmp_path, kernel):
     path, p = tmp_path / "m.linsep", 10**9
     words = ["ab", "abab", "cd", "cdcd"]
     linsep.save(KernelPerceptron(kernel=kernels.Spectrum(2)).fit(words, [0, 0, 1, 1]), path)
-    given = {"p": p} | ({"alphabet": "abcd"} if kernel == "Mismatch" else {})
-    rewritten(path, {"kernel": {"kernel": kernel, "parameters": given}})
+    rewritten(path, {"kernel": {"kernel": kernel, "parameters": {"p": p}}})
     scores = linsep.load(path).decision_function(words)
     expected = {"BlendedSpectrum": kernels.BlendedSpectrum(4)}.get(kernel)
     if expected is None:

@@ -59,7 +59,6 @@ CALLS = {
     "convergence": lambda X, y: linsep.convergence(Perceptron(), X, y),
     "reflection": linsep.reflection,
     "criterion": objectives.perceptron_criterion,
-    "alignment": lambda X, y: kernels.alignment(kernels.Linear(), y, X),
     "decision": lambda X, y: DecisionDisplay.from_estimator(FITTED, X, y),
     "reliability": lambda X, y: ReliabilityDisplay.from_estimator(BAYES, X, y),
 }
@@ -187,7 +186,6 @@ def test_masked_weights_are_refused():
 def test_a_masked_gram_matrix_is_refused():
     K = masked(kernels.Linear()(X.to_numpy()))
     for call in (
-        lambda: kernels.alignment(K, Y),
         lambda: linsep.separation(K=K, y=Y),
         lambda: KernelPerceptron(kernel="precomputed").fit(K, Y),
     ):

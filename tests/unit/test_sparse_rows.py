@@ -90,7 +90,6 @@ ESTIMATORS = {
     "linear": Perceptron(max_iter=2),
     "rbf": KernelPerceptron(max_iter=2),
     "poly": KernelPerceptron(kernel="poly", max_iter=2),
-    "laplacian": KernelPerceptron(kernel="laplacian", max_iter=2),
     "function": KernelPerceptron(kernel=lambda a, b: float(a @ b.T), max_iter=2),
     "logistic": LogisticRegression(l2=1.0),
     "least squares": LinearRegression(),

@@ -46,8 +46,8 @@ NEEDED: dict[str, tuple[str, tuple[Any, ...]]] = {
     "penalize_intercept": ("fit_intercept", (True,)),
     "vote_mb": ("keep", ("vote",)),
     "degree": ("kernel", ("poly", "polynomial")),
-    "coef0": ("kernel", ("poly", "polynomial", "sigmoid")),
-    "gamma": ("kernel", ("poly", "polynomial", "rbf", "laplacian", "chi2", "sigmoid")),
+    "coef0": ("kernel", ("poly", "polynomial")),
+    "gamma": ("kernel", ("poly", "polynomial", "rbf")),
     "learning_rate": ("solver", ("gradient_ascent",)),
     "schedule": ("solver", ("gradient_ascent",)),
 }

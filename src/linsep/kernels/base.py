@@ -1,12 +1,11 @@
 """Kernels: inner products in an implicit feature space. The base class, the prepared form of rows,
-and combinations of kernels: sums, products, multiples, normalized kernels, and a constant.
+and sums, products and multiples of kernels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -41,10 +40,6 @@ class Kernel:
 
     #: "vectors" (dense or CSR), "strings", "gram" (rows of a Gram matrix) or "anything"
     takes: ClassVar[str] = "vectors"
-    #: whether rows of numbers may be sparse
-    sparse: ClassVar[bool] = True
-    #: whether values must be at least 0
-    positive_only: ClassVar[bool] = False
     #: rows that a learner scores at once: enough for fast products, but few enough that their own
     #: Gram matrix is cheap beside that with the support vectors
     rows_at_once: ClassVar[int] = 512
@@ -212,32 +207,6 @@ class Kernel:
         return values
 
 
-class BeyondFloats(Kernel):
-    """A kernel whose values may overflow, and are available as m 2^e.
-
-    :class:`linsep.kernels.Normalized` divides them in this form.
-    """
-
-    def scaled_gram(self, A: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return every value m 2^e as (m, e), float64 arrays of shape (rows of A, rows of B)."""
-        raise NotImplementedError
-
-    def scaled_diagonal(self, A: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return K(a, a) of every row as (m, e), two arrays of shape (rows,)."""
-        raise NotImplementedError
-
-    def _gram(self, A: Any, B: Any) -> np.ndarray:
-        return _value(*self.scaled_gram(A, B))
-
-    def _diagonal(self, A: Any) -> np.ndarray:
-        return _value(*self.scaled_diagonal(A))
-
-
-def _value(mantissas: np.ndarray, exponents: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore"):  # the error names the kernel
-        return np.ldexp(mantissas, np.clip(exponents, -5000, 5000).astype(np.int32))
-
-
 def plain(value: Any) -> Any:
     """Return a parameter as a JSON value."""
     if isinstance(value, Kernel):
@@ -246,8 +215,6 @@ def plain(value: Any) -> Any:
         return int(value) if isinstance(value, Integral) else float(value)
     if isinstance(value, tuple):
         return [plain(one) for one in value]
-    if isinstance(value, bytes):
-        return {"bytes": value.decode("latin-1")}
     if value is None or isinstance(value, str):
         return value
     raise ParameterError(
@@ -264,19 +231,17 @@ HUGE = 1e150
 LARGEST = float(np.finfo(np.float64).max)
 
 
-def number(kernel: Any, name: str, low: float = 0.0, *, whole: bool = False) -> None:
-    """Raise ParameterError unless a field of a kernel is a finite number above ``low``.
+def number(kernel: Any, name: str, *, whole: bool = False) -> None:
+    """Raise ParameterError unless a field of a kernel is a finite number above 0.
 
-    With ``whole`` it must be a 64-bit integer of at least ``low``.
+    With ``whole`` it must be a 64-bit integer.
     """
     value = getattr(kernel, name)
     right = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
-    if not (right and (low <= value < 2**63 if whole else low < value <= LARGEST)):
-        kind = f"a number above {low:g}"
+    if not (right and (1 <= value < 2**63 if whole else 0 < value <= LARGEST)):
+        kind = "a number above 0"
         if whole:
-            kind = f"a whole number of at least {low:g}" + " and below 2^63" * (
-                right and value >= low
-            )
+            kind = "a whole number of at least 1" + " and below 2^63" * (right and value >= 1)
         raise ParameterError(
             f"{name} of {type(kernel).__name__} must be {kind}, not {value!r}.",
             option=name,
@@ -352,16 +317,6 @@ class Combined(Kernel):
             if takes != "anything":
                 return str(takes)
         return "anything"
-
-    @property
-    def sparse(self) -> bool:  # type: ignore[override]
-        """Whether all inner kernels support sparse rows."""
-        return all(kernel.sparse for kernel in self._inner)
-
-    @property
-    def positive_only(self) -> bool:  # type: ignore[override]
-        """Whether one of the inner kernels requires values of at least 0."""
-        return any(kernel.positive_only for kernel in self._inner)
 
     @property
     def rows_at_once(self) -> int:  # type: ignore[override]
@@ -485,64 +440,6 @@ class Scaled(Around):
         return "choose a smaller factor" if self.factor > HUGE else self.advice
 
 
-@dataclass(frozen=True)
-class Normalized(Around):
-    """K(x, y) / sqrt(K(x, x) K(y, y)), the cosine in the feature space.
-
-    Values of a row with K(x, x) = 0 are 0. Values of AllSubsets and Subsequence are divided as
-    mantissa and exponent, so they cannot overflow.
-    """
-
-    kernel: Kernel
-
-    def _prepare(self, X: Any) -> Any:
-        rows = self.kernel.prepare(X)
-        if isinstance(self.kernel, BeyondFloats):
-            mantissas, exponents = self.kernel.scaled_diagonal(rows)
-            odd = exponents % 2
-            return Parts(rows, np.sqrt(mantissas * (1 + odd)), (exponents - odd) / 2)
-        return Parts(rows, np.sqrt(np.maximum(self.kernel.diagonal(rows), 0)))
-
-    def _gram(self, A: Any, B: Any) -> np.ndarray:
-        if isinstance(self.kernel, BeyondFloats):
-            return _divided(self.kernel, A.parts, B.parts)
-        K = self.kernel.gram(A.parts[0], B.parts[0])
-        return _times(K, _inverse(A.parts[1]), _inverse(B.parts[1]))
-
-    def _diagonal(self, A: Any) -> np.ndarray:
-        return (A.parts[1] > 0).astype(np.float64)
-
-    def counts(self, A: Any) -> tuple[np.ndarray, Any, np.ndarray] | None:
-        """Return the substrings of the inner kernel, with counts divided by sqrt(K(x, x))."""
-        found = self.kernel.counts(A.parts[0])
-        if found is None:
-            return None
-        names, counts, weights = found
-        return names, (sp.diags_array(_inverse(A.parts[1])) @ counts).tocsr(), weights
-
-
-def _divided(kernel: BeyondFloats, A: tuple, B: tuple) -> np.ndarray:
-    """Return quotients of numbers given by mantissas and exponents."""
-    mantissas, exponents = kernel.scaled_gram(A[0], B[0])
-    _times(mantissas, _inverse(A[1]), _inverse(B[1]))
-    exponents -= A[2][:, None] + B[2]
-    # Quotients are at most 1, and 0 below 2^-2000.
-    return np.ldexp(mantissas, np.maximum(exponents, -2000).astype(np.int32))
-
-
-def _times(K: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Compute K_ij left_i right_j in place, in blocks; a symmetric K stays exactly symmetric."""
-    step = max(1, CACHED // max(1, len(right)))
-    for start in range(0, len(K), step):
-        K[start : start + step] *= left[start : start + step, None] * right
-    return K
-
-
-def _inverse(lengths: np.ndarray) -> np.ndarray:
-    """Return 1 / length, or 0 for length 0."""
-    return np.divide(1, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
-
-
 # Rows in the form a kernel works on: arrays, CSR matrices and other sliceable rows.
 
 
@@ -634,11 +531,3 @@ def dense_blocks(rows: Any) -> Iterator[tuple[slice, np.ndarray]]:
         part = slice(start, min(start + step, rows.shape[0]))
         block = rows[part].toarray() if sp.issparse(rows) else rows[part]
         yield part, np.ascontiguousarray(block, dtype=np.float64)
-
-
-def unknown(name: Any, known: Any) -> str:
-    """Return the message for an unknown kernel name."""
-    names = sorted(known)
-    near = get_close_matches(str(name), names, 1)
-    guess = f"did you mean '{near[0]}'? There are " if near else "there are "
-    return f"There is no kernel {name!r}: {guess}{', '.join(names)}."

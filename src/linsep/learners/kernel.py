@@ -63,9 +63,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     ----------
     kernel : str, callable or kernel of :mod:`linsep.kernels`, default="rbf"
         "linear", "poly" (gamma <x, y> + coef0)^degree, "rbf" ``exp(-gamma |x - y|^2)``,
-        "laplacian" ``exp(-gamma |x - y|_1)``, "all-subsets" prod(1 + x_i y_i), "precomputed" (X is
-        a Gram matrix), a name of ``sklearn.metrics.pairwise.kernel_metrics()``, a function of two
-        rows, or a kernel such as ``RBF(0.1) + Polynomial(2)`` or ``Spectrum(3)`` on strings.
+        "all-subsets" prod(1 + x_i y_i), "precomputed" (X is a Gram matrix), a function of two rows,
+        or a kernel such as ``RBF(0.1) + Polynomial(2)`` or ``Spectrum(3)`` on strings.
     degree : int, default=3
     gamma : float, "scale" or None, default=None
         "scale" is 1 / (features * variance of X). None is 1 for "poly", else "scale".
@@ -453,7 +452,7 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
     estimator.training_accuracy_ = None
     with interrupts_deferred():
         X, y, _, weights, groups, *_ = joined(list(in_background(source.batches())))
-        if sp.issparse(X) and not described(estimator.kernel).sparse:
+        if sp.issparse(X) and described(estimator.kernel).takes == "gram":
             X = X.toarray()
         reading = perf_counter() - started
         check_two_classes(np.unique(y), source.name)

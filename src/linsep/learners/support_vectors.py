@@ -89,8 +89,7 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         kernel = described(self.kernel)
         tags.input_tags.pairwise = kernel.takes == "gram"
-        tags.input_tags.sparse = kernel.sparse
-        tags.input_tags.positive_only = kernel.positive_only
+        tags.input_tags.sparse = kernel.takes in ("vectors", "anything")
         tags.input_tags.string = kernel.takes == "strings"
         return tags
 
@@ -142,7 +141,7 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
         if sp.issparse(X) and X.shape[1] < self.n_features_in_:
             X = X.copy()
             X.resize(X.shape[0], self.n_features_in_)
-        if sp.issparse(X) and not self.kernel_.sparse:  # from a source; arrays have been checked
+        if sp.issparse(X) and self.kernel_.takes == "gram":  # from a source
             X = X.toarray()
         at_once = max(1, GRAM_VALUES // max(1, self.support_.size))
         parts = [self._block_scores(X[k : k + at_once]) for k in range(0, X.shape[0], at_once)]
