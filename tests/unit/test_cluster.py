@@ -33,7 +33,6 @@ from linsep import (
 from linsep.distributed import ClusterError, cluster as clusters, fit, rows
 from linsep.errors import CheckpointError, DataError, ParameterError
 from linsep.learners import mixing
-from linsep.learners.mixing import fit_in_shards
 
 SHARD_MB = 0.002
 

@@ -15,7 +15,6 @@ from distributed import Client, LocalCluster
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, lanes
 from linsep.distributed import ClusterError, fit, separation
 from linsep.errors import DataError, ParameterError
-from linsep.learners.mixing import fit_in_shards
 from parameters_in_order import last
 
 pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
