@@ -16,6 +16,7 @@ from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Per
 from linsep.distributed import ClusterError, fit, separation
 from linsep.errors import DataError, ParameterError
 from parameters_in_order import last
+from sharded import fit_in_shards
 
 pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 
