@@ -72,12 +72,11 @@ def bounds(
         whose floats may have underflowed, or whose multiplied weights may have reached 1e150.) For
         the perceptron (from zero weights, at a constant rate): ``Novikoff`` (R/gamma)^2 and,
         separable or not, ``hinge`` ||w||^2 R^2 + 2 hinge(w), ``hinge, sharp`` (a sharper form
-        of it) and ``squared hinge`` ((R + D)/gamma)^2, all at the w that
-        minimizes ``hinge``. For MarginPerceptron ``8/gamma^2`` (updates, rows of length 1), for
-        multiplicative updates ``disjunction`` or ``majority``, and ``L1 margin`` if weights may
-        have either sign. With ``gamma`` also ``total distance``. The hinge bounds of two classes
-        have the ``comparator`` w and its ``distance``. ``left_out`` holds the bounds that do not
-        apply, with the reason.
+        of it), both at the w that minimizes ``hinge``. For MarginPerceptron ``8/gamma^2``
+        (updates, rows of length 1), for multiplicative updates ``disjunction`` or ``majority``, and
+        ``L1 margin`` if weights may have either sign. With ``gamma`` also ``total distance``. The
+        hinge bounds of two classes have the ``comparator`` w and its ``distance``. ``left_out``
+        holds the bounds that do not apply, with the reason.
 
     Raises
     ------

@@ -191,9 +191,9 @@ class LinsepError(Exception):
 
     def at(self, place: str, **fields: Any) -> "LinsepError":
         """Return the same error with a place before it, such as ``file line 3: ``."""
-        return self._with(place + self.message, self.hints, **fields)
+        return self.with_message(place + self.message, self.hints, **fields)
 
-    def _with(self, message: str, hints: Any, **fields: Any) -> "LinsepError":
+    def with_message(self, message: str, hints: Any, **fields: Any) -> "LinsepError":
         return type(self)(message, *hints, code=self.code, **self.fields | fields)
 
     def of_call(self, call: str) -> "LinsepError":
@@ -206,7 +206,7 @@ class LinsepError(Exception):
             one if isinstance(one, str) else one.text.replace("{}", _called(call, one.settings))
             for one in self.hints
         ]
-        return self._with(self.message, shown)
+        return self.with_message(self.message, shown)
 
     def of_model(self) -> "LinsepError":
         """Return the same error for a fitted model: its hints are about training it again."""
@@ -216,7 +216,7 @@ class LinsepError(Exception):
             for hint in self.hints
             if isinstance(hint, Hint)
         ]
-        return self._with(self.message, [*plain, *again])
+        return self.with_message(self.message, [*plain, *again])
 
 
 class DataError(LinsepError, ValueError):
@@ -251,7 +251,7 @@ class FeatureOverflow(DataError):
         )
         self.small = small
 
-    def _with(self, message: str, hints: Any, **fields: Any) -> "DataError":
+    def with_message(self, message: str, hints: Any, **fields: Any) -> "DataError":
         return DataError(message, *hints, code=self.code, **self.fields | fields)
 
 
@@ -303,8 +303,10 @@ class SeparationError(DataError):
     verdict: Any = None
     limits: dict[str, str]
 
-    def _with(self, message: str, hints: Any, **fields: Any) -> "LinsepError":
-        return super()._with(message, hints, verdict=self.verdict, limits=self.limits, **fields)
+    def with_message(self, message: str, hints: Any, **fields: Any) -> "LinsepError":
+        return super().with_message(
+            message, hints, verdict=self.verdict, limits=self.limits, **fields
+        )
 
 
 #: modules that are skipped to find the caller to warn

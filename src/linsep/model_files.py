@@ -21,6 +21,8 @@ from linsep.estimators._common.fitted_state import plain
 from linsep.parameters import check_parameters, fitted_parameter
 
 FORMAT = 2
+#: parameters that are gone, and the value that now is the only one: files of before may have them
+LEFT = {"covariance_type": "diagonal", "loss": "hinge"}
 MODEL_FILE = FileKind("model file", "`linsep fit`", "fit again", ModelFileError)
 
 
@@ -171,10 +173,14 @@ def _describe(model: Any) -> dict[str, Any]:
 
 def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     """Return the model; an invalid description may raise any exception."""
-    stored = about["parameters"]
     kind = class_named(about["learner"])
     if kind is None:
         raise KeyError(about["learner"])
+    own = kind._get_param_names()
+    stored = {
+        name: value for name, value in about["parameters"].items()
+        if name in own or LEFT.get(name) != value
+    }  # fmt: skip
     model = kind(**_parameters(stored))
     check_parameters(model)
     model.set_state(tensors, about)

@@ -137,7 +137,6 @@ TABLE = "kind,age,size\na,1,-1\nb,2,3\na,0,2\n"
         (("scw", "--eta", 0.5), "--eta must be a number above 0.5 and below 1, not '0.5'", 2),
         (("scw", "--eta", 1), "--eta must be a number above 0.5 and below 1, not '1'", 2),
         (("scw", "--multiclass", "native"), "one of 'ovr', 'ovo', not 'native'", 2),
-        (("second-order", "--multiclass", "native"), "one of 'ovr', 'ovo', not 'native'", 2),
         (("perceptron", "--learning-rate", 0), "--learning-rate must be a number above 0", 2),
         (("perceptron", "--learning-rate", "nan"), "--learning-rate must be a number above 0", 2),
         (("perceptron", "--keep", "vote", "--vote-mb", 0), "--vote-mb must be", 2),
@@ -158,23 +157,6 @@ def test_what_is_refused_is_said_in_a_sentence(options, said, code, tmp_path):
     assert_refused(
         "fit", "t.svm", "--model", "m", "--learner", *options, cwd=tmp_path, said=said, code=code
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "advice"),
-    [
-        (("arow", "--covariance-type", "full"), "--covariance-type diagonal"),
-        (("scw", "--covariance-type", "full"), "--covariance-type diagonal"),
-        (("second-order",), "AROW, which can store variances only"),
-    ],
-)
-def test_rows_too_wide_for_a_matrix(options, advice, tmp_path):
-    (tmp_path / "t.svm").write_text("1 1:1\n0 2:1\n1 4001:1\n0 7:1\n")
-    said = (
-        "A covariance matrix supports at most 4,000 features, but there are 4,001: "
-        f"choose {advice}."
-    )
-    assert_refused("fit", "t.svm", "--learner", *options, cwd=tmp_path, said=said)
 
 
 def test_columns_of_tables_are_named(tmp_path):

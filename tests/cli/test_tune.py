@@ -221,7 +221,7 @@ def test_what_is_printed(shifted):
             "--grid text_bits is about the data, which all models",
             2,
         ),
-        (["--grid", "C=1"], "--grid C is for --learner pa, scw, alma, soft-margin or", 2),
+        (["--grid", "C=1"], "--grid C is for --learner pa, scw, soft-margin or", 2),
         (["--grid", "keep=last,mean"], "--grid keep must be one of 'last'.*, not 'mean'.", 2),
         (["--grid", "max_iter=0"], "--grid max_iter must be a whole number of at least 1, not", 2),
         (["--grid", "shuffle=maybe"], "--grid shuffle must be true or false, not 'maybe'", 2),

@@ -25,8 +25,12 @@ def test_every_error_has_a_code_of_the_list():
                 used |= {word for code in codes for word in _words(code)}
                 if getattr(node.func, "id", "") in ("DataError", "LinsepError") and not codes:
                     without.append(f"{path.name}:{node.lineno}")
-            elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "code":
-                used |= set(_words(node.value))
+            elif isinstance(node, ast.ClassDef):
+                classes = [own for own in node.body if isinstance(own, ast.Assign)]
+                used |= {
+                    word for own in classes if own.targets[0].id == "code"
+                    for word in _words(own.value)
+                }  # fmt: skip
     assert not without
     assert used == CODES.keys()
 

@@ -54,18 +54,9 @@ GRIDS = {
     "PassiveAggressive": LINEAR | INTERCEPT | NORMALIZE | {
         "loss": ["hinge", "squared_hinge"], "C": [1.0, 0.01, np.inf],
     },
-    "AROW": LINEAR | INTERCEPT | NORMALIZE | {
-        "r": [1.0, 0.1], "covariance_type": ["diagonal", "diagonal-drop", "full"],
-    },
+    "AROW": LINEAR | INTERCEPT | NORMALIZE | {"r": [1.0, 0.1]},
     "SCW": LINEAR | INTERCEPT | NORMALIZE | {
-        "C": [1.0, 0.1, np.inf], "eta": [0.9, 0.6], "loss": ["hinge", "squared_hinge"],
-        "covariance_type": ["diagonal", "diagonal-drop", "full"], "multiclass": ["ovr", "ovo"],
-    },
-    "SecondOrderPerceptron": LINEAR | INTERCEPT | NORMALIZE | {
-        "a": [1.0, 0.1], "multiclass": ["ovr", "ovo"],
-    },
-    "ALMA": LINEAR | INTERCEPT | {
-        "alpha": [0.9, 0.3, 1.0], "B": [None, 1.0], "C": [None, 0.5], "multiclass": ["ovr", "ovo"],
+        "C": [1.0, 0.1, np.inf], "eta": [0.9, 0.6], "multiclass": ["ovr", "ovo"],
     },
     "OnlineLogistic": LINEAR | INTERCEPT | NORMALIZE | {
         "learning_rate": [0.5, 4.0], "l2": [0.0, 0.1], "adaptive": [True, False],
@@ -245,7 +236,7 @@ REASONS = [
         "it calls partial_fit, which refuses early_stopping=True, as scikit-learn's does",
     ),
     (
-        lambda name, p: name in ("MarginPerceptron", "ALMA") and not p["fit_intercept"],
+        lambda name, p: name == "MarginPerceptron" and not p["fit_intercept"],
         (
             "check_estimators_dtypes",
             "check_estimator_sparse_tag",
@@ -321,11 +312,6 @@ REASONS = [
         lambda name, p: name == "Winnow",
         ("check_class_weight_classifiers",),
         "it gives negative features, against the tag",
-    ),
-    (
-        lambda name, p: name == "ALMA",
-        ("check_class_weight_classifiers",),
-        "after a step of 1000 times their length, the weights have the direction of a single row",
     ),
     (
         lambda name, p: name == "BalancedWinnow",

@@ -41,7 +41,7 @@ def test_what_a_run_alone_proves(tmp_path):
     ({"class_weight": {0: 2.0}}, {}, "have weights"),
     ({"schedule": "inverse"}, {}, "not constant"),
     ({"update": "batch"}, {}, "every mistake"),
-    ({"C": 2.0}, {}, "constant feature"),
+    ({"C": 2.0}, {}, "no theorem about PassiveAggressive"),
 ])  # fmt: skip
 def test_runs_that_no_theorem_is_about(options, fit, why):
     X, y = np.array([[4, 0], [1, 1], [0, 1], [-2, -2]]), [1, 0, 0, 1]

@@ -8,7 +8,6 @@ from sklearn.model_selection import cross_val_score
 
 import linsep
 from linsep import (
-    ALMA,
     AROW,
     SCW,
     BalancedWinnow,
@@ -19,7 +18,6 @@ from linsep import (
     OnlineLogistic,
     PassiveAggressive,
     Perceptron,
-    SecondOrderPerceptron,
     SoftMargin,
     Winnow,
     datasets,
@@ -84,7 +82,7 @@ def test_the_smaller_class_is_the_default(model):
 
 LINEAR = [
     Perceptron(keep="average"), MarginPerceptron(), PassiveAggressive(max_iter=9), AROW(), SCW(),
-    SecondOrderPerceptron(), ALMA(multiclass="ovr"), OnlineLogistic(), BalancedWinnow(max_iter=9),
+    OnlineLogistic(), BalancedWinnow(max_iter=9),
     SoftMargin(), SoftMargin(loss="squared_hinge", class_weight="balanced"),
     LogisticRegression(l2=1.0),
 ]  # fmt: skip

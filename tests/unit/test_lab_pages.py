@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from linsep import MarginPerceptron, PassiveAggressive, Perceptron, datasets, trace
+from linsep import MarginPerceptron, Perceptron, datasets, trace
 from linsep.errors import DataError
 from linsep.lab.answer import page_without_server
 from linsep.lab.pages import MODULES, script, standalone
@@ -74,8 +74,8 @@ def test_bounds_are_those_of_the_learner_that_was_traced():
     for model, known in [
         (Perceptron(max_iter=3), True),
         (Perceptron(max_iter=3, learning_rate=lambda k: 1 / k), False),
-        (PassiveAggressive(max_iter=3, fit_intercept=False), True),
-        (PassiveAggressive(max_iter=3, fit_intercept=False, loss="squared_hinge"), False),
+        (MarginPerceptron(max_iter=3, gamma=0.01), True),
+        (MarginPerceptron(max_iter=3, gamma=0.01, epsilon=0.25), False),
     ]:
         held = answer_in(trace(model, d.data, d.target).to_html(interactive=True))
         assert bool(held["proof"]["bounds"]) == known

@@ -241,7 +241,7 @@ def test_rows_that_are_right_are_learned_and_prove_no_separation():
     model = OnlineLogistic(shuffle=False).fit(A, b)
     assert (model.mistakes_[-1], str(model.stop_reason_)) == (0, "clean")
     assert "changed the weights" in model.stop_sentence_
-    assert "OnlineLogistic has no known theorem" in str(model.bounds(A, b).left_out)
+    assert "no theorem about OnlineLogistic" in str(model.bounds(A, b).left_out)
 
 
 def test_rows_without_a_gradient_change_nothing():

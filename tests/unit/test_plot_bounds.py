@@ -6,7 +6,7 @@ from matplotlib import rcParams, style
 from sklearn.datasets import load_iris
 from sklearn.linear_model import Perceptron as OtherPerceptron
 
-from linsep import Adversary, PassiveAggressive, Perceptron, bounds, datasets
+from linsep import Adversary, MarginPerceptron, Perceptron, bounds, datasets
 from linsep.mistake_bounds.problems import Problem, best_comparator
 from linsep.plot import BoundDisplay
 
@@ -26,11 +26,10 @@ def test_the_curves_are_the_bounds_of_every_pass():
     square = (A**2).sum(axis=1).max()
     w = best_comparator(Problem(A), 2 * 12 / square).w
     short = np.maximum(0, 1 - A @ w)
-    long, hinge, distance = w @ w * square, passes * short.sum(), passes * (short @ short)
+    long, hinge = w @ w * square, passes * short.sum()
     expected = {
         "hinge": long + 2 * hinge,
         "hinge, sharp": ((np.sqrt(long) + np.sqrt(long + 4 * hinge)) / 2) ** 2,
-        "squared hinge": (np.sqrt(long) + np.sqrt(distance)) ** 2,
     }
     assert list(shown.bounds_) == list(expected)
     for name, line in shown.bounds_.items():
@@ -79,14 +78,14 @@ def test_the_bound_of_the_adversary_is_met_at_the_last_pass():
     assert shown.ax_.get_yscale() == "linear"
 
 
-def test_far_bounds_have_a_logarithmic_axis_and_errors_a_mark():
-    y = SPECIES == 2
-    model = PassiveAggressive(max_iter=4, fit_intercept=False).fit(IRIS, y)
+def test_far_bounds_have_a_logarithmic_axis_and_updates_a_mark():
+    y = SPECIES == 0
+    model = MarginPerceptron(gamma=0.01).fit(IRIS, y)
     shown = BoundDisplay.from_estimator(model, IRIS, y)
     (line,) = shown.bounds_.values()
-    bound = model.bounds(IRIS, y)["passive-aggressive"]
+    bound = model.bounds(IRIS, y)["8/gamma^2"]
     assert (line.get_ydata() == bound.value).all()
-    assert shown.counted_["errors"].get_ydata()[0] == bound.counted
+    assert shown.counted_["updates"].get_ydata()[0] == bound.counted
     assert shown.ax_.get_yscale() == "log"
     assert BoundDisplay.from_estimator(model, IRIS, y, log=False).ax_.get_yscale() == "linear"
 

@@ -153,7 +153,7 @@ def test_the_run_is_the_one_that_made_the_model(model, tmp_path):
         linsep.save(model, tmp_path / "model.linsep", force=True)
         loaded = linsep.load(tmp_path / "model.linsep")
         shown = RunDisplay.from_estimator(loaded, X, y, sample_weight=weights)
-        coef, intercept = model.fitted_run().state.split(model.fitted_run().state.actual_weights())
+        coef, intercept = model.fitted_run().state.split(model.fitted_run().state.W)
         assert shown.frames[-1].after == pytest.approx(
             np.column_stack([intercept.ravel(), coef]), rel=1e-12, abs=1e-12
         )

@@ -19,7 +19,6 @@ import linsep
 from command_line import assert_refused, here
 from documents import ROOT, run_commands, run_python
 from linsep import (
-    ALMA,
     SCW,
     BalancedWinnow,
     MarginPerceptron,
@@ -478,16 +477,8 @@ def test_a_margin_perceptron_shows_the_cosine_that_it_tests():
     assert (plain[0].margin, "margin" in plain.columns) == (None, False)
 
 
-def test_alma_and_scw_show_what_they_test():
+def test_scw_shows_what_it_tests():
     X, y = np.array(POINTS[0], dtype=float), np.array(POINTS[1])
-    made, k = trace(ALMA(shuffle=False), X, y, max_rounds=100), 1
-    for row, score, _, z, side in by_hand(made, X, y):
-        reached, needed = row.margin
-        assert reached == pytest.approx(side * score / z, abs=1e-12)
-        alpha = ALMA().alpha
-        assert needed == pytest.approx((1 - alpha) * np.sqrt(8) / alpha / np.sqrt(k))
-        assert bool(row.updates) == (side * score <= 0 or reached <= needed)
-        k += row.updates
     made = trace(SCW(shuffle=False), X, y, max_rounds=100)
     for row, score, _, _, side in by_hand(made, X, y):
         reached, needed = row.margin

@@ -74,7 +74,7 @@ def fit(
         None: the current client; in a task on a worker, the client of its cluster.
     mixing : {"uniform", "mistakes"}, default="uniform"
         Shares of the shards in the mixed weights: equal, or proportional to their mistakes in the
-        pass. Covariance matrices are added and support only "uniform".
+        pass.
     shard_mb : float, default=64
         Size of a shard in MB: on disk for text, uncompressed for Parquet.
     coef_init, intercept_init : as for ``estimator.fit``
@@ -86,8 +86,7 @@ def fit(
     Returns
     -------
     estimator : the estimator passed in, fitted
-        ``mixture_`` has the mistakes of each shard in each pass, and their shares; ``bounds(X, y)``
-        of a perceptron compares them with the bound of the paper.
+        ``mixture_`` has the mistakes of each shard in each pass, and their shares.
 
     Raises
     ------
@@ -146,7 +145,7 @@ def _going_on(checkpoint: Any) -> Iterator[None]:
             raise
         (advice,) = problem.hints
         where = f"{advice}, to resume from the checkpoint {path}"
-        raise problem._with(problem.message, [where]) from None
+        raise problem.with_message(problem.message, [where]) from None
 
 
 def _check_checkpoint(estimator: Any, source: Any) -> None:

@@ -313,13 +313,10 @@ def learn_batch(
     the first invalid row.
     """
     state, learner, keeping = run.state, run.learner, run.keeping
-    learner.check_width(row_batch.n_features)
     state.grow(row_batch.n_features)
-    started, longest, columns = perf_counter(), longest_row(row_batch.rows), state.n_columns
-    if learner.moves_all_features:
-        longest, columns = state.n_features, columns * len(state.W)
+    started, longest = perf_counter(), longest_row(row_batch.rows)
     most = [learner.rows_at_once, keeping.rows_at_once(state, longest)]
-    at_once = min([rows_per_slice(row_batch.rows, columns), *(m for m in most if m)])
+    at_once = min([rows_per_slice(row_batch.rows, state.n_columns), *(m for m in most if m)])
     if isinstance(row_batch.rows, Block):  # few rows, whose changes are collected at their end
         at_once = len(row_batch.order)
     for piece in slices(row_batch.order, at_once):

@@ -32,11 +32,6 @@ HINGE = (
     "A. Blum, Machine Learning Theory, lecture 4 (2014), times R^2; S. Shalev-Shwartz, Online "
     "learning and online convex optimization (2012), section 3.3"
 )
-SCHAPIRE = "Y. Freund and R. Schapire, Machine Learning 37 (1999), theorem 2"
-MCDONALD = (
-    "R. McDonald, K. Hall and G. Mann, Distributed training strategies for the structured "
-    "perceptron (2010), theorem 3"
-)
 
 
 class Perceptron(LinearClassifier):
@@ -174,7 +169,6 @@ class Perceptron(LinearClassifier):
     command_name = "perceptron"
     bounded_in_advance = True
     mixable = True
-    bounds_of_mixtures = True
     demonstrations = (
         Demonstration(
             name="perceptron", title="perceptron", controls=CONTROLS, fixed={"update": "single"}
@@ -221,29 +215,16 @@ class Perceptron(LinearClassifier):
         return rule(self.learning_rate, self.schedule, self.zero)
 
     def theorems(self, case: Any) -> list[Any]:
-        """Return Novikoff's theorem, and the theorems for inseparable rows; for shards, the theorem
-        of parameter mixing.
-        """
+        """Return Novikoff's theorem, and the theorems for inseparable rows."""
         from linsep.mistake_bounds.bounding import NOVIKOFF, Compared, Theorem, novikoff
 
         def most() -> float:
             return novikoff(case.problems)
 
-        if case.run.mixture is not None:
-            # For mistakes that count the share of their shard in the mixture. The shares are equal,
-            # or proportional to the mistakes, so that times the shards it holds for all.
-            shards = case.run.mixture.learning_shards
-            return [
-                Theorem("parameter mixing", most, "weighted mistakes", MCDONALD),
-                Theorem(
-                    "parameter mixing, all shards", lambda: shards * most(), "mistakes", MCDONALD
-                ),
-            ]
         found = [
             Theorem("Novikoff", most, "mistakes", COLLINS if case.joint else NOVIKOFF),
             case.hinge_theorem("hinge", Compared.linear, HINGE),
             case.hinge_theorem("hinge, sharp", Compared.sharp, HINGE),
-            case.hinge_theorem("squared hinge", Compared.distances, SCHAPIRE),
         ]
         if case.run.gamma is not None:
             moved = case.hinge_theorem("total distance", Compared.linear, HINGE, lambda: case.moved)

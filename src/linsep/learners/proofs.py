@@ -54,13 +54,9 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
     if why is not None:
         return Bounds((), {"mistake bounds": why}, mistakes=mistakes)
     refuse_others(fit, given, y)
-    errors = None
-    if run.open_mistakes is None and run.mixture is None:
-        errors = sum(report.errors for report in run.reports)
     summary = RunSummary(
         fit, run.state.multiclass, fit.learns_intercept, bool(fit.normalize), model.n_iter_,
-        mistakes, int(fit._counted_updates()) if run.mixture is None else None, errors,
-        widest_margin(fit)[0], literals, majority, mixture=run.mixture,
+        mistakes, int(fit._counted_updates()), widest_margin(fit)[0], literals, majority,
     )  # fmt: skip
     return bounds_of_run(summary, X, codes, np.arange(len(model.classes_)))
 
@@ -211,11 +207,6 @@ def learned_again(model: Any, X: Any, y: Any) -> Any:
     if model._run.trial is not None:  # then all rows were learned
         again.early_stopping = False
     saving.seed = model._run.seed
-    if model._run.mixture is not None:
-        from linsep.learners.mixing import fit_in_shards
-
-        rows, mixing = model.mixture_.rows, model.mixture_.mixing
-        return fit_in_shards(again, X, y, list(rows), mixing, saving=saving)
     check_beside(X, y=y)
     return again.fit_rows(X, y, saving=saving)
 

@@ -211,7 +211,7 @@ class BoundDisplay(Display):
     >>> model = Perceptron(max_iter=30).fit(X, y == 1)
     >>> display = BoundDisplay.from_estimator(model, X, y == 1)
     >>> list(display.bounds_)
-    ['hinge', 'hinge, sharp', 'squared hinge']
+    ['hinge', 'hinge, sharp']
     """
 
     mistakes: np.ndarray
@@ -296,8 +296,7 @@ class BoundDisplay(Display):
             (self.bounds_[bound.name],) = self.ax_.plot(
                 places, np.asarray(by_pass)[passes - 1], color=COLORS[k % 7], ls=STYLES[k % 4],
                 drawstyle="default" if self.passes is None else "steps-mid",
-                label=f"{bound.name}: {whole_count(bound.value)}"
-                + " errors" * (bound.what == "errors"),
+                label=f"{bound.name}: {whole_count(bound.value)}",
             )  # fmt: skip
             if bound.what != "mistakes" and bound.counted is not None:
                 (self.counted_[bound.what],) = self.ax_.plot(

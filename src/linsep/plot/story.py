@@ -304,7 +304,7 @@ def _refuse_another(model: Any, made: Trace) -> None:
     mistakes, passes = np.array([(one.mistakes, one.pass_number) for one in made]).T
     found = np.bincount(passes, mistakes)[1:]
     state = model.fitted_run().state
-    coef, intercept = state.split(state.actual_weights())
+    coef, intercept = state.split(state.W)
     last = np.array(made[-1].weights)
     if is_kernel(model):  # whose rows without a weight are dropped
         whole = np.zeros((len(coef), last.shape[1] - 1))

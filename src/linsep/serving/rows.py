@@ -425,7 +425,7 @@ class Bodies:
         except LinsepError as problem:
             # Hints are parameters of Python.
             message = _without(path, problem.render(lambda hint: None))
-            raise problem._with(message, (), path=None) from None
+            raise problem.with_message(message, (), path=None) from None
         except OSError as problem:
             raise Refused(503, f"The body cannot be stored: {problem.strerror}.") from None
         finally:

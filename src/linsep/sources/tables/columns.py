@@ -424,7 +424,7 @@ def with_possible_advice(problem: LinsepError, columns: Columns) -> LinsepError:
     numbers = columns.target_kind in ("int", "float", "bool")
     if columns.target in named and numbers and formula is None:
         kept.append(hint("read all labels as text with {}", categorical=[columns.target]))
-    return problem._with(problem.message, kept)
+    return problem.with_message(problem.message, kept)
 
 
 #: column options that formulas replace
@@ -449,7 +449,9 @@ def without_columns(problem: LinsepError, learned: bool = False) -> LinsepError:
             found.append(f"write C({one.settings['categorical'][0]}) in the formula")
         elif "exclude" in one.settings:
             found.append("leave the column out of the formula")
-    return problem._with(problem.message, [x for k, x in enumerate(found) if x not in found[:k]])
+    return problem.with_message(
+        problem.message, [x for k, x in enumerate(found) if x not in found[:k]]
+    )
 
 
 def check_column(path: File, names: Iterable[str], name: str) -> None:

@@ -133,7 +133,7 @@ class CsvFile(TextFile):
             check_names(self.path, names)
         except DataError as error:
             advice = [hint("read line 1 as data with {}", header=False)] if untold else []
-            raise error._with(error.message, [*error.hints, *advice]) from None
+            raise error.with_message(error.message, [*error.hints, *advice]) from None
 
     def _check_first_values(self, first: pa.RecordBatch) -> None:
         """Raise DataError if a name is also a value of its column, as when the first row holds
