@@ -194,6 +194,7 @@ class LinsepError(Exception):
         return self.with_message(place + self.message, self.hints, **fields)
 
     def with_message(self, message: str, hints: Any, **fields: Any) -> "LinsepError":
+        """Return the same error, of the same code and place, in other words."""
         return type(self)(message, *hints, code=self.code, **self.fields | fields)
 
     def of_call(self, call: str) -> "LinsepError":
@@ -252,6 +253,7 @@ class FeatureOverflow(DataError):
         self.small = small
 
     def with_message(self, message: str, hints: Any, **fields: Any) -> "DataError":
+        """Return an error of the same code and place in other words."""
         return DataError(message, *hints, code=self.code, **self.fields | fields)
 
 
@@ -304,6 +306,7 @@ class SeparationError(DataError):
     limits: dict[str, str]
 
     def with_message(self, message: str, hints: Any, **fields: Any) -> "LinsepError":
+        """Return the same error, with its verdict, in other words."""
         return super().with_message(
             message, hints, verdict=self.verdict, limits=self.limits, **fields
         )
