@@ -724,12 +724,12 @@ class LogisticRegression(
         """
         check_is_fitted(self)
         refuse_diagnostics_of_counts(self)
-        with self.fitted_rows(X, y, sample_weight, offset) as (rows, given, weights, known):
+        with self.fitted_rows(X, y, sample_weight, offset) as (rows, given, weights, known, named):
             features = self._features(rows)
             offsets = offset_to_predict(self, known, features.shape[0])
             from linsep.logistic.diagnostics import diagnosed
 
-            return diagnosed(self, features, given, weights, offsets)
+            return diagnosed(self, features, given, weights, named, offsets)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> float:
         """Return the accuracy on X and y, or on a source, frame or file with its own labels."""
