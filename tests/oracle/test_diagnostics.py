@@ -361,6 +361,28 @@ def test_hosmer_lemeshow(groups, ties):
     assert (test.low[1:] > test.high[:-1]).all()
 
 
+@pytest.mark.parametrize(
+    ("n", "groups", "rows", "statistic"),
+    [
+        (91, 10, [10, 9, 9, 9, 9, 9, 9, 9, 9, 9], 3.101331469617),
+        (171, 10, [18, 17, 17, 17, 17, 17, 17, 17, 17, 17], 0.570301500851),
+        (181, 10, [19, 18, 18, 18, 18, 18, 18, 18, 18, 18], 1.898638412858),
+        (91, 9, [11, 10, 10, 10, 10, 10, 9, 11, 10], 1.621466714987),
+        (341, 9, [38, 38, 38, 38, 37, 38, 38, 38, 38], 1.759829672704),
+    ],
+)
+def test_hosmer_lemeshow_rounds_quantiles_as_r(n, groups, rows, statistic):
+    """R 4.2: cut(p, quantile(p, seq(0, 1, 1/g)), include.lowest = TRUE), as hoslem.test."""
+    k = np.arange(1, n + 1)
+    p, y = k / (n + 1), (37 * k % 101 / 101 < k / (n + 1)).astype(float)
+    test = hosmer_lemeshow(y, p, np.ones(n), groups)
+    assert test.rows.tolist() == rows
+    assert test.statistic == pytest.approx(statistic, rel=1e-11)
+    twice = hosmer_lemeshow(np.repeat(y, 2), np.repeat(p, 2), np.ones(2 * n), groups)
+    weighted = hosmer_lemeshow(y, p, np.full(n, 2.0), groups)
+    assert weighted.rows.tolist() == twice.rows.tolist()
+
+
 def test_hosmer_lemeshow_in_fractions():
     y = np.array([0, 0, 1, 0, 1, 1, 1, 1])
     p = np.array([0.125, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 0.875])

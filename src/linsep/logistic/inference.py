@@ -613,6 +613,9 @@ class LogisticResults(HasInference):
         if self._intervals and profiles:
             what = "penalized likelihood" if self.method_ == "Firth" else "likelihood"
             notes.append(f"Intervals and p-values by the profile of the {what}, z by Wald.")
+            missing = np.isnan([ends[:2] for ends in self._intervals.values()]).any(axis=(0, 1))
+            if (missing & self._estimated).any() and self._inferable:
+                notes.append("An end that is not shown was not bracketed by values of the profile.")
         of_classes = fitted_parameter(self, "class_weight") is not None
         if self._robust is None and (of_classes or (self._fractional and not l2)):
             what = "class weights" if of_classes else "weights, some of which are fractions,"
