@@ -360,7 +360,7 @@ class DescentDisplay(Display):
         The points of each descent, by name.
     grid : tuple of arrays
         Coordinates of the points where J is drawn, one array per weight (one or two).
-    values : array of shape (places,) or (rows, columns)
+    values : array of shape (places,) or (rows, columns), or None
         J at these points.
     heights : dict of str to array of shape (steps + 1,)
         J at the points of each descent.
@@ -386,14 +386,14 @@ class DescentDisplay(Display):
 
     paths: dict[str, np.ndarray]
     grid: Sequence[np.ndarray]
-    values: np.ndarray
+    values: np.ndarray | None
     heights: dict[str, np.ndarray]
 
     @classmethod
     def from_descent(
         cls,
         descents: Descent | dict[str, Descent],
-        J: Callable[[np.ndarray], Any],
+        J: Callable[[np.ndarray], Any] | None,
         *,
         resolution: int = 120,
         ax: Any = None,
@@ -406,7 +406,7 @@ class DescentDisplay(Display):
         descents : Descent, or dict of str to Descent
             Descents of one or two weights with ``trace=True``; several descents by name, such as
             their rates.
-        J : function from an array of shape (weights,) to a number
+        J : function from an array of shape (weights,) to a number; None for the paths alone
         resolution : int, default=120
             Number of grid points in each direction.
         ax : matplotlib Axes, default None
@@ -431,9 +431,10 @@ class DescentDisplay(Display):
                 f"A descent of {points.shape[1]} weights cannot be drawn: at most two weights can."
             )
         grid, places = grid_around(points, resolution, 0.25)
-        shape = next(iter(named.values())).x.shape
-        values = np.array([float(J(place.reshape(shape))) for place in places])
-        values = values.reshape([axis.size for axis in grid[::-1]])
+        shape, values = next(iter(named.values())).x.shape, None
+        if J is not None:
+            values = np.array([float(J(place.reshape(shape))) for place in places])
+            values = values.reshape([axis.size for axis in grid[::-1]])
         return cls(paths=paths, grid=grid, values=values, heights=heights).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, levels: int = 20) -> Self:
@@ -449,10 +450,12 @@ class DescentDisplay(Display):
         self.figure_, self.ax_ = new_axes(ax)
         self.curve_: Any = None
         self.contours_: Any = None
-        if len(self.grid) == 1:
+        one = len(self.grid) == 1
+        labels = ("weight", "J") if one else ("first weight", "second weight")
+        self.ax_.set(xlabel=labels[0], ylabel=labels[1])
+        if one and self.values is not None:
             (self.curve_,) = self.ax_.plot(self.grid[0], self.values, color=ink(), linewidth=1.0)
-            self.ax_.set(xlabel="weight", ylabel="J")
-        else:
+        elif self.values is not None:
             low, high = float(self.values.min()), float(self.values.max())
             heights = low + (high - low) * np.linspace(0.0, 1.0, levels + 1)[1:] ** 2
             self.contours_ = self.ax_.contour(
@@ -462,7 +465,6 @@ class DescentDisplay(Display):
                 cmap=color_map("viridis"),
                 linewidths=0.7,
             )
-            self.ax_.set(xlabel="first weight", ylabel="second weight")
         self.paths_ = []
         for k, (name, path) in enumerate(self.paths.items()):
             y = self.heights[name] if len(self.grid) == 1 else path[:, 1]
