@@ -127,7 +127,8 @@ def weighed(batches: Iterable[Batch]) -> Iterator[Batch]:
 
 def numbers_of_weighed(batches: Iterable[Batch]) -> np.ndarray:
     """Return the numbers, among all rows, of the rows that :func:`weighed` yields."""
-    return np.concatenate([batch.first + np.flatnonzero(batch.weights) for batch in batches])
+    parts = [batch.first + np.flatnonzero(np.asarray(batch.weights)) for batch in batches]
+    return np.concatenate(parts)
 
 
 def _lines(X: Any, start: int, stop: int) -> Any:

@@ -52,14 +52,14 @@ class SuspiciousLabel(NamedTuple):
 
 class SuspiciousLabels(list[SuspiciousLabel]):
     """Suspicious rows, the most suspicious first; printed as a table, with rows counted from 1 or
-    with the labels of ``index``, the index of the data frame.
+    with ``row_labels``, the index of the data frame.
     """
 
-    index: np.ndarray | None = None
+    row_labels: np.ndarray | None = None
 
     def name(self, one: SuspiciousLabel) -> str:
         """Return what a row is called."""
-        return f"{one.row + 1:,}" if self.index is None else str(self.index[one.row])
+        return f"{one.row + 1:,}" if self.row_labels is None else str(self.row_labels[one.row])
 
     def table(self) -> list[list[str]]:
         """Return a heading, and a line for each row."""
@@ -166,7 +166,7 @@ def suspicious_labels(
         numbers = X.numbers(data.n_rows).tolist()
         order = [one._replace(row=numbers[one.row]) for one in order]
     ranked = SuspiciousLabels(order)
-    ranked.index = row_labels(given)
+    ranked.row_labels = row_labels(given)
     return ranked
 
 

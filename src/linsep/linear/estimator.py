@@ -623,10 +623,10 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             If these are not the rows of the fit: another number of rows or features, or another
             residual sum of squares.
         """
-        with self._rows_of_fit(X, y, sample_weight, offset) as (block, *named):
+        with self._rows_of_fit(X, y, sample_weight, offset) as (block, numbers, index):
             from linsep.linear.diagnostics import check_assumptions
 
-            return check_assumptions(self._fitted, block, *named)
+            return check_assumptions(self._fitted, block, numbers, index)
 
     def diagnostics(
         self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None
@@ -648,12 +648,12 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         ValueError
             If these are not the rows of the fit, as in :meth:`assumptions`.
         """
-        with self._rows_of_fit(X, y, sample_weight, offset) as (block, *named):
+        with self._rows_of_fit(X, y, sample_weight, offset) as (block, numbers, index):
             from linsep.inference.factors import terms_of
             from linsep.linear.influence import diagnosed
 
             names, terms = feature_names(self), terms_of(self)
-            return diagnosed(self._fitted, block, *named, names, terms)
+            return diagnosed(self._fitted, block, numbers, index, names, terms)
 
     @contextmanager
     def _rows_of_fit(
