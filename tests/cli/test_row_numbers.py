@@ -122,3 +122,12 @@ def test_summary_of_data_with_an_offset_or_more_features(folder):
     (folder / "w.svm").write_text("".join(f"{k % 4} 1:{k} 2:{k}\n" for k in range(9)))
     here("fit", "n.svm", "--learner", "linear", "--model", "n", "--force", cwd=folder)
     assert here("summary", "n", "w.svm", cwd=folder).returncode == 1
+
+
+def test_the_row_of_a_mistake_is_drawn_with_its_line(folder):
+    table(folder, "gap.csv", ["x", "z", "y"], [["", 1, "a"], [1, 2, "b"], [2, 1, "a"], [1, 1, "b"]])
+    words = ["--learner", "perceptron", "--no-shuffle", "--scale", "none", "--missing", "drop"]
+    here("fit", "gap.csv", "--target", "y", *words, "--model", "u", "--force", cwd=folder)
+    words = ["--mistakes", 1, "--output", "u.svg", "--force"]
+    assert here("plot", "updates", "u", "gap.csv", *words, cwd=folder).returncode == 0
+    assert "mistake 1: line 3" in (folder / "u.svg").read_text("utf-8")

@@ -602,7 +602,7 @@ def _drawn(
             return picture.from_estimator(estimator, source, None, **choices)
     most = MOST_ROWS if shown.rows == "some" else None
     *rows, weights = rows_of(source, estimator.n_features_in_, most)
-    if kind == "run":
+    if kind in ("run", "updates"):
         from linsep.cli.trace import LineNames  # imported here, since others do not need it
 
         choices["row_names"] = LineNames(source, rows[0].shape[0])

@@ -18,6 +18,7 @@ from linsep.plot.display import (
     draw_rows,
     ink,
     legend,
+    literal,
     new_axes,
     new_grid,
     show_title,
@@ -36,7 +37,7 @@ from linsep.plot.plane import (
     show_plane,
 )
 from linsep.teaching import TraceRow
-from linsep.validation.labels import labels_of
+from linsep.validation.labels import labels_of, row_labels
 from linsep.words import counted
 
 #: the pictures of one update
@@ -85,6 +86,7 @@ class UpdateDisplay(Display):
     classes : array of two labels
     names : list of str
         The names of the features.
+    row_names : sequence of str, default row 1, row 2, ...
 
     Attributes
     ----------
@@ -114,6 +116,7 @@ class UpdateDisplay(Display):
     y: np.ndarray
     classes: np.ndarray
     names: list[str]
+    row_names: Sequence[str] | None = None
 
     @classmethod
     def from_estimator(
@@ -128,6 +131,7 @@ class UpdateDisplay(Display):
         intercept_init: Any = None,
         max_rounds: int = 1000,
         feature_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
@@ -149,6 +153,8 @@ class UpdateDisplay(Display):
             Number of examples after which the trace ends.
         feature_names : list of str, default None
             None: the columns of a data frame, else x0, x1, ...
+        row_names : list of str, default None
+            None: the labels of a data frame's index, else row 1, row 2, ...
         ax : matplotlib Axes, default None
             Where to draw a single picture; None makes a new figure.
         **kwargs : passed to :meth:`plot`
@@ -182,7 +188,11 @@ class UpdateDisplay(Display):
                 )
             rows, names = augmented(rows), [*names, "constant feature"]
             found = [_with_constant(update) for update in found]
-        shown = cls(updates=found, rows=rows, y=codes, classes=classes, names=names)
+        if row_names is None and (labels := row_labels(X)) is not None:
+            row_names = [literal(f"row {label}") for label in labels]
+        shown = cls(
+            updates=found, rows=rows, y=codes, classes=classes, names=names, row_names=row_names
+        )
         return shown.plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, steps: bool = False, size: float = 22.0) -> Self:
@@ -256,7 +266,8 @@ class UpdateDisplay(Display):
         if step != "before":
             self._weights(ax, after, lines[1], old=False)
         show_plane(ax, plane.names, *box)
-        said = f"mistake {update.mistake:,}: {step or f'row {update.row + 1:,}'}"
+        row = f"row {update.row + 1:,}" if self.row_names is None else self.row_names[update.row]
+        said = f"mistake {update.mistake:,}: {step or row}"
         show_title(ax, said, f"arrows × {scale:g}" if scale != 1.0 else "")
         return plane.title
 
