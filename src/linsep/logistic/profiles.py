@@ -388,7 +388,7 @@ class Interval(NamedTuple):
     Attributes
     ----------
     low, high : float, ends of the interval, -inf or inf if the profile does not fall enough, NaN if
-        rounding hides them
+        rounding hides them or they are not bracketed
     p : float, p-value of the hypothesis that the weight is zero
     """
 
