@@ -115,25 +115,20 @@ Batches: TypeAlias = Callable[[], Iterator[Batch]]
 
 
 def weighed(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """Yield X and y of the batches without rows of weight 0, which proofs leave out; ``first``
-    counts the rows that remain.
+    """Yield X, y and weights of the batches without rows of weight 0, which proofs leave out;
+    ``first`` counts the rows that remain.
     """
     first = 0
     for batch in batches:
         counted = batch if batch.weights is None else batch.rows(batch.weights > 0)
-        yield Batch(counted.X, counted.y, first)
+        yield Batch(counted.X, counted.y, first, counted.weights)
         first += counted.size
 
 
-def number_of_weighed(batches: Iterable[Batch], row: int) -> int:
-    """Return the number, among all rows, of a row that :func:`weighed` gives this number."""
-    for batch in batches:
-        assert batch.weights is not None
-        rows = np.flatnonzero(batch.weights > 0)
-        if row < rows.size:
-            return batch.first + int(rows[row])
-        row -= rows.size
-    raise IndexError("No row of a weight above 0 has this number.")
+def numbers_of_weighed(batches: Iterable[Batch]) -> np.ndarray:
+    """Return the numbers, among all rows, of the rows that :func:`weighed` yields."""
+    parts = [batch.first + np.flatnonzero(np.asarray(batch.weights)) for batch in batches]
+    return np.concatenate(parts)
 
 
 def _lines(X: Any, start: int, stop: int) -> Any:

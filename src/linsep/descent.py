@@ -72,12 +72,12 @@ class Descent:
         """Whether the next step would be no longer than ``tol``."""
         return self.reason == "converged"
 
-    def plot(self, J: Function, **kwargs: Any) -> Any:
+    def plot(self, J: Function | None = None, **kwargs: Any) -> Any:
         """Draw the path on the function that was minimized.
 
         Parameters
         ----------
-        J : function, as for :func:`minimize`
+        J : function, as for :func:`minimize`; None for the path alone
         **kwargs : passed to :meth:`linsep.plot.DescentDisplay.from_descent`
 
         Returns

@@ -31,7 +31,7 @@ def perceptron_criterion(X: Any, y: Any, fit_intercept: bool = True) -> Objectiv
     X : array of shape (rows, features)
     y : array of shape (rows,), two labels, the larger is +1 and the other -1
     fit_intercept : bool, default=True
-        Whether a has one more weight, the last, for a constant 1.
+        Whether a has one more weight, the first, for a constant 1.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def squared_error(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
     X : array of shape (rows, features)
     y : array of shape (rows,), numbers
     fit_intercept : bool, default=True
-        Whether w has one more weight, the last, for a constant 1.
+        Whether w has one more weight, the first, for a constant 1.
     """
     Z, target = _rows(X, fit_intercept, y), np.asarray(y, dtype=np.float64)
 
@@ -83,7 +83,7 @@ def log_likelihood(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
     X : array of shape (rows, features)
     y : array of shape (rows,), two labels, the larger is 1 and the other 0
     fit_intercept : bool, default=True
-        Whether w has one more weight, the last, for a constant 1.
+        Whether w has one more weight, the first, for a constant 1.
     """
     Z, codes = _rows(X, fit_intercept, y), _two(y)
 
@@ -98,7 +98,7 @@ def log_likelihood(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
 
 
 def _rows(X: Any, fit_intercept: bool, y: Any) -> np.ndarray:
-    """Return the rows as floats, with a last column of ones for an intercept."""
+    """Return the rows as floats, with a first column of ones for an intercept."""
     check_beside(X, y=y)
     refuse_masked(X, "Input X")
     X = np.asarray(X, dtype=np.float64)
@@ -106,7 +106,7 @@ def _rows(X: Any, fit_intercept: bool, y: Any) -> np.ndarray:
         raise ValueError(f"X has shape {X.shape} and y {np.shape(y)}: give one label per row.")
     if not np.isfinite(X).all():
         raise ValueError("X contains NaN or infinity: every value must be a number.")
-    return np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
+    return np.column_stack([np.ones(len(X)), X]) if fit_intercept else X
 
 
 def _two(y: Any) -> np.ndarray:

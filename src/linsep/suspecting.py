@@ -26,6 +26,8 @@ from linsep.separability.fewest.claim import asked
 from linsep.separability.fewest.rows import WeightedRows
 from linsep.separability.fewest.search import Search
 from linsep.separability.time_limit import Task, limited
+from linsep.sources.base import Source
+from linsep.validation.labels import row_labels
 from linsep.words import counted
 
 #: most rows whose removal is tried, one at a time
@@ -35,8 +37,9 @@ MOST_TRIED = 12
 class SuspiciousLabel(NamedTuple):
     """A row, its label, how suspicious it is from 0 to 1, and why.
 
-    ``row`` counts from 0. ``contradictions`` is the number of contradictions found that contain it,
-    and ``smallest`` the number of rows of the smallest of them, or 0.
+    ``row`` counts the rows of the data as given from 0. ``contradictions`` is the number of
+    contradictions found that contain it, and ``smallest`` the number of rows of the smallest of
+    them, or 0.
     """
 
     row: int
@@ -48,13 +51,19 @@ class SuspiciousLabel(NamedTuple):
 
 
 class SuspiciousLabels(list[SuspiciousLabel]):
-    """Suspicious rows, the most suspicious first; printed as a table, with rows counted from 1."""
+    """Suspicious rows, the most suspicious first; printed as a table, with rows counted from 1 or
+    with ``row_labels``, the index of the data frame.
+    """
+
+    row_labels: np.ndarray | None = None
+
+    def name(self, one: SuspiciousLabel) -> str:
+        """Return what a row is called."""
+        return f"{one.row + 1:,}" if self.row_labels is None else str(self.row_labels[one.row])
 
     def table(self) -> list[list[str]]:
         """Return a heading, and a line for each row."""
-        lines = [
-            [f"{one.row + 1:,}", str(one.label), f"{one.score:.2f}", one.reason] for one in self
-        ]
+        lines = [[self.name(one), str(one.label), f"{one.score:.2f}", one.reason] for one in self]
         return [["row", "label", "score", "why"], *lines]
 
     def scores(self, n_rows: int) -> np.ndarray:
@@ -142,6 +151,7 @@ def suspicious_labels(
     if isinstance(X, str):
         raise TypeError("suspicious_labels takes rows or a source, not a file name.")
     weights = weights_of(X) if y is None and sample_weight is None else sample_weight
+    given = X
     X, y, _ = with_features(X, y)
     data = data_of(X, y)
     wanted = asked(True, weights, data.n_rows)
@@ -157,7 +167,12 @@ def suspicious_labels(
                 if one.row not in found or one.score > found[one.row].score:
                     found[one.row] = one._replace(label=label)
     order = sorted(found.values(), key=lambda one: (-one.score, -one.contradictions, one.row))
-    return SuspiciousLabels(order)
+    if isinstance(X, Source):
+        numbers = X.numbers(data.n_rows).tolist()
+        order = [one._replace(row=numbers[one.row]) for one in order]
+    ranked = SuspiciousLabels(order)
+    ranked.row_labels = row_labels(given)
+    return ranked
 
 
 def _sides(data: Data, fit_intercept: bool) -> Iterator[Subject]:

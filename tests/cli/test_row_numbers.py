@@ -87,3 +87,47 @@ def test_support_vectors_have_numbers_of_the_file(folder):
     from linsep import model_files
 
     assert sorted(numbers) == sorted(model_files.load(folder / "k").support_ + 1)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_residuals_and_diagnostics_have_the_numbers_of_the_file_from_0(folder, name):
+    gaps, weightless = FILES[name]
+    of_file = [row for row in range(40) if row + 1 not in gaps]
+    used = [row for row in of_file if row + 1 not in weightless]
+    words = [*_options(name), "--model", f"{name}.r", "--force"]
+    here("fit", f"{name}.csv", "--learner", "logistic", *words, cwd=folder)
+    done = here("summary", f"{name}.r", f"{name}.csv", "--json", cwd=folder)
+    found = json.loads(done.stdout)["diagnostics"]["rows"]
+    assert [row["row"] for row in found] == used
+    words[1] = "z"
+    here("fit", f"{name}.csv", "--learner", "linear", *words, cwd=folder)
+    found = json.loads(here("summary", f"{name}.r", f"{name}.csv", "--json", cwd=folder).stdout)
+    assert [row["row"] for row in found["rows"]] == of_file
+    assert [row["y"] for row in found["rows"]] == [(row + 1) % 3 for row in of_file]
+    assert [row["row"] for row in found["diagnostics"]["rows"]] == used
+    shown = here("summary", f"{name}.r", f"{name}.csv", cwd=folder).stdout
+    listed = re.findall(r"^(\d+) +[012] +\S+ +\S+$", shown, re.M)
+    assert [int(row) for row in listed] == of_file
+
+
+def test_summary_of_data_with_an_offset_or_more_features(folder):
+    rows = [[k, k * k % 7, k % 2, 1.5] for k in range(20)]
+    table(folder, "o.csv", ["x", "y", "z", "o"], rows)
+    for learner, target in (("linear", "y"), ("logistic", "z")):
+        words = ["--learner", learner, "--target", target, "--offset", "o"]
+        here("fit", "o.csv", *words, "--model", "o", "--force", cwd=folder)
+        done = here("summary", "o", "o.csv", "--json", cwd=folder)
+        assert len(json.loads(done.stdout)["diagnostics"]["rows"]) == 20
+    (folder / "n.svm").write_text("".join(f"{k * k % 5} 1:{k}\n" for k in range(9)))
+    (folder / "w.svm").write_text("".join(f"{k % 4} 1:{k} 2:{k}\n" for k in range(9)))
+    here("fit", "n.svm", "--learner", "linear", "--model", "n", "--force", cwd=folder)
+    assert here("summary", "n", "w.svm", cwd=folder).returncode == 1
+
+
+def test_the_row_of_a_mistake_is_drawn_with_its_line(folder):
+    table(folder, "gap.csv", ["x", "z", "y"], [["", 1, "a"], [1, 2, "b"], [2, 1, "a"], [1, 1, "b"]])
+    words = ["--learner", "perceptron", "--no-shuffle", "--scale", "none", "--missing", "drop"]
+    here("fit", "gap.csv", "--target", "y", *words, "--model", "u", "--force", cwd=folder)
+    words = ["--mistakes", 1, "--output", "u.svg", "--force"]
+    assert here("plot", "updates", "u", "gap.csv", *words, cwd=folder).returncode == 0
+    assert "mistake 1: line 3" in (folder / "u.svg").read_text("utf-8")

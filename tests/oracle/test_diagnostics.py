@@ -1,5 +1,6 @@
 """Diagnostics of rows: the numbers of statsmodels, of fits without a row, and published ones."""
 
+import json
 import pickle
 from fractions import Fraction
 from io import StringIO
@@ -18,6 +19,7 @@ from statsmodels.stats.outliers_influence import variance_inflation_factor
 import linsep
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression
 from linsep.logistic.hosmer_lemeshow import hosmer_lemeshow
+from linsep.sources import open_source
 
 pytestmark = pytest.mark.compiled
 
@@ -359,6 +361,28 @@ def test_hosmer_lemeshow(groups, ties):
     assert (test.low[1:] > test.high[:-1]).all()
 
 
+@pytest.mark.parametrize(
+    ("n", "groups", "rows", "statistic"),
+    [
+        (91, 10, [10, 9, 9, 9, 9, 9, 9, 9, 9, 9], 3.101331469617),
+        (171, 10, [18, 17, 17, 17, 17, 17, 17, 17, 17, 17], 0.570301500851),
+        (181, 10, [19, 18, 18, 18, 18, 18, 18, 18, 18, 18], 1.898638412858),
+        (91, 9, [11, 10, 10, 10, 10, 10, 9, 11, 10], 1.621466714987),
+        (341, 9, [38, 38, 38, 38, 37, 38, 38, 38, 38], 1.759829672704),
+    ],
+)
+def test_hosmer_lemeshow_rounds_quantiles_as_r(n, groups, rows, statistic):
+    """R 4.2: cut(p, quantile(p, seq(0, 1, 1/g)), include.lowest = TRUE), as hoslem.test."""
+    k = np.arange(1, n + 1)
+    p, y = k / (n + 1), (37 * k % 101 / 101 < k / (n + 1)).astype(float)
+    test = hosmer_lemeshow(y, p, np.ones(n), groups)
+    assert test.rows.tolist() == rows
+    assert test.statistic == pytest.approx(statistic, rel=1e-11)
+    twice = hosmer_lemeshow(np.repeat(y, 2), np.repeat(p, 2), np.ones(2 * n), groups)
+    weighted = hosmer_lemeshow(y, p, np.full(n, 2.0), groups)
+    assert weighted.rows.tolist() == twice.rows.tolist()
+
+
 def test_hosmer_lemeshow_in_fractions():
     y = np.array([0, 0, 1, 0, 1, 1, 1, 1])
     p = np.array([0.125, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 0.875])
@@ -505,6 +529,74 @@ def test_names_containers_and_places():
         assert all(len(line) <= 80 for line in str(found).splitlines())
     found = _diagnosed(LogisticRegression(), frame, labels)
     assert str(found).startswith("Diagnostics of a logistic regression of yes against no, 40 rows")
+
+
+def gapped(place):
+    """Duncan's occupations with gaps and a row of weight 0; statsmodels' fit of the other rows."""
+    frame = DUNCAN[["income", "education", "prestige"]].astype(float)
+    frame["w"] = 1.0
+    frame.loc[[0, 3, 20], "income"] = np.nan
+    frame.loc[10, "w"] = 0.0
+    used = frame.index.delete([0, 3, 10, 20])
+    if place == "index":
+        frame.index = [f"job {k:02}" for k in range(len(frame))]
+    known = frame.iloc[used]
+    Z = sm.add_constant(known[["income", "education"]])
+    return frame, used, sm.OLS(known["prestige"], Z).fit().get_influence().cooks_distance[0]
+
+
+@pytest.mark.parametrize("place", ["frame", "index", "file", "files"])
+def test_rows_have_the_numbers_and_labels_of_the_data_as_given(place, tmp_path):
+    """After gaps and weights of 0, too."""
+    frame, used, cooks = gapped(place)
+    given = frame
+    if place in ("file", "files"):
+        cut = len(frame) if place == "file" else 15
+        given = [tmp_path / "a.csv", tmp_path / "b.csv"][: 1 + (place == "files")]
+        frame[:cut].to_csv(given[0], index=False)
+        frame[cut:].to_csv(tmp_path / "b.csv", index=False)
+    how = {"missing": "drop", "weight": "w"}
+    model = linsep.fit(given, target="prestige", learner="linear", **how)
+    rows = given if place in ("frame", "index") else open_source(given, recipe=model.recipe_)
+    found, tests = model.diagnostics(rows), model.assumptions(rows)
+    farthest = used[np.argsort(-cooks)]
+    labels = frame.index[farthest] if place == "index" else farthest
+    np.testing.assert_allclose(found.cooks_distance, cooks, rtol=1e-9)
+    for one in (found, tests):
+        assert one.numbers.tolist() == used.tolist()
+    assert found.most_influential() == labels[:5].tolist()
+    assert [note.get_text() for note in found.plot().named_] == [str(x) for x in labels[:3]]
+    assert [note.get_text() for note in tests.plot().named_] == [str(x) for x in labels[:3]]
+    drawn = tests.plot().points_["independence"].get_offsets()
+    assert drawn[:, 0].tolist() == used.tolist()
+    assert tests["Cook's distance"].conclusion.startswith(f"row {labels[0]};")
+    order = frame.index[used] if place == "index" else used
+    assert found.tidy()["row"].tolist() == order.tolist()
+    assert [row["row"] for row in found.to_dict()["rows"]] == order.tolist()
+    again = pickle.loads(pickle.dumps(found))
+    assert str(again) == str(found)
+
+
+def test_rows_of_a_logistic_regression_have_the_labels_of_the_index():
+    X, y = outcomes(40, 2, 0)
+    frame = pd.DataFrame(X, columns=["age", "dose"])
+    frame["ill"] = y
+    plain = _diagnosed(LogisticRegression(), X, y)
+    order = np.argsort(-plain.cooks_distance)
+    frame.loc[order[1], "age"] = np.nan
+    frame["w"] = np.where(np.arange(40) == order[2], 0.0, 1.0)
+    when = pd.date_range("2020-01-01", periods=40)
+    for index, labels in ((None, range(40)), (when, when), ([7] * 40, [7] * 40)):
+        frame.index = pd.RangeIndex(40) if index is None else pd.Index(index)
+        model = linsep.fit(frame, target="ill", learner="logistic", missing="drop", weight="w")
+        found = model.diagnostics(frame)
+        assert found.numbers.tolist() == sorted({*range(40)} - {*order[1:3].tolist()})
+        assert found.most_influential(1) == [labels[order[0]]]
+        assert len(found.most_influential(40)) == 38
+        assert json.loads(json.dumps(found.to_dict()))["rows"][0]["row"] is not None
+    features = pd.DataFrame(X, index=range(100, 140))
+    found = _diagnosed(LogisticRegression(), features, y)
+    assert found.most_influential(40) == (100 + order).tolist()
 
 
 def test_a_reference_and_class_weights():

@@ -183,3 +183,18 @@ def test_other_rows_are_refused():
     X, y = np.array(XOR[0] * 2), np.array(XOR[1] * 2)
     assert verdict.verify(X, y).holds is False
     assert verdict.verify(X[:3], y[:3]).holds is False
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.vw"])
+def test_weights_of_a_file_count_and_rows_of_weight_0_do_not(name, tmp_path):
+    x, weights, y = [2, 1, 2, 3], [0, 5, 3, 4], [1, 1, -1, 1]
+    lines = [f"{label} {w} | a:{k}" for k, w, label in zip(x, weights, y, strict=True)]
+    if name == "rows.csv":
+        lines = ["x,w,y", *map("{},{},{}".format, x, weights, y)]
+    (tmp_path / name).write_text("\n".join(lines) + "\n")
+    how = {"target": "y", "weight": "w"} if name == "rows.csv" else {}
+    source = linsep.open_source(tmp_path / name, **how)
+    found = linsep.separation(source, errors=True).errors
+    assert (found.low, found.high) == (3, 3)
+    assert [source.number(row) for row in found.rows] == [3]
+    assert {one.row for one in linsep.suspicious_labels(source)} == {1, 2, 3}

@@ -482,8 +482,16 @@ def test_firth_and_profiles_come_back_from_a_file(tmp_path):
         assert np.array_equal(ends_of(copy), ends_of(model))
 
 
-def test_profile_ends_beyond_another_local_maximum():
-    """Twice the loss at each end, maximized by scipy from many points, is the quantile."""
+def test_an_end_that_is_not_bracketed_is_missing_with_a_note(monkeypatch):
+    plain = firth(*ENDOMETRIAL)
+    monkeypatch.setattr(Profile, "_newton_end", lambda self, side, high: None)
+    monkeypatch.setattr(Profile, "_end", lambda self, start, side, stride, high: side * np.nan)
+    found = firth(*ENDOMETRIAL)
+    assert np.isnan(found.confidence_intervals()).all()
+    assert len(found.summary().notes) == len(plain.summary().notes) + 1
+
+
+def weighted_rows():
     rows = """
         -0.698 0 0.851 1 2; 1.015 1 -1.242 0 2; 2.003 0 -0.792 0 2; -2.123 1 0.518 0 2
         1.269 1 0.558 0 2; 0.241 0 0.457 1 3; -0.504 0 1.341 1 1; -1.303 0 1.833 1 3
@@ -491,9 +499,38 @@ def test_profile_ends_beyond_another_local_maximum():
         0.890 1 0.483 0 1; -0.768 1 -1.226 0 3; 1.260 0 -0.287 0 1
     """
     table = np.array([row.split() for row in rows.replace("\n", ";").split(";") if row.strip()])
-    X, y, weights = table[:, :3].astype(float), table[:, 3].astype(int), table[:, 4].astype(float)
+    return table[:, :3].astype(float), table[:, 3].astype(int), table[:, 4].astype(float)
+
+
+def squares():
+    """An end was where the loss is 2.67 (one end of the first feature)."""
+    digits = [
+        "4220166320692486484173122653124346",
+        "6233561658395281399871379082777153",
+        "7822003350640989140584063942441723",
+        "0000110101011010011100001010111011",
+    ]
+    *X, y = (np.array([int(digit) for digit in text]) for text in digits)
+    return np.square(np.column_stack(X)) / 25.0, y, np.ones(34)
+
+
+def skewed():
+    """An end was infinite, because the loss falls for a while on the way to it."""
+    group = [int(digit) for digit in "1001001111110010001111010111011001"]
+    dose = """
+        1.1 0.4 12.1 1.5 0.1 0.7 1.8 2.5 1 1 23 0.3 0.5 0.4 2.8 0.2 3.1 3.8 0.4 0.3 0.3 0.2 1 0.1
+        10.2 2.6 0.2 0.5 0 0.9 2.3 4.3 1.6 0.2
+    """
+    X = np.column_stack([group, np.array(dose.split(), dtype=float)])
+    return X, np.array([int(digit) for digit in "0110110000101101110000101000101110"]), np.ones(34)
+
+
+@pytest.mark.parametrize("rows", [weighted_rows, squares, skewed])
+def test_profile_ends_beyond_another_local_maximum(rows):
+    """Twice the loss at each end, maximized by scipy from many points, is the quantile."""
+    X, y, weights = rows()
     model = LogisticRegression(penalty="firth").fit(X, y, sample_weight=weights)
-    A = np.column_stack([np.ones(15), X])
+    A = np.column_stack([np.ones(len(X)), X])
 
     def minus_twice(b):
         scores = A @ b
@@ -508,7 +545,7 @@ def test_profile_ends_beyond_another_local_maximum():
         for end in ends:
             along = np.delete(model.params_, j)
             starts = [along * end / model.params_[j], along, 0 * along]
-            starts += [draw.normal(size=3) * 10 for _ in range(5)]
+            starts += [draw.normal(size=len(along)) * 10 for _ in range(5)]
             found = [
                 minimize(
                     lambda u, j=j, end=end: minus_twice(np.insert(u, j, end)), start,

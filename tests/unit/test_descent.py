@@ -1,9 +1,12 @@
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from linsep import descent
+from linsep import LogisticRegression, descent
 from linsep.descent import minimize
+from linsep.errors import DataError
 
 pytestmark = pytest.mark.compiled
 
@@ -195,21 +198,55 @@ def test_ready_made_objectives_have_the_gradients_they_say(intercept):
 def test_objectives_by_hand():
     X, y = np.array([[1.0], [2.0]]), np.array(["no", "yes"])
     J, grad = descent.perceptron_criterion(X, y)
-    assert J(np.array([1.0, -4.0])) == 2.0
-    assert grad(np.array([1.0, -4.0])).tolist() == [-2.0, -1.0]
-    assert grad(np.zeros(2)).tolist() == [-1.0, 0.0]
+    assert J(np.array([-4.0, 1.0])) == 2.0
+    assert grad(np.array([-4.0, 1.0])).tolist() == [-1.0, -2.0]
+    assert grad(np.zeros(2)).tolist() == [0.0, -1.0]
     J, grad = descent.squared_error(X, [1.0, 0.0])
-    assert (J(np.array([1.0, 1.0])), grad(np.array([1.0, 1.0])).tolist()) == (10.0, [14.0, 8.0])
+    assert (J(np.array([1.0, 1.0])), grad(np.array([1.0, 1.0])).tolist()) == (10.0, [8.0, 14.0])
     J, grad = descent.log_likelihood(X, y)
     assert J(np.zeros(2)) == pytest.approx(-2 * np.log(2))
-    assert grad(np.zeros(2)).tolist() == [0.5, 0.0]
+    assert grad(np.zeros(2)).tolist() == [0.0, 0.5]
 
 
 def test_regression_of_the_lecture():
     J, grad = descent.squared_error([[1.0], [2.0], [-1.0], [3.0], [4.0]], [2.0, 4.0, 0.0, 4.0, 6.0])
     found = minimize(J, np.zeros(2), grad, learning_rate=0.01, tol=1e-9)
-    assert found.x == pytest.approx([1.16216, 1.10811], abs=1e-5)
+    assert found.x == pytest.approx([1.10811, 1.16216], abs=1e-5)
     assert found.value == pytest.approx(0.81081, abs=1e-5)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_ascent_of_a_logistic_regression_is_a_descent_of_its_parameters(intercept):
+    x, y = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]), np.array([0, 0, 1, 0, 1, 1])
+    how = {"solver": "gradient_ascent", "fit_intercept": intercept, "learning_rate": 0.05}
+    model = LogisticRegression(trace=True, max_iter=3000, **how).fit(x, y)
+    J, grad = descent.log_likelihood(x, y, fit_intercept=intercept)
+    found = model.ascent_
+    assert found.path.shape == (found.n_iter + 1, 1 + intercept)
+    assert found.x.tolist() == model.params_.tolist() == found.path[-1].tolist()
+    assert found.values == pytest.approx([J(point) for point in found.path], rel=1e-12)
+    assert found.gradient == pytest.approx(grad(found.x), abs=1e-12)
+    for shown in (found.plot(), found.plot(J)):
+        drawn = np.column_stack(shown.paths_[0].get_data())
+        expected = found.path if intercept else np.column_stack([found.path, found.values])
+        assert drawn.tolist() == expected.tolist()
+    assert (shown.contours_ is not None) == intercept
+    again = pickle.loads(pickle.dumps(model))
+    assert again.ascent_.path.tolist() == found.path.tolist()
+
+
+def test_the_ascent_of_several_classes_has_the_intercepts_first():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 2)), rng.integers(0, 3, 60)
+    how = {"solver": "gradient_ascent", "trace": True}
+    model = LogisticRegression(**how).fit(X, y)
+    assert model.ascent_.path.shape == (model.n_iter_ + 1, 2, 3)
+    assert model.ascent_.x.tolist() == model.params_.tolist()
+    assert model.ascent_.path[-1].tolist() == model.params_.tolist()
+    with pytest.raises(DataError):
+        LogisticRegression(**how).fit(X, y > 0).ascent_.plot()  # three weights
+    two = LogisticRegression(**how, fit_intercept=False).fit(X, y > 0)
+    assert two.ascent_.plot().paths_[0].get_xdata()[-1] == two.coef_[0, 0]
 
 
 def flat(x):

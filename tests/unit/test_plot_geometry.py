@@ -182,3 +182,12 @@ def test_updates_follow_the_style_and_leave_it_as_it_was():
         assert shown.old_lines_[0].get_color() == "white"
         assert shown._repr_png_().startswith(PNG)
     assert dict(rcParams) == before
+
+
+def test_the_row_of_a_mistake_has_the_label_of_the_index():
+    X, y = datasets.load_four_points(return_X_y=True)
+    frame = pd.DataFrame(X, index=["b", "a$", "d", "c"])
+    model = Perceptron(fit_intercept=False, shuffle=False)
+    for rows, title in ((X, "row 1"), (frame.set_axis(range(4)), "row 1"), (frame, "row b")):
+        shown = UpdateDisplay.from_estimator(model, rows, y)
+        assert shown.axes_[0].get_title().split(": ")[1].split(",")[0] == title

@@ -1,6 +1,7 @@
 """Labels that deserve a second look: small cases by hand, planted flips, bad input."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
@@ -46,6 +47,22 @@ def test_planted_flips_are_found():
     found = linsep.suspicious_labels(X, y, time_limit=5.0)
     assert {one.row for one in found[:4]} == set(flipped.tolist())
     assert np.flatnonzero(found.scores(80) == 0).size > 40
+
+
+def test_rows_have_the_numbers_and_labels_of_the_data_as_given(tmp_path):
+    frame = pd.DataFrame({"x": [np.nan, 0, 1, 4, 5], "w": [1, 0, 1, 1, 1], "y": list("aaabb")})
+    path = tmp_path / "rows.csv"
+    frame.loc[[0, 1, 2, 2, 3, 4]].assign(x=[np.nan, 3, 0, 1, 4, 5]).to_csv(path, index=False)
+    for weight, gone in ((None, [1, 4]), ("w", [3, 4])):
+        source = linsep.open_source(path, target="y", missing="drop", weight=weight)
+        found = linsep.suspicious_labels(source)
+        assert sorted(one.row for one in found) == gone, weight
+    index = [f"r{k}" for k in range(5)]
+    found = linsep.suspicious_labels(frame[["x"]].set_axis(index)[1:], frame["y"][1:].to_numpy())
+    assert sorted(one.row for one in found) == [1, 2]
+    assert sorted(line[0] for line in found.table()[1:]) == ["r2", "r3"]
+    names = [text.get_text() for text in found.plot().ax_.get_yticklabels()]
+    assert sorted(name.split(":")[0] for name in names) == ["row r2", "row r3"]
 
 
 def test_several_classes_and_labels_of_text():

@@ -98,7 +98,7 @@ def suspicious_rows(
     source = open_source(data, target=target, **how, **files)
     with watching(source):
         rows = suspicious_labels(source)
-        return [row._asdict() | {"row": source.number(row.row)} for row in rows[:MOST_SUSPICIOUS]]
+        return [row._asdict() | {"row": row.row + 1} for row in rows[:MOST_SUSPICIOUS]]
 
 
 def print_description(found: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ from linsep.cli.output import (
     watching,
     write_picture,
 )
-from linsep.cli.reading import MOST_ROWS, open_like, rows_of
+from linsep.cli.reading import MOST_ROWS, gathered, open_like, rows_of
 from linsep.cli.report import course_pairs, kernel_pairs
 from linsep.drawing import display
 from linsep.errors import DataError
@@ -303,13 +303,14 @@ def export(model: Path, file: Path, *, force: bool) -> None:
         note(f"{which} probabilities are not exported; labels are unaffected.", "warning")
 
 
-def _residual_rows(model: Any, X: Any, y: np.ndarray) -> list[dict[str, float]]:
-    """Return the values of y, predictions and residuals, and x if it is the only feature."""
-    fitted = model.predict(X)
+def _residual_rows(model: Any, source: Any, X: Any, y: np.ndarray) -> list[dict[str, float]]:
+    """Return the numbers of rows, y, predictions and residuals, and x if it is the only feature."""
+    fitted = np.asarray(model.predict(source))
     columns = {"y": np.asarray(y, dtype=np.float64), "fitted": fitted, "residual": y - fitted}
     if X.shape[1] == 1:
         x = X.toarray() if hasattr(X, "toarray") else X
         columns = {"x": np.ravel(x)} | columns
+    columns = {"row": source.numbers(y.size)} | columns
     lists = [column.tolist() for column in columns.values()]
     return [dict(zip(columns, values, strict=True)) for values in zip(*lists, strict=True)]
 
@@ -320,10 +321,10 @@ def _print_residuals(model: Any, residuals: list[dict[str, float]]) -> None:
     names = {"x": feature_names(model)[0], "y": target_name(model) or "y"}
     print("\nResiduals; rows are counted from 0.")
     print_table(
-        ["row", *(names.get(name, name) for name in residuals[0])],
+        [names.get(name, name) for name in residuals[0]],
         [
-            [f"{k}", *(f"{value:.6g}" for value in row.values())]
-            for k, row in enumerate(residuals[:most])
+            [f"{row['row']}", *(f"{value:.6g}" for value in list(row.values())[1:])]
+            for row in residuals[:most]
         ],
     )
     if len(residuals) > most:
@@ -425,17 +426,18 @@ def summary(
     more: dict[str, Any] = {}
     lines: list[str] = []
     if data:
-        with warnings.catch_warnings():  # the columns are in the order of the recipe
+        source = open_like(fitted, model, data, **files)
+        with warnings.catch_warnings(), watching(source):
+            # the columns are in the order of the recipe
             warnings.filterwarnings("ignore", "X does not have valid feature names")
-            source = open_like(fitted, model, data, **files)
-            X, y, weights = rows_of(source, fitted.n_features_in_, None)
             if not hasattr(fitted, "classes_"):
+                X, y, _ = gathered(source.batches(), fitted.n_features_in_)
                 y = numbers(y, source, 0)
-                tests = fitted.assumptions(X, y, weights)
-                more["rows"] = _residual_rows(fitted, X, y)
+                tests = fitted.assumptions(source)
+                more["rows"] = _residual_rows(fitted, source, X, y)
                 more["assumptions"] = [one._asdict() for one in tests.findings]
                 lines = [*str(tests).splitlines(), ""]
-            found = fitted.diagnostics(X, y, weights)
+            found = fitted.diagnostics(source)
             more["diagnostics"] = found.to_dict()
             lines += str(found.collinearity if lines else found).splitlines()
     if as_json:
@@ -463,8 +465,9 @@ class Picture(NamedTuple):
     of: str = ""
 
 
-#: kinds that take the weights of rows
-WEIGHED = ("assumptions", "diagnostics", "reliability", "run")
+#: kinds that read the rows of the fit themselves, and kinds that take the weights of rows
+OF_SOURCE = ("assumptions", "diagnostics")
+WEIGHED = ("reliability", "run")
 #: the options of one kind, by the keyword of its picture
 OWN = {
     "odds": ("--odds", "coefficients"), "n_mistakes": ("--mistakes", "updates"),
@@ -614,9 +617,12 @@ def _drawn(
     if shown.rows == "scored":
         with watching(source):
             return picture.from_scored(estimator, scored(estimator, source))
+    if kind in OF_SOURCE:
+        with watching(source):
+            return picture.from_estimator(estimator, source, None, **choices)
     most = MOST_ROWS if shown.rows == "some" else None
     *rows, weights = rows_of(source, estimator.n_features_in_, most)
-    if kind == "run":
+    if kind in ("run", "updates"):
         from linsep.cli.trace import LineNames  # imported here, since others do not need it
 
         choices["row_names"] = LineNames(source, rows[0].shape[0])

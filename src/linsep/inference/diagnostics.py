@@ -36,8 +36,10 @@ class Diagnostics:
     ----------
     title : str
     numbers : array of shape (rows,)
-        The index of each row among the given rows, from 0. With the frequency weights of a linear
-        regression, a row of weight w is repeated w times.
+        The number of each row in the data as given, from 0; rows left out for missing values count.
+        With the frequency weights of a linear regression, a row of weight w is repeated w times.
+    index : array of shape (rows,)
+        The label of each row in the index of the data frame; without one, its number.
     y : array of shape (rows,)
         The targets; for classes, 0 for the reference and 1 for the other class.
     weights : array of shape (rows,)
@@ -86,6 +88,7 @@ class Diagnostics:
 
     title: str
     numbers: np.ndarray
+    index: np.ndarray
     y: np.ndarray
     weights: np.ndarray
     fitted: np.ndarray
@@ -119,16 +122,20 @@ class Diagnostics:
         """Shares of the variances of the estimates that are due to each condition index."""
         return self.collinearity.variance_proportions
 
-    def most_influential(self, most: int = MOST_ROWS) -> list[int]:
-        """Return the indices of the rows with the largest Cook's distances, or with the largest
-        residuals where these are undefined; copies of a row appear once.
+    def most_influential(self, most: int = MOST_ROWS) -> list[Any]:
+        """Return the labels (``index``) of the rows with the largest Cook's distances, or with the
+        largest residuals where these are undefined; copies of a row appear once.
         """
+        return self.index[self._largest(most)].tolist()
+
+    def _largest(self, most: int = MOST_ROWS) -> np.ndarray:
+        """Return the positions of these rows in the arrays."""
         for sizes in (self.cooks_distance, self.standardized, self.pearson):
             if not np.isnan(sizes).all():
                 _, once = np.unique(self.numbers, return_index=True)
                 known = once[~np.isnan(sizes[once])]
-                return known[np.argsort(-np.abs(sizes[known]), kind="stable")][:most].tolist()
-        return []
+                return known[np.argsort(-np.abs(sizes[known]), kind="stable")][:most]
+        return np.zeros(0, dtype=np.intp)
 
     def tidy(self) -> Any:
         """Return the diagnostics of the rows as a data frame.
@@ -136,14 +143,14 @@ class Diagnostics:
         Returns
         -------
         pandas.DataFrame, or pyarrow.Table where pandas is not installed
-            One row per row of the fit: ``row`` (its index among the given rows, from 0), ``y``,
+            One row per row of the fit: ``row`` (its label, see ``index``), ``y``,
             ``weight``, ``fitted``, ``pearson``, ``deviance``, ..., ``cooks_distance``, and for each
             feature and parameter ``partial NAME`` and ``dfbetas NAME``.
         """
         return as_frame({name: values.tolist() for name, values in self._columns().items()})
 
     def _columns(self) -> dict[str, np.ndarray]:
-        found = {"row": self.numbers, "y": self.y, "weight": self.weights, "fitted": self.fitted}
+        found = {"row": self.index, "y": self.y, "weight": self.weights, "fitted": self.fitted}
         found |= {name: getattr(self, name) for name in OF_ROWS}
         known = self.collinearity
         for what, names in (("partial", known.features), ("dfbetas", known.params)):
@@ -154,6 +161,8 @@ class Diagnostics:
     def to_dict(self) -> dict[str, Any]:
         """Return everything but X as plain JSON; numbers may be NaN."""
         columns = self._columns()
+        plain = [x if isinstance(x, int | float) else str(x) for x in self.index.tolist()]
+        columns["row"] = np.array(plain, dtype=object)
         rows = zip(*(values.tolist() for values in columns.values()), strict=True)
         return {
             "title": self.title,
@@ -191,8 +200,8 @@ class Diagnostics:
 
     def _lines_of_rows(self) -> list[str]:
         """Return the table of the most influential rows."""
-        rows = self.most_influential()
-        if not rows:
+        rows = self._largest()
+        if not rows.size:
             return []
         by = "residual" if np.isnan(self.cooks_distance).all() else "Cook's distance"
         cells = [
@@ -201,10 +210,10 @@ class Diagnostics:
         arrays = (self.y, self.fitted, self.pearson, self.standardized, self.leverage)
         for k in rows:
             values = [_text(values[k]) for values in (*arrays, self.cooks_distance)]
-            cells.append([str(self.numbers[k]), *values, *self._most_moved(k)])
+            cells.append([escaped(str(self.index[k])), *values, *self._most_moved(k)])
         about = f"Rows of the largest {by}; DFBETAS of the estimate that moves most"
         table = table_lines(cells, [*[True] * (len(cells[0]) - 1), False])
-        return [*wrapped(about), *table, "Rows are counted from 0."]
+        return [*wrapped(about), *table, counted_from(self)]
 
     def _most_moved(self, k: int) -> tuple[str, str]:
         row = self.dfbetas[k]
@@ -212,6 +221,12 @@ class Diagnostics:
             return "-", ""
         j = int(np.nanargmax(np.abs(row)))
         return f"{row[j]:+.3g}", self.collinearity.params[j]
+
+
+def counted_from(found: Any) -> str:
+    """Return what the rows of diagnostics are called by."""
+    labeled = found.index.dtype == object
+    return "Rows have the labels of the index." if labeled else "Rows are counted from 0."
 
 
 def _text(value: float) -> str:
@@ -258,7 +273,7 @@ def in_parts(of: Callable[[Any], np.ndarray], X: Any, width: int) -> np.ndarray:
     return found
 
 
-def of_leverage_one(numbers: Sequence[int]) -> list[str]:
+def of_leverage_one(numbers: Sequence[Any]) -> list[str]:
     """Return a note on rows whose leverage is 1, if there are any."""
     if not len(numbers):
         return []

@@ -31,7 +31,8 @@ OfLogistic = Literal["HC0", "HC1", "CR1"]
 CLUSTERED = "CR1"
 #: what help says of the parameter
 HELP = (
-    "robust standard errors: for rows of unequal variance (HC), or dependent within clusters (CR1)"
+    "robust standard errors: for rows of unequal variance, or logistic regressions with weights "
+    "that are not numbers of rows (HC), or for rows dependent within clusters (CR1)"
 )
 #: rows, per column, that are stacked before they are factored
 STACKED = 4
@@ -162,14 +163,16 @@ def without_noise(robust: np.ndarray, plain: np.ndarray) -> np.ndarray:
     return robust
 
 
-def robust_words(name: str, clusters: int | None) -> str:
+def robust_words(
+    name: str, clusters: int | None, of_rows: str = "for rows of unequal variance"
+) -> str:
     """Return the sentence of a summary about a robust covariance."""
-    what = f"Standard errors, tests and intervals: {name}, for rows"
+    what = f"Standard errors, tests and intervals: {name},"
     if clusters is None:
-        return f"{what} of unequal variance."
+        return f"{what} {of_rows}."
     free = clusters - 1
     return (
-        f"{what} that depend on each other within {clusters:,} clusters; t has {free:,} "
+        f"{what} for rows that depend on each other within {clusters:,} clusters; t has {free:,} "
         f"{'degree' if free == 1 else 'degrees'} of freedom."
     )
 

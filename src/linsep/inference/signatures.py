@@ -29,10 +29,12 @@ class Signature(NamedTuple):
     ----------
     rows : int, number of rows of positive weight
     value : int, from 0 to 2^64 - 1
+    whole : bool, whether all weights are whole numbers
     """
 
     rows: int = 0
     value: int = 0
+    whole: bool = True
 
     @classmethod
     def of(
@@ -42,20 +44,22 @@ class Signature(NamedTuple):
         if weights is not None and weights.size and not weights.all():
             offset = None if offset is None else offset[weights > 0]
             y, weights = y[weights > 0], weights[weights > 0]
-        mixed = _mixed(_bits(y))
+        mixed, whole = _mixed(_bits(y)), True
         if offset is not None:
             apart = _bits(offset) * _FACTOR  # zero for an offset of 0
             mixed ^= apart ^ (apart >> _HALF)
         if weights is not None and weights.size and (weights != 1.0).any():
+            whole = bool((weights == np.rint(weights)).all())
             apart = (_bits(weights) - _ONE) * _FACTOR  # zero for a weight of 1
             apart ^= apart >> _HALF
             mixed *= apart + apart + np.uint64(1)
         mixed *= _powers(y.size)
-        return cls(y.size, int(mixed.sum()))
+        return cls(y.size, int(mixed.sum()), whole)
 
     def __add__(self, more: "Signature") -> "Signature":  # type: ignore[override]
         shifted = pow(_BASE, self.rows, _MODULUS) * more.value
-        return Signature(self.rows + more.rows, (self.value + shifted) % _MODULUS)
+        value = (self.value + shifted) % _MODULUS
+        return Signature(self.rows + more.rows, value, self.whole and more.whole)
 
     @property
     def text(self) -> str:

@@ -194,7 +194,7 @@ def _of_points(name: str, points: Any, start: tuple[float, float]) -> Surface:
             f"{X}y = [{', '.join(map(plain_number, y))}]\nJ, grad = descent.squared_error(X, y)\n"
         )
         J, grad = descent.squared_error(x, y)
-        Z = np.column_stack([x, np.ones(len(x))])
+        Z = np.column_stack([np.ones(len(x)), x])
         bent = 2 * Z.T @ Z
         lowest = np.linalg.lstsq(Z, y, rcond=None)[0]
         curvature = float(np.linalg.eigvalsh(bent)[-1])
@@ -205,8 +205,8 @@ def _of_points(name: str, points: Any, start: tuple[float, float]) -> Surface:
         code = f"{X}y = {codes!r}\nJ, grad = descent.log_likelihood(X, y)\n"
         b, w = firth_of(x.tolist(), codes)
         J, grad = descent.log_likelihood(x, codes)
-        lowest, curvature = np.array([w, b]), 0.0
-        Z = np.column_stack([x, np.ones(len(x))])
+        lowest, curvature = np.array([b, w]), 0.0
+        Z = np.column_stack([np.ones(len(x)), x])
         p = 1 / (1 + np.exp(-np.clip(Z @ lowest, -500, 500)))
         spread = 3 * np.sqrt(np.diag(_inverse(Z.T @ (Z * (p * (1 - p))[:, None]))))
         reach = np.abs(np.array(start) - lowest) + spread
@@ -214,7 +214,7 @@ def _of_points(name: str, points: Any, start: tuple[float, float]) -> Surface:
     left, bottom = (lowest - 1.2 * reach).tolist()
     right, top = (lowest + 1.2 * reach).tolist()
     return Surface(
-        title, J, grad, code, (left, bottom, right, top), ("slope", "intercept"), False,
+        title, J, grad, code, (left, bottom, right, top), ("intercept", "slope"), False,
         curvature, maximize,
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from scipy.special import gammaincc
 
 from linsep.batches import Batch
 from linsep.drawing import display
+from linsep.inference.diagnostics import counted_from
 from linsep.inference.summary import number_text, p_text
 from linsep.inference.tails import f_tail, t_tail
 from linsep.layout import table_lines
@@ -69,8 +70,10 @@ class Assumptions:
         Distance that the estimates move when the row is left out (Cook, Technometrics 19, 1977,
         15-18). NaN if the leverage is 1, because an estimate is undetermined without the row.
     numbers : array of shape (rows,)
-        The index of each row among the given rows, from 0. With frequency weights, a row of weight
+        The number of each row in the data as given, from 0. With frequency weights, a row of weight
         w is repeated w times.
+    index : array of shape (rows,)
+        The label of each row in the index of the data frame; without one, its number.
     """
 
     findings: list[Finding]
@@ -81,6 +84,7 @@ class Assumptions:
     studentized: np.ndarray
     cooks_distance: np.ndarray
     numbers: np.ndarray
+    index: np.ndarray
 
     def __getitem__(self, test: str) -> Finding:
         """Return the finding of the test with this name."""
@@ -124,7 +128,7 @@ class Assumptions:
         right = [False, False, True, True, False]
         lines = table_lines(self.rows(), right, sentences=True)
         if any("row " in found.conclusion for found in self.findings):
-            lines += ["", "Rows are counted from 0."]
+            lines += ["", counted_from(self)]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -153,7 +157,7 @@ AS_MANY = "not defined: the test has as many regressors as rows"
 
 
 def check_assumptions(
-    fit: LeastSquares, block: Batch, numbers: np.ndarray | None = None
+    fit: LeastSquares, block: Batch, numbers: np.ndarray, index: np.ndarray
 ) -> Assumptions:
     """Test the assumptions of a fit on its rows.
 
@@ -162,15 +166,14 @@ def check_assumptions(
     fit : LeastSquares
     block : Batch
         All rows of the fit, in their order.
-    numbers : array of shape (rows,), default 0, 1, ...
-        The numbers of the rows in messages; equal for copies of a row.
+    numbers, index : arrays of shape (rows,)
+        The numbers of the rows, equal for copies of a row, and their labels.
 
     Raises
     ------
     DataError
         If their residual sum of squares differs from the fit's.
     """
-    numbers = np.arange(block.y.size) if numbers is None else numbers
     copies = bool((np.diff(numbers) == 0).any())
     seen = examined(fit, block)
     about = (block.y - fit.mean_y) - seen.raw
@@ -182,7 +185,7 @@ def check_assumptions(
         _jarque_bera(fit, shares),
         _shapiro_wilk(fit, shares, copies),
         _durbin_watson(fit, shares, copies),
-        *_influential(fit, leverage, gone, seen.undefined, numbers),
+        *_influential(fit, leverage, gone, seen.undefined, index),
     ]
     return Assumptions(
         findings,
@@ -193,6 +196,7 @@ def check_assumptions(
         gone.studentized,
         gone.cooks_distance,
         numbers,
+        index,
     )
 
 
@@ -359,16 +363,15 @@ def _durbin_watson(fit: LeastSquares, residuals: np.ndarray, copies: bool) -> Fi
 
 
 def _influential(
-    fit: LeastSquares, leverage: np.ndarray, gone: Deletion, undefined: str,
-    numbers: np.ndarray,
+    fit: LeastSquares, leverage: np.ndarray, gone: Deletion, undefined: str, index: np.ndarray,
 ) -> list[Finding]:  # fmt: skip
     """Return the findings on the rows with the largest leverage and Cook's distance."""
     many = 2 * fit.rank / fit.n_rows
-    row = numbers[np.argmax(leverage)]
+    row = index[np.argmax(leverage)]
     high = int((leverage > many).sum())
     text = f"row {row}; {high:,} of {fit.n_rows:,} rows have more than twice the mean, {many:.3g}"
     if not undefined and gone.decided.any():
-        row = numbers[np.argmax(gone.decided)]
+        row = index[np.argmax(gone.decided)]
         text += f"; the leverage of row {row} is 1, so its residual is zero for every y"
     distance, cook_text = np.nan, undefined
     if not undefined:
@@ -376,7 +379,7 @@ def _influential(
     if not undefined and not np.isnan(gone.cooks_distance).all():
         most = int(np.nanargmax(gone.cooks_distance))
         distance = float(gone.cooks_distance[most])
-        cook_text = f"row {numbers[most]}; near 1, the estimates move far without the row"
+        cook_text = f"row {index[most]}; near 1, the estimates move far without the row"
     return [
         Finding(
             "influence", "leverage", float(leverage.max()), np.nan, text,
@@ -386,18 +389,18 @@ def _influential(
             "influence", "Cook's distance", distance, np.nan, cook_text,
             "Cook, Technometrics 19, 1977, 15-18",
         ),
-        _studentized(fit, gone, undefined, numbers),
+        _studentized(fit, gone, undefined, index),
     ]  # fmt: skip
 
 
-def _studentized(fit: LeastSquares, gone: Deletion, undefined: str, numbers: np.ndarray) -> Finding:
+def _studentized(fit: LeastSquares, gone: Deletion, undefined: str, index: np.ndarray) -> Finding:
     """Test the row with the largest studentized residual as an outlier."""
     t, p, text = np.nan, np.nan, undefined
     df = fit.n_rows - fit.rank - 1
     if not undefined and df < 1:
         text = "not defined: without one row, no residual degrees of freedom are left"
     elif not undefined and gone.perfect_without.any():
-        row = numbers[np.argmax(gone.perfect_without)]
+        row = index[np.argmax(gone.perfect_without)]
         text = (
             f"not defined: without row {row} the fit is perfect, so the residual variance is zero"
         )
@@ -405,7 +408,7 @@ def _studentized(fit: LeastSquares, gone: Deletion, undefined: str, numbers: np.
         row = int(np.nanargmax(np.abs(gone.studentized)))
         t = float(gone.studentized[row])
         p = min(1.0, fit.n_rows * float(t_tail(t, df)))
-        text = f"row {numbers[row]}; p is for the largest of {fit.n_rows:,} (Bonferroni)"
+        text = f"row {index[row]}; p is for the largest of {fit.n_rows:,} (Bonferroni)"
     return Finding(
         "influence", "studentized residual", t, p, text,
         "Belsley, Kuh and Welsch, Regression Diagnostics, 1980, section 2.1",

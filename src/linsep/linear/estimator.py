@@ -624,10 +624,10 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             If these are not the rows of the fit: another number of rows or features, or another
             residual sum of squares.
         """
-        with self._rows_of_fit(X, y, sample_weight, offset) as (block, numbers):
+        with self._rows_of_fit(X, y, sample_weight, offset) as (block, numbers, index):
             from linsep.linear.diagnostics import check_assumptions
 
-            return check_assumptions(self._fitted, block, numbers)
+            return check_assumptions(self._fitted, block, numbers, index)
 
     def diagnostics(
         self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None
@@ -649,19 +649,19 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         ValueError
             If these are not the rows of the fit, as in :meth:`assumptions`.
         """
-        with self._rows_of_fit(X, y, sample_weight, offset) as (block, numbers):
+        with self._rows_of_fit(X, y, sample_weight, offset) as (block, numbers, index):
             from linsep.inference.factors import terms_of
             from linsep.linear.influence import diagnosed
 
             names, terms = feature_names(self), terms_of(self)
-            return diagnosed(self._fitted, block, numbers, names, terms)
+            return diagnosed(self._fitted, block, numbers, index, names, terms)
 
     @contextmanager
     def _rows_of_fit(
         self, X: Any, y: Any, sample_weight: Any, offset: Any
-    ) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Return the rows of the fit as a block, and the index of each among the given rows; raise
-        DataError for another number of rows.
+    ) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
+        """Return the rows of the fit as a block, and their numbers and labels in the given data;
+        raise DataError for another number of rows.
         """
         check_is_fitted(self)
         one_target(self, "a table of rows")
@@ -670,7 +670,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
                 "Assumptions and diagnostics need least squares without a penalty",
                 hint("leave {} out", l2=None), code="unsupported", option="l2",
             )  # fmt: skip
-        with self.fitted_rows(X, y, sample_weight, offset) as (rows, targets, given, known):
+        with self.fitted_rows(X, y, sample_weight, offset) as (rows, targets, given, known, named):
             block = self._block(rows, targets, given, known, reset=False)
             numbers = np.arange(block.y.size)
             if given is not None:
@@ -684,7 +684,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
                     f"but {block.y.size:,} were given: pass the rows of the fit.",
                     code="other-rows",
                 )
-            yield block, numbers
+            yield block, *named(numbers)
 
 
 def fit_lanes(model: LinearRegression, lanes: Lanes, reread: bool) -> None:

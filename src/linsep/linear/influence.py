@@ -196,8 +196,8 @@ def undefined_residuals(fit: LeastSquares) -> str:
 
 
 def diagnosed(
-    fit: LeastSquares, block: Batch, numbers: np.ndarray, features: Sequence[str],
-    terms: Sequence[Term],
+    fit: LeastSquares, block: Batch, numbers: np.ndarray, index: np.ndarray,
+    features: Sequence[str], terms: Sequence[Term],
 ) -> Diagnostics:  # fmt: skip
     """Return the diagnostics of a fit on its rows.
 
@@ -205,7 +205,7 @@ def diagnosed(
     ----------
     fit : LeastSquares
     block : Batch, all rows of the fit in their order
-    numbers : array of shape (rows,), the numbers of the rows in messages
+    numbers, index : arrays of shape (rows,), the numbers and the labels of the rows
     features : names of the features
     terms : which features belong together
     """
@@ -215,18 +215,19 @@ def diagnosed(
         moved = (seen.gone.studentized / np.sqrt(seen.gone.free))[:, None]
     weights = np.ones(block.y.size) if block.weights is None else block.weights
     coef = np.where(fit.kept, fit.coef, np.nan)
-    rows = numbers[seen.gone.decided].tolist()
+    rows = index[seen.gone.decided].tolist()
     notes = [f"Standardized residuals and influences are {seen.undefined}."] * bool(seen.undefined)
     if seen.gone.perfect_without.any():
-        row = numbers[np.argmax(seen.gone.perfect_without)]
+        row = index[np.argmax(seen.gone.perfect_without)]
         notes.append(
             f"Without row {row} the fit is perfect, so its studentized residual and DFBETAS are "
             "not defined."
         )
     return Diagnostics(
-        title="Diagnostics of a linear regression", numbers=numbers, y=block.y, weights=weights,
-        fitted=fit.predicted(block.X), pearson=seen.residuals, deviance=seen.residuals,
-        working=seen.raw, partial=partial_residuals(block.X, coef, seen.raw, fit.fit_intercept),
+        title="Diagnostics of a linear regression", numbers=numbers, index=index,
+        y=block.y, weights=weights, fitted=fit.predicted(block.X), pearson=seen.residuals,
+        deviance=seen.residuals, working=seen.raw,
+        partial=partial_residuals(block.X, coef, seen.raw, fit.fit_intercept),
         leverage=seen.leverage, standardized=seen.gone.standardized,
         standardized_deviance=seen.gone.standardized, studentized=seen.gone.studentized,
         dfbetas=directions(fit, block.X, weights) * moved, cooks_distance=seen.gone.cooks_distance,

@@ -14,6 +14,7 @@ from scipy.special import expit
 
 from linsep.batches import Batch
 from linsep.errors import DataError
+from linsep.estimators._common.frames import Named
 from linsep.estimators._common.labels import (
     check_sample_weight,
     feature_names,
@@ -97,8 +98,9 @@ class LogisticDiagnostics(Diagnostics):
 
 
 def diagnosed(
-    model: LogisticResults, X: Any, y: Any, sample_weight: Any, offset: np.ndarray | None = None
-) -> LogisticDiagnostics:
+    model: LogisticResults, X: Any, y: Any, sample_weight: Any, named: Named,
+    offset: np.ndarray | None = None,
+) -> LogisticDiagnostics:  # fmt: skip
     """Return the diagnostics of a model for the rows that it was fitted to.
 
     Parameters
@@ -106,6 +108,7 @@ def diagnosed(
     model : fitted LogisticRegression
     X : array or CSR matrix of shape (rows, features), checked
     y, sample_weight : as given to ``fit``
+    named : function of indices of rows that returns their numbers and labels
     offset : array of shape (rows,) or None
 
     Raises
@@ -115,8 +118,9 @@ def diagnosed(
     """
     _refuse_classes(model)
     check_size(*X.shape)
-    X, outcomes, weights, numbers = _of_weight(model, X, y, sample_weight)
-    known = None if offset is None else offset[numbers]
+    X, outcomes, weights, some = _of_weight(model, X, y, sample_weight)
+    numbers, index = named(some)
+    known = None if offset is None else offset[some]
     scores = model._scores(X, known)  # type: ignore[attr-defined]
     scores = scores if model.reference_ == model.classes_[0] else -scores
     _check_rows(model, outcomes, scores, weights)
@@ -135,11 +139,11 @@ def diagnosed(
     reference, other = label_text(model.reference_), model._others()[0]
     return LogisticDiagnostics(
         title=f"Diagnostics of a logistic regression of {other} against {reference}",
-        numbers=numbers, y=outcomes, weights=weights, fitted=expit(scores), pearson=pearson,
-        deviance=deviance, working=working,
+        numbers=numbers, index=index, y=outcomes, weights=weights, fitted=expit(scores),
+        pearson=pearson, deviance=deviance, working=working,
         partial=partial_residuals(X, model.params_[first:], working, bool(first)),
         params=model.params_, collinearity=_collinearity(model, fit),
-        notes=[*_notes(model, undefined), *of_leverage_one(numbers[influence.pop("decided")])],
+        notes=[*_notes(model, undefined), *of_leverage_one(index[influence.pop("decided")])],
         X=X, labels=(reference, other), **influence,
     )  # fmt: skip
 

@@ -108,7 +108,7 @@ LEARNED = (
     "_covariance", "_clusters", "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_",
     "_intervals", "_gained", "_total_weight", "training_accuracy_", "training_rows_",
     "training_baseline_", "training_sampled_", "training_balanced_accuracy_", "threshold_",
-    "rows_signature_",
+    "rows_signature_", "_fractional",
 )  # fmt: skip
 
 
@@ -160,10 +160,10 @@ class LogisticRegression(
     covariance : {"HC0", "HC1", "CR1"} or None, default=None
         Covariance of the estimates, from which standard errors, tests and intervals follow. None:
         the inverse information. "HC0": A M A, where A is the inverse information and M the sum over
-        the rows of s s' with the scores s = (y - p) x. "HC1": HC0 times n / (n - k) for n rows and
-        k estimates. "CR1": s summed over each of G clusters, times G / (G - 1) (n - 1) / (n - k),
-        with t tests of G - 1 degrees of freedom. Not with l2, Firth's penalty or profiles. If no
-        maximum exists, the covariance is computed in the limit.
+        the rows of s s' with the scores s = w (y - p) x, w the weight of the row. "HC1": HC0 times
+        n / (n - k) for n rows and k estimates. "CR1": s summed over each of G clusters, times
+        G / (G - 1) (n - 1) / (n - k), with t tests of G - 1 degrees of freedom. Not with l2,
+        Firth's penalty or profiles. If no maximum exists, the covariance is computed in the limit.
     class_weight : dict {label: weight}, "balanced" or None, default=None
         Factors of the row weights by class. "balanced": total weight of the rows / (number of
         classes * weight of the rows of the class); rows of weight 0 are ignored.
@@ -485,7 +485,8 @@ class LogisticRegression(
             if self.warm_start and hasattr(self, "coef_"):
                 task = replace(task, start=self._start(task, rows.known))
             self._begin(rows.known)
-            self.rows_signature_ = signature_of(task)
+            signature = signature_of(task)
+            self.rows_signature_, self._fractional = signature.text, not signature.whole
             callbacks = Callbacks(self, given)
 
             def snapshot() -> dict[str, Any]:
@@ -727,12 +728,12 @@ class LogisticRegression(
         """
         check_is_fitted(self)
         refuse_diagnostics_of_counts(self)
-        with self.fitted_rows(X, y, sample_weight, offset) as (rows, given, weights, known):
+        with self.fitted_rows(X, y, sample_weight, offset) as (rows, given, weights, known, named):
             features = self._features(rows)
             offsets = offset_to_predict(self, known, features.shape[0])
             from linsep.logistic.diagnostics import diagnosed
 
-            return diagnosed(self, features, given, weights, offsets)
+            return diagnosed(self, features, given, weights, named, offsets)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> float:
         """Return the accuracy on X and y, or on a source, frame or file with its own labels."""

@@ -323,7 +323,17 @@ def gradient_ascent(
     reason = "converged" if found.reason == "converged" else "max_iter"
     ended = Ascent(B, there.value, information, found.n_iter, reason, np.nan, task.l2 > 0.0)
     fit = fit_of(task, how, with_existence(*problem, ended, goal_of(task)))
-    return replace(fit, weights=found.x), found
+    x, path = (_in_order(values, task) for values in (found.x, found.path))
+    gradient = _in_order(found.gradient, task)
+    return replace(fit, weights=found.x), replace(found, x=x, gradient=gradient, path=path)
+
+
+def _in_order(values: Any, task: Task) -> Any:
+    """Return weights with the intercept first, without an axis of classes if there are two."""
+    if values is None:
+        return None
+    values = np.roll(values, 1, axis=-1) if task.intercept else values
+    return values[..., 0, :] if task.q == 1 else values
 
 
 def _ascend(

@@ -81,8 +81,8 @@ def refuse_diagnostics_of_counts(model: Any) -> None:
     """Raise DataError for a model that was fitted to counts."""
     if model._saturated is not None:
         raise DataError(
-            "Diagnostics need single rows, and the model was fitted to successes and trials: fit "
-            "it to two rows per group, of classes 1 and 0, with sample_weight set to the counts.",
+            "Diagnostics need single rows, and the model was fitted to counts: from the p of "
+            "predict_proba, compute residuals (successes - trials p) / sqrt(trials p (1 - p)).",
             code="unsupported",
         )
 

@@ -93,8 +93,8 @@ def hosmer_lemeshow(
 ) -> HosmerLemeshow:
     """Run the test.
 
-    Groups lie between quantiles of the probabilities, as R's ``quantile`` interpolates them; a
-    probability equal to a quantile is in the lower group, and equal quantiles make one group less.
+    Groups lie between quantiles of the probabilities, as in R's hoslem.test; a probability equal
+    to a quantile is in the lower group, and equal quantiles make one group less.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def hosmer_lemeshow(
         )  # fmt: skip
     order = np.argsort(p, kind="stable")
     y, p, weights = y[order], p[order], weights[order]
-    edges = np.unique(_quantiles(p, weights, np.arange(1, groups) / groups))
+    edges = np.unique(_quantiles(p, weights, np.arange(1, groups) * (1 / groups)))
     places = np.unique(
         np.searchsorted(edges[(edges > p[0]) & (edges < p[-1])], p), return_inverse=True
     )[1]
@@ -143,9 +143,12 @@ def hosmer_lemeshow(
 
 
 def _quantiles(p: np.ndarray, weights: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return weighted quantiles of sorted values."""
+    """Return weighted quantiles of sorted values, rounded as R's (type 7)."""
     counts = np.cumsum(weights)
-    at = shares * max(counts[-1] - 1.0, 0.0)
+    at = 1.0 + max(counts[-1] - 1.0, 0.0) * shares
     below = np.floor(at)
-    ends = [p[np.minimum(np.searchsorted(counts, below + step), p.size - 1)] for step in (1.0, 2.0)]
-    return np.asarray(ends[0] + (at - below) * (ends[1] - ends[0]))
+    low, high = (
+        p[np.minimum(np.searchsorted(counts, place), p.size - 1)] for place in (below, np.ceil(at))
+    )
+    share = at - below
+    return np.where(low == high, low, (1.0 - share) * low + share * high)

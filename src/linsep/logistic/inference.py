@@ -69,6 +69,7 @@ class LogisticResults(HasInference):
     get_params: Any
     _learned_with: dict[str, Any]
     _total_weight: float
+    _fractional: bool = False
     _saturated: float | None = None
     n_iter_: int
     method_: str
@@ -125,6 +126,7 @@ class LogisticResults(HasInference):
             "centered": around is not None,
             "clusters": self._clusters,
             **({"offset": True} if self._with_offset else {}),
+            **({"fractional": True} if self._fractional else {}),
             **({} if self._saturated is None else {"saturated": self._saturated}),
             "separation": None if self.separation_ is None else self.separation_.to_json(),
             "signature": getattr(self, "rows_signature_", None),
@@ -181,6 +183,7 @@ class LogisticResults(HasInference):
             self.separation_ = from_json(proof)
         self.rows_signature_ = signatures.checked(facts.get("signature"))  # older files have none
         self.n_features_in_, self._with_offset = d, offset_of_facts(facts)
+        self._fractional = bool(facts.get("fractional", False))
 
     def keep_centered(self, center: np.ndarray | None, at: np.ndarray) -> None:
         """Keep the scores ``at`` a center for predictions where the raw intercept loses digits."""
@@ -232,7 +235,7 @@ class LogisticResults(HasInference):
         total = float(f"{self._total_weight:.12g}")  # without rounding errors
         if self._saturated is not None:
             return [("trials", int(total))]
-        if total == self.n_rows_:
+        if total == self.n_rows_ and not self._fractional:
             return []
         return [("sum of their weights", int(total) if total.is_integer() else total)]
 
@@ -599,7 +602,7 @@ class LogisticResults(HasInference):
         notes += notes_of_one_level(self) + self._notes_of_dimension()
         notes += note_of_offset(self, "added to the log-odds of every row")
         if (name := self._robust) is not None:
-            notes.append(robust_words(name, self._clusters))
+            notes.append(robust_words(name, self._clusters, "from scores of single rows"))
             if (self.standard_errors_ == 0).any():
                 notes.append(NOTHING)
             notes.append("The likelihood ratio, AIC and BIC assume independent rows.")
@@ -613,8 +616,16 @@ class LogisticResults(HasInference):
         if self._intervals and profiles:
             what = "penalized likelihood" if self.method_ == "Firth" else "likelihood"
             notes.append(f"Intervals and p-values by the profile of the {what}, z by Wald.")
-        if fitted_parameter(self, "class_weight") is not None:
-            notes.append("Standard errors and tests treat class weights as numbers of rows.")
+            missing = np.isnan([ends[:2] for ends in self._intervals.values()]).any(axis=(0, 1))
+            if (missing & self._estimated).any() and self._inferable:
+                notes.append("An end that is not shown was not bracketed by values of the profile.")
+        of_classes = fitted_parameter(self, "class_weight") is not None
+        if self._robust is None and (of_classes or (self._fractional and not l2)):
+            what = "class weights" if of_classes else "weights, some of which are fractions,"
+            notes.append(
+                f"Standard errors and tests treat {what} as numbers of rows: if they are not, use "
+                "a robust covariance, such as HC1."
+            )
         notes += self._notes_of_limits()
         if (self._limits == "dependent").any():
             notes.append(

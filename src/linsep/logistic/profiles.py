@@ -374,10 +374,10 @@ FARTHER = 4.0
 FARTHEST = 1e6
 #: most rows and weights of a small fit, where Firth's likelihood may have several local maxima with
 #: one weight fixed
-SMALL_ROWS, SMALL_SIZE = 500, 8
-#: a loss lower by this is of another maximum, the gain of the last step to one, and how often the
-#: search continues
-OTHER_BRANCH, BRANCH_GAIN, MOST_BRANCHES = 1e-4, 1e-6, 20
+SMALL_ROWS, SMALL_SIZE = 500, 16
+#: a loss lower by this is of another maximum, the gain of the last step to one, how often the
+#: search continues, and from how many other points
+OTHER_BRANCH, BRANCH_GAIN, MOST_BRANCHES, MOST_STARTS = 1e-4, 1e-6, 20, 8
 #: log-likelihood below the maximum at which other starting weights are tried
 FAR = 50.0
 
@@ -388,7 +388,7 @@ class Interval(NamedTuple):
     Attributes
     ----------
     low, high : float, ends of the interval, -inf or inf if the profile does not fall enough, NaN if
-        rounding hides them
+        rounding hides them or they are not bracketed
     p : float, p-value of the hypothesis that the weight is zero
     """
 
@@ -486,33 +486,33 @@ class Profile:
 
         It is not concave: with one weight fixed it may have several local maxima, and the one that
         the search followed from the estimate need not be the largest. The maximization is repeated
-        from other points; the search continues from a larger maximum.
+        from both sides and from other points; the search continues from a larger maximum.
         """
         for _ in range(MOST_BRANCHES):
             if not np.isfinite(end):
                 return end
-            best = max(
-                (
-                    maximized(self.objective, start, self.free, enough=BRANCH_GAIN)
-                    for start in self._starts(end)
-                ),
-                key=lambda top: top.value,
-            )
-            point = self._point(end, best)
+            outside = self.at(end + side * stride, self.top).top
+            found = [self.at(end, near).top for near in (self.top, outside)]
+            for start in self._starts(end):
+                found.append(maximized(self.objective, start, self.free, enough=BRANCH_GAIN))
+            point = self._point(end, max(found, key=lambda top: top.value))
             if not point.loss < high - OTHER_BRANCH:
                 return end
             end = self._end(point, side, stride, high)
         return np.nan
 
     def _starts(self, value: float) -> list[np.ndarray]:
-        """Return weights where the function has a value: multiples of the estimate and of the
-        function, and the latter with as much added in each other direction.
+        """Return weights where the function has a value, the most likely of: multiples of the
+        estimate and of the function, and the latter with half, once and four times as much added in
+        each other direction.
         """
         b, shortest = self.top.b, self.of * (value / float(self.of @ self.of))
         aside = np.ascontiguousarray(self.free.T) * max(float(np.linalg.norm(shortest)), 1.0)
         at = float(self.of @ b)
         scaled = b * (value / at) if at else shortest
-        return [scaled, shortest, *(shortest + aside), *(shortest - aside)]
+        some = [shortest + by * aside for by in (0.5, 1.0, 4.0, -0.5, -1.0, -4.0)]
+        starts = [scaled, shortest, *np.concatenate(some)]
+        return sorted(starts, key=lambda start: -self.objective.at(start).value)[:MOST_STARTS]
 
     def _newton_end(self, side: float, high: float) -> float | None:
         """Return the value on one side of the estimate where twice the loss is ``high``; None if
@@ -556,7 +556,8 @@ class Profile:
         for _ in range(MOST_POINTS):
             point = self.at(value, (inner or start).top)
             inner, outer = (point, outer) if point.loss < high else (inner, point)
-            if outer is None and high - point.loss > side * point.slope * FARTHEST * stride:
+            flat = high - point.loss > side * point.slope * FARTHEST * stride
+            if outer is None and flat and not self.objective.penalized:
                 return side * np.inf
             before, value = value, self._next(point, start, inner, outer, high)
             if abs(value - before) <= CLOSE * stride:

@@ -362,11 +362,11 @@ def task_of(
     )  # fmt: skip
 
 
-def signature_of(task: Task) -> str:
-    """Return the signature of the rows with weight, as text."""
+def signature_of(task: Task) -> Signature:
+    """Return the signature of the rows with weight."""
     lanes = task.lanes or RowLanes(task.batches)
     found: Signature = lanes.sum(of_lane, add, lane_rows(task.n_features))
-    return found.text
+    return found
 
 
 #: dense rows with a smaller share of nonzeros are copied into a CSR matrix

@@ -1,7 +1,6 @@
 """The robust covariance of a logistic regression at its maximum: one pass over the scores of rows.
 
-The score of a row of weight w is w (y - p) x, for several classes one of each beside the reference;
-it stands for w equal rows, so that its square counts w times.
+The score of a row of weight w is w (y - p) x, for several classes one of each beside the reference.
 """
 
 from dataclasses import dataclass, replace
@@ -44,9 +43,7 @@ class RowScores:
         for start, Z in self.terms.blocks(lane):
             _, residuals, _, _ = self.terms.residuals(lane, start, Z, self.B)
             part = slice(start, start + len(Z))
-            weights, groups = lane.importance[part], clusters_in(lane, self.covariance)
-            if weights.size:
-                residuals /= np.sqrt(np.where(weights > 0, weights, 1.0))[:, None]
+            groups = clusters_in(lane, self.covariance)
             some = scores_of(each_class(residuals, Z), None if groups is None else groups[part])
             found = some if found is None else added_scores(found, some)
         assert found is not None
@@ -83,4 +80,4 @@ def with_robust(task: Task, fit: Fit) -> Fit:
 
 def robust_of(task: Task, found: Scores, width: int) -> Robust:
     """Return the inner part of the covariance of ``width`` estimates a class."""
-    return Robust.of(str(task.covariance), found, float(task.totals.sum()), task.q * width)
+    return Robust.of(str(task.covariance), found, task.n_rows, task.q * width)

@@ -21,6 +21,7 @@ from linsep.plot.display import (
     draw_rows,
     ink,
     legend,
+    literal,
     new_axes,
     new_grid,
     of_features,
@@ -322,13 +323,12 @@ class AssumptionsDisplay(Display):
         what = "\N{SQUARE ROOT}|standardized residual|"
         self._draw("equal variance", found.fitted, roots, size, "fitted", what)
         self._draw_quantiles(size)
-        rows = np.arange(found.residuals.size)
-        self._draw("independence", rows, found.residuals, size, "row", "residual")
+        self._draw("independence", found.numbers, found.residuals, size, "row", "residual")
         self._draw("influence", found.leverage, scaled, size, "leverage", "standardized residual")
         self._draw_distances()
         self.conclusions_ = {panel: self._conclude(panel) for panel in PANELS}
         self._draw_legend(axes[-1])
-        self.figure_.suptitle(density_title(rows.size), fontsize="medium")
+        self.figure_.suptitle(density_title(found.numbers.size), fontsize="medium")
         return self
 
     def _draw(self, panel: str, x: Any, y: np.ndarray, size: float, across: str, up: str) -> None:
@@ -409,7 +409,7 @@ def draw_distances(
     Parameters
     ----------
     ax : matplotlib Axes, of standardized residuals against leverages
-    found : with arrays ``leverage``, ``standardized``, ``cooks_distance`` and ``numbers``
+    found : Diagnostics or Assumptions
     n_weights : int, number of estimates
     contours : whether Cook's distances follow from standardized residuals and leverages
     """
@@ -437,7 +437,8 @@ def draw_distances(
         side, at, up = SIDES[near % len(SIDES)]
         named.append(
             ax.annotate(
-                f"{numbers[row]}", place, xytext=(4 * side, 3 * up), textcoords="offset points",
+                literal(f"{found.index[row]}"), place,
+                xytext=(4 * side, 3 * up), textcoords="offset points",
                 ha=at, va="bottom" if up > 0 else "top", fontsize="small", zorder=5, color=ink(),
             )
         )  # fmt: skip

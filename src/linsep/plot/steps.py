@@ -18,6 +18,7 @@ from linsep.plot.display import (
     draw_rows,
     ink,
     legend,
+    literal,
     new_axes,
     new_grid,
     show_title,
@@ -36,7 +37,7 @@ from linsep.plot.plane import (
     show_plane,
 )
 from linsep.teaching import Trace
-from linsep.validation.labels import labels_of
+from linsep.validation.labels import labels_of, row_labels
 from linsep.words import counted
 
 #: the pictures of one update
@@ -85,6 +86,7 @@ class UpdateDisplay(Display):
     classes : array of two labels
     names : list of str
         The names of the features.
+    row_names : sequence of str, default row 1, row 2, ...
 
     Attributes
     ----------
@@ -114,6 +116,7 @@ class UpdateDisplay(Display):
     y: np.ndarray
     classes: np.ndarray
     names: list[str]
+    row_names: Sequence[str] | None = None
 
     @classmethod
     def from_estimator(
@@ -129,6 +132,7 @@ class UpdateDisplay(Display):
         max_rounds: int = 1000,
         run: Trace | None = None,
         feature_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
@@ -152,6 +156,8 @@ class UpdateDisplay(Display):
             The trace of these rows; None makes it.
         feature_names : list of str, default None
             None: the columns of a data frame, else the features of a fit, else x0, x1, ...
+        row_names : list of str, default None
+            None: the labels of a data frame's index, else row 1, row 2, ...
         ax : matplotlib Axes, default None
             Where to draw a single picture; None makes a new figure.
         **kwargs : passed to :meth:`plot`
@@ -187,7 +193,11 @@ class UpdateDisplay(Display):
                 )
             rows, names = augmented(rows), [*names, "constant feature"]
             found = [_with_constant(update) for update in found]
-        shown = cls(updates=found, rows=rows, y=codes, classes=classes, names=names)
+        if row_names is None and (labels := row_labels(X)) is not None:
+            row_names = [literal(f"row {label}") for label in labels]
+        shown = cls(
+            updates=found, rows=rows, y=codes, classes=classes, names=names, row_names=row_names
+        )
         return shown.plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, steps: bool = False, size: float = 22.0) -> Self:
@@ -263,7 +273,8 @@ class UpdateDisplay(Display):
         if step != "before":
             self._weights(ax, after, lines[1], old=False)
         show_plane(ax, plane.names, *box)
-        said = f"mistake {update.mistake:,}: {step or f'row {update.row + 1:,}'}"
+        row = f"row {update.row + 1:,}" if self.row_names is None else self.row_names[update.row]
+        said = f"mistake {update.mistake:,}: {step or row}"
         show_title(ax, said, f"arrows × {scale:g}" if scale != 1.0 else "")
         return plane.title
 
@@ -371,7 +382,7 @@ class DescentDisplay(Display):
         The points of each descent, by name.
     grid : tuple of arrays
         Coordinates of the points where J is drawn, one array per weight (one or two).
-    values : array of shape (places,) or (rows, columns)
+    values : array of shape (places,) or (rows, columns), or None
         J at these points.
     heights : dict of str to array of shape (steps + 1,)
         J at the points of each descent.
@@ -397,14 +408,14 @@ class DescentDisplay(Display):
 
     paths: dict[str, np.ndarray]
     grid: Sequence[np.ndarray]
-    values: np.ndarray
+    values: np.ndarray | None
     heights: dict[str, np.ndarray]
 
     @classmethod
     def from_descent(
         cls,
         descents: Descent | dict[str, Descent],
-        J: Callable[[np.ndarray], Any],
+        J: Callable[[np.ndarray], Any] | None,
         *,
         resolution: int = 120,
         ax: Any = None,
@@ -417,7 +428,7 @@ class DescentDisplay(Display):
         descents : Descent, or dict of str to Descent
             Descents of one or two weights with ``trace=True``; several descents by name, such as
             their rates.
-        J : function from an array of shape (weights,) to a number
+        J : function from an array of shape (weights,) to a number; None for the paths alone
         resolution : int, default=120
             Number of grid points in each direction.
         ax : matplotlib Axes, default None
@@ -446,9 +457,10 @@ class DescentDisplay(Display):
                 code="unsupported",
             )
         grid, places = grid_around(points, resolution, 0.25)
-        shape = next(iter(named.values())).x.shape
-        values = np.array([float(J(place.reshape(shape))) for place in places])
-        values = values.reshape([axis.size for axis in grid[::-1]])
+        shape, values = next(iter(named.values())).x.shape, None
+        if J is not None:
+            values = np.array([float(J(place.reshape(shape))) for place in places])
+            values = values.reshape([axis.size for axis in grid[::-1]])
         return cls(paths=paths, grid=grid, values=values, heights=heights).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, levels: int = 20) -> Self:
@@ -464,10 +476,12 @@ class DescentDisplay(Display):
         self.figure_, self.ax_ = new_axes(ax)
         self.curve_: Any = None
         self.contours_: Any = None
-        if len(self.grid) == 1:
+        one = len(self.grid) == 1
+        labels = ("weight", "J") if one else ("first weight", "second weight")
+        self.ax_.set(xlabel=labels[0], ylabel=labels[1])
+        if one and self.values is not None:
             (self.curve_,) = self.ax_.plot(self.grid[0], self.values, color=ink(), linewidth=1.0)
-            self.ax_.set(xlabel="weight", ylabel="J")
-        else:
+        elif self.values is not None:
             low, high = float(self.values.min()), float(self.values.max())
             heights = low + (high - low) * np.linspace(0.0, 1.0, levels + 1)[1:] ** 2
             self.contours_ = self.ax_.contour(
@@ -477,7 +491,6 @@ class DescentDisplay(Display):
                 cmap=color_map("viridis"),
                 linewidths=0.7,
             )
-            self.ax_.set(xlabel="first weight", ylabel="second weight")
         self.paths_ = []
         for k, (name, path) in enumerate(self.paths.items()):
             y = self.heights[name] if len(self.grid) == 1 else path[:, 1]

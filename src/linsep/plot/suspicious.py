@@ -67,10 +67,9 @@ class SuspiciousLabelsDisplay(Display):
         """
         self.figure_, self.ax_ = new_axes(ax)
         shown = self.labels[:most]
-        names = [
-            f"row {one.row + 1:,}: {shortened(literal(label_text(one.label)), LONGEST)}"
-            for one in shown
-        ]
+        shorter = [shortened(literal(label_text(one.label)), LONGEST) for one in shown]
+        rows = [f"row {literal(self.labels.name(one))}" for one in shown]
+        names = [f"{row}: {label}" for row, label in zip(rows, shorter, strict=True)]
         places = range(len(shown))
         self.bars_ = self.ax_.barh(places, [one.score for one in shown], color=COLORS[0])
         self.ax_.set_yticks(places, names)

@@ -6,7 +6,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from linsep.batches import Batch, number_of_weighed, weighed
+import numpy as np
+
+from linsep.batches import Batch, numbers_of_weighed, weighed
 from linsep.errors import DataError, hint
 
 if TYPE_CHECKING:
@@ -103,6 +105,12 @@ class Source(ABC):
         of the files, including rows that are left out; ``linsep audit`` takes this number.
         """
         return row + 1
+
+    def numbers(self, rows: int) -> np.ndarray:
+        """Return the numbers, from 0, that the first ``rows`` rows of the last reading have among
+        all rows of the files; see :meth:`number`.
+        """
+        return np.arange(rows)
 
     def check_files(self) -> None:  # noqa: B027 - rows in memory have none
         """Raise DataError if a local file has changed since the source was opened."""
@@ -223,9 +231,13 @@ class WeighedSource(Source):
         """Return the number of a row of the last reading; see :meth:`Source.number`."""
         return self._among_all(row) + 1
 
-    def _among_all(self, row: int) -> int:
+    def numbers(self, rows: int) -> np.ndarray:
+        """Return the numbers of rows of the last reading; see :meth:`Source.numbers`."""
         weighed = self._proving and self.weighted
-        return number_of_weighed(self._batches(), row) if weighed else row
+        return numbers_of_weighed(self._batches())[:rows] if weighed else np.arange(rows)
+
+    def _among_all(self, row: int) -> int:
+        return int(self.numbers(row + 1)[row])
 
 
 def is_frame(data: Any) -> bool:

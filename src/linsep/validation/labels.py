@@ -105,6 +105,12 @@ def _index_of(values: Any) -> Any:
     return index if type(index).__module__.startswith("pandas") else None
 
 
+def row_labels(X: Any) -> np.ndarray | None:
+    """Return the labels of rows in their index of pandas; None without one, or for the default."""
+    index = _index_of(X)
+    return None if index is None or _is_fresh(index) else index.to_numpy(dtype=object)
+
+
 def _same_labels(one: Any, other: Any) -> bool:
     if len(one) != len(other) or one.nlevels != other.nlevels:
         return False

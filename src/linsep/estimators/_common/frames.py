@@ -1,7 +1,7 @@
 """Data frames with text or categorical columns: they become a source, as a file would."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from linsep.estimators._common.offsets import (
     refuse_beside_source,
 )
 from linsep.sources.base import Source, is_frame
-from linsep.validation.labels import check_beside
+from linsep.validation.labels import check_beside, row_labels
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import check_prepared
 
@@ -47,6 +47,10 @@ def in_memory(X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
     return Rows(read.X, read.y, read.weights, source.feature_names)
 
 
+#: returns the numbers and the labels of rows
+Named = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
 class TakesFrames:
     """Mixin of estimators for functions that read their weights."""
 
@@ -63,21 +67,30 @@ class TakesFrames:
     @contextmanager
     def fitted_rows(
         self, X: Any, y: Any, sample_weight: Any, offset: Any = None
-    ) -> Iterator[tuple[Any, Any, Any, Any]]:
+    ) -> Iterator[tuple[Any, Any, Any, Any, Named]]:
         """Return the features, labels, weights and offsets of the training rows, given as for
         ``fit`` or, if columns became features in the fit, as the data frame or file that holds
-        them.
+        them; and a function of their indices that returns their numbers, from 0, in the data as
+        given, and their labels in its index (of pandas, else the numbers).
         """
-        source = to_score(self, X, y)
+        source, labels, numbers = to_score(self, X, y), row_labels(X), None
         with warnings.catch_warnings():
             if brings_labels(source, y, sample_weight, offset, offsets=has_offset(self)):
-                read = joined(list(source.batches()), self.n_features_in_)
-                X, y, sample_weight, offset = read.X, read.y, read.weights, read.offset
+                batches = list(source.batches())
+                width = self.n_features_in_
+                read = joined(batches, max(width, *(batch.X.shape[1] for batch in batches)))
+                X, y, sample_weight, offset = read.X[:, :width], read.y, read.weights, read.offset
+                numbers = source.numbers(read.size)
                 warnings.filterwarnings("ignore", "X does not have valid feature names")
             elif (features := self.features_of(X)) is not X:
                 X = features
                 warnings.filterwarnings("ignore", "X does not have valid feature names")
-            yield X, y, sample_weight, offset
+
+            def named(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+                found = rows if numbers is None else numbers[rows]
+                return found, found if labels is None else labels[found]
+
+            yield X, y, sample_weight, offset, named
 
 
 def to_learn(

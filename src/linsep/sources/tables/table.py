@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep._system.threads import in_background
-from linsep.batches import Batch, number_of_weighed
+from linsep.batches import Batch, numbers_of_weighed
 from linsep.errors import DataError, NoRows
 from linsep.sources.base import Source
 from linsep.sources.exact import WholeNumbers
@@ -306,12 +306,11 @@ class TableSource(Source):
             weights, groups = of_rows(table, self._columns, place, rows, self._require_target)
             self.dropped += table.num_rows - X.shape[0]
             if self._proving and weights is not None and not weights.all():
-                X, rows = X[weights > 0], self._kept(table, place)
-                y = None if y is None else y[weights > 0]
+                X, rows, weightless = X[weights > 0], self._kept(table, place), True
+                y, weights = None if y is None else y[weights > 0], weights[weights > 0]
             if number in texts and (far := self._far()):
                 proof = exact and not (self._columns.scale or self._columns.formula)
                 texts[number].check(start, table.select(far), rows, proof)
-            weightless |= weights is not None and weights.size > X.shape[0]
             self._check_unchanged()
             if X.shape[0]:
                 batch = Batch(X, y, sent, weights, groups, self._encoder.unanswered)
@@ -404,46 +403,51 @@ class TableSource(Source):
         row = self._among_groups(row)
         number = max(0, bisect_right(self._starts, row) - 1)
         before = self._starts[number] if self._starts else 0
+        for file, start, rows, _ in self._kept_rows(number):
+            if row - before < rows.size:
+                return file.where(start + int(rows[row - before]))
+            before += rows.size
+        raise IndexError(f"{self.name} has {before} rows, but not row {row}.")
+
+    def number(self, row: int) -> int:
+        """Return the number of a row of the last reading; see :meth:`Source.number`."""
+        return int(self.numbers(row + 1)[row]) + 1
+
+    def numbers(self, rows: int) -> np.ndarray:
+        """Return the numbers of rows of the last reading; see :meth:`Source.numbers`."""
+        places = self._among_groups(np.arange(rows))
+        if not (self.dropped or (self._proving and self.weighted and not self.counts)):
+            return places
+        found, before = [], 0
+        for *_, kept, size in self._kept_rows():
+            found.append(before + kept)
+            before += size
+        return np.concatenate(found)[places]
+
+    def _kept_rows(self, number: int = 0) -> Iterator[tuple[Any, int, np.ndarray, int]]:
+        """Yield, for each table from a file on, its file, the number of its first row there, which
+        of its rows are in a batch, and the number of its rows.
+        """
         for file_number in range(number, len(self._files)):
             file = self._files[file_number]
             for start, table in self._tables(file_number):
                 kept = self._kept(table, file.places_from(start))
                 rows = np.arange(table.num_rows) if kept is None else np.flatnonzero(kept)
-                if row - before < rows.size:
-                    return file.where(start + int(rows[row - before]))
-                before += rows.size
-        raise IndexError(f"{self.name} has {before} rows, but not row {row}.")
+                yield file, start, rows, table.num_rows
 
-    def number(self, row: int) -> int:
-        """Return the number of a row of the last reading among all rows; see
-        :meth:`Source.number`.
-        """
-        row = self._among_groups(row)
-        if not (self.dropped or (self._proving and self.weighted and not self.counts)):
-            return row + 1
-        before = 0
-        for file_number, file in enumerate(self._files):
-            for start, table in self._tables(file_number):
-                kept = self._kept(table, file.places_from(start))
-                rows = np.arange(table.num_rows) if kept is None else np.flatnonzero(kept)
-                if row < rows.size:
-                    return before + int(rows[row]) + 1
-                row, before = row - rows.size, before + table.num_rows
-        raise IndexError(f"{self.name} has no row of this number.")
-
-    def _among_groups(self, row: int) -> int:
-        """Return the number of a row of the last reading among the rows of the files, where each
+    def _among_groups(self, rows: Any) -> Any:
+        """Return the numbers of rows of the last reading among the rows of the files, where each
         row with counts becomes two.
         """
         if not self.counts:
-            return row
+            return rows
         if self._proving:
             self._proving = False
             try:
-                row = number_of_weighed(self._batches(exact=False), row)
+                rows = numbers_of_weighed(self._batches(exact=False))[rows]
             finally:
                 self._proving = True
-        return row // 2
+        return rows // 2
 
     def _kept(self, table: pa.Table, place: Any) -> np.ndarray | None:
         """Return which rows of the table are in a batch, None for all."""
