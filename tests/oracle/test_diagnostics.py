@@ -18,6 +18,7 @@ from statsmodels.stats.outliers_influence import variance_inflation_factor
 import linsep
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression
 from linsep.logistic.hosmer_lemeshow import hosmer_lemeshow
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 
@@ -373,7 +374,7 @@ def test_hosmer_lemeshow_in_fractions():
     assert np.isnan(two.p_value)
     assert "form only 2 groups" in two.note
     for wrong in (2, 0, 2.5, True, "10"):
-        with pytest.raises(ValueError, match=r"groups is .*: give a whole number of at least 3"):
+        with refused(ValueError, "bad-option", option="groups"):
             hosmer_lemeshow(y, p, np.ones(8), wrong)
 
 
@@ -479,7 +480,7 @@ def test_what_does_not_fit_in_memory_is_refused(monkeypatch):
     monkeypatch.setattr("linsep.inference.diagnostics.MOST_VALUES", 79)
     X, y = outcomes(40, 2, 0)
     for model in (LogisticRegression(), LinearRegression()):
-        with pytest.raises(ValueError, match="each of 40 rows and 2 features, which do not fit in"):
+        with refused(ValueError, "too-large"):
             _diagnosed(model, X, y)
 
 
@@ -532,31 +533,28 @@ def test_saved_models_know_their_rows(tmp_path):
 def test_other_rows_and_models_are_refused_in_a_sentence():
     X, y = outcomes(40, 2, 0)
     model = LogisticRegression().fit(X, y)
-    with pytest.raises(ValueError, match="fitted to 40 rows of positive weight, but 39 were given"):
+    with refused(ValueError, "other-rows"):
         model.diagnostics(X[1:], y[1:])
-    with pytest.raises(ValueError, match="not the rows of the fit: their log-likelihood is -"):
+    with refused(ValueError, "other-rows"):
         model.diagnostics(X[::-1], y)
-    with pytest.raises(ValueError, match="not the rows of the fit: their log-likelihood is -"):
+    with refused(ValueError, "other-rows"):
         model.diagnostics(X, y, np.full(40, 2.0))
-    with pytest.raises(ValueError, match="y has 7, which is not a class of the fit"):
+    with refused(ValueError, "unknown-label"):
         model.diagnostics(X, np.where(y, 7, 0))
     with pytest.raises(ValueError, match="requires y"):
         model.diagnostics(X)
     with pytest.raises(ValueError, match="features"):
         model.diagnostics(X[:, :1], y)
     three = LogisticRegression().fit(X, np.arange(40) % 3)
-    with pytest.raises(
-        ValueError,
-        match="need a model of two classes, and this model has 3: fit one model per class",
-    ):
+    with refused(ValueError, "class-count"):
         three.diagnostics(X, np.arange(40) % 3)
     implied = GaussianNaiveBayes().fit(X, y).to_logistic()
-    with pytest.raises(ValueError, match="not fitted to rows"):
+    with refused(ValueError, "unsupported"):
         implied.diagnostics(X, y)
     with pytest.warns(UserWarning, match="weight 0"):
         alone = LogisticRegression().fit(X, y, y)
-    with pytest.raises(ValueError, match="Only one class has rows of positive weight"):
+    with refused(ValueError, "class-count"):
         alone.diagnostics(X, y, y)
     line = LinearRegression().fit(X, y)
-    with pytest.raises(ValueError, match="not the rows of the fit: their residual sum"):
+    with refused(ValueError, "other-rows"):
         line.diagnostics(X[::-1], y)

@@ -24,6 +24,7 @@ from linsep.kernels import (
     strings as counting_room,
 )
 from linsep.teaching.textbook import kernels as twin
+from refusals import refused
 from thoroughness import THOROUGH, examples
 
 pytestmark = pytest.mark.both
@@ -197,7 +198,7 @@ def test_what_is_no_string(kernel, rows, said):
 
 def test_str_against_bytes():
     for kernel in (Spectrum(1), BlendedSpectrum(2), Subsequence(1), Mismatch(2, 1, "ab")):
-        with pytest.raises(DataError, match="One side has str and the other bytes"):
+        with refused(DataError, "bad-value"):
             kernel(["ab"], [b"ab"])
 
 
@@ -216,7 +217,7 @@ def test_str_against_bytes():
     (lambda: Subsequence(2, 1.5), "decay of Subsequence must be at most 1, not 1.5"),
 ])  # fmt: skip
 def test_bad_parameters(make, said):
-    with pytest.raises(ParameterError, match=re.escape(said)):
+    with refused(ParameterError, "bad-option"):
         make()
 
 
@@ -256,5 +257,5 @@ def test_lengths_of_strings_differ_between_two_sets():
 
 
 def test_more_ways_to_change_letters_than_one_can_try():
-    with pytest.raises(ParameterError, match="use fewer mismatches or a smaller p"):
+    with refused(ParameterError, "bad-option"):
         Mismatch(40, 20, "ab")(["ab" * 40])

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 import linsep
 from linsep import ALMA, textbook
 from linsep.compiled.rules import alma
+from refusals import refused
 from storages import blobs
 
 pytestmark = pytest.mark.uncompiled
@@ -86,7 +87,7 @@ def test_steps_that_outgrow_floats():
     state = model.fitted_run().state
     assert 0 < np.abs(state.W).max() < 1e150
     model.set_params(keep="vote")
-    with pytest.raises(ValueError, match=r"grew too large for a vote.* choose a larger alpha"):
+    with refused(ValueError, "bad-value", row=7247):
         model.fit(A, b)
 
 
@@ -173,17 +174,17 @@ def test_traces_and_calibration():
 
 def test_rows_and_parameters_that_are_refused():
     for given in ({"alpha": 0}, {"alpha": 1.01}, {"B": 0}, {"C": -1}):
-        (name,) = given
-        with pytest.raises(ValueError, match=f"{name} of ALMA must be"):
+        (_name,) = given
+        with refused(ValueError, "bad-option"):
             ALMA(**given).fit(X, y)
-    with pytest.raises(ValueError, match=r"Row 2 .*all zeros and has no margin; remove such rows"):
+    with refused(ValueError, "bad-value", row=2):
         ALMA(fit_intercept=False).fit([[1.0], [0.0], [-1.0]], [1, 0, 0])
     assert ALMA().fit([[1.0], [0.0], [-1.0]], [1, 0, 0]).n_updates_
-    with pytest.raises(ValueError, match="multiclass of ALMA must be one of 'ovr', 'ovo', got"):
+    with refused(ValueError, "bad-option", option="multiclass"):
         ALMA(multiclass="native").fit(*blobs(20, 2, 3))
-    with pytest.raises(ValueError, match="class"):
+    with refused(ValueError, "class-count"):
         ALMA().fit(X, [1] * 5)
-    with pytest.raises(ValueError, match="zero"):
+    with refused(ValueError, "no-rows", option="sample_weight"):
         ALMA().fit(X, y, sample_weight=[0.0] * 5)
     with pytest.raises(ValueError, match="not in classes: 7"):
         ALMA().partial_fit(X, y, classes=[0, 1]).partial_fit(X[:1], [7])
@@ -191,5 +192,5 @@ def test_rows_and_parameters_that_are_refused():
 
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_rows_beyond_floats_are_named():
-    with pytest.raises(ValueError, match=r"overflows float64 \(feature 0 is 1e\+300\)"):
+    with refused(ValueError, "overflow", row=2, column=0):
         ALMA().fit([[1.0, 0.0], [1e300, 0.0], [-1.0, 1.0]], [0, 1, 0])

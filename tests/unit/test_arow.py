@@ -5,6 +5,7 @@ import pytest
 
 import linsep
 from linsep import AROW
+from refusals import refused
 from storages import blobs
 
 pytestmark = pytest.mark.uncompiled
@@ -100,7 +101,7 @@ def test_a_pass_without_a_mistake_proves_no_separation():
 @pytest.mark.parametrize("kind", TYPES)
 def test_rows_beyond_floats_are_named(kind):
     model = AROW(covariance_type=kind)
-    with pytest.raises(ValueError, match=r"overflows float64 \(feature 0 is 1e\+300\)"):
+    with refused(ValueError, "overflow", row=2, column=0):
         model.fit([[1.0, 0.0], [1e300, 0.0], [-1.0, 1.0]], [0, 1, 0])
 
 
@@ -116,9 +117,9 @@ def test_variances_that_underflow_leave_weights_where_they_are():
 
 
 def test_parameters_that_are_refused():
-    with pytest.raises(ValueError, match="r of AROW must be a number above 0, got 0"):
+    with refused(ValueError, "bad-option", option="r"):
         AROW(r=0).fit(X, y)
-    with pytest.raises(ValueError, match="covariance_type"):
+    with refused(ValueError, "bad-option", option="covariance_type"):
         AROW(covariance_type="tied").fit(X, y)
 
 

@@ -34,6 +34,7 @@ from linsep.distributed import ClusterError, cluster as clusters, fit, rows
 from linsep.errors import CheckpointError, DataError, ParameterError
 from linsep.learners import mixing
 from linsep.learners.mixing import fit_in_shards
+from refusals import refused
 
 SHARD_MB = 0.002
 
@@ -166,11 +167,11 @@ def test_bad_rows_are_named(client, tmp_path):
     lines[205] = "1 1:nan\n"
     (tmp_path / "t.svm").write_text("".join(lines))
     source = open_source(tmp_path / "t.svm")
-    with pytest.raises(DataError, match=r"t.svm line 206"):
+    with refused(DataError, "not-finite", row=206):
         fit(Perceptron(), source, client=client, shard_mb=0.001)
     lines[205] = "1 1:1e308 2:1e308\n"
     (tmp_path / "t.svm").write_text("".join(lines))
-    with pytest.raises(DataError, match=r"bytes 2,000 to 3,000: .*overflows float64"):
+    with refused(DataError, "overflow"):
         fit(
             Perceptron(learning_rate=1e300),
             open_source(tmp_path / "t.svm"),
@@ -179,36 +180,34 @@ def test_bad_rows_are_named(client, tmp_path):
         )
     lines[205] = "1.5 1:1\n"
     (tmp_path / "t.svm").write_text("".join(lines))
-    with pytest.raises(DataError, match=r"bytes 2,000 to 3,000, row .* label 1.5 is continuous"):
+    with refused(DataError, "label-type", row=30):
         fit(Perceptron(), open_source(tmp_path / "t.svm"), client=client, shard_mb=0.001)
     (tmp_path / "t.svm").write_text("1 1:1\n" * 300)
-    with pytest.raises(DataError, match="Only one class"):
+    with refused(DataError, "class-count"):
         fit(Perceptron(), open_source(tmp_path / "t.svm"), client=client)
 
 
 def test_wrong_use_is_said_in_a_sentence(client, table, monkeypatch):
     source = open_source(table, target="y")
-    with pytest.raises(ParameterError, match="source is of type ndarray: pass a source"):
+    with refused(ParameterError, "bad-option", option="source"):
         fit(Perceptron(), np.ones((3, 2)), client=client)
-    with pytest.raises(ParameterError, match="shard_mb is 0: it must be"):
+    with refused(ParameterError, "bad-option", option="shard_mb"):
         fit(Perceptron(), source, client=client, shard_mb=0)
-    with pytest.raises(ParameterError, match="keep='vote' cannot be fitted in shards"):
+    with refused(ParameterError, "bad-option", option="keep"):
         fit(Perceptron(keep="vote"), source, client=client)
 
     def nobody():
         raise ValueError("No clients found")
 
     monkeypatch.setattr(clusters, "default_client", nobody)
-    with pytest.raises(ParameterError, match="There is no Dask client"):
+    with refused(ParameterError, "needs-option", option="client"):
         fit(Perceptron(), source)
 
 
 def test_other_versions_are_refused_wherever_they_turn_up(monkeypatch):
     known = {"Python": "2.7", "linsep": "0.1.0"}
     monkeypatch.setattr(clusters, "versions", lambda: known)
-    with pytest.raises(
-        ClusterError, match=r"has Python 3.11, but this process has 2.7: install the same versions"
-    ):
+    with refused(ClusterError, "other-version"):
         clusters.refuse_others({"Python": "3.11"}, "The worker at tcp://10.0.0.2:1")
 
 
@@ -240,7 +239,7 @@ def test_nobody_answers_and_nobody_works(table, monkeypatch):
     monkeypatch.setattr(clusters, "CONNECTING", 0.5)
     started = time.monotonic()
     with (
-        pytest.raises(ClusterError, match=r"No Dask scheduler answers at tcp://127.0.0.1:9"),
+        refused(ClusterError, "unreachable"),
         clusters.connected("tcp://127.0.0.1:9"),
     ):
         pass
@@ -248,7 +247,7 @@ def test_nobody_answers_and_nobody_works(table, monkeypatch):
     with (
         LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty,
         Client(empty, set_as_default=False) as client,
-        pytest.raises(ClusterError, match="has no workers: start some with `dask worker"),
+        refused(ClusterError, "cluster"),
     ):
         fit(Perceptron(), open_source(table, target="y"), client=client)
 
@@ -258,9 +257,7 @@ def test_nobody_answers_and_nobody_works(table, monkeypatch):
 )
 def test_what_is_no_address_is_said_at_once(address):
     with (
-        pytest.raises(
-            ClusterError, match="is not the address of a Dask scheduler: give an address such"
-        ) as no,
+        refused(ClusterError, "bad-option") as no,
         clusters.connected(address),
     ):
         pass
@@ -296,8 +293,8 @@ def test_a_fit_whose_client_was_lost_goes_on(
     monkeypatch.setattr(mixing, "mix", losing)
     with pytest.raises(KeyboardInterrupt):
         learned(checkpoint=path)
-    going_on = f"try again, to resume from the checkpoint {re.escape(str(path))}"
-    with pytest.raises(ClusterError, match=going_on):
+    f"try again, to resume from the checkpoint {re.escape(str(path))}"
+    with refused(ClusterError, "cluster"):
         learned(checkpoint=path)
     model = learned(checkpoint=path)
     arrays, others = (one.get_state()[0] for one in (model, expected))
@@ -336,13 +333,13 @@ def test_a_checkpoint_of_another_mixing_is_refused(client, table, tmp_path, monk
         patch.setattr(mixing, "mix", once)
         with pytest.raises(KeyboardInterrupt):
             learned(Perceptron(max_iter=3), shard_mb=SHARD_MB)
-    for how, said in (
-        ({"mixing": "mistakes", "shard_mb": SHARD_MB}, "mixing was uniform and is mistakes"),
-        ({"shard_mb": 1}, r"shard_mb was 0\.002 and is 1\.0"),
+    for how, code in (
+        ({"mixing": "mistakes", "shard_mb": SHARD_MB}, "bad-checkpoint"),
+        ({"shard_mb": 1}, "bad-checkpoint"),
     ):
-        with pytest.raises(CheckpointError, match=said):
+        with refused(CheckpointError, code):
             learned(Perceptron(max_iter=3), **how)
-    with pytest.raises(ParameterError, match="reads its rows once: leave out the checkpoint"):
+    with refused(ParameterError, "unsupported", option="checkpoint"):
         learned(LinearRegression())
 
 
@@ -409,8 +406,7 @@ def test_a_file_rewritten_while_a_worker_is_lost_is_refused(tmp_path, monkeypatc
             client.run_on_scheduler(lose, min(client.scheduler_info()["workers"]))
 
         monkeypatch.setattr(rows.ShardedRows, "describe", and_lose)
-        said = r"On the machine .*, .*t\.svm, bytes .* has other bytes than when it was split"
-        with pytest.raises(DataError, match=said):
+        with refused(DataError, "file-changed"):
             fit(estimator, open_source(path), client=client, shard_mb=0.004)
 
 
@@ -419,12 +415,12 @@ def test_a_file_that_changed_since_it_was_opened_is_refused(client, tmp_path):
     path.write_text("0 1:1\n1 1:2\n" * 50)
     source = open_source(path)
     rewritten(path)
-    with pytest.raises(DataError, match=r"t\.svm changed while it was read: start again"):
+    with refused(DataError, "file-changed"):
         fit(Perceptron(), source, client=client)
     (tmp_path / "t.csv").write_text("x,y\n1,0\n2,1\n")
     source = open_source(tmp_path / "t.csv", target="y")
     (tmp_path / "t.csv").write_text("y,x\n1,0\n2,1\n")
-    with pytest.raises(DataError, match=r"t\.csv changed while it was read: start again"):
+    with refused(DataError, "file-changed"):
         fit(Perceptron(), source, client=client)
 
 
@@ -433,8 +429,7 @@ def test_workers_with_another_package_are_refused(client, table, monkeypatch, pa
     known = clusters.versions() | {package: "0.0.1"}
     found = clusters.Cluster(client)  # of the same versions
     monkeypatch.setattr(found.client, "run", lambda *_, **__: {"tcp://10.0.0.2:1": known})
-    said = rf"at tcp://10\.0\.0\.2:1 has {package} 0\.0\.1, but this process has "
-    with pytest.raises(ClusterError, match=said):
+    with refused(ClusterError, "other-version"):
         found._check_workers()
 
 
@@ -450,8 +445,7 @@ def test_worker_processes_that_end_while_they_start_are_said_in_a_sentence(monke
             os.kill(self.pid, signal.SIGKILL)
 
     monkeypatch.setattr(process.AsyncProcess, "start", started)
-    said = r"A worker process of this machine ended before it was ready \(.+\): try again"
-    with pytest.raises(ClusterError, match=said), clusters.connected("local"):
+    with refused(ClusterError, "cluster"), clusters.connected("local"):
         pass
     until = time.monotonic() + 60  # the others are told to end, and may take a moment
     while {child.pid for child in multiprocessing.active_children()} & set(pids):

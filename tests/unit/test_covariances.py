@@ -10,6 +10,7 @@ import linsep
 from linsep import AROW, SCW, SecondOrderPerceptron, textbook
 from linsep.learners import confidence
 from linsep.sources import ArraySource
+from refusals import refused
 from storages import blobs
 
 pytestmark = pytest.mark.uncompiled
@@ -208,17 +209,16 @@ def test_every_version_of_the_weights_counts(model, keep):
 
 @pytest.mark.parametrize("model", WHOLE, ids=str)
 def test_too_many_features_for_a_matrix(model, monkeypatch):
-    most = "A covariance matrix supports at most 4,000 features, but there are 4,001: choose "
     wide = sp.csr_matrix((np.ones(2), ([0, 1], [0, 4000])), shape=(2, 4001))
     for call in ("fit", "partial_fit"):
         more = {"classes": [0, 1]} if call == "partial_fit" else {}
-        with pytest.raises(ValueError, match=most):
+        with refused(ValueError, "too-large", option="covariance_type"):
             getattr(with_parameters(model), call)(wide, [0, 1], **more)
     assert SCW(max_iter=2).fit(wide, [0, 1]).n_features_in_ == 4001
     # and where they come later
     monkeypatch.setattr(confidence, "MOST_IN_FULL", 4)
     source = Widening(sp.eye(5, format="csr"), np.array([0, 1, 0, 1, 0]), batch_rows=2)
-    with pytest.raises(ValueError, match="at most 4 features, but there are 5: choose "):
+    with refused(ValueError, "too-large", option="covariance_type"):
         with_parameters(model).fit(source)
     assert with_parameters(model).fit(np.eye(4), [0, 1, 0, 1]).n_features_in_ == 4
 
@@ -227,7 +227,7 @@ def test_too_many_features_for_a_matrix(model, monkeypatch):
 @pytest.mark.parametrize("model", EVERY, ids=str)
 def test_rows_beyond_floats_are_named(model):
     model = with_parameters(model)
-    with pytest.raises(ValueError, match=r"overflows float64 \(feature 0 is 1e\+300\)"):
+    with refused(ValueError, "overflow", row=2, column=0):
         model.fit([[1.0, 0.0], [1e300, 0.0], [-1.0, 1.0]], [0, 1, 0])
 
 
@@ -259,25 +259,25 @@ def test_a_matrix_stays_a_covariance_over_many_rows():
 
 
 @pytest.mark.parametrize(
-    ("model", "said"),
+    ("model", "code"),
     [
-        (SCW(eta=0.5), "eta of SCW must be a number above 0.5 and below 1, got 0.5"),
-        (SCW(eta=1.0), "eta of SCW must be a number above 0.5 and below 1, got 1.0"),
-        (SCW(C=0.0), "C of SCW must be a number above 0, got 0.0"),
-        (SCW(loss="log"), "loss of SCW must be one of 'hinge', 'squared_hinge', got 'log'"),
-        (SCW(covariance_type="tied"), "covariance_type of SCW must be one of 'diagonal', "),
-        (SCW(multiclass="native"), "multiclass of SCW must be one of 'ovr', 'ovo', got 'native'"),
-        (SecondOrderPerceptron(a=0), "a of SecondOrderPerceptron must be a number above 0, got 0"),
+        (SCW(eta=0.5), "bad-option"),
+        (SCW(eta=1.0), "bad-option"),
+        (SCW(C=0.0), "bad-option"),
+        (SCW(loss="log"), "bad-option"),
+        (SCW(covariance_type="tied"), "bad-option"),
+        (SCW(multiclass="native"), "bad-option"),
+        (SecondOrderPerceptron(a=0), "bad-option"),
         (
             SecondOrderPerceptron(multiclass="native"),
-            "multiclass of SecondOrderPerceptron must be one of 'ovr', 'ovo', got 'native'",
+            "bad-option",
         ),
     ],
 )
-def test_parameters_that_are_refused(model, said):
-    with pytest.raises(ValueError, match=said):
+def test_parameters_that_are_refused(model, code):
+    with refused(ValueError, code):
         model.fit(X, y)
-    with pytest.raises(ValueError, match=said):
+    with refused(ValueError, code):
         model.partial_fit(X, y, classes=[0, 1])
 
 
