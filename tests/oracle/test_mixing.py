@@ -353,7 +353,7 @@ def test_what_mixing_cannot_do_is_refused_by_name():
     from linsep import KernelPerceptron, MarginPerceptron, Winnow
 
     X, y = drawn(5, 2, [40])
-    refused = [
+    models = [
         (Perceptron(keep="vote"), "bad-option"), (Perceptron(keep="best"), "bad-option"),
         (Perceptron(schedule="inverse"), "bad-option"),
         (Perceptron(update="batch"), "bad-option"),
@@ -362,7 +362,7 @@ def test_what_mixing_cannot_do_is_refused_by_name():
         (MarginPerceptron(), "unsupported"), (Winnow(), "unsupported"),
         (KernelPerceptron(), "unsupported"),
     ]  # fmt: skip
-    for model, code in refused:
+    for model, code in models:
         with refused(ParameterError, code):
             fit_in_shards(model, X, y, [20, 20])
     with refused(ParameterError, "bad-option", option="mixing"):

@@ -40,7 +40,7 @@ both_readers = pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 
 def own(text, chosen=None, **reading):
     content = text if isinstance(text, bytes) else text.encode()
-    return Own(content, "no-rows", chosen or {}, reading)
+    return Own(content, "own.csv", chosen or {}, reading)
 
 
 @both_readers
@@ -162,7 +162,7 @@ def test_ten_classes_and_no_more_points_than_are_said(read):
 def test_options_of_reading_are_followed(read):
     text = "x;y;k\n1.500;2;a\n2.500;;b\n3.500;4;b\n"
     scene, columns = read(
-        own(text, decimal=",", thousands="encoding", missing="drop", scale="none"), Scene()
+        own(text, decimal=",", thousands=".", missing="drop", scale="none"), Scene()
     )
     assert scene.points == ((1500, 2, 0), (3500, 4, 1))
     assert "1 row has a missing value and is left out." in columns.said
@@ -413,7 +413,7 @@ def test_what_the_page_sends():
     with refused(DataError, "too-large"):
         own_of({"text": "x" * (MOST_BYTES + 1)})
     for odd in ({"file": "?"}, {}, {"text": "", "reading": {"quotes": "no"}},
-                {"text": "", "reading": {"decimal": ["encoding"]}}, {"file": 3}):  # fmt: skip
+                {"text": "", "reading": {"decimal": ["."]}}, {"file": 3}):  # fmt: skip
         with refused(DataError, "bad-request"):
             own_of(odd)
     assert set(NULL_VALUES) - {""} == MISSING

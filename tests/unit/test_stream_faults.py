@@ -229,11 +229,11 @@ def test_a_damaged_cache_that_cannot_be_removed_is_passed_by(file, tmp_path, mon
     (row_cache,) = cache.rglob("*.rows")
     flip(row_cache, 0.5)
 
-    def refused(*arguments, **options):
+    def denied(*arguments, **options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pathlib.Path.unlink", refused)
-    monkeypatch.setattr("linsep.sources.row_cache.os.replace", refused)
+    monkeypatch.setattr("pathlib.Path.unlink", denied)
+    monkeypatch.setattr("linsep.sources.row_cache.os.replace", denied)
     with refused(RowCacheError, "cannot-write"):
         from_file(path, cache)
     assert weights(from_file(path, cache, shuffle=False)) == weights(in_memory(path, shuffle=False))
