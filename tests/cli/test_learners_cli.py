@@ -48,24 +48,24 @@ def test_a_kernel_learns_from_files(tmp_path):
         (("--budget", 0), "--budget must be a whole number of at least 1", 2),
         (("--budget", 3, "--keep", "vote"), "choose --keep average or --keep last", 2),
     ):
-        assert_refused(*fit, *options, cwd=tmp_path, said=said, code=code)
+        assert_refused(*fit, *options, cwd=tmp_path, said=said, exit_code=code)
     square = "Gram matrix must be square"
     assert_refused(*fit[:5], "precomputed", cwd=tmp_path, said=square)
     assert_refused(
-        "trace", "t.svm", "--learner", "kernel", cwd=tmp_path, said="must be one of", code=2
+        "trace", "t.svm", "--learner", "kernel", cwd=tmp_path, said="must be one of", exit_code=2
     )
 
 
 def test_options_belong_to_learners(tmp_path):
     (tmp_path / "t.svm").write_text(DATA)
     for_margin = "--gamma is for --learner margin"
-    assert_refused("fit", "t.svm", "--gamma", 0.5, cwd=tmp_path, said=for_margin, code=2)
+    assert_refused("fit", "t.svm", "--gamma", 0.5, cwd=tmp_path, said=for_margin, exit_code=2)
     assert_refused("fit", "t.svm", "--learner", "margin", "--gamma", "wide", cwd=tmp_path,
-            said="at most 1 or 'auto'", code=2)  # fmt: skip
+            said="at most 1 or 'auto'", exit_code=2)  # fmt: skip
     assert_refused("fit", "t.svm", "--learner", "margin", "--gamma", 2, cwd=tmp_path,
-            said="--gamma must be a number above 0 and at most 1", code=2)  # fmt: skip
+            said="--gamma must be a number above 0 and at most 1", exit_code=2)  # fmt: skip
     assert_refused(
-        "fit", "t.svm", "--curve", cwd=tmp_path, said="--curve needs --early-stopping", code=2
+        "fit", "t.svm", "--curve", cwd=tmp_path, said="--curve needs --early-stopping", exit_code=2
     )
     shown = here("fit", "t.svm", "--early-stopping", "--curve", cwd=tmp_path).stdout
     assert "held-out error" in shown
@@ -92,7 +92,7 @@ def test_options_belong_to_learners(tmp_path):
 )
 def test_options_without_effect_are_refused(options, said, tmp_path):
     (tmp_path / "t.svm").write_text(DATA)
-    assert_refused("fit", "t.svm", "--model", "m", *options, cwd=tmp_path, said=said, code=2)
+    assert_refused("fit", "t.svm", "--model", "m", *options, cwd=tmp_path, said=said, exit_code=2)
 
 
 def test_options_beside_those_they_need_are_taken(tmp_path):
@@ -155,7 +155,15 @@ TABLE = "kind,age,size\na,1,-1\nb,2,3\na,0,2\n"
 def test_what_is_refused_is_said_in_a_sentence(options, said, code, tmp_path):
     (tmp_path / "t.svm").write_text(SIGNED)
     assert_refused(
-        "fit", "t.svm", "--model", "m", "--learner", *options, cwd=tmp_path, said=said, code=code
+        "fit",
+        "t.svm",
+        "--model",
+        "m",
+        "--learner",
+        *options,
+        cwd=tmp_path,
+        said=said,
+        exit_code=code,
     )
 
 

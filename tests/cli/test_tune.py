@@ -241,17 +241,15 @@ def test_what_is_printed(shifted):
     ],
 )
 def test_refusals(folder, options, said, code):
-    assert_refused("tune", "t.svm", *options, cwd=folder, said=said, code=code)
+    assert_refused("tune", "t.svm", *options, cwd=folder, said=said, exit_code=code)
 
 
 def test_refusals_of_data(tmp_path):
     (tmp_path / "one.svm").write_text("1 1:1\n1 2:1\n")
     (tmp_path / "big.svm").write_text("1 1:1e300\n-1 1:-1e300\n1 1:9e299\n-1 1:-9e299\n" * 9)
-    said = r"Only one class \(1\) is in one.svm"
     grid = ["--grid", "keep=last,average"]
-    assert_refused("tune", "one.svm", *grid, cwd=tmp_path, said=said)
-    said = "big.svm line .*: the score overflows float64"
-    assert_refused("tune", "big.svm", *grid, cwd=tmp_path, said=said)
+    assert_refused("tune", "one.svm", *grid, cwd=tmp_path, code="class-count")
+    assert_refused("tune", "big.svm", *grid, cwd=tmp_path, code="overflow")
 
 
 def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch):

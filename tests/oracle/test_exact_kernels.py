@@ -19,6 +19,7 @@ from fourier_motzkin import kind_of
 from linsep import KernelPerceptron, kernels
 from linsep.errors import DataError
 from linsep.kernels import RBF, AllSubsets, Constant, Linear, Normalized, Polynomial, Spectrum
+from refusals import refused
 from thoroughness import THOROUGH
 
 pytestmark = pytest.mark.compiled
@@ -225,11 +226,11 @@ def test_values_beyond_floats_are_refused_in_a_sentence():
         (AllSubsets(), np.full((2, 8), 1e150)),
         (Linear(), [[1e-170], [1.0]]),
     ):
-        with pytest.raises(DataError, match="erflows float64 on these rows"):
+        with refused(DataError, "overflow"):
             KernelPerceptron(kernel=kernel).separation(X, [0, 1])
     with pytest.raises(ValueError, match=r"NaN|no value"):
         KernelPerceptron(kernel="linear").separation([[np.nan], [1.0]], [0, 1])
-    with pytest.raises(DataError, match="strings"):
+    with refused(DataError, "not-a-number"):
         KernelPerceptron(kernel="linear").separation(["a", "b"], [0, 1])
 
 

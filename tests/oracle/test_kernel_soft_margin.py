@@ -25,6 +25,7 @@ from linsep.kernels import (
 from linsep.soft_margins import decomposition as solving
 from linsep.soft_margins.in_kernel_space import KernelProblem, KernelRows, certified
 from linsep.soft_margins.refining import refined
+from refusals import refused
 from thoroughness import examples
 
 pytestmark = pytest.mark.uncompiled
@@ -339,22 +340,22 @@ def test_a_goal_that_is_not_reached_is_said():
     assert "rounding prevents further progress" in model.stop_sentence_
 
 
-@pytest.mark.parametrize(("given", "message"), [
-    ({"C": 0}, "must be a number above 0, got 0"),
-    ({"C": np.inf}, r"linsep.separation\(K=K, y=y\) proves whether they are"),
-    ({"kernel": "rbff"}, "kernel of KernelSoftMargin must be"),
-    ({"kernel": Spectrum(2)}, "takes a list of strings"),
+@pytest.mark.parametrize(("given", "code"), [
+    ({"C": 0}, "bad-option"),
+    ({"C": np.inf}, "bad-option"),
+    ({"kernel": "rbff"}, "bad-option"),
+    ({"kernel": Spectrum(2)}, "bad-kernel"),
 ])  # fmt: skip
-def test_bad_parameters_are_refused_in_one_sentence(given, message):
+def test_bad_parameters_are_refused_in_one_sentence(given, code):
     X, y, _ = two_classes(20)
-    with pytest.raises(ValueError, match=message):
+    with refused(ValueError, code):
         KernelSoftMargin(**given).fit(X, y)
 
 
 def test_bad_rows_are_refused_in_one_sentence():
-    with pytest.raises(ValueError, match="class"):
+    with refused(ValueError, "class-count"):
         KernelSoftMargin().fit([[1.0], [2.0]], [1, 1])
-    with pytest.raises(ValueError, match="has strings, but RBF"):
+    with refused(ValueError, "not-a-number"):
         KernelSoftMargin().fit(["ab", "cd"], [0, 1])
-    with pytest.raises(ValueError, match="overflows float64"):
+    with refused(ValueError, "overflow"):
         KernelSoftMargin(kernel="linear").fit([[1e200], [2.0]], [0, 1])

@@ -37,6 +37,7 @@ from linsep.kernels import (
 from linsep.kernels.base import rows_of
 from linsep.kernels.gram_cache import GramCache
 from linsep.teaching.textbook import kernels as twin
+from refusals import refused
 from storages import STORAGES, store
 from thoroughness import examples
 
@@ -214,7 +215,7 @@ def test_gamma_from_the_data():
     far = 1e9 + rows
     assert RBF().fitted(sp.csr_array(far)).gamma == pytest.approx(1 / (5 * far.var()))
     for size in (1e200, 1e-160):
-        with pytest.raises(DataError, match="variance of X, from which gamma='scale' is computed"):
+        with refused(DataError, "overflow", option="gamma"):
             RBF().fitted(size * rows)
     assert Normalized(Linear() + RBF("auto")).fitted(rows).kernel.right.gamma == 1 / 5
     assert RBF().fitted(np.ones((2, 3))).gamma == 1
@@ -236,7 +237,7 @@ def test_all_subsets_of_many_features(storage, size):
     log = np.array(exact) - np.add.outer(np.diag(exact), np.diag(exact)) / 2
     found = Normalized(AllSubsets())(store(rows, storage))
     np.testing.assert_allclose(found, np.array(sign) * 2.0**log, rtol=1e-9, atol=1e-300)
-    with pytest.raises(DataError, match=r"AllSubsets\(\) overflows .*: use Normalized"):
+    with refused(DataError, "overflow"):
         AllSubsets()(store(rows, storage))
 
 
@@ -258,13 +259,13 @@ def test_precomputed():
     np.testing.assert_array_equal(kernel.gram(rows[3:], rows[np.array([1, 9])]), K[3:, [1, 9]])
     np.testing.assert_array_equal(kernel.gram(new, rows[np.array([1, 9])]), K[:5, [1, 9]] + 1)
     np.testing.assert_array_equal(kernel.diagonal(rows[4:6]), np.diag(K)[4:6])
-    with pytest.raises(DataError, match=r"shapes \(5, 7\) and \(12, 12\) .*: for training it must"):
+    with refused(DataError, "shape"):
         kernel.gram(kernel.prepare(K[:5, :7]), rows)
-    with pytest.raises(DataError, match="must be square"):
+    with refused(DataError, "shape"):
         kernel.gram(kernel.prepare(K[:, :7]), kernel.prepare(K[:, :7]))
-    with pytest.raises(DataError, match="has no diagonal"):
+    with refused(DataError, "shape"):
         kernel.diagonal(kernel.prepare(K[:, :7]))
-    with pytest.raises(DataError, match="must be dense"):
+    with refused(DataError, "bad-value"):
         kernel.prepare(sp.csr_array(K))
 
 
@@ -356,7 +357,7 @@ def test_a_function_gets_rows_of_any_kind():
     kernel = Callable(lambda a, b: len(a & b))
     rows = kernel.prepare(sets)
     assert kernel.gram(rows[1:], rows[np.array([3])]).tolist() == [[2], [0], [3]]
-    with pytest.raises(DataError, match="on the rows of index 3 and 2 "):
+    with refused(DataError, "bad-kernel"):
         Callable(lambda a, b: 1 / len(b)).gram(rows[3:], rows[2:])
     assert Callable(lambda a, b: len(a + b))(["ab", "c"]).tolist() == [[4, 3], [3, 2]]
 
@@ -373,15 +374,15 @@ def test_many_kernels_inside_each_other():
     for _ in range(40):
         many = many + Linear()
     for one_more in (lambda: many + Linear(), lambda: 2 * many, lambda: Normalized(many)):
-        with pytest.raises(ParameterError, match="More than 100 kernels are nested"):
+        with refused(ParameterError, "bad-kernel"):
             one_more()
 
 
 @pytest.mark.parametrize("size", [2**63, 10**30, 10**400])
 def test_whole_numbers_fit_in_64_bits(size):
-    with pytest.raises(ParameterError, match="of at least 1 and below 2\\^63"):
+    with refused(ParameterError, "bad-option", option="degree"):
         Polynomial(size)
-    with pytest.raises(ParameterError, match="p of Spectrum must be a whole number"):
+    with refused(ParameterError, "bad-option", option="p"):
         Spectrum(size)
-    with pytest.raises(ParameterError, match=r"gamma of RBF must be a number above 0, not"):
+    with refused(ParameterError, "bad-option", option="gamma"):
         RBF(float("inf") if size == 2**63 else 10**400)

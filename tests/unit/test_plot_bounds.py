@@ -9,6 +9,7 @@ from sklearn.linear_model import Perceptron as OtherPerceptron
 from linsep import Adversary, MarginPerceptron, Perceptron, bounds, datasets
 from linsep.mistake_bounds.problems import Problem, best_comparator
 from linsep.plot import BoundDisplay
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 PNG = b"\x89PNG"
@@ -64,7 +65,7 @@ def test_rounds_in_random_order_add_up_to_the_passes():
     total = shown.mistakes_.get_ydata()[149::150]
     assert np.array_equal(total, np.cumsum(model.mistakes_))
     unknown = Perceptron(max_iter=4, random_state=None).fit(IRIS, SPECIES)
-    with pytest.raises(ValueError, match="cannot be repeated: fit with an integer"):
+    with refused(ValueError, "unsupported"):
         BoundDisplay.from_estimator(unknown, IRIS, SPECIES, rounds=True)
 
 
@@ -91,16 +92,16 @@ def test_far_bounds_have_a_logarithmic_axis_and_updates_a_mark():
 
 
 @pytest.mark.parametrize(
-    ("model", "X", "said"),
+    ("model", "X", "code"),
     [
-        (Perceptron(schedule="inverse", max_iter=3), IRIS, "its rate is not constant"),
-        (Perceptron(max_iter=3), IRIS[:, :3], "do not match the fit"),
-        (OtherPerceptron(), IRIS, "Perceptron has no mistake bounds"),
+        (Perceptron(schedule="inverse", max_iter=3), IRIS, "unsupported"),
+        (Perceptron(max_iter=3), IRIS[:, :3], "shape"),
+        (OtherPerceptron(), IRIS, "unsupported"),
     ],
 )
-def test_runs_without_bounds_are_refused_in_one_sentence(model, X, said):
+def test_runs_without_bounds_are_refused_in_one_sentence(model, X, code):
     model.fit(IRIS, SPECIES == 1)
-    with pytest.raises(ValueError, match=said):
+    with refused(ValueError, code):
         BoundDisplay.from_estimator(model, X, SPECIES == 1)
 
 
