@@ -23,7 +23,7 @@ from linsep.errors import (
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import classes_of, count, described, finite
 from linsep.estimators._common.frames import to_learn, to_predict
-from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode_outcomes
+from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode
 from linsep.estimators._common.predicting import Prediction, share_right
 from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.showing import HasEquation, PlotsProbability
@@ -304,7 +304,7 @@ class GaussianNaiveBayes(
             self._fit_source(X)
             return self
         X, y = checked_rows(self, X, y)
-        classes, codes = encode_outcomes(y)
+        classes, codes = encode(y)
         labels.check_two_classes(classes)
         weights = labels.check_sample_weight(sample_weight, len(y))
         block = Batch(X, codes, weights=weights if weights.size else None)

@@ -5,7 +5,7 @@ import json
 import math
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -16,6 +16,7 @@ from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.cli.output import check_all_free, label_text, on_terminal, open_output
 from linsep.errors import DataError
 from linsep.sources.base import Source
+from linsep.sources.tables.table_file import first_line
 from linsep.words import escaped
 
 #: endings of output with column names
@@ -71,10 +72,27 @@ class KeptColumns:
             return {}
         while sum(table.num_rows for table in self._held) < rows:
             self._held.append(next(self._tables))
-        whole = pa.concat_tables(self._held, promote_options="permissive")
+        whole = _stacked(self._held)
         self._held = [whole.slice(rows)]
         some = whole.slice(0, rows)
         return dict(zip(some.column_names, some.columns, strict=True))
+
+
+def _stacked(tables: list[pa.Table]) -> pa.Table:
+    """Return the rows of all tables; columns are text where some have numbers and some text."""
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException:
+        kinds = [dict(zip(table.column_names, table.schema.types, strict=True)) for table in tables]
+        mixed = {name for name in kinds[0] if len({types.get(name) for types in kinds}) > 1}
+        for name in mixed:
+            tables = [_with_text(table, name) for table in tables]
+        return pa.concat_tables(tables, promote_options="permissive")
+
+
+def _with_text(table: pa.Table, name: str) -> pa.Table:
+    cells = [None if c is None else cell_text(c) for c in table.column(name).to_pylist()]
+    return table.set_column(table.column_names.index(name), name, pa.array(cells, pa.string()))
 
 
 def cell_text(value: Any) -> str:
@@ -203,7 +221,14 @@ class Parquet(Table):
         table = pa.table(self.columns(answers, pa.array(answers.predicted, kind)))
         if self._writer is None:
             self._writer = pq.ParquetWriter(self._out, table.schema)
-        self._writer.write_table(table.cast(self._writer.schema))
+        try:
+            table = table.cast(self._writer.schema)
+        except (pa.ArrowException, ValueError) as problem:
+            raise DataError(
+                f"A column of --keep-columns changes its type ({first_line(problem)}): write a "
+                ".csv file."
+            ) from None
+        self._writer.write_table(table)
 
     def close(self) -> None:
         """Write the end of the file."""
@@ -225,8 +250,10 @@ def writing(path: Path | None, form: Form, *, force: bool, as_json: bool) -> Ite
         assert path is not None
         check_all_free(force, path)
         with interrupts_deferred() as pressed:
-            with written_whole(path, force=force) as file, interrupts_allowed():
-                table = Parquet(file, form)
+            with (
+                written_whole(path, force=force) as file,
+                interrupts_allowed(),
+                closing(Parquet(file, form)) as table,
+            ):
                 yield table
-                table.close()
             pressed.forget()  # it came after everything was done

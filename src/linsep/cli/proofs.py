@@ -33,6 +33,7 @@ from linsep.cli.reading import connected_to, dask_needed, feature_names, rows_of
 from linsep.cli.report import reference_pairs
 from linsep.cli.standard_input import as_given
 from linsep.errors import DataError
+from linsep.estimators._common.labels import source_labels
 from linsep.estimators._common.showing import Equation, Function
 from linsep.fitting import with_intercept
 from linsep.layout import command_lines, elided, folded, screen
@@ -461,8 +462,7 @@ def bounds(
     fit_intercept = _has_intercept(how, fit_intercept)
     source = open_source(data, **how)
     X, y, _ = rows_of(source, None if loaded is None else loaded.n_features_in_, None)
-    if y is None:
-        raise DataError(f"{source.name} has no labels, which bounds and margins need.")
+    source_labels(source, y)
     line = _line(loaded, weights, fit_intercept, np.unique(y), X.shape[1])
     found = linsep.bounds(
         X if line is None else line.rows(X), y, multiclass=multiclass,

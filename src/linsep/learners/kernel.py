@@ -16,12 +16,7 @@ from linsep.checkpoints.saving import Saving
 from linsep.errors import ParameterError, hint, warn_caller
 from linsep.estimators._common.fitted_state import calls_back, count
 from linsep.estimators._common.frames import in_memory, to_learn
-from linsep.estimators._common.labels import (
-    brings_labels,
-    check_two_classes,
-    label_a_row,
-    labeled,
-)
+from linsep.estimators._common.labels import brings_labels, label_a_row, labeled, source_labels
 from linsep.estimators._common.reading import describe_rows
 from linsep.kernels.base import Kernel
 from linsep.kernels.naming import NAMES, described
@@ -353,6 +348,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
                 raise ValueError(
                     "warm_start needs the classes of the last fit, but y has different ones."
                 )
+            if rows.shape[1:] != self._examples.shape[1:]:
+                raise ValueError("warm_start needs as many features as the last fit had.")
             self.check_same_parameters("warm_start", but=("keep", "tie"))
             state = self._run.state
             state.forget()
@@ -456,7 +453,7 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
         if sp.issparse(X) and not described(estimator.kernel).sparse:
             X = X.toarray()
         reading = perf_counter() - started
-        check_two_classes(np.unique(y), source.name)
+        source_labels(source, y, weights)
         try:
             with interrupts_allowed():
                 estimator._fit_rows(X, y, weights, saving, groups)

@@ -26,7 +26,7 @@ from linsep.errors import (
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import calls_back
 from linsep.estimators._common.frames import to_predict, to_regress
-from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode_outcomes
+from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode
 from linsep.estimators._common.offsets import (
     check_offset,
     offset_to_predict,
@@ -414,7 +414,7 @@ class LogisticRegression(
         if not counted:
             X, y = checked_rows(self, X, y)
         check_length(clusters, len(y))
-        classes, codes = encode_outcomes(y)
+        classes, codes = encode(y)
         labels.check_two_classes(classes)
         weights = labels.check_sample_weight(sample_weight, len(y))
         weights = labels.importance(self.class_weight, classes, codes, weights)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import LinsepError
+from linsep.validation.labels import CONTINUOUS
 
 #: limit of the number of classes
 MOST_CLASSES = 100_000
@@ -86,11 +87,7 @@ class LabelBook:
             if self.labels:
                 self._check_alike(label, self.labels[0], index)
             if isinstance(label, float) and not label.is_integer():
-                raise BadLabel(
-                    f"the label {label!r} is continuous, not a whole number; a classifier needs "
-                    "classes, so choose another target, round it, or fit a linear regression",
-                    index,
-                )
+                raise BadLabel(CONTINUOUS.format(label), index)
             if len(self.labels) == MOST_CLASSES:
                 raise BadLabel(
                     f"up to here the labels have more than {MOST_CLASSES:,} different values; a "

@@ -167,7 +167,7 @@ class SoftMarginClassifier(
 
         with interrupts_deferred():
             X, y, _, weights, *_ = joined(list(in_background(source.batches())))
-            labels.check_two_classes(np.unique(y), source.name)
+            labels.source_labels(source, y, weights)
             source.stage, source.doing = "fitting", self._doing
             try:
                 self._fit_rows(self._of_source(X), y, weights)
@@ -256,7 +256,8 @@ class SoftMarginClassifier(
         try:
             for one, cost in zip(machines, costs, strict=True):
                 self._at = None
-                found.append(solve(one, cost, told))
+                none = self._nothing(X, one)._replace(primal=0.0)  # of classes without weight
+                found.append(solve(one, cost, told) if one.rows.size else none)
         except KeyboardInterrupt:
             if self._at is None:
                 raise

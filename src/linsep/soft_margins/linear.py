@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep.compiled.rows import as_rows
 from linsep.errors import DataError
-from linsep.estimators._common.labels import FLOATS
+from linsep.estimators._common.labels import FLOATS, check_some_weight
 from linsep.estimators._common.reading import describe
 from linsep.estimators._common.showing import HasEquation
 from linsep.rows.arrays import summed
@@ -164,7 +164,9 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
             codes.append(batch.codes)
             weights.append(batch.importance if batch.importance.size else np.ones(len(batch.codes)))
         width = max(stream.n_features, len(stream.feature_names or []))
-        every, counted = np.concatenate(codes), np.concatenate(weights)
+        counted = np.concatenate([np.zeros(0), *weights])
+        check_some_weight(stream.source, counted)
+        every = np.concatenate(codes)
         counted = counted[:0] if (counted == 1).all() else counted
 
         def read() -> Iterator[Any]:

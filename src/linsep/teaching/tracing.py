@@ -108,7 +108,10 @@ def trace(
         orders=visiting_orders(stream), weights=start[0], intercept=start[1],
         row_weights=importance.tolist() if importance.size else None,
     ))  # fmt: skip
-    taken = list(islice(steps, most))
+    try:
+        taken = list(islice(steps, most))
+    except ValueError as problem:  # a row that the learner does not accept
+        raise DataError(str(problem)) from None
     shown = [labels.label_text(label) for label in y]
     if not taken:
         raise DataError("No row is left for training: all rows have weight 0.")

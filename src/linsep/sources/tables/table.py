@@ -449,8 +449,8 @@ class TableSource(Source):
             for name in found[-1]:
                 check_column(file.path, there, name)
         each = zip(self._files, found, strict=True)
-        tables = (rechunked(file.cells(names), self._batch_rows) for file, names in each)
-        return chain.from_iterable(tables)
+        batches = chain.from_iterable(file.cells(names) for file, names in each)
+        return (pa.Table.from_batches([batch]) for batch in batches)
 
     @property
     def feature_names(self) -> list[str] | None:
