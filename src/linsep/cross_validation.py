@@ -14,7 +14,7 @@ from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from linsep._system.interrupts import StopSign, interruption_point, interrupts_deferred
 from linsep._system.threads import in_background, thread_count
@@ -236,7 +236,7 @@ def predictions_by_fold(
     def work(fold: int, numbers: list[int]) -> None:
         try:
             for number in numbers:
-                estimator = clone(estimators[number])
+                estimator = BaseEstimator.__sklearn_clone__(estimators[number])
                 found[number][fold] = (predict or predicted)(estimator, rows, splits[fold])
         except LinsepError as problem:
             raise problem.at(f"fold {fold + 1} of {len(splits)}: ") from None

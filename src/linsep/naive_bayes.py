@@ -299,7 +299,7 @@ class GaussianNaiveBayes(
         """
         check_parameters(self)
         self.__dict__.pop("stop_reason_", None)
-        X, y, sample_weight = to_learn(X, y, sample_weight)
+        X, y, sample_weight = to_learn(self, X, y, sample_weight)
         if brings_labels(X, y, sample_weight):
             self._fit_source(X)
             return self
@@ -342,7 +342,7 @@ class GaussianNaiveBayes(
         known = self.classes_ if classes is None else np.unique(labels_of(list(classes)))
         labels.check_two_classes(known, "classes")
         if before is not None:
-            check_prepared(self, X)
+            check_prepared(self)
         with faults_named(X, self):
             X = validate_data(
                 self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=before is None
@@ -686,7 +686,7 @@ class GaussianNaiveBayes(
         X = to_predict(self, X, missing)
         if isinstance(X, Source):
             return self._scorer(), X
-        check_prepared(self, X)
+        check_prepared(self)
         with faults_named(X, self):
             X = validate_data(
                 self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False

@@ -1,6 +1,5 @@
 """Commands about a model: ``inspect``, ``audit``, ``export``, ``summary`` and ``plot``."""
 
-import warnings
 from math import fsum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,6 +41,7 @@ from linsep.estimators._common.labels import feature_names, target_name
 from linsep.exports import export as write, format_of, prediction_rule
 from linsep.linear.predictions import numbers
 from linsep.scoring import scored
+from linsep.validation.values import of_features
 from linsep.words import counted, either, escaped
 
 # More binary classifiers do not fit on a screen; --json has them all.
@@ -411,8 +411,7 @@ def summary(
     more: dict[str, Any] = {}
     lines: list[str] = []
     if data:
-        with warnings.catch_warnings():  # the columns are in the order of the recipe
-            warnings.filterwarnings("ignore", "X does not have valid feature names")
+        with of_features():  # the columns are in the order of the recipe
             source = open_like(fitted, model, data, **files)
             X, y, weights = rows_of(source, fitted.n_features_in_, None)
             if not hasattr(fitted, "classes_"):
@@ -571,9 +570,7 @@ def plot(
             f"linsep plot {kind} draws the updates of an online linear learner such as "
             f"perceptron, which {model} is not."
         )
-    with warnings.catch_warnings(), look.colors():
-        # the columns are in the order of the recipe
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
+    with of_features(), look.colors():  # the columns are in the order of the recipe
         made = _drawn(kind, estimator, model, data, files, output, choices)
         write_picture(made, output, force, **look.saved())
     print(f"picture  {output}")

@@ -215,7 +215,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         check_parameters(self)
         with self.saving(checkpoint) as saving:
             if self.chosen_kernel().takes == "vectors":
-                X, y, sample_weight = to_learn(X, y, sample_weight)
+                X, y, sample_weight = to_learn(self, X, y, sample_weight)
             if brings_labels(X, y, sample_weight):
                 saving.check_source(X)
                 fit_source(self, X, saving)

@@ -366,7 +366,7 @@ class LogisticRegression(
             check_clusters(self.covariance, X, clusters, sample_weight)
             beside = {"offset": offset, **counts, "clusters": cluster_numbers(X, clusters)}
             X, y, sample_weight, beside = to_regress(
-                X, y, sample_weight, beside, self.fit_intercept
+                self, X, y, sample_weight, beside, self.fit_intercept
             )
             numbers = beside.pop("clusters")
             if brings_labels(X, y, sample_weight, offsets=True, **beside):
@@ -656,7 +656,7 @@ class LogisticRegression(
 
     def _features(self, X: Any) -> Any:
         """Return checked rows of the features of the fit."""
-        check_prepared(self, X)
+        check_prepared(self)
         with faults_named(X, self):
             return validate_data(
                 self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False,

@@ -191,7 +191,7 @@ class SoftMarginClassifier(
 
     def _to_learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """Return rows, labels and weights as a fit uses them."""
-        return to_learn(X, y, sample_weight)
+        return to_learn(self, X, y, sample_weight)
 
     def _of_source(self, X: Any) -> Any:
         """Return the rows of a source as a fit uses them."""

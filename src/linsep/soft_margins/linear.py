@@ -206,7 +206,7 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
         )
 
     def _rows_to_score(self, X: Any) -> Any:
-        check_prepared(self, X)
+        check_prepared(self)
         with faults_named(X, self):
             return validate_data(
                 self, as_csr(X, columns=False), accept_sparse="csr", dtype=FLOATS, order="C",

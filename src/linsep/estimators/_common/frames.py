@@ -1,8 +1,7 @@
 """Data frames with text or categorical columns: they become a source, as a file would."""
 
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +21,7 @@ from linsep.estimators._common.offsets import (
 from linsep.sources.base import Source, is_frame
 from linsep.validation.labels import check_beside
 from linsep.validation.sparse import as_csr
-from linsep.validation.values import check_prepared
+from linsep.validation.values import check_again, check_prepared, of_features
 
 
 class Rows(NamedTuple):
@@ -64,9 +63,7 @@ class TakesFrames:
     def drawn_features_of(self, X: Any) -> Iterator[Any]:
         """Pass the features of :meth:`features_of` to a picture, which predicts without names."""
         features = self.features_of(X)
-        with warnings.catch_warnings():
-            if features is not X:
-                warnings.filterwarnings("ignore", "X does not have valid feature names")
+        with nullcontext() if features is X else of_features():
             yield features
 
     @contextmanager
@@ -78,36 +75,39 @@ class TakesFrames:
         them.
         """
         source = to_score(self, X, y)
-        with warnings.catch_warnings():
-            if brings_labels(source, y, sample_weight, offset, offsets=has_offset(self)):
-                read = joined(list(source.batches()), self.n_features_in_)
-                X, y, sample_weight, offset = read.X, read.y, read.weights, read.offset
-                warnings.filterwarnings("ignore", "X does not have valid feature names")
-            elif (features := self.features_of(X)) is not X:
-                X = features
-                warnings.filterwarnings("ignore", "X does not have valid feature names")
-            yield X, y, sample_weight, offset
+        features = X
+        if brings_labels(source, y, sample_weight, offset, offsets=has_offset(self)):
+            read = joined(list(source.batches()), self.n_features_in_)
+            features, y, sample_weight, offset = read.X, read.y, read.weights, read.offset
+        else:
+            features = self.features_of(X)
+        with nullcontext() if features is X else of_features():
+            yield features, y, sample_weight, offset
 
 
 def to_learn(
-    X: Any, y: Any, sample_weight: Any = None, reference: bool = False, **others: Any
+    model: Any, X: Any, y: Any, sample_weight: Any = None, reference: bool = False, **others: Any
 ) -> tuple[Any, Any, Any]:
     """Return the same as :func:`with_features`; raises TypeError for a file name."""
+    if not isinstance(X, Source):
+        check_again(model)
     if isinstance(X, str | Path):
         raise TypeError(
             f"fit takes rows, not a file name: for a file, call linsep.fit({str(X)!r}, target=...)."
         )
     call = "linsep.fit(frame, target=..."
-    return with_features(X, y, sample_weight, reference, call, **others)
+    found = with_features(X, y, sample_weight, reference, call, **others)
+    model._encodes = found[0] is not X  # as any later fit does
+    return found
 
 
 def to_regress(
-    X: Any, y: Any, sample_weight: Any, others: dict[str, Any], reference: bool
+    model: Any, X: Any, y: Any, sample_weight: Any, others: dict[str, Any], reference: bool
 ) -> tuple[Any, Any, Any, dict[str, Any]]:
     """Return the same as :func:`to_learn`, and ``others``, such as offsets, by name; None for each
     if the source holds them.
     """
-    found = to_learn(X, y, sample_weight, reference, **others)
+    found = to_learn(model, X, y, sample_weight, reference, **others)
     return *found, others if found[0] is X else dict.fromkeys(others)
 
 
@@ -216,7 +216,7 @@ def _with_gaps(model: Any, X: Any, offset: Any) -> Source:
     """Return rows of features as a source in which rows with NaN get no prediction."""
     if isinstance(X, Source):
         raise ParameterError('The rows are a source: open it with missing="skip" instead.')
-    check_prepared(model, X)
+    check_prepared(model)
     X = validate_data(
         model, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
         ensure_all_finite="allow-nan",
