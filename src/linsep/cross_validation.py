@@ -191,7 +191,8 @@ def labeled_rows(source: Source, rows: Batch, classify: bool = True) -> LabeledR
     else:
         outcomes = numbers(rows.y, source, 0)
     if rows.weights is not None and not rows.weights.all():
-        rows, outcomes = rows.rows(rows.weights > 0), outcomes[rows.weights > 0]
+        counted = rows.weights > 0
+        rows, outcomes = rows.rows(counted), outcomes[counted]
     classes = codes = None
     if classify:
         classes, codes = np.unique(outcomes, return_inverse=True)

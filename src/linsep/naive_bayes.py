@@ -386,7 +386,7 @@ class GaussianNaiveBayes(
 
     def _fit_source(self, source: Source) -> None:
         """Read the rows once, or again if a new class appears late."""
-        from linsep.learners.from_source import measure, refuse_one_class, warn_of_measurements
+        from linsep.learners.from_source import measure, warn_of_measurements
         from linsep.rows.source_stream import SourceStream
         from linsep.rows.stored import StartAgain
 
@@ -397,7 +397,7 @@ class GaussianNaiveBayes(
                 stream.begin()
             while True:
                 stream.start()
-                refuse_one_class(stream)
+                labels.check_two_classes(stream.classes, stream.source.name)
                 counted = [0]
                 rows = Lanes(partial(_counted, reading, stream, counted))
                 try:

@@ -26,7 +26,7 @@ from linsep.cli.output import (
     watching,
     write_picture,
 )
-from linsep.cli.reading import MOST_ROWS, open_like, rows_of
+from linsep.cli.reading import MOST_ROWS, open_like, rows_of, tell_unknown
 from linsep.cli.report import course_pairs, kernel_pairs
 from linsep.drawing import display
 from linsep.errors import DataError
@@ -242,16 +242,17 @@ def audit(
     if as_json:
         print_json(found)
     else:
-        print_audit(found, top or 30)
+        print_audit(found, top or 30, estimator)
 
 
-def print_audit(found: dict[str, Any], top: int) -> None:
+def print_audit(found: dict[str, Any], top: int, model: Any) -> None:
     """Print the output of ``linsep audit``."""
     prediction = found["prediction"]
     pairs = [("row", found["row"]), ("score", f"{found['score']!r}, {found['score_of']}")]
     if prediction != found["score"]:
         pairs.insert(1, ("prediction", label_text(prediction)))
-    print_pairs(pairs)
+    gaps = {"rows_dropped": 0, "fields_ignored": {}} | found
+    print_pairs(pairs + report.unscored_pairs(gaps, model))
     shown, rest = found["terms"][:top], found["terms"][top:]
     sure = bool(shown) and "standard_deviation" in shown[0]
     rows = [
@@ -590,7 +591,9 @@ def _drawn(
     never_overwrite(source.paths, output)
     if shown.rows == "scored":
         with watching(source):
-            return picture.from_scored(estimator, scored(estimator, source))
+            found = scored(estimator, source)
+        tell_unknown(source.unseen, estimator.recipe_)
+        return picture.from_scored(estimator, found)
     most = MOST_ROWS if shown.rows == "some" else None
     *rows, weights = rows_of(source, estimator.n_features_in_, most)
     if kind == "run":

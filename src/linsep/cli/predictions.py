@@ -16,7 +16,6 @@ from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.cli.output import check_all_free, label_text, on_terminal, open_output
 from linsep.errors import DataError
 from linsep.sources.base import Source
-from linsep.sources.tables.table_file import first_line
 from linsep.words import escaped
 
 #: endings of output with column names
@@ -72,27 +71,19 @@ class KeptColumns:
             return {}
         while sum(table.num_rows for table in self._held) < rows:
             self._held.append(next(self._tables))
-        whole = _stacked(self._held)
+        try:
+            whole = pa.concat_tables(self._held, promote_options="permissive")
+        except pa.ArrowException:  # some have numbers and some text
+            whole = pa.concat_tables(map(_as_text, self._held), promote_options="permissive")
         self._held = [whole.slice(rows)]
         some = whole.slice(0, rows)
         return dict(zip(some.column_names, some.columns, strict=True))
 
 
-def _stacked(tables: list[pa.Table]) -> pa.Table:
-    """Return the rows of all tables; columns are text where some have numbers and some text."""
-    try:
-        return pa.concat_tables(tables, promote_options="permissive")
-    except pa.ArrowException:
-        kinds = [dict(zip(table.column_names, table.schema.types, strict=True)) for table in tables]
-        mixed = {name for name in kinds[0] if len({types.get(name) for types in kinds}) > 1}
-        for name in mixed:
-            tables = [_with_text(table, name) for table in tables]
-        return pa.concat_tables(tables, promote_options="permissive")
-
-
-def _with_text(table: pa.Table, name: str) -> pa.Table:
-    cells = [None if c is None else cell_text(c) for c in table.column(name).to_pylist()]
-    return table.set_column(table.column_names.index(name), name, pa.array(cells, pa.string()))
+def _as_text(table: pa.Table) -> pa.Table:
+    """Return the cells of a table as text."""
+    cells = [[None if x is None else cell_text(x) for x in c.to_pylist()] for c in table.columns]
+    return pa.table([pa.array(column, pa.string()) for column in cells], table.column_names)
 
 
 def cell_text(value: Any) -> str:
@@ -223,9 +214,9 @@ class Parquet(Table):
             self._writer = pq.ParquetWriter(self._out, table.schema)
         try:
             table = table.cast(self._writer.schema)
-        except (pa.ArrowException, ValueError) as problem:
+        except (pa.ArrowException, ValueError):
             raise DataError(
-                f"A column of --keep-columns changes its type ({first_line(problem)}): write a "
+                "Columns of --keep-columns hold numbers in some rows and text in others: write a "
                 ".csv file."
             ) from None
         self._writer.write_table(table)

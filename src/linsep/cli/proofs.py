@@ -462,7 +462,7 @@ def bounds(
     fit_intercept = _has_intercept(how, fit_intercept)
     source = open_source(data, **how)
     X, y, _ = rows_of(source, None if loaded is None else loaded.n_features_in_, None)
-    source_labels(source, y)
+    y = source_labels(source, y)
     line = _line(loaded, weights, fit_intercept, np.unique(y), X.shape[1])
     with of_features():  # the columns are in the order of the recipe
         rows = X if line is None else line.rows(X)

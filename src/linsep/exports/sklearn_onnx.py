@@ -18,6 +18,8 @@ from linsep.exports.onnx_operators import (
 from linsep.exports.scoring import ExportError, fitted, rule_of
 from linsep.validation.values import check_prepared
 
+#: what skl2onnx does with how a model makes its features
+LEFT_OUT = "skl2onnx leaves that out: call linsep.to_onnx(model)"
 #: options of classifiers that skl2onnx deals with itself
 OPTIONS = {
     "zipmap": [True, False, "columns"],
@@ -105,7 +107,8 @@ class ConvertedGraph(Graph):
 
 def convert_classifier(scope: Any, operator: Any, container: Any) -> None:
     """Add labels, and probabilities or scores, for a fitted classifier."""
-    graph, model = ConvertedGraph(scope, container), _fitted(operator.raw_operator)
+    check_prepared(operator.raw_operator, LEFT_OUT)
+    graph, model = ConvertedGraph(scope, container), fitted(operator.raw_operator)
     rule, classes = rule_of(model), list(rule_of(model).classes)
     found = predictions(graph, model, graph.cast(operator.inputs[0].full_name, "DOUBLE"))
     assert found.codes is not None
@@ -133,12 +136,6 @@ def convert_classifier(scope: Any, operator: Any, container: Any) -> None:
     _give(graph, values, operator.outputs[1])
 
 
-def _fitted(model: Any) -> Any:
-    """Return a fitted model whose features are columns."""
-    check_prepared(model, "skl2onnx leaves that out: call linsep.to_onnx(model)")
-    return fitted(model)
-
-
 def _asks_for_scores(scope: Any, container: Any, estimator: Any) -> bool:
     """Return whether an estimator, or a pipeline that ends with it, has the option raw_scores,
     which skl2onnx does not pass to the last step.
@@ -154,7 +151,8 @@ def _asks_for_scores(scope: Any, container: Any, estimator: Any) -> bool:
 
 def convert_regressor(scope: Any, operator: Any, container: Any) -> None:
     """Add the predictions of a fitted regression."""
-    graph, model = ConvertedGraph(scope, container), _fitted(operator.raw_operator)
+    check_prepared(operator.raw_operator, LEFT_OUT)
+    graph, model = ConvertedGraph(scope, container), fitted(operator.raw_operator)
     X = graph.cast(operator.inputs[0].full_name, "DOUBLE")
     _give(graph, predictions(graph, model, X).values, operator.outputs[0])
 

@@ -25,7 +25,7 @@ from linsep.estimators._common.fitted_state import (
 )
 from linsep.estimators._common.frames import to_learn
 from linsep.estimators._common.labels import brings_labels, is_turned
-from linsep.estimators._common.reading import describe_rows
+from linsep.estimators._common.reading import describe
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.keeping import KeepLast
 from linsep.learners.passes import Run
@@ -162,8 +162,7 @@ class SoftMarginClassifier(
 
     def _fit_source(self, source: Source) -> None:
         """Fit to the rows of a source, in memory."""
-        from linsep.learners.from_source import worse_by_class_weights
-        from linsep.sources.arrays import ArraySource
+        from linsep.learners.from_source import measure_in_memory
 
         with interrupts_deferred():
             X, y, _, weights, *_ = joined(list(in_background(source.batches())))
@@ -175,14 +174,8 @@ class SoftMarginClassifier(
                 source.doing = None
             source.stage = "measuring"
             self.training_accuracy_ = self.score(X, y, weights)
-            self.training_rows_, self.training_sampled_ = len(y), False
-            totals = np.bincount(np.unique(y, return_inverse=True)[1], weights)
-            self.training_baseline_ = float(totals.max() / (totals.sum() or 1.0))
-            self.training_balanced_accuracy_ = None
-            if worse_by_class_weights(self):
-                found = self.predictions(ArraySource(X, y, weights))
-                self.training_balanced_accuracy_ = found.balanced_accuracy()
-            describe_rows(self, source)  # not before, as X has no names
+            measure_in_memory(self, X, y, weights)
+            describe(self, source, self.n_features_in_)  # not before, as X has no names
 
     def _doing(self) -> str:
         """Return the progress of a fit."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep.compiled.rows import as_rows
 from linsep.errors import DataError
-from linsep.estimators._common.labels import FLOATS, check_some_weight
+from linsep.estimators._common.labels import FLOATS, check_some_weight, check_two_classes
 from linsep.estimators._common.reading import describe
 from linsep.estimators._common.showing import HasEquation
 from linsep.rows.arrays import summed
@@ -155,9 +155,7 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
 
     def _fit_stream(self, stream: "SourceStream") -> None:
         """Fit to the rows of a stream whose classes are known so far."""
-        from linsep.learners.from_source import refuse_one_class
-
-        refuse_one_class(stream)
+        check_two_classes(stream.classes, stream.source.name)
         codes, weights = [], []
         for batch in stream.row_batches(0):
             interruption_point()

@@ -134,10 +134,9 @@ def refuse_continuous(y: np.ndarray, where: Callable[[int], str] | None = None) 
     """Raise DataError for a number with a fraction, which is no class; ``where`` returns the place
     of a row of a file.
     """
-    fractions = np.flatnonzero(y != np.trunc(y)) if y.dtype.kind == "f" else ()
-    if not len(fractions):
+    if y.dtype.kind != "f" or (whole := y == np.trunc(y)).all():
         return
-    row = int(fractions[0])
+    row = int(np.argmin(whole))
     if where is not None:
         raise DataError(f"{where(row)}: {CONTINUOUS.format(y[row].item())}.")
     more = "."

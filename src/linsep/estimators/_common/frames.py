@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from linsep.batches import join, joined
-from linsep.errors import DataError, ParameterError
+from linsep.errors import DataError, ParameterError, warn_caller
 from linsep.estimators._common.labels import FLOATS, brings_labels
 from linsep.estimators._common.offsets import (
     check_offset,
@@ -19,9 +19,11 @@ from linsep.estimators._common.offsets import (
     refuse_beside_source,
 )
 from linsep.sources.base import Source, is_frame
+from linsep.sources.feature_names import names_in_recipe
 from linsep.validation.labels import check_beside
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import check_again, check_prepared, of_features
+from linsep.words import counted
 
 
 class Rows(NamedTuple):
@@ -46,6 +48,30 @@ def in_memory(X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
     return Rows(read.X, read.y, read.weights, source.feature_names)
 
 
+def unknown_text(unknown: dict[str, int], recipe: dict[str, Any]) -> str:
+    """Return the numbers, by column, of values that are not in the training data, as text."""
+    references = recipe.get("reference", {})
+    called = names_in_recipe(recipe) if references else {}
+    parts: dict[str, list[str]] = {}
+    for name, n in unknown.items():
+        if name == "features":
+            taken, of = "ignored", "features"
+        else:
+            taken, of = "predicted without an indicator", f"column '{name}'"
+            if name in references:
+                taken = f"predicted as the reference {called[name]}={references[name]}"
+        parts.setdefault(taken, []).append(f"{counted(n, 'value')} of {of}")
+    return ", ".join(
+        f"{', '.join(which)} not seen in training; {taken}" for taken, which in parts.items()
+    )
+
+
+def warn_of_unknown(source: Source, unknown: dict[str, int]) -> None:
+    """Warn of values that are not in the training data, if there are any."""
+    if unknown and source.warns:
+        warn_caller(f"{unknown_text(unknown, source.recipe())}.")
+
+
 class TakesFrames:
     """Mixin of estimators for functions that read their weights."""
 
@@ -57,6 +83,7 @@ class TakesFrames:
         if not isinstance(source, Source) or source is X:
             return X
         parts = [batch.X for batch in source.batches()]
+        warn_of_unknown(source, source.unseen)
         return join(parts, max(part.shape[1] for part in parts))
 
     @contextmanager
@@ -75,9 +102,9 @@ class TakesFrames:
         them.
         """
         source = to_score(self, X, y)
-        features = X
         if brings_labels(source, y, sample_weight, offset, offsets=has_offset(self)):
             read = joined(list(source.batches()), self.n_features_in_)
+            warn_of_unknown(source, source.unseen)
             features, y, sample_weight, offset = read.X, read.y, read.weights, read.offset
         else:
             features = self.features_of(X)

@@ -1,20 +1,18 @@
 """Labels, classes and row weights of estimators, and the names of features and classes."""
 
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import NO_IMPORTANCE, check_summable
 from linsep.errors import DataError, FeatureOverflow, NoRows, warn_caller
 from linsep.estimators._common.offsets import refuse_beside_source, refuse_offsets_of
 from linsep.parameters import fitted_parameter
-from linsep.rows.label_book import BadLabel, LabelBook
+from linsep.rows.label_book import LabelBook
 from linsep.sources.base import Source
 from linsep.validation.labels import (
     check_beside,
@@ -34,18 +32,6 @@ INTERCEPT = "intercept"
 PEEK = 1024
 
 
-def _check_classes(y: np.ndarray) -> None:
-    """Raise ValueError unless labels are classes; a separate warning about many classes gives
-    advice.
-    """
-    if y.dtype.kind in "biu" and y.size:  # whatever they are
-        return
-    refuse_continuous(y)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
-        check_classification_targets(y)
-
-
 def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the sorted classes and the int32 class code of each label.
 
@@ -55,10 +41,10 @@ def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         classes = np.unique(y[:PEEK])
         codes = encode_with(y, classes) if classes.size <= PEEK // 4 else None
         if codes is not None:
-            _check_classes(y[:PEEK])
+            refuse_continuous(y[:PEEK])
             warn_of_many_classes(classes, len(y))
             return classes, codes
-    _check_classes(y)
+    refuse_continuous(y)
     classes, inverse = np.unique(y, return_inverse=True)
     warn_of_many_classes(classes, len(y))
     return classes, inverse.astype(np.int32)
@@ -207,10 +193,7 @@ def source_labels(source: Source, y: np.ndarray | None, weights: Any = None) -> 
     if y is None:
         raise DataError(f"{source.name} has no labels to train on.")
     book = LabelBook()
-    try:
-        numbers = book.numbers(y)
-    except BadLabel as bad:
-        raise DataError(f"{source.where(bad.index)}: {bad}.") from None
+    numbers = book.numbers(y, source.where)
     check_two_classes(book.classes, source.name)
     check_some_weight(source, weights)
     return book.classes[book.codes[numbers]]

@@ -387,33 +387,38 @@ class TableSource(Source):
         out by "drop" have no number but their lines count. Reads the file again up to the row;
         IndexError beyond the last.
         """
-        row = self._among_groups(row)
-        number = max(0, bisect_right(self._starts, row) - 1)
-        before = self._starts[number] if self._starts else 0
-        for file_number in range(number, len(self._files)):
-            file = self._files[file_number]
-            for start, table in self._tables(file_number):
-                kept = self._kept(table, file.places_from(start))
-                rows = np.arange(table.num_rows) if kept is None else np.flatnonzero(kept)
-                if row - before < rows.size:
-                    return file.where(start + int(rows[row - before]))
-                before += rows.size
-        raise IndexError(f"{self.name} has {before} rows, but not row {row}.")
+        file, at, *_ = self._row(row)
+        return file.where(at)
 
     def number(self, row: int) -> int:
         """Return the number of a row of the last reading among all rows; see
         :meth:`Source.number`.
         """
-        row = self._among_groups(row)
         if not (self.dropped or (self._proving and self.weighted and not self.counts)):
-            return row + 1
-        before = 0
-        for file_number, file in enumerate(self._files):
+            return self._among_groups(row) + 1
+        return self._row(row, among_all=True)[-1] + 1
+
+    def gaps(self, row: int) -> dict[str, dict[str, int]]:
+        """Return what is unseen and what is filled in a row; see :meth:`Source.gaps`."""
+        file, at, cells, _ = self._row(row)
+        encoder = Encoder(self._columns, labels_needed=False)
+        encoder.encode(self._changes(cells), file.places_from(at))
+        return {"unknown_values": encoder.unseen, "values_filled": dict(+encoder.filled)}
+
+    def _row(self, row: int, among_all: bool = False) -> tuple[Any, int, pa.Table, int]:
+        """Return the file of a row of the last reading, its number there, its cells, and its number
+        in this and earlier files that are read: all of them if ``among_all``.
+        """
+        row, before = self._among_groups(row), 0
+        number = 0 if among_all else max(0, bisect_right(self._starts, row) - 1)
+        row -= self._starts[number] if number else 0
+        for file_number, file in enumerate(self._files[number:], number):
             for start, table in self._tables(file_number):
                 kept = self._kept(table, file.places_from(start))
                 rows = np.arange(table.num_rows) if kept is None else np.flatnonzero(kept)
                 if row < rows.size:
-                    return before + int(rows[row]) + 1
+                    at = int(rows[row])
+                    return file, start + at, table.slice(at, 1), before + at
                 row, before = row - rows.size, before + table.num_rows
         raise IndexError(f"{self.name} has no row of this number.")
 
