@@ -113,6 +113,4 @@ def test_what_does_not_fit_is_refused(files, options, text, code):
 
 def test_one_class_is_refused(files):
     (files / "one.csv").write_text("a,b\n1,2\n3,2\n")
-    assert_refused(
-        "bounds", "one.csv", "--target", "b", cwd=files, said=r"Only one class \(2\)"
-    )
+    assert_refused("bounds", "one.csv", "--target", "b", cwd=files, said=r"Only one class \(2\)")

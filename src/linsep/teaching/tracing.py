@@ -1,6 +1,6 @@
 """Tracing an estimator step by step with its textbook reference implementation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -108,10 +108,7 @@ def trace(
         orders=visiting_orders(stream), weights=start[0], intercept=start[1],
         row_weights=importance.tolist() if importance.size else None,
     ))  # fmt: skip
-    try:
-        taken = list(islice(steps, most))
-    except ValueError as problem:  # a row that the learner does not accept
-        raise DataError(str(problem)) from None
+    taken = first_steps(steps, most)
     shown = [labels.label_text(label) for label in y]
     if not taken:
         raise DataError("No row is left for training: all rows have weight 0.")
@@ -121,6 +118,14 @@ def trace(
         *ending.reason(taken, cut=next(steps, None) is not None), given=given, steps=taken,
         start=vectors_of(*start),
     )  # fmt: skip
+
+
+def first_steps(steps: Iterator[textbook.Step], most: int) -> list[textbook.Step]:
+    """Return at most so many steps; raise DataError for a row that the learner does not accept."""
+    try:
+        return list(islice(steps, most))
+    except ValueError as problem:
+        raise DataError(str(problem)) from None
 
 
 def _ending(
