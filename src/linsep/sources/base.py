@@ -64,7 +64,7 @@ class Source(ABC):
     surveys: bool = False
     #: a model determines how the rows are read
     by_recipe: bool = False
-    #: predictions warn of values that the recipe does not have; who tells of them does not
+    #: predictions warn of values that the recipe does not have
     warns: bool = True
     #: current stage, for progress displays
     stage: str = "reading"

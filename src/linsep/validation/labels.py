@@ -131,8 +131,8 @@ def warn_of_many_classes(classes: np.ndarray, n_rows: int) -> None:
 
 
 def refuse_continuous(y: np.ndarray, where: Callable[[int], str] | None = None) -> None:
-    """Raise DataError for a number with a fraction, which is no class; ``where`` returns the place
-    of a row of a file.
+    """Raise DataError for a number with a fraction, which is not a class; ``where`` returns the
+    place of a row of a file.
     """
     if y.dtype.kind != "f" or (whole := y == np.trunc(y)).all():
         return
