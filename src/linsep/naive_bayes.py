@@ -341,7 +341,7 @@ class GaussianNaiveBayes(
         before = self._before(classes)
         known = self.classes_ if classes is None else np.unique(labels_of(list(classes)))
         labels.check_two_classes(known, "classes")
-        if before is not None:
+        if before is not None and hasattr(X, "columns"):  # batches of a source are features
             check_prepared(self)
         with faults_named(X, self):
             X = validate_data(

@@ -137,7 +137,7 @@ def test_scikit_learn_cannot_leave_out_how_a_model_makes_its_features(people, co
             lambda: VotingClassifier([("a", model), ("b", model)]).fit(X, y),
         ]
     if hasattr(model, "partial_fit"):
-        calls += [lambda: model.partial_fit(array, y)]
+        calls += [lambda: model.partial_fit(X, y)]
     if hasattr(model, "twin"):
         calls += [lambda: linsep.trace(model, X, y)]
     for call in calls:
@@ -145,6 +145,16 @@ def test_scikit_learn_cannot_leave_out_how_a_model_makes_its_features(people, co
             call()
     assert (model.predict(X) == before).all()
     assert model.score(table) == pytest.approx(model.score(X, y))
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "kernel", "naive-bayes"])
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_batches_of_a_source_are_learned_one_by_one(people, learner):
+    table = table_of_people(people)[["age", "height", "y"]]
+    model = linsep.fit(table, target="y", learner=learner, scale="standard")
+    for batch in linsep.open_source(table, recipe=model.recipe_).batches():
+        model.partial_fit(batch.X, batch.y)
+    assert model.score(table) > 0.5
 
 
 def test_models_that_pick_columns_and_that_scikit_learn_fits_are_as_before(people):

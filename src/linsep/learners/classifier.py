@@ -329,7 +329,8 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         if reset:
             X = rows_to_fit(X, self, FLOATS, order="C", checked=checked)
         else:
-            check_prepared(self)
+            if hasattr(X, "columns"):  # batches of a source are features
+                check_prepared(self)
             with faults_named(X, self):
                 X = validate_data(
                     self, as_csr(X, columns=checked), accept_sparse="csr", dtype=FLOATS, order="C",
