@@ -22,6 +22,7 @@ from linsep.plot.display import (
     legend,
     limits,
     new_axes,
+    of_features,
     show_title,
     two_classes,
     wrapped,
@@ -129,6 +130,7 @@ class WeightSpaceDisplay(Display):
         return made.plot(ax, **kwargs)
 
     @classmethod
+    @of_features
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
     ) -> Self:
@@ -290,6 +292,7 @@ class AugmentationDisplay(Display):
     names: list[str]
 
     @classmethod
+    @of_features
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
     ) -> Self:
