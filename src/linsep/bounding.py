@@ -14,7 +14,7 @@ from linsep.learners.perceptron import Perceptron
 from linsep.learners.proofs import check_literals
 from linsep.mistake_bounds.bounding import RunSummary, bounds_of_run
 from linsep.mistake_bounds.bounds import Bounds
-from linsep.validation.labels import check_beside, labels_of
+from linsep.validation.labels import check_beside, labels_of, refuse_continuous
 
 #: the largest float
 LARGEST = float(np.finfo(np.float64).max)
@@ -103,7 +103,7 @@ def bounds(
         raise ValueError(f"gamma is {gamma!r}: it must be a finite number above 0.")
     check_beside(X, y=y)
     X, y, *_ = in_memory(X, y)
-    y = labels_of(y)
+    refuse_continuous(y := labels_of(y))
     classes = np.unique(y)
     if len(classes) < 2:
         raise DataError(

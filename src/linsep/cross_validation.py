@@ -14,16 +14,16 @@ from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from linsep._system.interrupts import StopSign, interruption_point, interrupts_deferred
 from linsep._system.threads import in_background, thread_count
 from linsep.batches import Batch, joined
 from linsep.errors import DataError, LinsepError, ParameterError, hint
-from linsep.estimators._common.labels import plain_labels
+from linsep.estimators._common.labels import check_two_classes, plain_labels, source_labels
 from linsep.estimators._common.offsets import unknown_offsets
 from linsep.inference.robust import without_clusters
-from linsep.rows.label_book import BadLabel, LabelBook
+from linsep.linear.predictions import numbers
 from linsep.scoring import metrics_of, scored
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
@@ -194,28 +194,17 @@ def labeled_rows(source: Source, rows: Batch, classify: bool = True) -> LabeledR
 
     Raises DataError if they have no labels, or if the labels are not classes.
     """
-    if rows.y is None:
-        raise DataError(
-            f"{source.name} has no labels to learn from.", code="no-labels", path=source.name
-        )
-    if rows.weights is not None and not rows.weights.all():
-        rows = rows.rows(rows.weights > 0)
-    classes = codes = None
-    outcomes = rows.y
     if classify:
-        book = LabelBook()
-        try:
-            numbers = book.numbers(rows.y)
-        except BadLabel as bad:
-            raise DataError(source.where(bad.index) + f": {bad}.", code=bad.code) from None
-        classes, codes = book.classes, book.codes[numbers]
-        outcomes = classes[codes]
-        if classes.size < 2:
-            only = f" ({plain_labels(classes)[0]})" if classes.size else ""
-            raise DataError(
-                f"Only one class{only} is in {source.name}: there is nothing to learn.",
-                code="class-count", path=source.name,
-            )  # fmt: skip
+        outcomes = source_labels(source, rows.y, rows.weights)
+    else:
+        outcomes = numbers(rows.y, source, 0)
+    if rows.weights is not None and not rows.weights.all():
+        counted = rows.weights > 0
+        rows, outcomes = rows.rows(counted), outcomes[counted]
+    classes = codes = None
+    if classify:
+        classes, codes = np.unique(outcomes, return_inverse=True)
+        check_two_classes(classes, source.name)
     groups = None if rows.groups is None else np.unique(rows.groups, return_inverse=True)[1]
     known = rows.weights, groups, rows.offset
     return LabeledRows(source.name, rows.X, outcomes, classes, codes, *known)
@@ -256,7 +245,7 @@ def predictions_by_fold(
     def work(fold: int, numbers: list[int]) -> None:
         try:
             for number in numbers:
-                estimator = clone(estimators[number])
+                estimator = BaseEstimator.__sklearn_clone__(estimators[number])
                 made = (predict or predicted)(estimator, rows, splits[fold])
                 if (threshold := getattr(estimators[number], "threshold_", None)) is not None:
                     made = made._replace(predicted=threshold.codes(made.scores))

@@ -313,7 +313,7 @@ class SeparationError(DataError):
 
 
 #: modules that are skipped to find the caller to warn
-_LIBRARIES = ("linsep.", "sklearn.")
+_LIBRARIES = ("linsep.", "sklearn.", "contextlib")
 
 
 def warn_caller(warning: Warning | str) -> None:

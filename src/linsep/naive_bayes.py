@@ -23,7 +23,7 @@ from linsep.errors import (
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import classes_of, count, described, finite
 from linsep.estimators._common.frames import to_learn, to_predict
-from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode_outcomes
+from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode
 from linsep.estimators._common.predicting import Prediction, share_right
 from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.showing import HasEquation, PlotsProbability
@@ -299,12 +299,12 @@ class GaussianNaiveBayes(
         """
         check_parameters(self)
         self.__dict__.pop("stop_reason_", None)
-        X, y, sample_weight = to_learn(X, y, sample_weight)
+        X, y, sample_weight = to_learn(self, X, y, sample_weight)
         if brings_labels(X, y, sample_weight):
             self._fit_source(X)
             return self
         X, y = checked_rows(self, X, y)
-        classes, codes = encode_outcomes(y)
+        classes, codes = encode(y)
         labels.check_two_classes(classes)
         weights = labels.check_sample_weight(sample_weight, len(y))
         block = Batch(X, codes, weights=weights if weights.size else None)
@@ -341,8 +341,8 @@ class GaussianNaiveBayes(
         before = self._before(classes)
         known = self.classes_ if classes is None else np.unique(labels_of(list(classes)))
         labels.check_two_classes(known, "classes")
-        if before is not None:
-            check_prepared(self, X)
+        if before is not None and hasattr(X, "columns"):  # batches of a source are features
+            check_prepared(self)
         with faults_named(X, self):
             X = validate_data(
                 self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=before is None
@@ -386,7 +386,7 @@ class GaussianNaiveBayes(
 
     def _fit_source(self, source: Source) -> None:
         """Read the rows once, or again if a new class appears late."""
-        from linsep.learners.from_source import measure, refuse_one_class, warn_of_measurements
+        from linsep.learners.from_source import measure, warn_of_measurements
         from linsep.rows.source_stream import SourceStream
         from linsep.rows.stored import StartAgain
 
@@ -397,7 +397,7 @@ class GaussianNaiveBayes(
                 stream.begin()
             while True:
                 stream.start()
-                refuse_one_class(stream)
+                labels.check_two_classes(stream.classes, stream.source.name)
                 counted = [0]
                 rows = Lanes(partial(_counted, reading, stream, counted))
                 try:
@@ -692,7 +692,7 @@ class GaussianNaiveBayes(
         X = to_predict(self, X, missing)
         if isinstance(X, Source):
             return self._scorer(), X
-        check_prepared(self, X)
+        check_prepared(self)
         with faults_named(X, self):
             X = validate_data(
                 self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False

@@ -13,6 +13,7 @@ from typing import Any, Literal, Union, dataclass_transform, get_args, get_origi
 
 from linsep.errors import ParameterError, in_python
 from linsep.other_names import advice_for
+from linsep.validation.values import check_again
 
 #: types of parameters that several estimators have
 Keep = Literal["last", "average", "vote", "best"]
@@ -209,6 +210,11 @@ class HasParameters:
             return found
         kind: Any = type(self)
         return {name: getattr(self, name) for name in _names_of(kind)}
+
+    def __sklearn_clone__(self) -> Any:
+        """Return an unfitted copy."""
+        check_again(self)
+        return super().__sklearn_clone__()  # type: ignore[misc]
 
 
 @cache

@@ -9,6 +9,7 @@ from sklearn.datasets import load_iris
 import linsep
 from command_line import assert_refused, here, table
 from linsep import datasets
+from linsep.validation.values import of_features
 
 pytestmark = pytest.mark.compiled
 
@@ -77,8 +78,8 @@ def test_margins_of_a_model(files):
         if scale == "standard":
             rows = (X - X.mean(axis=0)) / X.std(axis=0)
         found = said("iris.csv", "--model", "m", cwd=files)
-        vars(model).pop("feature_names_in_")  # which an array has not
-        expected = linsep.geometric_margin(model, rows, y.astype(float))
+        with of_features():
+            expected = linsep.geometric_margin(model, rows, y.astype(float))
         assert found["margins"]["geometric"] == pytest.approx(expected, rel=1e-9)
         assert found["longest"] == pytest.approx(
             (2 * ((rows**2).sum(axis=1) + 1).max()) ** 0.5 / 2**0.5

@@ -53,9 +53,9 @@ def run(*arguments):
 
 TABLE = '''\ufefflength,note,"wide ""one""",kind,on,group
 1.5,a,3,x,true,7
--.5e1,b,2,y,false,7.5
+-.5e1,b,2,y,false,8.0
 2,"a, b",1,x,TRUE,7
-1,b,-0.0,x,false,7.5
+1,b,-0.0,x,false,8.0
 2.25,ü,1e-3,z,true,7
 '''
 ROWS = """# a comment

@@ -138,7 +138,7 @@ def test_an_interrupt_before_the_first_row_leaves_nothing(folder, monkeypatch):
     def pressed(*arguments, **options):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("linsep.learners.from_source.refuse_one_class", pressed)
+    monkeypatch.setattr("linsep.learners.from_source.check_two_classes", pressed)
     done = here(*SAVED, cwd=folder)
     assert (done.returncode, done.stderr) == (130, "linsep: interrupted; nothing was saved.\n")
     assert os.listdir(folder) == ["t.svm"]

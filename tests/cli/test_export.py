@@ -120,6 +120,7 @@ fits = pytest.mark.parametrize(
 
 
 @fits
+@pytest.mark.filterwarnings(r"ignore:[\s\S]*not seen in training")
 def test_every_format_predicts_what_linsep_predicts(folder, target, options, request):
     folder, data, rows = folder
     name = f"m{abs(hash(request.node.name))}"

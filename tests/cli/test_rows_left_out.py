@@ -9,6 +9,7 @@ import pytest
 from command_line import here
 from linsep import Perceptron
 from linsep.sources import open_source
+from linsep.validation.values import of_features
 from refusals import refused
 
 
@@ -111,10 +112,12 @@ def test_a_source_is_predicted_and_scored_as_arrays_are(folder, monkeypatch):
         batches = [(b.X.toarray(), b.y) for b in again.batches()]
         X, y = (np.concatenate(part) for part in zip(*batches, strict=True))
         del model.feature_names_in_
+        with of_features():
+            expected = model.decision_function(X), model.predict(X), model.score(X, y)
         for source in (train, again):
-            assert np.array_equal(model.decision_function(source), model.decision_function(X))
-            assert np.array_equal(model.predict(source), model.predict(X))
-            assert model.score(source) == model.score(X, y)
+            assert np.array_equal(model.decision_function(source), expected[0])
+            assert np.array_equal(model.predict(source), expected[1])
+            assert model.score(source) == expected[2]
     with pytest.raises(ValueError, match="omit y and sample_weight"):
         model.score(again, y)
 

@@ -25,7 +25,7 @@ from proof_edits import (
     written,
 )
 
-LABELS = (lambda k: k, lambda k: "abcd"[k], lambda k: k / 2, lambda k: -k, lambda k: k > 0)
+LABELS = (lambda k: k, lambda k: "abcd"[k], lambda k: 2.0 * k, lambda k: -k, lambda k: k > 0)
 #: proofs that are edited, made when they are first asked for
 MOST_PROOFS = 300
 #: rows of so many columns for which elimination, the oracle of a verdict, takes no time

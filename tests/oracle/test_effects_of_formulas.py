@@ -1,7 +1,5 @@
 """Effects of columns that are in several terms: on the probability through all of them."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,6 +7,7 @@ import pytest
 from scipy.special import expit
 
 import linsep
+from linsep.validation.values import of_features
 from refusals import refused
 
 rng = np.random.default_rng(49)
@@ -222,8 +221,7 @@ def test_what_is_not_known_is_a_dash():
         in table.notes
     )
     features = model.features_of(FRAME)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
+    with of_features():
         table = model.marginal_effects(features)
         with refused(ValueError, "unsupported", column="age", option="at"):
             model.marginal_effects(features, at={"age": 3})

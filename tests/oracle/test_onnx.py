@@ -5,7 +5,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
+import linsep
 from exported import of_onnx
 from family import KEEPS, LEARNERS, covered, rows, storage_of
 from linsep import (
@@ -255,3 +257,17 @@ def test_pipelines_of_regressions_and_odd_labels(tmp_path):
     assert set(of_onnx(export(odd, tmp_path / "m.onnx"), X)[0]) == {0.5, 1.5}
     with pytest.raises(LinsepError, match="skl2onnx supports only text and integer labels"):
         skl2onnx.to_onnx(odd, X[:1], options={"zipmap": False})
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "linear"])
+def test_a_pipeline_of_skl2onnx_cannot_leave_out_the_scale(learner):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    sklearn_onnx.register()
+    frame = load_iris(as_frame=True).frame
+    model = linsep.fit(frame, target="target", learner=learner, scale="standard")
+    X = frame.drop(columns="target").to_numpy()[:1]
+    with pytest.raises(LinsepError):
+        skl2onnx.to_onnx(model, X)
+    plain = linsep.fit(frame, target="target", learner=learner, scale="none")
+    assert skl2onnx.to_onnx(plain, X).graph.output
+    assert linsep.to_onnx(model).graph.output

@@ -124,9 +124,11 @@ def test_the_lab_runs_as_the_library_traces(seed):
         if scene["learner"] == "kernel" or len(set(scene.codes)) < 2:
             continue
         found, want = outcome(trace_of, scene), outcome(traced, scene)
-        assert str(found) == str(want)
-        if not isinstance(want, ValueError):
-            assert (found[:], found.start) == (want[:], want.start)
+        if isinstance(want, ValueError):
+            assert str(found) == str(want)
+        else:  # the errors after each step are the library's alone
+            rows = [row._replace(errors=None) for row in want]
+            assert (found[:], found.start) == (type(found[:])(rows), want.start)
             met += 1
     assert met > 20
 

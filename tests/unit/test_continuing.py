@@ -272,6 +272,7 @@ def test_lengths_are_those_of_whole_rows():
         assert read == held
 
 
+@pytest.mark.filterwarnings("ignore:.*not seen in training")
 def test_features_that_a_model_does_not_know_count_in_the_length_of_a_row():
     X, y = blobs(20, 3, 2)
     model = Perceptron(normalize=True).fit(X, y)

@@ -52,9 +52,8 @@ def labels(display):
 
 
 @pytest.mark.parametrize("learner", ["perceptron", "soft-margin", "kernel"])
-@pytest.mark.parametrize("rows", [X, standardized(X)], ids=["frame", "array"])
-def test_the_line_is_where_predictions_change(learner, rows):
-    model = fitted(learner=learner)
+def test_the_line_is_where_predictions_change(learner):
+    model, rows = fitted(learner=learner), X
     drawn = DecisionDisplay.from_estimator(model, rows, Y)
     assert labels(drawn) == (HEIGHT, WEIGHT)
     np.testing.assert_allclose(drawn.points, standardized(X), atol=1e-9)
@@ -91,7 +90,7 @@ def test_columns_that_are_not_standardized_keep_their_names():
 
 def test_weights_and_their_paths_name_the_columns():
     model = fitted(fit_intercept=False, scale="standard")
-    rows = standardized(X)
+    rows = X
     drawn = WeightSpaceDisplay.from_estimator(model, rows, Y)
     assert labels(drawn) == (f"weight of {HEIGHT}", f"weight of {WEIGHT}")
     drawn = AugmentationDisplay.from_estimator(fitted(), rows, Y)
@@ -110,8 +109,7 @@ def test_a_cycle_names_the_weights_of_a_file(tmp_path):
     rows = [(1, 1, "a"), (1, -1, "b"), (-1, 1, "b"), (-1, -1, "a")]
     frame = pd.DataFrame(rows, columns=["height_m", "weight_kg", "y"])
     model = fitted(frame, shuffle=False, fit_intercept=False, keep="last")
-    drawn = CycleDisplay.from_estimator(model, frame[["height_m", "weight_kg"]].to_numpy(float),
-                                        frame.y)  # fmt: skip
+    drawn = CycleDisplay.from_estimator(model, frame[["height_m", "weight_kg"]], frame.y)
     assert list(drawn.names) == [HEIGHT, WEIGHT]
 
 
@@ -139,7 +137,7 @@ def test_the_curve_and_its_band_are_those_of_the_columns():
 
 def test_kernels_and_coefficients():
     model = fitted(learner="kernel")
-    drawn = KernelDisplay.from_estimator(model, standardized(X), Y)
+    drawn = KernelDisplay.from_estimator(model, X, Y)
     assert list(drawn.names) == [HEIGHT, WEIGHT]
     sure = CoefficientDisplay.from_estimator(fitted(learner="arow"))
     assert sorted(sure.names) == [HEIGHT, WEIGHT]

@@ -155,6 +155,7 @@ def test_a_recipe_of_other_rare_values_is_another(model):
         model.predictions(source)
 
 
+@pytest.mark.filterwarnings("ignore:.*not seen in training")
 def test_the_weight_of_rare_values_is_one_of_all(model):
     names = model.feature_names_in_.tolist()
     assert names == ["size", "town=Bonn", "town=Ulm", "town=(rare)"]
@@ -164,6 +165,7 @@ def test_the_weight_of_rare_values_is_one_of_all(model):
     assert calw == aalen == pytest.approx(rom + at["town=(rare)"])
 
 
+@pytest.mark.filterwarnings("ignore:.*not seen in training")
 @pytest.mark.parametrize("learner", ["perceptron", "logistic"])
 def test_exports(tmp_path, learner):
     how = {"l2": 1.0, "reference_level": {"town": "(rare)"}} if learner == "logistic" else {}
@@ -189,6 +191,7 @@ def test_exports(tmp_path, learner):
         assert "(rare)" not in stored
 
 
+@pytest.mark.filterwarnings("ignore:.*not seen in training")
 def test_servers_and_saved_models(tmp_path, model):
     linsep.save(model, tmp_path / "m.linsep")
     wanted = model.predict(NEW).tolist()

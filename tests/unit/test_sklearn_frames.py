@@ -1,16 +1,20 @@
 """Pipelines of scikit-learn on data frames: the same numbers whatever the frames are."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import sklearn
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.compose import ColumnTransformer
-from sklearn.model_selection import cross_validate
+from sklearn.ensemble import VotingClassifier
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+import linsep
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron
 from linsep.errors import DataError
 from refusals import refused
@@ -87,3 +91,90 @@ def test_hints_of_fit_can_be_typed(people, change, code):
     for learner in LEARNERS:
         with refused(DataError, code):
             clone(learner).fit(X.assign(**change), y)
+
+
+# Models of linsep.fit, which make their features from the columns of a table.
+
+
+def table_of_people(people):
+    frame, y, _ = people
+    return frame.assign(born=pd.date_range("1990-01-01", periods=len(frame)), y=y)
+
+
+#: the columns beside y, and options of linsep.fit that do more than picking them
+MAKING = [
+    (["age", "height"], {"learner": "perceptron"}),
+    (["age", "height"], {"learner": "kernel"}),
+    (["age", "height"], {"learner": "kernel-soft-margin"}),
+    (["age", "height"], {"learner": "soft-margin"}),
+    (["age", "height"], {"learner": "naive-bayes", "scale": "standard"}),
+    (["age", "height"], {"learner": "linear", "scale": "standard"}),
+    (["age", "height"], {"learner": "logistic", "l2": 1.0, "categorical": ["age"]}),
+    (["age", "height"], {"learner": "logistic", "l2": 1.0, "products": ["age:height"]}),
+    (["age", "height"], {"learner": "logistic", "l2": 1.0, "formula": "y ~ age + I(height**2)"}),
+    (["height", "born"], {"learner": "logistic", "l2": 1.0, "date": ["born"]}),
+    (["height", "city"], {"learner": "logistic", "l2": 1.0}),
+    (["height", "city"], {"learner": "arow", "text": {"city": linsep.Text()}}),
+]
+
+
+@pytest.mark.parametrize(("columns", "how"), MAKING)
+def test_scikit_learn_cannot_leave_out_how_a_model_makes_its_features(people, columns, how):
+    table = table_of_people(people)[[*columns, "y"]]
+    target = {} if "formula" in how else {"target": "y"}
+    with warnings.catch_warnings(action="ignore"):
+        model = linsep.fit(table, **target, **how)
+    X, y = table[columns], table["y"]
+    before = model.predict(X)
+    array, calls = X.to_numpy(), [
+        lambda: clone(model), lambda: model.fit(X, y), lambda: model.fit(array, y),
+        lambda: model.score(array, y), lambda: model.predict(array),
+        lambda: linsep.score(model, (array, y)), lambda: GridSearchCV(model, {}).fit(X, y),
+        lambda: cross_validate(model, X, y, error_score="raise"),
+    ]  # fmt: skip
+    if is_classifier(model):
+        calls += [
+            lambda: model.decision_function(array),
+            lambda: VotingClassifier([("a", model), ("b", model)]).fit(X, y),
+        ]
+    if hasattr(model, "partial_fit"):
+        calls += [lambda: model.partial_fit(X, y)]
+    if hasattr(model, "twin"):
+        calls += [lambda: linsep.trace(model, X, y)]
+    for call in calls:
+        with pytest.raises(DataError):
+            call()
+    assert (model.predict(X) == before).all()
+    assert model.score(table) == pytest.approx(model.score(X, y))
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "kernel", "naive-bayes"])
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_batches_of_a_source_are_learned_one_by_one(people, learner):
+    table = table_of_people(people)[["age", "height", "y"]]
+    model = linsep.fit(table, target="y", learner=learner, scale="standard")
+    for batch in linsep.open_source(table, recipe=model.recipe_).batches():
+        model.partial_fit(batch.X, batch.y)
+    assert model.score(table) > 0.5
+
+
+def test_models_that_pick_columns_and_that_scikit_learn_fits_are_as_before(people):
+    frame, y, _ = people
+    X = frame[["age", "height"]]
+    model = linsep.fit(X.assign(y=y), target="y", learner="logistic", l2=1.0)
+    same = clone(model).fit(X, y)
+    with pytest.warns(UserWarning, match="valid feature names"):
+        assert model.score(X.to_numpy(), y) == same.score(X, y)
+    frame = frame.assign(city=frame.city.astype("category"))
+    own = LogisticRegression(l2=1.0).fit(frame, y)
+    assert clone(own).fit(frame, y).score(frame, y) == own.fit(frame, y).score(frame, y)
+    search = GridSearchCV(LogisticRegression(), {"l2": [1.0]}).fit(frame, y)
+    assert clone(search.best_estimator_).fit(frame, y).score(frame, y) == own.score(frame, y)
+
+
+def test_folds_of_linsep_and_refits_to_sources_take_a_model_of_fit(people):
+    table = table_of_people(people)[["age", "height", "y"]]
+    model = linsep.fit(table, target="y", learner="perceptron", cv=3)
+    source = linsep.open_source(table, target="y", scale="standard")
+    assert len(model.cv_scores_["accuracy"]) == 3
+    assert model.fit(source).score(table) > 0.5

@@ -39,10 +39,9 @@ def test_a_table_is_not_scored_without_its_scale(tmp_path, model):
     model.fit(open_source(path, target="y", scale="standard"))
     raw = model.predict(table[["a", "b"]])  # which is scaled as the file was
     assert (raw == model.predict(open_source(path, recipe=model.recipe_))).all()
-    scaled = [batch.X for batch in open_source(path, recipe=model.recipe_).batches()]
-    assert (
-        model.predict(scaled[0]) == model.predict(open_source(path, recipe=model.recipe_))
-    ).all()
+    for array in (table[["a", "b"]].to_numpy(), raw[:, None]):
+        with pytest.raises(DataError):
+            model.predict(array)
     model.fit(open_source(path, target="y"))
     assert len(model.predict(table[["a", "b"]])) == 60
 

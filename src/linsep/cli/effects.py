@@ -9,7 +9,7 @@ from linsep import model_files
 from linsep.cli import options, report
 from linsep.cli.options import command
 from linsep.cli.output import print_json, watching
-from linsep.cli.reading import open_like
+from linsep.cli.reading import open_like, tell_unknown
 from linsep.errors import DataError
 
 AT = options.Repeatable(
@@ -52,6 +52,7 @@ def effects(
     source = open_like(fitted, model, data, **files, labeled=labeled)
     with watching(source):
         table = fitted.marginal_effects(source, at=where, level=level)
+    tell_unknown(source.unseen, fitted.recipe_)
     if as_json:
         print_json(table.to_dict())
     else:

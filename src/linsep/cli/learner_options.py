@@ -6,6 +6,7 @@ Options derive from the parameters that are declared beside the estimators.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import signature
+from itertools import chain
 from math import inf, prod
 from typing import Any
 
@@ -432,7 +433,7 @@ def class_weights(given: list[str] | None, source: Source) -> Any:
     if set(given) == {"balanced"}:
         return "balanced"
     weights = {}
-    for pair in given:
+    for pair in chain.from_iterable(map(_pairs, given)):
         label, equals, weight = pair.rpartition("=")
         number = _number(weight)
         if not equals or number is None or not 0 <= number < inf:
@@ -442,6 +443,13 @@ def class_weights(given: list[str] | None, source: Source) -> Any:
             )
         weights[_label(label, source.layout().get("target_kind"))] = number
     return weights
+
+
+def _pairs(given: str) -> list[str]:
+    """Return LABEL=WEIGHT pairs that commas separate; a label may contain commas, too."""
+    cells = [part.rpartition("=") for part in given.split(",")]
+    pairs = all(equals and _number(weight) is not None for _, equals, weight in cells)
+    return given.split(",") if pairs else [given]
 
 
 def _label(text: str, kind: str | None) -> Any:

@@ -1,6 +1,5 @@
 """Commands about a model: ``inspect``, ``audit``, ``export``, ``summary`` and ``plot``."""
 
-import warnings
 from math import fsum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +26,7 @@ from linsep.cli.output import (
     watching,
     write_picture,
 )
-from linsep.cli.reading import MOST_ROWS, gathered, open_like, rows_of
+from linsep.cli.reading import MOST_ROWS, gathered, open_like, rows_of, tell_unknown
 from linsep.cli.report import course_pairs, kernel_pairs
 from linsep.drawing import display
 from linsep.errors import DataError
@@ -42,6 +41,7 @@ from linsep.estimators._common.labels import feature_names, target_name
 from linsep.exports import export as write, format_of, prediction_rule
 from linsep.linear.predictions import numbers
 from linsep.scoring import scored
+from linsep.validation.values import of_features
 from linsep.words import counted, either, escaped
 
 # More binary classifiers do not fit on a screen; --json has them all.
@@ -244,16 +244,17 @@ def audit(
     if as_json:
         print_json(found)
     else:
-        print_audit(found, top or 30)
+        print_audit(found, top or 30, estimator)
 
 
-def print_audit(found: dict[str, Any], top: int) -> None:
+def print_audit(found: dict[str, Any], top: int, model: Any) -> None:
     """Print the output of ``linsep audit``."""
     prediction = found["prediction"]
     pairs = [("row", found["row"]), ("score", f"{found['score']!r}, {found['score_of']}")]
     if prediction != found["score"]:
         pairs.insert(1, ("prediction", label_text(prediction)))
-    print_pairs(pairs)
+    gaps = {"rows_dropped": 0, "fields_ignored": {}} | found
+    print_pairs(pairs + report.unscored_pairs(gaps, model))
     shown, rest = found["terms"][:top], found["terms"][top:]
     sure = bool(shown) and "standard_deviation" in shown[0]
     rows = [
@@ -427,9 +428,7 @@ def summary(
     lines: list[str] = []
     if data:
         source = open_like(fitted, model, data, **files)
-        with warnings.catch_warnings(), watching(source):
-            # the columns are in the order of the recipe
-            warnings.filterwarnings("ignore", "X does not have valid feature names")
+        with of_features(), watching(source):  # the columns are in the order of the recipe
             if not hasattr(fitted, "classes_"):
                 X, y, _ = gathered(source.batches(), fitted.n_features_in_)
                 y = numbers(y, source, 0)
@@ -594,9 +593,7 @@ def plot(
             code="unsupported",
             path=model,
         )
-    with warnings.catch_warnings(), look.colors():
-        # the columns are in the order of the recipe
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
+    with of_features(), look.colors():  # the columns are in the order of the recipe
         made = _drawn(kind, estimator, model, data, files, output, choices)
         write_picture(made, output, force, **look.saved())
     print(f"picture  {output}")
@@ -616,7 +613,9 @@ def _drawn(
     never_overwrite(source.paths, output)
     if shown.rows == "scored":
         with watching(source):
-            return picture.from_scored(estimator, scored(estimator, source))
+            found = scored(estimator, source)
+        tell_unknown(source.unseen, estimator.recipe_)
+        return picture.from_scored(estimator, found)
     if kind in OF_SOURCE:
         with watching(source):
             return picture.from_estimator(estimator, source, None, **choices)

@@ -753,7 +753,7 @@ LEARNER = learner(
 TRACEABLE_LEARNER = learner(LINEAR, default=USUAL_LEARNER)
 CLASS_WEIGHT = Repeatable(
     "--class-weight", section="Learner", metavar="LABEL=WEIGHT",
-    help="Weight of the rows of a class, or 'balanced'; repeatable.",
+    help="Weight of the rows of a class, or 'balanced'; separate several by commas; repeatable.",
 )  # fmt: skip
 INIT_WEIGHTS = Option(
     "--init-weights", section="Learner", type=vectors, metavar="X,X,...",

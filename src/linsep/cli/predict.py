@@ -22,8 +22,8 @@ from linsep.cli.output import (
     watching,
 )
 from linsep.cli.predictions import Answers, Form, KeptColumns, writing
-from linsep.cli.reading import open_like
-from linsep.cli.report import gap_pairs, unknown_text
+from linsep.cli.reading import open_like, tell_unknown
+from linsep.cli.report import gap_pairs
 from linsep.cli.scores import GROUP, METRICS, names_of, print_residuals, print_score
 from linsep.errors import DataError
 from linsep.estimators._common.labels import plain_labels
@@ -91,8 +91,7 @@ def predict(
         note(f"{heading} {text}.", "warning")
     if source.skipped:
         note(f"no prediction for {counted(source.skipped, 'row')} with missing values.", "warning")
-    if prediction.unknown:
-        note(f"{unknown_text(prediction.unknown, estimator)}.", "warning")
+    tell_unknown(prediction.unknown, estimator.recipe_)
 
 
 def refuse_beside(model: Any, path: Path, beside: str | None, interval: str | None) -> None:

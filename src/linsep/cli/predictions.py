@@ -5,7 +5,7 @@ import json
 import math
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -71,10 +71,19 @@ class KeptColumns:
             return {}
         while sum(table.num_rows for table in self._held) < rows:
             self._held.append(next(self._tables))
-        whole = pa.concat_tables(self._held, promote_options="permissive")
+        try:
+            whole = pa.concat_tables(self._held, promote_options="permissive")
+        except pa.ArrowException:  # some have numbers and some text
+            whole = pa.concat_tables(map(_as_text, self._held), promote_options="permissive")
         self._held = [whole.slice(rows)]
         some = whole.slice(0, rows)
         return dict(zip(some.column_names, some.columns, strict=True))
+
+
+def _as_text(table: pa.Table) -> pa.Table:
+    """Return the cells of a table as text."""
+    cells = [[None if x is None else cell_text(x) for x in c.to_pylist()] for c in table.columns]
+    return pa.table([pa.array(column, pa.string()) for column in cells], table.column_names)
 
 
 def cell_text(value: Any) -> str:
@@ -206,7 +215,16 @@ class Parquet(Table):
         table = pa.table(self.columns(answers, pa.array(answers.predicted, kind)))
         if self._writer is None:
             self._writer = pq.ParquetWriter(self._out, table.schema)
-        self._writer.write_table(table.cast(self._writer.schema))
+        try:
+            table = table.cast(self._writer.schema)
+        except (pa.ArrowException, ValueError):
+            raise DataError(
+                "Columns of --keep-columns hold numbers in some rows and text in others: write a "
+                ".csv file.",
+                code="column-type",
+                option="keep_columns",
+            ) from None
+        self._writer.write_table(table)
 
     def close(self) -> None:
         """Write the end of the file."""
@@ -228,8 +246,10 @@ def writing(path: Path | None, form: Form, *, force: bool, as_json: bool) -> Ite
         assert path is not None
         check_all_free(force, path)
         with interrupts_deferred() as pressed:
-            with written_whole(path, force=force) as file, interrupts_allowed():
-                table = Parquet(file, form)
+            with (
+                written_whole(path, force=force) as file,
+                interrupts_allowed(),
+                closing(Parquet(file, form)) as table,
+            ):
                 yield table
-                table.close()
             pressed.forget()  # it came after everything was done

@@ -33,6 +33,7 @@ from linsep.cli.reading import connected_to, dask_needed, feature_names, rows_of
 from linsep.cli.report import reference_pairs
 from linsep.cli.standard_input import as_given
 from linsep.errors import DataError
+from linsep.estimators._common.labels import source_labels
 from linsep.estimators._common.showing import Equation, Function
 from linsep.fitting import with_intercept
 from linsep.layout import command_lines, elided, folded, screen
@@ -46,6 +47,7 @@ from linsep.sources.opening import open_source
 from linsep.sources.remote.address import shown
 from linsep.sources.remote.file import no_file
 from linsep.sources.tables.reading_options import OF_CSV
+from linsep.validation.values import of_features
 from linsep.words import escaped
 
 MARGIN = Option(
@@ -458,27 +460,25 @@ def bounds(
     loaded = None if model is None else model_files.load(model)
     if loaded is not None:
         how = {name: how[name] for name in options.FILES.names} | {"recipe": _recipe(loaded, model)}
-        vars(loaded).pop("feature_names_in_", None)  # the recipe makes the features, without names
     fit_intercept = _has_intercept(how, fit_intercept)
     source = open_source(data, **how)
     X, y, _ = rows_of(source, None if loaded is None else loaded.n_features_in_, None)
-    if y is None:
-        raise DataError(
-            f"{source.name} has no labels, which bounds and margins need.", code="no-labels"
-        )
+    y = source_labels(source, y)
     line = _line(loaded, weights, fit_intercept, np.unique(y), X.shape[1])
+    with of_features():  # the columns are in the order of the recipe
+        rows = X if line is None else line.rows(X)
+        margins = {} if line is None else _margins(line, X, y)
     found = linsep.bounds(
-        X if line is None else line.rows(X), y, multiclass=multiclass,
+        rows, y, multiclass=multiclass,
         fit_intercept=fit_intercept if line is None else line.fit_intercept,
         # The intercept comes last in Python.
         weights=None if weights is None else [*weights[fit_intercept:], *weights[:fit_intercept]],
         passes=passes, gamma=gamma, literals=literals, majority=majority,
     )  # fmt: skip
-    margins = {} if line is None else _margins(line, X, y)
     least = None
     if gamma is not None and len(np.unique(y)) == 2:
         least = linsep.total_distance(
-            X if line is None else line.rows(X), y, gamma,
+            rows, y, gamma,
             fit_intercept=fit_intercept if line is None else line.fit_intercept,
         )  # fmt: skip
     if as_json:

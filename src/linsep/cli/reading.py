@@ -16,6 +16,7 @@ from linsep.cli import options
 from linsep.cli.errors import flag_of, note
 from linsep.cli.output import watching
 from linsep.errors import DataError
+from linsep.estimators._common.frames import unknown_text
 from linsep.fitting import opened_for
 from linsep.scoring import recipe_with
 from linsep.sources.base import Source
@@ -161,7 +162,9 @@ def open_like(
             code="unsupported",
             path=path,
         )
-    return open_source(data, recipe=recipe_with(model.recipe_, group=group), **how)
+    source = open_source(data, recipe=recipe_with(model.recipe_, group=group), **how)
+    source.warns = False
+    return source
 
 
 #: more rows would take longer without changing the density
@@ -176,7 +179,15 @@ def rows_of(
     ``width`` is the number of features of the rows, None for as many as the source has.
     """
     with watching(source):
-        return gathered(source.batches(), width, most)
+        found = gathered(source.batches(), width, most)
+    tell_unknown(source.unseen, source.recipe())
+    return found
+
+
+def tell_unknown(unknown: dict[str, int], recipe: dict[str, Any]) -> None:
+    """Report values that are not in the training data, if there are any."""
+    if unknown:
+        note(f"{unknown_text(unknown, recipe)}.", "warning")
 
 
 def gathered(

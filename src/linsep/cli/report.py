@@ -10,6 +10,7 @@ from linsep.catalog import is_margin, is_regression
 from linsep.cli.output import label_text, labels_text, print_pairs, print_table
 from linsep.cli.validating import validation_pairs
 from linsep.estimators._common.explaining import is_curved
+from linsep.estimators._common.frames import unknown_text
 from linsep.estimators._common.labels import plain_labels, words_and_signs
 from linsep.estimators._common.showing import MOST_TERMS
 from linsep.estimators._common.stop_reasons import ALL_PASSES, StopReason
@@ -582,30 +583,11 @@ def _listed(parts: list[str], what: str) -> str:
     return ", ".join(parts[:MOST_COLUMNS]) + more
 
 
-def unknown_text(unknown: dict[str, int], model: Any) -> str:
-    """Return the counts of values not seen in training; ``unknown`` comes from a Prediction."""
-    recipe = getattr(model, "recipe_", {})
-    references = recipe.get("reference", {})
-    called = names_in_recipe(recipe) if references else {}
-    parts: dict[str, list[str]] = {}
-    for name, n in unknown.items():
-        if name == "features":
-            taken, of = "ignored", "features"
-        else:
-            taken, of = "predicted without an indicator", f"column '{name}'"
-            if name in references:
-                taken = f"predicted as the reference {called[name]}={references[name]}"
-        parts.setdefault(taken, []).append(f"{counted(n, 'value')} of {of}")
-    return ", ".join(
-        f"{', '.join(which)} not seen in training; {taken}" for taken, which in parts.items()
-    )
-
-
 def unscored_pairs(result: dict[str, Any], model: Any) -> list[tuple[str, str]]:
     """Return the rows left out of a score, and the values that were missing or unknown."""
     unknown, recipe = result["unknown_values"], getattr(model, "recipe_", {})
     return gap_pairs(result, recipe) + (
-        [("unknown", unknown_text(unknown, model))] if unknown else []
+        [("unknown", unknown_text(unknown, recipe))] if unknown else []
     )
 
 

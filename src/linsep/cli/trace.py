@@ -26,6 +26,7 @@ from linsep.cli.output import (
 )
 from linsep.cli.reading import feature_names, gathered
 from linsep.errors import DataError
+from linsep.estimators._common.labels import source_labels
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.teaching import MOST_NUMBERS, Trace
@@ -110,6 +111,7 @@ def read_rows(
     left_out = [*(exclude or []), *([] if names is None else [names])]
     source = open_source(data, exclude=left_out, **how)
     X, y, *_ = whole(source)
+    source_labels(source, y)
     if names is None:
         return source, X, y, LineNames(source, len(y))
     # Read the rows again, with the names as labels.

@@ -11,8 +11,8 @@ import numpy as np
 from linsep.batches import Batch, weight_totals
 from linsep.distributed.cluster import Cluster, given, refuse_others, versions
 from linsep.distributed.shards import Reading, Shard, ShardRows, read_shard, shards_of
-from linsep.errors import DataError, NoRows
-from linsep.rows.label_book import BadLabel, LabelBook
+from linsep.errors import NoRows
+from linsep.rows.label_book import LabelBook
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
 from linsep.sources.tables.files import all_dropped
@@ -55,12 +55,7 @@ def described(rows: ShardRows, name: str, classes: bool) -> Described:
     n_rows, weights, book = rows.batch.size, rows.batch.weights, LabelBook()
     totals = np.zeros(0)
     if classes and n_rows:
-        try:
-            numbers = book.numbers(rows.batch.y)
-        except BadLabel as bad:
-            raise DataError(
-                f"{name}, row {bad.index + 1:,} of it: {bad}.", code=bad.code, row=bad.index + 1
-            ) from None
+        numbers = book.numbers(rows.batch.y, lambda row: f"{name}, row {row + 1:,} of it")
         totals = weight_totals(totals, numbers, rows.batch.importance)
     counted = n_rows if weights is None else int(np.count_nonzero(weights))
     width = rows.batch.X.shape[1]
@@ -126,10 +121,7 @@ class ShardedRows:
         book, totals = LabelBook(), np.zeros(0)
         for about, name in zip(self.about, self.names, strict=True):
             if about.labels:
-                try:
-                    numbers = book.numbers(np.array(about.labels))
-                except BadLabel as bad:
-                    raise DataError(f"{name}: {bad}.", code=bad.code) from None
+                numbers = book.numbers(np.array(about.labels), lambda _: name)  # noqa: B023
                 totals = weight_totals(totals, numbers, about.totals)
         order = np.argsort(book.codes)
         return book.classes, totals[order]

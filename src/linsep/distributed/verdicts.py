@@ -31,6 +31,7 @@ from linsep.separability.deciding import decide, with_details, with_fewest_error
 from linsep.separability.fewest.claim import asked
 from linsep.separability.time_limit import Task, TooLarge, check_time, limited, seconds_left
 from linsep.sources.base import Source
+from linsep.validation.labels import refuse_continuous
 
 Answer = TypeVar("Answer")
 
@@ -137,6 +138,7 @@ def opened_by(client: Any, source: Any, y: Any, shard_mb: float) -> "ShardedData
     if not some:
         raise DataError(f"{rows.name} has no rows.", code="no-rows")
     classes = np.array(sorted(set().union(*(about.labels for about in some))))
+    refuse_continuous(classes)
     check_two_classes(classes)
     shape = sum(about.rows for about in some), max(about.width for about in some)
     if whole is None:

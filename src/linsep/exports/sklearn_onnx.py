@@ -16,7 +16,10 @@ from linsep.exports.onnx_operators import (
     probabilities,
 )
 from linsep.exports.scoring import ExportError, fitted, rule_of
+from linsep.validation.values import check_prepared
 
+#: what skl2onnx does with how a model makes its features
+LEFT_OUT = "skl2onnx leaves that out: call linsep.to_onnx(model)"
 #: options of classifiers that skl2onnx deals with itself
 OPTIONS = {
     "zipmap": [True, False, "columns"],
@@ -104,6 +107,7 @@ class ConvertedGraph(Graph):
 
 def convert_classifier(scope: Any, operator: Any, container: Any) -> None:
     """Add labels, and probabilities or scores, for a fitted classifier."""
+    check_prepared(operator.raw_operator, LEFT_OUT)
     graph, model = ConvertedGraph(scope, container), fitted(operator.raw_operator)
     rule, classes = rule_of(model), list(rule_of(model).classes)
     found = predictions(graph, model, graph.cast(operator.inputs[0].full_name, "DOUBLE"))
@@ -147,6 +151,7 @@ def _asks_for_scores(scope: Any, container: Any, estimator: Any) -> bool:
 
 def convert_regressor(scope: Any, operator: Any, container: Any) -> None:
     """Add the predictions of a fitted regression."""
+    check_prepared(operator.raw_operator, LEFT_OUT)
     graph, model = ConvertedGraph(scope, container), fitted(operator.raw_operator)
     X = graph.cast(operator.inputs[0].full_name, "DOUBLE")
     _give(graph, predictions(graph, model, X).values, operator.outputs[0])

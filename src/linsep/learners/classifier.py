@@ -104,7 +104,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         """
         check_parameters(self)
         with self.saving(checkpoint) as saving:
-            X, y, sample_weight = to_learn(X, y, sample_weight)
+            X, y, sample_weight = to_learn(self, X, y, sample_weight)
             if brings_labels(X, y, sample_weight):
                 from linsep.learners.from_source import fit_source
 
@@ -330,7 +330,8 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         if reset:
             X = rows_to_fit(X, self, FLOATS, order="C", checked=checked)
         else:
-            check_prepared(self, X)
+            if hasattr(X, "columns"):  # batches of a source are features
+                check_prepared(self)
             with faults_named(X, self):
                 X = validate_data(
                     self, as_csr(X, columns=checked), accept_sparse="csr", dtype=FLOATS, order="C",
@@ -340,7 +341,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         return summed(X) if self.normalize or learner.needs_lengths else X, y
 
     def _rows_to_score(self, X: Any) -> Any:
-        check_prepared(self, X)
+        check_prepared(self)
         voting = fitted_parameter(self, "keep") == "vote"
         with faults_named(X, self):
             return validate_data(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep._system.interrupts import interrupts_deferred
+from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.batches import Batch, weight_totals
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError
@@ -68,6 +68,18 @@ def measure(model: Any, stream: SourceStream, on_all: Measured | None = None) ->
         model.training_balanced_accuracy_ = found.balanced_accuracy()
 
 
+def measure_in_memory(model: Any, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
+    """Set the same for rows in memory, whose accuracy is set."""
+    model.training_rows_, model.training_sampled_ = len(y), False
+    totals = np.bincount(np.unique(y, return_inverse=True)[1], weights)
+    model.training_baseline_ = float(totals.max() / (totals.sum() or 1.0))
+    model.training_balanced_accuracy_ = None
+    if worse_by_class_weights(model):
+        with interrupts_allowed():
+            found = model.predictions(ArraySource(X, y, weights))
+            model.training_balanced_accuracy_ = found.balanced_accuracy()
+
+
 def worse_by_class_weights(model: Any) -> bool:
     """Return whether a model with class weights is worse on its rows than the baseline."""
     if model.training_accuracy_ is None or getattr(model, "class_weight", None) is None:
@@ -116,11 +128,6 @@ def class_importance(
         return found
 
     return weights
-
-
-def refuse_one_class(stream: SourceStream) -> None:
-    """Raise DataError if the rows have fewer than two classes."""
-    check_two_classes(stream.classes, stream.source.name)
 
 
 def fit_source(
@@ -197,7 +204,7 @@ class SourceRun:
     def start(self) -> None:
         """Fix the classes and create the initial state."""
         stream, estimator = self.stream, self.estimator
-        refuse_one_class(stream)
+        check_two_classes(stream.classes, stream.source.name)
         classes = np.sort(stream.classes)
         is_turned(
             getattr(estimator, "reference", None), classes

@@ -16,13 +16,8 @@ from linsep.checkpoints.saving import Saving
 from linsep.errors import ParameterError, hint, warn_caller
 from linsep.estimators._common.fitted_state import calls_back, count
 from linsep.estimators._common.frames import in_memory, to_learn
-from linsep.estimators._common.labels import (
-    brings_labels,
-    check_two_classes,
-    label_a_row,
-    labeled,
-)
-from linsep.estimators._common.reading import describe_rows
+from linsep.estimators._common.labels import brings_labels, label_a_row, labeled, source_labels
+from linsep.estimators._common.reading import describe
 from linsep.kernels.base import Kernel
 from linsep.kernels.naming import NAMES, described
 from linsep.learners.keeping import KeepLast
@@ -219,7 +214,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         check_parameters(self)
         with self.saving(checkpoint) as saving:
             if self.chosen_kernel().takes == "vectors":
-                X, y, sample_weight = to_learn(X, y, sample_weight)
+                X, y, sample_weight = to_learn(self, X, y, sample_weight)
             if brings_labels(X, y, sample_weight):
                 saving.check_source(X)
                 fit_source(self, X, saving)
@@ -352,6 +347,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
                 raise ValueError(
                     "warm_start needs the classes of the last fit, but y has different ones."
                 )
+            if rows.shape[1:] != self._examples.shape[1:]:
+                raise ValueError("warm_start needs as many features as the last fit had.")
             self.check_same_parameters("warm_start", but=("keep", "tie"))
             state = self._run.state
             state.forget()
@@ -445,8 +442,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
 
 def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
     """Fit ``estimator`` to a source; also sets ``recipe_`` and the training accuracy."""
-    from linsep.learners.from_source import knows_all_rows, worse_by_class_weights
-    from linsep.sources.arrays import ArraySource
+    from linsep.learners.from_source import knows_all_rows, measure_in_memory
 
     started = perf_counter()
     estimator.training_accuracy_ = None
@@ -455,7 +451,7 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
         if sp.issparse(X) and described(estimator.kernel).takes == "gram":
             X = X.toarray()
         reading = perf_counter() - started
-        check_two_classes(np.unique(y), source.name)
+        source_labels(source, y, weights)
         try:
             with interrupts_allowed():
                 estimator._fit_rows(X, y, weights, saving, groups)
@@ -464,19 +460,12 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
                 # Before feature names are set, because X is an array without names.
                 clean = knows_all_rows(estimator)
                 estimator.training_accuracy_ = 1.0 if clean else estimator.score(X, y, weights)
-            estimator.training_rows_, estimator.training_sampled_ = len(y), False
-            totals = np.bincount(np.unique(y, return_inverse=True)[1], weights)
-            estimator.training_baseline_ = float(totals.max() / (totals.sum() or 1.0))
-            estimator.training_balanced_accuracy_ = None
-            if worse_by_class_weights(estimator):
-                with interrupts_allowed():
-                    found = estimator.predictions(ArraySource(X, y, weights))
-                    estimator.training_balanced_accuracy_ = found.balanced_accuracy()
+            measure_in_memory(estimator, X, y, weights)
         finally:
             if hasattr(estimator, "progress_"):
                 estimator.progress_.reading += reading
             if hasattr(estimator, "_run"):
-                describe_rows(estimator, source)
+                describe(estimator, source, estimator.n_features_in_)
 
 
 class DualLearner(PerceptronLearner):

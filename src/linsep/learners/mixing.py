@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator
 
 from linsep._system.interrupts import interrupts_allowed
 from linsep.batches import Batch
@@ -332,7 +332,7 @@ def setting_of(
     if estimator.class_weight is not None:
         weights = labels.weigh_classes(estimator.class_weight, classes, totals)
         labels.warn_of_weightless(classes, weights)
-    alone = clone(estimator).set_params(warm_start=False, verbose=0)
+    alone = BaseEstimator.__sklearn_clone__(estimator).set_params(warm_start=False, verbose=0)
     return Setting(alone, classes, weights, n_features, estimator.draw_seed(saving), mixing)
 
 

@@ -86,7 +86,7 @@ class OnlinePrediction(Prediction):
     def _decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
         """Yield each batch with the decision values of the learner."""
         model, state = self.model, self.model._run.state
-        for batch in self.source.batches():
+        for batch in self.batches():
             known = self.fitted_width(batch.X, model.n_features_in_)
             scores = model.machine_scores(known, batch.X)
             if not np.isfinite(scores).all():

@@ -41,8 +41,8 @@ def checked_for_kernel(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> A
                 "A precomputed Gram matrix must be dense, not sparse: pass X.toarray().",
                 code="bad-kernel",
             )
-        if not reset:
-            check_prepared(estimator, X)
+        if not reset and hasattr(X, "columns"):  # batches of a source are features
+            check_prepared(estimator)
         with faults_named(X, estimator):
             return validate_data(
                 estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=reset
@@ -116,6 +116,7 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
 
     def _rows_to_score(self, X: Any) -> Any:
         check_is_fitted(self)
+        check_prepared(self)
         return checked_for_kernel(self, self.kernel_, X, reset=False)
 
     def _numbered(self, X: Any) -> np.ndarray:

@@ -242,7 +242,9 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             refuse_offset_of_several(offset)
             return self._take_several(SeveralTargets.fitted(self, X, columns, sample_weight))
         beside = {"offset": offset, "clusters": cluster_numbers(X, clusters)}
-        X, y, sample_weight, beside = to_regress(X, y, sample_weight, beside, self.fit_intercept)
+        X, y, sample_weight, beside = to_regress(
+            self, X, y, sample_weight, beside, self.fit_intercept
+        )
         if brings_labels(X, y, sample_weight, offsets=True, offset=beside["offset"]):
             self._fit_source(X)
         else:
@@ -302,7 +304,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         kinds = (np.float64, np.float32, np.longdouble)
         if reset:
             return rows_to_fit(X, self, kinds)
-        check_prepared(self, X)
+        check_prepared(self)
         with faults_named(X, self):
             return validate_data(
                 self, as_csr(X), accept_sparse="csr", dtype=kinds, reset=False,

@@ -160,7 +160,7 @@ class LinearPrediction(Prediction):
 
     def rows(self) -> Iterator[tuple[Batch, Any]]:
         """Yield each batch with its features."""
-        for batch in self.source.batches():
+        for batch in self.batches():
             yield batch, self.fitted_width(batch.X, self.model.coef_.size)
 
     def values(self, X: Any) -> np.ndarray:

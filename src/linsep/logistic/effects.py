@@ -169,7 +169,7 @@ def _rows(model: Any, source: Any, sample_weight: Any) -> Callable[[], Iterator[
 
     def parts() -> Iterator[Part]:
         seen = 0
-        for batch in source.batches():
+        for batch in prediction.batches():
             for part in batch.cut(some):
                 rows, n = prediction.fitted_width(part.X, d), part.X.shape[0]
                 weights = given[seen : seen + n] if given.size else part.weights

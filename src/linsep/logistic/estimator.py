@@ -26,7 +26,7 @@ from linsep.errors import (
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import calls_back
 from linsep.estimators._common.frames import to_predict, to_regress
-from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode_outcomes
+from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode
 from linsep.estimators._common.offsets import (
     check_offset,
     offset_to_predict,
@@ -366,7 +366,7 @@ class LogisticRegression(
             check_clusters(self.covariance, X, clusters, sample_weight)
             beside = {"offset": offset, **counts, "clusters": cluster_numbers(X, clusters)}
             X, y, sample_weight, beside = to_regress(
-                X, y, sample_weight, beside, self.fit_intercept
+                self, X, y, sample_weight, beside, self.fit_intercept
             )
             numbers = beside.pop("clusters")
             if brings_labels(X, y, sample_weight, offsets=True, **beside):
@@ -414,7 +414,7 @@ class LogisticRegression(
         if not counted:
             X, y = checked_rows(self, X, y)
         check_length(clusters, len(y))
-        classes, codes = encode_outcomes(y)
+        classes, codes = encode(y)
         labels.check_two_classes(classes)
         weights = labels.check_sample_weight(sample_weight, len(y))
         weights = labels.importance(self.class_weight, classes, codes, weights)
@@ -657,7 +657,7 @@ class LogisticRegression(
 
     def _features(self, X: Any) -> Any:
         """Return checked rows of the features of the fit."""
-        check_prepared(self, X)
+        check_prepared(self)
         with faults_named(X, self):
             return validate_data(
                 self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False,

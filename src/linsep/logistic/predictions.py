@@ -19,7 +19,7 @@ class LogisticPrediction(Prediction):
 
     def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
         """Yield each batch with its log-odds."""
-        for batch in self.source.batches():
+        for batch in self.batches():
             known = self.fitted_width(batch.X, self.model.n_features_in_)
             yield batch, batch.answers(self.model._scores(known, self.offset_of(batch)))
 

@@ -20,7 +20,7 @@ from linsep._system.interrupts import interruption_point
 from linsep._system.threads import thread_count, thread_pool
 from linsep.batches import Batch, joined, weight_totals
 from linsep.errors import DataError
-from linsep.estimators._common.labels import encode_with
+from linsep.estimators._common.labels import check_two_classes, encode_with
 from linsep.inference.robust import CLUSTERED, refuse_weights
 from linsep.inference.signatures import Signature, of_lane
 from linsep.lanes import Add, Tree, in_lanes
@@ -514,7 +514,6 @@ class StreamRows(BatchRows):
     """
 
     def __init__(self, model: Any, stream: "SourceStream"):
-        from linsep.learners.from_source import refuse_one_class
         from linsep.rows.stored import StartAgain
 
         super().__init__(model, stream.source)
@@ -526,7 +525,7 @@ class StreamRows(BatchRows):
                 break
             except StartAgain:  # a class turned up late, or a cache was damaged
                 continue
-        refuse_one_class(stream)
+        check_two_classes(stream.classes, stream.source.name)
         self.known = FittedClasses(
             stream.classes, order_of(model.reference, stream.classes), self._totals
         )

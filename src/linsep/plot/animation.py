@@ -28,6 +28,7 @@ from linsep.plot.display import (
     limits,
     literal,
     new_axes,
+    of_features,
     shortened,
 )
 from linsep.plot.palettes import COLORS
@@ -204,6 +205,7 @@ class RunDisplay(Display):
         return cls._of(trace, view, (X, y), max_frames).plot(ax, **kwargs)
 
     @classmethod
+    @of_features
     def from_estimator(
         cls,
         estimator: Any,

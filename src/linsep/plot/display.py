@@ -5,6 +5,7 @@ or, if there are too many, as a density, saving.
 import re
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import wraps
 from io import BytesIO
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators._common.labels import label_text, listed
 from linsep.plot.palettes import class_colors
+from linsep.validation import values
 from linsep.validation.labels import labels_of
 from linsep.words import escaped, row_text
 
@@ -54,9 +56,7 @@ def of_features(draw: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(draw)
     def from_estimator(cls: type, estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         features = estimator.features_of(X) if hasattr(estimator, "features_of") else X
-        with warnings.catch_warnings():
-            if features is not X:
-                warnings.filterwarnings("ignore", "X does not have valid feature names")
+        with nullcontext() if features is X else values.of_features():
             return draw(cls, estimator, features, *args, **kwargs)
 
     return from_estimator

@@ -22,6 +22,7 @@ from linsep.plot.display import (
     ink,
     literal,
     new_axes,
+    of_features,
     show_title,
     wrapped,
 )
@@ -129,6 +130,7 @@ class KernelDisplay(Display):
         return cls(classes=classes, **found).plot(**kwargs)
 
     @classmethod
+    @of_features
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, top: int = 20, **kwargs: Any
     ) -> Self:

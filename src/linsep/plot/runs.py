@@ -19,6 +19,7 @@ from linsep.plot.display import (
     ink,
     legend,
     new_axes,
+    of_features,
     show_title,
 )
 from linsep.plot.palettes import COLORS
@@ -219,6 +220,7 @@ class BoundDisplay(Display):
     passes: np.ndarray | None = None
 
     @classmethod
+    @of_features
     def from_estimator(
         cls,
         estimator: Any,
@@ -355,6 +357,7 @@ class ConvergenceDisplay(Display):
     convergence: Convergence
 
     @classmethod
+    @of_features
     def from_estimator(
         cls,
         estimator: Any,
@@ -487,6 +490,7 @@ class CycleDisplay(Display):
     names: list[str]
 
     @classmethod
+    @of_features
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
     ) -> Self:

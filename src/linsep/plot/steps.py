@@ -21,6 +21,7 @@ from linsep.plot.display import (
     literal,
     new_axes,
     new_grid,
+    of_features,
     show_title,
     two_classes,
 )
@@ -119,6 +120,7 @@ class UpdateDisplay(Display):
     row_names: Sequence[str] | None = None
 
     @classmethod
+    @of_features
     def from_estimator(
         cls,
         estimator: Any,

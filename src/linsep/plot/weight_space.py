@@ -22,6 +22,7 @@ from linsep.plot.display import (
     legend,
     limits,
     new_axes,
+    of_features,
     show_title,
     two_classes,
     wrapped,
@@ -130,6 +131,7 @@ class WeightSpaceDisplay(Display):
         return made.plot(ax, **kwargs)
 
     @classmethod
+    @of_features
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
     ) -> Self:
@@ -291,6 +293,7 @@ class AugmentationDisplay(Display):
     names: list[str]
 
     @classmethod
+    @of_features
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
     ) -> Self:

@@ -1,23 +1,16 @@
 """Labels of classes as numbers, in order of first appearance."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from linsep.errors import LinsepError
+from linsep.errors import DataError
+from linsep.validation.labels import CONTINUOUS
+from linsep.words import row_text
 
 #: limit of the number of classes
 MOST_CLASSES = 100_000
-
-
-class BadLabel(LinsepError):
-    """A label that is not a class. ``index`` is its position among the labels passed."""
-
-    code = "label-type"
-
-    def __init__(self, message: str, index: int, code: str | None = None):
-        super().__init__(message, code=code)
-        self.index = index
 
 
 class LabelBook:
@@ -50,11 +43,12 @@ class LabelBook:
             (self._sorted[::-1], 1 - ranks) if turned else (self._sorted, ranks)
         )
 
-    def numbers(self, y: np.ndarray) -> np.ndarray:
+    def numbers(self, y: np.ndarray, where: Callable[[int], str] = row_text) -> np.ndarray:
         """Return the number of each label as int32; new labels get the next numbers.
 
-        Raises BadLabel for the first invalid label.
+        Raises DataError for the first invalid label, with its place.
         """
+        self._where = where
         if y.dtype.kind not in "biufU":
             y = self._plain(y)
         found = self._look_up(y)
@@ -69,10 +63,10 @@ class LabelBook:
         labels = y.tolist()
         for index, label in enumerate(labels):
             if not isinstance(label, str | int | float):
-                raise BadLabel(
-                    f"the label {label!r} is of type {type(label).__name__}; give text, whole "
-                    "numbers or booleans",
-                    index,
+                raise DataError(
+                    self._where(index) + f": the label {label!r} is of type "
+                    f"{type(label).__name__}; give text, whole numbers or booleans.",
+                    code="label-type",
                 )
             self._check_alike(label, self.labels[0] if self.labels else labels[0], index)
         return np.array(labels)
@@ -88,27 +82,24 @@ class LabelBook:
             if self.labels:
                 self._check_alike(label, self.labels[0], index)
             if isinstance(label, float) and not label.is_integer():
-                raise BadLabel(
-                    f"the label {label!r} is continuous, not a whole number; a classifier needs "
-                    "classes, so choose another target, round it, or fit a linear regression",
-                    index,
-                )
+                message = self._where(index) + f": {CONTINUOUS.format(label)}."
+                raise DataError(message, code="label-type")
             if len(self.labels) == MOST_CLASSES:
-                raise BadLabel(
-                    f"up to here the labels have more than {MOST_CLASSES:,} different values; a "
-                    "classifier needs few classes, so choose another target",
-                    index,
-                    "class-count",
+                raise DataError(
+                    self._where(index) + f": up to here the labels have more than {MOST_CLASSES:,} "
+                    "different values; a classifier needs few classes, so choose another target.",
+                    code="class-count",
                 )
             self.labels.append(label)
         self._sort()
 
     def _check_alike(self, label: Any, other: Any, index: int) -> None:
         if isinstance(label, str) != isinstance(other, str):
-            raise BadLabel(
-                f"the label {label!r} is of type {type(label).__name__}, but an earlier one is "
-                f"of type {type(other).__name__}; use one type",
-                index,
+            raise DataError(
+                self._where(index)
+                + f": the label {label!r} is of type {type(label).__name__}, but "
+                f"an earlier one is of type {type(other).__name__}; use one type.",
+                code="label-type",
             )
 
     def _look_up(self, y: np.ndarray) -> np.ndarray | None:

@@ -29,7 +29,7 @@ from linsep.rows.arrays import (
     summed,
     without_first,
 )
-from linsep.rows.label_book import BadLabel, LabelBook
+from linsep.rows.label_book import LabelBook
 from linsep.rows.stored import (
     Keeper,
     Sample,
@@ -278,13 +278,12 @@ class SourceStream(RowStream):
     def _numbers(self, batch: Batch, reading: Generator[Batch, None, None]) -> np.ndarray:
         if batch.y is None:
             raise DataError(f"{self.source.name} has no labels to train on.", code="no-labels")
-        try:
-            return self.book.numbers(batch.y)
-        except BadLabel as bad:
+
+        def where(row: int) -> str:
             reading.close()
-            raise DataError(
-                self.source.where(batch.first + bad.index) + f": {bad}.", code=bad.code
-            ) from None
+            return self.source.where(batch.first + row)
+
+        return self.book.numbers(batch.y, where)
 
     def _try_keep(self, keep: Callable[[Any], None], what: Any) -> bool:
         """Keep rows; return False if the disk is full and they can be read again in order."""

@@ -22,6 +22,7 @@ from linsep.certificate.numbers import labeled_rows, padded, same_as_doubles
 from linsep.errors import DataError, NoRows
 from linsep.lanes import in_lanes
 from linsep.separability.time_limit import check_time, within_time
+from linsep.validation.labels import refuse_continuous
 from linsep.validation.values import faults_named
 
 #: numbers in a lane of dense rows: few enough to stay in the processor's cache
@@ -286,6 +287,7 @@ def data_of(X: Any, y: Any = None) -> Data:
         return _from_source(X)
     with faults_named(X, exact=True):
         rows, classes, codes, names = labeled_rows(X, y)
+    refuse_continuous(classes)
     check_two_classes(classes)
     whole = Batch(rows, codes)
     data = LocalData(lambda: [whole], classes, rows.shape, names)
@@ -326,6 +328,7 @@ def _from_source(source: Any) -> Data:
     n_rows = width = size = 0
     sparse = rounded = False
     for X, y, first, *_ in exact_batches(source):
+        refuse_continuous(y, lambda row: source.where(first + row))  # noqa: B023
         labels.update(y.tolist())
         n_rows, width, sparse = first + X.shape[0], max(width, X.shape[1]), sp.issparse(X)
         rounded |= X.dtype == object

@@ -177,6 +177,7 @@ class Served:
         Raises LinsepError or Refused if the rows are invalid or exceed the budget.
         """
         self._check(wanted)
+        source.warns = False  # the answer counts unknown values
         prediction = self.scorer().predictions(source)
         try:
             return self._answered(prediction, source, wanted, budget)

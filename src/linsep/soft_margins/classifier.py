@@ -25,7 +25,7 @@ from linsep.estimators._common.fitted_state import (
 )
 from linsep.estimators._common.frames import to_learn
 from linsep.estimators._common.labels import brings_labels, is_turned
-from linsep.estimators._common.reading import describe_rows
+from linsep.estimators._common.reading import describe
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.keeping import KeepLast
 from linsep.learners.passes import Run
@@ -163,12 +163,11 @@ class SoftMarginClassifier(
 
     def _fit_source(self, source: Source) -> None:
         """Fit to the rows of a source, in memory."""
-        from linsep.learners.from_source import worse_by_class_weights
-        from linsep.sources.arrays import ArraySource
+        from linsep.learners.from_source import measure_in_memory
 
         with interrupts_deferred():
             X, y, _, weights, *_ = joined(list(in_background(source.batches())))
-            labels.check_two_classes(np.unique(y), source.name)
+            labels.source_labels(source, y, weights)
             source.stage, source.doing = "fitting", self._doing
             try:
                 self._fit_rows(self._of_source(X), y, weights)
@@ -176,14 +175,8 @@ class SoftMarginClassifier(
                 source.doing = None
             source.stage = "measuring"
             self.training_accuracy_ = self.score(X, y, weights)
-            self.training_rows_, self.training_sampled_ = len(y), False
-            totals = np.bincount(np.unique(y, return_inverse=True)[1], weights)
-            self.training_baseline_ = float(totals.max() / (totals.sum() or 1.0))
-            self.training_balanced_accuracy_ = None
-            if worse_by_class_weights(self):
-                found = self.predictions(ArraySource(X, y, weights))
-                self.training_balanced_accuracy_ = found.balanced_accuracy()
-            describe_rows(self, source)  # not before, as X has no names
+            measure_in_memory(self, X, y, weights)
+            describe(self, source, self.n_features_in_)  # not before, as X has no names
 
     def _doing(self) -> str:
         """Return the progress of a fit."""
@@ -192,7 +185,7 @@ class SoftMarginClassifier(
 
     def _to_learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """Return rows, labels and weights as a fit uses them."""
-        return to_learn(X, y, sample_weight)
+        return to_learn(self, X, y, sample_weight)
 
     def _of_source(self, X: Any) -> Any:
         """Return the rows of a source as a fit uses them."""
@@ -257,7 +250,8 @@ class SoftMarginClassifier(
         try:
             for one, cost in zip(machines, costs, strict=True):
                 self._at = None
-                found.append(solve(one, cost, told))
+                none = self._nothing(X, one)._replace(primal=0.0)  # of classes without weight
+                found.append(solve(one, cost, told) if one.rows.size else none)
         except KeyboardInterrupt:
             if self._at is None:
                 raise

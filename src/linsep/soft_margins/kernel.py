@@ -171,7 +171,7 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
     def _to_learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         if self.chosen_kernel().takes != "vectors":
             return X, y, sample_weight
-        return to_learn(X, y, sample_weight)
+        return to_learn(self, X, y, sample_weight)
 
     def _of_source(self, X: Any) -> Any:
         return X.toarray() if sp.issparse(X) and self.chosen_kernel().takes == "gram" else X

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep.compiled.rows import as_rows
 from linsep.errors import DataError
-from linsep.estimators._common.labels import FLOATS
+from linsep.estimators._common.labels import FLOATS, check_some_weight, check_two_classes
 from linsep.estimators._common.reading import describe
 from linsep.estimators._common.showing import HasEquation
 from linsep.rows.arrays import summed
@@ -155,16 +155,16 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
 
     def _fit_stream(self, stream: "SourceStream") -> None:
         """Fit to the rows of a stream whose classes are known so far."""
-        from linsep.learners.from_source import refuse_one_class
-
-        refuse_one_class(stream)
+        check_two_classes(stream.classes, stream.source.name)
         codes, weights = [], []
         for batch in stream.row_batches(0):
             interruption_point()
             codes.append(batch.codes)
             weights.append(batch.importance if batch.importance.size else np.ones(len(batch.codes)))
         width = max(stream.n_features, len(stream.feature_names or []))
-        every, counted = np.concatenate(codes), np.concatenate(weights)
+        counted = np.concatenate([np.zeros(0), *weights])
+        check_some_weight(stream.source, counted)
+        every = np.concatenate(codes)
         counted = counted[:0] if (counted == 1).all() else counted
 
         def read() -> Iterator[Any]:
@@ -204,7 +204,7 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
         )
 
     def _rows_to_score(self, X: Any) -> Any:
-        check_prepared(self, X)
+        check_prepared(self)
         with faults_named(X, self):
             return validate_data(
                 self, as_csr(X, columns=False), accept_sparse="csr", dtype=FLOATS, order="C",

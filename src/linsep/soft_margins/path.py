@@ -360,7 +360,7 @@ def _checked(Cs: Any) -> np.ndarray:
 
 def _rows(X: Any, y: Any, sample_weight: Any, model: SoftMargin) -> Rows:
     """Return the rows of a path, which are checked as for a fit."""
-    X, y, sample_weight = to_learn(X, y, sample_weight)
+    X, y, sample_weight = to_learn(model, X, y, sample_weight)
     names = None
     if labels.brings_labels(X, y, sample_weight):
         read = joined(list(X.batches()))

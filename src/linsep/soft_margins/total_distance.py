@@ -22,6 +22,7 @@ from linsep.estimators._common.labels import (
     check_sample_weight,
     check_two_classes,
     encode,
+    source_labels,
 )
 from linsep.mistake_bounds.margins import lengths, scaled
 from linsep.mistake_bounds.problems import Problem as Rows, seen_rows
@@ -218,6 +219,7 @@ def _taken(
     """Return z, sign and weight of every row, and the two classes."""
     if brings_labels(X, y, sample_weight):
         read = joined(list(X.batches()))
+        source_labels(X, read.y)
         X, y, sample_weight = read.X, read.y, read.weights
     else:
         check_beside(X, y=y, sample_weight=sample_weight)

@@ -66,6 +66,8 @@ class Source(ABC):
     surveys: bool = False
     #: a model determines how the rows are read
     by_recipe: bool = False
+    #: predictions warn of values that the recipe does not have
+    warns: bool = True
     #: current stage, for progress displays
     stage: str = "reading"
     #: returns a description of the current step of a long stage, for progress displays
@@ -119,6 +121,10 @@ class Source(ABC):
     def unseen(self) -> dict[str, int]:
         """Values of the last reading that the recipe does not have, by text column."""
         return {}
+
+    def gaps(self, row: int) -> dict[str, dict[str, int]]:
+        """Return :attr:`unseen` and :attr:`filled` of a single row of the last reading."""
+        return {"unknown_values": {}, "values_filled": {}}
 
     @property
     def ignored(self) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Tracing an estimator step by step with its textbook reference implementation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -107,7 +107,7 @@ def trace(
         orders=visiting_orders(stream), weights=start[0], intercept=start[1],
         row_weights=importance.tolist() if importance.size else None,
     ))  # fmt: skip
-    taken = list(islice(steps, most))
+    taken = first_steps(steps, most)
     shown = [labels.label_text(label) for label in y]
     counts = None if rounds is None else _errors(begun, X, codes, importance, taken, model)
     if not taken:
@@ -118,6 +118,14 @@ def trace(
         *ending.reason(taken, cut=next(steps, None) is not None), given=given, steps=taken,
         start=vectors_of(*start),
     )  # fmt: skip
+
+
+def first_steps(steps: Iterator[textbook.Step], most: int) -> list[textbook.Step]:
+    """Return at most so many steps; raise DataError for a row that the learner does not accept."""
+    try:
+        return list(islice(steps, most))
+    except ValueError as problem:
+        raise DataError(str(problem), code="bad-value") from None
 
 
 def _ending(

@@ -23,9 +23,9 @@ from linsep.batches import weight_totals
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import Csr, Dense, Unit, csr_rows, read_only
 from linsep.errors import DataError, hint
-from linsep.estimators._common.labels import is_turned
+from linsep.estimators._common.labels import check_two_classes, is_turned
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.learners.from_source import SourceRun, refuse_one_class
+from linsep.learners.from_source import SourceRun
 from linsep.learners.keeping import KeepLast
 from linsep.learners.passes import (
     Progress,
@@ -368,7 +368,7 @@ class SideBySide:
             ThreadPoolExecutor(thread_count()) as self._pool,
         ):
             first.stream.begin()
-            refuse_one_class(first.stream)
+            check_two_classes(first.stream.classes, first.stream.source.name)
             is_turned(reader.reference, np.sort(first.stream.classes))  # or refuses
             try:
                 self._passes(first.stream)

@@ -2,6 +2,7 @@
 the rows."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ from linsep.words import row_text
 MISSING_TYPES = ("NAType", "NaTType")
 #: classes up to which no warning is given
 FEW_CLASSES = 10
+CONTINUOUS = (
+    "the label {!r} is continuous, not a whole number; a classifier needs classes, so choose "
+    "another target, round it, or fit a linear regression"
+)
 
 _LEAVE = "give the label, or leave the row out"
 
@@ -131,6 +136,29 @@ def warn_of_many_classes(classes: np.ndarray, n_rows: int) -> None:
             "as a class. For measurements, fit a linear regression, or divide them into a few "
             "classes."
         )
+
+
+def refuse_continuous(y: np.ndarray, where: Callable[[int], str] | None = None) -> None:
+    """Raise DataError for a number with a fraction, which is not a class; ``where`` returns the
+    place of a row of a file.
+    """
+    if y.dtype.kind != "f" or (whole := y == np.trunc(y)).all():
+        return
+    row = int(np.argmin(whole))
+    if where is not None:
+        message = where(row) + f": {CONTINUOUS.format(y[row].item())}."
+        raise DataError(message, code="label-type")
+    more = "."
+    if y.min() >= 0 and y.max() <= 1:
+        more = (
+            "; for proportions, fit counts of successes and trials (--successes and --trials, "
+            "in Python linsep.fit(data, successes=..., trials=...))."
+        )
+    raise DataError(
+        "Unknown label type: continuous. y holds numbers with fractions, but a classifier "
+        "needs classes: use linsep.LinearRegression, or bin y into classes" + more,
+        code="label-type",
+    )
 
 
 def refuse_gaps(y: np.ndarray, advice: str) -> None:

@@ -1,8 +1,10 @@
 """Rows that scikit-learn refuses: the column, the row and the remedy."""
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from datetime import date, time, timedelta
 from typing import Any
 
@@ -35,6 +37,9 @@ _OTHERS = {
     ),
 }
 
+#: what leaves out how a model makes its features
+AS_THEY_ARE = "arrays are used as they are: pass a data frame or a file with these columns"
+AGAIN = "fit and clone leave that out: call linsep.fit again, with cv= for folds"
 #: kinds of dates, durations and times of day
 _TIMES = ("M", "m", "t")
 
@@ -351,17 +356,40 @@ def _not_finite(value: float, row: int, place: str) -> DataError:
     return DataError(message, *advice, code=code, row=row + 1)
 
 
-def check_prepared(model: Any, X: Any) -> None:
-    """Raise DataError for a DataFrame if the model scales the columns of a table: arrays and
-    DataFrames are used unchanged, so its values would not be scaled.
+_OF_FEATURES = ContextVar("arrays are features", default=False)
+
+
+@contextmanager
+def of_features() -> Iterator[None]:
+    """Let arrays be the features of a model, without names."""
+    token = _OF_FEATURES.set(True)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            yield
+    finally:
+        _OF_FEATURES.reset(token)
+
+
+def check_prepared(model: Any, but: str = AS_THEY_ARE) -> None:
+    """Raise DataError if a model does more with the columns of a table than picking them, for what
+    leaves that out.
     """
-    if hasattr(X, "columns") and getattr(model, "recipe_", {}).get("scale"):
+    recipe = getattr(model, "recipe_", None) or {}
+    made = ("scale", "text", "formula", "products", "words")
+    converted = set(recipe.get("numeric", ())) & {*recipe.get("converted", ())}
+    if (converted or any(map(recipe.get, made))) and not _OF_FEATURES.get():
         raise DataError(
-            "The model scales the columns of tables that it reads, but a DataFrame is not "
-            "scaled: write it to a file for linsep.open_source(file, recipe=model.recipe_), or "
-            "pass scaled rows as an array.",
+            f"This {type(model).__name__} makes its features from the columns of a table, such as "
+            f"by scaling, but {but}.",
             code="unsupported",
         )
+
+
+def check_again(model: Any) -> None:
+    """Raise DataError if a model would be fitted again, but not to features made as before."""
+    if not getattr(model, "_encodes", False):
+        check_prepared(model, AGAIN)
 
 
 def check_columns(model: Any, X: Any) -> None:
@@ -376,6 +404,6 @@ def check_columns(model: Any, X: Any) -> None:
         As :func:`check_prepared`.
     """
     if isinstance(model, BaseEstimator) and hasattr(model, "n_features_in_"):
-        check_prepared(model, X)
+        check_prepared(model)
         refuse_repeated_names(X)
         validate_data(model, X, reset=False, skip_check_array=True)

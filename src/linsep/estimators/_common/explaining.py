@@ -59,7 +59,7 @@ def explained(model: Any, source: Source, number: int) -> dict[str, Any]:
     """
     scored = scored_row(model, source, number)
     found = terms_of(model, scored, names_and_signs(model, source, scored))
-    return {"row": source.where(number)} | found
+    return {"row": source.where(number)} | found | source.gaps(number)
 
 
 def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dict[str, Any]:

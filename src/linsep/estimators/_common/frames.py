@@ -1,8 +1,7 @@
 """Data frames with text or categorical columns: they become a source, as a file would."""
 
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from linsep.batches import join, joined
-from linsep.errors import DataError, ParameterError
+from linsep.errors import DataError, ParameterError, warn_caller
 from linsep.estimators._common.labels import FLOATS, brings_labels
 from linsep.estimators._common.offsets import (
     check_offset,
@@ -20,9 +19,11 @@ from linsep.estimators._common.offsets import (
     refuse_beside_source,
 )
 from linsep.sources.base import Source, is_frame
+from linsep.sources.feature_names import names_in_recipe
 from linsep.validation.labels import check_beside, row_labels
 from linsep.validation.sparse import as_csr
-from linsep.validation.values import check_prepared
+from linsep.validation.values import check_again, check_prepared, of_features
+from linsep.words import counted
 
 
 class Rows(NamedTuple):
@@ -51,6 +52,30 @@ def in_memory(X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
 Named = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
+def unknown_text(unknown: dict[str, int], recipe: dict[str, Any]) -> str:
+    """Return the numbers, by column, of values that are not in the training data, as text."""
+    references = recipe.get("reference", {})
+    called = names_in_recipe(recipe) if references else {}
+    parts: dict[str, list[str]] = {}
+    for name, n in unknown.items():
+        if name == "features":
+            taken, of = "ignored", "features"
+        else:
+            taken, of = "predicted without an indicator", f"column '{name}'"
+            if name in references:
+                taken = f"predicted as the reference {called[name]}={references[name]}"
+        parts.setdefault(taken, []).append(f"{counted(n, 'value')} of {of}")
+    return ", ".join(
+        f"{', '.join(which)} not seen in training; {taken}" for taken, which in parts.items()
+    )
+
+
+def warn_of_unknown(source: Source, unknown: dict[str, int]) -> None:
+    """Warn of values that are not in the training data, if there are any."""
+    if unknown and source.warns:
+        warn_caller(f"{unknown_text(unknown, source.recipe())}.")
+
+
 class TakesFrames:
     """Mixin of estimators for functions that read their weights."""
 
@@ -62,6 +87,7 @@ class TakesFrames:
         if not isinstance(source, Source) or source is X:
             return X
         parts = [batch.X for batch in source.batches()]
+        warn_of_unknown(source, source.unseen)
         return join(parts, max(part.shape[1] for part in parts))
 
     @contextmanager
@@ -74,44 +100,51 @@ class TakesFrames:
         given, and their labels in its index (of pandas, else the numbers).
         """
         source, labels, numbers = to_score(self, X, y), row_labels(X), None
-        with warnings.catch_warnings():
-            if brings_labels(source, y, sample_weight, offset, offsets=has_offset(self)):
-                batches = list(source.batches())
-                width = self.n_features_in_
-                read = joined(batches, max(width, *(batch.X.shape[1] for batch in batches)))
-                X, y, sample_weight, offset = read.X[:, :width], read.y, read.weights, read.offset
-                numbers = source.numbers(read.size)
-                warnings.filterwarnings("ignore", "X does not have valid feature names")
-            elif (features := self.features_of(X)) is not X:
-                X = features
-                warnings.filterwarnings("ignore", "X does not have valid feature names")
+        if brings_labels(source, y, sample_weight, offset, offsets=has_offset(self)):
+            batches, width = list(source.batches()), self.n_features_in_
+            read = joined(batches, max(width, *(batch.X.shape[1] for batch in batches)))
+            warn_of_unknown(source, source.unseen)
+            features, y, sample_weight, offset = (
+                read.X[:, :width],
+                read.y,
+                read.weights,
+                read.offset,
+            )
+            numbers = source.numbers(read.size)
+        else:
+            features = self.features_of(X)
 
-            def named(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-                found = rows if numbers is None else numbers[rows]
-                return found, found if labels is None else labels[found]
+        def named(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            found = rows if numbers is None else numbers[rows]
+            return found, found if labels is None else labels[found]
 
-            yield X, y, sample_weight, offset, named
+        with nullcontext() if features is X else of_features():
+            yield features, y, sample_weight, offset, named
 
 
 def to_learn(
-    X: Any, y: Any, sample_weight: Any = None, reference: bool = False, **others: Any
+    model: Any, X: Any, y: Any, sample_weight: Any = None, reference: bool = False, **others: Any
 ) -> tuple[Any, Any, Any]:
     """Return the same as :func:`with_features`; raises TypeError for a file name."""
+    if not isinstance(X, Source):
+        check_again(model)
     if isinstance(X, str | Path):
         raise TypeError(
             f"fit takes rows, not a file name: for a file, call linsep.fit({str(X)!r}, target=...)."
         )
     call = "linsep.fit(frame, target=..."
-    return with_features(X, y, sample_weight, reference, call, **others)
+    found = with_features(X, y, sample_weight, reference, call, **others)
+    model._encodes = found[0] is not X  # as any later fit does
+    return found
 
 
 def to_regress(
-    X: Any, y: Any, sample_weight: Any, others: dict[str, Any], reference: bool
+    model: Any, X: Any, y: Any, sample_weight: Any, others: dict[str, Any], reference: bool
 ) -> tuple[Any, Any, Any, dict[str, Any]]:
     """Return the same as :func:`to_learn`, and ``others``, such as offsets, by name; None for each
     if the source holds them.
     """
-    found = to_learn(X, y, sample_weight, reference, **others)
+    found = to_learn(model, X, y, sample_weight, reference, **others)
     return *found, others if found[0] is X else dict.fromkeys(others)
 
 
@@ -233,7 +266,7 @@ def _with_gaps(model: Any, X: Any, offset: Any) -> Source:
             'The rows are a source: open it with missing="skip" instead.',
             code="conflict", option="missing",
         )  # fmt: skip
-    check_prepared(model, X)
+    check_prepared(model)
     X = validate_data(
         model, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
         ensure_all_finite="allow-nan",

@@ -1,21 +1,25 @@
 """Labels, classes and row weights of estimators, and the names of features and classes."""
 
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import NO_IMPORTANCE, check_summable
-from linsep.errors import DataError, FeatureOverflow, warn_caller
+from linsep.errors import DataError, FeatureOverflow, NoRows, warn_caller
 from linsep.estimators._common.offsets import refuse_beside_source, refuse_offsets_of
 from linsep.parameters import fitted_parameter
+from linsep.rows.label_book import LabelBook
 from linsep.sources.base import Source
-from linsep.validation.labels import check_beside, labels_of, warn_of_many_classes
+from linsep.validation.labels import (
+    check_beside,
+    labels_of,
+    refuse_continuous,
+    warn_of_many_classes,
+)
 from linsep.validation.values import rows_to_fit
 from linsep.words import row_text
 
@@ -28,17 +32,6 @@ INTERCEPT = "intercept"
 PEEK = 1024
 
 
-def _check_classes(y: np.ndarray) -> None:
-    """Raise ValueError unless labels are classes; a separate warning about many classes gives
-    advice.
-    """
-    if y.dtype.kind in "biu" and y.size:  # whatever they are
-        return
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
-        check_classification_targets(y)
-
-
 def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the sorted classes and the int32 class code of each label.
 
@@ -48,10 +41,10 @@ def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         classes = np.unique(y[:PEEK])
         codes = encode_with(y, classes) if classes.size <= PEEK // 4 else None
         if codes is not None:
-            _check_classes(y[:PEEK])
+            refuse_continuous(y[:PEEK])
             warn_of_many_classes(classes, len(y))
             return classes, codes
-    _check_classes(y)
+    refuse_continuous(y)
     classes, inverse = np.unique(y, return_inverse=True)
     warn_of_many_classes(classes, len(y))
     return classes, inverse.astype(np.int32)
@@ -67,25 +60,6 @@ def encode_with(y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
     codes = np.searchsorted(classes, y).astype(np.int32)
     codes[codes == classes.size] = 0
     return codes if np.array_equal(classes[codes], y) else None
-
-
-def encode_outcomes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return classes and codes; refuse a continuous response."""
-    try:
-        return encode(y)
-    except ValueError as problem:
-        if "continuous" not in str(problem):
-            raise
-        more = "."
-        if y.min() >= 0 and y.max() <= 1:
-            more = (
-                "; for proportions, fit counts of successes and trials (--successes and --trials, "
-                "in Python linsep.fit(data, successes=..., trials=...))."
-            )
-        raise ValueError(
-            "Unknown label type: continuous. y holds numbers with fractions, but a classifier "
-            "needs classes: use linsep.LinearRegression, or bin y into classes" + more
-        ) from None
 
 
 def label_a_row(estimator: Any, y: Any, n_rows: int) -> np.ndarray:
@@ -214,6 +188,25 @@ def check_two_classes(classes: np.ndarray, where: str = "y") -> None:
         )
 
 
+def source_labels(source: Source, y: np.ndarray | None, weights: Any = None) -> np.ndarray:
+    """Return the labels of the rows of a source as an array of text or numbers; DataError unless
+    they are two or more classes, and some row has weight.
+    """
+    if y is None:
+        raise DataError(f"{source.name} has no labels to train on.", code="no-labels")
+    book = LabelBook()
+    numbers = book.numbers(y, source.where)
+    check_two_classes(book.classes, source.name)
+    check_some_weight(source, weights)
+    return book.classes[book.codes[numbers]]
+
+
+def check_some_weight(source: Source, weights: np.ndarray | None) -> None:
+    """Raise NoRows if all rows of a source have weight 0."""
+    if weights is not None and not weights.any():
+        raise NoRows(f"{source.name} has weight 0 in every row: check the weights.")
+
+
 def check_sample_weight(
     sample_weight: Any, n_rows: int, all_may_be_zero: bool = False
 ) -> np.ndarray:
@@ -327,6 +320,8 @@ def labeled(
     weights = check_sample_weight(sample_weight, len(y))
     weights = importance(model.class_weight, classes, codes, weights)
     if weights.size:
+        if not weights.any():
+            raise DataError("No row is left for training: all rows have weight 0.", code="no-rows")
         warn_of_weightless(classes, np.bincount(codes, weights, classes.size))
     return classes, codes_given(model, classes, codes), weights
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch, check_summable
 from linsep.errors import DataError
-from linsep.estimators._common.frames import to_score
+from linsep.estimators._common.frames import to_score, warn_of_unknown
 from linsep.estimators._common.labels import brings_labels, check_sample_weight
 from linsep.estimators._common.offsets import has_offset, offset_to_predict
 from linsep.parameters import fitted_parameter
@@ -101,6 +101,11 @@ class Prediction:
         """
         beyond = {"features": self._beyond} if self._beyond else {}
         return beyond | {name: count for name, count in self.source.unseen.items() if count}
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the rows; warn of values that are not in the training data after the last."""
+        yield from self.source.batches()
+        warn_of_unknown(self.source, self.unknown)
 
     def offset_of(self, batch: Batch) -> np.ndarray | None:
         """Return the offsets of a batch; DataError unless model and batch both have offsets, or

@@ -20,14 +20,6 @@ def describe(model: Any, read: Any, n_features: int) -> None:
         model.feature_names_in_ = np.array(names, dtype=object)
 
 
-def describe_rows(model: Any, source: Any) -> None:
-    """Set ``feature_names_in_`` and ``recipe_`` after a fit to all rows of a source in memory."""
-    model.recipe_ = source.recipe()
-    model.__dict__.pop("feature_names_in_", None)
-    if source.feature_names:
-        model.feature_names_in_ = np.array(source.feature_names, dtype=object)
-
-
 class Reading:
     """Readings of a source; Ctrl-C ends the first one early, and later ones stop at the same row.
 

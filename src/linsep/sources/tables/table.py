@@ -400,14 +400,8 @@ class TableSource(Source):
         out by "drop" have no number but their lines count. Reads the file again up to the row;
         IndexError beyond the last.
         """
-        row = self._among_groups(row)
-        number = max(0, bisect_right(self._starts, row) - 1)
-        before = self._starts[number] if self._starts else 0
-        for file, start, rows, _ in self._kept_rows(number):
-            if row - before < rows.size:
-                return file.where(start + int(rows[row - before]))
-            before += rows.size
-        raise IndexError(f"{self.name} has {before} rows, but not row {row}.")
+        file, at, _ = self._row(row)
+        return file.where(at)
 
     def number(self, row: int) -> int:
         """Return the number of a row of the last reading; see :meth:`Source.number`."""
@@ -419,21 +413,40 @@ class TableSource(Source):
         if not (self.dropped or (self._proving and self.weighted and not self.counts)):
             return places
         found, before = [], 0
-        for *_, kept, size in self._kept_rows():
+        for *_, kept, table in self._kept_rows():
             found.append(before + kept)
-            before += size
+            before += table.num_rows
         return np.concatenate(found)[places]
 
-    def _kept_rows(self, number: int = 0) -> Iterator[tuple[Any, int, np.ndarray, int]]:
+    def gaps(self, row: int) -> dict[str, dict[str, int]]:
+        """Return what is unseen and what is filled in a row; see :meth:`Source.gaps`."""
+        file, at, cells = self._row(row)
+        encoder = Encoder(self._columns, labels_needed=False)
+        encoder.encode(self._changes(cells), file.places_from(at))
+        return {"unknown_values": encoder.unseen, "values_filled": dict(+encoder.filled)}
+
+    def _row(self, row: int) -> tuple[Any, int, pa.Table]:
+        """Return the file of a row of the last reading, its number there, and its cells."""
+        row = self._among_groups(row)
+        number = max(0, bisect_right(self._starts, row) - 1)
+        left = row - (self._starts[number] if self._starts else 0)
+        for file, start, rows, table in self._kept_rows(number):
+            if left < rows.size:
+                at = int(rows[left])
+                return file, start + at, table.slice(at, 1)
+            left -= rows.size
+        raise IndexError(f"{self.name} has no row {row}.")
+
+    def _kept_rows(self, number: int = 0) -> Iterator[tuple[Any, int, np.ndarray, pa.Table]]:
         """Yield, for each table from a file on, its file, the number of its first row there, which
-        of its rows are in a batch, and the number of its rows.
+        of its rows are in a batch, and the table.
         """
         for file_number in range(number, len(self._files)):
             file = self._files[file_number]
             for start, table in self._tables(file_number):
                 kept = self._kept(table, file.places_from(start))
                 rows = np.arange(table.num_rows) if kept is None else np.flatnonzero(kept)
-                yield file, start, rows, table.num_rows
+                yield file, start, rows, table
 
     def _among_groups(self, rows: Any) -> Any:
         """Return the numbers of rows of the last reading among the rows of the files, where each
@@ -467,8 +480,8 @@ class TableSource(Source):
             for name in found[-1]:
                 check_column(file.path, there, name)
         each = zip(self._files, found, strict=True)
-        tables = (rechunked(file.cells(names), self._batch_rows) for file, names in each)
-        return chain.from_iterable(tables)
+        batches = chain.from_iterable(file.cells(names) for file, names in each)
+        return (pa.Table.from_batches([batch]) for batch in batches)
 
     @property
     def feature_names(self) -> list[str] | None:

@@ -224,7 +224,7 @@ def _together(cells: list[Any]) -> pa.Array:
     """Return the cells of a column, as JSON if their types differ."""
     try:
         return pa.array(cells)
-    except pa.ArrowException:
+    except (pa.ArrowException, OverflowError):  # a whole number beyond 64 bits
         return pa.array([c if isinstance(c, str | None) else json.dumps(c) for c in cells])
 
 
