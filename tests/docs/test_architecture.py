@@ -128,5 +128,6 @@ def earlier_pages():
         )
         return done.stdout
 
-    commits = git("log", "-n", "2", "--format=%H", "--", PAGE.name).split()
+    how = ("--first-parent", "-n", "2", "--format=%H")
+    commits = git("log", *how, "--", PAGE.name).split()
     return [git("show", f"{commit}:./{PAGE.name}") for commit in commits]
