@@ -130,7 +130,6 @@ REFUSED = [
         "not known with l2: leave l2 out or leave --covariance out.",
         2,
     ),
-    ((*LINEAR, "--vcov", "HC3"), "robust standard errors: --covariance HC3", 2),
     (
         ("tune", "t.csv", "--target", "y", "--learner", "linear", "--cv", "2",
          "--grid", "covariance=HC0,HC1"),

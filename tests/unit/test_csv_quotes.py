@@ -82,9 +82,9 @@ def blocks(request, monkeypatch):
 
 CLOSE = ": close it where its field ends or read quotes as ordinary characters with quotes=False."
 BAD = {
-    'y,t\n0,p\n1,"q\n0,r\n': "bad-line" + CLOSE,
-    'y,t\n0,p\n1,"q': "bad-line" + CLOSE,
-    'y,t\n0,p\n1,"q""\n0,r\n': "bad-line" + CLOSE,
+    'y,t\n0,p\n1,"q\n0,r\n': "a.csv line 3 opens a quote that is never closed" + CLOSE,
+    'y,t\n0,p\n1,"q': "a.csv line 3 opens a quote that is never closed" + CLOSE,
+    'y,t\n0,p\n1,"q""\n0,r\n': "a.csv line 3 opens a quote that is never closed" + CLOSE,
     'y,t\n"0,p\n1,q\n': "a.csv line 2 opens a quote that is never closed" + CLOSE,
     '\ufeff"y,t\n0,p\n1,q\n': "a.csv line 1 opens a quote that is never closed" + CLOSE,
     '"y",t\n0,5"\n0,"p\nq"\n"1,q': "a.csv line 5 opens a quote that is never closed" + CLOSE,

@@ -301,7 +301,9 @@ def _two_positions(features: Sequence[int | str], names: list[str]) -> tuple[int
             "A plane needs two features, but one is named"
             if isinstance(features, str) or len(features) == 1
             else f"A plane has two features, and {len(features)} are named",
-            hint("name two, such as {}", features=names[:2]),
+            hint(
+                "name two, such as {}", features=[n.removesuffix(STANDARDIZED) for n in names[:2]]
+            ),
             code="bad-option",
             option="features",
             value=features,
@@ -310,7 +312,9 @@ def _two_positions(features: Sequence[int | str], names: list[str]) -> tuple[int
     if first == second:
         raise DataError(
             f"The feature {features[0]!r} is named twice",
-            hint("name two, such as {}", features=names[:2]),
+            hint(
+                "name two, such as {}", features=[n.removesuffix(STANDARDIZED) for n in names[:2]]
+            ),
             code="bad-option",
             option="features",
             value=features,
