@@ -1,5 +1,4 @@
-"""Mistakes of Winnow and of the perceptron where theory says that the one or the other wins, and of
-learners that know how sure they are beside what LIBOL has published.
+"""Mistakes of Winnow and of the perceptron where theory says that the one or the other wins.
 
 Winnow's mistakes grow with the number of relevant features times the logarithm of all of them,
 the perceptron's with the length of the examples: dense examples with a sparse target are Winnow's,
@@ -11,21 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.accuracy import SHARED, svmlight
-from linsep import ALMA, AROW, SCW, BalancedWinnow, Perceptron, Winnow
+from linsep import BalancedWinnow, Perceptron, Winnow
 
 FEATURES, RELEVANT = 1_000_000, 1_000
-#: LIBOL has no intercept
-ONCE = {"max_iter": 1, "shuffle": False, "fit_intercept": False}
-#: percent of mistakes on ijcnn1 by S. Hoi, J. Wang and P. Zhao, LIBOL, JMLR 15 (2014), whose
-#: parameters were tuned
-PUBLISHED: dict[str, tuple[Any, float]] = {
-    "Perceptron": (Perceptron(**ONCE), 10.6),
-    'AROW(covariance_type="full")': (AROW(covariance_type="full", **ONCE), 8.2),
-    'SCW(eta=0.8, covariance_type="full")': (SCW(eta=0.8, covariance_type="full", **ONCE), 6.0),
-    "ALMA(alpha=0.5)": (ALMA(alpha=0.5, **ONCE), 7.1),
-}
-ORDERS = 5
 
 
 def sparse_target(n_rows: int = 200_000, active: int = 100) -> tuple[sp.csr_array, np.ndarray]:
@@ -67,21 +54,6 @@ def main() -> None:
     winnow = BalancedWinnow(promotion=1.5, fit_intercept=False, max_iter=200).fit(X, y)
     perceptron = Perceptron(fit_intercept=False, max_iter=200).fit(X, y)
     _row("1,000 relevant of 1,000 features, 10 on in a row", winnow, perceptron)
-
-    if SHARED.is_dir():
-        published()
-
-
-def published() -> None:
-    """Print the mistakes in one pass over all rows of ijcnn1, in random orders."""
-    parts = [svmlight(name, 22) for name in ("ijcnn1.bz2", "ijcnn1.t.bz2")]
-    X, y = sp.vstack([X for X, _ in parts]).toarray(), np.concatenate([y for _, y in parts])
-    orders = [np.random.default_rng(seed).permutation(len(y)) for seed in range(ORDERS)]
-    print(f"{f'mistakes on ijcnn1, {len(y):,} rows, {ORDERS} orders, %':58s} {'linsep':>8s} "
-          f"{'LIBOL':>10s}")  # fmt: skip
-    for name, (model, theirs) in PUBLISHED.items():
-        found = [1 - model.fit(X[order], y[order]).progressive_accuracy_ for order in orders]
-        print(f"{name:58s} {100 * np.mean(found):8.2f} {theirs:10.1f}")
 
 
 def _row(work: str, winnow: Any, perceptron: Any) -> None:

@@ -16,10 +16,11 @@ from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
 from benchmarks.accuracy import digits, svmlight
 from benchmarks.newsgroups import documents
-from linsep import ALMA, AROW, SCW, OnlineLogistic, Perceptron
+from linsep import AROW, SCW, OnlineLogistic, Perceptron
 from linsep.batches import Batch
+from linsep.lanes import Tree
 from linsep.learners.keeping import keeping_of
-from linsep.learners.mixing import Setting, arrays_of, learn_here, mix, setting_of
+from linsep.learners.mixing import LearnAll, Setting, added_sums, arrays_of, mix, setting_of
 from linsep.learners.passes import Run
 from linsep.learners.state import State
 
@@ -71,6 +72,18 @@ def _cut(setting: Setting, data: Data, shards: int) -> list[Batch]:
     return [setting.coded(Batch(data.X[rows], data.y[rows])) for rows in parts]
 
 
+def _learning(setting: Setting, shards: list[Batch]) -> LearnAll:
+    """Return a function that trains all shards in this process."""
+
+    def learn(start: dict[str, np.ndarray], number: int) -> Any:
+        tree = Tree(lambda a, b: added_sums([a, b]))  # which holds few parts at a time
+        for k, rows in enumerate(shards):
+            tree.push(setting.learn(k, rows, start, number))
+        return tree.total()
+
+    return learn
+
+
 def _accuracy(setting: Setting, state: State, weights: np.ndarray, data: Data) -> float:
     coef, intercept = state.split(weights)
     scores = data.X_test @ coef.T + intercept
@@ -80,7 +93,7 @@ def _accuracy(setting: Setting, state: State, weights: np.ndarray, data: Data) -
 
 def _mixed(setting: Setting, shards: list[Batch], data: Data, passes: int = PASSES) -> list[float]:
     """Accuracy of the mixture after each pass."""
-    learn, run, found = learn_here(setting, shards), _run(setting), []
+    learn, run, found = _learning(setting, shards), _run(setting), []
     mixed = arrays_of(run)
     for number in range(passes):
         mixed = mix(run, mixed, learn(mixed, number), number)
@@ -93,7 +106,7 @@ def _alone(setting: Setting, shards: list[Batch], data: Data) -> list[float]:
     run = _run(setting)
     totals = np.zeros((PASSES, *run.state.W.shape))
     for rows in shards:
-        learn, mixed = learn_here(setting, [rows]), arrays_of(run)
+        learn, mixed = _learning(setting, [rows]), arrays_of(run)
         for number in range(PASSES):
             mixed = mix(run, mixed, learn(mixed, number), number)
             totals[number] += mixed["average"]
@@ -105,7 +118,7 @@ def others() -> None:
     words = HashingVectorizer(n_features=1 << 18)
     (texts, y), (test, y_test) = documents("train"), documents("test")
     data = Data("20 newsgroups", words.transform(texts), y, words.transform(test), y_test)
-    for kind in (AROW, SCW, OnlineLogistic, ALMA, Perceptron):
+    for kind in (AROW, SCW, OnlineLogistic, Perceptron):
         setting = _setting(data, kind(keep="average", max_iter=FEW_PASSES))
         for count in FEW_SHARDS:
             found = _mixed(setting, _cut(setting, data, count), data, FEW_PASSES)

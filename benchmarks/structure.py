@@ -1,62 +1,72 @@
-"""``python benchmarks/structure.py``: how large the package is, and how much of it hangs together.
+"""``python benchmarks/structure.py``: how large the project is, and how much of it hangs together.
 
 Everything is read from the sources as they are, except which modules a name loads: a new process
-imports each. ARCHITECTURE.md lists the packages, their order and their layers.
-``tests/docs/test_architecture.py`` asks the same functions.
+imports each. ARCHITECTURE.md lists the packages, their order and their layers, and the budget of
+each room. ``tests/docs/test_architecture.py`` asks the same functions. ``--write`` writes the sizes
+of today into the table of budgets.
 """
 
 import ast
-import io
+import gc
 import re
 import subprocess
 import sys
-import tokenize
-from collections import Counter
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-SOURCE = Path(__file__).resolve().parents[1] / "src"
+PROJECT = Path(__file__).resolve().parents[1]
+SOURCE = PROJECT / "src"
 PACKAGE = SOURCE / "linsep"
-PAGE = Path(__file__).resolve().parents[1] / "ARCHITECTURE.md"
+PAGE = PROJECT / "ARCHITECTURE.md"
+#: a row of the table of budgets: room, lines now and at the end, statements now and at the end
+ROW = re.compile(r"^\| ([\w ,.*-]+?) \| +([\d,]+) \| +([\d,]+) \| +([\d,]+) \| +([\d,]+) \|$", re.M)
+#: how far the number in the table may be above what is there
+SLACK = 100
 #: names whose import should load little, and what is heavy to load with them
-NAMES = (
-    "Perceptron",
-    "KernelPerceptron",
-    "LinearRegression",
-    "LogisticRegression",
-    "GaussianNaiveBayes",
-)
+NAMES = ("Perceptron", "LogisticRegression")
 #: layers below the tools
 DOWN = {"core", "files"}
 #: methods of named tuples, which are public
 OF_TUPLES = {"_asdict", "_fields", "_field_defaults", "_make", "_replace"}
 HEAVY = ("pyarrow", "flint", "highspy")
-#: how the files that name one learner are known
-LEARNERS = {"Winnow": r"winnow", "PassiveAggressive": r'passive.?aggressive|"pa"'}
+
+
+class Budget(NamedTuple):
+    """The size of a room as the table has it, and what it may be at the end."""
+
+    lines: int
+    lines_at_end: int
+    statements: int
+    statements_at_end: int
 
 
 def main() -> None:
-    """Print the tables."""
+    """Print the tables, or write the sizes of today into the table of budgets."""
+    gc.disable()  # of millions of nodes none is garbage
+    if "--write" in sys.argv:
+        text = PAGE.read_text("utf-8")
+        PAGE.write_text(ROW.sub(_with_sizes, text), "utf-8")
+        return
+    print(f"{'':<34}{'lines':>9}{'at end':>9}{'statements':>12}{'at end':>9}")
+    for room, budget in budgets().items():
+        lines, statements = size_of(room)
+        print(
+            f"{room[:33]:<34}{lines:>9,}{budget.lines_at_end:>9,}"
+            f"{statements:>12,}{budget.statements_at_end:>9,}"
+        )
     files = sorted(PACKAGE.rglob("*.py"))
-    sizes()
     rows = [
         ("files of Python, __init__ among them", len(files)),
         ("modules loaded by `from linsep import ...`", loaded()),
-        *(
-            (f"files that name {name}", len(naming(files, known)))
-            for name, known in LEARNERS.items()
-        ),
         ("files in circles of imports (largest circle)", "{} ({})".format(*circle_sizes(files))),
         ("reads of private attributes of other rooms", _counted(private_reads(files))),
         ("imports of other tools, beyond public names", _counted(tool_imports(files, {"tools"}))),
         ("imports of core and files by tools, the same", _counted(tool_imports(files, DOWN))),
-        ("comments, of the lines of Python", comments(files)),
-        ("top-level names of five letters or fewer", len(short_names(files))),
     ]
     width = max(len(name) for name, _ in rows)
     print()
@@ -67,20 +77,52 @@ def main() -> None:
             print(f"{'':<{width}}  {line}")
 
 
-def sizes() -> None:
-    """Print the lines of Python and JavaScript of every package, and of core, files and tools."""
-    counts: dict[str, Counter] = {}
-    for path in sorted([*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.js")]):
-        parts = path.relative_to(PACKAGE).parts
-        counts.setdefault(parts[0] if len(parts) > 1 else "(files of linsep)", Counter()).update(
-            lines_of(path)
-        )
-        counts.setdefault(f"= {layer(path)}", Counter()).update(lines_of(path))
-        counts.setdefault("= all", Counter()).update(lines_of(path))
-    print(f"{'':<20}{'files':>6}{'physical':>10}{'logical':>9}{'JavaScript':>12}")
-    for name in sorted(counts, key=lambda name: (name[0] == "=", name)):
-        of = counts[name]
-        print(f"{name:<20}{of['files']:>6,}{of['physical']:>10,}{of['logical']:>9,}{of['js']:>12,}")
+def budgets(page: str | None = None) -> dict[str, Budget]:
+    """The table of budgets, by rooms; of another version of the page if its text is given."""
+    found = ROW.findall(PAGE.read_text("utf-8") if page is None else page)
+    return {room: Budget(*(int(n.replace(",", "")) for n in sizes)) for room, *sizes in found}
+
+
+def size_of(room: str) -> tuple[int, int]:
+    """The physical lines of Python and JavaScript of a row of the table, and its statements.
+
+    A row names folders and files of the package, all of it (``src``), what no other row names
+    (``other files``), or a folder beside ``src``.
+    """
+    named = [PACKAGE / name for row in budgets() for name in row.split(", ")]
+    if (PROJECT / room).is_dir():
+        places = [PROJECT / room]
+    elif room == "other files":
+        places = [path for path in PACKAGE.iterdir() if path not in named]
+    else:
+        places = [PACKAGE / name for name in room.split(", ")]
+    sizes = [_size(path) for place in places for path in (place, *place.rglob("*"))]
+    return sum(lines for lines, _ in sizes), sum(statements for _, statements in sizes)
+
+
+@cache
+def _size(path: Path) -> tuple[int, int]:
+    if path.suffix not in (".py", ".js") or not path.is_file():
+        return 0, 0
+    lines = path.read_bytes().count(b"\n")
+    if path.suffix == ".js":
+        return lines, 0
+    return lines, _statements(tree_of(path))
+
+
+def _statements(node: Any) -> int:
+    """The statements below a node; those are in lists of statements, handlers and cases only."""
+    lists = (
+        getattr(node, name, ()) for name in ("body", "orelse", "finalbody", "handlers", "cases")
+    )
+    below = [child for nodes in lists if isinstance(nodes, list) for child in nodes]
+    return sum(isinstance(child, ast.stmt) + _statements(child) for child in below)
+
+
+def _with_sizes(row: re.Match) -> str:
+    lines, statements = size_of(row[1])
+    _, _, lines_at_end, _, statements_at_end = row.groups()
+    return f"| {row[1]} | {lines:,} | {lines_at_end} | {statements:,} | {statements_at_end} |"
 
 
 @cache
@@ -114,16 +156,6 @@ def layer(path: Path) -> str:
     return rooms().get(room_of(path), "core")
 
 
-def lines_of(path: Path) -> dict[str, int]:
-    """The physical and logical lines of a file: of the form that ``ruff format`` gives it."""
-    text = path.read_text("utf-8")
-    if path.suffix == ".js":
-        return {"js": len(text.splitlines())}
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    logical = sum(token.type == tokenize.NEWLINE for token in tokens)
-    return {"files": 1, "physical": len(text.splitlines()), "logical": logical}
-
-
 #: counts the modules of linsep that a name loads, and which of them import a heavy library
 LOADED = """
 import importlib.abc, sys
@@ -155,11 +187,6 @@ def loaded() -> str:
         count, *heavy = found.stdout.split()
         lines.append(f"{name} {count}" + (f" (and {', '.join(heavy)})" if heavy else ""))
     return "\n".join(lines)
-
-
-def naming(files: list[Path], pattern: str) -> list[Path]:
-    """The files whose text matches a pattern."""
-    return [path for path in files if re.search(pattern, path.read_text("utf-8"), re.IGNORECASE)]
 
 
 @cache
@@ -294,23 +321,6 @@ def _kept(node: ast.AST) -> str | None:
 
 def _counted(places: list[tuple[Path, Any]]) -> str:
     return f"{len(places)}, in {len({path for path, _ in places})} files"
-
-
-def comments(files: list[Path]) -> str:
-    """The share of lines that are comments."""
-    lines = [line.strip() for path in files for line in path.read_text("utf-8").splitlines()]
-    return f"{100 * sum(line.startswith('#') for line in lines) / len(lines):.1f}%"
-
-
-def short_names(files: list[Path]) -> list[str]:
-    """Functions, classes and constants at the top of files with names of five letters or fewer."""
-    return [
-        node.name
-        for path in files
-        for node in tree_of(path).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-        if len(node.name.strip("_")) <= 5
-    ]
 
 
 if __name__ == "__main__":

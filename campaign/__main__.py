@@ -72,7 +72,7 @@ PARTS = {
     "edited-proofs": Part(checker.edited_proofs, 50_000, 5),
     "damaged-proofs": Part(checker.damaged_proofs, 200_000, 8),
     "exports": Part(_of(exports.predicted, batch=200), 10_000, 8),
-    "estimators": Part(estimators.checked, 332, 10),
+    "estimators": Part(estimators.checked, 471, 10),
     "cluster": Part(_of(cluster.killed, batch=20, hang_seconds=200), 20, 8),
     "same-bits": Part(same_bits.promised, 384, 3),
 }

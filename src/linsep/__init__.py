@@ -5,8 +5,8 @@
   and ``linsep.score(model, data)`` evaluates its predictions, with baselines and confidence
   intervals.
 - Estimators, as in scikit-learn: Perceptron, MarginPerceptron, Winnow, BalancedWinnow,
-  PassiveAggressive, ALMA, AROW, SCW, SecondOrderPerceptron, OnlineLogistic, KernelPerceptron,
-  SoftMargin, KernelSoftMargin, LinearRegression, LogisticRegression, GaussianNaiveBayes.
+  PassiveAggressive, AROW, SCW, OnlineLogistic, KernelPerceptron, SoftMargin, KernelSoftMargin,
+  LinearRegression, LogisticRegression, GaussianNaiveBayes.
 - ``separation(X, y)`` decides whether a hyperplane separates classes, with a proof; ``bounds``
   bounds the number of mistakes before training; ``trace`` shows every step of a small run.
 - ``save``, ``load`` and ``export`` write and read models; ``open_source`` opens files of any size.

@@ -19,8 +19,6 @@ from .learners.winnow import Winnow as Winnow, BalancedWinnow as BalancedWinnow
 from .learners.passive_aggressive import PassiveAggressive as PassiveAggressive
 from .learners.arow import AROW as AROW
 from .learners.scw import SCW as SCW
-from .learners.second_order import SecondOrderPerceptron as SecondOrderPerceptron
-from .learners.alma import ALMA as ALMA
 from .learners.online_logistic import OnlineLogistic as OnlineLogistic
 from .learners.kernel import KernelPerceptron as KernelPerceptron
 

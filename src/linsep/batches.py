@@ -211,7 +211,8 @@ def check_summable(weights: np.ndarray, name: str = "the weights") -> None:
         total = weights.sum()
     if not total <= MOST_WEIGHT:
         raise DataError(
-            f"The sum of {name} is above {MOST_WEIGHT:g}: divide the weights by the largest."
+            f"The sum of {name} is above {MOST_WEIGHT:g}: divide the weights by the largest.",
+            code="overflow",
         )
 
 

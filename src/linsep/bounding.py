@@ -72,12 +72,11 @@ def bounds(
         whose floats may have underflowed, or whose multiplied weights may have reached 1e150.) For
         the perceptron (from zero weights, at a constant rate): ``Novikoff`` (R/gamma)^2 and,
         separable or not, ``hinge`` ||w||^2 R^2 + 2 hinge(w), ``hinge, sharp`` (a sharper form
-        of it) and ``squared hinge`` ((R + D)/gamma)^2, all at the w that
-        minimizes ``hinge``. For MarginPerceptron ``8/gamma^2`` (updates, rows of length 1), for
-        multiplicative updates ``disjunction`` or ``majority``, and ``L1 margin`` if weights may
-        have either sign. With ``gamma`` also ``total distance``. The hinge bounds of two classes
-        have the ``comparator`` w and its ``distance``. ``left_out`` holds the bounds that do not
-        apply, with the reason.
+        of it), both at the w that minimizes ``hinge``. For MarginPerceptron ``8/gamma^2``
+        (updates, rows of length 1), for multiplicative updates ``disjunction`` or ``majority``, and
+        ``L1 margin`` if weights may have either sign. With ``gamma`` also ``total distance``. The
+        hinge bounds of two classes have the ``comparator`` w and its ``distance``. ``left_out``
+        holds the bounds that do not apply, with the reason.
 
     Raises
     ------
@@ -107,7 +106,10 @@ def bounds(
     refuse_continuous(y := labels_of(y))
     classes = np.unique(y)
     if len(classes) < 2:
-        raise DataError(f"All rows have the label {classes[0]!s}: bounds need two classes.")
+        raise DataError(
+            f"All rows have the label {classes[0]!s}: bounds need two classes.",
+            code="class-count", value=classes[0],
+        )  # fmt: skip
     runs = [
         RunSummary(
             kind(), multiclass, fit_intercept, False, passes,

@@ -63,18 +63,21 @@ class Folds(NamedTuple):
             return
         if not isinstance(self.cv, int | np.integer) or isinstance(self.cv, bool) or self.cv < 2:
             raise ParameterError(
-                f"The number of folds is {self.cv!r}", hint("give {} or more", cv=2)
-            )
+                f"The number of folds is {self.cv!r}",
+                hint("give {} or more", cv=2), option="cv", value=self.cv,
+            )  # fmt: skip
         if self.by_time and grouped:
             raise ParameterError(
                 "Rows are divided by time or in whole groups, not both",
                 hint("leave out {}", by_time=None), hint("{}", group=None),
+                code="conflict", option="by_time",
             )  # fmt: skip
         if self.by_time and self.repeats > 1:
             raise ParameterError(
                 "Rows in time order can be divided in only one way",
                 hint("leave out {}", repeats=None),
-            )
+                code="conflict", option="repeats", value=self.repeats,
+            )  # fmt: skip
 
     def splits(self, rows: "LabeledRows") -> list[Split]:
         """Return the folds of some rows; DataError if they cannot be made."""
@@ -109,7 +112,10 @@ class Folds(NamedTuple):
         """Raise DataError if there are more folds than rows, groups, or rows of a class."""
         k, name = int(self.cv), rows.name
         if rows.size < k + self.by_time:
-            raise DataError(f"{name} has {counted(rows.size, 'row')}, too few for {k} folds.")
+            raise DataError(
+                f"{name} has {counted(rows.size, 'row')}, too few for {k} folds.",
+                code="too-few-rows", path=name,
+            )  # fmt: skip
         if self.by_time:
             return
         if rows.groups is not None:
@@ -119,7 +125,8 @@ class Folds(NamedTuple):
                     hint("choose {}", cv=groups)
                     if groups > 1
                     else "add groups, or use fewer folds",
-                )
+                    code="too-few-rows", path=name,
+                )  # fmt: skip
             return
         if rows.classes is None or rows.codes is None:
             return
@@ -130,7 +137,8 @@ class Folds(NamedTuple):
                 f"Class {label} of {name} has {counted(least, 'row')}, fewer than the {k} folds",
                 *([hint("choose {}", cv=least)] if least > 1 else []),
                 "add rows of this class, or leave it out",
-            )
+                code="too-few-rows", path=name, value=label,
+            )  # fmt: skip
 
 
 class LabeledRows(NamedTuple):
@@ -291,14 +299,15 @@ def _check_splits(rows: LabeledRows, splits: Sequence[Split]) -> None:
         if not training.size or not test.size:
             raise DataError(
                 f"{which} has no {'test' if training.size else 'training'} row of {rows.name}",
-                "choose fewer folds",
-            )
+                "choose fewer folds", code="too-few-rows", path=rows.name,
+            )  # fmt: skip
         if rows.codes is not None and np.ptp(rows.codes[training]) == 0:
             label = plain_labels(rows.classes)[rows.codes[training[0]]]
             raise DataError(
                 f"All rows of {rows.name} to learn from in {which} are of class {label}",
                 "choose fewer folds, or folds with rows of all classes",
-            )
+                code="class-count", path=rows.name,
+            )  # fmt: skip
 
 
 def _of_all_classes(found: Any, rows: LabeledRows, test: np.ndarray) -> Any:
@@ -390,8 +399,8 @@ def cross_validated(
         raise DataError(
             "A model without features cannot be cross-validated",
             "add a term to the formula",
-            hint("leave out {}", cv=None),
-        )
+            hint("leave out {}", cv=None), code="no-columns", option="cv",
+        )  # fmt: skip
     rows = labeled_rows(source, batch, classify=is_classifier(estimator))
     (parts,) = predictions_by_fold([estimator], rows, folds.splits(rows))
     found = [metrics_of(part) for part in parts]

@@ -211,7 +211,10 @@ def fit(
     given = {name: value for name, value in options.items() if name not in how}
     first = USUAL_LEARNER if learner is None else learner
     if first not in ESTIMATORS:
-        raise ParameterError(f"learner is {first!r}: choose one of {', '.join(ESTIMATORS)}.")
+        raise ParameterError(
+            f"learner is {first!r}: choose one of {', '.join(ESTIMATORS)}.",
+            option="learner", value=first,
+        )  # fmt: skip
     if learner is not None:
         _check_options(learner, given, reading)
     given = with_intercept(first, how.get("formula"), given)
@@ -284,6 +287,7 @@ def decision_rule(rule: Rule | None, learner: str, parameters: dict[str, Any]) -
         raise ParameterError(
             f"A threshold applies to two classes, but {learner} predicts numbers",
             hint("leave out {}", threshold=None), hint("choose another {}", learner=None),
+            code="unsupported", option="threshold",
         )  # fmt: skip
     return rule
 
@@ -296,6 +300,7 @@ def check_in_folds(model: Any) -> None:
             f"threshold cannot be chosen in folds",
             hint("choose {}", keep="average"),
             hint("choose it on other rows with {}", calibrate=None),
+            code="unsupported", option="keep", value=model.keep,
         )  # fmt: skip
 
 
@@ -342,7 +347,8 @@ def with_intercept(
             "accept",
             "add a term, such as a column",
             hint("choose another {}", learner=None),
-        )
+            code="bad-formula", option="formula", value=formula,
+        )  # fmt: skip
     if "fit_intercept" not in parameters_of(ESTIMATORS[learner]):
         return found
     if found.get("fit_intercept") not in (None, intercept):
@@ -351,7 +357,8 @@ def with_intercept(
             f"The formula '{formula}' has {has} intercept",
             change,
             hint("leave out {}", fit_intercept=found["fit_intercept"]),
-        )
+            code="conflict", option="fit_intercept",
+        )  # fmt: skip
     return found if intercept else found | {"fit_intercept": False}
 
 

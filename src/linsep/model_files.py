@@ -21,6 +21,8 @@ from linsep.estimators._common.fitted_state import plain
 from linsep.parameters import check_parameters, fitted_parameter
 
 FORMAT = 2
+#: parameters that are gone, and the value that now is the only one: files of before may have them
+LEFT = {"covariance_type": "diagonal", "loss": "hinge"}
 MODEL_FILE = FileKind("model file", "`linsep fit`", "fit again", ModelFileError)
 
 
@@ -76,7 +78,8 @@ def _content(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     kind = type(model).__name__
     if class_named(kind) is not type(model):
         raise ModelFileError(
-            f"A {kind} cannot be saved in a model file, only {', '.join(CLASSES)}."
+            f"A {kind} cannot be saved in a model file, only {', '.join(CLASSES)}.",
+            code="unsupported",
         )
     check_is_fitted(
         model, msg="This %(name)s is not fitted, so there is nothing to save: call fit first."
@@ -105,13 +108,14 @@ def load(path: str | Path) -> Any:
     if "checkpoint" in about:
         raise ModelFileError(
             f"{path} is a checkpoint of a fit that has not ended, not a model file; resume that "
-            f"fit: `linsep fit --resume {path}`."
-        )
+            f"fit: `linsep fit --resume {path}`.", code="wrong-format", path=path,
+        )  # fmt: skip
     if about.get("format") != FORMAT:
         raise ModelFileError(
             f"{path} has model format {about.get('format')!r}, but this linsep reads {FORMAT}; "
-            f"use the linsep version that wrote it ({about.get('version', 'unknown version')})."
-        )
+            f"use the linsep version that wrote it ({about.get('version', 'unknown version')}).",
+            code="other-version", path=path,
+        )  # fmt: skip
     with _whole(path):
         return _rebuild(tensors, about)
 
@@ -128,7 +132,7 @@ def _whole(path: Path) -> Iterator[None]:
         MemoryError,
     ) as problem:  # fmt: skip
         raise ModelFileError(
-            f"{path} does not describe a complete model ({problem}); fit again."
+            f"{path} does not describe a complete model ({problem}); fit again.", path=path
         ) from None
 
 
@@ -145,8 +149,9 @@ def _describe(model: Any) -> dict[str, Any]:
     if callable(parameters.get("learning_rate")):
         raise ModelFileError(
             "A model file can hold only a numeric learning_rate, not a function: set it to a "
-            "number first (predictions do not depend on it)."
-        )
+            "number first (predictions do not depend on it).",
+            code="unsupported", option="learning_rate",
+        )  # fmt: skip
     if isinstance(parameters.get("class_weight"), dict):
         parameters["class_weight"] = [[plain(k), v] for k, v in parameters["class_weight"].items()]
     if hasattr(parameters.get("kernel"), "to_dict"):
@@ -168,10 +173,14 @@ def _describe(model: Any) -> dict[str, Any]:
 
 def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     """Return the model; an invalid description may raise any exception."""
-    stored = about["parameters"]
     kind = class_named(about["learner"])
     if kind is None:
         raise KeyError(about["learner"])
+    own = kind._get_param_names()
+    stored = {
+        name: value for name, value in about["parameters"].items()
+        if name in own or LEFT.get(name) != value
+    }  # fmt: skip
     model = kind(**_parameters(stored))
     check_parameters(model)
     model.set_state(tensors, about)

@@ -468,7 +468,10 @@ class GaussianNaiveBayes(
         tiny = ((within > 0) & (within < least)) | (apart & (within + between < least))
         if tiny.any():
             name = labels.feature_names(self)[int(np.argmax(tiny))]
-            raise DataError(f"The variance of {name} underflows float64; scale the features.")
+            raise DataError(
+                f"The variance of {name} underflows float64; scale the features.",
+                code="overflow", column=name,
+            )  # fmt: skip
 
     def _between(self, moments: ClassMoments) -> np.ndarray:
         """Return the variance between the class means."""
@@ -558,7 +561,8 @@ class GaussianNaiveBayes(
                 "Each class of this GaussianNaiveBayes has its own variances, so its boundaries "
                 "are curved and it has no weights",
                 Hint("retrain the model with {}", {"variances": "shared"}, again=True),
-            )
+                code="unsupported", option="variances",
+            )  # fmt: skip
         return self._implied(reference)
 
     def _implied(
@@ -651,7 +655,9 @@ class GaussianNaiveBayes(
                 squares = ((X - mean) - rest) ** 2 @ precision
             found[:, k] = shares[k] - (np.log(variance[used]).sum() + squares) / 2
         if not np.isfinite(found[:, self.priors_ > 0]).all():
-            raise DataError("The score of a row overflows float64; scale the features.")
+            raise DataError(
+                "The score of a row overflows float64; scale the features.", code="overflow"
+            )
         return found - found[:, [reference]]
 
     def _nearer(self, X: Any, scores: np.ndarray, reference: int) -> np.ndarray:
@@ -751,10 +757,13 @@ def checked_priors(given: Any, classes: np.ndarray) -> np.ndarray:
     if priors.shape != classes.shape:
         raise ParameterError(
             f"priors must be one probability for each of {classes.size} classes, in the order "
-            f"{labels.listed(classes.tolist())}; got {str(given)[:60]}."
+            f"{labels.listed(classes.tolist())}; got {str(given)[:60]}.",
+            option="priors",
         )
     if not (priors >= 0).all() or abs(priors.sum() - 1.0) > 1e-8:
-        raise ParameterError(f"priors must be at least 0 and add up to 1, got {str(given)[:60]}.")
+        raise ParameterError(
+            f"priors must be at least 0 and add up to 1, got {str(given)[:60]}.", option="priors"
+        )
     return priors
 
 

@@ -13,7 +13,6 @@ from typing import Any, Literal, Union, dataclass_transform, get_args, get_origi
 
 from linsep.errors import ParameterError, in_python
 from linsep.other_names import advice_for
-from linsep.validation.values import check_again
 
 #: types of parameters that several estimators have
 Keep = Literal["last", "average", "vote", "best"]
@@ -213,6 +212,8 @@ class HasParameters:
 
     def __sklearn_clone__(self) -> Any:
         """Return an unfitted copy."""
+        from linsep.validation.values import check_again  # not in a browser, which clones nothing
+
         check_again(self)
         return super().__sklearn_clone__()  # type: ignore[misc]
 
@@ -288,8 +289,8 @@ def check_parameters(estimator: Any) -> None:
             told = "." if advice is None else f"; {advice.render(in_python)}."
             raise ParameterError(
                 f"{name} of {type(estimator).__name__} must be {declared.wanted}, got {value!r}"
-                f"{told}"
-            )
+                f"{told}", option=name, value=value,
+            )  # fmt: skip
 
 
 def as_fitted(model: Any, **changed: Any) -> Any:

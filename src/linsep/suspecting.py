@@ -142,7 +142,12 @@ def suspicious_labels(
     without it a hyperplane separates the classes
     """
     if not time_limit > 0 or not math.isfinite(time_limit):
-        raise DataError(f"The time limit is {time_limit:g} seconds: set a number above 0.")
+        raise DataError(
+            f"The time limit is {time_limit:g} seconds: set a number above 0.",
+            code="bad-option",
+            option="time_limit",
+            value=time_limit,
+        )
     if isinstance(X, str):
         raise TypeError("suspicious_labels takes rows or a source, not a file name.")
     weights = weights_of(X) if y is None and sample_weight is None else sample_weight

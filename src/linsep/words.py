@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from linsep.errors import Located
+
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 
 
@@ -22,7 +24,7 @@ def either(names: Sequence[str]) -> str:
 
 def row_text(row: int) -> str:
     """Return the name of the row with this index: "row 28 (index 27)"."""
-    return f"row {row + 1} (index {row})"
+    return Located(f"row {row + 1} (index {row})", row=row + 1)
 
 
 def size_text(size: int) -> str:

@@ -49,7 +49,7 @@ SCENES = [
     "data=four-clouds&classes=ovr",
     "data=four-clouds&classes=ovo",
     "data=four-clouds&classes=ovo&keep=vote",
-    "data=four-clouds&learner=second-order&rounds=100",
+    "data=four-clouds&learner=scw&rounds=100",
     "data=four-clouds&learner=kernel&width=0.5&rounds=100",
 ]
 

@@ -108,9 +108,11 @@ def test_targets_of_winnow(files):
     ],
 )
 def test_what_does_not_fit_is_refused(files, options, text, code):
-    assert_refused("bounds", "four.csv", "--target", "y", *options, cwd=files, said=text, code=code)
+    assert_refused(
+        "bounds", "four.csv", "--target", "y", *options, cwd=files, said=text, exit_code=code
+    )
 
 
 def test_one_class_is_refused(files):
     (files / "one.csv").write_text("a,b\n1,2\n3,2\n")
-    assert_refused("bounds", "one.csv", "--target", "b", cwd=files, said=r"Only one class \(2\)")
+    assert_refused("bounds", "one.csv", "--target", "b", cwd=files, code="class-count")

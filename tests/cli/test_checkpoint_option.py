@@ -173,20 +173,20 @@ REFUSED = {
 
 @pytest.mark.parametrize("said", REFUSED)
 def test_options_that_do_not_fit(folder, said):
-    assert_refused(*REFUSED[said], cwd=folder, said=said, code=2)
+    assert_refused(*REFUSED[said], cwd=folder, said=said, exit_code=2)
     assert "secret" not in here(*REFUSED[said], cwd=folder).stderr
 
 
 def test_files_that_do_not_fit(folder, learned):
-    assert_refused("fit", "--resume", "none", cwd=folder, said=r"There is no checkpoint none\.")
+    assert_refused("fit", "--resume", "none", cwd=folder, code="no-file")
     shutil.copy2(learned / "m", folder / "c")
-    assert_refused(*SAVED, cwd=folder, said="c is a model file, not a checkpoint")
-    assert_refused("fit", "--resume", "c", cwd=folder, said="c is a model file")
-    assert_refused(*SAVED[:-1], "t.svm", cwd=folder, said="t.svm is an input of this command")
-    assert_refused(*SAVED[:-1], "./m", cwd=folder, said="m is named for two output files")
+    assert_refused(*SAVED, cwd=folder, code="wrong-format")
+    assert_refused("fit", "--resume", "c", cwd=folder, code="wrong-format")
+    assert_refused(*SAVED[:-1], "t.svm", cwd=folder, code="conflict")
+    assert_refused(*SAVED[:-1], "./m", cwd=folder, code="duplicate-name")
     (folder / "c").unlink()
     stopped(folder, 2)
-    assert_refused("predict", "c", "t.svm", cwd=folder, said="linsep fit --resume c`")
+    assert_refused("predict", "c", "t.svm", cwd=folder, code="wrong-format")
     other = ("fit", "t.svm", "--max-iter", "9", *SAVED[4:])
     done = here(*other, cwd=folder)
     assert done.returncode == 1
@@ -198,14 +198,14 @@ def test_files_that_do_not_fit(folder, learned):
 def test_a_checkpoint_of_python_is_no_command(folder):
     path = folder / "c"
     linsep.Checkpoint(path).write({}, {})
-    assert_refused("fit", "--resume", "c", cwd=folder, said="c does not store a command")
+    assert_refused("fit", "--resume", "c", cwd=folder, code="unsupported")
 
 
 def test_a_folder_that_is_gone(folder):
     checkpoint = linsep.Checkpoint(folder / "c")
     checkpoint.command = {"folder": str(folder / "gone"), "arguments": ["t.svm"]}
     checkpoint.write({}, {})
-    assert_refused("fit", "--resume", "c", cwd=folder, said="where this fit began, cannot be")
+    assert_refused("fit", "--resume", "c", cwd=folder, code="cannot-read")
 
 
 def test_standard_input_has_no_checkpoint(folder):

@@ -28,16 +28,14 @@ def test_places_that_are_not_for_models(folder):
     (folder / "notes").write_text("a file, no folder")
     os.mkfifo(folder / "pipe")
     fit = ("fit", "t.svm", "--force", "--model")
-    assert_refused(*fit, "notes/m", cwd=folder, said="notes is not a folder; choose another")
-    assert_refused(*fit, "pipe", cwd=folder, said="pipe is a device or a pipe; name a file")
-    assert_refused(*fit, "/dev/null", cwd=folder, said="/dev/null is a device")
-    assert_refused(*fit, "x" * 300, cwd=folder, said="xx cannot be written: File name too long")
+    assert_refused(*fit, "notes/m", cwd=folder, code="not-a-file")
+    assert_refused(*fit, "pipe", cwd=folder, code="not-a-file")
+    assert_refused(*fit, "/dev/null", cwd=folder, code="not-a-file")
+    assert_refused(*fit, "x" * 300, cwd=folder, code="cannot-write")
     assert_refused(
         "fit", "x" * 300, cwd=folder, said="xx cannot be read or written: File name too long"
     )
-    assert_refused(
-        *fit, "t.svm", cwd=folder, said="t.svm is an input of this command; give .* another name"
-    )
+    assert_refused(*fit, "t.svm", cwd=folder, code="conflict")
     assert stat.S_ISFIFO(os.stat(folder / "pipe").st_mode)
     assert (folder / "t.svm").read_text().count("\n") == 60
 
@@ -46,9 +44,7 @@ def test_outputs_never_overwrite_what_is_read(learned):
     for path in ("m", "t.svm"):
         before = (learned / path).read_bytes()
         out = ("--output", path, "--force")
-        assert_refused(
-            "predict", "m", "t.svm", *out, cwd=learned, said=f"{path} is an input of this command"
-        )
+        assert_refused("predict", "m", "t.svm", *out, cwd=learned, code="conflict")
         assert (learned / path).read_bytes() == before
 
 
@@ -59,11 +55,9 @@ def test_what_is_missing_is_said_beside_an_output_to_overwrite(learned):
         ("export", "none", "old.csv"),
         ("plot", "curve", "none", "--output", "old.png"),
     ):
-        said = "There is no model file none"
-        assert_refused(*command, "--force", cwd=learned, said=said)
-    said = "There is no file none.svm"
+        assert_refused(*command, "--force", cwd=learned, code="no-file")
     gone = ("plot", "margins", "m", "none.svm", "--output", "old.png", "--force")
-    assert_refused(*gone, cwd=learned, said=said)
+    assert_refused(*gone, cwd=learned, code="no-file")
     assert (learned / "old.csv").read_text() == (learned / "old.png").read_text() == "old"
 
 
@@ -71,7 +65,7 @@ def test_links_and_permissions_stay_as_they_are(folder):
     (folder / "real").write_text("old")
     (folder / "real").chmod(0o640)
     (folder / "link").symlink_to("real")
-    assert_refused("fit", "t.svm", "--model", "link", cwd=folder, said="link exists")
+    assert_refused("fit", "t.svm", "--model", "link", cwd=folder, code="file-exists")
     assert here("fit", "t.svm", "--model", "link", "--force", cwd=folder).returncode == 0
     assert (folder / "link").is_symlink()
     assert stat.S_IMODE((folder / "real").stat().st_mode) == 0o640
@@ -114,19 +108,19 @@ def test_a_full_disk_leaves_the_old_files_and_nothing_else(learned):
         assert done.returncode == 1
         assert done.stdout == ""
         assert done.stderr.startswith("linsep: error: ")
-        assert done.stderr.endswith(
-            f"/{name} cannot be written: File too large; nothing was changed.\n"
-        )
+        assert f"/{name} " in done.stderr
+        assert done.stderr.endswith("[cannot-write]\n")
     assert (sorted(os.listdir(learned)), (learned / "m").read_bytes()) == before
     assert (learned / "p").read_text() == "old"
 
 
 def test_predictions_are_written_whole_or_not_at_all(learned):
     (learned / "bad.svm").write_text("0 1:1\n" * 50_000 + "0 1:x\n")
-    said = "bad.svm line 50001"
-    assert_refused("predict", "m", "bad.svm", "--output", "p", cwd=learned, said=said)
+    assert_refused("predict", "m", "bad.svm", "--output", "p", cwd=learned, code="not-a-number")
     (learned / "p").write_text("old")
-    assert_refused("predict", "m", "bad.svm", "--output", "p", "--force", cwd=learned, said=said)
+    assert_refused(
+        "predict", "m", "bad.svm", "--output", "p", "--force", cwd=learned, code="not-a-number"
+    )
     assert (learned / "p").read_text() == "old"
 
 
@@ -158,17 +152,15 @@ def test_what_is_missing_is_noticed_before_learning(folder, monkeypatch):
 
     monkeypatch.setattr(Perceptron, "fit", never)
     (folder / "m").write_text("precious")
-    assert_refused("fit", "t.svm", "--model", "m", cwd=folder, said="m exists: .* --force")
-    assert_refused("fit", "t.svm", "--test", "none.svm", cwd=folder, said="no file none.svm")
-    assert_refused("fit", "t.svm", "--model", "no/m", cwd=folder, said="folder no does not exist")
+    assert_refused("fit", "t.svm", "--model", "m", cwd=folder, code="file-exists")
+    assert_refused("fit", "t.svm", "--test", "none.svm", cwd=folder, code="no-file")
+    assert_refused("fit", "t.svm", "--model", "no/m", cwd=folder, code="no-file")
     table(folder, "t.csv", ["x", "kind"], [[1, "a"], [2, "b"]])
     table(folder, "bare.csv", ["x"], [[1], [2]])
     fit = ("fit", "t.csv", "--target", "kind", "--missing", "mean", "--test")
-    assert_refused(*fit, "bare.csv", cwd=folder, said="bare.csv has no label column 'kind'")
-    assert_refused(*fit, "t.svm", cwd=folder, said="t.svm is svmlight text, but the model")
-    assert_refused(
-        "fit", "t.svm", "--test", "t.csv", cwd=folder, said="t.csv is a table, but the model"
-    )
+    assert_refused(*fit, "bare.csv", cwd=folder, code="unknown-column")
+    assert_refused(*fit, "t.svm", cwd=folder, code="wrong-format")
+    assert_refused("fit", "t.svm", "--test", "t.csv", cwd=folder, code="wrong-format")
     assert (folder / "m").read_text() == "precious"
 
 
@@ -189,7 +181,7 @@ def test_json_stays_json_with_verbose(folder):
 
 def test_a_model_from_python_has_no_files_to_read(folder):
     linsep.save(Perceptron().fit(np.eye(2), [0, 1]), folder / "m")
-    assert_refused("predict", "m", "t.svm", cwd=folder, said="m was not trained on a file")
+    assert_refused("predict", "m", "t.svm", cwd=folder, code="unsupported")
     shown = here("inspect", "m", cwd=folder)
     assert "2 classes (0, 1)" in shown.stdout
     model = Perceptron().partial_fit(np.eye(2), [0, 1], classes=[0, 1])

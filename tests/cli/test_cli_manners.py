@@ -28,7 +28,7 @@ def folder(tmp_path):
 def test_a_model_or_a_proof_is_a_file(folder):
     for command in (("fit", "t.svm", "--model"), ("separate", "t.svm", "--proof")):
         assert_refused(
-            *command, "-", cwd=folder, said=f"{command[-1]} - is standard output", code=2
+            *command, "-", cwd=folder, said=f"{command[-1]} - is standard output", exit_code=2
         )
 
 
@@ -40,9 +40,7 @@ def test_a_margin_that_is_no_word(folder):
 
 def test_bytes_that_are_no_proof(folder):
     (folder / "p.json").write_bytes(b"\xff\xfe{}")
-    assert_refused(
-        "verify", "p.json", "t.svm", cwd=folder, said=r"p\.json: .*\(it is not UTF-8 text\)"
-    )
+    assert_refused("verify", "p.json", "t.svm", cwd=folder, code="bad-proof")
 
 
 def test_labels_are_the_same_in_json_as_in_text(folder):
@@ -158,10 +156,7 @@ def test_inspect_of_models_whose_parameters_are_no_options(folder):
 def test_labels_in_errors_are_written_as_in_the_file(folder, learner):
     (folder / "one.svm").write_text("1 1:1\n1 2:1\n1 1:2\n")
     fit = ("fit", "one.svm", "--learner", learner)
-    assert_refused(
-        *fit, cwd=folder, said=r"Only one class \(1\) is in one\.svm; a classifier needs rows"
-    )
+    assert_refused(*fit, cwd=folder, code="class-count")
     if learner in ("perceptron", "logistic"):
         weights = ("--learner", learner, "--class-weight", "7=2")
-        said = r"weight is given for 7, which is not a class of t\.svm: its classes are 0, 1\."
-        assert_refused("fit", "t.svm", *weights, cwd=folder, said=said)
+        assert_refused("fit", "t.svm", *weights, cwd=folder, code="unknown-label")

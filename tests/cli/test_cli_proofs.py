@@ -5,7 +5,7 @@ import json
 import pytest
 from sklearn.datasets import load_iris
 
-from command_line import here
+from command_line import assert_refused, here
 from linsep import Perceptron, from_json, open_source, separation
 from linsep.certificate.canonical import sha256_of
 from linsep.separability import deciding
@@ -60,8 +60,7 @@ def test_overlapping(folder):
 
 
 def test_a_proof_that_is_not_there(folder):
-    done = here("verify", "nothing.json", "rows.csv", cwd=folder)
-    assert (done.returncode, done.stderr) == (1, "linsep: error: There is no file nothing.json.\n")
+    assert_refused("verify", "nothing.json", "rows.csv", cwd=folder, code="no-file")
 
 
 def test_separable_and_several_classes(folder):

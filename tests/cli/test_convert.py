@@ -210,17 +210,12 @@ def test_rows_that_are_damaged_or_others(folder, tmp_path):
         (tmp_path / f"{name}.rows").chmod(0o600)
     (tmp_path / "open.rows").chmod(0o666)
     for name in ("cut", "open"):
-        said = f"{name}.rows is not a complete file written by `linsep convert`"
-        assert_refused("fit", f"{name}.rows", cwd=tmp_path, said=said)
-    said = "bad.rows is damaged: convert the data again"
-    assert_refused("fit", "bad.rows", cwd=tmp_path, said=said)
+        assert_refused("fit", f"{name}.rows", cwd=tmp_path, code="damaged-file")
+    assert_refused("fit", "bad.rows", cwd=tmp_path, code="damaged-file")
     assert (tmp_path / "bad.rows").exists()
-    said = "o.rows holds parsed rows with their own recipe: give it alone"
-    assert_refused("fit", "o.rows", "o.rows", cwd=tmp_path, said=said)
-    said = "o.rows is parsed rows: leave out --target"
-    assert_refused("fit", "o.rows", "--target", "y", cwd=tmp_path, said=said)
-    said = "split the file that it was made from"
-    assert_refused("split", "o.rows", "--test", 0.2, cwd=tmp_path, said=said)
+    assert_refused("fit", "o.rows", "o.rows", cwd=tmp_path, code="conflict")
+    assert_refused("fit", "o.rows", "--target", "y", cwd=tmp_path, code="conflict")
+    assert_refused("split", "o.rows", "--test", 0.2, cwd=tmp_path, code="unsupported")
 
 
 @pytest.mark.parametrize(
@@ -247,7 +242,7 @@ def test_refusals(folder, arguments, said, code):
     (folder / "long.csv").write_text("a,b\n1,2\n9007199254740993,3\n")
     (folder / "bad.svm").write_text("1 1:1\n" * 5000 + "1 x\n")
     (folder / "list.jsonl").write_text('{"a": [1]}\n')
-    assert_refused("convert", *arguments, cwd=folder, said=said, code=code)
+    assert_refused("convert", *arguments, cwd=folder, said=said, exit_code=code)
 
 
 LONG = 2**53 + 1

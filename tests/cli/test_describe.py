@@ -245,8 +245,7 @@ def test_a_folder_of_texts(tmp_path):
         "linsep fit mails --target label --learner arow --text text --model mails.linsep"
     )
     assert here(*shlex.split(found["next"])[1:], cwd=tmp_path).returncode == 0
-    said = "1.txt is svmlight text by its name, .* or name its folder; each file in it is read"
-    assert_refused("predict", "mails.linsep", "mails/spam/1.txt", cwd=tmp_path, said=said)
+    assert_refused("predict", "mails.linsep", "mails/spam/1.txt", cwd=tmp_path, code="wrong-format")
     assert here("predict", "mails.linsep", "mails/spam", cwd=tmp_path).stdout == "spam\n" * 10
     assert here("convert", "mails", "mails.parquet", cwd=tmp_path).returncode == 0
     rows = pd.read_parquet(tmp_path / "mails.parquet")
@@ -382,27 +381,27 @@ def test_standard_input(folder, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "code"),
     [
-        (["t.csv", "--target", "w"], "has no label column 'w'"),
-        (["none.csv"], "There is no file none.csv"),
-        (["empty.csv"], "empty.csv is empty: give a file with rows."),
-        (["head.csv"], "head.csv has no rows: give a file with rows."),
-        (["late.csv"], "late.csv line 300002, column 'a' holds 'x', not a number"),
-        (["day.csv", "--target", "day"], "label column 'day' holds values of type date"),
-        (["t.csv", "--index-base", 1], "leave out --index-base"),
-        (["bad.svm"], "bad.svm line 2: "),
-        (["t.svm", "--target", "y"], "is svmlight text, which has no named columns.* --target"),
+        (["t.csv", "--target", "w"], "unknown-column"),
+        (["none.csv"], "no-file"),
+        (["empty.csv"], "no-rows"),
+        (["head.csv"], "no-rows"),
+        (["late.csv"], "not-a-number"),
+        (["day.csv", "--target", "day"], "label-type"),
+        (["t.csv", "--index-base", 1], "conflict"),
+        (["bad.svm"], "not-a-number"),
+        (["t.svm", "--target", "y"], "conflict"),
     ],
 )
-def test_refusals(folder, options, said):
+def test_refusals(folder, options, code):
     (folder / "empty.csv").write_text("")
     (folder / "head.csv").write_text("a,b\n")
     (folder / "late.csv").write_text("a,b\n" + "1,2\n" * 300_000 + "x,3\n")
     (folder / "day.csv").write_text("day,b\n2024-01-01,2\n2024-01-02,3\n")
     (folder / "bad.svm").write_text("1 1:1\n1 1:x\n")
     (folder / "t.svm").write_text("1 1:1\n")
-    assert_refused("describe", *options, cwd=folder, said=said)
+    assert_refused("describe", *options, cwd=folder, code=code)
 
 
 def test_numbers_in_a_spelling_that_is_told_are_numbers(tmp_path):
@@ -420,8 +419,8 @@ def test_numbers_in_a_spelling_that_is_told_are_numbers(tmp_path):
 
 def test_text_in_another_encoding_is_refused_with_its_line(tmp_path):
     (tmp_path / "t.csv").write_bytes("name,y\nBo,1\nJäger,2\n".encode("latin-1"))
-    said = r"t\.csv line 3, column 'name' is not UTF-8 text .*--encoding latin-1\.$"
-    assert_refused("describe", "t.csv", cwd=tmp_path, said=said)
+    said = r"line 3, column 'name' .*--encoding latin-1"
+    assert_refused("describe", "t.csv", cwd=tmp_path, code="encoding", said=said)
 
 
 def test_suspicious_labels_are_listed_with_reasons(tmp_path):

@@ -88,7 +88,7 @@ def test_where_they_are(folder, model, words, at):
     ],
 )
 def test_what_has_no_effects_is_refused(folder, words, said, code):
-    assert_refused("effects", *words, cwd=folder, said=said, code=code)
+    assert_refused("effects", *words, cwd=folder, said=said, exit_code=code)
 
 
 def test_a_level_that_diverges_has_no_error(folder, tmp_path):
@@ -128,7 +128,7 @@ def test_odds_ratios(folder):
     said = "LinearRegression, which has no odds ratios"
     assert_refused("summary", "pay.linsep", "--odds-ratios", cwd=folder, said=said)
     words = ("summary", "ill.linsep", "rows.csv", "--odds-ratios")
-    assert_refused(*words, cwd=folder, said="does not depend on data: leave out DATA", code=2)
+    assert_refused(*words, cwd=folder, said="does not depend on data: leave out DATA", exit_code=2)
 
 
 @pytest.mark.parametrize("model", ["ill", "kind"])

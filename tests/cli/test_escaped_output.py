@@ -17,6 +17,7 @@ from linsep import kernels
 from linsep._system.files import written_whole
 from linsep.errors import ModelFileError
 from linsep.words import csv_cell, escaped
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 
@@ -178,7 +179,7 @@ def test_a_file_that_turns_up_meanwhile_stays(tmp_path, monkeypatch):
     for link in (os.link, no_links):
         monkeypatch.setattr(os, "link", link)
         path.unlink(missing_ok=True)
-        with pytest.raises(ModelFileError, match="m exists: choose another name or overwrite"):
+        with refused(ModelFileError, "file-exists"):
             write(force=False)
         assert path.read_text() == "somebody's"
         write(force=True)
@@ -227,4 +228,4 @@ def test_advice_about_the_cache_is_an_option(tmp_path):
     told = problem.render(lambda hint: hint.render(lambda name, value: f"--{name}"))
     assert told.endswith("free some space there or choose another folder with --cache.")
     assert "LINSEP_CACHE_DIR" not in str(problem)
-    assert_refused("fit", "t.svm", "--model", "file", cwd=tmp_path, said="exists.*--force")
+    assert_refused("fit", "t.svm", "--model", "file", cwd=tmp_path, code="file-exists")

@@ -17,6 +17,7 @@ from linsep import (
     open_source,
 )
 from linsep.errors import LinsepError
+from refusals import refused
 
 X = np.array([[0.0, 2.0], [1.0, 0.0], [3.0, 1.0], [0.0, 3.0], [2.0, 2.0], [5.0, 1.0]])
 #: rules of every kind, and the columns that their queries add
@@ -58,7 +59,7 @@ def test_data_with_a_column_that_the_query_adds_is_refused(rule, name, tmp_path)
 @pytest.mark.parametrize("name", ["linsep_score", "LINSEP_Prediction"])
 def test_a_model_of_a_column_that_the_query_adds_is_refused(name, tmp_path):
     model = Perceptron().fit(pd.DataFrame(X, columns=["a", name]), list("pqqpqp"))
-    with pytest.raises(LinsepError, match=f"'{name}' has the name of a column that the query adds"):
+    with refused(LinsepError, "duplicate-name"):
         export(model, tmp_path / "m.sql")
     assert export(model, tmp_path / "m.py").exists()
 
@@ -141,7 +142,7 @@ def test_columns_that_ignore_case(tmp_path):
 
 def test_names_with_a_carriage_return_are_refused_in_sql(tmp_path):
     model = Perceptron().fit(pd.DataFrame(X, columns=["a", "b\rc"]), list("pqqpqp"))
-    with pytest.raises(LinsepError, match=r"SQL cannot hold the name 'b.rc', which has a carriage"):
+    with refused(LinsepError, "unsupported"):
         export(model, tmp_path / "m.sql")
 
 

@@ -21,6 +21,7 @@ from linsep.sources import open_source
 from linsep.sources.formats import ENDINGS, FORMATS, format_of
 from linsep.sources.svmlight import SvmlightSource
 from linsep.sources.tables.table import TableSource
+from refusals import refused
 from whole_files import load_svmlight, load_table
 
 pytestmark = pytest.mark.compiled
@@ -68,26 +69,20 @@ def test_every_format_can_be_told(folder):
     (folder / "many").mkdir()
     shutil.copy(folder / "c.csv", folder / "many" / "one.dat")
     assert learned(folder, "many", "--format", "csv") == expected
-    assert_refused("fit", "many", "--target", "kind", cwd=folder, said="many has no data files")
+    assert_refused("fit", "many", "--target", "kind", cwd=folder, code="no-file")
     assert_refused(
-        "fit", "c.csv", "--format", "xls", cwd=folder, said="--format must be one of", code=2
+        "fit", "c.csv", "--format", "xls", cwd=folder, said="--format must be one of", exit_code=2
     )
-    with pytest.raises(DataError, match="format is 'xls': choose svmlight, vw, csv"):
+    with refused(DataError, "bad-option", option="format"):
         open_source(folder / "c.csv", target="kind", format="xls")
 
 
 def test_endings_that_say_nothing(folder):
-    said = (
-        r"p.dat has the ending '.dat', .* between '\|': .* --format csv and .*known endings: .svm "
-    )
-    assert_refused("fit", "p.dat", "--target", "kind", cwd=folder, said=said)
-    assert_refused(
-        "trace", "p.dat", "--target", "kind", cwd=folder, said="with --data-format csv and"
-    )
+    assert_refused("fit", "p.dat", "--target", "kind", cwd=folder, code="wrong-format")
+    assert_refused("trace", "p.dat", "--target", "kind", cwd=folder, code="wrong-format")
     shutil.copy(folder / "c.csv", folder / "plain")
-    said = "plain has no ending, .*; its first lines .* between commas: read them with --format csv"
-    assert_refused("fit", "plain", cwd=folder, said=said)
-    with pytest.raises(DataError, match='such as format="csv"'):
+    assert_refused("fit", "plain", cwd=folder, code="wrong-format")
+    with refused(DataError, "wrong-format"):
         open_source(write(folder, "words", "a b c\n"), target="kind")
 
 
@@ -112,7 +107,7 @@ def test_svmlight_text_may_have_any_name(tmp_path, text):
     "text", ["5.1,3.5,setosa\n", "a b c\n", "PK\3\4xyz", '{"a": 1}\n', "a;b\n"]
 )
 def test_other_text_may_not(tmp_path, text):
-    with pytest.raises(DataError, match="which does not determine its format"):
+    with refused(DataError, "wrong-format"):
         format_of(write(tmp_path, "file.data", text))
 
 
@@ -140,35 +135,37 @@ def test_a_model_remembers_the_delimiter(folder):
     assert here(*fit, "--model", "m", cwd=folder).returncode == 0
     predicted = here("predict", "m", "s.csv", cwd=folder).stdout
     assert predicted.count("\n") == 30
-    assert_refused(
-        "predict", "m", "c.csv", cwd=folder, said="c.csv .*with ';' as delimiter, .* --delimiter ,"
-    )
+    assert_refused("predict", "m", "c.csv", cwd=folder, code="wrong-format")
     assert here("predict", "m", "c.csv", "--delimiter", ",", cwd=folder).stdout == predicted
     assert here("score", "m", "c.csv", "--delimiter", ",", cwd=folder).returncode == 0
 
 
 def test_the_wrong_delimiter_is_named(folder):
     fit = ("fit", "--target", "kind")
-    assert_refused(
-        *fit, "s.csv", cwd=folder, said="contains ';': set the delimiter with --delimiter ';'"
-    )
+    assert_refused(*fit, "s.csv", cwd=folder, code="wrong-format")
     shutil.copy(folder / "t.tsv", folder / "t.csv")
-    assert_refused(*fit, "t.csv", cwd=folder, said="contains a tab: .* with --delimiter tab")
-    with pytest.raises(DataError, match=r'with delimiter="\\t"'):
+    assert_refused(*fit, "t.csv", cwd=folder, code="wrong-format")
+    with refused(DataError, "wrong-format", row=1, option="delimiter"):
         TableSource([folder / "t.csv"], target="kind")
     write(folder, "one.csv", "some words\nx\ny\n")
     source = TableSource([folder / "one.csv"], target=None, require_target=False)
     assert source.feature_names == []  # one column of text, nothing read yet
     for bad in ("ab", "", '"', "x"):
-        with pytest.raises(DataError, match=r"delimiter is .*: give one character"):
+        with refused(DataError, "bad-option", option="delimiter"):
             TableSource([folder / "c.csv"], target="kind", delimiter=bad)
     assert_refused(
-        "fit", "c.csv", "--delimiter", "ab", cwd=folder, said="--delimiter must be 'tab'", code=2
+        "fit",
+        "c.csv",
+        "--delimiter",
+        "ab",
+        cwd=folder,
+        said="--delimiter must be 'tab'",
+        exit_code=2,
     )
-    assert_refused("fit", "t.svm", "--delimiter", ";", cwd=folder, said="leave out --delimiter")
+    assert_refused("fit", "t.svm", "--delimiter", ";", cwd=folder, code="conflict")
     write(folder, "t.jsonl", '{"a":1,"kind":"x"}\n{"a":2,"kind":"y"}\n')
     fit = ("fit", "t.jsonl", "--target", "kind", "--delimiter", ";")
-    assert_refused(*fit, cwd=folder, said="t.jsonl is jsonl, .*: leave out --delimiter")
+    assert_refused(*fit, cwd=folder, code="conflict")
 
 
 # Standard input and output.
@@ -217,17 +214,19 @@ def test_standard_input(folder, monkeypatch):
 
 def test_standard_input_needs_a_format_and_comes_once(folder, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,2\n")))
-    assert_refused("fit", "-", cwd=folder, said="The format of - cannot .* add --format", code=2)
     assert_refused(
-        "trace", "-", cwd=folder, said="The format of - cannot .* add --data-format", code=2
+        "fit", "-", cwd=folder, said="The format of - cannot .* add --format", exit_code=2
     )
-    assert_refused("fit", "-", "--test", "-", cwd=folder, said="can be read only once", code=2)
+    assert_refused(
+        "trace", "-", cwd=folder, said="The format of - cannot .* add --data-format", exit_code=2
+    )
+    assert_refused("fit", "-", "--test", "-", cwd=folder, said="can be read only once", exit_code=2)
 
 
 def test_pipes_with_names_are_refused(folder):
     for name in ("pipe", "pipe.csv", "pipe.svm"):
         os.mkfifo(folder / name)
-        assert_refused("fit", name, cwd=folder, said=f"{name} is a pipe or a device, .* as -")
+        assert_refused("fit", name, cwd=folder, code="not-a-file")
 
 
 def test_outputs_to_standard_output(folder):
@@ -248,15 +247,11 @@ def test_prediction_needs_no_labels(folder):
     assert (shown.returncode, shown.stdout.count("\n")) == (0, 3)
     assert shown.stdout == here("predict", "m", "same.svm", "--scores", cwd=folder).stdout
     for command in (("fit", "bare.svm"), ("score", "m", "bare.svm")):
-        assert_refused(
-            *command, cwd=folder, said="bare.svm line 3: the line has no label before '1:1': b"
-        )
+        assert_refused(*command, cwd=folder, code="missing-value")
     write(folder, "mixed.svm", "1:1\n0 2:1\n")
-    assert_refused(
-        "predict", "m", "mixed.svm", cwd=folder, said="mixed.svm line 2: '0' is not an index:v"
-    )
+    assert_refused("predict", "m", "mixed.svm", cwd=folder, code="bad-line")
     write(folder, "wrong.svm", "1:1\n2:x\n")
-    assert_refused("predict", "m", "wrong.svm", cwd=folder, said="wrong.svm line 2: the value 'x'")
+    assert_refused("predict", "m", "wrong.svm", cwd=folder, code="not-a-number")
 
 
 @pytest.mark.parametrize("chunk_bytes", [1, 7, 1 << 20])
@@ -302,14 +297,11 @@ def test_the_value_that_made_a_column_text_is_named(folder):
     values[17] = "1o"
     column(folder, values)
     fit = ("fit", "n.csv", "--target", "kind")
-    assert_refused(
-        *fit, cwd=folder, said="n.csv line 19, column 'a' holds '1o', but nearly all other "
-    )
+    assert_refused(*fit, cwd=folder, code="not-a-number")
     values[30] = "?"
     column(folder, values)
-    said = r"line 19, .*'1o' \(one of 2 such rows\), .*: correct it, .* choose --missing mean or"
-    assert_refused(*fit, cwd=folder, said=said)
-    assert_refused(*fit, "--hash-bits", 4, cwd=folder, said="line 19")
+    assert_refused(*fit, cwd=folder, code="not-a-number")
+    assert_refused(*fit, "--hash-bits", 4, cwd=folder, code="not-a-number")
     column(folder, [f"{k % 3}" if k % 9 else "unknown" for k in range(40)])
     assert here(*fit, cwd=folder).returncode == 0  # few values: a category
 
@@ -318,9 +310,7 @@ def test_decimal_commas_are_named(folder):
     text = "a;kind\n" + "".join(f"{k},5;{'xy'[k % 2]}\n" for k in range(5))
     write(folder, "de.csv", text)
     fit = ("fit", "de.csv", "--target", "kind", "--delimiter", ";")
-    assert_refused(
-        *fit, cwd=folder, said=r"notation \(such as '0,5'\): read them with --decimal , or keep"
-    )
+    assert_refused(*fit, cwd=folder, code="column-type")
 
 
 # Small mercies.
@@ -358,12 +348,12 @@ def test_the_textbook_is_there_without_being_asked_for():
     assert done.stdout.split() == ["False", "TableSource"]
 
 
-@pytest.mark.parametrize(("name", "said"), [
-    ("a.csv.lz4", "a.csv.lz4 is compressed in a format that linsep does not read: unpack it."),
-    ("a.zip", "a.zip is compressed in a format that linsep does not read: unpack it."),
-    ("a.tar.gz", "a.tar.gz is compressed in a format that linsep does not read: unpack it."),
-    ("A.XLSX", "A.XLSX is a spreadsheet: save it as CSV."),
+@pytest.mark.parametrize(("name", "code"), [
+    ("a.csv.lz4", "wrong-format"),
+    ("a.zip", "wrong-format"),
+    ("a.tar.gz", "wrong-format"),
+    ("A.XLSX", "wrong-format"),
 ])  # fmt: skip
-def test_files_of_other_programs_are_named_for_what_they_are(tmp_path, name, said):
+def test_files_of_other_programs_are_named_for_what_they_are(tmp_path, name, code):
     (tmp_path / name).write_bytes(b"PK\x03\x04")
-    assert_refused("fit", name, "--target", "y", cwd=tmp_path, said=said)
+    assert_refused("fit", name, "--target", "y", cwd=tmp_path, code=code)

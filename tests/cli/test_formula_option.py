@@ -10,6 +10,7 @@ import linsep
 from command_line import assert_refused, here
 from linsep import model_files
 from linsep.exports import ExportError
+from refusals import refused
 from served import serving
 
 pytest.importorskip("formulaic")
@@ -74,42 +75,42 @@ def test_a_grid_of_a_formula(folder):
 
 @pytest.mark.parametrize("name", ["m.sql", "m.py", "m.onnx"])
 @pytest.mark.parametrize(
-    ("model", "said"),
-    [("m", "come from the formula 'admit ~ gre"), ("products", "products of col")],
+    ("model", "code"),
+    [("m", "unsupported"), ("products", "unsupported")],
 )
-def test_exports_are_refused(folder, name, model, said):
-    assert_refused("export", model, name, cwd=folder, said=f"{said}.*only linsep computes")
-    with pytest.raises(ExportError, match=said):
+def test_exports_are_refused(folder, name, model, code):
+    assert_refused("export", model, name, cwd=folder, code="unsupported")
+    with refused(ExportError, code):
         linsep.export(linsep.load(folder / model), folder / name)
 
 
 REFUSED = [
-    (["--formula", "admit ~ gre * foo(rank)"], r"calls foo, .* at character 15, 'foo\(rank\)'", 1),
-    (["--formula", "admit ~ gre +"], r"does not parse at character 13, '\+'", 1),
-    (["--formula", "admit ~ gree"], "p.csv has no column 'gree', which the formula names", 1),
-    (["--formula", "admit ~ offset(gre)"], "has no terms", 2),
-    (["--formula", "admit ~ gre", "--target", "admit"], "leave out --target", 1),
-    (["--formula", "admit ~ gre", "--exclude", "gpa"], "leave out --exclude", 1),
-    (["--formula", "admit ~ gre", "--categorical", "rank"], "leave out --categorical", 1),
-    (["--formula", "admit ~ gre", "--include", "gre"], "leave out --include", 1),
-    (["--formula", "admit ~ gre", "--products", "gre:gpa"], "leave out --products", 1),
-    (["--formula", "admit ~ gre", "--missing", "mean"], "with --missing drop", 1),
-    (["--formula", "admit ~ gre", "--no-fit-intercept"], "write - 1 in it or leave out", 2),
-    (["--target", "admit", "--products", "gre"], "as in --products age:income", 1),
-    (["--target", "admit", "--products", "gre:gap"], "did you mean 'gpa'", 1),
-    (["--target", "admit", "--products", "gre:admit"], "which is the label", 1),
+    (["--formula", "admit ~ gre * foo(rank)"], "bad-formula", 1),
+    (["--formula", "admit ~ gre +"], "bad-formula", 1),
+    (["--formula", "admit ~ gree"], "unknown-column", 1),
+    (["--formula", "admit ~ offset(gre)"], "bad-formula", 2),
+    (["--formula", "admit ~ gre", "--target", "admit"], "conflict", 1),
+    (["--formula", "admit ~ gre", "--exclude", "gpa"], "conflict", 1),
+    (["--formula", "admit ~ gre", "--categorical", "rank"], "conflict", 1),
+    (["--formula", "admit ~ gre", "--include", "gre"], "conflict", 1),
+    (["--formula", "admit ~ gre", "--products", "gre:gpa"], "conflict", 1),
+    (["--formula", "admit ~ gre", "--missing", "mean"], "conflict", 1),
+    (["--formula", "admit ~ gre", "--no-fit-intercept"], "conflict", 2),
+    (["--target", "admit", "--products", "gre"], "bad-option", 1),
+    (["--target", "admit", "--products", "gre:gap"], "unknown-column", 1),
+    (["--target", "admit", "--products", "gre:admit"], "column-role", 1),
 ]
 
 
 @pytest.mark.parametrize(("words", "said", "code"), REFUSED, ids=[" ".join(w) for w, *_ in REFUSED])
 def test_bad_options_are_refused_in_a_sentence(folder, words, said, code):
-    assert_refused("fit", "p.csv", *words, cwd=folder, said=said, code=code)
+    assert_refused("fit", "p.csv", *words, cwd=folder, code=said, exit_code=code)
 
 
 def test_formats_without_columns_have_no_formula(tmp_path):
     (tmp_path / "x.svm").write_text("1 1:2\n0 1:3\n")
     for words in (("--formula", "y ~ a"), ("--products", "a:b")):
-        assert_refused("fit", "x.svm", *words, cwd=tmp_path, said=f"leave out {words[0]}")
+        assert_refused("fit", "x.svm", *words, cwd=tmp_path, code="conflict")
 
 
 def test_servers_read_raw_rows(folder):
@@ -150,8 +151,7 @@ def test_a_damaged_model_is_refused(folder, tmp_path):
     model_files.save(model, tmp_path / "forged")
     people().to_csv(tmp_path / "p.csv", index=False)
     for command in ("predict forged p.csv", "inspect forged", "score forged p.csv"):
-        said = "does not describe a complete model.*calls __import__"
-        assert_refused(*command.split(), cwd=tmp_path, said=said)
+        assert_refused(*command.split(), cwd=tmp_path, code="bad-model-file")
 
 
 @pytest.mark.parametrize("formula", ["admit ~ gre * C(rank)", "admit ~ gre + gpa - 1"])
@@ -188,5 +188,4 @@ def test_booleans_in_commands_and_servers(tmp_path):
 
 def test_advice_for_a_reference_level(folder):
     words = ("--formula", "admit ~ town", "--reference-level", "town=b")
-    said = r"leave out --reference-level or name .* as in C\(town, contr.treatment\(\"b\"\)\)"
-    assert_refused("fit", "p.csv", *words, cwd=folder, said=said)
+    assert_refused("fit", "p.csv", *words, cwd=folder, code="conflict")

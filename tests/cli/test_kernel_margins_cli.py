@@ -55,9 +55,11 @@ def test_inspect_predict_and_tune(folder):
 
 
 def test_what_is_refused_or_warned_of(folder):
-    assert_refused(*FIT, "--C", "0", cwd=folder, said="--C must be a number above 0", code=2)
-    assert_refused(*FIT, "--C", "inf", cwd=folder, said="An infinite C requires", code=2)
-    done = here(*FIT, "--kernel", "sigmoid", "--gamma", "9", cwd=folder)
+    assert_refused(*FIT, "--C", "0", cwd=folder, said="--C must be a number above 0", exit_code=2)
+    assert_refused(*FIT, "--C", "inf", cwd=folder, said="An infinite C requires", exit_code=2)
+    (folder / "gram.csv").write_text("a,b,c,kind\n2,1,-1.9,in\n1,2,1,out\n-1.9,1,2,in\n")
+    fit = ["fit", "gram.csv", *FIT[2:], "--scale", "none", "--kernel", "precomputed"]
+    done = here(*fit, cwd=folder)
     assert "linsep: warning: The Gram matrix is not positive semidefinite" in done.stderr
     assert "gap to the optimum not proved" in done.stdout
     assert "so the gap to the optimum cannot be proved" in done.stdout

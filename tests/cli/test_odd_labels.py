@@ -31,7 +31,7 @@ def test_odd_names_and_labels_are_shown_as_they_are(folder):
     assert set(text) <= {"[/b]", "[red]", "日本語", '"tab\\there"'}
     assert_refused(
         "fit", "odd.csv", "--target", "[/x]", "--class-weight", "[/b]=-1", cwd=folder,
-        said=r"with a weight of at least 0, not '\[/b\]=-1'", code=2,
+        said=r"with a weight of at least 0, not '\[/b\]=-1'", exit_code=2,
     )  # fmt: skip
 
 
@@ -93,10 +93,10 @@ def test_class_weights_take_labels_of_the_type_they_have(folder, labels, given, 
 
 def test_class_weights_that_make_no_sense(folder):
     fit = ("fit", "t.svm", "--class-weight")
-    assert_refused(*fit, "7=2", cwd=folder, said=r"given for 7, .* not a class of t.svm: .* 0, 1.")
+    assert_refused(*fit, "7=2", cwd=folder, code="unknown-label")
     for bad in ("1", "1=heavy", "1=nan", "1=inf", "1=-1"):
         said = f"LABEL=WEIGHT with a weight of at least 0, not '{bad}'"
-        assert_refused(*fit, bad, cwd=folder, said=said, code=2)
+        assert_refused(*fit, bad, cwd=folder, said=said, exit_code=2)
     done = here(*fit, "balanced", "--model", "m", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert linsep.load(folder / "m").class_weight == "balanced"
@@ -131,4 +131,4 @@ def test_labels_that_were_never_learned(learned):
     here("fit", "n.csv", "--target", "kind", "--model", "numbers", cwd=learned)
     scored = json.loads(here("score", "text", "n.csv", "--json", cwd=learned).stdout)
     assert (scored["accuracy"], scored["unknown_labels"]) == (0.0, 40)
-    assert_refused("score", "numbers", "a.csv", cwd=learned, said="kind|numbers")
+    assert_refused("score", "numbers", "a.csv", cwd=learned, code="not-a-number")

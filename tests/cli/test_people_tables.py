@@ -72,7 +72,7 @@ def test_parquet_keeps_columns_as_they_are(shop):
     for option in ("--units", "--categorical"):
         words = (option, *["rank"] * (option == "--categorical"))
         assert_refused(
-            "convert", "shop.csv", "shop.parquet", *COMMENT, *words, cwd=shop, code=2,
+            "convert", "shop.csv", "shop.parquet", *COMMENT, *words, cwd=shop, exit_code=2,
             said=f"{option} is about features, but Parquet keeps the columns as they are",
         )  # fmt: skip
     done = here("convert", "shop.csv", "shop.svm", "--target", "bought", *WHOLE, cwd=shop)
@@ -95,5 +95,5 @@ def test_split_keeps_what_is_before_the_header(tmp_path):
     (tmp_path / "wide.csv").write_bytes("a,y\n1,2\n".encode("utf-16"))
     assert_refused(
         "split", "wide.csv", "--test", "0.5", "--encoding", "utf-16", cwd=tmp_path,
-        said="wide.csv is UTF-16 text, whose bytes are not lines: save it as UTF-8",
+        code="encoding",
     )  # fmt: skip

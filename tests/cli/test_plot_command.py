@@ -91,8 +91,7 @@ def test_a_picture_is_replaced_whatever_names_the_rows(models, tmp_path):
     (tmp_path / "rows.png").write_text(TWO)
     for rows in ("rows.png", "row?.png"):
         drawn = ("decision", models / "p.linsep", rows, "--format", "csv", "--output", "rows.png")
-        said = "rows.png is an input of this command"
-        assert_refused("plot", *drawn, "--force", cwd=tmp_path, said=said)
+        assert_refused("plot", *drawn, "--force", cwd=tmp_path, code="conflict")
     assert (tmp_path / "rows.png").read_text() == TWO
 
 
@@ -144,7 +143,7 @@ def test_the_ending_is_the_format(models, tmp_path, ending):
 )
 def test_what_cannot_be_drawn_is_said_and_nothing_is_written(models, tmp_path, drawn, said, code):
     path = tmp_path / "picture.png"
-    assert_refused("plot", *drawn, "--output", path, cwd=models, said=said, code=code)
+    assert_refused("plot", *drawn, "--output", path, cwd=models, said=said, exit_code=code)
     assert not path.exists()
 
 
@@ -152,14 +151,14 @@ def test_files_are_not_overwritten_and_have_a_known_ending(models, tmp_path):
     path = tmp_path / "picture.png"
     path.write_text("mine")
     assert_refused(
-        "plot", "curve", "p.linsep", "--output", path, cwd=models, said="--force", code=1
+        "plot", "curve", "p.linsep", "--output", path, cwd=models, code="file-exists", exit_code=1
     )
     assert path.read_text() == "mine"
     assert here("plot", "curve", "p.linsep", "-o", path, "--force", cwd=models).returncode == 0
     assert path.read_bytes().startswith(STARTS["png"])
     other = tmp_path / "picture.jpg"
     assert_refused(
-        "plot", "curve", "p.linsep", "-o", other, cwd=models, said="must end in .png", code=2
+        "plot", "curve", "p.linsep", "-o", other, cwd=models, said="must end in .png", exit_code=2
     )
 
 
@@ -171,7 +170,7 @@ def test_a_run_is_an_animation(models, tmp_path):
             assert (done.returncode, done.stderr) == (0, "")
             assert done.stdout == f"picture  {path}\n"
             assert path.read_bytes().startswith(start)
-            assert_refused("plot", "run", model, rows, "-o", path, cwd=models, said="--force")
+            assert_refused("plot", "run", model, rows, "-o", path, cwd=models, code="file-exists")
     assert b"line 2 (class x)" not in (tmp_path / "p.linsep.run.html").read_bytes()  # of the lab
 
 
@@ -195,4 +194,4 @@ def test_a_run_is_an_animation(models, tmp_path):
 def test_what_is_no_animation_is_said(models, drawn, said, code):
     header, *rows = TWO.splitlines()
     (models / "other.csv").write_text("\n".join([header, *rows[::-1]]) + "\n")
-    assert_refused("plot", *drawn, cwd=models, said=said, code=code)
+    assert_refused("plot", *drawn, cwd=models, said=said, exit_code=code)

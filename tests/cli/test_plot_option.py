@@ -30,7 +30,7 @@ def test_a_command_draws_its_result(folder, words):
     assert drawn.returncode == 0, drawn.stderr
     assert drawn.stdout.splitlines()[:3] == plain.stdout.splitlines()[:3]
     assert (folder / "p.png").read_bytes().startswith(PNG)
-    assert_refused(*words, "--plot", "p.png", cwd=folder, said="p.png exists")
+    assert_refused(*words, "--plot", "p.png", cwd=folder, code="file-exists")
 
 
 def test_verdicts_on_several_classes_are_not_drawn(folder):

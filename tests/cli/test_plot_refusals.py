@@ -87,7 +87,7 @@ def test_a_refusal_is_a_sentence_of_the_command_line(folder, tmp_path, kind, lea
     ("words", "said"),
     [
         (("probability", "logistic", "two"), "name one or two to draw, such as --feature a."),
-        (("decision", "perceptron", "two", "--feature", "a"), "such as --feature a --feature b."),
+        (("decision", "perceptron", "two", "--feature", "a"), "such as --feature a --feature b"),
         (("images", "perceptron", "two"), "pass the height and width of the images with --shape."),
         (("probability", "logistic", "three"), "with DecisionDisplay or `linsep plot decision`."),
         (("decision", "perceptron", "one"), "or `linsep plot augmentation`."),

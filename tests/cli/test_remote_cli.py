@@ -88,10 +88,10 @@ def test_a_file_that_is_not_there(url, tmp_path):
 def test_a_remote_file_is_no_place_to_write(folder, tmp_path):
     words = ("convert", folder / "x.csv", "s3://bucket/x.svm")
     said = "OUT is a URL (s3://...), but only DATA may be a URL; give a local path."
-    assert_refused(*words, cwd=tmp_path, said=re.escape(said), code=2)
+    assert_refused(*words, cwd=tmp_path, said=re.escape(said), exit_code=2)
     words = ("--target", "kind", "--exclude", "price", "--cache", "s3://bucket/cache")
     said = re.escape("--cache is a URL (s3://...), ")
-    assert_refused("fit", folder / "x.csv", *words, cwd=tmp_path, said=said, code=2)
+    assert_refused("fit", folder / "x.csv", *words, cwd=tmp_path, said=said, exit_code=2)
     assert not (tmp_path / "s3:").exists()
     with pytest.raises(ParameterError, match="must be local, not at s3://: name a loc"):
         open_source(folder / "x.csv", target="kind", cache="s3://bucket/cache")

@@ -18,6 +18,7 @@ from linsep.errors import DataError
 from linsep.sources import open_source
 from linsep.sources.tables.survey import Moments
 from linsep.sources.tables.table import TableSource
+from refusals import refused
 from whole_files import load_table
 
 pytestmark = pytest.mark.compiled
@@ -99,7 +100,7 @@ def test_scaled_rows(folder):
     again, _, _ = load_table(folder / "t.csv", recipe=recipe)
     assert (again != X).nnz == 0
     for bad in ({"income": [0, 1]}, {"income": 3}, 7):
-        with pytest.raises(DataError, match="damaged"):
+        with refused(DataError, "bad-model-file"):
             TableSource([folder / "t.csv"], target="kind", recipe=recipe | {"scale": bad})
 
 
@@ -119,9 +120,9 @@ def test_rows_left_out_count_for_nothing(folder):
 
 def test_a_range_that_overflows_is_refused(folder):
     (folder / "b.csv").write_text("x,kind\n1.7e308,a\n-1.6e308,b\n")
-    with pytest.raises(DataError, match="the range of column 'x' overflows float64"):
+    with refused(DataError, "overflow", column="x"):
         load_table(folder / "b.csv", target="kind", scale="standard")
-    with pytest.raises(DataError, match="scale is 'big': choose none or standard"):
+    with refused(DataError, "bad-option", option="scale"):
         load_table(folder / "b.csv", target="kind", scale="big")
 
 
@@ -195,7 +196,7 @@ def test_a_file_that_changes_while_it_is_read(folder):
     before = path.stat()
     path.write_text(path.read_text().replace(",q,", ",z,"))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # or that alone would tell
-    with pytest.raises(DataError, match=r"t\.csv changed while it was read: start"):
+    with refused(DataError, "file-changed"):
         list(source.batches())
 
 
@@ -215,17 +216,17 @@ def test_reference_levels(folder):
     )
     assert next(new.batches()).X.toarray().tolist() == [[0, 0, 0, 0, 0]]
     assert new.unseen == {"b": 1}  # a reference level is known
-    for level, said in (
-        ({"c": "u"}, "no text column 'c' for a reference level: text columns are a, b"),
-        ({"a": "hgih"}, "column 'a' has no value 'hgih' to be the reference level, only 'high', "),
-        ("last", "reference_level is 'last': give 'first' or a dict"),
+    for level, code in (
+        ({"c": "u"}, "unknown-column"),
+        ({"a": "hgih"}, "unknown-value"),
+        ("last", "bad-option"),
     ):
-        with pytest.raises(DataError, match=said):
+        with refused(DataError, code):
             load_table(folder / "r.csv", **how, reference_level=level)
-    with pytest.raises(DataError, match="a feature per value, not hashing"):
+    with refused(DataError, "conflict", option="reference_level"):
         load_table(folder / "r.csv", **how, reference_level={"a": "mid"}, hash_bits=3)
     (folder / "one.csv").write_text("a,y\nu,p\nu,q\n")
-    with pytest.raises(DataError, match="has no features"):
+    with refused(DataError, "no-columns"):
         load_table(folder / "one.csv", target="y", reference_level="first")
 
 
@@ -249,8 +250,10 @@ def test_regressions_compare_with_a_reference_level(folder):
     assert "reference  town=Ulm; other values are compared with it" in shown
     done = here(*fit, "--reference-level", "none", cwd=folder)
     assert "town=Ulm is a linear combination of" in done.stderr
-    assert_refused(*fit, "--reference-level", "town", cwd=folder, said="takes COLUMN=VALUE", code=2)
-    assert_refused(*fit, "--reference-level", "twon=Ulm", cwd=folder, said="did you mean 'town'")
+    assert_refused(
+        *fit, "--reference-level", "town", cwd=folder, said="takes COLUMN=VALUE", exit_code=2
+    )
+    assert_refused(*fit, "--reference-level", "twon=Ulm", cwd=folder, code="unknown-column")
 
 
 def test_commands_scale_and_average_by_themselves(folder):
@@ -292,6 +295,8 @@ def test_columns_left_as_they_are(folder):
         target = "income" if learner == "linear" else "kind"
         fit = ("fit", "t.csv", "--target", target, "--learner", learner)
         assert json.loads(here(*fit, "--json", cwd=folder).stdout)["scale"] == "none"
-    assert_refused("fit", "t.svm", "--scale", "standard", cwd=folder, said="leave out --scale")
+    assert_refused("fit", "t.svm", "--scale", "standard", cwd=folder, code="conflict")
     assert "scaled" not in here("fit", "t.svm", cwd=folder).stdout
-    assert_refused(*fit, "--scale", "both", cwd=folder, said="one of 'none', 'standard'", code=2)
+    assert_refused(
+        *fit, "--scale", "both", cwd=folder, said="one of 'none', 'standard'", exit_code=2
+    )

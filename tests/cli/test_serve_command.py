@@ -118,7 +118,7 @@ def test_what_is_refused(tmp_path):
             (["m.linsep", "--log", "m.linsep", "--token", TOKEN], "not a log of linsep", 1),
             (["m.linsep", "--log", "no/l", "--token", TOKEN], "The folder no does not exist", 1),
         ]:
-            assert_refused("serve", *words, cwd=tmp_path, said=said, code=code)
+            assert_refused("serve", *words, cwd=tmp_path, said=said, exit_code=code)
 
 
 def test_without_uvicorn_it_says_what_to_install(tmp_path, monkeypatch):
@@ -126,4 +126,4 @@ def test_without_uvicorn_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "linsep.serving.server", raising=False)
     monkeypatch.delitem(vars(linsep.serving), "Server", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    assert_refused("serve", "m.linsep", cwd=tmp_path, said=r"pip install 'linsep\[serve\]'")
+    assert_refused("serve", "m.linsep", cwd=tmp_path, code="missing-package")

@@ -77,12 +77,10 @@ def test_all_that_a_model_is_for(folder, tmp_path):
     ],
 )  # fmt: skip
 def test_options_that_are_refused(folder, options, said):
-    assert_refused(*FIT, *options.split(), cwd=folder, said=said, code=2)
+    assert_refused(*FIT, *options.split(), cwd=folder, said=said, exit_code=2)
     if "inf" in options:
         kernel = (*FIT[:-1], "kernel-soft-margin", "--C", "inf")
-        assert_refused(
-            *kernel, cwd=folder, said="--C 1000000, for example, approximates it", code=2
-        )
+        assert_refused(*kernel, cwd=folder, code="bad-option", exit_code=2)
 
 
 def test_a_hard_margin_is_where_the_advice_leads(folder):

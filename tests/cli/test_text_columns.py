@@ -200,7 +200,7 @@ def test_refusals(folder):
             1,
         ),
     ]:
-        assert_refused(*fit, *words, cwd=folder, said=said, code=code)
+        assert_refused(*fit, *words, cwd=folder, said=said, exit_code=code)
     assert_refused(
         "fit", "rows.svm", "--text", "a", cwd=folder, said="is svmlight text.*leave out --text"
     )

@@ -221,7 +221,7 @@ def test_what_is_printed(shifted):
             "--grid text_bits is about the data, which all models",
             2,
         ),
-        (["--grid", "C=1"], "--grid C is for --learner pa, scw, alma, soft-margin or", 2),
+        (["--grid", "C=1"], "--grid C is for --learner pa, scw, soft-margin or", 2),
         (["--grid", "keep=last,mean"], "--grid keep must be one of 'last'.*, not 'mean'.", 2),
         (["--grid", "max_iter=0"], "--grid max_iter must be a whole number of at least 1, not", 2),
         (["--grid", "shuffle=maybe"], "--grid shuffle must be true or false, not 'maybe'", 2),
@@ -241,17 +241,15 @@ def test_what_is_printed(shifted):
     ],
 )
 def test_refusals(folder, options, said, code):
-    assert_refused("tune", "t.svm", *options, cwd=folder, said=said, code=code)
+    assert_refused("tune", "t.svm", *options, cwd=folder, said=said, exit_code=code)
 
 
 def test_refusals_of_data(tmp_path):
     (tmp_path / "one.svm").write_text("1 1:1\n1 2:1\n")
     (tmp_path / "big.svm").write_text("1 1:1e300\n-1 1:-1e300\n1 1:9e299\n-1 1:-9e299\n" * 9)
-    said = r"Only one class \(1\) is in one.svm"
     grid = ["--grid", "keep=last,average"]
-    assert_refused("tune", "one.svm", *grid, cwd=tmp_path, said=said)
-    said = "big.svm line .*: the score overflows float64"
-    assert_refused("tune", "big.svm", *grid, cwd=tmp_path, said=said)
+    assert_refused("tune", "one.svm", *grid, cwd=tmp_path, code="class-count")
+    assert_refused("tune", "big.svm", *grid, cwd=tmp_path, code="overflow")
 
 
 def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch):

@@ -267,7 +267,7 @@ REFUSALS = [
 @pytest.mark.parametrize(("options", "said", "code"), REFUSALS)
 def test_refusals(folder, options, said, code):
     words = ["tune", "t.csv", "--target", "y", *options]
-    assert_refused(*words, cwd=folder, said=said, code=code)
+    assert_refused(*words, cwd=folder, said=said, exit_code=code)
 
 
 def test_learners_of_positive_values_with_others(folder):

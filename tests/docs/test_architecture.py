@@ -1,15 +1,20 @@
-"""The walls of the house: who may import whom, and how large things may be.
+"""The walls of the house: who may import whom, and how large rooms may be.
 
-The rooms, their order and their layers are read from ARCHITECTURE.md by ``benchmarks.structure``.
-What is not yet as it should be is counted below; a count that can be lowered must be.
+The rooms, their order, their layers and their budgets are read from ARCHITECTURE.md by
+``benchmarks.structure``. What is not yet as it should be is counted below; a count that can be
+lowered must be.
 """
 
-import ast
+import subprocess
 from collections import Counter
 
 import pytest
 from benchmarks.structure import (
     PACKAGE,
+    PAGE,
+    PROJECT,
+    SLACK,
+    budgets,
     circles,
     imported_names,
     imports,
@@ -17,8 +22,8 @@ from benchmarks.structure import (
     private_reads,
     room_of,
     rooms,
+    size_of,
     tool_imports,
-    tree_of,
 )
 
 from linsep import TOOLS
@@ -26,7 +31,6 @@ from linsep import TOOLS
 pytestmark = pytest.mark.compiled
 
 FILES = sorted(PACKAGE.rglob("*.py"))
-MOST_LINES, MOST_LINES_OF_FUNCTION = 800, 60
 #: imports that go up the list: of the table of tools, which are loaded when ``plot()`` is called
 UP = {("__init__", "plot"), ("__init__", "lab"), ("__init__", "estimators")}
 #: tools that know of others more than public names
@@ -84,14 +88,46 @@ def test_public_names_are_loaded_on_first_use():
     assert imported_names(PACKAGE / "__init__.py") == set(TOOLS.values())
 
 
-@pytest.mark.parametrize("room", rooms())
-def test_files_and_functions_stay_short(room):
-    for path in (path for path in FILES if room_of(path) == room):
-        lines = len(path.read_text("utf-8").splitlines())
-        assert lines <= MOST_LINES, f"{path} has {lines} lines"
-        for node in ast.walk(tree_of(path)):
-            if isinstance(node, ast.FunctionDef):
-                lines = node.end_lineno - node.lineno + 1
-                if ast.get_docstring(node) is not None:
-                    lines -= node.body[0].end_lineno - node.body[0].lineno + 1
-                assert lines <= MOST_LINES_OF_FUNCTION, f"{node.name} in {path} has {lines} lines"
+def test_every_room_has_the_size_of_the_table():
+    for room, budget in budgets().items():
+        lines, statements = size_of(room)
+        assert budget.lines - SLACK < lines <= budget.lines, room
+        assert budget.statements - SLACK < statements <= budget.statements, room
+
+
+def test_the_table_has_the_whole_package():
+    in_rows = [budget for room, budget in budgets().items() if not (PROJECT / room).is_dir()]
+    assert sum(budget.lines for budget in in_rows) == budgets()["src"].lines
+    assert sum(budget.statements for budget in in_rows) == budgets()["src"].statements
+
+
+def test_a_number_rises_only_if_the_sum_falls():
+    """Compared with the version before: the last commit's, or the one before if nothing changed."""
+    now = budgets()
+    versions = [budgets(page) for page in earlier_pages()]
+    before = next((version for version in versions if version and version != now), None)
+    if before is None:
+        pytest.skip("skipped: no earlier version of the table")
+    for kind in ("lines", "statements"):
+        sizes, sizes_before = (
+            {room: getattr(row, kind) for room, row in table.items()} for table in (now, before)
+        )
+        in_src = [room for room in now if not (PROJECT / room).is_dir()]
+        others = [room for room in now if (PROJECT / room).is_dir()]
+        for rooms_, total in ((in_src, ["src"]), (others, others)):
+            if any(sizes[room] > sizes_before.get(room, 0) for room in rooms_):
+                assert sum(map(sizes.get, total)) < sum(map(sizes_before.get, total)), kind
+
+
+def earlier_pages():
+    """The page in the last two commits that changed it, the newest first."""
+
+    def git(*words):
+        done = subprocess.run(
+            ["git", *words], check=False, cwd=PROJECT, capture_output=True, text=True
+        )
+        return done.stdout
+
+    how = ("--first-parent", "-n", "2", "--format=%H")
+    commits = git("log", *how, "--", PAGE.name).split()
+    return [git("show", f"{commit}:./{PAGE.name}") for commit in commits]

@@ -81,7 +81,7 @@ def test_what_it_has_not_is_said(relaxation, tmp_path):
     X, y = blobs(30, 3, 2)
     model = relaxation.Relaxation().fit(sp.csr_matrix(X), y)
     found = model.bounds(X, y)
-    assert found.left_out == {"mistake bounds": "Relaxation has no known theorem"}
+    assert found.left_out == {"mistake bounds": "linsep has no theorem about Relaxation"}
     assert "constant rate" in model.report_.left_out["||w||/M"]
     assert model.separation(X, y).kind in ("separable", "overlapping")
     with pytest.raises(ModelFileError, match="A Relaxation cannot be saved in a model file"):

@@ -112,7 +112,6 @@ def test_the_page_on_exports(tmp_path, monkeypatch):
         "linear.estimator",
         "logistic.estimator",
         "naive_bayes",
-        "kernels.gram_matrices",
         "mistake_bounds.adversary",
         "bounding",
         "scoring.scores",

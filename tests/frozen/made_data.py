@@ -14,26 +14,6 @@ def spread(k, factor, size):
     return (k * factor + k * k) % (2 * size + 1) - size
 
 
-def points(n, classes=2, gap=0):
-    """(Label, features) of rows; with a gap the classes are apart."""
-    rows = []
-    for k in range(n):
-        label = k % classes
-        x = [spread(k, 5, 4), spread(k, 7, 3), spread(k, 3, 5) / 2]
-        x[label % 3] += gap + label
-        rows.append((label, x))
-    return rows
-
-
-def write_svmlight(path, rows):
-    """Write rows as svmlight text, without the zeros."""
-    lines = []
-    for label, x in rows:
-        features = [f"{j}:{value:g}" for j, value in enumerate(x, 1) if value]
-        lines.append(" ".join([str(label), *features]))
-    path.write_text("\n".join(lines) + "\n")
-
-
 def flats(n):
     """A table of flats: numbers, text, weights, groups, days and a label of three values."""
     for k in range(n):
@@ -58,18 +38,11 @@ def write_csv(path, records, *, missing=()):
 
 def write_all(folder):
     """Write all files."""
-    write_svmlight(folder / "apart.svm", points(40, gap=9))
-    write_svmlight(folder / "overlap.svm", points(60))
-    write_svmlight(folder / "new.svm", points(12))
-    write_svmlight(folder / "three.svm", points(45, classes=3, gap=2))
-    positive = [(label, [abs(v) for v in x]) for label, x in points(40, gap=2)]
-    write_svmlight(folder / "positive.svm", positive)
     table = list(flats(72))
     missing = {(3, "area"), (10, "floor"), (11, "town"), (40, "area"), (41, "town")}
     write_csv(folder / "flats.csv", table[:60])
     write_csv(folder / "flats-new.csv", table[60:])
     write_csv(folder / "gaps.csv", table[:60], missing=missing)
-    write_csv(folder / "gaps-new.csv", table[60:], missing={(2, "area"), (4, "town")})
     parquet.write_table(pa.Table.from_pylist(table[:60]), folder / "flats.parquet")
     lines = [str(record).replace("'", '"') + "\n" for record in table[:60]]
     (folder / "flats.jsonl").write_text("".join(lines))
@@ -83,11 +56,10 @@ def write_all(folder):
         )
     )
     write_texts(folder)
-    write_regressions(folder)
 
 
 def write_texts(folder):
-    """Write messages as a table and as a folder of texts a class."""
+    """Write messages as a table."""
     texts = []
     for k in range(36):
         words = [WORDS[(k + j * (2 + k % 3)) % 8] for j in range(3 + k % 4)]
@@ -95,22 +67,3 @@ def write_texts(folder):
         texts.append((kind, k % 5, " ".join(words).capitalize()))
     lines = [f'{kind},{n},"{text}, {n}"' for kind, n, text in texts]
     (folder / "messages.csv").write_text("kind,stars,message\n" + "\n".join(lines) + "\n")
-    for k, (kind, _, text) in enumerate(texts):
-        file = folder / "messages" / kind / f"{k:02}.txt"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text + "\n")
-
-
-def write_regressions(folder):
-    """Write tables for logistic regression: with a maximum, separated, and separated in part."""
-    rows = [(spread(k, 5, 4), spread(k, 3, 2), k % 4 == 0) for k in range(48)]
-    for name, label in (
-        ("mixed", lambda a, b, k: (a + b + spread(k, 7, 3)) > 0),
-        ("separated", lambda a, b, k: 2 * a + b > 0),
-        ("quasi", lambda a, b, k: k % 4 == 0 or (a + spread(k, 7, 3)) > 0),
-    ):
-        lines = [
-            f"{a},{b},{int(c)},{1 + k % 2},{'yes' if label(a, b, k) else 'no'}"
-            for k, (a, b, c) in enumerate(rows)
-        ]
-        (folder / f"{name}.csv").write_text("a,b,c,times,ill\n" + "\n".join(lines) + "\n")

@@ -1,43 +1,83 @@
-"""Results are what they were: printed outputs, weights, proofs, model files and predictions.
+"""Numbers are what they were: weights, errors, proofs, files and predictions of small fits.
 
-``LINSEP_RECORD=1 python -m pytest tests/frozen`` records what is printed now, for ``git diff`` to
-show; a new transcript begins as a file of commands without what they print.
-``LINSEP_FROZEN_DIGITS=all`` compares all digits, as is right on the machine that recorded them.
+``LINSEP_RECORD=1 python -m pytest tests/frozen`` records today's, for ``git diff`` to show. Files
+in ``before/`` were written by the commit that their folder is named after, and are still read.
 """
 
+import json
+import math
 import os
-import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from fits import CUT, GROUPS, NEW, numbers_of
 from made_data import write_all
-from transcripts import difference, parse, run, same
+
+import linsep
 
 pytestmark = pytest.mark.compiled
-TRANSCRIPTS = sorted(Path(__file__).parent.glob("*.txt"))
-EXACT = os.environ.get("LINSEP_FROZEN_DIGITS") == "all"
+HERE = Path(__file__).parent
+RECORDED = HERE / "recorded.json"
 
 
-@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_results_are_what_they_were(path, tmp_path, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "1000")  # nothing is folded or left out
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.__name__)
+def test_numbers_are_what_they_were(group, tmp_path):
     write_all(tmp_path)
-    recorded = path.read_text("utf-8")
-    now = run(recorded, tmp_path)
+    now = numbers_of(group, tmp_path)
+    recorded = json.loads(RECORDED.read_text("utf-8")) if RECORDED.exists() else {}
     if os.environ.get("LINSEP_RECORD"):
-        path.write_text(now, "utf-8")
+        recorded[group.__name__] = now
+        lines = [
+            f" {json.dumps(name)}: {{\n"
+            + ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in one.items())
+            + "\n }"
+            for name, one in sorted(recorded.items())
+        ]
+        RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
         return
-    digits = re.search(r"^## digits: (\d+)$", parse(recorded)[0], re.M)
-    found = difference(recorded, now, int(digits[1]) if digits and not EXACT else None)
-    assert found is None, f"{path.name}: {found}"
+    before = recorded[group.__name__]
+    assert now.keys() == before.keys()
+    apart = [name for name in now if not same(before[name], now[name], GROUPS[group])]
+    assert not apart, {name: (before[name], now[name]) for name in apart[:3]}
 
 
-def test_one_changed_number_is_noticed():
-    text = "weights [1.5, -2.25e-07] of 3 rows"
-    assert same(text, text, None)
-    assert same(text, text.replace("1.5", "1.50000000000002"), 10)
-    assert not same(text, text.replace("1.5", "1.50000000000002"), None)
-    assert not same(text, text.replace("1.5", "1.500001"), 10)
-    assert not same(text, text.replace("-2.25e-07", "2.25e-07"), 10)
-    assert not same(text, text.replace("3 rows", "4 rows"), 10)
-    assert not same(text, text.replace("rows", "lines"), 10)
+def same(was, now, tolerance):
+    """Whether two values are equal, numbers to a tolerance relative to the largest beside them."""
+    if isinstance(was, list) and isinstance(now, list):
+        if len(was) != len(now):
+            return False
+        if was and all(isinstance(v, float | int) for v in [*was, *now]):
+            largest = max(map(abs, was), default=0)
+            return all(_near(a, b, tolerance, largest) for a, b in zip(was, now, strict=True))
+        return all(same(a, b, tolerance) for a, b in zip(was, now, strict=True))
+    if isinstance(was, float) and isinstance(now, float):
+        return _near(was, now, tolerance, abs(was))
+    return was == now
+
+
+def _near(was, now, tolerance, largest):
+    if math.isnan(was) or math.isinf(was) or not tolerance:
+        return was == now or (math.isnan(was) and math.isnan(now))
+    return math.isclose(was, now, rel_tol=tolerance, abs_tol=tolerance * largest)
+
+
+def test_one_changed_digit_is_noticed():
+    assert same([1.5, [2.0, "a"], None], [1.5, [2.0, "a"], None], 0.0)
+    assert same([1.5, 1e-17], [1.5 + 1e-12, 0.0], 1e-10)
+    assert same(math.nan, math.nan, 0.0)
+    for other in ([1.5, 2.0 + 1e-15], [1.5], [1.5, -2.0], [1.5, math.nan]):
+        assert not same([1.5, 2.0], other, 0.0)
+    assert not same([1.5, 2.0], [1.5, 2.0 + 1e-9], 1e-10)
+
+
+def test_files_of_before_are_read():
+    scores = json.loads((HERE / "before" / "542c4e2a" / "scores.json").read_text())
+    assert len(scores) >= 5
+    for name, before in scores.items():
+        model = linsep.load(HERE / "before" / "542c4e2a" / f"{name}.linsep")
+        assert same(before, model.decision_function(NEW).tolist(), 1e-10), name
+    for path in (HERE / "before" / "542c4e2a").glob("*.json"):
+        if path.stem != "scores":
+            y = np.array([0, 0, 1, 1, 1, 1]) if path.stem == "quasi" else np.arange(6) % 2
+            linsep.from_json(path.read_text()).verify(CUT, y)

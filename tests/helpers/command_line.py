@@ -43,15 +43,18 @@ def assert_they_run(commands, cwd):
         assert (done.returncode, done.stderr) == (0, ""), words
 
 
-def assert_refused(*arguments, cwd, said, code=1):
-    """The command fails with one sentence and leaves nothing behind."""
+def assert_refused(*arguments, cwd, code=None, exit_code=1, said=""):
+    """The command fails with one sentence, with the code of its error, and leaves nothing behind.
+    Wrong usage, which has no code, is told by what is ``said``.
+    """
     before = sorted(os.listdir(cwd))
     done = here(*arguments, cwd=cwd)
-    assert done.returncode == code, done.stderr
+    assert done.returncode == exit_code, done.stderr
     assert "Traceback" not in done.stderr
-    if code == 1:
+    if exit_code == 1:
         assert done.stderr.startswith("linsep: error: ")
         assert done.stderr.count("\n") == 1
+    assert code is None or done.stderr.endswith(f"[{code}]\n"), done.stderr
     assert re.search(said, done.stderr), done.stderr
     assert sorted(os.listdir(cwd)) == before
 

@@ -24,20 +24,12 @@ CONFIGURED = {
     "winnow": ("winnow", {"promotion": 1.5}),
     "balanced": ("balanced-winnow", {"promotion": 1.2}),
     "arow": ("arow", {"r": 0.7}),
-    "arow-drop": ("arow", {"r": 2.0, "covariance_type": "diagonal-drop"}),
     "online-logistic": ("online-logistic", {"learning_rate": 0.3, "l2": 0.01}),
     "online-logistic-plain": (
         "online-logistic",
         {"learning_rate": 0.1, "adaptive": False, "rescale": False, "invariant": False},
     ),
-    "arow-full": ("arow", {"r": 0.5, "covariance_type": "full"}),
     "scw": ("scw", {"C": 0.4}),
-    "scw2": ("scw", {"eta": 0.8, "loss": "squared_hinge", "covariance_type": "diagonal-drop"}),
-    "scw-full": ("scw", {"C": 0.02, "covariance_type": "full"}),
-    "scw2-full": ("scw", {"C": 0.3, "loss": "squared_hinge", "covariance_type": "full"}),
-    "second-order": ("second-order", {"a": 0.7}),
-    "alma": ("alma", {"alpha": 0.7}),
-    "alma-own": ("alma", {"alpha": 0.6, "B": 1.3, "C": 0.8}),
 }
 _named = {own for own, _ in CONFIGURED.values()}
 #: every linear learner: its estimator, parameters, and the rule of its twin with these
@@ -49,13 +41,7 @@ LEARNERS = {
 }
 COMPILED_ALIKE = {
     "pa2",
-    "arow-drop",
     "online-logistic-plain",
-    "scw2",
-    "scw-full",
-    "scw2-full",
-    "second-order",
-    "alma-own",
     "halving",
     "root",
     "callable",

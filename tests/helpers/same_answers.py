@@ -8,7 +8,7 @@ from linsep.lab.verdict import NO_BOUND
 from scenes import random_scenes
 
 #: learners whose rules have sums, products and quotients only
-RATIONAL = {"perceptron", "batch", "passive-aggressive", "arow", "second-order"}
+RATIONAL = {"perceptron", "batch", "passive-aggressive", "arow"}
 #: relative differences: of twelve digits, and of the six that a table shows
 TWELVE, SHOWN, TINY = 1e-12, 1e-5, 1e-288
 KINDS = "scene", "proof", "table", "script", "certificate"

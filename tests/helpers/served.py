@@ -61,7 +61,7 @@ class Client:
         body = content if isinstance(content, bytes) else json.dumps(content)
         status, found, _ = self.ask("POST", path, body, kind)
         assert status >= 400
-        assert list(found) == ["error"]
+        assert {"error", "code"} <= found.keys() <= {"error", "code", "row", "column"}
         assert "\n" not in found["error"]
         assert found["error"].endswith((".", "?"))
         return status, found["error"]

@@ -12,6 +12,7 @@ from statsmodels.stats.stattools import durbin_watson, jarque_bera
 
 from linsep import LinearRegression
 from linsep.linear.solving import DependentFeaturesWarning
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 
@@ -111,13 +112,13 @@ def test_where_nothing_can_be_asked_it_says_so():
 
 def test_other_rows_than_those_of_the_fit_are_refused():
     X, y = data("stackloss")
-    with pytest.raises(ValueError, match="fitted to 21 rows"):
+    with refused(ValueError, "other-rows"):
         LinearRegression().fit(X, y).assumptions(X[:5], y[:5])
-    with pytest.raises(ValueError, match="not the rows of the fit: their residual sum of squares"):
+    with refused(ValueError, "other-rows"):
         LinearRegression().fit(X, y).assumptions(X, y[::-1])
-    with pytest.raises(ValueError, match="not the rows of the fit"):
+    with refused(ValueError, "other-rows"):
         LinearRegression().fit(X, 2 * X[:, 0]).assumptions(X, y)
-    with pytest.raises(ValueError, match="not the rows of the fit"):
+    with refused(ValueError, "other-rows"):
         LinearRegression().fit(X, y, np.arange(1, 22)).assumptions(X, y)
     near = LinearRegression().fit(X, y).assumptions(X.astype(np.float32), y)
     assert near["Durbin-Watson"].statistic > 0

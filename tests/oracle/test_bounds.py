@@ -10,7 +10,6 @@ from linsep import (
     Adversary,
     BalancedWinnow,
     MarginPerceptron,
-    PassiveAggressive,
     Perceptron,
     Winnow,
     bounds,
@@ -21,7 +20,7 @@ from thoroughness import THOROUGH, examples
 
 pytestmark = pytest.mark.compiled
 
-PERCEPTRON = ["Novikoff", "hinge", "hinge, sharp", "squared hinge"]
+PERCEPTRON = ["Novikoff", "hinge", "hinge, sharp"]
 
 LEARNERS = {
     "perceptron": (Perceptron, {}),
@@ -33,9 +32,6 @@ LEARNERS = {
     "best": (Perceptron, {"keep": "best"}),
     "margin": (MarginPerceptron, {"gamma": 0.05, "epsilon": 0.7}),
     "halving": (MarginPerceptron, {}),
-    "pa": (PassiveAggressive, {"C": 0.4}),
-    "pa, any step": (PassiveAggressive, {"C": float("inf")}),
-    "pa2": (PassiveAggressive, {"loss": "squared_hinge", "C": 2.0}),
     "balanced": (BalancedWinnow, {"promotion": 1.05}),
     "winnow": (Winnow, {}),
     "winnow, other numbers": (Winnow, {"promotion": 1.3, "threshold": 2.5}),
@@ -72,7 +68,7 @@ def test_no_bound_is_broken(name, seed, kind, k, shuffle, fit_intercept, max_ite
     X = np.abs(X) if learner is Winnow else X
     options = {"shuffle": shuffle, "random_state": seed, "max_iter": max_iter} | options
     if learner is not Winnow:
-        options["fit_intercept"] = fit_intercept and learner is not PassiveAggressive
+        options["fit_intercept"] = fit_intercept
     if learner is MarginPerceptron and not fit_intercept:
         X = X + 0.01 * (1 + np.abs(X).max())  # no row of zeros
     model = learner(**options).fit(X, y)
@@ -109,11 +105,6 @@ def test_half_of_the_others_would_be_broken():
     assert run.bounds(X, y)["||w||/M"].ratio > 0.99
     margin = MarginPerceptron(fit_intercept=False, gamma=0.999 / 6, epsilon=0.99).fit(X, y)
     assert 0.45 < margin.bounds(X, y)["2/(epsilon gamma)^2"].ratio < 1
-    for options in ({"C": 1.0}, {"C": float("inf")}):
-        pa = PassiveAggressive(fit_intercept=False, **options).fit(X, y)
-        assert 0.9 < pa.bounds(X, y)["passive-aggressive"].ratio <= 1
-    soft = PassiveAggressive(fit_intercept=False, loss="squared_hinge", C=50.0).fit(X, y)
-    assert 0.9 < soft.bounds(X, y)["passive-aggressive"].ratio <= 1
     balanced = BalancedWinnow(fit_intercept=False, promotion=2.0, max_iter=50)
     X, y = np.ones((2, 1)) * [[1.0], [-1.0]], [1, 0]
     assert 0.5 < balanced.fit(X, y).bounds(X, y)["L1 margin"].ratio <= 1
@@ -241,7 +232,7 @@ def test_bounds_hold_on_real_data(load_data):
             model = Perceptron(max_iter=10, normalize=unit).fit(X, labels)
             found = model.bounds(sp.csr_matrix(X), labels)
             assert found.kept
-            assert {"hinge", "hinge, sharp", "squared hinge"} <= set(found.names())
+            assert {"hinge", "hinge, sharp"} <= set(found.names())
 
 
 def test_the_text_for_people():

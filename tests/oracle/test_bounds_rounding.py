@@ -10,7 +10,6 @@ from hypothesis import given, strategies as st
 from linsep import (
     BalancedWinnow,
     MarginPerceptron,
-    PassiveAggressive,
     Perceptron,
     Winnow,
     bounds,
@@ -80,7 +79,6 @@ def test_bounds_are_no_less_than_in_exact_arithmetic(seed, d, separable):
     losses = [max(0, 1 - value) for value in values]
     assert given_w.square >= square
     assert given_w.hinge >= sum(losses)
-    assert given_w.squared_hinge >= sum(loss**2 for loss in losses)
 
 
 def test_runs_that_leave_real_arithmetic_have_no_bound():
@@ -100,10 +98,6 @@ def test_runs_that_leave_real_arithmetic_have_no_bound():
     small = Perceptron(fit_intercept=False, learning_rate=1e-100).fit(SIDES, y).bounds(SIDES, y)
     assert small.kept
     assert "Novikoff" in small.names()
-    for options in ({"C": 1e-310}, {"C": 1e-200}):
-        rows = 1e-100 * SIDES
-        pa = PassiveAggressive(fit_intercept=False, max_iter=20, **options).fit(rows, y)
-        assert not pa.bounds(rows, y).bounds
     high = Winnow(threshold=1e151, max_iter=600).fit(np.eye(2), y)
     assert high.mistakes_.sum() == 600
     assert "1e+150" in high.bounds(np.eye(2), y).left_out["disjunction"]

@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 from linsep import LogisticRegression
 from linsep.errors import DataError, SeparationWarning
 from parameters_in_order import last, weights_of
+from refusals import refused
 from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
@@ -143,7 +144,7 @@ def test_small_spreads_far_from_zero_separate(column):
 def test_spreads_beyond_floating_point_are_refused():
     X = np.array([[1e-200], [-1e200], [3.0], [4.0]])
     for far in (X, X[:1] * [[0], [1], [0], [1]]):
-        with pytest.raises(DataError, match="Feature 0 has values whose squares"):
+        with refused(DataError, "overflow", column=0):
             LogisticRegression().fit(far, [0, 1, 0, 1])
 
 
@@ -168,5 +169,5 @@ def test_a_fit_that_does_not_climb_is_an_error(monkeypatch):
     """Never a table of zeros: here no step is ever found."""
     A, y, _ = overlapping(0)
     monkeypatch.setattr("linsep.logistic.ascent._searched", lambda *given: None)
-    with pytest.raises(DataError, match="The fit made no progress"):
+    with refused(DataError, "not-converged"):
         LogisticRegression().fit(A, y)

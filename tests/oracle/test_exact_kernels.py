@@ -19,6 +19,7 @@ from fourier_motzkin import kind_of
 from linsep import KernelPerceptron, kernels
 from linsep.errors import DataError
 from linsep.kernels import RBF, AllSubsets, Constant, Linear, Normalized, Polynomial, Spectrum
+from refusals import refused
 from thoroughness import THOROUGH
 
 pytestmark = pytest.mark.compiled
@@ -180,14 +181,12 @@ def test_counts_of_substrings_are_exact_also_beyond_floats():
     ("kernel", "X"),
     [
         (RBF(0.5), IRIS[:9]),
-        (kernels.Laplacian(0.5), IRIS[:9]),
         (RBF(0.5) + Linear(), IRIS[:9]),
         (2 * RBF(0.5) * Constant(3), IRIS[:9]),
         (Normalized(Linear()), IRIS[:9]),
-        (kernels.Pairwise("cosine"), IRIS[:9]),
         (lambda a, b: float(a @ b), IRIS[:9]),
         ("precomputed", IRIS[:9] @ IRIS[:9].T),
-        (kernels.Subsequence(2), ["ab", "abab", "cd", "cdcd", "ef", "efef", "abc", "bcd", "x"]),
+        (Normalized(Spectrum(2)), ["ab", "abab", "cd", "cdcd", "ef", "efef", "abc", "bcd", "xy"]),
         (Polynomial(200, 1e-3), IRIS[:9] / 100),  # as fractions too long
     ],
 )
@@ -227,11 +226,11 @@ def test_values_beyond_floats_are_refused_in_a_sentence():
         (AllSubsets(), np.full((2, 8), 1e150)),
         (Linear(), [[1e-170], [1.0]]),
     ):
-        with pytest.raises(DataError, match="erflows float64 on these rows"):
+        with refused(DataError, "overflow"):
             KernelPerceptron(kernel=kernel).separation(X, [0, 1])
     with pytest.raises(ValueError, match=r"NaN|no value"):
         KernelPerceptron(kernel="linear").separation([[np.nan], [1.0]], [0, 1])
-    with pytest.raises(DataError, match="strings"):
+    with refused(DataError, "not-a-number"):
         KernelPerceptron(kernel="linear").separation(["a", "b"], [0, 1])
 
 

@@ -23,6 +23,7 @@ from linsep.errors import DataError
 from linsep.sources import ArraySource
 from linsep.sources.svmlight import SvmlightSource
 from linsep.sources.tables.table import TableSource
+from refusals import refused
 from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
@@ -140,33 +141,33 @@ def test_several_classes_of_long_numbers():
 
 
 @pytest.mark.parametrize(
-    ("X", "said"),
+    ("X", "code"),
     [
         (
             pd.DataFrame({"a": pd.array([1, None], "Int64")}),
-            "Row 2 .index 1., column 'a' has no value",
+            "missing-value",
         ),
         (
             pd.DataFrame({"a": [1.0, 2.0], "b": [Decimal(1), None]}),
-            "Row 2 .index 1., column 'b' has no",
+            "missing-value",
         ),
         (
             pd.DataFrame({"a": [1, 2], "b": [1, "2"]}, dtype=object),
-            "Row 2 .index 1., column 'b' is '2'",
+            "not-a-number",
         ),
-        (pa.table({"a": [1, None]}), "Row 2 .index 1., column 'a' has no value"),
-        ([[Decimal("NaN")], [1]], r"Row 1 \(index 0\), column 0 has no value"),
-        ([[Decimal("Infinity")], [1]], r"Row 1 \(index 0\), column 0 is Infinity"),
-        ([[Fraction(1, 3)], [float("inf")]], "Row 2 .index 1., column 0 is inf"),
-        ([[Decimal("1e-999999")], [1]], "outside the range of float64"),
-        ([[Fraction(1, 3**700)], [1]], "about 2\\*\\*-1109, outside"),
-        ([[2**1100 + 1], [1]], "outside the range of float64"),
-        ([[1j, 2], [1, 2]], "[Cc]omplex"),
-        ([[Fraction(1, 3), object()], [1, 2]], "of type object"),
+        (pa.table({"a": [1, None]}), "missing-value"),
+        ([[Decimal("NaN")], [1]], "missing-value"),
+        ([[Decimal("Infinity")], [1]], "not-finite"),
+        ([[Fraction(1, 3)], [float("inf")]], "not-finite"),
+        ([[Decimal("1e-999999")], [1]], "overflow"),
+        ([[Fraction(1, 3**700)], [1]], "overflow"),
+        ([[2**1100 + 1], [1]], "overflow"),
+        ([[1j, 2], [1, 2]], "column-type"),
+        ([[Fraction(1, 3), object()], [1, 2]], "not-a-number"),
     ],
 )
-def test_what_cannot_be_read_exactly_is_refused_in_one_sentence(X, said):
-    with pytest.raises((ValueError, DataError), match=said):
+def test_what_cannot_be_read_exactly_is_refused_in_one_sentence(X, code):
+    with refused((ValueError, DataError), code):
         separation(X, [0, 1])
 
 
@@ -175,15 +176,13 @@ def test_long_doubles_of_sparse_matrices_are_read_where_they_are_doubles():
     assert separation(X, [0, 1]).verify(X.toarray(), [0, 1])
     if LONG:
         X.data[0] += np.longdouble(2) ** -62
-        with pytest.raises(
-            DataError, match="which is not exactly representable as float64: pass a dense array"
-        ):
+        with refused(DataError, "not-exact", option="X"):
             separation(X, [0, 1])
 
 
 def test_bounds_refuse_what_learners_round_and_a_check_says_so():
     y = FRAME["whole"] % 2
-    with pytest.raises(DataError, match=r"pass X\.astype\(float\)"):
+    with refused(DataError, "not-exact", option="X"):
         linsep.bounds(FRAME, y)
     about_rounded = separation(FRAME.astype(float), [0, 1, 0, 1])
     assert about_rounded.kind == "overlapping"
@@ -238,14 +237,14 @@ def test_files_are_read_as_memory_is(tmp_path):
     long = "row 1, column 'whole' is 9223372036854775807, which is not exactly representable as"
     scaled = open_source(path, target="y", missing="zero", scale="standard")
     for read in (zero.batches, scaled.exactly):
-        with pytest.raises(DataError, match=long):
+        with refused(DataError, "not-exact", row=1, column="whole"):
             next(read())
     few = open_source(path, target="y", missing="zero", exclude="whole")
     assert next(few.batches()).X.dtype == np.float64  # of decimals below 2^53
     scaled = open_source(path, target="y", missing="zero", scale="standard", exclude="whole")
     assert separation(scaled).verify(scaled)
     pq.write_table(table.append_column("text", [["a", "b", "a", "b"]]), path)
-    with pytest.raises(DataError, match=r"row 1, column 'whole' is 9223372036854775807, which"):
+    with refused(DataError, "not-exact", row=1, column="whole"):
         separation(open_source(path, target="y", missing="zero"))
     without = open_source(path, target="y", missing="zero", exclude=["whole", "decimal"])
     assert separation(without).verify(without)
@@ -277,9 +276,8 @@ def opened(name, number, folder, **options):
 @pytest.mark.parametrize("whole", ["9007199254740993", "-9007199254740993", "1" + "0" * 23])
 def test_whole_numbers_in_text_that_no_double_equals_are_refused(name, whole, tmp_path):
     source = opened(name, whole, tmp_path)
-    column = "feature 1" if name == "rows.svm" else "column 'a'"
     for read in (separation, lambda source: list(source.batches())):
-        with pytest.raises(DataError, match=f"{name} line 3, {column} is {whole}, which is not"):
+        with refused(DataError, "not-exact"):
             read(source)
 
 
@@ -308,7 +306,7 @@ def test_the_whole_number_is_found_in_many_batches_and_files(name, tmp_path):
     source = (SvmlightSource if name == "rows.svm" else TableSource)(
         [tmp_path / f"a_{name}", tmp_path / f"b_{name}"], **small
     )
-    with pytest.raises(DataError, match=rf"b_{name} line 40[01], .* is {BIG + 1}, which is not"):
+    with refused(DataError, "not-exact"):
         for _ in source.exactly():
             pass
 
@@ -318,7 +316,7 @@ def test_a_whole_number_in_a_row_left_out_is_not_read(tmp_path):
     path.write_text("a,b,y\n1,2,0\n9007199254740993,,0\n2,9007199254740994,1\n")
     source = open_source(path, target="y", missing="drop")
     assert separation(source).verify(source)
-    with pytest.raises(DataError, match=r"rows.csv line 3, column 'a' is 9007199254740993, which"):
+    with refused(DataError, "not-exact", column="a"):
         separation(open_source(path, target="y", missing="zero", scale="standard"))
 
 

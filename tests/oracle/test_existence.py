@@ -24,6 +24,7 @@ from linsep.logistic.ascent import Goal, Penalty, newton, solved
 from linsep.logistic.likelihood import Likelihood, Terms
 from linsep.logistic.rows import RowLanes
 from parameters_in_order import last, weights_of
+from refusals import refused
 from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
@@ -131,7 +132,7 @@ def test_separation_is_an_error_whatever_ended_the_climb(solver):
     X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), [0, 0, 1, 1]
     for max_iter in (1, 7, 100):
         model = LogisticRegression(solver=solver, on_separation="raise", max_iter=max_iter)
-        with pytest.raises(SeparationError, match="x0"):
+        with refused(SeparationError, "separated"):
             model.fit(X, y)
 
 

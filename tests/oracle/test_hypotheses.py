@@ -15,6 +15,7 @@ import linsep
 from linsep import LinearRegression, LogisticRegression, Text
 from linsep.errors import DataError, ParameterError, SeparationWarning
 from linsep.linear.solving import DependentFeaturesWarning
+from refusals import refused
 
 rng = np.random.default_rng(48)
 N = 90
@@ -213,27 +214,27 @@ REFUSED = [
 @pytest.mark.parametrize(("text", "said"), REFUSED)
 @pytest.mark.parametrize("kind", [LinearRegression, LogisticRegression])
 def test_what_is_no_hypothesis_is_refused(text, said, kind):
-    with pytest.raises(ParameterError) as refused:
+    with pytest.raises(ParameterError) as caught:
         ours(kind).wald_test(text)
-    assert said in str(refused.value)
-    assert str(refused.value).count("\n") == 0
+    assert said in str(caught.value)
+    assert str(caught.value).count("\n") == 0
 
 
 def test_matrices_of_other_shapes_are_refused():
     model = ours(LinearRegression)
     for R, q in (([[1, 2]], None), (np.zeros((0, 4)), None), (np.ones((1, 1, 4)), None)):
-        with pytest.raises(ParameterError, match=r"R has the shape .* 4 parameters: give one row"):
+        with refused(ParameterError, "shape", option="hypotheses"):
             model.wald_test(R, q)
     for R, q in ((3.5, [1, 2]), ([[1, 2], [3]], None), ({"x1": 1}, None), ([1, 0, 0, 0], [1, 2])):
-        with pytest.raises(ParameterError, match=r"neither text nor a matrix|R has the shape"):
+        with refused(ParameterError, "bad-hypothesis"):
             model.wald_test(R, q)
-    with pytest.raises(DataError, match="overflows float64: scale it"):
+    with refused(DataError, "overflow"):
         model.wald_test([1e308, 1e308, 0, 0])
-    with pytest.raises(ParameterError, match="R or q has values that are not finite"):
+    with refused(ParameterError, "not-finite"):
         model.wald_test([0, 1, np.nan, 0])
-    with pytest.raises(ParameterError, match="q needs a matrix"):
+    with refused(ParameterError, "conflict", option="q"):
         model.wald_test("x1", 1)
-    with pytest.raises(ParameterError, match=r"test is 'f': choose 'F' or 'chi2'."):
+    with refused(ParameterError, "bad-option", option="test"):
         model.wald_test("x1", test="f")
 
 
@@ -241,14 +242,14 @@ def test_parameters_without_estimates_are_refused_by_name():
     X = FRAME[NAMES].assign(twice=2 * FRAME.x1)
     with pytest.warns(DependentFeaturesWarning):
         model = LinearRegression().fit(X, FRAME.y)
-    with pytest.raises(DataError, match="'twice' is a combination of others and has no estimate"):
+    with refused(DataError, "no-estimate", column="twice"):
         model.wald_test("twice = x2")
     assert model.wald_test("x1 = x2").df == 1
     perfect = LinearRegression().fit(FRAME[NAMES], 2 + FRAME.x1)
-    with pytest.raises(DataError, match="is perfect, so it has no residual variance"):
+    with refused(DataError, "no-estimate"):
         perfect.wald_test("x1 = 1")
     full = LinearRegression().fit(FRAME[NAMES][:4], FRAME.y[:4])
-    with pytest.raises(DataError, match="as many estimates as rows"):
+    with refused(DataError, "no-estimate"):
         full.wald_test("x1 = 1")
 
 
@@ -256,20 +257,18 @@ def test_a_diverging_coefficient_is_refused_with_what_to_do_instead():
     X = FRAME[NAMES].assign(marker=((FRAME.sick == 1) & (FRAME.x1 > 0)).astype(float))
     with pytest.warns(SeparationWarning):
         model = LogisticRegression().fit(X, FRAME.sick)
-    with pytest.raises(
-        DataError, match=r"'marker' diverges.*likelihood_ratio_tests.*firth"
-    ) as said:
+    with refused(DataError, "separated", column="marker") as said:
         model.wald_test("marker = x1")
     assert str(said.value).count(".") == 1
     assert model.wald_test("x1 = x2").df == 1  # the others have finite estimates
-    with pytest.raises(DataError, match="Standard errors are not known with l2"):
+    with refused(DataError, "no-estimate"):
         LogisticRegression(l2=1.0).fit(X, FRAME.sick).wald_test("x1")
 
 
 def test_a_singular_covariance_is_refused():
     model = ours(LogisticRegression)
     model._covariance = np.ones((4, 4)) * 0.04
-    with pytest.raises(DataError, match=r"2 restrictions is singular.*test at most 1 at a time"):
+    with refused(DataError, "bad-hypothesis"):
         model.wald_test("x1, x2")
 
 
@@ -377,28 +376,26 @@ def test_a_factor_within_products_says_so():
 
 def test_what_is_no_contrast_is_refused():
     model = LinearRegression().fit(FRAME[["region", "x1"]], FRAME.y)
-    with pytest.raises(DataError, match=r"'x1' is not a factor: the only factor is 'region'."):
+    with refused(DataError, "unknown-column", column="x1"):
         model.contrasts("x1")
-    with pytest.raises(DataError, match=r"'x1' is not a factor. The model has no factors"):
+    with refused(DataError, "unknown-column", column="x1"):
         ours(LinearRegression).contrasts("x1")
-    with pytest.raises(
-        ParameterError, match="names 'east', which is not a level: choose among `far"
-    ):
+    with refused(ParameterError, "bad-hypothesis"):
         model.contrasts("region", "east - north")
     for wrong in ("north", "north + south", "north - south + 1", "north - north", "2 - 1"):
-        with pytest.raises(ParameterError, match="is not a contrast: the coefficients"):
+        with refused(ParameterError, "bad-hypothesis", option="compare"):
             model.contrasts("region", wrong)
-    with pytest.raises(ParameterError, match="compare has 3: choose 'pairs'"):
+    with refused(ParameterError, "bad-option", option="compare"):
         model.contrasts("region", [3])
-    with pytest.raises(ParameterError, match="compare is empty"):
+    with refused(ParameterError, "bad-option", option="compare"):
         model.contrasts("region", [])
-    with pytest.raises(ParameterError, match="adjust is 'tukey': choose 'holm' or None"):
+    with refused(ParameterError, "bad-option", option="adjust"):
         model.contrasts("region", adjust="tukey")
-    with pytest.raises(ParameterError, match="level is 2"):
+    with refused(ParameterError, "bad-option", option="level"):
         model.contrasts("region", level=2)
     with pytest.warns(UserWarning, match="zero in all rows"):
         hashed = linsep.fit(FRAME[["region", "x1", "y"]], target="y", learner="linear", hash_bits=6)
-    with pytest.raises(DataError, match=r"has hashed features, .* are unknown: train without"):
+    with refused(DataError, "unsupported"):
         hashed.contrasts("region")
 
 
@@ -407,8 +404,8 @@ def test_more_restrictions_than_clusters_are_refused(kind):
     y = FRAME.y if kind is LinearRegression else FRAME.sick
     model = kind(covariance="CR1").fit(FRAME[NAMES], y, clusters=np.arange(N) % 3)
     assert model.wald_test("x1, x2").df == 2
-    with pytest.raises(DataError, match=r"is singular with 3 clusters.*test at most 2 at a time"):
+    with refused(DataError, "bad-hypothesis"):
         model.wald_test("x1, x2, x 3")
     for call in (model.likelihood_ratio_tests, lambda X, y: model.score_test(X, y, X.x1**2)):
-        with pytest.raises(DataError, match=r"has a robust covariance.*use wald_test instead"):
+        with refused(DataError, "unsupported", option="covariance"):
             call(FRAME[NAMES], y)

@@ -9,6 +9,7 @@ import pytest
 import linsep
 from command_line import here
 from linsep.errors import DataError, ParameterError
+from refusals import refused
 
 pytest.importorskip("formulaic")
 smf = pytest.importorskip("statsmodels.formula.api")
@@ -76,9 +77,9 @@ def test_such_models_are_models(learner, y, tmp_path):
     else:
         same = smf.logit("ill ~ x", FRAME).fit(disp=False)
         assert row["chi2"][1] == pytest.approx(same.llr, rel=1e-6)
-    with pytest.raises(DataError, match="has no features, so there are no terms to test"):
+    with refused(DataError, "unsupported"):
         model.likelihood_ratio_tests(FRAME)
-    with pytest.raises(DataError, match="without features cannot be cross-validated: add a term"):
+    with refused(DataError, "no-columns", option="cv"):
         linsep.fit(FRAME, formula=f"{y} ~ 1", learner=learner, cv=3)
     for words in ("summary m", "inspect m", "score m rows.csv", "predict m new.csv"):
         done = here(*words.split(), cwd=tmp_path)
@@ -95,10 +96,10 @@ def test_an_offset_alone():
 
 def test_formulas_without_terms_are_refused_elsewhere():
     for learner in (None, "perceptron", "soft-margin", "naive-bayes", "kernel"):
-        with pytest.raises(ParameterError, match=r"'ill ~ 1' has no terms, which only lin.*add"):
+        with refused(ParameterError, "bad-formula", option="formula"):
             linsep.fit(FRAME, formula="ill ~ 1", learner=learner)
     for formula in ("y ~ 0", "y ~ 1 - 1", "y ~ -1"):
-        with pytest.raises(DataError, match="has no terms: add one, such as a column"):
+        with refused(DataError, "bad-formula"):
             linsep.fit(FRAME, formula=formula, learner="linear")
 
 

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
 from sklearn.base import BaseEstimator, clone
-from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
+from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
 
 import linsep
@@ -22,25 +22,22 @@ from linsep.kernels import (
     AllSubsets,
     Callable,
     Constant,
-    Laplacian,
     Linear,
     Normalized,
-    Pairwise,
     Polynomial,
     Precomputed,
     Product,
     Scaled,
     Spectrum,
     Sum,
-    alignment,
     as_kernel,
     check_gram,
     kernel_from_dict,
 )
 from linsep.kernels.base import rows_of
 from linsep.kernels.gram_cache import GramCache
-from linsep.kernels.naming import NAMES
 from linsep.teaching.textbook import kernels as twin
+from refusals import refused
 from storages import STORAGES, store
 from thoroughness import examples
 
@@ -59,9 +56,7 @@ DEFINED = [
     (Polynomial(6, 0.3, 2.0), lambda x, y: twin.polynomial(x, y, 6, 0.3, 2.0)),
     (AllSubsets(), twin.all_subsets),
     (RBF(0.1), lambda x, y: twin.rbf(x, y, 0.1)),
-    (Laplacian(0.2), lambda x, y: twin.laplacian(x, y, 0.2)),
     (Callable(dot), twin.linear),
-    (Pairwise("cosine"), lambda x, y: twin.normalized(twin.linear, x, y)),
     (Constant(2), lambda x, y: 2),
     (Linear() + 1, lambda x, y: twin.linear(x, y) + 1),
     (2 * Linear(), lambda x, y: 2 * twin.linear(x, y)),
@@ -114,30 +109,28 @@ def test_radial_values_are_within_one_unit_in_the_last_place():
             assert abs(decimal.Decimal(float(value)) - exact) <= np.spacing(value), at
 
 
-@pytest.mark.parametrize("most_rows", [5, 12, 50])
-def test_rows_that_are_kept_make_room_for_others_and_can_be_stored(most_rows):
+def test_rows_are_kept_and_can_be_stored():
     rows = RBF(0.3).prepare(X)
     whole, random = RBF(0.3).gram(rows, rows), np.random.default_rng(0)
-    kept = GramCache(RBF(0.3), rows, most_rows)
-    for _ in range(30):
+    kept = GramCache(RBF(0.3), rows)
+    for _ in range(3):
         some = random.permutation(12)[: random.integers(1, 6)]
         kept.keep(some)
-        assert (kept.places[some] >= 0).all()
-        there = np.flatnonzero(kept.places >= 0)
-        assert there.size <= min(most_rows, 12)
-        np.testing.assert_allclose(kept.values[kept.places[there]], whole[there], **CLOSE)
-        np.testing.assert_allclose(kept.between(there, some), whole[np.ix_(there, some)], **CLOSE)
-    again = GramCache(RBF(0.3), rows, most_rows)
+        assert kept.known[some].all()
+        np.testing.assert_allclose(kept.values[kept.known], whole[kept.known], **CLOSE)
+        np.testing.assert_allclose(
+            kept.between(some[:2], some), whole[np.ix_(some[:2], some)], **CLOSE
+        )
+    assert not kept.known.all()
+    again = GramCache(RBF(0.3), rows)
     again.restore(kept.arrays())
-    new = np.flatnonzero(kept.places < 0)[:2]
-    for each in (kept, again):
-        each.keep(new)
-    assert np.array_equal(kept.places >= 0, again.places >= 0)
+    assert np.array_equal(kept.known, again.known)
+    assert np.array_equal(kept.values[kept.known], again.values[kept.known])
 
 
 def test_a_gram_matrix_is_kept_as_it_is():
     K = X @ X.T
-    kept = GramCache(Precomputed(), Precomputed().prepare(K), 1)
+    kept = GramCache(Precomputed(), Precomputed().prepare(K))
     kept.keep(np.arange(12))
     assert kept.values is K
     assert not kept.arrays()["gram.examples"].size
@@ -156,15 +149,11 @@ def test_prepared_rows_can_be_sliced(kernel, storage):
     assert rows_of(rows[some]) == 4
 
 
-@pytest.mark.parametrize(
-    "kernel", [*KERNELS, Pairwise("additive_chi2"), Pairwise("chi2")], ids=by_name
-)
+@pytest.mark.parametrize("kernel", KERNELS, ids=by_name)
 @pytest.mark.parametrize("storage", ["dense64", "csr32"])
 def test_no_rows_have_no_values(kernel, storage):
     """A kernel perceptron without support vectors asks for these."""
-    if storage == "csr32" and "chi2" in repr(kernel):
-        storage = "dense32"
-    rows = kernel.prepare(store(abs(X), storage))
+    rows = kernel.prepare(store(X, storage))
     none = rows[:0]
     assert kernel.gram(none, rows).shape == (0, 12)
     assert kernel.gram(rows, none).shape == (12, 0)
@@ -198,10 +187,9 @@ def test_an_estimator_that_holds_a_kernel_can_be_cloned():
     assert clone(holder).kernel == holder.kernel
     assert "Polynomial(degree=4, gamma=1.0, coef0=1.0)" in repr(holder)
     assert Polynomial(4) != Polynomial(3)
-    assert Pairwise("chi2", gamma=2) != Pairwise("chi2")
 
 
-@pytest.mark.parametrize("name", sorted(set(kernel_metrics()) - {"additive_chi2"}))
+@pytest.mark.parametrize("name", ["linear", "poly", "polynomial", "rbf"])
 def test_names_of_scikit_learn(name):
     rows, mine = np.abs(X), as_kernel(name, gamma=0.3, degree=2, coef0=0.5)
     given = {"gamma": 0.3, "degree": 2, "coef0": 0.5}
@@ -213,7 +201,7 @@ def test_names_of_scikit_learn(name):
 def test_what_a_kernel_may_be_given_as():
     assert as_kernel("poly", degree=4) == Polynomial(4)
     assert as_kernel("rbf") == RBF("scale")
-    assert as_kernel("laplacian", gamma=2) == Laplacian(2)
+    assert as_kernel("rbf", gamma=2) == RBF(2)
     assert as_kernel("all-subsets") == AllSubsets()
     assert as_kernel("precomputed") == Precomputed()
     assert as_kernel(RBF(3), gamma=2) == RBF(3)
@@ -227,9 +215,9 @@ def test_gamma_from_the_data():
     far = 1e9 + rows
     assert RBF().fitted(sp.csr_array(far)).gamma == pytest.approx(1 / (5 * far.var()))
     for size in (1e200, 1e-160):
-        with pytest.raises(DataError, match="variance of X, from which gamma='scale' is computed"):
+        with refused(DataError, "overflow", option="gamma"):
             RBF().fitted(size * rows)
-    assert Normalized(Linear() + Laplacian("auto")).fitted(rows).kernel.right.gamma == 1 / 5
+    assert Normalized(Linear() + RBF("auto")).fitted(rows).kernel.right.gamma == 1 / 5
     assert RBF().fitted(np.ones((2, 3))).gamma == 1
     y = np.arange(12) % 2
     theirs, mine = SVC(kernel="rbf").fit(rows, y), SVC(kernel=RBF()).fit(rows, y)
@@ -249,13 +237,13 @@ def test_all_subsets_of_many_features(storage, size):
     log = np.array(exact) - np.add.outer(np.diag(exact), np.diag(exact)) / 2
     found = Normalized(AllSubsets())(store(rows, storage))
     np.testing.assert_allclose(found, np.array(sign) * 2.0**log, rtol=1e-9, atol=1e-300)
-    with pytest.raises(DataError, match=r"AllSubsets\(\) overflows .*: use Normalized"):
+    with refused(DataError, "overflow"):
         AllSubsets()(store(rows, storage))
 
 
 def test_large_blocks_in_threads():
     rows = np.random.default_rng(1).standard_normal((1100, 40))
-    for kernel in (Polynomial(3), Laplacian(0.1), AllSubsets(), RBF(0.1)):
+    for kernel in (Polynomial(3), AllSubsets(), RBF(0.1)):
         part = slice(None) if COMPILING else slice(0, 20)
         whole = kernel(rows[part])
         np.testing.assert_allclose(whole[3:6], kernel(rows[3:6], rows[part]), rtol=1e-9)
@@ -271,13 +259,13 @@ def test_precomputed():
     np.testing.assert_array_equal(kernel.gram(rows[3:], rows[np.array([1, 9])]), K[3:, [1, 9]])
     np.testing.assert_array_equal(kernel.gram(new, rows[np.array([1, 9])]), K[:5, [1, 9]] + 1)
     np.testing.assert_array_equal(kernel.diagonal(rows[4:6]), np.diag(K)[4:6])
-    with pytest.raises(DataError, match=r"shapes \(5, 7\) and \(12, 12\) .*: for training it must"):
+    with refused(DataError, "shape"):
         kernel.gram(kernel.prepare(K[:5, :7]), rows)
-    with pytest.raises(DataError, match="must be square"):
+    with refused(DataError, "shape"):
         kernel.gram(kernel.prepare(K[:, :7]), kernel.prepare(K[:, :7]))
-    with pytest.raises(DataError, match="has no diagonal"):
+    with refused(DataError, "shape"):
         kernel.diagonal(kernel.prepare(K[:, :7]))
-    with pytest.raises(DataError, match="must be dense"):
+    with refused(DataError, "bad-value"):
         kernel.prepare(sp.csr_array(K))
 
 
@@ -312,7 +300,7 @@ def raises(x, y):
 
 
 @pytest.mark.parametrize(("use", "said"), [
-    (lambda: as_kernel("polly"), "no kernel 'polly': did you mean 'poly'? There are additive_chi2"),
+    (lambda: as_kernel("polly"), "no kernel 'polly': did you mean 'poly'? There are all"),
     (lambda: as_kernel(3), "must be a name, a kernel of linsep.kernels or a function"),
     (lambda: as_kernel(RBF), "must be a name, a kernel of linsep.kernels or a function"),
     (lambda: Polynomial(0), "degree of Polynomial must be a whole number of at least 1, not 0"),
@@ -327,8 +315,7 @@ def raises(x, y):
     (lambda: Product(Linear(), Spectrum(2)), "takes vectors and Spectrum(p=2) takes strings"),
     (lambda: Callable(3), "3 cannot be called"),
     (lambda: Callable(dot).to_dict(), "cannot be stored"),
-    (lambda: Pairwise("chi"), "no kernel 'chi': did you mean 'chi2'"),
-    (lambda: Pairwise("chi2", gamma=dot).to_dict(), "cannot be stored"),
+    (lambda: as_kernel("chi2"), "no kernel 'chi2': there are all-subsets, linear, poly"),
 ])  # fmt: skip
 def test_bad_parameters(use, said):
     with pytest.raises(ParameterError, match=re.escape(said)):
@@ -356,8 +343,6 @@ def test_bad_parameters(use, said):
     (lambda: Callable(dot)(None), "X is None, not a list of rows"),
     (lambda: Callable(len)("abc"), "X is 'abc', not a list of rows"),
     (lambda: Callable(np.multiply)(X), "rows of index 0 and 0: it must return a finite number"),
-    (lambda: Pairwise("chi2")(X), "Negative values in data: row 1 (index 0) has -"),
-    (lambda: Pairwise("chi2", gama=1.0)(abs(X)), "gama=1.0) cannot be computed on these rows"),
     (lambda: kernel_from_dict({"kernel": "os", "parameters": {}}), "is not a stored kernel"),
     (lambda: kernel_from_dict({"kernel": "RBF", "parameters": {"gamma": -1}}), "not a stored"),
     (lambda: kernel_from_dict([]), "is not a stored kernel"),
@@ -372,37 +357,9 @@ def test_a_function_gets_rows_of_any_kind():
     kernel = Callable(lambda a, b: len(a & b))
     rows = kernel.prepare(sets)
     assert kernel.gram(rows[1:], rows[np.array([3])]).tolist() == [[2], [0], [3]]
-    with pytest.raises(DataError, match="on the rows of index 3 and 2 "):
+    with refused(DataError, "bad-kernel"):
         Callable(lambda a, b: 1 / len(b)).gram(rows[3:], rows[2:])
     assert Callable(lambda a, b: len(a + b))(["ab", "c"]).tolist() == [[4, 3], [3, 2]]
-
-
-@given(st.lists(st.tuples(values, values, st.integers(0, 2)), min_size=2, max_size=9)
-       .filter(lambda rows: len({row[-1] for row in rows}) > 1), st.booleans())  # fmt: skip
-def test_alignment(rows, centered):
-    points, y = [row[:2] for row in rows], [row[-1] for row in rows]
-    K, k = Polynomial(2)(points), len(set(y))
-    T = [[1.0 if a == b else -1 / (k - 1) for b in y] for a in y]
-    found = alignment(K, np.array(list("abc"))[y], centered=centered)
-    assert found == pytest.approx(twin.alignment(K.tolist(), T, centered), abs=1e-9)
-    assert alignment(T, y, centered=centered) == pytest.approx(1)
-    assert alignment(Polynomial(2), y, points, centered=centered) == found
-
-
-@pytest.mark.parametrize(("use", "said"), [
-    (lambda: alignment(Linear(), [0, 1]), "alignment(kernel, y, X)"),
-    (lambda: alignment(np.eye(2), [0, 1], X), "alignment(kernel, y, X)"),
-    (lambda: alignment(np.eye(3), [0, 1]), "(3, 3) and 2 labels do not match"),
-    (lambda: alignment(np.eye(2), [1, 1]), "All labels are the same"),
-    (lambda: alignment(np.eye(2) / 0.0, [0, 1]), "NaN or infinity"),
-])  # fmt: skip
-def test_bad_alignment(use, said):
-    with np.errstate(all="ignore"), pytest.raises(ValueError, match=re.escape(said)):
-        use()
-
-
-def test_every_kernel_of_scikit_learn_has_its_name_here():
-    assert set(kernel_metrics()) <= set(NAMES)
 
 
 def test_many_kernels_inside_each_other():
@@ -417,15 +374,15 @@ def test_many_kernels_inside_each_other():
     for _ in range(40):
         many = many + Linear()
     for one_more in (lambda: many + Linear(), lambda: 2 * many, lambda: Normalized(many)):
-        with pytest.raises(ParameterError, match="More than 100 kernels are nested"):
+        with refused(ParameterError, "bad-kernel"):
             one_more()
 
 
 @pytest.mark.parametrize("size", [2**63, 10**30, 10**400])
 def test_whole_numbers_fit_in_64_bits(size):
-    with pytest.raises(ParameterError, match="of at least 1 and below 2\\^63"):
+    with refused(ParameterError, "bad-option", option="degree"):
         Polynomial(size)
-    with pytest.raises(ParameterError, match="p of Spectrum must be a whole number"):
+    with refused(ParameterError, "bad-option", option="p"):
         Spectrum(size)
-    with pytest.raises(ParameterError, match=r"gamma of RBF must be a number above 0, not"):
+    with refused(ParameterError, "bad-option", option="gamma"):
         RBF(float("inf") if size == 2**63 else 10**400)

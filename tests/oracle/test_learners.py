@@ -7,6 +7,7 @@ from sklearn.linear_model import SGDClassifier
 
 from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron, Winnow
 from linsep.sources import ArraySource
+from refusals import refused
 from storages import blobs, weights, with_margin
 
 # The margin perceptron.
@@ -85,18 +86,18 @@ def test_rows_without_length_and_margins_without_sense():
     X[7] = 0.0
     said = r"Row 8 \(index 7\): it is all zeros and has no margin"
     for rows in (X, sp.csr_array(X)):
-        with pytest.raises(ValueError, match=said):
+        with refused(ValueError, "bad-value", row=8):
             MarginPerceptron(fit_intercept=False).fit(rows, y)
         with pytest.raises(ValueError, match=said):
             MarginPerceptron(fit_intercept=False).partial_fit(rows, y, classes=[0, 1])
         assert MarginPerceptron(max_iter=3).fit(rows, y).n_iter_ > 0
-    with pytest.raises(ValueError, match="all zeros and has no margin"):
+    with refused(ValueError, "bad-value"):
         MarginPerceptron(fit_intercept=False).fit(ArraySource(X, y, batch_rows=3))
     for gamma in (0.0, -1.0, 1.01, np.nan, "big", True):
-        with pytest.raises(ValueError, match="gamma of MarginPerceptron must be a number above 0"):
+        with refused(ValueError, "bad-option", option="gamma"):
             MarginPerceptron(gamma=gamma).fit(X, y)
     for epsilon in (0.0, 1.0):
-        with pytest.raises(ValueError, match="epsilon of MarginPerceptron"):
+        with refused(ValueError, "bad-option", option="epsilon"):
             MarginPerceptron(epsilon=epsilon).fit(X, y)
     with pytest.raises(ValueError, match="need a number as gamma"):
         MarginPerceptron().fit(X, y, coef_init=[[1.0, 0.0, 0.0]])
@@ -128,24 +129,23 @@ def test_winnow_keeps_the_bound_of_disjunctions(seed):
 def test_what_winnow_cannot_learn_is_said():
     X, y = np.abs(blobs(20, 3, 2)[0]), np.arange(20) % 2
     X[4, 1] = -0.5
-    said = "Negative values in data: feature 1 is -0.5.*use the balanced Winnow"
     for rows in (X, sp.csr_array(X)):
-        with pytest.raises(ValueError, match=r"Row 5 \(index 4\): " + said):
+        with refused(ValueError, "out-of-range", row=5, column=1):
             Winnow().fit(rows, y)
-        with pytest.raises(ValueError, match=r"Row 5 \(index 4\): " + said):
+        with refused(ValueError, "out-of-range", row=5, column=1):
             Winnow().partial_fit(rows, y, classes=[0, 1])
-    with pytest.raises(ValueError, match=said):
+    with refused(ValueError, "out-of-range"):
         Winnow().fit(ArraySource(X, y, batch_rows=3))
     X[4, 1] = 0.0
     with pytest.raises(ValueError, match="coef_init of Winnow must be above 0"):
         Winnow().fit(X, y, coef_init=[[1.0, 0.0, 1.0]])
     with pytest.raises(ValueError, match="set threshold instead"):
         Winnow().fit(X, y, intercept_init=[1.0])
-    with pytest.raises(ValueError, match="promotion of Winnow must be a number above 1"):
+    with refused(ValueError, "bad-option", option="promotion"):
         Winnow(promotion=1.0).fit(X, y)
-    with pytest.raises(ValueError, match="native rule compares the scores of classes"):
+    with refused(ValueError, "conflict", option="threshold"):
         BalancedWinnow(threshold=1.0).fit(X, np.arange(20) % 3)
-    with pytest.raises(ValueError, match="threshold is part of the intercept, which"):
+    with refused(ValueError, "conflict", option="threshold"):
         BalancedWinnow(threshold=1.0, fit_intercept=False).fit(X, y)
 
 
@@ -237,11 +237,11 @@ def test_weights_multiply_c_and_never_overshoot(C, loss):
 def test_schedules_that_are_none():
     X, y = blobs(30, 3, 2, spread=2.0)
     for bad in (0.0, -1.0, np.nan, np.inf, "fast", [1.0]):
-        with pytest.raises(ValueError, match=r"learning_rate\(3\) is .*finite number above 0"):
+        with refused(ValueError, "bad-option", option="learning_rate"):
             Perceptron(learning_rate=lambda k, bad=bad: bad if k == 3 else 1.0).fit(X, y)
-    with pytest.raises(ValueError, match="defines the whole schedule"):
+    with refused(ValueError, "conflict", option="schedule"):
         Perceptron(learning_rate=lambda k: 1.0, schedule="inverse").fit(X, y)
-    with pytest.raises(ValueError, match=r"learning_rate of Perceptron must be .*a function of k"):
+    with refused(ValueError, "bad-option", option="learning_rate"):
         Perceptron(learning_rate="fast").fit(X, y)
 
 
@@ -307,7 +307,7 @@ def test_a_column_that_stands_twice_in_a_row_counts_once_in_its_length():
 
 def test_a_vote_keeps_to_its_memory():
     X, y = blobs(200, 10, 2, spread=5.0)
-    with pytest.raises(ValueError, match='raise vote_mb or use keep="average"'):
+    with refused(ValueError, "too-large", option="vote_mb"):
         Perceptron(keep="vote", vote_mb=0.001).fit(X, y)
     assert Perceptron(keep="vote", vote_mb=1, max_iter=2).fit(X, y).n_updates_ > 6
 

@@ -14,6 +14,7 @@ from linsep.errors import DataError
 from linsep.linear import solving as room
 from linsep.linear.extended_precision import Pair, slices, two_product
 from linsep.linear.solving import least_squares
+from refusals import refused
 from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
@@ -165,7 +166,7 @@ def test_weights_beyond_floating_point_are_refused(monkeypatch):
     X, y = collinear(50, 2, 1.0)
     for values in (room.EXACT_VALUES, 0):
         monkeypatch.setattr(room, "EXACT_VALUES", values)
-        with pytest.raises(DataError, match="overflow float64: scale the"):
+        with refused(DataError, "overflow"):
             least_squares(walk(X * 1e-250, y * 1e200))
 
 

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linsep import LinearRegression, datasets, open_source
 from linsep.linear.solving import DependentFeaturesWarning
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 
@@ -228,7 +229,7 @@ def test_a_file_that_cannot_be_learned_from_is_said(tmp_path):
     model = LinearRegression().fit(open_source(tmp_path / "a.svm"))
     assert model.coef_.shape == (3,)
     (tmp_path / "b.csv").write_text("x,y\n1,2\n3,\n")
-    with pytest.raises(ValueError, match="line 3"):
+    with refused(ValueError, "missing-value", row=3, column="y"):
         LinearRegression().fit(open_source(tmp_path / "b.csv", target="y"))
 
 
@@ -313,19 +314,19 @@ def test_bad_input_is_one_sentence(X, y, weights, said):
 
 def test_more_features_than_memory_holds_products_of_are_refused():
     X = sp.csr_matrix(([1.0, 2.0], ([0, 1], [3, 19_999])), shape=(2, 20_000))
-    with pytest.raises(ValueError, match="20,000 features needs all their products"):
+    with refused(ValueError, "too-large"):
         LinearRegression().fit(X, [1.0, 2.0])
 
 
 def test_bad_questions():
     model = LinearRegression().fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="interval is 'both'"):
+    with refused(ValueError, "bad-option", option="interval"):
         model.predict([[1.0]], interval="both")
-    with pytest.raises(ValueError, match="level is 95"):
+    with refused(ValueError, "bad-option", option="level"):
         model.predict([[1.0]], interval="prediction", level=95)
 
 
 def test_a_source_needs_numbers_for_a_target(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,b\n")
-    with pytest.raises(ValueError, match="is text, and a regression needs numbers"):
+    with refused(ValueError, "not-a-number"):
         LinearRegression().fit(open_source(tmp_path / "a.csv", target="y"))

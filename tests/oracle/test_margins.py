@@ -21,6 +21,7 @@ from linsep import (
     unsigned_margin,
 )
 from linsep.errors import DataError
+from refusals import refused
 from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
@@ -68,7 +69,7 @@ def test_margins_of_a_multinomial_logistic_regression(reference, fit_intercept):
 @pytest.mark.filterwarnings("ignore:All rows of class")
 def test_a_class_without_weight_has_no_margin(labels):
     model = OurLogisticRegression(l2=0.1).fit(X, labels, (Y > 0).astype(float))
-    with pytest.raises(DataError, match="has no weight and so no margin"):
+    with refused(DataError, "undefined"):
         geometric_margin(model, X, labels)
 
 
@@ -174,7 +175,7 @@ def test_bad_input(model, rows, y, said):
 
 
 def test_more_bad_input():
-    with pytest.raises(DataError, match="two classes"):
+    with refused(DataError, "class-count"):
         unsigned_margin(Perceptron().fit(X, Y), X)
     with pytest.raises(ValueError, match="between 0 and 1"):
         margin_distribution([1, 0], ROWS, LABELS, (2.0,))

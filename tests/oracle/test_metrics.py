@@ -18,6 +18,7 @@ from linsep.scoring import (
     intervals_of,
     metrics_of,
 )
+from refusals import refused
 from thoroughness import examples
 
 pytestmark = pytest.mark.uncompiled
@@ -232,27 +233,22 @@ def test_what_is_not_defined():
     found = metrics_of(rows)
     assert found["roc_auc"] is found["average_precision"] is found["f1"] is None
     assert intervals_of(rows).ends["roc_auc"] is None
-    with pytest.raises(DataError, match=r"roc_auc is not defined: .* but all labels are class 1"):
+    with refused(DataError, "undefined"):
         metrics_of(rows, ["roc_auc"])
-    with pytest.raises(
-        DataError, match="f1 needs two classes, but the model has 3: choose f1_macro"
-    ):
+    with refused(DataError, "class-count"):
         metrics_of(rows, ["f1"])
-    with pytest.raises(DataError, match="brier needs probabilities, which the model does not have"):
+    with refused(DataError, "unsupported"):
         metrics_of(rows._replace(probabilities=None), ["accuracy", "brier"])
-    with pytest.raises(DataError, match="no row has a known label"):
+    with refused(DataError, "undefined"):
         metrics_of(rows._replace(truth=np.full(30, 3)), ["log_loss"])
-    with pytest.raises(
-        ParameterError,
-        match=r"'auc' is not a metric of predicted classes: did you mean 'roc_auc'\? Choose",
-    ):
+    with refused(ParameterError, "bad-option", option="metrics"):
         metrics_of(rows, ["auc"])
     one = ScoredNumbers(np.ones(1), np.zeros(1), np.ones(1), None)
     assert metrics_of(one) == {"r2": None, "rmse": 1.0, "mae": 1.0, "max_error": 1.0}
     assert set(intervals_of(one).ends.values()) == {None}
     far = ScoredNumbers(np.array([1e200, -1e200]), np.zeros(2), np.ones(2), None)
     assert metrics_of(far)["rmse"] is None
-    with pytest.raises(DataError, match="rmse overflows float64: scale the numbers"):
+    with refused(DataError, "overflow"):
         metrics_of(far, ["rmse"])
 
 

@@ -13,6 +13,7 @@ from command_line import here
 from estimator_configurations import failures
 from linsep import GaussianNaiveBayes, LogisticRegression
 from linsep.errors import LinsepError, ParameterError, SeparationWarning
+from refusals import refused
 
 pytestmark = pytest.mark.uncompiled
 SETS = {"cancer": load_breast_cancer, "iris": load_iris}
@@ -163,25 +164,25 @@ def test_files_commands_and_clones(rows, tmp_path):
 def test_what_needs_weights_is_refused(rows):
     model = own().fit(*rows)
     for use in (lambda: model.equation_, model.to_logistic, lambda: linsep.export(model, "m.py")):
-        with pytest.raises(LinsepError, match=r'curved .* variances="shared"'):
+        with refused(LinsepError, "unsupported", option="variances"):
             use()
 
 
 @pytest.mark.parametrize(
-    ("how", "error", "sentence"),
+    ("how", "error", "code"),
     [
-        ({"priors": [0.5]}, ParameterError, "priors must be one probability for each of . classes"),
-        ({"priors": "even"}, ParameterError, "priors must be one probability for each"),
-        ({"priors": "sum"}, ParameterError, "add up to 1"),
-        ({"variances": "own"}, ParameterError, "variances of GaussianNaiveBayes must be one of"),
-        ({"var_smoothing": -1.0}, ParameterError, "a number of at least 0"),
+        ({"priors": [0.5]}, ParameterError, "bad-option"),
+        ({"priors": "even"}, ParameterError, "bad-option"),
+        ({"priors": "sum"}, ParameterError, "bad-option"),
+        ({"variances": "own"}, ParameterError, "bad-option"),
+        ({"var_smoothing": -1.0}, ParameterError, "bad-option"),
     ],
 )
-def test_refusals(rows, how, error, sentence):
+def test_refusals(rows, how, error, code):
     X, y = rows
     if how.get("priors") == "sum":
         how = {"priors": [0.4] * len(np.unique(y))}
-    with pytest.raises(error, match=sentence):
+    with refused(error, code):
         GaussianNaiveBayes(**how).fit(X, y)
 
 

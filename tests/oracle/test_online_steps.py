@@ -1,10 +1,10 @@
-"""ALMA and online logistic regression in plain Python, against worked numbers and their facts.
+"""Online logistic regression in plain Python, against worked numbers and their facts.
 
 Numbers are runs over five rows with an intercept, from weights of zero; weights are printed as
 [b, w1, w2].
 """
 
-from math import exp, expm1, log, sqrt
+from math import exp, expm1, log
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from scipy.special import lambertw, softmax
 from sklearn.linear_model import SGDClassifier
 
-from linsep.teaching.textbook import ALMA, OnlineLogistic, invariant_step, run
+from linsep.teaching.textbook import OnlineLogistic, invariant_step, run
 from storages import blobs
 
 pytestmark = pytest.mark.uncompiled
@@ -31,60 +31,6 @@ def learned(rule, X=X, y=y, passes=1, **how):
 def turned(step):
     """[b, w1, w2]."""
     return [step.intercept, *step.weights]
-
-
-def test_alma_by_hand():
-    steps = learned(ALMA())
-    assert [s.updates for s in steps] == [s.mistakes for s in steps] == [1, 1, 1, 0, 1]
-    for k, expected in (
-        (0, [-0.577350269190] * 3),
-        (1, [-0.310089027277, 0.224433456548, -0.042827785365]),
-        (2, [-0.131914866002, 0.580781779098, 0.669868859735]),
-        (4, [-0.320897102507, 0.202817306088, 0.102922150221]),
-    ):
-        assert turned(steps[k]) == pytest.approx(expected, abs=1e-12)
-
-
-def test_alma_reaches_its_margin_within_its_bound():
-    steps = learned(ALMA(), passes=1000)
-    corrections, g, alpha = sum(s.updates for s in steps), 0.015893422839, 0.9
-    assert (steps[-1].pass_number + 1, corrections) == (354, 720)
-    bound = 2 / g**2 * (2 / alpha - 1) ** 2 + 8 / alpha - 4
-    assert corrections <= bound
-    assert int(bound) == 11832
-    Z = np.column_stack([np.array(X), np.ones(5)])
-    Z /= np.linalg.norm(Z, axis=1)[:, None]
-    w = np.array([*steps[-1].weights, steps[-1].intercept])
-    margin = ((2 * np.array(y) - 1) * (Z @ w)).min() / np.linalg.norm(w)
-    assert (1 - alpha) * g <= margin <= g + 1e-12
-    assert all(np.linalg.norm(turned(s)) <= 1 + 1e-12 for s in steps)
-
-
-def test_alma_with_nothing_to_spare_corrects_mistakes_alone():
-    steps = learned(ALMA(1), passes=30)
-    signs = [2 * y[s.row] - 1 for s in steps]
-    wrong = [sign * s.score <= 0 for s, sign in zip(steps, signs, strict=True)]
-    assert [bool(s.updates) for s in steps] == wrong
-    given = learned(ALMA(0.9, B=sqrt(8) / 0.9, C=sqrt(2)))
-    assert [s.weights for s in given] == [s.weights for s in learned(ALMA())]
-
-
-def test_alma_of_a_threshold_that_is_reached():
-    # |x| = 1 and w = 1: the margin is 1 and the threshold (1 - alpha) B.
-    for B, updates in ((2.0, 1), (1.99, 0)):
-        (step,) = learned(ALMA(0.5, B), [(3.0,)], [1], weights=[1.0], fit_intercept=False)
-        assert step.updates == updates
-
-
-def test_alma_refuses_rows_of_zeros_native_and_other_alphas():
-    with pytest.raises(ValueError, match="Row 1 is all zeros"):
-        learned(ALMA(), [(1, 1), (0, 0)], [1, 0], fit_intercept=False)
-    assert learned(ALMA(), [(1, 1), (0, 0)], [1, 0])
-    with pytest.raises(ValueError, match="ALMA has no joint rule"):
-        next(run(ALMA(), "native", X, y, 3))
-    for alpha in (0, 1.01):
-        with pytest.raises(ValueError, match=f"alpha must be above 0 and at most 1, got {alpha}"):
-            ALMA(alpha)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import linsep
 from linsep import LogisticRegression, high_dimensional_mle, phase_transition, separation
 from linsep.chance.bias import proximal, signal_of
 from linsep.errors import ParameterError
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 
@@ -76,11 +77,9 @@ def test_rows_are_separable_above_the_threshold_and_have_a_maximum_below(gamma):
 
 def test_numbers_that_have_no_threshold_are_refused():
     for given in ({"intercept": np.inf}, {"signal": np.nan}, {"signal": "1"}):
-        with pytest.raises(ParameterError, match="must be a finite number"):
+        with refused(ParameterError, "bad-option"):
             phase_transition(**given)
-    with pytest.raises(
-        ParameterError, match="signal must be a standard deviation of at least 0, got -1"
-    ):
+    with refused(ParameterError, "bad-option", option="signal"):
         phase_transition(0, -1)
 
 
@@ -127,13 +126,13 @@ def test_solutions_up_to_the_transition(signal):
     found = [high_dimensional_mle(share * most, signal) for share in (0.01, 0.3, 0.6, 0.9, 0.99)]
     assert (np.diff(found, axis=0) > 0).all()
     assert found[-1].alpha > 8
-    with pytest.raises(ParameterError, match=f"with signal {signal:g} no estimate exists at"):
+    with refused(ParameterError, "bad-option", option="ratio"):
         high_dimensional_mle(most, signal)
 
 
 @pytest.mark.parametrize(("ratio", "signal"), [(0, 1), (-1, 1), (np.nan, 1), (0.1, 21), (0.1, -1)])
 def test_numbers_without_a_solution_are_refused(ratio, signal):
-    with pytest.raises(ParameterError, match=r"^(ratio|signal).* must be "):
+    with refused(ParameterError, "bad-option"):
         high_dimensional_mle(ratio, signal)
 
 

@@ -19,6 +19,7 @@ import linsep
 from linsep import LinearRegression, LogisticRegression, open_source
 from linsep.errors import DataError, SeparationWarning
 from linsep.linear.solving import DependentFeaturesWarning
+from refusals import refused
 
 pytestmark = pytest.mark.uncompiled
 
@@ -491,6 +492,6 @@ def test_f_of_too_few_clusters_is_not_defined():
     assert model.p_values_ == pytest.approx(  # t with one degree of freedom: Cauchy's
         1 - 2 / np.pi * np.arctan(np.abs(model.statistics_)), rel=1e-9
     )
-    with pytest.raises(DataError, match="covariance of the 3 restrictions is singular"):
+    with refused(DataError, "bad-hypothesis"):
         model.wald_test("x0 = 0, x1 = 0, x2 = 0")
     assert any("fewer clusters than coefficients" in note for note in model.summary().notes)

@@ -10,6 +10,7 @@ from sklearn.linear_model import LinearRegression as Theirs
 import linsep
 from command_line import here
 from linsep import LinearRegression
+from refusals import refused
 
 rng = np.random.default_rng(11)
 X = pd.DataFrame(rng.normal(size=(40, 3)), columns=["a", "b", "c"])
@@ -123,7 +124,7 @@ def test_hypotheses_across_targets():
     variance = (R @ model.covariance_ @ R.T).item()
     expected = (model.coef_[0, 0] - model.coef_[1, 0]) / np.sqrt(variance)
     assert found.statistic == pytest.approx(expected**2, rel=1e-9)
-    with pytest.raises(ValueError, match="has several targets: fit a regression for each"):
+    with refused(ValueError, "unsupported"):
         linsep.compare(LinearRegression().fit(X[["a"]], Y), model)
 
 
@@ -133,11 +134,9 @@ def test_what_is_of_one_target_says_so(tmp_path):
         lambda: model.assumptions(X, Y), lambda: model.plot(X, Y), lambda: model.solution_,
         lambda: linsep.export(model, tmp_path / "m.sql"),
     ):  # fmt: skip
-        with pytest.raises(
-            ValueError, match=r"The model has 2 targets, but an? .* needs a single target: fit"
-        ):
+        with refused(ValueError, "unsupported"):
             ask()
-    with pytest.raises(ValueError, match="two columns of the same name"):
+    with refused(ValueError, "duplicate-name"):
         LinearRegression().fit(X, Y.set_axis(["u", "u"], axis=1))
-    with pytest.raises(ValueError, match="NaN"):
+    with refused(ValueError, "missing-value", row=1):
         LinearRegression().fit(X, Y.assign(v=np.nan))

@@ -15,16 +15,14 @@ from linsep.errors import DataError, ParameterError
 from linsep.kernels import (
     BlendedSpectrum,
     Callable,
-    Mismatch,
     Normalized,
     Spectrum,
-    Subsequence,
     check_gram,
     kernel_from_dict,
     strings as counting_room,
 )
 from linsep.teaching.textbook import kernels as twin
-from thoroughness import THOROUGH, examples
+from thoroughness import examples
 
 pytestmark = pytest.mark.both
 
@@ -33,13 +31,6 @@ DEFINED = [
     (Spectrum(3), lambda x, y: twin.spectrum(x, y, 3)),
     (BlendedSpectrum(3), lambda x, y: twin.blended_spectrum(x, y, (1, 1, 1))),
     (BlendedSpectrum(2, (0.5, 2)), lambda x, y: twin.blended_spectrum(x, y, (0.5, 2))),
-    (Mismatch(2, 0, "abc"), lambda x, y: twin.mismatch(x, y, 2, 0, "abc")),
-    (Mismatch(3, 1, "abc"), lambda x, y: twin.mismatch(x, y, 3, 1, "abc")),
-    (Mismatch(3, 2, "cxab"), lambda x, y: twin.mismatch(x, y, 3, 2, "abcx")),
-    (Subsequence(1, 0.7), lambda x, y: twin.subsequence(x, y, 1, 0.7)),
-    (Subsequence(2, 0.5), lambda x, y: twin.subsequence(x, y, 2, 0.5)),
-    (Subsequence(4, 0.3), lambda x, y: twin.subsequence(x, y, 4, 0.3)),
-    (Subsequence(3, 1), lambda x, y: twin.subsequence(x, y, 3, 1)),
 ]
 KERNELS = [kernel for kernel, _ in DEFINED]
 # Letters beyond ASCII, beyond 16 bits, and NUL, which arrays of strings drop at their end.
@@ -87,15 +78,13 @@ def test_prepared_rows_can_be_sliced(kernel):
     assert kernel_from_dict(json.loads(json.dumps(kernel.to_dict()))) == kernel
 
 
-@pytest.mark.parametrize("kernel", [Spectrum(2), BlendedSpectrum(3), Mismatch(3), Subsequence(2)])
+@pytest.mark.parametrize("kernel", [Spectrum(2), BlendedSpectrum(3)])
 def test_bytes_are_strings_as_well(kernel):
     X = random_strings(6, 15)
     as_bytes = [x.encode() for x in X]
     np.testing.assert_array_equal(kernel(as_bytes), kernel(X))
     np.testing.assert_array_equal(kernel(np.array(as_bytes)), kernel(np.array(X)))
     np.testing.assert_array_equal(kernel(np.array(X, object)[2:]), kernel(tuple(X))[2:, 2:])
-    fitted = kernel.fitted(as_bytes)
-    assert kernel_from_dict(json.loads(json.dumps(fitted.to_dict()))) == fitted
     assert Spectrum(1)(["éa"]).tolist() == [[2]]
     assert Spectrum(1)(["é".encode()]).tolist() == [[2]]
 
@@ -125,54 +114,14 @@ def test_long_substrings(p):
     assert quietly(Spectrum(p), X).tolist() == expected
 
 
-@pytest.mark.parametrize("decay", [1.0, 0.9, 1e-3] if THOROUGH else [1e-3])
-def test_subsequences_beyond_floating_point(decay):
-    n, p = (540, 260) if decay == 1 else (300, 120)
-    n, p = (n, p) if COMPILING else (30, 8)
-    X = ["ab" * (n // 2), "b" + "ab" * (n // 2 - 1) + "a", "a" * n]
-    K = Normalized(Subsequence(p, decay))(X)
-    assert np.isfinite(K).all()
-    np.testing.assert_allclose(np.diag(K), 1)
-    assert 0 < K[0, 1] <= 1 + 1e-12
-    if decay == 1 and COMPILING:
-        with pytest.raises(DataError, match=r"overflows float64 on these rows: use short"):
-            Subsequence(p, 1)(X)
-
-
-def test_scaled_sums_are_the_exact_ones():
-    n, p = (80, 60) if COMPILING else (12, 9)
-    kernel = Subsequence(p, 1)
-    rows = kernel.prepare(["a" * n, "a" * (n - 3)])
-    mantissas, exponents = kernel.scaled_gram(rows, rows)
-
-    def choose(k):
-        return float(np.prod([(k - i) / (p - i) for i in range(p)]))
-
-    exact = np.outer([choose(n), choose(n - 3)], [choose(n), choose(n - 3)])
-    np.testing.assert_allclose(mantissas * 2.0**exponents, exact, rtol=1e-9)
-
-
-def test_letters_that_were_never_learned():
-    kernel = Normalized(Mismatch(3)).fitted(["abab", "bbaa"])
-    assert kernel.kernel.alphabet == "ab"
-    rows, new = kernel.prepare(["abab", "bbaa"]), kernel.prepare(["xyz", "abxab", "éééé"])
-    K = kernel.gram(new, rows)
-    assert K[0].tolist() == [0, 0]
-    assert K[1, 0] > 0
-    np.testing.assert_allclose(kernel.diagonal(new), 1)
-
-
 def test_what_is_longer_than_all_strings():
-    for kernel in (Spectrum(5), Subsequence(5), Mismatch(5)):
-        with pytest.warns(
-            UserWarning, match=r"matches nothing in these strings, which have at most 3 l"
-        ):
-            assert not kernel(["abc", "", "c"]).any()
-        assert not quietly(Normalized(kernel), ["abc", "", "c"]).any()
+    with pytest.warns(
+        UserWarning, match=r"matches nothing in these strings, which have at most 3 l"
+    ):
+        assert not Spectrum(5)(["abc", "", "c"]).any()
+    assert not quietly(Normalized(Spectrum(5)), ["abc", "", "c"]).any()
     assert BlendedSpectrum(5)(["abc", ""]).tolist() == [[6, 0], [0, 0]]
     assert not quietly(Spectrum(1), ["", ""]).any()
-    assert not quietly(Mismatch(2), ["", ""]).any()
-    assert not quietly(Subsequence(2), ["", ""]).any()
 
 
 BAD_ROWS = [
@@ -189,14 +138,14 @@ BAD_ROWS = [
 
 
 @pytest.mark.parametrize(("rows", "said"), BAD_ROWS)
-@pytest.mark.parametrize("kernel", [Spectrum(1), BlendedSpectrum(2), Mismatch(2), Subsequence(2)])
+@pytest.mark.parametrize("kernel", [Spectrum(1), BlendedSpectrum(2)])
 def test_what_is_no_string(kernel, rows, said):
     with pytest.raises(DataError, match=re.escape(said.format(repr(kernel)))):
         kernel(rows)
 
 
 def test_str_against_bytes():
-    for kernel in (Spectrum(1), BlendedSpectrum(2), Subsequence(1), Mismatch(2, 1, "ab")):
+    for kernel in (Spectrum(1), BlendedSpectrum(2)):
         with pytest.raises(DataError, match="One side has str and the other bytes"):
             kernel(["ab"], [b"ab"])
 
@@ -207,13 +156,6 @@ def test_str_against_bytes():
     (lambda: BlendedSpectrum(2, (1,)), "weights of BlendedSpectrum must be 2 numbers above 0"),
     (lambda: BlendedSpectrum(2, 0.5), "weights of BlendedSpectrum must be 2 numbers above 0"),
     (lambda: BlendedSpectrum(1, (-1,)), "weights of BlendedSpectrum must be 1 numbers above 0"),
-    (lambda: Mismatch(2, 2), "use fewer mismatches than p"),
-    (lambda: Mismatch(2, -1), "mismatches of Mismatch must be a whole number of at least 0"),
-    (lambda: Mismatch(2, alphabet=""), "alphabet of Mismatch must be a string of letters"),
-    (lambda: Mismatch(2).prepare(["ab"]), "use the kernel that fitted(X) returns, or pass the"),
-    (lambda: Mismatch(40)(["ab" * 50 + "cd"]), "overflows the integer range"),
-    (lambda: Subsequence(2, 0), "decay of Subsequence must be a number above 0, not 0"),
-    (lambda: Subsequence(2, 1.5), "decay of Subsequence must be at most 1, not 1.5"),
 ])  # fmt: skip
 def test_bad_parameters(make, said):
     with pytest.raises(ParameterError, match=re.escape(said)):
@@ -235,7 +177,7 @@ def test_a_function_of_two_strings():
     np.testing.assert_array_equal((by_hand + Spectrum(2))(X), 2 * Spectrum(2)(X))
 
 
-@pytest.mark.parametrize("kernel", [Spectrum, BlendedSpectrum, Subsequence])
+@pytest.mark.parametrize("kernel", [Spectrum, BlendedSpectrum])
 def test_longer_substrings_than_there_are_cost_nothing(kernel):
     words = ["abc", "abcd", "", "d"]
     with warnings.catch_warnings():
@@ -253,8 +195,3 @@ def test_lengths_of_strings_differ_between_two_sets():
     for kernel in (BlendedSpectrum(3), Normalized(BlendedSpectrum(3))):
         assert kernel(short, long).tolist() == kernel(short + long)[:3, 3:].tolist()
         assert kernel(long, short).tolist() == kernel(short + long)[3:, :3].tolist()
-
-
-def test_more_ways_to_change_letters_than_one_can_try():
-    with pytest.raises(ParameterError, match="use fewer mismatches or a smaller p"):
-        Mismatch(40, 20, "ab")(["ab" * 40])

@@ -16,6 +16,7 @@ import linsep
 from linsep import LinearRegression, LogisticRegression, open_source
 from linsep.errors import DataError, ParameterError, SeparationWarning
 from linsep.linear.solving import DependentFeaturesWarning
+from refusals import refused
 
 rng = np.random.default_rng(484848)
 N = 80
@@ -261,9 +262,7 @@ def test_scores_of_columns_that_separate_the_classes():
     found = model.score_test(X[["x1", "x2"]], FRAME.k, X.marker)
     assert np.isclose(found.statistic, np.squeeze(statistic), rtol=1e-6)
     assert np.isclose(found.p_value, np.squeeze(p), rtol=1e-6)
-    with pytest.raises(
-        DataError, match=r"diverge.*no estimates for a score test.*call linsep.compare"
-    ):
+    with refused(DataError, "separated"):
         larger.score_test(X, FRAME.k, EXTRA)
 
 
@@ -293,27 +292,25 @@ def test_other_rows_are_refused(kind):
         model.likelihood_ratio_tests,
         lambda X, y: model.score_test(X, y, EXTRA[: len(X)]),
     ):
-        with pytest.raises(
-            DataError, match="fitted to 80 rows of positive weight, but 79 were given"
-        ):
+        with refused(DataError, "other-rows"):
             call(X[1:], y[1:])
-        with pytest.raises(DataError, match="These are not the rows of the fit"):
+        with refused(DataError, "other-rows"):
             call(X[::-1], y.to_numpy())
-        with pytest.raises(DataError, match="the model has 2 features: pass the rows of the fit"):
+        with refused(DataError, "shape"):
             call(X[["x1"]].to_numpy(), y)
-    with pytest.raises(DataError, match="pass columns of the same rows"):
+    with refused(DataError, "shape", option="more"):
         model.score_test(X, y, EXTRA[1:])
 
 
 def test_likelihoods_that_are_no_maximum_are_refused():
     X = FRAME[["x1", "x2"]]
     ridge = LogisticRegression(l2=1.0).fit(X, FRAME.k)
-    with pytest.raises(DataError, match="The model was fitted with l2"):
+    with refused(DataError, "unsupported", option="l2"):
         ridge.likelihood_ratio_tests(X, FRAME.k)
-    with pytest.raises(DataError, match="The model was fitted with l2"):
+    with refused(DataError, "unsupported", option="l2"):
         ridge.score_test(X, FRAME.k, EXTRA)
     firth = LogisticRegression(penalty="firth").fit(X, FRAME.k)
-    with pytest.raises(DataError, match="Firth's penalty, whose scores depend on the columns"):
+    with refused(DataError, "unsupported", option="penalty"):
         firth.score_test(X, FRAME.k, EXTRA)
 
 
@@ -321,9 +318,9 @@ def test_text_among_the_columns_to_add_is_named():
     frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 2], "grp": ["a", "b", "a", "b", "a"]})
     model = LinearRegression().fit(frame[["x"]], [1.0, 3, 2, 5, 4])
     for more in (frame[["grp"]], frame["grp"], frame[["x", "grp"]], pl.DataFrame(frame)):
-        with pytest.raises(DataError, match="Column 'grp' of more holds values that are not num"):
+        with refused(DataError, "not-a-number", column="grp", option="more"):
             model.score_test(frame[["x"]], [1.0, 3, 2, 5, 4], more)
-    with pytest.raises(DataError, match="Column 0 of more holds"):
+    with refused(DataError, "not-a-number", column=0, option="more"):
         model.score_test(frame[["x"]], [1.0, 3, 2, 5, 4], [["a"], ["b"], ["a"], ["b"], ["a"]])
-    with pytest.raises(ParameterError, match="more is missing: pass the columns"):
+    with refused(ParameterError, "needs-option", option="more"):
         model.score_test(frame[["x"]], [1.0, 3, 2, 5, 4])

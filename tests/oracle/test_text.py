@@ -1,7 +1,5 @@
 """Words, n-grams and their weights, against scikit-learn and the plain-Python twin."""
 
-import re
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -25,6 +23,7 @@ from sklearn.utils.estimator_checks import (
 from linsep import Perceptron, Text, textbook
 from linsep.errors import DataError, ParameterError
 from linsep.sources import text as counting
+from refusals import refused
 from thoroughness import THOROUGH, examples, some
 
 pytestmark = pytest.mark.both
@@ -126,7 +125,7 @@ def test_vocabularies_and_weights_are_those_of_scikit_learn(texts, others, cut, 
     try:
         theirs.fit(texts)
     except ValueError:
-        with pytest.raises(DataError, match=r"[Nn]o word"):
+        with refused(DataError, "no-columns"):
             ours.fit(texts)
         return
     found = ours.fit_transform(texts)
@@ -259,7 +258,7 @@ def test_in_a_pipeline():
 
 
 def test_names_and_learned_attributes():
-    with pytest.raises(DataError, match="Hashed columns have no names"):
+    with refused(DataError, "unsupported", option="vocabulary"):
         Text().get_feature_names_out()
     with pytest.raises(NotFittedError, match="has not read any text"):
         Text(use_idf=True).transform(["ab"])
@@ -267,40 +266,40 @@ def test_names_and_learned_attributes():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "said"),
+    ("parameters", "code"),
     [
-        ({"analyzer": "words"}, "analyzer is 'words': choose 'word', 'char' or 'char_wb'"),
-        ({"norm": "l3"}, "norm is 'l3': choose None, 'l1' or 'l2'"),
-        ({"ngram_range": (2, 1)}, r"ngram_range is \(2, 1\)"),
-        ({"ngram_range": 2}, "ngram_range is 2"),
-        ({"ngram_range": (1, 101)}, "at most 100"),
-        ({"binary": 1}, "binary is 1: choose True or False"),
-        ({"n_features": 0}, "n_features is 0"),
-        ({"n_features": 1 << 31}, "n_features is 2147483648"),
-        ({"vocabulary": True, "min_df": 1.5}, "min_df is 1.5"),
-        ({"vocabulary": True, "max_df": 0}, "max_df is 0"),
-        ({"vocabulary": True, "max_df": True}, "max_df is True"),
-        ({"min_df": 2}, "set vocabulary=True"),
+        ({"analyzer": "words"}, "bad-option"),
+        ({"norm": "l3"}, "bad-option"),
+        ({"ngram_range": (2, 1)}, "bad-option"),
+        ({"ngram_range": 2}, "bad-option"),
+        ({"ngram_range": (1, 101)}, "bad-option"),
+        ({"binary": 1}, "bad-option"),
+        ({"n_features": 0}, "bad-option"),
+        ({"n_features": 1 << 31}, "bad-option"),
+        ({"vocabulary": True, "min_df": 1.5}, "bad-option"),
+        ({"vocabulary": True, "max_df": 0}, "bad-option"),
+        ({"vocabulary": True, "max_df": True}, "bad-option"),
+        ({"min_df": 2}, "needs-option"),
     ],
 )
-def test_bad_parameters(parameters, said):
-    with pytest.raises(ParameterError, match=said):
+def test_bad_parameters(parameters, code):
+    with refused(ParameterError, code):
         Text(**parameters).fit(["ab"])
 
 
 @pytest.mark.parametrize(
-    ("texts", "said"),
+    ("texts", "code"),
     [
-        ("one", "must be a list of strings"),
-        (["a", None], "Text 1 is of type NoneType"),
-        (["a", 1.5], "Text 1 is of type float"),
-        (["a", "b\ud800"], "Text 1 has half of a surrogate pair"),
-        (pa.array(["a", None]), "Text 1 is missing"),
-        (pa.array([1, 2]), "must be strings, not int64"),
+        ("one", "bad-value"),
+        (["a", None], "bad-value"),
+        (["a", 1.5], "bad-value"),
+        (["a", "b\ud800"], "encoding"),
+        (pa.array(["a", None]), "missing-value"),
+        (pa.array([1, 2]), "bad-value"),
     ],
 )
-def test_bad_texts(texts, said):
-    with pytest.raises(DataError, match=said):
+def test_bad_texts(texts, code):
+    with refused(DataError, code):
         Text().transform(texts)
 
 
@@ -312,9 +311,9 @@ def test_bytes_that_are_not_utf8(bad):
     texts = pa.array([b"fine \xce\xa3", b"a\xc3\xa9\xce\xa3 " + bad + b" b"], pa.binary()).view(
         pa.string()
     )
-    said = f"Text 1 is not UTF-8 (byte 0x{bad[0]:02x} after 6 others): correct it."
+    f"Text 1 is not UTF-8 (byte 0x{bad[0]:02x} after 6 others): correct it."
     for how in ({}, {"vocabulary": True}):
-        with pytest.raises(DataError, match=re.escape(said)):
+        with refused(DataError, "encoding", row=1):
             Text(**how).fit_transform(texts)
 
 
@@ -327,7 +326,7 @@ def test_a_vocabulary_beyond_its_bound(monkeypatch):
             patched.setattr(
                 counting, "empty_vocabulary", lambda *room, of=empty: of(*room or (4, 8))
             )
-            with pytest.raises(DataError, match=r"more than .* different words"):
+            with refused(DataError, "too-large"):
                 Text(vocabulary=True).fit(texts)
 
 

@@ -10,7 +10,6 @@ from sklearn.linear_model import SGDClassifier
 
 from linsep import textbook
 from linsep.teaching.textbook import (
-    ALMA,
     AROW,
     SCW,
     BalancedWinnow,
@@ -19,7 +18,6 @@ from linsep.teaching.textbook import (
     OnlineLogistic,
     PassiveAggressive,
     Perceptron,
-    SecondOrderPerceptron,
     Winnow,
     kept,
     run,
@@ -44,10 +42,8 @@ RULES = {
     "balanced": BalancedWinnow(1.25),
 }
 REMEMBERING = {
-    "arow": AROW(2.0, "full"),
+    "arow": AROW(2.0),
     "scw": SCW(0.8),
-    "second-order": SecondOrderPerceptron(0.5),
-    "alma": ALMA(0.8),
     "online-logistic": OnlineLogistic(l2=0.01),
 }
 

@@ -9,8 +9,9 @@ from linsep import Perceptron, convergence, from_json, load, save, textbook, tra
 from linsep.batches import Batch
 from linsep.compiled.jit import COMPILING
 from linsep.errors import ParameterError
-from linsep.learners.mixing import fit_in_shards
+from linsep.learners.mixing import fit_mixed, setting_of
 from linsep.sources import ArraySource
+from sharded import fit_in_shards, learn_here
 from storages import classes_of, per_pass, replayed, store, weights
 from thoroughness import examples
 
@@ -381,8 +382,6 @@ def test_shards_learn_by_the_rule_of_their_twin(mixing, data):
 
 
 def test_shards_start_from_given_weights():
-    from linsep.learners.mixing import fit_mixed, learn_here, setting_of
-
     X, y = np.array(LONG.X, float), (np.array(LONG.y) == 1).astype(np.int64)
     model = Perceptron(shuffle=False, zero="correct", max_iter=500)
     model.checked_rows(X, y, model.learner(), reset=True, checked=True)

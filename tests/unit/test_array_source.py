@@ -5,6 +5,7 @@ import scipy.sparse as sp
 from linsep import Perceptron
 from linsep.errors import DataError
 from linsep.sources import ArraySource
+from refusals import refused
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix, sp.csc_matrix])
@@ -30,15 +31,15 @@ def test_rows_are_not_copied():
 
 
 @pytest.mark.parametrize(
-    ("X", "y", "said"),
+    ("X", "y", "code"),
     [
-        (np.zeros((0, 3)), None, "at least one"),
-        (np.zeros(3), None, "shape .rows, features. with"),
-        (np.zeros((3, 2)), np.zeros(4), "one label per row"),
+        (np.zeros((0, 3)), None, "shape"),
+        (np.zeros(3), None, "shape"),
+        (np.zeros((3, 2)), np.zeros(4), "shape"),
     ],
 )
-def test_unusable_arrays_are_refused(X, y, said):
-    with pytest.raises(DataError, match=said):
+def test_unusable_arrays_are_refused(X, y, code):
+    with refused(DataError, code):
         ArraySource(X, y)
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from linsep import open_source
 from linsep.errors import DataError
+from refusals import refused
 
 DAY, DAYS = dt.date(2024, 1, 31), [dt.date(2024, 1, 31), dt.date(1969, 12, 31), dt.date(1970, 1, 1)]
 NOON = [dt.datetime(2024, 1, 31, 12), dt.datetime(1970, 1, 1), dt.datetime(1969, 12, 31, 18)]
@@ -222,10 +223,10 @@ def test_what_is_read(tmp_path, name, form):
 def test_what_is_refused(tmp_path, name, form):
     one = SITUATIONS[name]
     data = stored(tmp_path, pa.table({"a": one.column, "y": Y}), form)
-    with pytest.raises(DataError, match=one.said) as refused:
+    with pytest.raises(DataError, match=one.said) as caught:
         for _ in open_source(data, target="y", **one.how).batches():
             pass
-    sentence = str(refused.value)
+    sentence = str(caught.value)
     assert sentence.startswith("the table" if form == "frame" else str(data)) or (
         form == "frame" and sentence.startswith("row ")
     )
@@ -280,10 +281,10 @@ TABLES = {
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_that_are_refused(tmp_path, name, form):
     table, said = TABLES[name]
-    with pytest.raises(DataError, match=said) as refused:
+    with pytest.raises(DataError, match=said) as caught:
         for _ in open_source(stored(tmp_path, table, form), target="y").batches():
             pass
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow", "frame"])
@@ -331,6 +332,6 @@ def test_a_model_refuses_columns_of_other_types(tmp_path, form, column, how):
         (batch,) = open_source(data, recipe=learned.recipe(), labeled=False).batches()
         assert not dense(batch.X).any()
         return
-    with pytest.raises(DataError, match=r"column 'a' holds (lists or objects|dates or times)"):
+    with refused(DataError, "column-type", column="a"):
         for _ in open_source(data, recipe=learned.recipe(), labeled=False).batches():
             pass

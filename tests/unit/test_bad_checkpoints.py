@@ -18,6 +18,7 @@ from linsep import Checkpoint, KernelPerceptron, Perceptron, Winnow
 from linsep.errors import CheckpointError
 from linsep.kernels import RBF
 from linsep.kernels.naming import as_kernel
+from refusals import refused
 
 pytestmark = pytest.mark.compiled  # the passes do not know about checkpoints
 
@@ -62,7 +63,7 @@ def test_another_fit_is_refused_with_what_differs(tmp_path, message):
     left(path)
     before = path.read_bytes()
     model = Winnow(max_iter=4) if how is None else Perceptron(**{"max_iter": 4} | how)
-    with pytest.raises(CheckpointError, match=message):
+    with refused(CheckpointError, "bad-checkpoint"):
         model.fit(rows, y, checkpoint=path, **more)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["c"]
@@ -71,7 +72,7 @@ def test_another_fit_is_refused_with_what_differs(tmp_path, message):
 def test_another_version_is_refused(tmp_path, monkeypatch):
     left(tmp_path / "c")
     monkeypatch.setattr(linsep, "__version__", "99.0")
-    with pytest.raises(CheckpointError, match=r"version was \S+ and is 99\.0"):
+    with refused(CheckpointError, "bad-checkpoint"):
         Perceptron(max_iter=4).fit(X, TWO, checkpoint=tmp_path / "c")
 
 
@@ -90,7 +91,7 @@ def test_another_file_is_refused(tmp_path):
         with pytest.raises(KeyboardInterrupt):
             model.fit(source, checkpoint=tmp_path / "c")
     dump_svmlight_file(X[1:], TWO[1:], str(tmp_path / "t.svm"))
-    with pytest.raises(CheckpointError, match=r"t\.svm was of [\d,]+ bytes, written at 20\d\d-"):
+    with refused(CheckpointError, "bad-checkpoint"):
         Perceptron(max_iter=3).fit(
             linsep.open_source(tmp_path / "t.svm"), checkpoint=tmp_path / "c"
         )
@@ -103,7 +104,7 @@ def test_damaged_checkpoints_are_refused(tmp_path):
     for k in [*range(0, len(whole), 97), len(whole) - 1]:
         for content in (whole[:k], whole[:k] + bytes([whole[k] ^ 1]) + whole[k + 1 :]):
             path.write_bytes(content)
-            with pytest.raises(CheckpointError, match=str(path)):
+            with refused(CheckpointError, "bad-checkpoint"):
                 Perceptron(max_iter=4).fit(X, TWO, checkpoint=path)
             assert path.read_bytes() == content
 
@@ -124,7 +125,7 @@ def test_edited_checkpoints_are_refused(tmp_path, change):
     ((name, value),) = change.items()
     about[name] = about[name] | value if isinstance(value, dict) and value else value
     Checkpoint(path).write(arrays, json.loads(json.dumps(about)))
-    with pytest.raises(CheckpointError, match=str(path)):
+    with refused(CheckpointError, "bad-checkpoint"):
         Perceptron(max_iter=4).fit(X, TWO, checkpoint=path)
 
 
@@ -135,16 +136,16 @@ def test_arrays_of_another_shape_are_refused(tmp_path, name):
     arrays, about = Checkpoint(path).read()
     for wrong in (np.zeros(3), np.zeros((2, 2)), arrays[name].astype(np.float32)):
         Checkpoint(path).write(arrays | {name: wrong}, about)
-        with pytest.raises(CheckpointError, match="does not describe a complete fit"):
+        with refused(CheckpointError, "bad-checkpoint"):
             Perceptron(max_iter=4).fit(X, TWO, checkpoint=path)
 
 
 def test_a_model_file_is_no_checkpoint_and_the_other_way(tmp_path):
     linsep.save(Perceptron().fit(X, TWO), tmp_path / "m")
-    with pytest.raises(CheckpointError, match="m is a model file, not a checkpoint"):
+    with refused(CheckpointError, "wrong-format"):
         Perceptron().fit(X, TWO, checkpoint=tmp_path / "m")
     left(tmp_path / "c")
-    with pytest.raises(linsep.errors.ModelFileError, match="c is a checkpoint of a fit"):
+    with refused(linsep.errors.ModelFileError, "wrong-format"):
         linsep.load(tmp_path / "c")
 
 
@@ -160,7 +161,7 @@ def test_two_fits_cannot_use_one_checkpoint(tmp_path):
     )
     with other:
         assert other.stdout.readline() == b"locked\n"
-        with pytest.raises(CheckpointError, match="c is in use by another running fit"):
+        with refused(CheckpointError, "in-use"):
             Perceptron().fit(X, TWO, checkpoint=path)
         other.kill()
     Perceptron().fit(X, TWO, checkpoint=path)  # the lock of a killed process does not last
@@ -172,7 +173,7 @@ def test_a_folder_without_locks_is_refused(tmp_path, monkeypatch):
         raise NotImplementedError("no flock here")
 
     monkeypatch.setattr("filelock.FileLock.acquire", lockless)
-    with pytest.raises(CheckpointError, match=r"c cannot be locked .* \(no flock here\); choose"):
+    with refused(CheckpointError, "cannot-write"):
         Perceptron().fit(X, TWO, checkpoint=tmp_path / "c")
     assert os.listdir(tmp_path) == []
 
@@ -192,16 +193,16 @@ def test_a_full_disk_is_told_once_and_the_fit_goes_on(tmp_path, monkeypatch):
 
 
 def test_bad_folders_are_refused_before_the_fit(tmp_path):
-    with pytest.raises(CheckpointError, match=r"The folder .* does not exist"):
+    with refused(CheckpointError, "no-file"):
         Perceptron().fit(X, TWO, checkpoint=tmp_path / "none" / "c")
-    with pytest.raises(CheckpointError, match="is a directory"):
+    with refused(CheckpointError, "not-a-file"):
         Perceptron().fit(X, TWO, checkpoint=tmp_path)
 
 
 def test_rows_that_cannot_be_read_again_have_no_checkpoint(tmp_path):
     from linsep.sources.arrays import ArraySource
 
-    with pytest.raises(CheckpointError, match="cannot be read again in another process"):
+    with refused(CheckpointError, "unsupported"):
         Perceptron().fit(ArraySource(sp.csr_matrix(X), TWO), checkpoint=tmp_path / "c")
 
 
@@ -237,7 +238,7 @@ def test_another_function_of_the_same_name_is_refused(tmp_path, within):
     for function in (SQUARE, SQUARE):
         model = KernelPerceptron(kernel=within(function), max_iter=3)
         stopped(model, tmp_path / "c", few, labels)
-    with pytest.raises(CheckpointError, match="kernel was "):
+    with refused(CheckpointError, "bad-checkpoint"):
         KernelPerceptron(kernel=within(CUBE), max_iter=3).fit(
             few, labels, checkpoint=tmp_path / "c"
         )
@@ -246,7 +247,7 @@ def test_another_function_of_the_same_name_is_refused(tmp_path, within):
 def test_a_label_is_not_taken_for_a_place_in_memory(tmp_path):
     labels = np.array(["0x1", "0x2"])[TWO]
     stopped(Perceptron(max_iter=3, reference="0x1"), tmp_path / "c", y=labels)
-    with pytest.raises(CheckpointError, match="reference was '0x1' and is '0x2'"):
+    with refused(CheckpointError, "bad-checkpoint"):
         Perceptron(max_iter=3, reference="0x2").fit(X, labels, checkpoint=tmp_path / "c")
 
 
@@ -259,5 +260,5 @@ def test_a_link_stays_and_what_it_names_is_removed(tmp_path):
 
 
 def test_an_empty_path_is_refused():
-    with pytest.raises(CheckpointError, match="is a directory; name a file"):
+    with refused(CheckpointError, "not-a-file"):
         Perceptron().fit(X, TWO, checkpoint="")

@@ -12,6 +12,7 @@ import pytest
 from linsep import Perceptron, open_source
 from linsep.errors import DataError
 from linsep.sources.tables import text_file
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 
@@ -92,7 +93,7 @@ def test_files_that_change_while_they_are_read(tmp_path, written, kind, change, 
     batches = source.batches()
     next(batches)
     change(path)
-    with pytest.raises(DataError, match=rf"rows\.{kind} (changed|was removed) while it was read"):
+    with refused(DataError, "file-changed"):
         list(batches)
 
 
@@ -101,10 +102,10 @@ def test_files_that_change_between_two_readings(tmp_path, written):
     source = open_source(path, target="y")
     list(source.batches())
     appended(path)
-    with pytest.raises(DataError, match=r"1 bytes|changed while it was read \("):
+    with refused(DataError, "file-changed"):
         list(source.batches())
     model = Perceptron(max_iter=1)
-    with pytest.raises(DataError, match="changed while it was read"):
+    with refused(DataError, "file-changed"):
         model.fit(source)
     assert not hasattr(model, "coef_")
 
@@ -121,5 +122,5 @@ def test_texts_that_change_between_two_readings(tmp_path):
     about = edited_text.stat()
     edited_text.write_text("a word 3")
     os.utime(edited_text, ns=(about.st_atime_ns, about.st_mtime_ns))
-    with pytest.raises(DataError, match=r"3\.txt changed while it was read: start again"):
+    with refused(DataError, "file-changed"):
         list(source.batches())

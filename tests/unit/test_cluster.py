@@ -25,7 +25,6 @@ from linsep import (
     OnlineLogistic,
     PassiveAggressive,
     Perceptron,
-    SecondOrderPerceptron,
     load,
     open_source,
     save,
@@ -33,7 +32,7 @@ from linsep import (
 from linsep.distributed import ClusterError, cluster as clusters, fit, rows
 from linsep.errors import CheckpointError, DataError, ParameterError
 from linsep.learners import mixing
-from linsep.learners.mixing import fit_in_shards
+from sharded import fit_in_shards
 
 SHARD_MB = 0.002
 
@@ -57,8 +56,8 @@ def table(tmp_path_factory, drawn):
     return path
 
 
-#: with arrays beside their weights: sums and means, scales, whole matrices
-REMEMBERING = [AROW(), OnlineLogistic(multiclass="ovo"), SecondOrderPerceptron()]
+#: with arrays beside their weights: sums and means, scales
+REMEMBERING = [AROW(), OnlineLogistic(multiclass="ovo")]
 
 
 @pytest.mark.parametrize("learner", REMEMBERING, ids=lambda model: type(model).__name__)
@@ -271,7 +270,7 @@ def test_what_is_no_address_is_said_at_once(address):
 
 @pytest.mark.parametrize(("learner", "keep", "mixing_by"), [
     (Perceptron(), "last", "mistakes"), (Perceptron(), "average", "mistakes"),
-    (AROW(), "average", "mistakes"), (SecondOrderPerceptron(), "average", "uniform"),
+    (AROW(), "average", "mistakes"),
 ])  # fmt: skip
 def test_a_fit_whose_client_was_lost_goes_on(
     client, table, tmp_path, monkeypatch, learner, keep, mixing_by

@@ -15,8 +15,8 @@ from distributed import Client, LocalCluster
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, lanes
 from linsep.distributed import ClusterError, fit, separation
 from linsep.errors import DataError, ParameterError
-from linsep.learners.mixing import fit_in_shards
 from parameters_in_order import last
+from sharded import fit_in_shards
 
 pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 

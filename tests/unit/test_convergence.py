@@ -6,6 +6,7 @@ from sklearn.datasets import load_iris, make_blobs
 
 from linsep import Adversary, PassiveAggressive, Perceptron, bounds, convergence, datasets
 from linsep.plot import ConvergenceDisplay
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -81,7 +82,7 @@ def test_rows_that_no_weights_separate_have_a_comparator_of_the_hinge_bound():
     assert found.limit is None
     assert not found.separates
     assert "u does not separate the rows" in str(found)
-    with pytest.raises(ValueError, match="zero weights: pass the weights"):
+    with refused(ValueError, "needs-option", option="weights"):
         convergence(Perceptron(), *datasets.load_exclusive_or(return_X_y=True))
 
 
@@ -103,7 +104,7 @@ def test_the_adversary_leaves_no_room():
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_squares_too_small_for_floats_are_refused(fit_intercept):
-    with pytest.raises(ValueError, match="underflow float64: scale the features"):
+    with refused(ValueError, "overflow"):
         convergence(Perceptron(fit_intercept=fit_intercept), 1e-200 * IRIS, SPECIES == 0)
 
 

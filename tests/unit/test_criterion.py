@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from linsep import MarginPerceptron, Perceptron, PerceptronCriterion, datasets, open_source, trace
 from linsep.errors import DataError
 from linsep.plot import LearningCurveDisplay
+from refusals import refused
 from storages import blobs
 
 pytestmark = pytest.mark.compiled
@@ -65,8 +66,8 @@ def test_they_can_be_drawn():
 
 def test_what_is_not_measured_is_refused(tmp_path):
     X, y = blobs(60, k=3, spread=1.5)
-    with pytest.raises(DataError, match="J_p is measured for two classes, but y has 3"):
+    with refused(DataError, "class-count"):
         Perceptron().set_callbacks(PerceptronCriterion()).fit(X, y)
     (tmp_path / "a.svm").write_text("1 1:1\n0 1:2\n")
-    with pytest.raises(DataError, match="read the source into arrays"):
+    with refused(DataError, "unsupported"):
         Perceptron().set_callbacks(PerceptronCriterion()).fit(open_source(tmp_path / "a.svm"))

@@ -326,7 +326,7 @@ def test_groups_and_time_on_the_command_line(folder):
     ],
 )  # fmt: skip
 def test_refusals(folder, words, said, code):
-    assert_refused("fit", *words, "--target", "kind", cwd=folder, said=said, code=code)
+    assert_refused("fit", *words, "--target", "kind", cwd=folder, said=said, exit_code=code)
 
 
 def test_least_squares_in_threads_has_the_digits_of_one_thread(data):

@@ -10,6 +10,7 @@ import pytest
 
 import linsep
 from linsep.errors import DataError
+from refusals import refused
 
 MODELS = (
     linsep.LinearRegression,
@@ -39,24 +40,24 @@ TABLES = {
     "periods": (pd.DataFrame({"p": pd.period_range("2020", periods=6)}), "periods in column 'p'"),
 }
 LABELS = {
-    "None": (np.array(["a", None, "b"] * 2, dtype=object), "contains None in row 2"),
-    "nan": (np.array(["a", "b", np.nan] * 2, dtype=object), "contains NaN in row 3"),
-    "float": (np.array([0.0, 1.0, np.nan] * 2), "contains NaN in row 3"),
-    "categories": (pd.Categorical(["a", None, "b"] * 2), "contains NaN in row 2"),
-    "strings": (pd.Series(["a", None, "b"] * 2, dtype="string"), "in row 2"),
-    "integers": (pd.array([1, None, 2] * 2, dtype="Int64"), "in row 2"),
-    "a date": (pd.Series([DAYS[0], pd.NaT, DAYS[1]] * 2), "contains NaT in row 2"),
-    "mixed": (np.array([0, "a", 1] * 2, dtype=object), "y holds both text and numbers"),
-    "decimals": (np.array([Decimal(1), Decimal(2)] * 3), "a value of type Decimal in row 1"),
-    "bins": (pd.cut(NUMBERS, 2), "a value of type Interval in row 1"),
+    "None": (np.array(["a", None, "b"] * 2, dtype=object), "missing-value"),
+    "nan": (np.array(["a", "b", np.nan] * 2, dtype=object), "missing-value"),
+    "float": (np.array([0.0, 1.0, np.nan] * 2), "missing-value"),
+    "categories": (pd.Categorical(["a", None, "b"] * 2), "missing-value"),
+    "strings": (pd.Series(["a", None, "b"] * 2, dtype="string"), "missing-value"),
+    "integers": (pd.array([1, None, 2] * 2, dtype="Int64"), "missing-value"),
+    "a date": (pd.Series([DAYS[0], pd.NaT, DAYS[1]] * 2), "missing-value"),
+    "mixed": (np.array([0, "a", 1] * 2, dtype=object), "label-type"),
+    "decimals": (np.array([Decimal(1), Decimal(2)] * 3), "label-type"),
+    "bins": (pd.cut(NUMBERS, 2), "label-type"),
 }
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("kind", TABLES)
 def test_columns_of_dates_are_named(model, kind):
-    X, words = TABLES[kind]
-    with pytest.raises(DataError, match=f"Input X holds {words}: give numbers"):
+    X, _words = TABLES[kind]
+    with refused(DataError, "column-type"):
         model().fit(X, Y)
 
 
@@ -69,8 +70,8 @@ def test_a_regression_of_dates_is_refused(values):
 @pytest.mark.parametrize("model", CLASSIFIERS)
 @pytest.mark.parametrize("kind", LABELS)
 def test_labels_that_are_missing_or_of_several_types_are_named(model, kind):
-    y, words = LABELS[kind]
-    with pytest.raises(DataError, match=words):
+    y, code = LABELS[kind]
+    with refused(DataError, code):
         model().fit(NUMBERS[:, None], y)
 
 

@@ -13,6 +13,7 @@ from command_line import assert_refused, here
 from linsep import Perceptron, Text, open_source
 from linsep.errors import DataError
 from linsep.sources.tables.documents import Documents, text_of_message
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 
@@ -71,7 +72,7 @@ def test_a_text_beside_folders_of_texts_is_no_data(mails):
     assert [b.y.size for b in open_source(mails, text="text").batches()] == [len(READ)]
     (mails / "rows.svm").write_text("1 1:2\n")
     assert open_source(mails / "rows.svm").kind == "svmlight"
-    with pytest.raises(DataError, match=r"README.txt"):
+    with refused(DataError, "not-a-number", row=1):
         list(open_source(mails).batches())
 
 
@@ -154,30 +155,27 @@ def test_predictions_come_in_the_order_of_names(mails, tmp_path):
     assert done.stdout.startswith("accuracy")
     (tmp_path / "new.csv").write_text("text\nwin cash now\n")
     assert here("predict", "m", "new.csv", cwd=tmp_path).stdout.split() == ["spam"]
-    assert_refused("score", "m", inbox, cwd=tmp_path, said=r"has no label column 'label'")
+    assert_refused("score", "m", inbox, cwd=tmp_path, code="unknown-column")
 
 
 def test_what_cannot_be_read_is_named(mails, tmp_path):
     written(tmp_path, {"flat/a": "x", "flat/b": "y", "empty/.keep": "", "bare/a/.keep": ""})
-    said = "the directory flat has no data files.* one folder of texts per label"
-    assert_refused("fit", "flat", cwd=tmp_path, said="(?i)" + said)
-    assert_refused("fit", "empty", cwd=tmp_path, said="has no data files")
-    assert_refused("fit", "bare", cwd=tmp_path, said="bare holds no text")
-    assert_refused("fit", "flat", "--format", "folder", cwd=tmp_path, said="no column|labels|label")
+    assert_refused("fit", "flat", cwd=tmp_path, code="no-file")
+    assert_refused("fit", "empty", cwd=tmp_path, code="no-file")
+    assert_refused("fit", "bare", cwd=tmp_path, code="no-rows")
+    assert_refused("fit", "flat", "--format", "folder", cwd=tmp_path, code="unknown-column")
     written(mails, {"spam/4.txt": "caf\xe9".encode("latin-1")})
-    said = r"mails/spam/4\.txt is not UTF-8 text \(byte 4 is 0xe9\): convert it"
-    assert_refused("fit", "mails", cwd=tmp_path, said=said)
+    assert_refused("fit", "mails", cwd=tmp_path, code="encoding")
     written(tmp_path, {"box.mbox": "From a@example.com\nSubject: S\n\nwin"})
-    said = r"box\.mbox is a mailbox: save its messages as \.eml files, in a folder for each label"
-    assert_refused("fit", "box.mbox", cwd=tmp_path, said=said)
+    assert_refused("fit", "box.mbox", cwd=tmp_path, code="wrong-format")
 
 
 def test_a_text_that_is_too_long_or_gone_is_named(mails):
-    with pytest.raises(DataError, match=r"1\.txt has 23 bytes, more than the 20 that a text may"):
+    with refused(DataError, "too-large"):
         list(open_source(mails, max_line=20).batches())
     source = open_source(mails)
     (mails / "ham" / "b.txt").unlink()
-    with pytest.raises(DataError, match=r"b\.txt cannot be read any more \(No such file"):
+    with refused(DataError, "file-changed"):
         list(source.batches())
 
 

@@ -14,6 +14,7 @@ from linsep import LogisticRegression, model_files, open_source
 from linsep.errors import DataError, ModelFileError, ParameterError
 from linsep.sources.tables.formula_parsing import parsed
 from linsep.sources.tables.table import TableSource
+from refusals import refused
 
 formulaic = pytest.importorskip("formulaic")
 
@@ -180,7 +181,7 @@ def test_missing_values(missing, tmp_path):
     if missing == "error":
         frame.y = PEOPLE.y
         frame.to_csv(tmp_path / "m.csv", index=False)
-        with pytest.raises(DataError, match=r"line 5, column 'age' has no value: fill it in.*drop"):
+        with refused(DataError, "missing-value", row=5, column="age"):
             features(open_source(tmp_path / "m.csv", formula=formula))
         return
     names, rows = features(open_source(tmp_path / "m.csv", formula=formula, missing="drop"))
@@ -209,155 +210,155 @@ def test_models_predict_raw_rows(model, tmp_path):
 
 
 UNSEEN = [
-    ({"rank": 7}, r"row 5 \(index 4\), column 'rank' is 7, which is not a level .*1, 2, 3"),
-    ({"city": "Rome"}, r"row 5 \(index 4\), column 'city' is 'Rome', which is not"),
+    ({"rank": 7}, "unknown-value"),
+    ({"city": "Rome"}, "unknown-value"),
     (
         {"age": 80.0},
-        r"row 5 \(index 4\), 'bs\(age, df=4\)' .* is evaluated at 80, outside its bounds",
+        "out-of-range",
     ),
-    ({"x": np.inf}, r"row 5 \(index 4\), feature 'x' of the formula is inf: correct the row\.$"),
+    ({"x": np.inf}, "not-finite"),
     (
         {"x": np.nan},
-        r"row 5 \(index 4\), column 'x' has no value: fill it in or leave.*missing=\"skip\"\.$",
+        "missing-value",
     ),
 ]
 
 
-@pytest.mark.parametrize(("cell", "said"), UNSEEN)
-def test_rows_that_the_model_does_not_know_are_refused(model, cell, said):
+@pytest.mark.parametrize(("cell", "code"), UNSEEN)
+def test_rows_that_the_model_does_not_know_are_refused(model, cell, code):
     frame = PEOPLE.drop(columns="y").astype({"rank": "float64"})
     for name, value in cell.items():
         frame.loc[4, name] = value
-    with pytest.raises(DataError, match=said):
+    with refused(DataError, code):
         model.predict(frame)
 
 
 REFUSED = [
-    ("y ~ x +", r"does not parse at character 7, '\+'"),
-    ("y ~ (x", r"does not parse at character 5, '\('"),
-    ("y ~ x x", "does not parse at character 5, 'x x'"),
-    ("y ~ x $ age", r"does not parse at character 7, '\$'"),
-    ("y ~ `x", "does not parse at character 5"),
-    ("y ~ I(x + )", "does not parse at character 11"),
-    ("y ~ x ~ age", "does not parse at character 7, '~'"),
-    ("y ~ x ** age", "does not parse at character 10, 'age'"),
-    ("y ~ lambda x: x", "does not parse"),
-    ("x + age", "has no label: write it before a tilde"),
-    ("~ x", "has no label"),
-    ("log(y) ~ x", r"has 'log\(y\)' as its label, which must be one column"),
-    ("y + x ~ age", r"has 'y \+ x' as its label"),
-    ("y ~ x + y", "has its label 'y' on both sides"),
-    ("y ~ 0", "has no terms"),
-    ("", "write one, such as"),
-    ("y ~ foo(x)", r"calls foo, .* at character 5, 'foo\(x\)': call C, I, bs"),
-    ("y ~ x + log(offset(age))", r"has an offset in a factor, at character 13, 'offset\("),
-    ("y ~ np.log(x)", "calls np.log, which formulas do not have"),
-    ("y ~ x.mean()", r"calls x\.mean"),
-    ("y ~ I(x.values)", "has an attribute, at character 7, 'x.values'"),
-    ("y ~ x[0]", "has a subscript, at character 5"),
-    ("y ~ I(x[0])", "has a subscript, at character 7"),
-    ("y ~ I(lambda x: x)", "defines a function"),
-    ("y ~ I(x > 1)", "has a comparison, at character 7, 'x > 1': compute it in a column"),
-    ("y ~ I(x if x else x)", "has a condition"),
-    ("y ~ I([x for x in x])", "has an expression that is not arithmetic"),
-    ("y ~ I(x := 3)", "has an expression that is not arithmetic"),
-    ("y ~ I(x @ x)", "has an expression that is not arithmetic"),
-    ("y ~ I('a')", "has text, at character 7"),
-    ("y ~ 'a'", "has text, at character 5"),
-    ("y ~ I(x + 1e999)", "has a number that overflows float64"),
-    ("y ~ I(3)", "names no column"),
-    ("y ~ log(poly(x, 2))", "has poly within another function"),
-    ("y ~ log(x, 2)", "gives log other than one argument"),
-    ("y ~ log(*x)", "gives log other than one argument"),
-    ("y ~ poly()", "gives poly nothing to transform"),
-    ("y ~ poly(x, 2.5)", "has 2.5 for degree of poly"),
-    ("y ~ poly(x, 10**9)", "where values are written out"),
-    ("y ~ poly(x, 1000)", "has 1000 for degree of poly"),
-    ("y ~ poly(x, 2, True, 3)", "gives poly too many arguments"),
-    ("y ~ poly(x, power=2)", "gives poly power that it does not have"),
-    ("y ~ poly(x, degree=age)", "where values are written out"),
-    ("y ~ bs(x, df=4, extrapolation='clip')", "gives bs extrapolation that it does not have"),
-    ("y ~ cr(x, df=4, constraints='middle')", "has 'middle' for constraints of cr"),
-    ("y ~ bs(x, **age)", "gives bs arguments"),
-    ("y ~ C(x + 1)", "has C without a column"),
-    ("y ~ C(rank, 'a')", "has 'a' for contrasts"),
-    ("y ~ C(rank, contr.custom([1]))", "for contrasts: use|for contrasts, at"),
-    ("y ~ C(rank, levels='ab')", "has levels that are not a list"),
-    ("y ~ C(rank, levels=[1, 1])", "has levels that are not a list of different"),
-    ("y ~ C(rank, order=1)", "gives C order"),
-    ("y ~ C(rank, contr.sum(1))", "gives contr.sum too many"),
-    ("y ~ hashed(city)", "calls hashed"),
-    ("y ~ Q('x')", "calls Q"),
-    ("y ~ x | age", "has several parts"),
-    ("y ~ [x ~ age]", "has brackets"),
-    ("__import__('os').system('touch evil')(1) ~ x", "calls __import__"),
-    ("y ~ __import__('os').system('touch evil')", "calls __import__, .* at character 5"),
-    ("y ~ {__import__('os').system('touch evil')}", r"calls __import__\('os'\)\.system"),
-    ("y ~ C(__import__('os'))", "has C without a column"),
-    ("y ~ eval('x')", "calls eval"),
-    ("y ~ log(" + "(" * 300 + "x" + ")" * 300 + ")", "does not parse"),
-    ("y ~ I(" + "+".join(["x"] * 3000) + ")", "nested too deeply|does not parse"),
-    ("y ~ x + " + " + ".join(["x"] * 4000), "characters: write at most"),
+    ("y ~ x +", "bad-formula"),
+    ("y ~ (x", "bad-formula"),
+    ("y ~ x x", "bad-formula"),
+    ("y ~ x $ age", "bad-formula"),
+    ("y ~ `x", "bad-formula"),
+    ("y ~ I(x + )", "bad-formula"),
+    ("y ~ x ~ age", "bad-formula"),
+    ("y ~ x ** age", "bad-formula"),
+    ("y ~ lambda x: x", "bad-formula"),
+    ("x + age", "no-labels"),
+    ("~ x", "no-labels"),
+    ("log(y) ~ x", "bad-formula"),
+    ("y + x ~ age", "bad-formula"),
+    ("y ~ x + y", "bad-formula"),
+    ("y ~ 0", "bad-formula"),
+    ("", "bad-formula"),
+    ("y ~ foo(x)", "bad-formula"),
+    ("y ~ x + log(offset(age))", "bad-formula"),
+    ("y ~ np.log(x)", "bad-formula"),
+    ("y ~ x.mean()", "bad-formula"),
+    ("y ~ I(x.values)", "bad-formula"),
+    ("y ~ x[0]", "bad-formula"),
+    ("y ~ I(x[0])", "bad-formula"),
+    ("y ~ I(lambda x: x)", "bad-formula"),
+    ("y ~ I(x > 1)", "bad-formula"),
+    ("y ~ I(x if x else x)", "bad-formula"),
+    ("y ~ I([x for x in x])", "bad-formula"),
+    ("y ~ I(x := 3)", "bad-formula"),
+    ("y ~ I(x @ x)", "bad-formula"),
+    ("y ~ I('a')", "bad-formula"),
+    ("y ~ 'a'", "bad-formula"),
+    ("y ~ I(x + 1e999)", "bad-formula"),
+    ("y ~ I(3)", "bad-formula"),
+    ("y ~ log(poly(x, 2))", "bad-formula"),
+    ("y ~ log(x, 2)", "bad-formula"),
+    ("y ~ log(*x)", "bad-formula"),
+    ("y ~ poly()", "bad-formula"),
+    ("y ~ poly(x, 2.5)", "bad-formula"),
+    ("y ~ poly(x, 10**9)", "bad-formula"),
+    ("y ~ poly(x, 1000)", "bad-formula"),
+    ("y ~ poly(x, 2, True, 3)", "bad-formula"),
+    ("y ~ poly(x, power=2)", "bad-formula"),
+    ("y ~ poly(x, degree=age)", "bad-formula"),
+    ("y ~ bs(x, df=4, extrapolation='clip')", "bad-formula"),
+    ("y ~ cr(x, df=4, constraints='middle')", "bad-formula"),
+    ("y ~ bs(x, **age)", "bad-formula"),
+    ("y ~ C(x + 1)", "bad-formula"),
+    ("y ~ C(rank, 'a')", "bad-formula"),
+    ("y ~ C(rank, contr.custom([1]))", "bad-formula"),
+    ("y ~ C(rank, levels='ab')", "bad-formula"),
+    ("y ~ C(rank, levels=[1, 1])", "bad-formula"),
+    ("y ~ C(rank, order=1)", "bad-formula"),
+    ("y ~ C(rank, contr.sum(1))", "bad-formula"),
+    ("y ~ hashed(city)", "bad-formula"),
+    ("y ~ Q('x')", "bad-formula"),
+    ("y ~ x | age", "bad-formula"),
+    ("y ~ [x ~ age]", "bad-formula"),
+    ("__import__('os').system('touch evil')(1) ~ x", "bad-formula"),
+    ("y ~ __import__('os').system('touch evil')", "bad-formula"),
+    ("y ~ {__import__('os').system('touch evil')}", "bad-formula"),
+    ("y ~ C(__import__('os'))", "bad-formula"),
+    ("y ~ eval('x')", "bad-formula"),
+    ("y ~ log(" + "(" * 300 + "x" + ")" * 300 + ")", "bad-formula"),
+    ("y ~ I(" + "+".join(["x"] * 3000) + ")", "bad-formula"),
+    ("y ~ x + " + " + ".join(["x"] * 4000), "bad-formula"),
 ]
 
 
-@pytest.mark.parametrize(("formula", "said"), REFUSED, ids=range(len(REFUSED)))
-def test_what_formulas_may_not_hold_is_refused_with_its_place(formula, said, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("formula", "code"), REFUSED, ids=range(len(REFUSED)))
+def test_what_formulas_may_not_hold_is_refused_with_its_place(formula, code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DataError, match=said) as refused:
+    with refused(DataError, code) as caught:
         open_source(PEOPLE, formula=formula)
-    assert len(str(refused.value)) < 500
+    assert len(str(caught.value)) < 500
     assert list(tmp_path.iterdir()) == []
 
 
 OF_THE_TABLE = [
-    ("y ~ xx", "has no column 'xx', which the formula names, only y, x, .*did you mean 'x'"),
-    ("why ~ x", "has no column 'why', which the formula names"),
-    ("y ~ np", "has no column 'np'"),
-    ("y ~ log(city)", r"Column 'city' holds text, so 'log\(city\)'.*write C\(city\)"),
-    ("y ~ C(city, Treatment('Rome'))", "names 'Rome' as a level of column 'city', which has 'a'"),
-    ("y ~ C(rank, levels=[1, 2, 3])", r"column 'rank' is 4, which is not a level"),
-    ("y ~ C(rank, contr.poly(scores=[1, 2]))", "has 2 scores for the 4 levels"),
-    ("y ~ log(x)", r"row \d+ \(index \d+\), feature 'log\(x\)' of the formula is nan"),
-    ("y ~ I(1 / (rank - 2))", "of the formula is inf"),
-    ("y ~ I(9 ** 9 ** 9 ** 9 + x)", "of the formula is inf"),
-    ("y ~ poly(rank, 4)", r"'poly\(rank, 4\)' .* cannot be computed .*4 different values"),
-    ("y ~ bs(age, df=2)", r"'bs\(age, df=2\)' of the formula cannot be computed"),
-    ("y ~ cr(age, df=1)", "of the formula cannot be computed"),
+    ("y ~ xx", "unknown-column"),
+    ("why ~ x", "unknown-column"),
+    ("y ~ np", "unknown-column"),
+    ("y ~ log(city)", "column-type"),
+    ("y ~ C(city, Treatment('Rome'))", "unknown-value"),
+    ("y ~ C(rank, levels=[1, 2, 3])", "unknown-value"),
+    ("y ~ C(rank, contr.poly(scores=[1, 2]))", "bad-formula"),
+    ("y ~ log(x)", "not-finite"),
+    ("y ~ I(1 / (rank - 2))", "not-finite"),
+    ("y ~ I(9 ** 9 ** 9 ** 9 + x)", "not-finite"),
+    ("y ~ poly(rank, 4)", "bad-formula"),
+    ("y ~ bs(age, df=2)", "bad-formula"),
+    ("y ~ cr(age, df=1)", "bad-formula"),
 ]
 
 
-@pytest.mark.parametrize(("formula", "said"), OF_THE_TABLE)
-def test_formulas_that_do_not_fit_the_table_are_refused(formula, said):
-    with pytest.raises(DataError, match=said):
+@pytest.mark.parametrize(("formula", "code"), OF_THE_TABLE)
+def test_formulas_that_do_not_fit_the_table_are_refused(formula, code):
+    with refused(DataError, code):
         features(open_source(PEOPLE, formula=formula))
 
 
 OPTIONS = [
-    ({"target": "y"}, "The formula names the label: leave out target"),
-    ({"exclude": "age"}, "The formula defines the features: leave out exclude"),
-    ({"include": ["x"]}, "leave out include"),
-    ({"categorical": "rank"}, "leave out categorical"),
-    ({"text": "city"}, "leave out text"),
-    ({"hash_bits": 9}, "leave out hash_bits"),
-    ({"reference_level": "first"}, "leave out reference_level"),
-    ({"min_count": 3}, "leave out min_count"),
-    ({"products": ["x:age"]}, "leave out products"),
-    ({"missing": "mean"}, 'needs complete rows: leave out rows .* missing="drop"'),
-    ({"weight": "age", "formula": "y ~ age"}, "named for weights, but is in the formula"),
+    ({"target": "y"}, "conflict"),
+    ({"exclude": "age"}, "conflict"),
+    ({"include": ["x"]}, "conflict"),
+    ({"categorical": "rank"}, "conflict"),
+    ({"text": "city"}, "conflict"),
+    ({"hash_bits": 9}, "conflict"),
+    ({"reference_level": "first"}, "conflict"),
+    ({"min_count": 3}, "conflict"),
+    ({"products": ["x:age"]}, "conflict"),
+    ({"missing": "mean"}, "conflict"),
+    ({"weight": "age", "formula": "y ~ age"}, "column-role"),
 ]
 
 
-@pytest.mark.parametrize(("options", "said"), OPTIONS)
-def test_options_that_contradict_a_formula_are_refused(options, said):
-    with pytest.raises(DataError, match=said):
+@pytest.mark.parametrize(("options", "code"), OPTIONS)
+def test_options_that_contradict_a_formula_are_refused(options, code):
+    with refused(DataError, code):
         open_source(PEOPLE, **{"formula": "y ~ x + C(rank)"} | options)
 
 
 def test_numbers_as_text_are_levels_where_the_formula_says_so():
     frame = PEOPLE.assign(rank=PEOPLE["rank"].astype(str))
     assert features(open_source(frame, formula="y ~ C(rank)"))[0][0] == "C(rank)[T.2]"
-    with pytest.raises(DataError, match=r"numbers stored as text .*with numeric=\[\"rank\"\]"):
+    with refused(DataError, "column-type", column="rank"):
         open_source(frame, formula="y ~ rank")
     names, rows = features(open_source(frame, formula="y ~ rank", numeric="rank"))
     assert (names, rows[:, 0].tolist()) == (["rank"], PEOPLE["rank"].tolist())
@@ -366,9 +367,9 @@ def test_numbers_as_text_are_levels_where_the_formula_says_so():
 def test_the_intercept_is_the_models():
     without = linsep.fit(PEOPLE, formula="y ~ x + C(rank) - 1", learner="linear")
     assert (without.fit_intercept, without.intercept_, without.n_features_in_) == (False, 0.0, 5)
-    with pytest.raises(ParameterError, match="has no intercept: leave out its - 1 or leave out"):
+    with refused(ParameterError, "conflict", option="fit_intercept"):
         linsep.fit(PEOPLE, formula="y ~ x - 1", learner="linear", fit_intercept=True)
-    with pytest.raises(ParameterError, match="has an intercept: write - 1 in it or leave out"):
+    with refused(ParameterError, "conflict", option="fit_intercept"):
         linsep.fit(PEOPLE, formula="y ~ x", learner="linear", fit_intercept=False)
 
 
@@ -420,10 +421,10 @@ def test_forged_recipes_are_refused(model, what, tmp_path, monkeypatch):
         PEOPLE, formula="y ~ x + C(rank) + city + bs(age, df=4)", learner="logistic"
     )
     FORGED[what](forged.recipe_["formula"]["blocks"])
-    with pytest.raises(DataError, match="The recipe for reading tables is damaged"):
+    with refused(DataError, "bad-model-file"):
         forged.predict(PEOPLE)
     model_files.save(forged, "forged.linsep")
-    with pytest.raises(ModelFileError, match="does not describe a complete model"):
+    with refused(ModelFileError, "bad-model-file"):
         linsep.load("forged.linsep")
     assert [path.name for path in tmp_path.iterdir()] == ["forged.linsep"]
 
@@ -432,13 +433,13 @@ def test_forged_recipes_are_refused(model, what, tmp_path, monkeypatch):
 def test_recipes_with_parts_missing_are_refused(model, key):
     recipe = json.loads(json.dumps(model.recipe_))
     del recipe["formula"][key]
-    with pytest.raises(DataError, match="damaged"):
+    with refused(DataError, "bad-model-file"):
         open_source(PEOPLE, recipe=recipe)
 
 
 def test_formulaic_that_is_missing_is_said_in_a_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "formulaic", None)
-    with pytest.raises(DataError, match=r"need formulaic, which is not .*pip install 'linsep\["):
+    with refused(DataError, "missing-package", option="formula"):
         open_source(PEOPLE, formula="y ~ x")
 
 

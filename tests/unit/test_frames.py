@@ -22,6 +22,7 @@ from linsep import (
     separation,
 )
 from linsep.errors import DataError
+from refusals import refused
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def test_a_recipe_reads_frames(people, tmp_path):
     (batch,) = again.batches()
     assert batch.y is None
     assert batch.X.toarray() == pytest.approx(X)
-    with pytest.raises(DataError, match=r"the table has no column 'age', which the model was"):
+    with refused(DataError, "unknown-column", column="age"):
         open_source(people.drop(columns="age"), recipe=learned.recipe())
 
 
@@ -115,7 +116,7 @@ def test_missing_values_are_found_whatever_they_are(people):
     source = open_source(holes, target="label", missing="drop")
     rows(source)
     assert source.dropped == 3
-    with pytest.raises(DataError, match=r"^row 4 \(index 3\), column 'age' has no value"):
+    with refused(DataError, "missing-value", row=4, column="age"):
         rows(open_source(holes, target="label"))
 
 
@@ -131,39 +132,39 @@ def test_where_names_the_row(people):
 
 
 REFUSED = {
-    "dates": (lambda f: f.assign(d=pd.Timestamp("2024-01-31")), r"column 'd' holds dates or times"),
-    "mixed": (lambda f: f.assign(d=[1, "a", 2.5] * 100), r"column 'd' cannot be read \(Could not"),
-    "complex": (lambda f: f.assign(d=1j), r"column 'd' cannot be read"),
-    "lists": (lambda f: f.assign(d=[[1, 2]] * 300), r"column 'd' holds lists or objects"),
-    "numbers as text": (lambda f: f.assign(d=f.age.astype(str)), r"'d' looks like numbers stored"),
-    "infinite": (lambda f: f.assign(d=np.inf), r"row 1 \(index 0\), column 'd' is infinite"),
+    "dates": (lambda f: f.assign(d=pd.Timestamp("2024-01-31")), "column-type"),
+    "mixed": (lambda f: f.assign(d=[1, "a", 2.5] * 100), "column-type"),
+    "complex": (lambda f: f.assign(d=1j), "column-type"),
+    "lists": (lambda f: f.assign(d=[[1, 2]] * 300), "column-type"),
+    "numbers as text": (lambda f: f.assign(d=f.age.astype(str)), "column-type"),
+    "infinite": (lambda f: f.assign(d=np.inf), "not-finite"),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_column_that_cannot_be_used_is_named_and_can_be_left_out(people, case):
-    change, sentence = REFUSED[case]
-    with pytest.raises(DataError, match=sentence):
+    change, code = REFUSED[case]
+    with refused(DataError, code):
         rows(open_source(change(people), target="label"))
     assert rows(open_source(change(people), target="label", exclude="d"))[0].shape[0] == 300
 
 
 @pytest.mark.parametrize(
-    ("frame", "options", "sentence"),
+    ("frame", "options", "code"),
     [
-        (lambda f: f, {}, r"the table \(columns: age, .*\) needs a label column"),
-        (lambda f: f, {"target": "lable"}, r"no label column 'lable', .* did you mean 'label'"),
-        (lambda f: f, {"target": "label", "delimiter": ";"}, "in memory, not a file: leave out"),
-        (lambda f: f, {"target": "label", "index_base": 1}, "in memory, not a file: leave out"),
-        (lambda f: f[:0], {"target": "label"}, "the table has no rows"),
-        (lambda f: f[["label"]], {"target": "label"}, "the table has no feature columns"),
-        (lambda f: f.set_axis([*"aaaaa", "label"], axis=1), {"target": "label"}, "5 columns named"),
+        (lambda f: f, {}, "no-labels"),
+        (lambda f: f, {"target": "lable"}, "unknown-column"),
+        (lambda f: f, {"target": "label", "delimiter": ";"}, "conflict"),
+        (lambda f: f, {"target": "label", "index_base": 1}, "conflict"),
+        (lambda f: f[:0], {"target": "label"}, "no-rows"),
+        (lambda f: f[["label"]], {"target": "label"}, "no-columns"),
+        (lambda f: f.set_axis([*"aaaaa", "label"], axis=1), {"target": "label"}, "duplicate-name"),
         (lambda f: f.set_axis([*[("a", k) for k in range(5)], "y"], axis=1), {"target": "y"},
-         r"a column named \('a', 0\): use text as column names"),
+         "bad-value"),
     ],
 )  # fmt: skip
-def test_refusals(people, frame, options, sentence):
-    with pytest.raises(DataError, match=sentence):
+def test_refusals(people, frame, options, code):
+    with refused(DataError, code):
         open_source(frame(people), **options)
 
 
@@ -206,7 +207,7 @@ def test_estimators_take_frames_with_text(people, learner, form):
     assert fitted.feature_names_in_.tolist() == of_source.feature_names_in_.tolist()
     assert fitted.predict(frame).tolist() == of_source.predict(frame).tolist()
     assert fitted.score(frame, y) == of_source.score(X, y) > 0.7
-    with pytest.raises(DataError, match="no column 'city', which the model was trained on"):
+    with refused(DataError, "unknown-column", column="city"):
         fitted.predict(X.drop(columns="city"))
 
 
@@ -240,9 +241,9 @@ def test_a_scaled_model_reads_raw_frames(people):
 
 def test_labels_of_another_length_or_order(people):
     X, y = people[["age", "city"]], people.label
-    with pytest.raises(DataError, match=r"X has 300 rows, but y has shape \(299,\)"):
+    with refused(DataError, "shape", option="y"):
         Perceptron().fit(X, y.to_numpy()[1:])
-    with pytest.raises(DataError, match="y has the index of X in a different order"):
+    with refused(DataError, "shape", option="y"):
         Perceptron().fit(X, y.sort_index(ascending=False))
 
 
@@ -261,5 +262,5 @@ def test_separation_of_a_frame(people):
 @pytest.mark.parametrize("frame", [pd.DataFrame(index=range(4)), pl.DataFrame(), pa.table({})])
 @pytest.mark.parametrize("estimator", [LinearRegression, LogisticRegression, Perceptron])
 def test_a_frame_without_columns_is_refused(frame, estimator):
-    with pytest.raises(DataError, match="X is a data frame without columns: pass at least"):
+    with refused(DataError, "no-columns"):
         estimator().fit(frame, [0, 1, 1, 0])

@@ -3,7 +3,6 @@
 import csv
 import gzip
 import json
-import re
 import tracemalloc
 
 import numpy as np
@@ -26,6 +25,7 @@ from linsep.errors import DataError
 from linsep.sources.limits import bytes_of
 from linsep.sources.tables import text_file
 from linsep.sources.tables.json_lines import MOST_DEPTH
+from refusals import refused
 from whole_files import load_svmlight, load_table
 
 pytestmark = pytest.mark.compiled
@@ -67,12 +67,12 @@ def test_lines_that_are_no_object_never_reach_the_parser(tmp_path, before, line)
     """A first line null, or many open brackets, ended the process."""
     path = tmp_path / "a.jsonl"
     path.write_text(before + line + "\n" + GOOD)
-    number = 1 + before.count("\n")
+    1 + before.count("\n")
     if line == "\ufeff{}" and not before:  # a byte-order mark
-        with pytest.raises(DataError, match="line 1"):
+        with refused(DataError, "missing-value", row=1, column="t"):
             read(path)
         return
-    with pytest.raises(DataError, match=rf"a\.jsonl line {number} is not one JSON object: write"):
+    with refused(DataError, "bad-line"):
         read(path, missing="drop")
 
 
@@ -83,7 +83,7 @@ def test_values_nested_too_deep_are_refused(tmp_path, kind):
     assert sum(batch.X.shape[0] for batch in read(path, exclude="z")) == 3
     for depth in (MOST_DEPTH, 100_000):
         path.write_text(GOOD + nested(depth, *kind))
-        with pytest.raises(DataError, match="line 3 has values nested more than 100 deep: leave"):
+        with refused(DataError, "bad-line", row=3):
             read(path, exclude="z")
 
 
@@ -170,14 +170,14 @@ def test_labels_that_would_be_cut_are_refused(tmp_path, kind, label, said):
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     else:
         pq.write_table(pa.Table.from_pylist(rows), path)
-    with pytest.raises(DataError, match=rf"(line|row) 3 has a label (with )?{said} in column 'y'"):
+    with refused(DataError, "bad-value", row=3, column="y"):
         load_table(path, target="y")
 
 
 def test_binary_data_behind_text(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b"x,y\n" + b"1,0\n" * 300_000 + b"1,\0\n")
-    with pytest.raises(DataError, match=r"line 300002 has 1 NUL byte .*byte 1,200,007"):
+    with refused(DataError, "encoding", row=300002):
         load_table(path, target="y")
 
 
@@ -195,9 +195,8 @@ def test_lines_have_a_limit(tmp_path, kind, later, last):
         head + good * (later + 1) + LONG[path.name] + "\n" * (not last) + good * (not last)
     )
     options = {} if kind == "svm" else {"target": "t", "exclude": []}
-    line = later + 2 + (kind == "csv")
-    said = rf"a\.{kind} line {line} is longer than 4 kB: split it or allow longer lines with max_li"
-    with pytest.raises(DataError, match=said + 'ne="16kB"'):
+    later + 2 + (kind == "csv")
+    with refused(DataError, "too-large"):
         list(open_source(path, max_line="4kB", **options).batches())
     if kind == "svm":  # elsewhere it would be a label
         batches = list(open_source(path, max_line=5010, **options).batches())
@@ -212,7 +211,7 @@ def test_a_small_file_of_one_endless_line(tmp_path, name):
             file.write(b" " * (1 << 20))
     tracemalloc.start()
     options = {} if "svm" in name else {"target": "t"}
-    with pytest.raises(DataError, match=r"line 1 is longer than 64 MB: .*max_line=\"256MB\""):
+    with refused(DataError, "too-large", row=1):
         list(open_source(tmp_path / name, **options).batches())
     assert tracemalloc.get_traced_memory()[1] < 400 << 20
     tracemalloc.stop()
@@ -223,7 +222,7 @@ def test_text_that_swells_beyond_measure(tmp_path):
     with pa.CompressedOutputStream(str(path), "zstd") as file:
         for _ in range(70):
             file.write((b"#" * 1023 + b"\n") * 1024)
-    with pytest.raises(DataError, match="more than 500 times its size when it is decompressed"):
+    with refused(DataError, "too-large"):
         list(open_source(path).batches())
 
 
@@ -236,18 +235,16 @@ def test_sizes(size, count):
 
 @pytest.mark.parametrize("size", ["", "MB", "-1", "0", "2GB", "1TB", "1e3", None])
 def test_what_is_no_size(size):
-    with pytest.raises(
-        DataError, match="is not a valid size of a line: give bytes, or a number with a un"
-    ):
+    with refused(DataError, "bad-option"):
         bytes_of(size)
 
 
 def test_the_option_of_the_commands(tmp_path):
     (tmp_path / "a.svm").write_text("0 1:1\n1 1:2\n1 1:" + "3" * 300 + "\n")
     said = "line 3 is longer than 100 bytes: split it or allow longer lines with --max-line 400B"
-    assert_refused("fit", "a.svm", "--max-line", "100", cwd=tmp_path, said=said)
+    assert_refused("fit", "a.svm", "--max-line", "100", cwd=tmp_path, code="too-large")
     said = "is not a valid size of a line"
-    assert_refused("fit", "a.svm", "--max-line", "x", cwd=tmp_path, said=said, code=2)
+    assert_refused("fit", "a.svm", "--max-line", "x", cwd=tmp_path, said=said, exit_code=2)
 
 
 @pytest.mark.parametrize(
@@ -259,8 +256,8 @@ def test_a_few_bytes_do_not_ask_for_gigabytes_of_weights(tmp_path, model, ending
     write = gzip.open if ending.endswith("gz") else open
     with write(path, "wb") as file:
         file.write(b"0 1:1\n1 2147483000:1\n")
-    said = f"{path} has {path.stat().st_size} bytes but needs 2,147,483,000 weights: number its"
-    with pytest.raises(DataError, match=re.escape(said)):
+    f"{path} has {path.stat().st_size} bytes but needs 2,147,483,000 weights: number its"
+    with refused(DataError, "too-large"):
         clone(model).fit(open_source(path))
     X, _ = load_svmlight(path)
     assert X.shape == (2, 2147483000)
@@ -279,7 +276,7 @@ def test_fewer_hashed_features_are_what_a_small_file_needs(tmp_path, name, how, 
     rows = [f"{k} |s a{k}" if name == "t.vw" else f"{k},a{k % 60} b c" for k in range(70)]
     (tmp_path / name).write_text("\n".join(["y,s"] * (name == "t.csv") + rows))
     how = how if name == "t.vw" else how | {"target": "y"}
-    with pytest.raises(DataError, match=f"for each of 70 classes: {re.escape(advice)}[.]$"):
+    with refused(DataError, "too-large"):
         Perceptron().fit(open_source(tmp_path / name, **how))
 
 
@@ -288,7 +285,7 @@ def test_weights_are_counted_for_each_class_and_byte(tmp_path):
     path.write_text("0 1:1\n1 3000000:1\n2 2:1\n3 3:1\n")
     assert Perceptron().fit(open_source(path)).n_features_in_ == 3_000_000
     path.write_text("".join(f"{k} {3_000_000 + k}:1\n" for k in range(6)))
-    with pytest.raises(DataError, match="3,000,005 weights for each of 6 classes"):
+    with refused(DataError, "too-large"):
         Perceptron().fit(open_source(path))
     path.write_text("".join(f"{k % 6} {3_000_000 + k}:1\n" for k in range(9000)))
     assert Perceptron(max_iter=1).fit(open_source(path)).n_features_in_ == 3_008_999

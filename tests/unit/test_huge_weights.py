@@ -15,6 +15,7 @@ from linsep import (
     PassiveAggressive,
     Perceptron,
 )
+from refusals import refused
 
 pytestmark = pytest.mark.uncompiled
 
@@ -30,17 +31,17 @@ ESTIMATORS = [
 
 @pytest.mark.parametrize("model", ESTIMATORS)
 def test_weights_whose_sum_overflows_are_refused(model):
-    with pytest.raises(ValueError, match=r"^The sum of sample_weight is above 1e.200: di"):
+    with refused(ValueError, "overflow"):
         model.fit(X, Y, sample_weight=HUGE)
-    with pytest.raises(ValueError, match=r"^The sum of sample_weight is above 1e.200"):
+    with refused(ValueError, "overflow"):
         model.fit(X, Y).score(X, Y, HUGE)
-    with pytest.raises(ValueError, match=r"^All values of sample_weight are zero, so there are no"):
+    with refused(ValueError, "no-rows", option="sample_weight"):
         model.score(X, Y, np.zeros(6))
 
 
 @pytest.mark.parametrize("model", ESTIMATORS)
 def test_one_weight_is_enough(model):
-    with pytest.raises(ValueError, match=r"^The sum of sample_weight is above 1e.200: divide"):
+    with refused(ValueError, "overflow"):
         model.fit(X, Y, sample_weight=[1, 1, 1e306, 1, 1, 1])
 
 
@@ -48,16 +49,12 @@ def test_one_weight_is_enough(model):
 @pytest.mark.parametrize("tiny", [5e-324, 1e-308, 1e-300])
 def test_weights_that_are_too_small_for_curvatures_are_refused(tiny, penalty, tmp_path):
     model = LogisticRegression(penalty=penalty)
-    with pytest.raises(
-        ValueError, match=r"^The weights of all rows add up to only .* underflows float64"
-    ):
+    with refused(ValueError, "overflow"):
         model.fit(X, Y, sample_weight=np.full(6, tiny))
     lines = [f"{a},{b},{tiny!r},{label}" for (a, b), label in zip(X, Y, strict=True)]
     (tmp_path / "rows.csv").write_text("\n".join(["a,b,w,y", *lines]))
     rows = linsep.open_source(tmp_path / "rows.csv", target="y", weight="w")
-    with pytest.raises(
-        ValueError, match=r"^The weights of all rows add up to only .* underflows float64"
-    ):
+    with refused(ValueError, "overflow"):
         model.fit(rows)
 
 
@@ -74,12 +71,12 @@ def test_tiny_weights_beside_others_are_those_of_rows_left_out():
 @pytest.mark.parametrize("model", [Perceptron(max_iter=3), LogisticRegression(l2=1.0)])
 def test_so_are_class_weights(model):
     model = type(model)(**model.get_params()).set_params(class_weight={0: 1e308, 1: 1e308})
-    with pytest.raises(ValueError, match=r"^The sum of class weights times sample_weight is"):
+    with refused(ValueError, "overflow"):
         model.fit(X, Y)
 
 
 def test_calibration_refuses_them():
-    with pytest.raises(ValueError, match=r"^The sum of sample_weight is above 1e.200"):
+    with refused(ValueError, "overflow"):
         linsep.calibrate(Perceptron(max_iter=3).fit(X, Y), X, Y, sample_weight=HUGE)
 
 
@@ -107,7 +104,7 @@ def test_weights_of_a_file_are_summed_too(model, tmp_path):
     lines = [f"{a},{b},1e308,{label}" for (a, b), label in zip(X, Y, strict=True)]
     (tmp_path / "rows.csv").write_text("\n".join(["a,b,w,y", *lines]))
     rows = linsep.open_source(tmp_path / "rows.csv", target="y", weight="w", cache=tmp_path)
-    with pytest.raises(ValueError, match=r"^The sum of .*weight.* is above 1e.200: div"):
+    with refused(ValueError, "overflow"):
         model.fit(rows)
-    with pytest.raises(ValueError, match=r"^The sum of .*weight.* is above 1e.200: div"):
+    with refused(ValueError, "overflow"):
         model.fit(X, Y).score(linsep.open_source(tmp_path / "rows.csv", target="y", weight="w"))

@@ -19,6 +19,7 @@ from linsep.logistic import fitting, no_maximum, profiles as likelihood_fits
 from linsep.logistic.outcomes import Steps, UnfinishedWarning
 from linsep.sources.arrays import ArraySource
 from parameters_in_order import ends_of, last, weights_of
+from refusals import refused
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=(240, 3))
@@ -178,7 +179,7 @@ def test_the_weights_so_far_are_kept(name, after):
 def test_a_later_fit_forgets_an_earlier_one(after):
     model = LogisticRegression().fit(X, Y)
     after(10_000)
-    with pytest.raises(ValueError, match="class"):
+    with refused(ValueError, "class-count"):
         model.fit(X, np.zeros(240))
     assert model.predict(X).shape == (240,)  # nothing was begun
     with pytest.raises(linsep.errors.SeparationError):

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import linsep
 from linsep import KernelPerceptron, kernels
 from linsep.errors import DataError
+from refusals import refused
 
 WORDS = ["banana", "bandana", "cabana", "ananas", "kimono", "kirin", "mimik", "nikki"]
 HAVE_A = [1, 1, 1, 1, 0, 0, 0, 0]
@@ -30,7 +31,7 @@ def test_a_table_of_strings_is_not_taken_for_a_list(table):
     """A DataFrame as a list is the names of its columns, for which there was a prediction."""
     model = KernelPerceptron(kernel=kernels.Spectrum(2)).fit(WORDS, HAVE_A)
     for ask in (lambda: model.predict(table), lambda: model.fit(table, HAVE_A)):
-        with pytest.raises(DataError, match=r"table of shape \(8, 1\).*one column"):
+        with refused(DataError, "bad-kernel"):
             ask()
 
 
@@ -41,7 +42,7 @@ def test_a_function_of_strings_takes_every_list_of_them(given):
 
 
 def test_strings_for_a_kernel_of_numbers_are_told():
-    with pytest.raises(DataError, match="choose a string kernel"):
+    with refused(DataError, "not-a-number"):
         KernelPerceptron().fit(WORDS, HAVE_A)
 
 
@@ -113,5 +114,5 @@ def test_a_table_is_learned_without_a_warning_about_names(tmp_path):
 
 def test_a_kernel_that_is_no_name_is_told_what_it_may_be():
     X, y = rows()
-    with pytest.raises(ValueError, match="a function of two rows, or a kernel"):
+    with refused(ValueError, "bad-option", option="kernel"):
         KernelPerceptron(kernel="polly").fit(X, y)

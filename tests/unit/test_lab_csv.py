@@ -30,6 +30,7 @@ from linsep.lab.scene import LONGEST_NAME, MOST_CLASSES, MOST_POINTS, Scene, che
 from linsep.lab.scene_sources import READY, ready_made, scene_of_url, url_of
 from linsep.lab.table_scene import scene_of_csv, scene_of_file
 from linsep.sources.tables.conversions import NULL_VALUES
+from refusals import refused
 
 pytestmark = pytest.mark.uncompiled
 
@@ -110,38 +111,36 @@ def test_only_the_reader_of_the_server_skips_comments_and_hints_of_excel():
         ((3, 4, 0), (5, 6, 0)),
         ("Read with: ? as a missing value.", "1 row has a missing value and is left out."),
     )
-    with pytest.raises(DataError, match=r"own\.csv line 2 has 3 fields, but the first line has 1"):
+    with refused(DataError, "field-count", row=2):
         plain_scene_of_csv(own("sep=\na;b;k\n", delimiter=";"), Scene())
 
 
 @both_readers
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "code"),
     [
-        ("", "own.csv"),
-        ("x,y,class\n", "own.csv has no rows"),
-        ("1,2\n", "own.csv has 2 columns, and every row needs two coordinates and a class"),
-        ("1,2,a\n1,2\n", "own.csv line 2 has 2 fields, but the first"),
-        ("x,y,k\n1,2,a\n3,oops,b\n5,6,a\n", "line 3, column 'y' holds 'oops', not a number"),
-        ("x,y,z,k\n1,2,0,a\n3,?!,0,b\n5,6,0,a\n", "line 3, column 'y' holds '"),
-        ("x,y,k\n1,2,a\n3,,b\n", "line 3, column 'y' has no value: fill it in or leave out such "
-         "rows with “Missing values: left out”"),
-        ("x,y,k\n1,2,a\n3,4,\n", "line 3.* column 'k'"),
-        ("x,y,k\n1,2,a\ninf,4,b\n", "own.csv line 3, column 'x'"),
-        ("x,y,k\n1,2,a\n3e7,4,b\n", "own.csv line 3, column 'x' holds 3e\\+07, and the lab shows"),
-        ("x,x,k\n1,2,a\n", "2 columns named 'x'"),
-        ("x,y,k\nu,v,a\n", "own.csv needs two numeric columns besides the class 'k', for the "
-         "coordinates, and has none"),
-        ("x,y,k\n1,v,a\n2,u,b\n", "needs two numeric columns besides the class 'k', .* has 'x'"),
-        ("x,y,k\n" + "".join(f"1,2,c{k}\n" for k in range(11)), "Column 'k' has 11 different"),
-        ("x,y,k\n1,2," + "a" * 41 + "\n", "line 2, column 'k' holds .* of 41 characters"),
-        ("x,y,k\n1,2,a\n3,4, a\n", "line 3, column 'k' holds ' a', and an earlier row holds 'a'"),
-        ('x,y,k\n1,2,"a\n', "own.csv line 2"),
-        ("x,y,k\n1,2,a\n1,2,b\u0000\n", "."),
+        ("", "no-rows"),
+        ("x,y,class\n", "no-rows"),
+        ("1,2\n", "no-columns"),
+        ("1,2,a\n1,2\n", "field-count"),
+        ("x,y,k\n1,2,a\n3,oops,b\n5,6,a\n", "not-a-number"),
+        ("x,y,z,k\n1,2,0,a\n3,?!,0,b\n5,6,0,a\n", "not-a-number"),
+        ("x,y,k\n1,2,a\n3,,b\n", "missing-value"),
+        ("x,y,k\n1,2,a\n3,4,\n", "missing-value"),
+        ("x,y,k\n1,2,a\ninf,4,b\n", "not-a-number"),
+        ("x,y,k\n1,2,a\n3e7,4,b\n", "out-of-range"),
+        ("x,x,k\n1,2,a\n", "duplicate-name"),
+        ("x,y,k\nu,v,a\n", "no-columns"),
+        ("x,y,k\n1,v,a\n2,u,b\n", "no-columns"),
+        ("x,y,k\n" + "".join(f"1,2,c{k}\n" for k in range(11)), "class-count"),
+        ("x,y,k\n1,2," + "a" * 41 + "\n", "bad-value"),
+        ("x,y,k\n1,2,a\n3,4, a\n", "bad-value"),
+        ('x,y,k\n1,2,"a\n', "bad-line"),
+        ("x,y,k\n1,2,a\n1,2,b\u0000\n", "encoding"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_one_sentence(read, text, said):
-    with pytest.raises(DataError, match=said) as caught:
+def test_what_cannot_be_read_is_one_sentence(read, text, code):
+    with refused(DataError, code) as caught:
         read(own(text), Scene())
     assert "\n" not in str(caught.value)
     assert "/tmp" not in str(caught.value)
@@ -172,7 +171,7 @@ def test_options_of_reading_are_followed(read):
     scene, columns = read(own("2019,2020,k\n1,2,a\n3,4,b\n", header=True), Scene())
     assert (scene.features, len(scene.points)) == (("2019", "2020"), 2)
     read(own("x y k\n1 2 a\n", delimiter=" "), Scene())
-    with pytest.raises(DataError, match=r"own\.csv"):
+    with refused(DataError, "encoding"):
         read(own("x,y,k\n1,2,ä\n".encode("latin-1"), encoding="utf-8"), Scene())
 
 
@@ -199,9 +198,9 @@ def test_projected_columns():
     np.testing.assert_allclose(np.abs(scene.X), np.abs(want), rtol=1e-9, atol=1e-12)
     assert scene.features[0].startswith("component 1 (7")
     assert scene_of_url(url_of(scene)) == scene
-    with pytest.raises(DataError, match="This page does not project columns"):
+    with refused(DataError, "unsupported"):
         plain_scene_of_csv(own(iris.to_csv(index=False), chosen), started)
-    with pytest.raises(DataError, match="needs two numeric columns that vary"):
+    with refused(DataError, "no-columns"):
         scene_of_csv(own("1,2,a,k\n3,2,b,l\n", {"x": "projected", "y": 1, "label": 2}), Scene())
 
 
@@ -225,7 +224,7 @@ def test_columns_that_cannot_be_chosen(read, chosen, said):
 def test_a_first_line_whose_text_is_a_value_again_is_a_row(read):
     scene, columns = read(own("a,1,2\na,3,4\nb,5,6\n"), Scene())
     assert (columns.names[0], len(scene.points)) == ("column_1", 3)
-    with pytest.raises(DataError, match="'column_2' holds 'y', not a number"):
+    with refused(DataError, "not-a-number", column="column_2"):
         read(own("x,y,class\nx,0.0,1\n"), Scene())
     assert read(own("x,y,class\n1,2,y\n3,4,x\n"), Scene())[1].names == ("x", "y", "class")
 
@@ -395,11 +394,11 @@ def test_files_of_a_command_say_what_is_not_shown(tmp_path):
     assert len(scene_of_file(tmp_path / "few.csv", said.append, target="k").points) == MOST_POINTS
     assert said == []
     (tmp_path / "far.csv").write_text("x,y,k\n1,2,a\n3,2e6,b\n")
-    with pytest.raises(DataError, match=r"far\.csv line 3, column 'y' holds 2e\+06"):
+    with refused(DataError, "out-of-range", column="y"):
         scene_of_file(tmp_path / "far.csv", target="k")
     names = "".join(f"1,2,{'a' * 45}{k}\n" for k in range(2))
     (tmp_path / "long.csv").write_text("x,y,k\n" + names)
-    with pytest.raises(DataError, match=r"long\.csv line 2, column 'k' holds .* of 46 characters"):
+    with refused(DataError, "bad-value", column="k"):
         scene_of_file(tmp_path / "long.csv", target="k")
 
 
@@ -409,13 +408,13 @@ def test_what_the_page_sends():
     assert own_of({"file": sent, "name": "C:\\here\\my.csv"})[:2] == (b"x,y,k\n", "my.csv")
     assert own_of({"file": sent, "name": "../../x\u202e.csv"}).name == "x_u202e.csv"
     assert own_of({"file": sent}).name == "points.csv"
-    with pytest.raises(DataError, match=r"a\.csv has 5,000,000 bytes, and this page reads at most"):
+    with refused(DataError, "too-large"):
         own_of({"name": "a.csv", "size": 5_000_000})
-    with pytest.raises(DataError, match=f"has {MOST_BYTES + 1:,} bytes"):
+    with refused(DataError, "too-large"):
         own_of({"text": "x" * (MOST_BYTES + 1)})
     for odd in ({"file": "?"}, {}, {"text": "", "reading": {"quotes": "no"}},
                 {"text": "", "reading": {"decimal": ["."]}}, {"file": 3}):  # fmt: skip
-        with pytest.raises(DataError, match="reload the page"):
+        with refused(DataError, "bad-request"):
             own_of(odd)
     assert set(NULL_VALUES) - {""} == MISSING
     assert MOST_CLASSES == 10

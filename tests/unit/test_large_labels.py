@@ -7,6 +7,7 @@ import pytest
 from data_files import assert_refused
 from linsep import GaussianNaiveBayes, separation
 from linsep.errors import DataError
+from refusals import refused
 from whole_files import load_svmlight, load_table, parse_svmlight
 
 LARGE = 2**53
@@ -41,7 +42,7 @@ def test_svmlight(tmp_path, large, chunk_bytes):
     path = tmp_path / "a.svm"
     said = refusal(load_svmlight, path, text, chunk_bytes=chunk_bytes)
     assert said == f"a.svm line 5: the label '{large}' has too many digits: shorten the labels."
-    with pytest.raises(DataError, match="line 5: the label"):
+    with refused(DataError, "not-exact"):
         parse_svmlight(text.encode())
 
 
@@ -75,8 +76,7 @@ def test_booleans_of_pandas_own_types_are_booleans():
 @pytest.mark.parametrize("other", [0.5, -1, 2**64])
 def test_objects_that_numpy_would_round_are_refused(other):
     y = np.array([other, 2**63 + 1] * 3, dtype=object)
-    said = r"a number with too many digits in row [12] .index [01].: give all labels as text"
-    with pytest.raises(DataError, match=said):
+    with refused(DataError, "not-exact"):
         GaussianNaiveBayes().fit(np.arange(6.0)[:, None], y)
 
 

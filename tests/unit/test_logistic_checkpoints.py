@@ -15,6 +15,7 @@ from linsep.logistic.checkpointing import Journal
 from linsep.logistic.likelihood import Likelihood
 from linsep.separability.time_limit import TooLarge
 from parameters_in_order import ends_of, last
+from refusals import refused
 
 pytestmark = [
     pytest.mark.compiled,
@@ -212,15 +213,15 @@ def test_rows_are_counted_between_two_checkpoints(tmp_path, monkeypatch):
 def test_another_fit_is_refused(tmp_path):
     path = tmp_path / "c"
     left(path)
-    for model, rows, said in (
-        (LogisticRegression(l2=1.0), X, r"l2 was 0\.0 and is 1\.0"),
-        (LogisticRegression(), X + 1, "the values of the rows"),
-        (linsep.Perceptron(), X, "learner was LogisticRegression and is Perceptron"),
+    for model, rows, code in (
+        (LogisticRegression(l2=1.0), X, "bad-checkpoint"),
+        (LogisticRegression(), X + 1, "bad-checkpoint"),
+        (linsep.Perceptron(), X, "bad-checkpoint"),
     ):
-        with pytest.raises(CheckpointError, match=said):
+        with refused(CheckpointError, code):
             model.fit(rows, Y, checkpoint=path)
     arrays, about = Checkpoint(path).read()
     for wrong in ({"passes": 3}, {"passes": [["at", 9]]}, {"passes": [[1, 0]]}):
         Checkpoint(path).write(arrays, about | wrong)
-        with pytest.raises(CheckpointError, match="does not describe a complete fit"):
+        with refused(CheckpointError, "bad-checkpoint"):
             fit(path)

@@ -14,6 +14,7 @@ from linsep.distributed.collections import _numbers
 from linsep.errors import DataError
 from linsep.rewriting.converting import RowsWriter
 from linsep.sources import ArraySource
+from refusals import refused
 
 FIRST = 1577134800018226901
 STAMPS = FIRST + np.arange(120)
@@ -54,22 +55,19 @@ def source_of(folder, ending, **options):
 @pytest.mark.parametrize("ending", FORMATS)
 def test_tables_are_refused_where_a_number_would_be_rounded(folder, ending, scale):
     for learn in (GaussianNaiveBayes().fit, LogisticRegression().fit, Perceptron().fit):
-        with pytest.raises(DataError, match=rf"column 'stamp' is {FIRST}, which is not exactly"):
+        with refused(DataError, "not-exact", column="stamp"):
             learn(source_of(folder, ending, scale=scale))
 
 
 @pytest.mark.parametrize("ending", TEXTS)
 def test_sparse_text_is_refused_where_a_number_would_be_rounded(folder, ending):
     source = source_of(folder, ending)
-    said = (
-        rf"t.{ending} line 1, feature .* is {FIRST}, which is not exactly representable as float64"
-    )
     for read in (Perceptron().fit, lambda source: list(source.exactly())):
-        with pytest.raises(DataError, match=said):
+        with refused(DataError, "not-exact"):
             read(source)
-    with pytest.raises(DataError, match=said):
+    with refused(DataError, "not-exact"):
         Description([str(folder / f"t.{ending}")]).read()
-    with pytest.raises(DataError, match=said):
+    with refused(DataError, "not-exact"):
         RowsWriter(source).write_to(folder / "out.rows")
 
 
@@ -104,18 +102,15 @@ def test_numbers_that_are_doubles_are_read(tmp_path):
     ],
 )
 def test_rows_in_memory_are_refused_where_a_number_would_be_rounded(rows):
-    said = (
-        rf"Input X contains {FIRST} in .*, which is not exactly representable as float64: subtract"
-    )
     for model in (Perceptron(), GaussianNaiveBayes(), LogisticRegression()):
-        with pytest.raises(ValueError, match=said):
+        with refused(ValueError, "not-exact"):
             model.fit(rows, Y)
-    with pytest.raises(ValueError, match=said):
+    with refused(ValueError, "not-exact"):
         LinearRegression().fit(rows, np.arange(120.0))
 
 
 def test_rows_of_a_source_of_arrays_are_refused_too():
-    with pytest.raises(DataError, match="which is not exactly representable as"):
+    with refused(DataError, "not-exact", row=1, column=0):
         Perceptron().fit(ArraySource(STAMPS[:, None], Y))
 
 
@@ -182,14 +177,12 @@ def test_groups_are_the_same_in_all_formats(tmp_path):
 def test_targets_of_a_regression_are_not_rounded(tmp_path, ending):
     write_tables(tmp_path, pd.DataFrame({"x": np.arange(120.0), "y": STAMPS}))
     source = open_source(tmp_path / f"t.{ending}", target="y")
-    with pytest.raises(DataError, match=rf"row 1 has the target {FIRST}, which is not exactly"):
+    with refused(DataError, "not-exact", row=1):
         LinearRegression().fit(source)
-    with pytest.raises(
-        DataError, match=rf"Row 1 .index 0. has the target {FIRST}, which is not exactly"
-    ):
+    with refused(DataError, "not-exact"):
         LinearRegression().fit(np.arange(120.0)[:, None], STAMPS)
 
 
 def test_partitions_of_collections_are_not_rounded():
-    with pytest.raises(DataError, match=rf"partition 3: Input X contains {FIRST} in column 's'"):
+    with refused(DataError, "not-exact", row=1, column="s"):
         _numbers("partition 3", pd.DataFrame({"s": STAMPS}))

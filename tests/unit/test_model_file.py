@@ -25,6 +25,7 @@ from linsep import (
 )
 from linsep._system.sealed import unsealed
 from linsep.errors import ModelFileError
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 
@@ -123,19 +124,19 @@ def foreign_files(folder):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "code"),
     [
-        ("newer", "model format 99"),
-        ("tensors", "not from linsep"),
-        ("pickle", "not a model file"),
-        ("empty", "not a model file"),
-        ("folder", "directory"),
-        ("missing", "no model file"),
+        ("newer", "other-version"),
+        ("tensors", "bad-model-file"),
+        ("pickle", "bad-model-file"),
+        ("empty", "bad-model-file"),
+        ("folder", "not-a-file"),
+        ("missing", "no-file"),
     ],
 )
-def test_other_files_are_refused_in_one_sentence(tmp_path, name, said):
+def test_other_files_are_refused_in_one_sentence(tmp_path, name, code):
     foreign_files(tmp_path)
-    with pytest.raises(ModelFileError, match=said):
+    with refused(ModelFileError, code):
         linsep.load(tmp_path / name)
 
 
@@ -175,7 +176,7 @@ def test_weights_that_no_run_could_have_learned(tmp_path, wrong):
     path = tmp_path / "m.linsep"
     linsep.save(Perceptron().fit(X, CODES), path)
     assert linsep.load(rewritten(path)).coef_.shape == (3, 5)
-    with pytest.raises(ModelFileError, match="does not describe a complete model"):
+    with refused(ModelFileError, "bad-model-file"):
         linsep.load(rewritten(path, **wrong))
 
 
@@ -190,7 +191,7 @@ def test_weights_of_a_type_that_numpy_lacks(tmp_path, kind):
     path = tmp_path / "m.linsep"
     path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(2 * size))
     # packages that onnx needs teach numpy some of these types
-    with pytest.raises(ModelFileError, match=r"is not a model file|has no checksum"):
+    with refused(ModelFileError, "bad-model-file"):
         linsep.load(path)
     with pytest.raises(ModelFileError, match=r"is not a model file|has model format None"):
         linsep.load(with_header(path, lambda header: None))
@@ -201,7 +202,7 @@ def test_a_file_of_an_earlier_format_is_refused_with_what_to_do(tmp_path):
     path = tmp_path / "m.linsep"
     about = json.dumps({"format": 1, "learner": "Perceptron", "sha256": "0" * 64})
     path.write_bytes(to_bytes({"coef": np.zeros((1, 2))}, {"linsep": about}))
-    with pytest.raises(ModelFileError, match=r"one of an earlier format; fit again with this"):
+    with refused(ModelFileError, "bad-model-file"):
         linsep.load(path)
 
 
@@ -212,10 +213,10 @@ def test_the_checksum_covers_types_too(tmp_path):
     content = path.read_bytes()
     at = content.index(b'"F64"') + 1
     path.write_bytes(content[:at] + b"I" + content[at + 1 :])
-    with pytest.raises(ModelFileError, match="its checksum is wrong"):
+    with refused(ModelFileError, "bad-model-file"):
         linsep.load(path)
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    with pytest.raises(ModelFileError, match="its checksum is wrong"):
+    with refused(ModelFileError, "bad-model-file"):
         linsep.load(path)
 
 
@@ -269,7 +270,7 @@ def test_nothing_is_made_of_what_a_file_declares_too_large(tmp_path, name):
 @pytest.mark.parametrize("features", [2.0, "vote", [1], 0, 10**6, None])
 def test_kernels_take_rows_of_as_many_features_as_the_support_vectors_have(tmp_path, features):
     path = linsep.save(KernelPerceptron().fit(X, CODES), tmp_path / "m.linsep")
-    with pytest.raises(ModelFileError, match="does not describe a complete model"):
+    with refused(ModelFileError, "bad-model-file"):
         linsep.load(rewritten(path, {"features": features}))
 
 
@@ -277,16 +278,16 @@ def test_support_vectors_are_a_table_of_floats(tmp_path):
     path = linsep.save(KernelPerceptron().fit(X, CODES), tmp_path / "m.linsep")
     rows = linsep.load(path).support_vectors_
     for wrong in (rows.astype(int), rows[:, :4], rows[..., None], rows[:, 0]):
-        with pytest.raises(ModelFileError, match="support vectors of shape"):
+        with refused(ModelFileError, "bad-model-file"):
             linsep.load(rewritten(path, **{"support.rows": wrong}))
 
 
 def test_one_text_is_no_list_of_names_and_no_number_of_rounds(tmp_path):
     path = linsep.save(Perceptron(keep="average").fit(X, CODES), tmp_path / "m.linsep")
-    with pytest.raises(ModelFileError, match="not a list of text"):
+    with refused(ModelFileError, "bad-model-file"):
         linsep.load(rewritten(path, {"feature_names": "abcde"}))
     training = unsealed(path, model_files.MODEL_FILE)[1]["training"] | {"rounds": "60"}
-    with pytest.raises(ModelFileError, match="'60' is not a valid count"):
+    with refused(ModelFileError, "bad-model-file"):
         linsep.load(rewritten(path, {"feature_names": None, "training": training}))
 
 
@@ -312,17 +313,16 @@ ENORMOUS = 10**400
 def test_counts_beyond_all_rows_are_refused(model, part, change, tmp_path):
     path = linsep.save(model.fit(X, CODES), tmp_path / "m.linsep")
     whole = unsealed(path, model_files.MODEL_FILE)[1][part]
-    with pytest.raises(ModelFileError, match="does not describe a complete model"):
+    with refused(ModelFileError, "bad-model-file"):
         linsep.load(rewritten(path, {part: whole | change if isinstance(whole, dict) else change}))
 
 
-@pytest.mark.parametrize("kernel", ["Spectrum", "BlendedSpectrum", "Mismatch", "Subsequence"])
+@pytest.mark.parametrize("kernel", ["Spectrum", "BlendedSpectrum"])
 def test_substrings_longer_than_all_strings_take_no_time(tmp_path, kernel):
     path, p = tmp_path / "m.linsep", 10**9
     words = ["ab", "abab", "cd", "cdcd"]
     linsep.save(KernelPerceptron(kernel=kernels.Spectrum(2)).fit(words, [0, 0, 1, 1]), path)
-    given = {"p": p} | ({"alphabet": "abcd"} if kernel == "Mismatch" else {})
-    rewritten(path, {"kernel": {"kernel": kernel, "parameters": given}})
+    rewritten(path, {"kernel": {"kernel": kernel, "parameters": {"p": p}}})
     scores = linsep.load(path).decision_function(words)
     expected = {"BlendedSpectrum": kernels.BlendedSpectrum(4)}.get(kernel)
     if expected is None:
@@ -337,7 +337,7 @@ def test_an_existing_file_is_only_replaced_on_demand(tmp_path):
     path = tmp_path / "m.linsep"
     path.write_text("precious")
     model = Perceptron().fit(X, CODES)
-    with pytest.raises(ModelFileError, match="force=True"):
+    with refused(ModelFileError, "file-exists"):
         linsep.save(model, path)
     assert path.read_text() == "precious"
     linsep.save(model, path, force=True)
@@ -354,7 +354,7 @@ def test_a_full_disk_leaves_the_old_model_and_nothing_else(tmp_path, monkeypatch
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, call, full)
-    with pytest.raises(ModelFileError, match="No space left on device; nothing was changed"):
+    with refused(ModelFileError, "cannot-write"):
         linsep.save(Perceptron(max_iter=9).fit(X, CODES), path, force=True)
     monkeypatch.undo()
     assert [p.name for p in tmp_path.iterdir()] == ["m.linsep"]
@@ -365,7 +365,7 @@ def test_labels_that_json_does_not_know_are_refused(tmp_path):
     days = np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="datetime64[D]")[CODES]
     model = Perceptron().fit(X, CODES)
     model.classes_ = np.unique(days)
-    with pytest.raises(ModelFileError, match="convert the labels"):
+    with refused(ModelFileError, "label-type"):
         linsep.save(model, tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
 

@@ -13,6 +13,7 @@ from linsep import (
     Perceptron,
     Winnow,
 )
+from refusals import refused
 
 pytestmark = pytest.mark.uncompiled
 
@@ -55,17 +56,17 @@ ASKED = {
 @pytest.mark.parametrize("column", COLUMNS)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_series_is_no_table(estimator, column):
-    with pytest.raises(ValueError, match=r"^X is a Series, which has one dimension, .*to_frame"):
+    with refused(ValueError, "shape"):
         estimator().fit(column, Y)
     model = estimator().fit(X, Y)
-    with pytest.raises(ValueError, match=r"^X is a Series, which has one dimension"):
+    with refused(ValueError, "shape"):
         model.predict(column)
 
 
 @pytest.mark.parametrize("column", COLUMNS)
 @pytest.mark.parametrize("what", ASKED)
 def test_nor_is_it_anywhere_else(what, column):
-    with pytest.raises(ValueError, match=r"^X is a Series, which has one dimension"):
+    with refused(ValueError, "shape"):
         ASKED[what](column)
 
 

@@ -14,6 +14,7 @@ from exported import module, of_onnx
 from linsep import OnlineLogistic, textbook
 from linsep.compiled.rules.online_logistic import invariant_step
 from linsep.sources import ArraySource
+from refusals import refused
 from storages import blobs
 
 pytestmark = pytest.mark.uncompiled
@@ -241,7 +242,7 @@ def test_rows_that_are_right_are_learned_and_prove_no_separation():
     model = OnlineLogistic(shuffle=False).fit(A, b)
     assert (model.mistakes_[-1], str(model.stop_reason_)) == (0, "clean")
     assert "changed the weights" in model.stop_sentence_
-    assert "OnlineLogistic has no known theorem" in str(model.bounds(A, b).left_out)
+    assert "no theorem about OnlineLogistic" in str(model.bounds(A, b).left_out)
 
 
 def test_rows_without_a_gradient_change_nothing():
@@ -261,16 +262,15 @@ def test_two_classes_of_equal_rows():
     {"learning_rate": 0}, {"learning_rate": np.inf}, {"l2": -1}, {"adaptive": "yes"},
 ])  # fmt: skip
 def test_parameters_that_are_refused(given):
-    (name,) = given
-    with pytest.raises(ValueError, match=f"{name} of OnlineLogistic must be"):
+    (_name,) = given
+    with refused(ValueError, "bad-option"):
         OnlineLogistic(**given).fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_rows_beyond_floats_are_named():
     A, b = [[1.0, 0.0], [1e300, 0.0], [-1.0, 1.0]], [0, 1, 0]
-    told = r"overflows float64 \(feature 0 is 1e\+300\); scale the features"
-    with pytest.raises(ValueError, match=f"Row 2.*{told}"):
+    with refused(ValueError, "overflow", row=2, column=0):
         OnlineLogistic().fit(A, b)
     model = OnlineLogistic().partial_fit(A[:1], b[:1], classes=[0, 1])
     before = model.coef_.copy()
@@ -280,9 +280,9 @@ def test_rows_beyond_floats_are_named():
 
 
 def test_classes_and_weights_that_are_refused():
-    with pytest.raises(ValueError, match="class"):
+    with refused(ValueError, "class-count"):
         OnlineLogistic().fit(X, [1] * 5)
-    with pytest.raises(ValueError, match="zero"):
+    with refused(ValueError, "no-rows", option="sample_weight"):
         OnlineLogistic().fit(X, y, sample_weight=[0.0] * 5)
     model = OnlineLogistic().partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="not in classes: 7"):

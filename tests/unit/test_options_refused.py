@@ -88,10 +88,10 @@ def of_form(folder, frame, form):
 
 
 def refusal(data, how):
-    with pytest.raises(LinsepError) as refused:
+    with pytest.raises(LinsepError) as caught:
         for _ in open_source(data, **{"target": "y"} | how).batches():
             pass
-    sentence = str(refused.value)
+    sentence = str(caught.value)
     assert sentence.endswith((".", "?"))
     assert "\n" not in sentence
     return sentence

@@ -21,6 +21,7 @@ from linsep import (
 )
 from linsep.errors import DataError
 from linsep.sources.arrays import ArraySource
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 
@@ -50,15 +51,14 @@ def test_a_feature_beyond_floating_point_is_named(model, size):
     model, X = clone(model), spread(size)
     if size < 1e200 and isinstance(model, Perceptron | BalancedWinnow):
         size, X = 1e200, spread(1e200)  # their scores are right a little longer
-    said = r"(beyond floating point|overflows? float64)(:| \(.* is .*\);) scale the features\.$"
-    with pytest.raises(DataError, match=said) as refused:
+    with refused(DataError, "overflow") as caught:
         model.fit(pd.DataFrame(X, columns=["a", "huge", "c"]), LABELS)
-    assert "eature 'huge'" in str(refused.value)
+    assert "eature 'huge'" in str(caught.value)
     for rows in (sp.csr_matrix(X), X):
-        with pytest.raises(DataError, match=said) as refused:
+        with refused(DataError, "overflow", column=1) as caught:
             clone(model).fit(rows, LABELS)
-        assert "eature 1 " in str(refused.value)
-    with pytest.raises(DataError, match="eature 1 "):
+        assert "eature 1 " in str(caught.value)
+    with refused(DataError, "overflow"):
         clone(model).fit(ArraySource(X, LABELS))
 
 
@@ -81,7 +81,7 @@ def test_least_squares_go_as_far_as_numbers_do():
     y = ROWS @ [1.0, 2.0, 3.0]
     found = LinearRegression().fit(spread(1e300), y)
     assert found.coef_ == pytest.approx([1.0, 2e-300, 3.0], rel=1e-9)
-    with pytest.raises(DataError, match="Feature 'huge' has values whose squares overflow"):
+    with refused(DataError, "overflow", column=1):
         LinearRegression().fit(pd.DataFrame(spread(1.7e308), columns=["a", "huge", "c"]), y)
 
 
@@ -101,12 +101,12 @@ def test_what_is_learned_of_large_values_can_be_saved_and_loaded(model, size, tm
 def test_predictions_beyond_floating_point_are_refused(interval):
     model = LinearRegression().fit(ROWS, ROWS @ [1.0, 2.0, 3.0] + LABELS)
     rows = [[0.0, 0.0, 0.0], [1e308, 1e308, 1e308]]
-    with pytest.raises(DataError, match=r"The prediction of row 2 .* overflows .*; scale the"):
+    with refused(DataError, "overflow"):
         model.predict(rows, interval=interval)
-    with pytest.raises(DataError, match=r"The prediction of .*row 2.* overflows .*; scale the"):
+    with refused(DataError, "overflow"):
         model.predict(ArraySource(rows), interval=interval)
     if interval:
-        with pytest.raises(DataError, match=r"The prediction of row 1 .* overflows"):
+        with refused(DataError, "overflow"):
             model.predict([[1e200, 0.0, 0.0]], interval=interval)
     else:
         assert np.isfinite(model.predict([[1e200, 0.0, 0.0]])).all()
@@ -114,5 +114,5 @@ def test_predictions_beyond_floating_point_are_refused(interval):
 
 def test_scores_beyond_floating_point_are_refused_without_a_warning():
     model = LogisticRegression(l2=1e-3).fit(ROWS, ROWS[:, 0] > 0)
-    with pytest.raises(DataError, match=r"score of row 1 .*(overflows|beyond) float"):
+    with refused(DataError, "overflow", row=1):
         model.predict(1e308 * np.sign(model.coef_))

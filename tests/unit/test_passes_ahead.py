@@ -24,7 +24,6 @@ FITS = [
     linsep.Perceptron(keep="average", early_stopping=True, class_weight={0: 2.0, 1: 1.0}),
     linsep.Perceptron(shuffle=False),
     linsep.PassiveAggressive(),
-    linsep.ALMA(keep="average"),
     linsep.MarginPerceptron(),
     linsep.OnlineLogistic(),
     linsep.AROW(),

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from linsep import Perceptron
 from linsep.rows.arrays import ArrayStream, HoldOut
+from refusals import refused
 from storages import SCHEMES, blobs, classes_of, weights
 
 SEVERAL = ("native", "ovr", "ovo")
@@ -173,9 +174,9 @@ def test_hold_out_is_the_same_however_rows_arrive():
 
 def test_early_stopping_needs_rows_on_both_sides():
     X, y = blobs(6, k=2)
-    with pytest.raises(ValueError, match=r"held out.*raise validation_fraction"):
+    with refused(ValueError, "too-few-rows", option="validation_fraction"):
         Perceptron(early_stopping=True, validation_fraction=1e-6).fit(X, y)
-    with pytest.raises(ValueError, match=r"left for training.*lower validation_fraction"):
+    with refused(ValueError, "no-rows"):
         Perceptron(early_stopping=True, validation_fraction=1 - 1e-6).fit(X, y)
 
 

@@ -9,6 +9,7 @@ from scipy.stats import probplot
 
 from linsep import LinearRegression, LogisticRegression
 from linsep.plot import AssumptionsDisplay
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 STACKLOSS = sm.datasets.stackloss.load_pandas()
@@ -154,8 +155,8 @@ def test_what_cannot_be_drawn_is_one_sentence():
     model = LinearRegression().fit(X.to_numpy(), Y)
     with pytest.raises(ValueError, match="2 features, but LinearRegression is expecting 3"):
         AssumptionsDisplay.from_estimator(model, X.to_numpy()[:, :2], Y)
-    with pytest.raises(ValueError, match="fitted to 21 rows of positive weight, but 9 were given"):
+    with refused(ValueError, "other-rows"):
         AssumptionsDisplay.from_estimator(model, X.to_numpy()[:9], Y[:9])
     other = LogisticRegression().fit(X, Y > 13)
-    with pytest.raises(ValueError, match="no assumptions to draw; use a LinearRegression"):
+    with refused(ValueError, "unsupported"):
         AssumptionsDisplay.from_estimator(other, X, Y)

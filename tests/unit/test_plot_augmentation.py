@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression as OtherRegression
 
 from linsep import KernelPerceptron, Perceptron
 from linsep.plot import AugmentationDisplay
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 PNG = b"\x89PNG"
@@ -131,26 +132,26 @@ def test_a_hundred_thousand_rows_are_a_density(d):
 
 
 @pytest.mark.parametrize(
-    ("model", "X", "y", "rows", "said"),
+    ("model", "X", "y", "rows", "code"),
     [
-        (Perceptron(), IRIS[:, :2], SPECIES, IRIS[:, :2], "two classes, but there are 3"),
-        (Perceptron(), IRIS, SETOSA, IRIS, "4 features and a constant cannot be drawn"),
-        (Perceptron(), IRIS[:, :2], SETOSA, IRIS[:, :1], "X has 1 features, but the model has 2"),
-        (KernelPerceptron(max_iter=2), IRIS[:, :2], SETOSA, IRIS[:, :2], "has no coef_"),
+        (Perceptron(), IRIS[:, :2], SPECIES, IRIS[:, :2], "class-count"),
+        (Perceptron(), IRIS, SETOSA, IRIS, "unsupported"),
+        (Perceptron(), IRIS[:, :2], SETOSA, IRIS[:, :1], "shape"),
+        (KernelPerceptron(max_iter=2), IRIS[:, :2], SETOSA, IRIS[:, :2], "unsupported"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_in_one_sentence(model, X, y, rows, said):
-    with pytest.raises(ValueError, match=said):
+def test_what_cannot_be_drawn_is_refused_in_one_sentence(model, X, y, rows, code):
+    with refused(ValueError, code):
         AugmentationDisplay.from_estimator(model.fit(X, y), rows, y)
 
 
 def test_two_features_need_axes_in_space():
     model = Perceptron().fit(IRIS[:, :2], SETOSA)
-    with pytest.raises(ValueError, match="projection='3d'"):
+    with refused(ValueError, "bad-option", option="ax"):
         AugmentationDisplay.from_estimator(model, IRIS[:, :2], SETOSA, ax=Figure().add_subplot())
     axes = Figure().add_subplot(projection="3d")
     assert AugmentationDisplay.from_estimator(model, IRIS[:, :2], SETOSA, ax=axes).ax_ is axes
-    with pytest.raises(ValueError, match=r"Row 1 .index 0. has the label"):
+    with refused(ValueError, "unknown-label", row=1):
         AugmentationDisplay.from_estimator(model, IRIS[:, :2], SPECIES)
 
 

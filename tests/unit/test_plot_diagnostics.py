@@ -9,6 +9,7 @@ from matplotlib import rcParams, style
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression
 from linsep.plot import DiagnosticsDisplay
 from linsep.plot.diagnostics import log_odds, smooth
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 SPECTOR = sm.datasets.spector.load_pandas()
@@ -122,9 +123,9 @@ def test_many_sparse_and_dark():
 
 def test_refusals_are_one_sentence():
     model = LogisticRegression().fit(X, Y)
-    with pytest.raises(ValueError, match="GaussianNaiveBayes has no residuals to draw; use a"):
+    with refused(ValueError, "unsupported"):
         DiagnosticsDisplay.from_estimator(GaussianNaiveBayes().fit(X, Y), X, Y)
-    with pytest.raises(ValueError, match="IQ"):
+    with refused(ValueError, "unknown-column", column="IQ"):
         DiagnosticsDisplay.from_estimator(model, X, Y, feature="IQ")
-    with pytest.raises(ValueError, match="fitted to 32 rows"):
+    with refused(ValueError, "other-rows"):
         DiagnosticsDisplay.from_estimator(model, X[:9], Y[:9])

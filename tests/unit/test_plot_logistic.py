@@ -12,6 +12,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron
 from linsep.plot import LogisticDisplay
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 FRAME, SPECIES = load_iris(return_X_y=True, as_frame=True)
@@ -184,23 +185,23 @@ def test_styles_are_followed_and_left_as_they_were():
 
 
 @pytest.mark.parametrize(
-    ("model", "rows", "options", "said"),
+    ("model", "rows", "options", "code"),
     [
         (
             LogisticRegression(),
             X,
             {},
-            "There are 4 features: name one or two to draw, such as",
+            "needs-option",
         ),
-        (LogisticRegression(), X, {"features": "length"}, "no feature 'length'"),
-        (LogisticRegression(), WIDTH, {"features": [0]}, "two features, but one is named"),
-        (LogisticRegression(), WIDTH, {"level": 95}, "level is 95"),
-        (Perceptron(), WIDTH, {}, "needs a LogisticRegression, not a Perceptron"),
-        (LinearRegression(), WIDTH, {}, "LogisticRegression, not a LinearRegression"),
+        (LogisticRegression(), X, {"features": "length"}, "unknown-column"),
+        (LogisticRegression(), WIDTH, {"features": [0]}, "bad-option"),
+        (LogisticRegression(), WIDTH, {"level": 95}, "bad-option"),
+        (Perceptron(), WIDTH, {}, "unsupported"),
+        (LinearRegression(), WIDTH, {}, "unsupported"),
     ],
 )
-def test_what_cannot_be_drawn_is_one_sentence(model, rows, options, said):
-    with pytest.raises(ValueError, match=said):
+def test_what_cannot_be_drawn_is_one_sentence(model, rows, options, code):
+    with refused(ValueError, code):
         LogisticDisplay.from_estimator(model.fit(rows, Y), rows, Y, **options)
 
 
@@ -208,10 +209,8 @@ def test_rows_of_another_width_and_several_classes_are_refused():
     model = LogisticRegression().fit(WIDTH.to_numpy(), Y)
     with pytest.raises(ValueError, match="2 features, but LogisticRegression is expecting 1"):
         LogisticDisplay.from_estimator(model, X[BOTH].to_numpy(), Y)
-    with pytest.raises(
-        ValueError, match=r"Row 1 .index 0.: 0 is not a class of the fit, which has 1, 2"
-    ):
+    with refused(ValueError, "unknown-label", row=1):
         LogisticDisplay.from_estimator(model, WIDTH.to_numpy(), Y - 1)
     three = LogisticRegression(l2=1.0).fit(FRAME, SPECIES)
-    with pytest.raises(ValueError, match="3 classes: draw their regions with DecisionDisplay"):
+    with refused(ValueError, "class-count"):
         LogisticDisplay.from_estimator(three, FRAME, SPECIES, features=0)

@@ -15,6 +15,7 @@ from exported import module, of_databases, of_json, of_onnx
 from linsep import open_source
 from linsep.errors import DataError
 from linsep.sources.tables.columns import from_recipe, to_recipe
+from refusals import refused
 from served import serving
 
 TOWNS = ["Bonn"] * 6 + ["Ulm"] * 5 + ["Calw", "Calw", "Hof", "Aalen", "Zell"]
@@ -112,31 +113,29 @@ def test_a_column_of_rare_values_only():
 
 
 @pytest.mark.parametrize(
-    ("how", "sentence"),
+    ("how", "code"),
     [
-        ({"min_count": 0}, "min_count is 0: give a number of rows, 1 or more"),
-        ({"min_count": 2.5}, "min_count is 2.5: give a number of rows"),
+        ({"min_count": 0}, "bad-option"),
+        ({"min_count": 2.5}, "bad-option"),
         (
             {"min_count": 3, "hash_bits": 8},
-            "min_count needs a feature per value, not hashing: leave out hash_bits or leave out "
-            "min_count",
+            "conflict",
         ),
         (
             {"min_count": 3, "reference_level": {"town": "Calw"}},
-            "the table, column 'town' has the reference level 'Calw' in 2 rows, fewer than 3, "
-            "so it is merged with other rare levels: choose one of 'Bonn', 'Ulm', '\\(rare\\)'",
+            "bad-option",
         ),
-        ({"min_count": 3, "reference_level": {"town": "Rom"}}, "has no value 'Rom'"),
+        ({"min_count": 3, "reference_level": {"town": "Rom"}}, "unknown-value"),
     ],
 )
-def test_what_cannot_be(how, sentence):
-    with pytest.raises(DataError, match=sentence):
+def test_what_cannot_be(how, code):
+    with refused(DataError, code):
         rows_of(open_source(SALES, target="sold", **how))
 
 
 def test_svmlight_text_has_no_values_to_count(tmp_path):
     (tmp_path / "a.svm").write_text("+1 1:1\n-1 2:1\n")
-    with pytest.raises(DataError, match="has no named columns: leave out min_count"):
+    with refused(DataError, "conflict"):
         open_source(tmp_path / "a.svm", min_count=2)
 
 
@@ -145,14 +144,14 @@ def test_svmlight_text_has_no_values_to_count(tmp_path):
 ])  # fmt: skip
 def test_damaged_recipes(model, change):
     rare = {"town": model.recipe_["rare"]["town"] | change}
-    with pytest.raises(DataError, match="recipe for reading tables is damaged"):
+    with refused(DataError, "bad-model-file"):
         from_recipe(model.recipe_ | {"rare": rare}, None)
 
 
 def test_a_recipe_of_other_rare_values_is_another(model):
     other = linsep.fit(SALES, target="sold", min_count=6)
     source = open_source(SALES, recipe=other.recipe_)
-    with pytest.raises(DataError, match="not read like the model's training data"):
+    with refused(DataError, "other-model"):
         model.predictions(source)
 
 

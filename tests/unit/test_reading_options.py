@@ -14,6 +14,7 @@ from linsep import open_source
 from linsep.errors import DataError
 from linsep.sources.tables import csv, text_file
 from linsep.sources.tables.spellings import Spelling, days
+from refusals import refused
 
 UNITS = Spelling(units=True)
 GROUPED = Spelling(thousands=",", units=True)
@@ -146,62 +147,62 @@ def test_lines_characters_and_compression(tmp_path, encoding, ending, pack):
 
 
 REFUSED = {
-    "Latin-1": (TEXT.encode("latin-1"), HOW, 'line 3 is not UTF-8 text: .* encoding="latin-1"'),
+    "Latin-1": (TEXT.encode("latin-1"), HOW, "encoding"),
     "Windows": (
         "a,y\n5 €,2\n".encode("cp1252"),
         {},
-        "line 2, column 'a' is not UTF-8 text .*cp1252",
+        "encoding",
     ),
-    "Windows in its header": ("€,y\n5,2\n".encode("cp1252"), {}, 'line 1 .* encoding="cp1252"'),
+    "Windows in its header": ("€,y\n5,2\n".encode("cp1252"), {}, "encoding"),
     "Windows, not Latin-1": (
         "ä,y\nö,1\n5 €,2\n".encode("cp1252"),
         {"encoding": "latin-1"},
-        'line 3 holds the byte 80, which is a control character in latin-1: .* encoding="cp1252"',
+        "encoding",
     ),
-    "UTF-16": (TEXT.encode("utf-16"), HOW, r'is UTF-16 text: read it with encoding="utf-16"'),
+    "UTF-16": (TEXT.encode("utf-16"), HOW, "encoding"),
     "two encodings": (
         TEXT.encode() + TEXT.encode("latin-1"),
         HOW | {"encoding": "utf-8"},
-        "line 11 is not utf-8 text",
+        "encoding",
     ),
     "two encodings, untold": (
         "a,y\nK\u00f6ln,1\n".encode() + "K\u00f6ln,2\n".encode("latin-1"),
         {},
-        r"line 3, column 'a' is not UTF-8 text .byte 0xf6 after 1 others., but line 2 is: save",
+        "encoding",
     ),
     "two encodings, the other way": (
         "a,y\nK\u00f6ln,1\n".encode("latin-1") + "K\u00f6ln,2\n".encode(),
         {},
-        "line 2, column 'a' is not UTF-8 text .*, but line 3 is: save all lines in one encoding",
+        "encoding",
     ),
-    "another one": (TEXT.encode(), HOW | {"encoding": "utf-16"}, "line 1 is not utf-16 text"),
-    "unknown": (b"a,y\n1,2\n", {"encoding": "klingon"}, "encoding is 'klingon': give a name"),
-    "comment": (b"# by R\na,y\n1,2\n", {}, r'line 1 is a comment: .* comment="#"'),
-    "comments": (b"# by R\n# in 2024\na,y\n1,2\n", {}, r'line 1 is a comment: .* comment="#"'),
-    "Excel": (b"sep=;\na;y\n1;2\n", {}, "line 1 is Excel's 'sep=' line.* skip_rows=1"),
-    "all skipped": (b"a,y\n1,2\n", {"skip_rows": 9}, "has no header row"),
-    "negative": (b"a,y\n1,2\n", {"skip_rows": -1}, "skip_rows is -1: give a number of lines"),
+    "another one": (TEXT.encode(), HOW | {"encoding": "utf-16"}, "encoding"),
+    "unknown": (b"a,y\n1,2\n", {"encoding": "klingon"}, "bad-option"),
+    "comment": (b"# by R\na,y\n1,2\n", {}, "bad-line"),
+    "comments": (b"# by R\n# in 2024\na,y\n1,2\n", {}, "bad-line"),
+    "Excel": (b"sep=;\na;y\n1;2\n", {}, "bad-line"),
+    "all skipped": (b"a,y\n1,2\n", {"skip_rows": 9}, "no-rows"),
+    "negative": (b"a,y\n1,2\n", {"skip_rows": -1}, "bad-option"),
     "no comment": (
         b"a,y\n1,2\n",
         {"comment": " "},
-        "comment is ' ': give the text that such lines",
+        "bad-option",
     ),
-    "marks": (b"a,y\n1,2\n", {"decimal": ",", "thousands": ","}, "are both ',': choose two"),
-    "points": (b"a,y\n1,2\n", {"thousands": "."}, "are both '.': choose two"),
-    "a letter": (b"a,y\n1,2\n", {"decimal": "x"}, "decimal is 'x': give one character"),
-    "no such": (b"a,y\n1,2\n", {"numeric": "b*"}, r"no column 'b\*', only a, y: correct numeric"),
-    "twice": (b"a,y\n1,2\n", {"numeric": "a", "date": "?"}, "'a' is declared as number and date"),
-    "text": (b"a,y\n1,2\nx,3\n", {"numeric": "a"}, "line 3, column 'a' holds 'x', not a number"),
-    "no date": (b"a,y\n1,2\n", {"date": "a"}, "line 2, column 'a' holds '1', not a date of the"),
-    "not so": (b"a,y\n1,2\n", {"date": "a=%Y"}, "line 2, column 'a' holds '1', not a date as %Y"),
+    "marks": (b"a,y\n1,2\n", {"decimal": ",", "thousands": ","}, "conflict"),
+    "points": (b"a,y\n1,2\n", {"thousands": "."}, "conflict"),
+    "a letter": (b"a,y\n1,2\n", {"decimal": "x"}, "bad-option"),
+    "no such": (b"a,y\n1,2\n", {"numeric": "b*"}, "unknown-column"),
+    "twice": (b"a,y\n1,2\n", {"numeric": "a", "date": "?"}, "conflict"),
+    "text": (b"a,y\n1,2\nx,3\n", {"numeric": "a"}, "not-a-number"),
+    "no date": (b"a,y\n1,2\n", {"date": "a"}, "bad-value"),
+    "not so": (b"a,y\n1,2\n", {"date": "a=%Y"}, "bad-value"),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_refusals(tmp_path, case):
-    text, options, sentence = REFUSED[case]
+    text, options, code = REFUSED[case]
     (tmp_path / "rows.csv").write_bytes(text)
-    with pytest.raises(DataError, match=sentence):
+    with refused(DataError, code):
         rows(tmp_path / "rows.csv", **options)
 
 
@@ -267,7 +268,7 @@ def test_labels_of_digits_and_letters_are_text(tmp_path, monkeypatch):
     assert np.concatenate([batch.y for batch in batches]).tolist() == labels
     middle = path.read_text().replace("\n900,19\n", "\n900,MT\n").replace(",X\n", ",7\n")
     path.write_text(middle.replace(",Y\n", ",8\n"))
-    with pytest.raises(DataError, match=r"holds 'MT', .* read all labels as text with categ"):
+    with refused(DataError, "not-a-number", row=902, column="chromosome"):
         list(open_source(path, target="chromosome").batches())
     told = open_source(path, target="chromosome", categorical="chromosome")
     assert "MT" in np.concatenate([batch.y for batch in told.batches()])

@@ -13,6 +13,7 @@ from linsep._system.sealed import unsealed
 from linsep.errors import ModelFileError, SeparationWarning
 from linsep.linear.solving import DependentFeaturesWarning
 from parameters_in_order import ends_of, last
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 
@@ -143,10 +144,10 @@ def test_a_file_whose_parts_do_not_fit_is_refused(tmp_path, kind):
 def refuse(tensors, about, folder):
     path = folder / "edited"
     path.write_bytes(model_files.sealed(tensors, about))
-    with pytest.raises(ModelFileError, match="does not describe a complete model"):
+    with refused(ModelFileError, "bad-model-file"):
         linsep.load(path)
 
 
 def test_models_of_others_are_not_saved(tmp_path):
-    with pytest.raises(ModelFileError, match=r"A Ridge cannot be saved .* GaussianNaiveBayes"):
+    with refused(ModelFileError, "unsupported"):
         linsep.save(Ridge().fit(X, Y), tmp_path / "m")

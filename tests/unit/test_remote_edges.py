@@ -22,6 +22,7 @@ import pytest
 
 from linsep import open_source
 from linsep.errors import DataError
+from refusals import refused
 from remote_tables import impatient
 
 pytest.importorskip("aiohttp")
@@ -125,7 +126,7 @@ def test_a_file_that_is_said_to_have_a_hundred_terabytes():
 def test_a_table_that_is_said_to_have_a_hundred_terabytes(name):
     with raw_server(lambda connection, head, _: part(connection, head, HUGE)) as (address, _):
         began = time.monotonic()
-        with pytest.raises(DataError, match=re.escape(name)):
+        with refused(DataError, "unreachable"):
             read(address.replace("x.csv", name))
         assert time.monotonic() - began < 20
 
@@ -143,7 +144,7 @@ SLOW = {"says nothing": lambda connection, head, ended: ended.wait(20) and None,
 def test_a_server_that_stalls_or_sends_its_head_slowly(how):
     with raw_server(SLOW[how]) as (address, heads):
         began = time.monotonic()
-        with pytest.raises(DataError, match=r"x\.csv cannot be read \(no response in time\) after"):
+        with refused(DataError, "unreachable"):
             read(address)
         assert time.monotonic() - began < 10
         assert len(heads) == 5
@@ -157,7 +158,7 @@ def test_a_server_that_stalls_after_half_of_the_file():
 
     with raw_server(halfway) as (address, _):
         began = time.monotonic()
-        with pytest.raises(DataError, match=r"no response in time\) after 5 attempts"):
+        with refused(DataError, "unreachable"):
             read(address)
         assert time.monotonic() - began < 20
 
@@ -174,9 +175,7 @@ def test_a_body_that_does_not_end():
 
     with raw_server(endless) as (address, _):
         began = time.monotonic()
-        with pytest.raises(
-            DataError, match=r"the server sent different bytes than requested\) after 5"
-        ):
+        with refused(DataError, "unreachable"):
             read(address)
         assert time.monotonic() - began < 20
 

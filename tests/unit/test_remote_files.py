@@ -23,6 +23,7 @@ from linsep.errors import CheckpointError, DataError
 from linsep.sources.formats import CODECS
 from linsep.sources.remote.address import identified, shown
 from linsep.sources.remote.file import located, no_file
+from refusals import refused
 from remote_tables import impatient, new_stores
 
 pytestmark = pytest.mark.compiled
@@ -116,45 +117,45 @@ def test_every_format_is_read_to_the_same_bits(serve, folder, name, ranges):
 
 #: each fault, and what comes of it if it happens at one request, and at all
 TABLE = [
-    ("reset", None, "the connection was reset"),
-    ("cut", None, "the response was truncated"),
-    ("cut and reset", None, "the (connection was reset|response was truncated)"),
-    ("500", None, "500 Internal Server Error"),
-    ("503", None, "503 Service Unavailable"),
-    ("429", None, "429 Too Many Requests"),
-    ("stall", None, "no response in time"),
-    ("other range", None, "the server sent different bytes than requested"),
+    ("reset", None, "unreachable"),
+    ("cut", None, "unreachable"),
+    ("cut and reset", None, "unreachable"),
+    ("500", None, "unreachable"),
+    ("503", None, "unreachable"),
+    ("429", None, "unreachable"),
+    ("stall", None, "unreachable"),
+    ("other range", None, "unreachable"),
     ("short", None, None),
     ("slow", None, None),
-    ("redirect", None, "redirects"),
-    ("whole", "honors range requests inconsistently: copy the file", None),
-    ("changed", "changed while it was read: start again", None),
-    ("404", "was removed while it was read: restore it", "There is no file"),
-    ("403", r"is denied \(403 Forbidden\): check the credentials", "is denied"),
+    ("redirect", None, "unreachable"),
+    ("whole", "unreachable", None),
+    ("changed", "file-changed", None),
+    ("404", "file-changed", "no-file"),
+    ("403", "access-denied", "access-denied"),
 ]
 
 
-@pytest.mark.parametrize(("fault", "once"), [row[:2] for row in TABLE])
-def test_a_fault_at_one_request(serve, folder, monkeypatch, fault, once):
+@pytest.mark.parametrize(("fault", "code"), [row[:2] for row in TABLE])
+def test_a_fault_at_one_request(serve, folder, monkeypatch, fault, code):
     impatient(monkeypatch, 0.3 if fault == "stall" else 30, FRESH)
     server = serve(fault=lambda number, path: fault if number == 4 else None, stall=0.6)
-    if once is None:
+    if code is None:
         assert rows_of(f"{server.url}/x.csv", "x.csv") == rows_of(folder / "x.csv", "x.csv")
     else:
-        with pytest.raises(DataError, match=once) as raised:
+        with refused(DataError, code) as raised:
             rows_of(f"{server.url}/x.csv", "x.csv")
         assert f"{server.url}/x.csv " in str(raised.value)
     assert server.requests[4][3] == fault
 
 
-@pytest.mark.parametrize(("fault", "always"), [(row[0], row[2]) for row in TABLE])
-def test_a_fault_at_every_request(serve, folder, monkeypatch, fault, always):
+@pytest.mark.parametrize(("fault", "code"), [(row[0], row[2]) for row in TABLE])
+def test_a_fault_at_every_request(serve, folder, monkeypatch, fault, code):
     impatient(monkeypatch, 0.3 if fault == "stall" else 30, FRESH)
     server = serve(fault=lambda number, path: fault, stall=0.6)
-    if always is None:
+    if code is None:
         assert rows_of(f"{server.url}/x.csv", "x.csv") == rows_of(folder / "x.csv", "x.csv")
         return
-    with pytest.raises(DataError, match=always) as raised:
+    with refused(DataError, code) as raised:
         rows_of(f"{server.url}/x.csv", "x.csv")
     message = str(raised.value)
     assert f"{server.url}/x.csv" in message
@@ -173,7 +174,7 @@ def test_a_change_between_passes(serve, folder):
         pass
     server.files["/x.csv"] += b"1,2,3,red,yes\n"
     time.sleep(2 * FRESH)
-    with pytest.raises(DataError, match=r"/x.csv changed while it was read \([\d,]+ bytes at"):
+    with refused(DataError, "file-changed"):
         for _ in source.batches():
             pass
 
@@ -182,7 +183,7 @@ def test_a_change_between_passes(serve, folder):
 @pytest.mark.parametrize("tags", [True, False], ids=["ETag", "date"])
 def test_a_change_of_the_same_size_between_requests(serve, name, tags):
     server = serve(tags=tags, fault=lambda number, path: "changed" if number > 5 else None)
-    with pytest.raises(DataError, match=f"/{name} changed while it was read: start again"):
+    with refused(DataError, "file-changed"):
         rows_of(f"{server.url}/{name}", name)
 
 
@@ -199,23 +200,19 @@ def test_a_whole_file_that_is_cut_short_comes_again(serve, folder):
 
 def test_files_of_no_bytes_and_of_no_server(serve):
     server = serve()
-    with pytest.raises(DataError, match=r"/empty.csv is empty: give a file with rows"):
+    with refused(DataError, "no-rows"):
         open_source(f"{server.url}/empty.csv", target="kind")
-    with pytest.raises(DataError, match=r"There is no file http://.*/none.csv: check the URL"):
+    with refused(DataError, "no-file"):
         open_source(f"{server.url}/none.csv", target="kind")
     with socket.create_server(("127.0.0.1", 0)) as unused:
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
-    with pytest.raises(
-        DataError, match=r"read \(no server responds at 127.*:\d+\) after 5 attempts: try"
-    ):
+    with refused(DataError, "unreachable"):
         open_source(f"{url}/x.csv", target="kind")
 
 
 def test_content_encoding_that_the_name_does_not_say(serve):
     server = serve(encoding="gzip")
-    with pytest.raises(
-        DataError, match=r"is sent compressed .'gzip'., but its name has no such ending"
-    ):
+    with refused(DataError, "wrong-format"):
         open_source(f"{server.url}/x.csv", target="kind")
     rows_of(f"{server.url}/x.csv.gz", "x.csv.gz")
 
@@ -223,8 +220,7 @@ def test_content_encoding_that_the_name_does_not_say(serve):
 def test_rows_as_they_are_learned_are_not_read_from_afar(serve):
     server = serve()
     server.files["/a.rows"] = b"x"
-    said = r"/a\.rows is parsed rows.*: copy it to this machine"
-    with pytest.raises(DataError, match=said):
+    with refused(DataError, "unsupported"):
         open_source(f"{server.url}/a.rows")
 
 
@@ -286,15 +282,15 @@ def test_a_checkpoint_of_another_query_is_refused(serve, tmp_path, monkeypatch):
         sources = [open_source(list(addresses), target="kind")]
         return Perceptron(max_iter=3).fit(*sources, checkpoint=path)
 
-    for first, second, said in [
-        ((one,), (other,), r"/t\.csv\?\.\.\. \([0-9a-f]{16}\) was missing and is of"),
-        ((one, other), (other, one), "its files had a different order"),
-        ((one, one), (one, other), r"/t\.csv\?\.\.\. \([0-9a-f]{16}\) was missing and is of"),
+    for first, second, code in [
+        ((one,), (other,), "bad-checkpoint"),
+        ((one, other), (other, one), "bad-checkpoint"),
+        ((one, one), (one, other), "bad-checkpoint"),
     ]:
         with in_pass(1), pytest.raises(KeyboardInterrupt):
             fit(*first)
         assert b"t=1" not in path.read_bytes()
-        with pytest.raises(CheckpointError, match=said) as raised:
+        with refused(CheckpointError, code) as raised:
             fit(*second)
         assert "t=2" not in str(raised.value)
         fit(*first)
@@ -389,7 +385,7 @@ def test_a_password_is_in_no_hash(address):
 def test_a_missing_package(monkeypatch):
     new_stores()
     monkeypatch.setitem(sys.modules, "fsspec", None)
-    with pytest.raises(DataError, match=r"s3:// needs .*: pip install 'linsep\[remote\]'"):
+    with refused(DataError, "missing-package"):
         open_source("s3://bucket/x.csv")
     monkeypatch.undo()
 
@@ -398,24 +394,24 @@ def test_a_missing_package(monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr("fsspec.filesystem", without)
-        with pytest.raises(DataError, match=r"s3:// needs .*: pip install 'linsep\[remote\]'"):
+        with refused(DataError, "missing-package"):
             open_source("s3://bucket/x.csv")
         new_stores()
-        with pytest.raises(DataError, match=r"gs:// needs .*: pip install 'linsep\[gs\]'"):
+        with refused(DataError, "missing-package"):
             open_source("gs://bucket/x.csv")
     monkeypatch.setitem(sys.modules, "adlfs", None)
-    with pytest.raises(DataError, match=r"abfs:// cannot be read \(.*\badlfs\b.*\): install that"):
+    with refused(DataError, "missing-package"):
         open_source("abfs://bucket/x.csv")
-    with pytest.raises(DataError, match="nope:// is not a protocol of fsspec"):
+    with refused(DataError, "bad-url"):
         open_source("nope://bucket/x.csv")
 
 
 @pytest.mark.parametrize("start", ["zip://x.csv", "simplecache"])
 def test_chains_are_refused_without_their_passwords(start):
-    with pytest.raises(DataError, match=r"::https://host/x.zip\?\.\.\. is a chain of URLs") as no:
+    with refused(DataError, "bad-url") as no:
         open_source(f"{start}::https://me:pass1word@host/x.zip?sig=hidden")
     assert not [word for word in ("pass1word", "hidden", "me:") if word in str(no.value)]
-    with pytest.raises(DataError, match=r"zip://x.csv is a chain of URLs, or a part of one"):
+    with refused(DataError, "bad-url"):
         open_source("zip://x.csv")
 
 
@@ -423,26 +419,24 @@ def test_addresses_with_two_colons_that_are_no_chain(serve):
     server = serve()
     server.files["/a::b.csv"] = server.files["/x.csv"]
     rows_of(f"{server.url}/a::b.csv", "x.csv")
-    with pytest.raises(
-        DataError, match=r"http://\[::1\]:1/x.csv cannot be read \(no server responds at"
-    ):
+    with refused(DataError, "unreachable"):
         open_source("http://[::1]:1/x.csv")
 
 
 @pytest.mark.parametrize(
-    ("address", "message"),
+    ("address", "code"),
     [
-        ("http://", "http:// names no server: write http://HOST/FILE"),
-        ("http://:80/x.csv", "http://:80/x.csv names no server: write http://HOST/FILE"),
-        ("http://u:p/w@host/x.csv", "http://host/x.csv is not a valid URL: check it"),
+        ("http://", "bad-url"),
+        ("http://:80/x.csv", "bad-url"),
+        ("http://u:p/w@host/x.csv", "bad-url"),
         (
             "http://x.invalid/x.csv",
-            r"read \(the host name x.invalid is unknown\) after 5 attempts",
+            "unreachable",
         ),
     ],
 )
-def test_addresses_of_no_server(address, message):
-    with pytest.raises(DataError, match=message):
+def test_addresses_of_no_server(address, code):
+    with refused(DataError, code):
         open_source(address)
 
 
@@ -457,7 +451,7 @@ def test_a_server_that_does_not_speak_tls():
         thread = threading.Thread(target=answer)
         thread.start()
         address = f"127.0.0.1:{plain.getsockname()[1]}"
-        with pytest.raises(DataError, match=rf"\({address} does not speak TLS\): check the URL"):
+        with refused(DataError, "unreachable"):
             open_source(f"https://{address}/x.csv")
         thread.join()
 
@@ -473,5 +467,5 @@ def test_a_file_that_is_removed_before_its_state_is_asked(serve):
     del server.files["/x.csv"]
     time.sleep(2 * FRESH)
     for what in ("state", "in_parts"):
-        with pytest.raises(DataError, match=r"/x.csv was removed while it was read: restore it"):
+        with refused(DataError, "file-changed"):
             getattr(source.paths[0], what)

@@ -13,6 +13,7 @@ import pytest
 from command_line import here
 from linsep import open_source
 from linsep.errors import DataError
+from refusals import refused
 from remote_tables import new_stores
 
 pytestmark = pytest.mark.compiled
@@ -128,7 +129,7 @@ def test_a_version_that_differs_or_is_gone_is_a_change(case):
     change, said = OTHER[case]
     with (
         Server(change) as server,
-        pytest.raises(DataError, match=r"x\.csv changed while it was") as found,
+        refused(DataError, "file-changed") as found,
     ):
         rows_of(server.address)
     assert re.search(said, str(found.value))
@@ -206,7 +207,7 @@ def test_a_server_that_asks_to_wait_for_long():
         answer.status, answer.body, answer.headers = 503, b"", {"Retry-After": "86400"}
 
     with Server(change) as server:
-        with pytest.raises(DataError, match=r"503 .*: try again in 86,400 seconds"):
+        with refused(DataError, "unreachable"):
             rows_of(server.address)
         assert len(server.asked) == 1
 
@@ -276,23 +277,23 @@ def test_what_cannot_succeed_is_tried_once(status):
 @pytest.mark.parametrize("to", ["ftp://127.0.0.1/x.csv", "http://[", "file:///etc/passwd"])
 def test_a_redirect_to_what_is_not_a_web_server(to):
     with Server(redirect(lambda: to)) as server:
-        with pytest.raises(DataError, match="redirects to a URL that is not a web"):
+        with refused(DataError, "unreachable"):
             rows_of(server.address)
         assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize(
-    ("address", "said"),
+    ("address", "code"),
     [
-        ("nothing://host/x.csv", "is not a protocol of fsspec"),
-        ("http://host:99999/x.csv", "is not a valid URL"),
-        ("https://{plain}/x.csv", "does not speak TLS"),
+        ("nothing://host/x.csv", "bad-url"),
+        ("http://host:99999/x.csv", "bad-url"),
+        ("https://{plain}/x.csv", "unreachable"),
     ],
 )
-def test_addresses_that_cannot_be_read_are_refused_at_once(address, said):
+def test_addresses_that_cannot_be_read_are_refused_at_once(address, code):
     with Server() as server:
         began = time.monotonic()
-        with pytest.raises(DataError, match=said) as found:
+        with refused(DataError, code) as found:
             rows_of(address.format(plain=server.address.split("/")[2]))
     assert "tried" not in str(found.value)
     assert time.monotonic() - began < 5
@@ -317,7 +318,7 @@ def test_a_server_that_refuses_tls_is_asked_once(alert, said):
 
     with socket.create_server(("127.0.0.1", 0)) as server:
         Thread(target=refuse, daemon=True).start()
-        with pytest.raises(DataError, match=rf"refuses TLS: .*{said}\): check") as found:
+        with refused(DataError, "unreachable") as found:
             rows_of(f"https://127.0.0.1:{server.getsockname()[1]}/x.csv")
     assert "tried" not in str(found.value)
     assert len(came) == 1

@@ -38,11 +38,11 @@ def test_tabs_are_told_by_the_content_type(tmp_path):
                 (batch,) = source.batches()
                 assert batch.X.tolist() == [[5, 6]]
         with (
-            pytest.raises(DataError) as refused,
+            pytest.raises(DataError) as caught,
             bodies.opened(b"a,b\n5,6\n", "csv", recipe, Budget(Limits())),
         ):
             pass
-    assert str(refused.value).endswith(".")
+    assert str(caught.value).endswith(".")
 
 
 def test_who_sends_all_before_it_reads_sees_why_a_body_is_refused(tmp_path):

@@ -19,6 +19,7 @@ from linsep.serving.limits import Limits
 from linsep.serving.model import JoinedRequests, Served, Wanted
 from linsep.serving.rows import Bodies
 from linsep.serving.server import is_loopback
+from refusals import refused
 from served import TOKEN, Client, serving
 
 pytestmark = pytest.mark.compiled
@@ -245,19 +246,19 @@ def test_a_token_is_needed_where_it_is_given(tmp_path, capfd):
 
 
 @pytest.mark.parametrize(
-    ("how", "why"),
+    ("how", "code"),
     [
-        ({"host": "0.0.0.0"}, "Other machines could reach the model at 0.0.0.0"),
-        ({"host": "::"}, "Other machines could reach the model at ::"),
-        ({"host": "192.0.2.7"}, "Other machines could reach"),
-        ({"token": "short"}, "at least 8 printable"),
-        ({"token": "with\nnew lines"}, "printable ASCII"),
-        ({"host": "192.0.2.7", "token": TOKEN}, "cannot listen on 192.0.2.7"),
-        ({"host": "no.such.host.invalid", "token": TOKEN}, "cannot listen on no.such"),
+        ({"host": "0.0.0.0"}, "unsafe"),
+        ({"host": "::"}, "unsafe"),
+        ({"host": "192.0.2.7"}, "unsafe"),
+        ({"token": "short"}, "bad-option"),
+        ({"token": "with\nnew lines"}, "bad-option"),
+        ({"host": "192.0.2.7", "token": TOKEN}, "bad-option"),
+        ({"host": "no.such.host.invalid", "token": TOKEN}, "bad-option"),
     ],
 )
-def test_servers_that_are_refused(tmp_path, how, why):
-    with pytest.raises(LinsepError, match=why), serving(model_file(tmp_path), **how):
+def test_servers_that_are_refused(tmp_path, how, code):
+    with refused(LinsepError, code), serving(model_file(tmp_path), **how):
         pass
 
 
@@ -442,7 +443,7 @@ def test_a_model_that_learns_is_not_replaced(tmp_path):
         assert "the log belongs to the previous model" in client.said[0]
         assert client.get("/model")["version"] == before
     with (
-        pytest.raises(LinsepError, match="belongs to another model"),
+        refused(LinsepError, "other-model"),
         serving(path, token=TOKEN, log=tmp_path / "log"),
     ):
         pass

@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from linsep import KernelPerceptron, MarginPerceptron, Perceptron
 from linsep.estimators._common.labels import pairs
-from linsep.kernels import RBF, Normalized, Pairwise, Polynomial, Spectrum
+from linsep.kernels import RBF, Normalized, Polynomial, Spectrum
 from linsep.learners.state import State, decision, predicted
 from storages import SCHEMES, blobs, classes_of, store, twin_predict, weights
 
@@ -108,31 +108,16 @@ def test_early_stopping_has_no_place_in_partial_fit(learner):
     assert np.array_equal(fitted.decision_function(X), before)
 
 
-@pytest.mark.parametrize(("kernel", "sparse", "positive"), [
-    ("rbf", True, False), ("laplacian", True, False), ("cosine", True, False),
-    ("chi2", False, True), ("additive_chi2", False, True), ("precomputed", False, False),
-    (Pairwise("chi2") + 1, False, True), (2 * Pairwise("chi2"), False, True),
-    (RBF() * Pairwise("chi2"), False, True), (Normalized(Polynomial(2)), True, False),
-    (Spectrum(2), False, False), (lambda x, y: 1.0, True, False), ("none such", True, False),
-    (RBF, True, False),
+@pytest.mark.parametrize(("kernel", "sparse"), [
+    ("rbf", True), ("precomputed", False), (Normalized(Polynomial(2)), True), (Spectrum(2), False),
+    (lambda x, y: 1.0, True), ("none such", True), (RBF, True),
 ])  # fmt: skip
-def test_the_tags_of_a_kernel_machine_are_those_of_its_kernel(kernel, sparse, positive):
+def test_the_tags_of_a_kernel_machine_are_those_of_its_kernel(kernel, sparse):
     tags = get_tags(KernelPerceptron(kernel=kernel)).input_tags
-    assert (tags.sparse, tags.positive_only) == (sparse, positive)
+    assert tags.sparse == sparse
+    assert not tags.positive_only
     assert tags.pairwise == (kernel == "precomputed")
     assert tags.string == isinstance(kernel, Spectrum)
-
-
-def test_rows_that_a_kernel_does_not_take():
-    X, y = np.abs(blobs(12, k=2)[0]), np.arange(12) % 2
-    model = KernelPerceptron(kernel="chi2", max_iter=3).fit(X, y)
-    with pytest.raises(ValueError, match=r"needs dense rows: pass X\.toarray"):
-        model.fit(store(X, "csr32"), y)
-    X[3, 1] = -2.0
-    with pytest.raises(
-        ValueError, match=r"Negative values in data: row 4 .index 3. has -2 in column 1"
-    ):
-        model.fit(X, y)
 
 
 @pytest.mark.parametrize("k", [2, 4])

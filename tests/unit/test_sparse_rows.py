@@ -14,6 +14,7 @@ from linsep import (
     kernels,
 )
 from linsep.validation.sparse import as_csr
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 
@@ -72,25 +73,24 @@ def by_lists():
 
 
 BAD = {
-    "beyond": (lambda: with_column(4), r"Row 1: X.indices has column 4, but X has 4 columns"),
-    "far": (lambda: with_column(2**60, np.int64), r"X.indices has column 1152921504606846976"),
-    "below": (lambda: with_column(-1), r"Row 1: X.indices has column -1, but X has 4"),
-    "falling": (lambda: with_starts([0, 2, 9, 6, 8, 10, 11]), r"indptr of X does not increase"),
-    "late": (lambda: with_starts([1, 2, 4, 6, 8, 10, 11]), r"indptr of X does not increase"),
-    "long": (lambda: with_starts([0, 2, 4, 6, 8, 10, 99]), r"indptr of X does not increase"),
-    "few rows": (lambda: with_starts([0, 2, 4, 11]), r"indptr of X does not increase"),
-    "values": (with_values_missing, r"indptr of X does not increase"),
-    "csc": (by_column, r"Column \d: X.indices has row 99, but X has 6 rows"),
-    "bsr": (by_block, r"Row \d: X.indices has column 99, but X has 2 columns"),
-    "coo": (by_pairs, r"X.row has -3, but X has the shape \(6, 4\)"),
-    "lil": (by_lists, r"Row 1: X.indices has column 99, but X has 4 columns"),
+    "beyond": (lambda: with_column(4), "out-of-range"),
+    "far": (lambda: with_column(2**60, np.int64), "out-of-range"),
+    "below": (lambda: with_column(-1), "out-of-range"),
+    "falling": (lambda: with_starts([0, 2, 9, 6, 8, 10, 11]), "bad-value"),
+    "late": (lambda: with_starts([1, 2, 4, 6, 8, 10, 11]), "bad-value"),
+    "long": (lambda: with_starts([0, 2, 4, 6, 8, 10, 99]), "bad-value"),
+    "few rows": (lambda: with_starts([0, 2, 4, 11]), "bad-value"),
+    "values": (with_values_missing, "bad-value"),
+    "csc": (by_column, "out-of-range"),
+    "bsr": (by_block, "out-of-range"),
+    "coo": (by_pairs, "out-of-range"),
+    "lil": (by_lists, "out-of-range"),
 }  # fmt: skip
 
 ESTIMATORS = {
     "linear": Perceptron(max_iter=2),
     "rbf": KernelPerceptron(max_iter=2),
     "poly": KernelPerceptron(kernel="poly", max_iter=2),
-    "laplacian": KernelPerceptron(kernel="laplacian", max_iter=2),
     "function": KernelPerceptron(kernel=lambda a, b: float(a @ b.T), max_iter=2),
     "logistic": LogisticRegression(l2=1.0),
     "least squares": LinearRegression(),
@@ -101,7 +101,7 @@ ESTIMATORS = {
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_method_of_every_estimator_refuses_them(name, bad):
-    make, said = BAD[bad]
+    make, code = BAD[bad]
     model = ESTIMATORS[name].fit(csr() if name != "function" else ROWS, Y)
     calls = [lambda X, y: model.predict(X), model.score]
     if hasattr(model, "partial_fit"):
@@ -111,7 +111,7 @@ def test_every_method_of_every_estimator_refuses_them(name, bad):
         if hasattr(model, method):
             calls.append(lambda X, y, method=method: getattr(model, method)(X))
     for call in (*calls, model.fit):
-        with pytest.raises(ValueError, match=said):
+        with refused(ValueError, code):
             call(make(), Y)
 
 
@@ -133,8 +133,8 @@ FUNCTIONS = {
 @pytest.mark.parametrize("bad", ["beyond", "below", "falling", "csc"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function_of_rows_refuses_them(name, bad):
-    make, said = BAD[bad]
-    with pytest.raises(ValueError, match=said):
+    make, code = BAD[bad]
+    with refused(ValueError, code):
         FUNCTIONS[name](make(), Y)
 
 
@@ -165,5 +165,5 @@ def test_winnow_sums_duplicates_before_it_looks_at_signs(index):
     scores = [linsep.Winnow().fit(rows, [1, 0, 0]).decision_function(same) for rows in (X, same)]
     assert np.array_equal(*scores)
     X.data[1] = -1.25
-    with pytest.raises(ValueError, match=r"Row 1 \(index 0\): .*feature 0 is -0\.25"):
+    with refused(ValueError, "out-of-range", row=1, column=0):
         linsep.Winnow().fit(X, [1, 0, 0])

@@ -15,6 +15,7 @@ from linsep.rows import source_stream as stream
 from linsep.serving.model import signature
 from linsep.sources import fingerprints
 from linsep.sources.row_cache import RowCache, source_key
+from refusals import refused
 from row_cache_rows import some_rows, write
 
 pytestmark = pytest.mark.compiled  # a sample of blocks needs long files
@@ -142,8 +143,7 @@ def stopped_and_resumed(path, folder, change):
 def test_no_fit_goes_on_with_other_bytes(tmp_path, ending, change):
     path = tmp_path / f"rows.{ending}"
     table(path, False)
-    said = rf"rows\.{ending} had different content, with the same size and time\. Repeat"
-    with pytest.raises(CheckpointError, match=said):
+    with refused(CheckpointError, "bad-checkpoint"):
         stopped_and_resumed(path, tmp_path, change)
 
 
@@ -151,7 +151,7 @@ def test_no_fit_goes_on_with_a_change_between_the_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(fingerprints, "BLOCK", 100)
     path = tmp_path / "rows.svm"
     table(path, False)
-    with pytest.raises(CheckpointError, match=r"rows\.svm had different content"):
+    with refused(CheckpointError, "bad-checkpoint"):
         stopped_and_resumed(path, tmp_path, edited_between_blocks)
 
 

@@ -12,8 +12,8 @@ MODULES = [
     "check", "drawing", "errors", "parameters", "words", "teaching.rounds", "teaching.tables",
     "teaching.trace_table",
     *(f"teaching.textbook.{name}" for name in
-      ("alma", "arow", "dual", "keeping", "kernels", "logistic", "margin", "online_logistic",
-       "passive_aggressive", "perceptron", "scw", "second_order", "winnow")),
+      ("arow", "dual", "keeping", "kernels", "logistic", "margin", "online_logistic",
+       "passive_aggressive", "perceptron", "scw", "winnow")),
 ]  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from linsep.errors import DataError, LinsepError
 from linsep.rows.source_stream import SourceStream
 from linsep.sources import ArraySource
 from linsep.sources.row_cache import RowCacheError, RowCacheWriter
+from refusals import refused
 from whole_files import load_svmlight
 
 pytestmark = pytest.mark.uncompiled
@@ -228,12 +229,12 @@ def test_a_damaged_cache_that_cannot_be_removed_is_passed_by(file, tmp_path, mon
     (row_cache,) = cache.rglob("*.rows")
     flip(row_cache, 0.5)
 
-    def refused(*arguments, **options):
+    def denied(*arguments, **options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pathlib.Path.unlink", refused)
-    monkeypatch.setattr("linsep.sources.row_cache.os.replace", refused)
-    with pytest.raises(RowCacheError, match="Permission denied"):
+    monkeypatch.setattr("pathlib.Path.unlink", denied)
+    monkeypatch.setattr("linsep.sources.row_cache.os.replace", denied)
+    with refused(RowCacheError, "cannot-write"):
         from_file(path, cache)
     assert weights(from_file(path, cache, shuffle=False)) == weights(in_memory(path, shuffle=False))
 
@@ -255,7 +256,7 @@ def test_without_room_only_unshuffled_passes_go_on(file, tmp_path, monkeypatch, 
     assert weights(learned) == weights(expected)
     assert learned.training_accuracy_ == expected.score(*load_svmlight(path))
     for options in ({}, {"shuffle": False, "early_stopping": True}):
-        with pytest.raises(RowCacheError, match="no space left"):
+        with refused(RowCacheError, "cannot-write"):
             from_file(path, cache, **options)
     assert list((cache / "linsep-rows").iterdir()) == []
 
@@ -263,7 +264,7 @@ def test_without_room_only_unshuffled_passes_go_on(file, tmp_path, monkeypatch, 
 def test_places_where_no_cache_can_be(file, tmp_path, monkeypatch):
     path = file(Y)
     (tmp_path / "taken").write_text("a file, not a folder")
-    with pytest.raises(RowCacheError, match=r"cannot be written in .*taken"):
+    with refused(RowCacheError, "cannot-write"):
         from_file(path, tmp_path / "taken")
     same = from_file(path, tmp_path / "taken", shuffle=False)
     assert weights(same) == weights(in_memory(path, shuffle=False))
@@ -272,7 +273,7 @@ def test_places_where_no_cache_can_be(file, tmp_path, monkeypatch):
         raise FileNotFoundError(2, "No usable temporary directory found")
 
     monkeypatch.setattr("linsep.rows.source_stream.scratch_folder", nowhere)
-    with pytest.raises(RowCacheError, match="No usable temporary directory found"):
+    with refused(RowCacheError, "cannot-write"):
         from_file(path)
 
 
@@ -318,30 +319,30 @@ def test_an_exception_in_the_middle_ends_everything_at_once(
 @pytest.mark.compiled
 @pytest.mark.parametrize("batch_rows", [1, 2, 100])
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    ("labels", "code"),
     [
-        ([0.0, 1.0, 1.0, 0.5], "row 4 .index 3.: the label 0.5 is continuous"),
-        ([0.0, 1.0, np.nan, 1.0], "row 3 .index 2.: the label nan"),
-        ([0.0, np.inf, 1.0, 1.0], "row 2 .index 1.: the label inf"),
+        ([0.0, 1.0, 1.0, 0.5], "label-type"),
+        ([0.0, 1.0, np.nan, 1.0], "label-type"),
+        ([0.0, np.inf, 1.0, 1.0], "label-type"),
         (
             np.array(["a", "b", 3, "b"], dtype=object),
-            "row 3 .index 2.: the label 3 is of type int, .* str",
+            "label-type",
         ),
         (
             np.array([2, 1, "a", 1], dtype=object),
-            "row 3 .index 2.: the label 'a' is of type str, .* int",
+            "label-type",
         ),
         (
             np.array(["a", "b", None, "b"], dtype=object),
-            "row 3 .index 2.: the label None is of type None",
+            "label-type",
         ),
-        ([b"a", b"b", b"a", b"b"], "row 1 .index 0.: the label b'a' is of type bytes"),
-        (np.arange(4).astype("M8[D]"), "row 1 .index 0.: .* is of type date"),
+        ([b"a", b"b", b"a", b"b"], "label-type"),
+        (np.arange(4).astype("M8[D]"), "label-type"),
     ],
 )
-def test_labels_that_are_no_classes_are_named(labels, said, batch_rows):
+def test_labels_that_are_no_classes_are_named(labels, code, batch_rows):
     source = ArraySource(np.eye(4), np.array(labels), batch_rows=batch_rows)
-    with pytest.raises(DataError, match=said):
+    with refused(DataError, code):
         Perceptron().fit(source)
 
 
@@ -351,9 +352,7 @@ def test_text_after_numbers_is_noticed_between_batches():
             for batch in super().batches():
                 yield batch._replace(y=batch.y if batch.first < 2 else batch.y.astype(str))
 
-    with pytest.raises(
-        DataError, match=r"row 3 .index 2.: the label '1' is of type str, .* type int"
-    ):
+    with refused(DataError, "label-type", row=3):
         Perceptron().fit(Changing(np.eye(4), np.array([0, 1, 1, 0]), batch_rows=2))
 
 
@@ -363,13 +362,13 @@ def test_labels_missing_in_a_later_batch():
             for batch in super().batches():
                 yield batch if batch.first < 2 else batch._replace(y=None)
 
-    with pytest.raises(DataError, match="no labels to train on"):
+    with refused(DataError, "no-labels"):
         Perceptron().fit(Losing(np.eye(4), np.array([0, 1, 1, 0]), batch_rows=2))
 
 
 def test_too_many_classes_are_refused_where_they_become_too_many(monkeypatch):
     monkeypatch.setattr("linsep.rows.label_book.MOST_CLASSES", 5)
-    with pytest.raises(DataError, match=r"row 6 .index 5.: .*more than 5 different values"):
+    with refused(DataError, "class-count", row=6):
         Perceptron().fit(ArraySource(np.eye(9), np.arange(9), batch_rows=2))
     Perceptron(max_iter=1).fit(ArraySource(np.eye(9), np.arange(9) % 5, batch_rows=2))
 
@@ -398,10 +397,9 @@ def test_labels_of_every_type(labels):
 
 
 def test_weights_for_classes_that_are_not_there_are_refused(file):
-    said = "class weight is given for 7, which is not a class of .*rows.svm: its classes are 0, 1"
-    with pytest.raises(DataError, match=said):
+    with refused(DataError, "unknown-label", option="class_weight"):
         from_file(file(BINARY), class_weight={1: 1.0, 7: 2.0})
-    with pytest.raises(LinsepError, match=r"Only one class \(0\) is in .*rows.svm"):
+    with refused(LinsepError, "class-count"):
         from_file(file(0 * Y))
 
 
@@ -423,14 +421,14 @@ def test_initial_weights_of_another_width_are_filled_with_zeros(file):
             assert weights(learned) == weights(expected)
             assert learned.n_features_in_ == wide.shape[1]
     for wrong in (np.ones((2, FEATURES)), np.ones((1, 1, FEATURES))):
-        with pytest.raises(ValueError, match="coef_init has shape"):
+        with refused(ValueError, "shape", option="coef_init"):
             Perceptron().fit(source_of(path), coef_init=wrong)
 
 
 def test_a_refused_start_leaves_the_last_fit(file):
     model = from_file(file(BINARY))
     before = weights(model)
-    with pytest.raises(ValueError, match="coef_init has shape"):
+    with refused(ValueError, "shape", option="coef_init"):
         model.fit(source_of(file(BINARY)), coef_init=np.ones((2, 2)))
     assert weights(model) == before
 

@@ -12,6 +12,7 @@ from data_files import CODECS, write_text
 from linsep.errors import DataError
 from linsep.sources import formats
 from linsep.sources.svmlight import SvmlightSource
+from refusals import refused
 from whole_files import load_svmlight, parse_svmlight
 
 pytestmark = pytest.mark.both
@@ -144,22 +145,22 @@ BAD_LINES = [
 def test_refuses_a_line(tmp_path, line, said):
     text = SOME + line + b"\n" + SOME
     path = write(tmp_path, text)
-    with pytest.raises(DataError) as refused:
+    with pytest.raises(DataError) as caught:
         load_svmlight(path, chunk_bytes=16)
-    assert str(refused.value).startswith(f"{path} line 7: ")
-    assert said in str(refused.value)
-    assert str(refused.value).endswith(".")
+    assert str(caught.value).startswith(f"{path} line 7: ")
+    assert said in str(caught.value)
+    assert str(caught.value).endswith(".")
     with pytest.raises(DataError) as twin:
         parse_svmlight(text)
-    assert str(refused.value) == f"{path} {twin.value}"
+    assert str(caught.value) == f"{path} {twin.value}"
     with pytest.raises(DataError) as at_end:
         load_svmlight(write(tmp_path, line))
-    assert str(at_end.value) == str(refused.value).replace("line 7", "line 1")
+    assert str(at_end.value) == str(caught.value).replace("line 7", "line 1")
 
 
 def test_refuses_the_first_of_two_bad_lines(tmp_path):
     # The overflow is seen by Python, after the scanner has met the letter.
-    with pytest.raises(DataError, match="line 2: the value '1e309' is too large"):
+    with refused(DataError, "overflow", row=2):
         load_svmlight(write(tmp_path, b"1 1:1\n1 1:1e309\n1 1:x\n"))
 
 
@@ -180,11 +181,11 @@ def test_index_base_is_found_in_the_first_chunk(tmp_path):
 def test_index_zero_in_a_one_based_file(tmp_path):
     path = write(tmp_path, b"1 1:5\n" * 20 + b"1 0:5\n")
     for options in ({"index_base": 1}, {"chunk_bytes": 16}):
-        with pytest.raises(DataError, match=r"line 21: .* count from 0 with index_base=0\."):
+        with refused(DataError, "out-of-range"):
             load_svmlight(path, **options)
     X, _ = load_svmlight(path, index_base=0, chunk_bytes=16)
     assert X.shape == (21, 2)
-    with pytest.raises(DataError, match=r"line 1: the index 0 comes after 3"):
+    with refused(DataError, "bad-line", row=1):
         load_svmlight(write(tmp_path, b"1 3:1 0:1\n"))
 
 
@@ -239,12 +240,10 @@ def test_compressed(tmp_path, ending):
     assert load_svmlight(path)[0].shape[0] == 80
     for cut in (len(whole) // 2, len(whole) - 3, len(whole) + 30):
         path.write_bytes((whole + whole)[:cut])
-        with pytest.raises(
-            DataError, match=r"svm\.\w+ is truncated in its \w+ data: copy it again"
-        ):
+        with refused(DataError, "damaged-file"):
             load_svmlight(path)
     path.write_bytes(text)
-    with pytest.raises(DataError, match=r"damaged or not a \w+ file .*: copy it again or rename"):
+    with refused(DataError, "damaged-file"):
         load_svmlight(path)
 
 
@@ -253,7 +252,7 @@ def test_a_damaged_checksum(tmp_path):
     whole[-6] ^= 1
     path = tmp_path / "rows.gz"
     path.write_bytes(whole)
-    with pytest.raises(DataError, match="damaged"):
+    with refused(DataError, "damaged-file"):
         load_svmlight(path)
 
 
@@ -276,7 +275,7 @@ def test_several_files_are_one_stream(tmp_path):
         source.where(15)
     paths[3].unlink()
     write(tmp_path, many_lines(3) + b"1 1:x", "d.svm.zst")
-    with pytest.raises(DataError, match=r"d\.svm\.zst line 4: "):
+    with refused(DataError, "not-a-number"):
         load_svmlight(paths, chunk_bytes=64)
 
 
@@ -290,17 +289,17 @@ def test_where_counts_lines_not_rows(tmp_path, chunk_bytes):
 @pytest.mark.parametrize("text", [b"", b"\n\n", b"# only a comment", b"\r\n \t\n"])
 def test_no_rows(tmp_path, text):
     path = write(tmp_path, text)
-    with pytest.raises(DataError, match=r"rows\.svm holds no rows: give lines such as"):
+    with refused(DataError, "no-rows"):
         load_svmlight(path)
-    with pytest.raises(DataError, match="hold no rows"):
+    with refused(DataError, "no-rows"):
         load_svmlight([path, path])
 
 
 def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
-    with pytest.raises(DataError, match=r"nowhere\.svm does not exist: check the path"):
+    with refused(DataError, "no-file"):
         load_svmlight(tmp_path / "nowhere.svm")
     assert SvmlightSource([tmp_path / "nowhere.svm"]).size is None
-    with pytest.raises(DataError, match="is a directory: name the files in it"):
+    with refused(DataError, "not-a-file"):
         load_svmlight(str(tmp_path))
     path = write(tmp_path, SOME)
 
@@ -310,9 +309,7 @@ def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
             raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(formats, "pa", Closed)
-    with pytest.raises(
-        DataError, match=r"No permission to read .*rows\.svm: change its permissions"
-    ):
+    with refused(DataError, "cannot-read"):
         load_svmlight(path)
 
 
@@ -392,5 +389,5 @@ def test_the_first_of_two_lines_that_cannot_be_read_is_named(tmp_path):
         source = SvmlightSource([path], index_base=1, chunk_bytes=chunk_bytes)
         for _ in range(20):  # what memory holds by chance
             np.full(1000, np.nan)
-            with pytest.raises(DataError, match="line 4: the value '1e999' is too large"):
+            with refused(DataError, "overflow"):
                 list(source.batches())

@@ -10,6 +10,7 @@ from exported import module, of_databases, of_onnx
 from linsep import KernelPerceptron, Perceptron, open_source
 from linsep.errors import DataError
 from linsep.exports import ExportError
+from refusals import refused
 from served import serving
 
 RANKS = [1, 2, 4, 1, 2, 4, 4, 1]
@@ -52,7 +53,7 @@ def test_exports_take_categories_as_numbers_or_text(tmp_path, model, kind):
 
 @pytest.mark.parametrize("name", ["m.py", "m.sql", "m.onnx"])
 def test_exports_refuse_dates(tmp_path, dated, name):
-    with pytest.raises(ExportError, match="Column 'day' holds dates, which only"):
+    with refused(ExportError, "unsupported", column="day"):
         linsep.export(dated, tmp_path / name)
 
 
@@ -83,9 +84,7 @@ def test_servers_read_rows_as_training_did(tmp_path, dated):
 def test_long_numbers_in_text_are_refused(tmp_path, how, form):
     frame = pd.DataFrame({"id": ["12345678901234561", "12"] * 3, "y": [0, 1] * 3})
     frame.to_csv(tmp_path / "t.csv", index=False)
-    with pytest.raises(
-        DataError, match=r"column 'id' .*12345678901234561.* not exactly representable"
-    ):
+    with refused(DataError, "not-exact", column="id"):
         list(open_source(frame if form == "frame" else tmp_path / "t.csv", target="y",
                          **how).batches())  # fmt: skip
 

@@ -62,8 +62,8 @@ def cache_limit(folder: Path) -> float:
             return 1e9 * limit
     raise LinsepError(
         f"LINSEP_CACHE_GB is {chosen!r}: set it to the gigabytes of parsed rows to keep, such as "
-        "20."
-    )
+        "20.", code="bad-option", value=chosen,
+    )  # fmt: skip
 
 
 class CacheFiles(NamedTuple):
@@ -220,4 +220,4 @@ def warn_without(message: str, *hints: str | Hint) -> None:
     """Warn that no cache is used, once per process for each reason."""
     if message not in _warned:
         _warned.add(message)
-        warn_caller(CacheWarning(LinsepError(message, *hints)))
+        warn_caller(CacheWarning(LinsepError(message, *hints, code="cannot-write")))

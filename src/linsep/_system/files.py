@@ -34,22 +34,35 @@ def check_free(path: Path, force: bool) -> None:
     """
     try:
         folder = Path(os.path.realpath(path)).parent
-        if path.is_dir():
-            raise ModelFileError(f"{path} is a directory; name a file.")
         if path.exists() and not path.is_file():
-            raise ModelFileError(f"{path} is a device or a pipe; name a file.")
+            what = "directory" if path.is_dir() else "device or a pipe"
+            raise ModelFileError(f"{path} is a {what}; name a file.", code="not-a-file", path=path)
         if path.exists() and not force:
             raise _exists(path)
         if not folder.exists():
             if is_address(path):
-                raise ModelFileError(f"{path.parts[0]}// URLs can only be read; name a local file.")
-            raise ModelFileError(f"The folder {path.parent} does not exist; create it first.")
+                raise ModelFileError(
+                    f"{path.parts[0]}// URLs can only be read; name a local file.",
+                    code="bad-url", path=path,
+                )  # fmt: skip
+            raise ModelFileError(
+                f"The folder {path.parent} does not exist; create it first.",
+                code="no-file", path=path.parent,
+            )  # fmt: skip
         if not folder.is_dir():
-            raise ModelFileError(f"{path.parent} is not a folder; choose another.")
+            raise ModelFileError(
+                f"{path.parent} is not a folder; choose another.",
+                code="not-a-file", path=path.parent,
+            )  # fmt: skip
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise ModelFileError(f"The folder {folder} cannot be written to; choose another.")
+            raise ModelFileError(
+                f"The folder {folder} cannot be written to; choose another.",
+                code="cannot-write", path=folder,
+            )  # fmt: skip
     except OSError as problem:
-        raise ModelFileError(f"{path} cannot be written: {problem.strerror}.") from None
+        raise ModelFileError(
+            f"{path} cannot be written: {problem.strerror}.", code="cannot-write", path=path
+        ) from None
 
 
 @contextmanager
@@ -78,8 +91,9 @@ def written_whole(path: Path, mode: str = "wb", *, force: bool) -> Iterator[Any]
         raise _exists(path) from None
     except OSError as problem:
         raise ModelFileError(
-            f"{path} cannot be written: {problem.strerror}; nothing was changed."
-        ) from None
+            f"{path} cannot be written: {problem.strerror}; nothing was changed.",
+            code="cannot-write", path=path,
+        ) from None  # fmt: skip
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
@@ -87,8 +101,9 @@ def written_whole(path: Path, mode: str = "wb", *, force: bool) -> Iterator[Any]
 
 def _exists(path: Path) -> ModelFileError:
     return ModelFileError(
-        f"{path} exists", "choose another name", hint("overwrite it with {}", force=True)
-    )
+        f"{path} exists", "choose another name", hint("overwrite it with {}", force=True),
+        code="file-exists", path=path,
+    )  # fmt: skip
 
 
 def _beside(path: Path) -> tuple[int, Path]:

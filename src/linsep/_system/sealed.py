@@ -39,19 +39,13 @@ class FileKind(NamedTuple):
     def foreign(self, path: Path) -> LinsepError:
         """Return the error for a file of another kind."""
         return self.error(
-            f"{path} is not a {self.name}, or it is truncated; {self.made_by} writes one."
+            f"{path} is not a {self.name}, or it is truncated; {self.made_by} writes one.",
+            path=path,
         )
 
     def damaged(self, path: Path, part: str) -> LinsepError:
         """Return the error for a file whose ``part`` is wrong."""
-        return self.error(f"{path} was altered or damaged (its {part}); {self.remedy}.")
-
-    def unsealed(self, path: Path) -> LinsepError:
-        """Return the error for a file without a checksum."""
-        return self.error(
-            f"{path} has no checksum, or one of an earlier format; {self.remedy} with this "
-            "version of linsep."
-        )
+        return self.error(f"{path} was altered or damaged (its {part}); {self.remedy}.", path=path)
 
 
 def sealed(
@@ -85,17 +79,20 @@ def unsealed(path: Path, kind: FileKind) -> tuple[dict[str, np.ndarray], dict[st
         Of the class of ``kind``, if the file is missing, of another kind, truncated or altered.
     """
     try:
-        if path.is_dir():
-            raise kind.error(f"{path} is a directory, not a {kind.name}.")
         if path.exists() and not path.is_file():
-            raise kind.error(f"{path} is a device or a pipe, not a {kind.name}.")
+            what = "directory" if path.is_dir() else "device or a pipe"
+            raise kind.error(
+                f"{path} is a {what}, not a {kind.name}.", code="not-a-file", path=path
+            )
         header = _checked_header(path, kind)
         with safe_open(path, framework="numpy") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except FileNotFoundError:
-        raise kind.error(f"There is no {kind.name} {path}.") from None
+        raise kind.error(f"There is no {kind.name} {path}.", code="no-file", path=path) from None
     except OSError as problem:
-        raise kind.error(f"{path} cannot be read: {problem.strerror or problem}.") from None
+        raise kind.error(
+            f"{path} cannot be read: {problem.strerror or problem}.", code="cannot-read", path=path
+        ) from None
     except (SafetensorError, TypeError, AttributeError):  # AttributeError: types that numpy lacks
         raise kind.foreign(path) from None
     try:
@@ -121,7 +118,9 @@ def _checked_header(path: Path, kind: FileKind) -> dict[str, Any]:
     for name, tensor in header.items():
         shape = tensor["shape"] if name != "__metadata__" else []
         if max(shape, default=0) > size:  # an empty array could declare any width
-            raise kind.error(f"{path} declares {name} of shape {shape}, larger than the file.")
+            raise kind.error(
+                f"{path} declares {name} of shape {shape}, larger than the file.", path=path
+            )
     return header
 
 
@@ -129,7 +128,10 @@ def _check_seal(path: Path, given: str | None, header: bytes, rest: Any, kind: F
     """Raise the error of ``kind`` unless ``given`` is the checksum of the header and the rest."""
     seals = list(SEAL.finditer(header))
     if len(seals) != 1 or given != seals[0][1].decode():
-        raise kind.unsealed(path)
+        raise kind.error(
+            f"{path} has no checksum, or one of an earlier format; {kind.remedy} with this "
+            "version of linsep.", path=path,
+        )  # fmt: skip
     at = seals[0].span(1)
     digest = hashlib.sha256(header[: at[0]] + BLANK + header[at[1] :])
     while part := rest.read(1 << 20):
@@ -144,7 +146,7 @@ def _plain_header(path: Path, text: bytes, kind: FileKind) -> dict[str, Any]:
         header = json.loads(text)
         metadata = header.get("__metadata__", {})
         if "linsep" not in metadata:
-            raise kind.error(f"{path} is a safetensors file, but not from linsep.")
+            raise kind.error(f"{path} is a safetensors file, but not from linsep.", path=path)
         shapes = [tensor["shape"] for name, tensor in header.items() if name != "__metadata__"]
         if all(type(n) is int for shape in shapes for n in shape):
             return header

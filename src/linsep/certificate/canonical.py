@@ -80,7 +80,10 @@ class Canonical:
         self.n_rows += X.shape[0]
         self.n_features = max(self.n_features, X.shape[1])
         if self.n_features > MOST_COLUMNS:
-            raise DataError(f"{self.n_features:,} features are too many for a proof.")
+            raise DataError(
+                f"{self.n_features:,} features are too many for a proof.",
+                code="too-large", value=self.n_features,
+            )  # fmt: skip
         parts = sequences(X, numbers)
         self._wait()
         if parts[2].nbytes < BESIDE:
@@ -114,8 +117,8 @@ def plain_label(label: Any) -> Any:
         return plain
     raise DataError(
         f"The label {label!r} is a {type(label).__name__}: convert the labels to text, numbers or "
-        "booleans."
-    )
+        "booleans.", code="label-type", value=label,
+    )  # fmt: skip
 
 
 def sequences(X: Any, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -147,8 +147,8 @@ def _of_sparse(X: Any) -> Any:
             long = next(x for x in values if not _fits(x))
             raise DataError(
                 f"X holds {long}, which is not exactly representable as float64: pass a dense "
-                "array."
-            )
+                "array.", code="not-exact", option="X", value=long,
+            )  # fmt: skip
         X = sp.csr_matrix((values, X.indices, X.indptr), X.shape)
     return _checked(X)
 
@@ -185,7 +185,7 @@ def _of_arrow(column: Any, name: Any) -> np.ndarray:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if column.null_count:
-        raise _missing(_place(name, column.is_null().to_pylist().index(True)))
+        raise _missing(name, column.is_null().to_pylist().index(True))
     if pa.types.is_decimal(column.type):
         return _of_objects(column.to_pylist(), name)
     if pa.types.is_boolean(column.type):
@@ -193,8 +193,8 @@ def _of_arrow(column: Any, name: Any) -> np.ndarray:
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise DataError(
             f"Column {name!r} is of type {column.type}: convert it to numbers, leave it out, "
-            f"or pass {OPENED}."
-        )
+            f"or pass {OPENED}.", code="column-type", column=name,
+        )  # fmt: skip
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return _plain(whole.to_numpy(zero_copy_only=False), name)
 
@@ -203,14 +203,15 @@ def _plain(values: np.ndarray, name: Any) -> np.ndarray:
     """Return a numpy column in a type that is kept."""
     if values.dtype.kind not in "biuf":
         raise DataError(
-            f"Column {name!r} is of type {values.dtype}: convert it to numbers, or leave it out."
-        )
+            f"Column {name!r} is of type {values.dtype}: convert it to numbers, or leave it out.",
+            code="column-type", column=name,
+        )  # fmt: skip
     if values.dtype.kind == "f":
         with np.errstate(all="ignore"):
             suspect = not np.isfinite(values.sum())
         if suspect and not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values)))
-            raise _missing(_place(name, row), values[row])
+            raise _missing(name, row, values[row])
     return values if values.dtype in KEPT_TYPES else values.astype(np.float64)
 
 
@@ -225,28 +226,29 @@ def _number(value: Any, name: Any, row: int) -> int | float | Fraction:
         return int(value)
     if isinstance(value, float | np.floating | Decimal):
         if not (value.is_finite() if isinstance(value, Decimal) else np.isfinite(value)):
-            raise _missing(_place(name, row), value)
+            raise _missing(name, row, value)
         if isinstance(value, float | np.float32 | np.float16):
             return float(value)
         if isinstance(value, Decimal) and value and abs(value.adjusted()) > MOST_POWER:
-            raise _beyond(_place(name, row), value)
+            raise _beyond(_place(name, row), value, row=row + 1, column=name)
         exact = Fraction(*value.as_integer_ratio())
     elif isinstance(value, Rational):
         exact = Fraction(int(value.numerator), int(value.denominator))
     elif value is None or str(value) in ("<NA>", "NaT"):
-        raise _missing(_place(name, row))
+        raise _missing(name, row)
     else:
         kind = type(value).__name__
         opened = f", or pass {OPENED}" * (kind == "str" and isinstance(name, str))
         raise DataError(
             f"{_place(name, row)} is {str(value)[:40]!r} of type {kind}: convert it to a number, "
-            f"or leave the column out{opened}."
-        )
+            f"or leave the column out{opened}.",
+            code="not-a-number", row=row + 1, column=name, value=value,
+        )  # fmt: skip
     if not exact or Fraction(1, LARGEST) < abs(exact) < LARGEST:
         return float(exact) if _fits(exact) else exact
     if Fraction(1, LARGEST**2) < abs(exact) < 2**1024 - 2**970 and _fits(exact):
         return float(exact)
-    raise _beyond(_place(name, row), value)
+    raise _beyond(_place(name, row), value, row=row + 1, column=name)
 
 
 def _fits(x: Any) -> bool:
@@ -303,15 +305,22 @@ def _place(name: Any, row: int) -> str:
     return f"{row_text(row).capitalize()}, column {name!r}"
 
 
-def _missing(place: str, value: Any = None) -> DataError:
+def _missing(name: Any, row: int, value: Any = None) -> DataError:
     """Return an error about a missing or infinite number."""
-    what = "has no value" if value is None or math.isnan(value) else f"is {value}"
-    return DataError(f"{place} {what} (it must be a finite number): fill it, or leave the row out.")
+    absent = value is None or math.isnan(value)
+    what = "has no value" if absent else f"is {value}"
+    return DataError(
+        f"{_place(name, row)} {what} (it must be a finite number): fill it, or leave the row out.",
+        code="missing-value" if absent else "not-finite", row=row + 1, column=name,
+    )  # fmt: skip
 
 
-def _beyond(place: str, value: Any) -> DataError:
+def _beyond(place: str, value: Any, **fields: Any) -> DataError:
     shown = f"{value:.6g}" if isinstance(value, Decimal) else _shortened(Fraction(value))
-    return DataError(f"{place} is {shown}, outside the range of float64: scale the column.")
+    return DataError(
+        f"{place} is {shown}, outside the range of float64: scale the column.",
+        code="overflow", value=value, **fields,
+    )  # fmt: skip
 
 
 def _shortened(value: Fraction) -> str:

@@ -82,7 +82,9 @@ def _read_verdicts(proof: str | bytes) -> Proof:
     except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
         why = error if isinstance(error, Malformed) else type(error).__name__
         why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else why
-        raise DataError(f"This is not a proof, or it was altered ({why}): {AGAIN}.") from None
+        raise DataError(
+            f"This is not a proof, or it was altered ({why}): {AGAIN}.", code="bad-proof"
+        ) from None
     return found
 
 
@@ -91,10 +93,14 @@ def _check_format(plain: dict[str, Any]) -> None:
     given = plain.get("format")
     if given in EARLIER:
         raise DataError(
-            f"This proof has the earlier format {given!r}, which is no longer supported: {AGAIN}."
-        )
+            f"This proof has the earlier format {given!r}, which is no longer supported: {AGAIN}.",
+            code="other-version", value=given,
+        )  # fmt: skip
     if given != FORMAT:
-        raise DataError(f"This has the format {str(given)[:40]!r}: only {FORMAT!r} is supported.")
+        raise DataError(
+            f"This has the format {str(given)[:40]!r}: only {FORMAT!r} is supported.",
+            code="other-version", value=given,
+        )  # fmt: skip
 
 
 def _proof(plain: dict[str, Any]) -> Proof:
@@ -238,13 +244,17 @@ def _read_cycles(proof: str | bytes, plain: dict[str, Any]) -> Proof:
     try:
         claim = _cycles(plain)
     except Malformed as error:
-        raise DataError(f"This is not a cycle, or it is damaged: {error}.") from None
+        raise DataError(
+            f"This is not a cycle, or it is damaged: {error}.", code="bad-proof"
+        ) from None
     except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
         raise DataError(
-            f"This is not a cycle, or it is damaged ({type(error).__name__})."
+            f"This is not a cycle, or it is damaged ({type(error).__name__}).", code="bad-proof"
         ) from None
     if claim.to_json() != (proof if isinstance(proof, str) else proof.decode("utf-8", "replace")):
-        raise DataError("This is not a cycle, or it is damaged: the text was changed.")
+        raise DataError(
+            "This is not a cycle, or it is damaged: the text was changed.", code="bad-proof"
+        )
     return Proof(claim, None)
 
 

@@ -99,14 +99,22 @@ def high_dimensional_mle(ratio: float, signal: float) -> HighDimensionalMLE:
     """
     kappa, gamma = finite(ratio=ratio), finite(signal=signal)
     if not 0.0 <= gamma <= MOST_SIGNAL:
-        raise ParameterError(f"signal must be from 0 to {MOST_SIGNAL:g}, got {signal!r}.")
+        raise ParameterError(
+            f"signal must be from 0 to {MOST_SIGNAL:g}, got {signal!r}.",
+            option="signal",
+            value=signal,
+        )
     if kappa <= 0.0:
-        raise ParameterError(f"ratio (columns / rows) must be above 0, got {ratio!r}.")
+        raise ParameterError(
+            f"ratio (columns / rows) must be above 0, got {ratio!r}.", option="ratio", value=ratio
+        )
     most = phase_transition(0.0, gamma)
     if kappa >= most:
         raise ParameterError(
             f"ratio is {ratio!r}: with signal {gamma:g} no estimate exists at ratios of "
-            f"{most:.6g} and above."
+            f"{most:.6g} and above.",
+            option="ratio",
+            value=ratio,
         )
     found = _solved(kappa, gamma)
     alpha, sigma, lambda_ = found.tolist()
@@ -173,7 +181,8 @@ def _solved(kappa: float, gamma: float) -> np.ndarray:
     if not np.abs(found.fun).max() <= SOLVED:
         raise LinsepError(
             f"The equations for ratio {kappa:g} and signal {gamma:g} were not solved: the ratio "
-            "is too near the phase transition."
+            "is too near the phase transition.",
+            code="not-converged",
         )
     return np.exp(found.x)
 

@@ -111,7 +111,9 @@ def dichotomies(n_rows: int, n_dimensions: int, *, fit_intercept: bool = True) -
     """
     for name, value in (("n_rows", n_rows), ("n_dimensions", n_dimensions)):
         if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-            raise ParameterError(f"{name} must be an integer of at least 0, got {value!r}.")
+            raise ParameterError(
+                f"{name} must be an integer of at least 0, got {value!r}.", option=name, value=value
+            )
     return Dichotomies(int(n_rows), int(n_dimensions), bool(fit_intercept))
 
 

@@ -58,7 +58,11 @@ def phase_transition(intercept: float = 0.0, signal: float = 0.0) -> float:
     """
     b0, gamma = finite(intercept=intercept), finite(signal=signal)
     if gamma < 0:
-        raise ParameterError(f"signal must be a standard deviation of at least 0, got {signal!r}.")
+        raise ParameterError(
+            f"signal must be a standard deviation of at least 0, got {signal!r}.",
+            option="signal",
+            value=signal,
+        )
     x, weights = normal_nodes(-b0 / gamma, width=pi / gamma) if gamma else normal_nodes()
     x, y = np.tile(x, 2), np.repeat([1.0, -1.0], len(x))
     weights = np.tile(weights, 2) * expit(y * (b0 + gamma * x))
@@ -103,5 +107,7 @@ def finite(**given: Any) -> float:
     """Return a number as a float; raise ParameterError if it is not a finite number."""
     ((name, value),) = given.items()
     if not isinstance(value, Real) or not isfinite(value):
-        raise ParameterError(f"{name} must be a finite number, got {value!r}.")
+        raise ParameterError(
+            f"{name} must be a finite number, got {value!r}.", option=name, value=value
+        )
     return float(value)

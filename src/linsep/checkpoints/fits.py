@@ -100,8 +100,8 @@ def of_source(source: Any, then: dict[str, Any] | None, whole: bool) -> dict[str
     if not source.paths:
         raise CheckpointError(
             f"{source.name} cannot be read again in another process, so its fit cannot have a "
-            "checkpoint: save the rows in a file first."
-        )
+            "checkpoint: save the rows in a file first.", code="unsupported",
+        )  # fmt: skip
     files = [state_of(located(path)) for path in source.paths]
     found: dict[str, Any] = {
         "files": {f.name: f"of {f.size:,} bytes, {_written(f.version)}" for f in files},
@@ -135,8 +135,8 @@ def refuse_other(path: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
     if found is not None:
         raise CheckpointError(
             f"{path} is the checkpoint of another fit: {found}. Repeat that fit, choose another "
-            "name, or remove the file to start again."
-        )
+            "name, or remove the file to start again.", path=path,
+        )  # fmt: skip
 
 
 def _difference(then: dict[str, Any], now: dict[str, Any]) -> str | None:
@@ -220,7 +220,8 @@ class SavedFit(Saving):
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as problem:
             path = self.checkpoint.path
             raise CheckpointError(
-                f"{path} does not describe a complete fit ({problem}); {CHECKPOINT.remedy}."
+                f"{path} does not describe a complete fit ({problem}); {CHECKPOINT.remedy}.",
+                path=path,
             ) from None
 
     def check_arrays(self, X: Any, *labels: np.ndarray) -> None:

@@ -75,13 +75,15 @@ class Checkpoint:
         arrays, about = unsealed(self.path, CHECKPOINT)
         if "checkpoint" not in about:
             raise CheckpointError(
-                f"{self.path} is a model file, not a checkpoint; choose another name."
-            )
+                f"{self.path} is a model file, not a checkpoint; choose another name.",
+                code="wrong-format", path=self.path,
+            )  # fmt: skip
         if about["checkpoint"] != FORMAT:
             raise CheckpointError(
                 f"{self.path} has checkpoint format {about['checkpoint']!r}, but this linsep "
-                f"reads {FORMAT}; resume with the version that wrote it."
-            )
+                f"reads {FORMAT}; resume with the version that wrote it.",
+                code="other-version", path=self.path,
+            )  # fmt: skip
         return arrays, about
 
     def write(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
@@ -141,19 +143,19 @@ class Lock:
         try:
             check_free(self.path, force=True)
         except ModelFileError as problem:
-            raise CheckpointError(str(problem)) from None
+            raise CheckpointError(str(problem), code=problem.code, **problem.fields) from None
         try:
             self._lock.acquire()
         except Timeout:
             raise CheckpointError(
                 f"{self.path} is in use by another running fit; wait for it, or choose another "
-                "name."
-            ) from None
+                "name.", code="in-use", path=self.path,
+            ) from None  # fmt: skip
         except (OSError, NotImplementedError) as problem:  # network folders without locks
             raise CheckpointError(
                 f"{self.path} cannot be locked against other fits ({problem}); choose a local "
-                "folder."
-            ) from None
+                "folder.", code="cannot-write", path=self.path,
+            ) from None  # fmt: skip
         remove_abandoned(self.path.parent)  # what killed processes left
 
     def __exit__(self, *_: Any) -> None:

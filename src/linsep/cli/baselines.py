@@ -26,7 +26,9 @@ def worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
         return []
     problem = f"the model predicts worse than the baseline: {'; '.join(found)}"
     return [
-        LinsepError(problem, *_advice(model, summary)).render(lambda hint: hint.render(in_options))
+        LinsepError(problem, *_advice(model, summary), code="not-converged").render(
+            lambda hint: hint.render(in_options)
+        )
     ]
 
 

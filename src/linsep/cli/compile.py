@@ -40,6 +40,7 @@ def compile(learner: list[str] | None) -> None:
         raise DataError(
             "Compiled code cannot be stored: no cache folder is writable",
             "set LINSEP_CACHE_DIR to a writable folder",
+            code="cannot-write",
         )
     before = _kept(folder)
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(), _bar() as bar:

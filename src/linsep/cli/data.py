@@ -89,7 +89,8 @@ def suspicious_rows(
     if not (found["label"] or {}).get("classes"):
         raise DataError(
             f"{found['data']} has no class labels, which --suspicious needs: name the label "
-            "column of a table with --target."
+            "column of a table with --target.",
+            code="no-labels",
         )
     how: dict[str, Any] = {"index_base": index_base}
     if found["columns"] is not None:
@@ -370,22 +371,33 @@ def _kind(paths: list[File], format: str | None, column: str | None) -> str:
     kinds = {format_of(path, format): path for path in paths}
     if len(kinds) > 1:
         (one, path), (other, second), *_ = kinds.items()
-        raise DataError(f"{path} is {one}, {second} {other}: split files of one format at a time.")
+        raise DataError(
+            f"{path} is {one}, {second} {other}: split files of one format at a time.",
+            code="mixed-formats",
+            path=path,
+        )
     (kind,) = kinds
     if kind == "folder":
         raise DataError(
             f"{paths[0]} is a folder of texts, which cannot be split: write it to one file with "
-            "`linsep convert`, such as texts.parquet, and split that file."
+            "`linsep convert`, such as texts.parquet, and split that file.",
+            code="unsupported",
+            path=paths[0],
         )
     if kind == "rows":
         raise DataError(
             f"{paths[0]} holds parsed rows, which cannot be split: split the file that it "
-            "was made from."
+            "was made from.",
+            code="unsupported",
+            path=paths[0],
         )
     if kind in ("svmlight", "vw") and column is not None:
         raise DataError(
             f"{paths[0]} has no named columns: leave out options that name columns; the classes "
-            "are stratified anyway."
+            "are stratified anyway.",
+            code="unsupported",
+            path=paths[0],
+            column=column,
         )
     return kind
 

@@ -44,7 +44,9 @@ def effects(
     if not hasattr(fitted, "marginal_effects"):
         raise DataError(
             f"{model} is a {type(fitted).__name__}: only logistic regressions have marginal "
-            "effects on probabilities."
+            "effects on probabilities.",
+            code="unsupported",
+            path=model,
         )
     labeled = True if getattr(fitted, "recipe_", {}).get("weight") else None
     source = open_like(fitted, model, data, **files, labeled=labeled)

@@ -67,7 +67,7 @@ class Commands(click.Group):
             fail("out of memory: use fewer columns or classes, or a larger machine.")
         except LinsepError as problem:
             message = problem.render(as_options(self.get_command(ctx, ctx.invoked_subcommand)))
-            fail(message, 2 if isinstance(problem, ParameterError) else 1)
+            fail(f"{message} [{problem.code}]", 2 if isinstance(problem, ParameterError) else 1)
         except click.UsageError as problem:
             fail(wrong_use(problem, *filter(None, [ctx.invoked_subcommand])), 2)
         except OSError as problem:

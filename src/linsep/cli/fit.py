@@ -142,21 +142,25 @@ def _stored(args: list[str]) -> list[str]:
     path = Path(words[1]).absolute()
     found = Checkpoint(path).read()
     if found is None:
-        raise CheckpointError(f"There is no checkpoint {words[1]}.")
+        raise CheckpointError(f"There is no checkpoint {words[1]}.", code="no-file", path=words[1])
     command = found[1].get("command")
     if not isinstance(command, dict) or not all(
         isinstance(arg, str) for arg in [command.get("folder"), *command.get("arguments", [None])]
     ):
         raise CheckpointError(
             f"{words[1]} does not store a command: repeat the command that wrote it, or call fit "
-            "in Python."
+            "in Python.",
+            code="unsupported",
+            path=words[1],
         )
     try:
         os.chdir(command["folder"])
     except OSError as problem:
         raise CheckpointError(
             f"The folder {command['folder']}, where this fit began, cannot be entered: "
-            f"{problem.strerror}."
+            f"{problem.strerror}.",
+            code="cannot-read",
+            path=command["folder"],
         ) from None
     return ["--checkpoint", str(path), *command["arguments"]]
 
@@ -244,7 +248,7 @@ def _clusters(
             else one
             for one in problem.hints
         ]
-        raise type(problem)(problem.message, *hints) from None
+        raise DataError(problem.message, *hints, code=problem.code, **problem.fields) from None
 
 
 def _validated(

@@ -47,8 +47,8 @@ NEEDED: dict[str, tuple[str, tuple[Any, ...]]] = {
     "penalize_intercept": ("fit_intercept", (True,)),
     "vote_mb": ("keep", ("vote",)),
     "degree": ("kernel", ("poly", "polynomial")),
-    "coef0": ("kernel", ("poly", "polynomial", "sigmoid")),
-    "gamma": ("kernel", ("poly", "polynomial", "rbf", "laplacian", "chi2", "sigmoid")),
+    "coef0": ("kernel", ("poly", "polynomial")),
+    "gamma": ("kernel", ("poly", "polynomial", "rbf")),
     "learning_rate": ("solver", ("gradient_ascent",)),
     "schedule": ("solver", ("gradient_ascent",)),
 }
@@ -527,7 +527,9 @@ class InitialWeights:
                 raise DataError(
                     f"{self._source} needs {counted(columns, 'list')} of numbers for "
                     f"--init-weights, separated by ; ({one}), but {self._vectors} "
-                    f"{'is' if self._vectors == 1 else 'are'} given."
+                    f"{'is' if self._vectors == 1 else 'are'} given.",
+                    code="shape",
+                    option="init_weights",
                 ) from None
             raise self._wrong_count(features) from None
 
@@ -540,5 +542,7 @@ class InitialWeights:
         need, first = n_features + self._intercept, "the intercept, then " * self._intercept
         return DataError(
             f"{self._source} needs {need} numbers for --init-weights ({first}one for each of "
-            f"{n_features} features), but {self._count} are given."
+            f"{n_features} features), but {self._count} are given.",
+            code="shape",
+            option="init_weights",
         )

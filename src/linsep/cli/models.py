@@ -233,7 +233,9 @@ def audit(
     if (why := without_weights(estimator)) is not None:
         raise DataError(
             f"{model} is a {type(estimator).__name__} that {why}: its scores are not sums of one "
-            "product per feature. Audit a linear model."
+            "product per feature. Audit a linear model.",
+            code="unsupported",
+            path=model,
         )
     left_out = getattr(estimator, "recipe_", {}).get("missing") == "drop"
     missing = "skip" if left_out else "error"  # rows keep their numbers in the files
@@ -336,11 +338,15 @@ def refuse(model: Any, path: Path, with_rows: bool) -> None:
     if not is_regression(model):
         raise DataError(
             f"{path} is a {kind}, which has no statistical inference: `linsep inspect` shows its "
-            "weights."
+            "weights.",
+            code="unsupported",
+            path=path,
         )
     if with_rows and not hasattr(model, "diagnostics"):
         raise DataError(
-            f"{path} is a {kind}, which has no residuals: leave out DATA, or use `linsep score`."
+            f"{path} is a {kind}, which has no residuals: leave out DATA, or use `linsep score`.",
+            code="unsupported",
+            path=path,
         )
 
 
@@ -356,7 +362,11 @@ def _print_table(
         raise click.BadParameter("--table and --json cannot be combined.")
     if not hasattr(model, "odds_ratios" if odds else "summary"):
         what = "odds ratios" if odds else "table of estimates"
-        raise DataError(f"{path} is a {type(model).__name__}, which has no {what}.")
+        raise DataError(
+            f"{path} is a {type(model).__name__}, which has no {what}.",
+            code="unsupported",
+            path=path,
+        )
     found = model.odds_ratios(level) if odds else model.summary(level)
     if as_json:
         print_json(found.to_dict())
@@ -406,7 +416,11 @@ def summary(
     fitted = model_files.load(model)
     refuse(fitted, model, bool(data))
     if level is not None and not hasattr(fitted, "summary"):
-        raise DataError(f"{model} is a {type(fitted).__name__}, which has no intervals.")
+        raise DataError(
+            f"{model} is a {type(fitted).__name__}, which has no intervals.",
+            code="unsupported",
+            path=model,
+        )
     if odds_ratios or table is not None:
         _print_table(fitted, model, bool(data), level, odds_ratios, table, top, as_json)
         return
@@ -559,7 +573,9 @@ def plot(
         raise click.BadParameter("--size and --title are for pictures, not for run.")
     if bool(shown.rows) != bool(data):
         needs = "needs DATA to draw" if shown.rows else "is drawn without DATA"
-        raise DataError(f"linsep plot {kind} {needs}.")
+        raise DataError(
+            f"linsep plot {kind} {needs}.", code="needs-option" if shown.rows else "conflict"
+        )
     check_all_free(force, output)
     never_overwrite([model], output)
     estimator = model_files.load(model)
@@ -567,11 +583,15 @@ def plot(
         raise DataError(
             f"linsep plot {kind} draws a {shown.of}, which {model} is not",
             *["use linsep plot diagnostics"] * hasattr(estimator, "diagnostics"),
+            code="unsupported",
+            path=model,
         )
     if kind == "updates" and not isinstance(estimator, tuple(LINEAR.values())):
         raise DataError(
             f"linsep plot {kind} draws the updates of an online linear learner such as "
-            f"perceptron, which {model} is not."
+            f"perceptron, which {model} is not.",
+            code="unsupported",
+            path=model,
         )
     with of_features(), look.colors():  # the columns are in the order of the recipe
         made = _drawn(kind, estimator, model, data, files, output, choices)

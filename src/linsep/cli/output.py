@@ -82,7 +82,9 @@ def open_output(path: Path | None, force: bool) -> Iterator[TextIO]:
     """Open standard output for None, else a file that replaces ``path`` at the end."""
     if path is None:
         if sys.stdout is None:
-            raise DataError("Standard output is closed; name a file with --output.")
+            raise DataError(
+                "Standard output is closed; name a file with --output.", code="cannot-write"
+            )
         yield sys.stdout
         return
     check_free(path, force)
@@ -104,10 +106,18 @@ def never_overwrite(read: Sequence[File], *paths: Path | None) -> None:
     written = [os.path.realpath(path) for path in paths if path is not None]
     for path in filter(None, paths):
         if written.count(os.path.realpath(path)) > 1:
-            raise DataError(f"{path} is named for two output files; give each its own name.")
+            raise DataError(
+                f"{path} is named for two output files; give each its own name.",
+                code="duplicate-name",
+                path=path,
+            )
     for path in filter(None, paths):
         if path.exists() and any(_same(path, file) for file in read if isinstance(file, Path)):
-            raise DataError(f"{path} is an input of this command; give the output another name.")
+            raise DataError(
+                f"{path} is an input of this command; give the output another name.",
+                code="conflict",
+                path=path,
+            )
 
 
 def _same(path: Path, file: Path) -> bool:

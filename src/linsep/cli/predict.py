@@ -101,13 +101,19 @@ def refuse_beside(model: Any, path: Path, beside: str | None, interval: str | No
     """
     kind, classes = type(model).__name__, hasattr(model, "classes_")
     if beside is not None and not classes:
-        raise DataError(f"{path} is a {kind}, which predicts numbers and has no {beside}.")
+        raise DataError(
+            f"{path} is a {kind}, which predicts numbers and has no {beside}.",
+            code="unsupported",
+            path=path,
+        )
     if interval is not None and classes:
         _refuse_interval(model, path, beside, interval)
     if beside == "probabilities" and not hasattr(model, "predict_proba"):
         raise DataError(
             f"{path} is a {kind}, which has no probabilities: print its scores with --scores, "
-            "calibrate it with `linsep fit --calibrate`, or train --learner logistic."
+            "calibrate it with `linsep fit --calibrate`, or train --learner logistic.",
+            code="unsupported",
+            path=path,
         )
 
 
@@ -117,15 +123,26 @@ def _refuse_interval(model: Any, path: Path, beside: str | None, interval: str) 
     if not is_regression(model) or not hasattr(model, "marginal_effects"):
         raise DataError(
             f"{path} is a {kind}, whose predictions have no intervals: --interval applies to "
-            "linear and logistic regression."
+            "linear and logistic regression.",
+            code="unsupported",
+            path=path,
+            option="interval",
         )
     if interval != "confidence":
         raise DataError(
             f"{path} is a {kind}, which predicts classes: use --interval confidence, an interval "
-            "for the probabilities."
+            "for the probabilities.",
+            code="unsupported",
+            path=path,
+            option="interval",
+            value=interval,
         )
     if beside == "scores":
-        raise DataError("--interval applies to probabilities: leave out --scores.")
+        raise DataError(
+            "--interval applies to probabilities: leave out --scores.",
+            code="conflict",
+            option="interval",
+        )
 
 
 def one_of(scores: bool, probabilities: bool) -> str | None:
@@ -140,12 +157,18 @@ def threshold_given(model: Any, path: Path, least: float) -> Threshold:
     kind = type(model).__name__
     if not hasattr(model, "classes_"):
         raise DataError(
-            f"{path} is a {kind}, which predicts numbers: --threshold applies to two classes."
+            f"{path} is a {kind}, which predicts numbers: --threshold applies to two classes.",
+            code="unsupported",
+            path=path,
+            option="threshold",
         )
     if len(model.classes_) != 2:
         raise DataError(
             f"{path} has {len(model.classes_)} classes, but --threshold decides between two: "
-            "leave it out, or decide from the --probabilities or --scores."
+            "leave it out, or decide from the --probabilities or --scores.",
+            code="class-count",
+            path=path,
+            option="threshold",
         )
     has_probabilities = hasattr(model, "predict_proba")
     if has_probabilities and not 0 <= least <= 1:

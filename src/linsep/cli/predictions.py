@@ -173,7 +173,10 @@ class Table:
             if name in found:
                 raise DataError(
                     f"--keep-columns names '{name}', which is also a column of the output: leave "
-                    "it out, or rename it in the input."
+                    "it out, or rename it in the input.",
+                    code="duplicate-name",
+                    column=name,
+                    option="keep_columns",
                 )
             found[name] = part
         return found
@@ -217,7 +220,9 @@ class Parquet(Table):
         except (pa.ArrowException, ValueError):
             raise DataError(
                 "Columns of --keep-columns hold numbers in some rows and text in others: write a "
-                ".csv file."
+                ".csv file.",
+                code="column-type",
+                option="keep_columns",
             ) from None
         self._writer.write_table(table)
 

@@ -214,7 +214,8 @@ def _draw(
         return
     if isinstance(claim, Separations):
         raise DataError(
-            "Verdicts on more than two classes are not drawn: give the rows of two classes."
+            "Verdicts on more than two classes are not drawn: give the rows of two classes.",
+            code="class-count",
         )
     with look.colors():
         made = claim.plot(*rows_of(source, width, None)[:2])
@@ -357,11 +358,11 @@ def read_proof(path: Path) -> Any:
     if not path.exists():
         raise no_file(path)
     if not path.is_file():
-        raise DataError(f"{path} is not a file: give a proof.")
+        raise DataError(f"{path} is not a file: give a proof.", code="not-a-file", path=path)
     try:
         return read(path.read_bytes())
     except DataError as problem:
-        raise problem.at(f"{path}: ") from None
+        raise problem.at(f"{path}: ", path=path) from None
 
 
 def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: float) -> Any:
@@ -497,7 +498,11 @@ def bounds(
 def _recipe(model: Any, path: Path | None) -> Any:
     """Return how a model's data are read; DataError if they were not files."""
     if not hasattr(model, "recipe_"):
-        raise DataError(f"{path} was not trained on a file: use linsep.geometric_margin in Python.")
+        raise DataError(
+            f"{path} was not trained on a file: use linsep.geometric_margin in Python.",
+            code="unsupported",
+            path=path,
+        )
     return model.recipe_
 
 
@@ -514,7 +519,9 @@ def _line(
         raise DataError(
             f"--weights is {need} numbers for these data "
             f"({'the intercept, then ' * intercept}one for each of {width} features), for two "
-            f"classes; got {len(weights)} numbers and {len(classes)} classes."
+            f"classes; got {len(weights)} numbers and {len(classes)} classes.",
+            code="shape",
+            option="weights",
         )
     coef = np.array([weights[intercept:]])
     return Linear(coef, np.array([weights[0] * intercept]), classes, intercept, False, False)

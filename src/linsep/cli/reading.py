@@ -158,7 +158,9 @@ def open_like(
     if not hasattr(model, "recipe_"):
         raise DataError(
             f"{path} was not trained on a file, so linsep cannot infer how to read files for it; "
-            "use it in Python."
+            "use it in Python.",
+            code="unsupported",
+            path=path,
         )
     source = open_source(data, recipe=recipe_with(model.recipe_, group=group), **how)
     source.warns = False
@@ -241,7 +243,7 @@ def dask_needed() -> Iterator[None]:
     try:
         yield
     except ImportError as problem:
-        raise DataError(str(problem)) from None
+        raise DataError(str(problem), code="missing-package") from None
 
 
 @contextmanager

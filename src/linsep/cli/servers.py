@@ -85,7 +85,8 @@ def serve(
         if problem.name not in NEEDED:
             raise
         raise LinsepError(
-            f"Serving needs {problem.name}, which is not installed: pip install 'linsep[serve]'."
+            f"Serving needs {problem.name}, which is not installed: pip install 'linsep[serve]'.",
+            code="missing-package",
         ) from None
     limits = Limits(
         body=max_body, rows=max_rows, features=max_features, memory=max_memory,
@@ -202,7 +203,9 @@ def _write_static(folder: Path, scene: Any, lesson: Path | None, force: bool) ->
     if not force and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise LinsepError(
             f"{folder} exists and is not an empty folder: name another, or overwrite its files "
-            "with --force."
+            "with --force.",
+            code="file-exists",
+            path=folder,
         )
     folder.mkdir(parents=True, exist_ok=True)
     size = write_static(folder, scene, text)
@@ -263,12 +266,15 @@ def _lab_server(address: str, port: int, token: str | None, allowed_hosts: list[
         if problem.name not in ("panel", "bokeh", "param", "tornado"):
             raise
         raise LinsepError(
-            "The lab needs Panel, which is not installed: pip install 'linsep[lab]'."
+            "The lab needs Panel, which is not installed: pip install 'linsep[lab]'.",
+            code="missing-package",
         ) from None
     try:
         return bound_server(address, port, token, allowed_hosts)
     except OSError as problem:
         raise ParameterError(
             f"The lab cannot listen on {address}, port {port} ({problem.strerror or problem}): "
-            "choose another --port."
+            "choose another --port.",
+            option="port",
+            value=port,
         ) from None

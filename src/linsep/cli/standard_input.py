@@ -70,7 +70,7 @@ def reads_data(command: Callable, first: Callable[[dict[str, Any]], None]) -> Ca
 def _filled(path: Path) -> Path:
     """Copy standard input to the file at ``path``."""
     if sys.stdin is None:
-        raise DataError("There is no standard input: name a file.")
+        raise DataError("There is no standard input: name a file.", code="no-file")
     try:
         with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
@@ -79,5 +79,7 @@ def _filled(path: Path) -> Path:
             f"Standard input cannot be kept in {path.parent} ({problem.strerror})",
             "free some space there",
             "set TMPDIR to another folder",
+            code="cannot-write",
+            path=path.parent,
         ) from None
     return path

@@ -103,7 +103,11 @@ def read_rows(
     """
     how["format"] = format
     if names is not None and kind_of(find_files(list(data), format), format) != "table":
-        raise DataError("--row-names needs a table; svmlight text has no columns: leave it out.")
+        raise DataError(
+            "--row-names needs a table; svmlight text has no columns: leave it out.",
+            code="unsupported",
+            option="row_names",
+        )
     left_out = [*(exclude or []), *([] if names is None else [names])]
     source = open_source(data, exclude=left_out, **how)
     X, y, *_ = whole(source)
@@ -114,7 +118,11 @@ def read_rows(
     other = open_source(data, exclude=exclude, **how | {"target": names})
     _, named, *_ = whole(other)
     if len(named) != len(y):
-        raise DataError(f"{source.name} has rows without a name in column '{names}': fill them in.")
+        raise DataError(
+            f"{source.name} has rows without a name in column '{names}': fill them in.",
+            code="missing-value",
+            column=names,
+        )
     return source, X, y, [label_text(name) for name in named]
 
 
@@ -132,7 +140,8 @@ def _small(source: Source) -> Iterator[Batch]:
         if rows * batch.X.shape[1] > MOST_NUMBERS:
             raise DataError(
                 f"{source.name} has more than {MOST_NUMBERS:,} numbers, too many for a trace: "
-                "use fewer rows or columns."
+                "use fewer rows or columns.",
+                code="too-large",
             )
         yield batch
 

@@ -133,17 +133,16 @@ def generic(argument: int) -> Callable[[Callable], Any]:
     """Make a function that dispatches on the NamedTuple class of one positional argument.
 
     The body is chosen and inlined at compile time; with the compiler disabled, it is looked up at
-    each call. Bodies are added with ``@name.when(Class)``, and one for all other classes with
-    ``@name.when(None)``.
+    each call. Bodies are added with ``@name.when(Class)``.
     """
 
     def make(declared: Callable) -> Any:
-        bodies: dict[type | None, Any] = {}
+        bodies: dict[type, Any] = {}
 
         def call(*args: Any) -> Any:
-            return (bodies.get(type(args[argument])) or bodies[None])(*args)
+            return bodies[type(args[argument])](*args)
 
-        def when(kind: type | None, reorder: bool = False) -> Callable[[Callable], Callable]:
+        def when(kind: type, reorder: bool = False) -> Callable[[Callable], Callable]:
             flags = INLINED | {"fastmath": REORDERED if reorder else STRICT}
 
             def add(body: Callable) -> Callable:
@@ -161,7 +160,7 @@ def generic(argument: int) -> Callable[[Callable], Any]:
     return make
 
 
-def _choose_by_type(call: Callable, argument: int, bodies: dict[type | None, Any]) -> None:
+def _choose_by_type(call: Callable, argument: int, bodies: dict[type, Any]) -> None:
     """Make numba replace a call of ``call`` by the body for the type of one argument.
 
     ``numba.extending.overload`` does the same and costs twice as much: it compiles a function that
@@ -173,8 +172,7 @@ def _choose_by_type(call: Callable, argument: int, bodies: dict[type | None, Any
         made: ClassVar[dict[Any, Any]] = {}
 
         def generic(self, args: Any, kws: Any) -> Any:
-            kind = getattr(args[argument], "instance_class", type(None))
-            body = bodies.get(kind, bodies.get(None))
+            body = bodies.get(getattr(args[argument], "instance_class", type(None)))
             if body is None:
                 return None
             chosen = types.Dispatcher(body)

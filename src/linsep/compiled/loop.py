@@ -66,23 +66,13 @@ class Native(NamedTuple):
     scores: np.ndarray
 
 
-@generic(0)
-def factor(rule, k):
-    """Return the factor of the stored weights of machine k."""
-
-
-@factor.when(None)
-def _stored_as_they_are(rule, k):
-    return 1.0
-
-
 @inlined
-def best_class(rule, rows, i, W, bias, classes, tie, scores):
+def best_class(rows, i, W, bias, classes, tie, scores):
     """Score row i for every class; return the best (ties by ``tie``), or -1 if not finite."""
     dots(rows, i, W, scores)
     best, last = 0, W.shape[0] - 1
     for k in range(classes):
-        scores[k] = (scores[k] + W[last, k] * bias) * factor(rule, k)
+        scores[k] += W[last, k] * bias
         if not np.isfinite(scores[k]):
             return -1
         if scores[k] > scores[best] or (tie == HIGHEST and scores[k] == scores[best]):
@@ -125,7 +115,7 @@ def learn(scheme, rule, keep, W, bias, rows, i, code, importance, now):
 
 @learn.when(Binary)
 def _binary(scheme, rule, keep, W, bias, rows, i, code, importance, now):
-    score = (dot(rows, i, W) + W[W.shape[0] - 1] * bias) * factor(rule, 0)
+    score = dot(rows, i, W) + W[W.shape[0] - 1] * bias
     if not np.isfinite(score):
         return NO_SCORE
     y = 1.0 if code == 1 else -1.0
@@ -138,7 +128,7 @@ def _binary(scheme, rule, keep, W, bias, rows, i, code, importance, now):
 
 @learn.when(OneVsRest)
 def _one_vs_rest(scheme, rule, keep, W, bias, rows, i, code, importance, now):
-    best = best_class(rule, rows, i, W, bias, scheme.classes, scheme.tie, scheme.scores)
+    best = best_class(rows, i, W, bias, scheme.classes, scheme.tie, scheme.scores)
     if best < 0:
         return NO_SCORE
     scores = scheme.scores
@@ -159,12 +149,12 @@ def _one_vs_one(scheme, rule, keep, W, bias, rows, i, code, importance, now):
     if scheme.whole:
         dots(rows, i, W, scores)
         for k in range(scheme.rounds.size):
-            scores[k] = (scores[k] + W[last, k] * bias) * factor(rule, k)
+            scores[k] += W[last, k] * bias
         errors += most_wins(scheme.classes, scheme.tie, scores, scheme.votes) != code
     machines = scheme.machines[code]
     dots_at(rows, i, W, machines, scores)
     for q in range(machines.size):
-        scores[q] = (scores[q] + W[last, machines[q]] * bias) * factor(rule, machines[q])
+        scores[q] += W[last, machines[q]] * bias
         if not np.isfinite(scores[q]):
             return NO_SCORE
     for q in range(machines.size):
@@ -179,7 +169,7 @@ def _one_vs_one(scheme, rule, keep, W, bias, rows, i, code, importance, now):
 
 @learn.when(Native)
 def _native(scheme, rule, keep, W, bias, rows, i, code, importance, now):
-    best = best_class(rule, rows, i, W, bias, scheme.classes, scheme.tie, scheme.scores)
+    best = best_class(rows, i, W, bias, scheme.classes, scheme.tie, scheme.scores)
     if best < 0:
         return NO_SCORE
     scores, rival = scheme.scores, best

@@ -434,22 +434,22 @@ class Block(NamedTuple):
     effect of each change on the scores of later rows, which is a row of the Gram matrix.
 
     ``scores`` has the shape of the weights, (rows,) or (rows, columns), and is updated as they
-    change; row i is the feature ``features[i]``, and ``gram[places[i]]`` has its kernel values with
-    all rows. Where ``places[i]`` is -1, a change is not yet in the scores: it is added to ``owed``,
-    of shape (1,) or (1, columns), ``waiting[0]`` is i, and no other row is learned.
+    change; row i is the feature ``features[i]``, and ``gram[i]`` has its kernel values with all
+    rows. Unless ``known[i]``, a change is not yet in the scores: it is added to ``owed``, of shape
+    (1,) or (1, columns), ``waiting[0]`` is i, and no other row is learned.
     """
 
     scores: np.ndarray
     gram: np.ndarray
     features: np.ndarray
-    places: np.ndarray
+    known: np.ndarray
     owed: np.ndarray
     waiting: np.ndarray
 
 
-def block(scores: np.ndarray, gram: np.ndarray, features: np.ndarray, places: np.ndarray) -> Block:
+def block(scores: np.ndarray, gram: np.ndarray, features: np.ndarray, known: np.ndarray) -> Block:
     """Return a block that is not waiting for kernel values."""
-    return Block(scores, gram, features, places, np.zeros_like(scores[:1]), np.full(1, -1))
+    return Block(scores, gram, features, known, np.zeros_like(scores[:1]), np.full(1, -1))
 
 
 def is_waiting(rows: Any) -> bool:
@@ -477,13 +477,12 @@ def _block_dots_at(rows, i, W, chosen, scores):
 @add_features.when(Block)
 def _block_add(rows, i, weights, amount):
     nudge(weights, U(rows.features[i]), amount)
-    if rows.places[i] < 0:
+    if not rows.known[i]:
         rows.waiting[0] = i
         shift(weights, rows.owed, 0, amount)
         return
-    place = U(rows.places[i])
     for j in range(U(rows.gram.shape[1])):
-        shift(weights, rows.scores, j, amount * rows.gram[place, j])
+        shift(weights, rows.scores, j, amount * rows.gram[U(i), j])
 
 
 @ahead.when(Block)

@@ -250,19 +250,6 @@ def _best_replaced(keep, weights):
 
 
 @generic(0)
-def elapsed(weights):
-    """Return the number of earlier steps, each times the factor of the weights in it."""
-
-
-def _rounds_before(weights):
-    return weights.now
-
-
-for _kind in (Vector, Column, Pair):
-    elapsed.when(_kind)(_rounds_before)
-
-
-@generic(0)
 def noted(keep, weights, j, amount):
     """Record that ``amount`` was added to the weight of feature j."""
 
@@ -274,7 +261,7 @@ def _last_noted(keep, weights, j, amount):
 
 @noted.when(Average)
 def _average_noted(keep, weights, j, amount):
-    shift(weights, keep.sums, j, elapsed(weights) * amount)
+    shift(weights, keep.sums, j, weights.now * amount)
 
 
 @noted.when(Vote)

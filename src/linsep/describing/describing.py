@@ -338,7 +338,10 @@ class Description:
             return
         if index_base is not None:
             message = f"{paths[0]} is a table, whose columns have names"
-            raise DataError(message, hint("leave out {}", index_base=None))
+            raise DataError(
+                message, hint("leave out {}", index_base=None),
+                code="conflict", path=paths[0], option="index_base",
+            )  # fmt: skip
         reading = given._replace(max_line=bytes_of(max_line or MAX_LINE)).or_of({})
         files = open_tables(paths, format, reading, mixed=False)
         check_separated(paths[0], [format_of(path, format) for path in paths], reading)
@@ -351,7 +354,7 @@ class Description:
 
         if given := {name: value for name, value in others.items() if value not in (None, ())}:
             message = "the table is in memory, not a file"
-            raise DataError(message, hint("leave out {}", **dict.fromkeys(given)))
+            raise DataError(message, hint("leave out {}", **dict.fromkeys(given)), code="conflict")
         self.paths, self._is_table, self.format = [], True, "in memory"
         self.source = TableDescription([FrameFile(to_arrow(frame))], self._target)
 
@@ -389,8 +392,8 @@ class Description:
             if own["type"] not in ("text", "number", "int", "bool"):
                 raise DataError(
                     f"{self.source.name}, label column '{target}' holds values of type "
-                    f"{own['type']}: make it a number or text."
-                )
+                    f"{own['type']}: make it a number or text.", code="label-type", column=target,
+                )  # fmt: skip
             values = counts[target]
             if own["type"] == "bool" and values is not None:
                 values = type(values)({bool(label): rows for label, rows in values.items()})
@@ -424,7 +427,8 @@ class Description:
                 f"{self.source.name}, column '{self._target}' has {values} different values in "
                 f"{rows:,} rows, so it looks like an ID or free text, not a label",
                 hint("name the column of classes with {}", target=None),
-            )
+                code="class-count", column=self._target,
+            )  # fmt: skip
 
     def _of_vectors(self, separable: bool) -> dict[str, Any]:
         assert isinstance(self.source, Source)

@@ -84,7 +84,7 @@ class TableDescription(FilesInOrder):
                 start += table.num_rows
                 self.rows += table.num_rows
         if not self.rows:
-            raise DataError(f"{self.name} has no rows: give a file with rows.")
+            raise DataError(f"{self.name} has no rows: give a file with rows.", code="no-rows")
         found = numbers.described()
         found |= {column.name: column.described() for column in texts}
         found |= {column.name: column.described() for column in rest}

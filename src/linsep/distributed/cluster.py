@@ -63,6 +63,8 @@ Done = Callable[[int], None]
 class ClusterError(LinsepError, RuntimeError):
     """The cluster cannot run the tasks."""
 
+    code = "cluster"
+
 
 class LostCluster(ClusterError):
     """The cluster was lost during a fit, which may be repeated when it is available again."""
@@ -88,6 +90,7 @@ def connected(address: str) -> Iterator[Client]:
         raise ClusterError(
             f"{shown(address)} is not the address of a Dask scheduler",
             "give an address such as tcp://10.0.0.1:8786, or local for this machine",
+            code="bad-option",
         )
     try:
         client = Client(address, timeout=CONNECTING)
@@ -96,7 +99,8 @@ def connected(address: str) -> Iterator[Client]:
             f"No Dask scheduler answers at {address} within {CONNECTING:.0f} seconds",
             "start one with `dask scheduler` and its workers with `dask worker ADDRESS`",
             "give its address, such as tcp://10.0.0.1:8786, or local for this machine",
-        ) from problem
+            code="unreachable", value=address,
+        ) from problem  # fmt: skip
     with _quiet_logs(), client:
         yield client
 
@@ -173,11 +177,13 @@ def client_given(client: Any) -> Iterator[Client]:
             client = default_client()
         except ValueError:
             raise ParameterError(
-                "There is no Dask client: pass client=distributed.Client(...)."
-            ) from None
+                "There is no Dask client: pass client=distributed.Client(...).",
+                code="needs-option", option="client",
+            ) from None  # fmt: skip
     if client.asynchronous:
         raise ParameterError(
-            "client is asynchronous: pass a client created with asynchronous=False, in a thread."
+            "client is asynchronous: pass a client created with asynchronous=False, in a thread.",
+            option="client",
         )
     yield client
 
@@ -196,8 +202,8 @@ def refuse_others(known: dict[str, str], who: str) -> None:
         if own.get(name) != version:
             raise ClusterError(
                 f"{who} has {name} {version}, but this process has {own.get(name)}: install the "
-                "same versions on the client and on all workers."
-            )
+                "same versions on the client and on all workers.", code="other-version",
+            )  # fmt: skip
 
 
 class Cluster:
@@ -228,8 +234,8 @@ class Cluster:
             if isinstance(known, ImportError):
                 raise ClusterError(
                     f"The worker at {worker} cannot import linsep ({known}): install linsep on all "
-                    "workers."
-                )
+                    "workers.", code="missing-package",
+                )  # fmt: skip
             if isinstance(known, dict):  # else it was lost meanwhile
                 refuse_others(known, f"The worker at {worker}")
 
@@ -332,10 +338,9 @@ def _run(function: Callable[..., Any], *given: Any) -> Any:
     """Run a task; raise errors that can be pickled, without their causes."""
     try:
         return function(*given)
-    except ClusterError as problem:
-        refused: LinsepError = ClusterError(problem.message, *problem.hints)
     except LinsepError as problem:
-        refused = DataError(problem.message, *problem.hints)
+        kind: type[LinsepError] = ClusterError if isinstance(problem, ClusterError) else DataError
+        refused = kind(problem.message, *problem.hints, code=problem.code, **problem.fields)
     raise refused
 
 
@@ -361,6 +366,7 @@ def _in_a_sentence(problem: BaseException) -> BaseException:
         )
     if isinstance(problem, MemoryError):
         return ClusterError(
-            "A worker ran out of memory: give workers more memory, or choose smaller shards."
+            "A worker ran out of memory: give workers more memory, or choose smaller shards.",
+            code="too-large",
         )
     return problem

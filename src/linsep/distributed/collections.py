@@ -39,23 +39,25 @@ def rows_of_collections(
     ``numbers`` returns the rows of a partition, given its name and X; by default they are floats.
     """
     if not is_collection(y):
-        raise ParameterError("y must be a Dask Array or Series, with the partitions of X.")
+        raise ParameterError(
+            "y must be a Dask Array or Series, with the partitions of X.", option="y"
+        )
     parts = {}
     for name, collection in zip(BESIDE, (X, y, sample_weight, clusters), strict=True):
         if collection is None:
             continue
         if not is_collection(collection):
-            raise ParameterError(f"{name} must be a Dask collection, like X.")
+            raise ParameterError(f"{name} must be a Dask collection, like X.", option=name)
         if getattr(collection, "numblocks", ())[1:2] > (1,):
             collection = collection.rechunk({1: -1})  # noqa: PLW2901  whole rows
         parts[name] = np.ravel(collection.to_delayed()).tolist()
         if len(parts[name]) != len(parts["X"]):
             raise DataError(
                 f"{name} has {len(parts[name]):,} partitions, but X has "
-                f"{len(parts['X']):,}: repartition them alike."
-            )
+                f"{len(parts['X']):,}: repartition them alike.", code="shape", option=name,
+            )  # fmt: skip
     if X.shape[1:] == (0,):
-        raise DataError("X has no columns: give at least one feature.")
+        raise DataError("X has no columns: give at least one feature.", code="no-columns")
     names = [f"partition {k:,}" for k in range(len(parts["X"]))]
     computed = {name: cluster.client.compute(delayed) for name, delayed in parts.items()}
     futures = []
@@ -84,15 +86,19 @@ def _rows(
     if labels.ndim != 1 or len(labels) != values.shape[0]:
         raise DataError(
             f"{name} has {values.shape[0]:,} rows of X, but y of shape {labels.shape}: give one "
-            "label per row."
-        )
+            "label per row.", code="shape",
+        )  # fmt: skip
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise DataError(f"{name} has a missing or infinite y: leave these rows out.")
+        raise DataError(
+            f"{name} has a missing or infinite y: leave these rows out.", code="missing-value"
+        )
     if weights is None:
         return ShardRows(Batch(values, labels, groups=_clusters(name, clusters, labels.size)))
     counts = np.asarray(weights, dtype=np.float64)
     if counts.shape != labels.shape or not np.isfinite(counts).all() or (counts < 0).any():
-        raise DataError(f"{name} has invalid weights: give one number of at least 0 per row.")
+        raise DataError(
+            f"{name} has invalid weights: give one number of at least 0 per row.", code="bad-value"
+        )
     return ShardRows(Batch(values, labels, weights=counts))
 
 
@@ -125,8 +131,10 @@ def exact_numbers(name: str, X: Any) -> Any:
         return np.zeros((0, X.shape[1]))
     try:
         return tidy(exact_rows(X))
+    except DataError as problem:
+        raise problem.at(f"{name} of X: ") from None
     except ValueError as problem:
-        raise DataError(f"{name} of X: {problem}") from None
+        raise DataError(f"{name} of X: {problem}", code="bad-value") from None
 
 
 def _numbers(name: str, X: Any) -> Any:
@@ -140,13 +148,16 @@ def _numbers(name: str, X: Any) -> Any:
             if getattr(kind, "kind", "O") not in "biuf":
                 raise DataError(
                     f"{name}, column '{column}' holds {kind}: encode it as numbers, or use files, "
-                    "whose text linsep encodes."
-                )
+                    "whose text linsep encodes.", code="column-type", column=column,
+                )  # fmt: skip
         labels = [f"'{column}'" for column in X.columns]
         X = X.to_numpy(dtype=np.float64, na_value=np.nan)
     X = sp.csr_matrix(as_csr(X)) if sp.issparse(X) else np.ascontiguousarray(X)
     if X.ndim != 2 or X.dtype.kind not in "biuf":
-        raise DataError(f"{name} of X has shape {X.shape} of {X.dtype}: give rows of numbers.")
+        raise DataError(
+            f"{name} of X has shape {X.shape} of {X.dtype}: give rows of numbers.",
+            code="shape", value=X.shape,
+        )  # fmt: skip
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     if sp.issparse(X):
         X.sum_duplicates()
@@ -157,9 +168,10 @@ def _numbers(name: str, X: Any) -> Any:
         row, column = divmod(first, X.shape[1])
         if stored is not None:
             row, column = stored.row[first], stored.col[first]
-        what = "a missing value" if np.isnan(values.ravel()[first]) else "an infinite value"
+        absent = np.isnan(values.ravel()[first])
+        what = "a missing value" if absent else "an infinite value"
         raise DataError(
             f"{name} of X holds {what} in row {row}, column {labels[column]}: fill it, or leave "
-            "the row out."
-        )
+            "the row out.", code="missing-value" if absent else "not-finite", row=int(row),
+        )  # fmt: skip
     return X

@@ -74,7 +74,7 @@ def fit(
         None: the current client; in a task on a worker, the client of its cluster.
     mixing : {"uniform", "mistakes"}, default="uniform"
         Shares of the shards in the mixed weights: equal, or proportional to their mistakes in the
-        pass. Covariance matrices are added and support only "uniform".
+        pass.
     shard_mb : float, default=64
         Size of a shard in MB: on disk for text, uncompressed for Parquet.
     coef_init, intercept_init : as for ``estimator.fit``
@@ -86,8 +86,7 @@ def fit(
     Returns
     -------
     estimator : the estimator passed in, fitted
-        ``mixture_`` has the mistakes of each shard in each pass, and their shares; ``bounds(X, y)``
-        of a perceptron compares them with the bound of the paper.
+        ``mixture_`` has the mistakes of each shard in each pass, and their shares.
 
     Raises
     ------
@@ -111,7 +110,9 @@ def fit(
             cluster = Cluster(found)
             if isinstance(source, Source):
                 if y is not None or sample_weight is not None:
-                    raise ParameterError("A source has its own labels: leave out y and weights.")
+                    raise ParameterError(
+                        "A source has its own labels: leave out y and weights.", code="conflict"
+                    )
                 saving.check_source(source, whole=False)  # workers read the files
                 if as_here is None:
                     saving.agree(mixing=mixing, shard_mb=float(shard_mb))
@@ -144,20 +145,21 @@ def _going_on(checkpoint: Any) -> Iterator[None]:
             raise
         (advice,) = problem.hints
         where = f"{advice}, to resume from the checkpoint {path}"
-        raise LostCluster(problem.message, where) from None
+        raise problem.with_message(problem.message, [where]) from None
 
 
 def _check_checkpoint(estimator: Any, source: Any) -> None:
     """Raise ParameterError if a fit cannot resume from a checkpoint."""
     if isinstance(estimator, LinearRegression | GaussianNaiveBayes):
         raise ParameterError(
-            f"{type(estimator).__name__} reads its rows once: leave out the checkpoint."
-        )
+            f"{type(estimator).__name__} reads its rows once: leave out the checkpoint.",
+            code="unsupported", option="checkpoint",
+        )  # fmt: skip
     if not isinstance(source, Source):
         raise ParameterError(
             "A checkpoint needs files, which another process can read again: pass a source of "
-            "open_source."
-        )
+            "open_source.", code="unsupported", option="checkpoint",
+        )  # fmt: skip
 
 
 def _describe(estimator: Any, rows: ShardedRows, source: Any) -> None:
@@ -206,13 +208,16 @@ def check_data(source: Any, shard_mb: float) -> None:
     if not isinstance(source, Source) and not is_collection(source):
         raise ParameterError(
             f"source is of type {type(source).__name__}: pass a source of linsep.open_source, or "
-            "a Dask Array or DataFrame."
-        )
+            "a Dask Array or DataFrame.", option="source",
+        )  # fmt: skip
     for what in ("offsets", "counts"):
         if getattr(source, what, False):
             raise ParameterError(
                 f"{source.name} has {'successes and trials' if what == 'counts' else what}, which "
-                "fits on a cluster do not support: fit it in one process."
-            )
+                "fits on a cluster do not support: fit it in one process.", code="unsupported",
+            )  # fmt: skip
     if not (isinstance(shard_mb, int | float) and 0 < shard_mb < np.inf):
-        raise ParameterError(f"shard_mb is {shard_mb!r}: it must be a number above 0.")
+        raise ParameterError(
+            f"shard_mb is {shard_mb!r}: it must be a number above 0.",
+            option="shard_mb", value=shard_mb,
+        )  # fmt: skip

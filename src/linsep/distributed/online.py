@@ -45,7 +45,9 @@ def fit_online(
 def _coded(setting: Setting, rows: ShardRows, width: int, name: str) -> Batch:
     X = rows.batch.X
     if not hasattr(X, "indptr") and X.shape[1] != width:
-        raise DataError(f"{name} has {X.shape[1]:,} columns, others {width:,}: make them alike.")
+        raise DataError(
+            f"{name} has {X.shape[1]:,} columns, others {width:,}: make them alike.", code="shape"
+        )
     return setting.coded(rows.batch)
 
 
@@ -55,7 +57,7 @@ def _learned(
     try:
         return setting.learn(k, rows, start, number)
     except DataError as problem:
-        raise DataError(f"{name}: {problem.message}") from None
+        raise DataError(f"{name}: {problem.message}", code=problem.code, **problem.fields) from None
 
 
 def _learning(

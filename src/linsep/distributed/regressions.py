@@ -32,8 +32,8 @@ class Numbers(NamedTuple):
         if rows.y.dtype.kind not in "biuf":
             raise DataError(
                 f"{name} has text as labels. A regression needs one number per row; for class "
-                "labels, use a classifier."
-            )
+                "labels, use a classifier.", code="label-type",
+            )  # fmt: skip
         if self.whole and weights is not None:
             linear.check_whole(weights, lambda row: f"{name}, row {row + 1:,} of it")
         groups = rows.groups if self.clustered else None

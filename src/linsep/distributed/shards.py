@@ -124,8 +124,8 @@ def shards_of(source: Source, shard_bytes: int = SHARD_BYTES, whole: bool = Fals
     if not source.paths or source.kind in ("folder", "rows"):
         raise DataError(
             f"{source.name} cannot be split into shards: use files of svmlight text, Vowpal "
-            "Wabbit text, CSV, JSON lines, Parquet or Arrow."
-        )
+            "Wabbit text, CSV, JSON lines, Parquet or Arrow.", code="unsupported",
+        )  # fmt: skip
     found: list[Shard] = []
     declared = source.options().get("as", [None])[0]
     # The first byte identifies lines without rows, and characters of several bytes.
@@ -203,7 +203,7 @@ def read_shard(shard: Shard, reading: Reading, exact: bool = False) -> ShardRows
     if not parts:
         return ShardRows(Batch(sp.csr_matrix((0, 0)), np.zeros(0)), dropped)
     if any(part.y is None for part in parts):
-        raise DataError(f"{shard} has no labels.")
+        raise DataError(f"{shard} has no labels.", code="no-labels", path=shard.path)
     return ShardRows(joined(parts), dropped, filled)
 
 
@@ -237,7 +237,10 @@ def _opened(shard: Shard, reading: Reading) -> Iterator[Source | None]:
                     yield None if begins is None else _of_data(open_source(path, **how))
     except OSError as error:
         reason = error.strerror or error
-        raise DataError(f"{shard} cannot be read ({reason}): check the disk.") from error
+        raise DataError(
+            f"{shard} cannot be read ({reason}): check the disk.",
+            code="cannot-read", path=shard.path,
+        ) from error  # fmt: skip
     with _on_this_machine():
         unchanged.check(located(shard.path))
 
@@ -262,18 +265,20 @@ def _check_file(shard: Shard) -> None:
     except OSError as error:
         raise DataError(
             f"{shard.path} cannot be read ({error.strerror}): all machines need the same files "
-            "under the same paths."
-        ) from error
+            "under the same paths.", code="cannot-read", path=shard.path,
+        ) from error  # fmt: skip
     if size != shard.size:
         raise DataError(
             f"{shard.path} has {size:,} bytes, but had {shard.size:,} when it was split into "
-            "shards: all machines need the same, unchanged files."
-        )
+            "shards: all machines need the same, unchanged files.",
+            code="file-changed", path=shard.path,
+        )  # fmt: skip
     if other is not None:
         raise DataError(
             f"{shard} has {other} than when it was split into shards: all machines need the same, "
-            "unchanged files, copied with their times (cp -p, rsync -t)."
-        )
+            "unchanged files, copied with their times (cp -p, rsync -t).",
+            code="file-changed", path=shard.path,
+        )  # fmt: skip
 
 
 def _other(shard: Shard) -> str | None:
@@ -309,7 +314,10 @@ def _named(shard: Shard, name: str, before: Any) -> Iterator[None]:
         yield
     except LinsepError as error:
         hints = (h if not isinstance(h, str) else place.sub(said, h) for h in error.hints)
-        raise DataError(place.sub(said, error.message), *hints) from None
+        fields = error.fields | {"path": shard.path}
+        if error.row is not None:
+            fields["row"] = error.row + before()
+        raise DataError(place.sub(said, error.message), *hints, code=error.code, **fields) from None
 
 
 def _rows_before(shard: Shard) -> int:
@@ -355,8 +363,8 @@ def _copied(shard: Shard, path: Path, options: ReadingOptions) -> int | None:
     if quotes % 2 and options.quotes is not False and shard.format in HEADED:
         raise DataError(
             f"{shard} ends within quotes: a field with line breaks cannot be split; convert the "
-            "table to Parquet with `linsep convert`."
-        )
+            "table to Parquet with `linsep convert`.", code="unsupported", path=shard.path,
+        )  # fmt: skip
     return begins
 
 

@@ -123,7 +123,9 @@ def opened_by(client: Any, source: Any, y: Any, shard_mb: float) -> "ShardedData
     cluster = Cluster(client)
     if isinstance(source, Source):
         if y is not None:
-            raise ParameterError("A source has its own labels: leave out y.")
+            raise ParameterError(
+                "A source has its own labels: leave out y.", code="conflict", option="y"
+            )
         rows = rows_of_source(cluster, source, max(1, round(shard_mb * 1e6)), exact=True)
     else:
         rows = rows_of_collections(cluster, source, y, None, exact_numbers)
@@ -134,7 +136,7 @@ def opened_by(client: Any, source: Any, y: Any, shard_mb: float) -> "ShardedData
     known = cluster.results(tasks)
     some = [about for about in known if about.rows]
     if not some:
-        raise DataError(f"{rows.name} has no rows.")
+        raise DataError(f"{rows.name} has no rows.", code="no-rows")
     classes = np.array(sorted(set().union(*(about.labels for about in some))))
     refuse_continuous(classes)
     check_two_classes(classes)
@@ -148,8 +150,8 @@ def opened_by(client: Any, source: Any, y: Any, shard_mb: float) -> "ShardedData
             raise DataError(
                 f"{source.name} has {whole.n_rows:,} rows of {whole.n_features:,} features for "
                 f"the client, but {shape[0]:,} rows of {shape[1]:,} for the workers: all machines "
-                "need the same files."
-            )
+                "need the same files.", code="file-changed",
+            )  # fmt: skip
     data = ShardedData(classes, shape, names)
     data.sparse, data.rounded = some[0].sparse, any(about.rounded for about in some)
     data.hold(rows, [about.rows for about in known], sha256)

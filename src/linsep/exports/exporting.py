@@ -123,8 +123,8 @@ def format_of(path: Path) -> Format:
     if found is None:
         raise ExportError(
             f"{path} has no known extension: use {', '.join(list(FORMATS)[:-1])} or "
-            f"{list(FORMATS)[-1]}."
-        )
+            f"{list(FORMATS)[-1]}.", code="wrong-format", path=path,
+        )  # fmt: skip
     return found
 
 
@@ -163,8 +163,8 @@ def export(model: Any, path: str | Path, *, force: bool = False) -> Path:
     except UnicodeEncodeError:
         raise ExportError(
             "A column, value or label has a lone surrogate (half of a character), which cannot "
-            "be written to a file: rename it."
-        ) from None
+            "be written to a file: rename it.", code="encoding",
+        ) from None  # fmt: skip
     with written_whole(path, force=force) as file:
         file.write(content)
     return path

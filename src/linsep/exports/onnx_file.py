@@ -61,8 +61,9 @@ class OwnGraph(Graph):
         if self._bytes > MOST_BYTES:
             raise ExportError(
                 "The model exceeds the 2 GB limit of ONNX files: train a model with fewer "
-                "features, classes, versions or support vectors."
-            )
+                "features, classes, versions or support vectors.",
+                code="too-large", value=self._bytes,
+            )  # fmt: skip
         self.constants.append(self._onnx.numpy_helper.from_array(array, name))
         return name
 
@@ -166,7 +167,7 @@ def features(graph: Graph, columns: ModelColumns) -> str:
         found = graph.op("OneHotEncoder", name, domain=ML, cats_strings=known, zeros=1)
         parts.append(graph.shaped(graph.cast(found, "DOUBLE"), -1, len(known)))
     if not parts:
-        raise ExportError("A model without features cannot be exported.")
+        raise ExportError("A model without features cannot be exported.", code="no-columns")
     return graph.op("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
 
 
@@ -216,8 +217,8 @@ def labels(graph: Graph, classes: list[Any], codes: str) -> tuple[str, str]:
     else:
         raise ExportError(
             "Labels of different types cannot be written to ONNX: convert all to text, or all to "
-            "numbers."
-        )
+            "numbers.", code="label-type",
+        )  # fmt: skip
     return graph.op("Gather", array, codes), kind
 
 

@@ -15,8 +15,9 @@ import scipy.sparse as sp
 
 from linsep.compiled.rows import HUGE, TINY
 from linsep.exports.scoring import ExportError, Rule, is_turned, linear_scores, rule_of
-from linsep.kernels.base import Constant, Kernel, Normalized, Product, Scaled, Sum
-from linsep.kernels.vectors import RBF, AllSubsets, Laplacian, Linear, Polynomial
+from linsep.kernels.base import Constant, Kernel, Product, Scaled, Sum
+from linsep.kernels.normalizing import Normalized
+from linsep.kernels.vectors import RBF, AllSubsets, Linear, Polynomial
 from linsep.learners.keeping import KeepVote, VoteScoring
 
 #: versions of the operators: read by onnxruntime 1.12 (2022) and later
@@ -26,6 +27,8 @@ ML = "ai.onnx.ml"
 
 class NoOnnx(ExportError, ImportError):
     """The packages that write ONNX are not installed."""
+
+    code = "missing-package"
 
 
 def onnx_package() -> Any:
@@ -104,7 +107,7 @@ def cannot(kernel: Kernel) -> ExportError:
     """Return the error for a kernel without ONNX operators."""
     return ExportError(
         f"The kernel {kernel!r:.80} cannot be written as ONNX operators: train with a linear, "
-        "polynomial, rbf, laplacian or all-subsets kernel, or sums and products of these."
+        "polynomial, rbf or all-subsets kernel, or sums and products of these."
     )
 
 
@@ -132,10 +135,8 @@ class KernelRows:
             return self._power(kernel, self.gram(Linear()))
         if isinstance(kernel, RBF):
             return op("Exp", op("Mul", self.once("squares", self._distances), -kernel.factor))
-        if isinstance(kernel, Laplacian):
-            return op("Exp", op("Mul", self.once("sums", self._differences), -kernel.factor))
         if isinstance(kernel, AllSubsets):
-            return self.once("subsets", lambda: self._scan("Mul", self._one_more))
+            return self.once("subsets", self._subsets)
         if isinstance(kernel, Constant):
             return self._constant(self.gram(Linear()), float(kernel.value))
         if isinstance(kernel, Sum | Product):
@@ -159,7 +160,7 @@ class KernelRows:
             return op(kind, self.diagonal(kernel.left), self.diagonal(kernel.right))
         if isinstance(kernel, Scaled):
             return op("Mul", self.diagonal(kernel.kernel), float(kernel.factor))
-        if isinstance(kernel, RBF | Laplacian | Normalized):
+        if isinstance(kernel, RBF | Normalized):
             return self._constant(self.diagonal(Linear()), 1.0)
         if isinstance(kernel, Constant):
             return self._constant(self.diagonal(Linear()), float(kernel.value))
@@ -194,29 +195,19 @@ class KernelRows:
         apart = op("Add", op("Add", apart, self.diagonal(Linear())), theirs)
         return op("Max", apart, np.zeros(()))
 
-    def _differences(self) -> str:
-        """Return the sums of |x_j - v_j|."""
-        return self._scan(
-            "Add", lambda x, v: [("Sub", [x, v], "apart"), ("Abs", ["apart"], "part")]
-        )
-
-    @staticmethod
-    def _one_more(x: str, v: str) -> list[tuple[str, list[str], str]]:
-        """Return nodes that make 1 + x_j v_j."""
-        return [("Mul", [x, v], "product"), ("Add", ["product", "one"], "part")]
-
-    def _scan(self, kind: str, nodes: Callable[[str, str], list[Any]]) -> str:
-        """Return a sum ("Add") or product ("Mul") over the features, one feature at a time: all at
-        once would take rows times vectors times features of memory.
+    def _subsets(self) -> str:
+        """Return prod (1 + x_j v_j), one feature at a time: all at once would take rows times
+        vectors times features of memory.
         """
         onnx = onnx_package()
         make, double = onnx.helper.make_node, onnx.TensorProto.DOUBLE
-        made = [make("Reshape", ["x", "column"], ["x_column"])]
-        made += [make(name, inputs, [output]) for name, inputs, output in nodes("x_column", "v")]
-        made += [make(kind, ["so_far", "part"], ["more"])]
-        constants = {"column": np.array([-1, 1])}
-        if kind == "Mul":
-            constants["one"] = np.array(1.0)
+        made = [
+            make("Reshape", ["x", "column"], ["x_column"]),
+            make("Mul", ["x_column", "v"], ["product"]),
+            make("Add", ["product", "one"], ["part"]),
+            make("Mul", ["so_far", "part"], ["more"]),
+        ]
+        constants = {"column": np.array([-1, 1]), "one": np.array(1.0)}
         body = onnx.helper.make_graph(
             made, "feature",
             [
@@ -228,7 +219,7 @@ class KernelRows:
             [onnx.helper.make_tensor_value_info("more", double, [None, None])],
             [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()],
         )  # fmt: skip
-        start = self._constant(self.gram(Linear()), 1.0 if kind == "Mul" else 0.0)
+        start = self._constant(self.gram(Linear()), 1.0)
         turned = self.graph.op("Transpose", self.X, perm=[1, 0])
         return self.graph.op("Scan", start, turned, self.vectors.T, body=body, num_scan_inputs=2)
 
@@ -389,7 +380,7 @@ def vote_fractions(graph: Graph, model: Any, rows: ScaledRows, rule: Rule) -> st
     """Return the vote fractions of all versions of the weights as decision values."""
     state, keeping = model.fitted_run().state, model.fitted_run().keeping
     if keeping.tie == "random":
-        raise ExportError("Votes with random ties cannot be exported.")
+        raise ExportError("Votes with random ties cannot be exported.", option="tie")
     voting = VoteScoring(state, keeping.changes(), keeping.tie)
     first, bias = state.split(keeping.first_weights(state))
     high, rounds = keeping.tie == "positive", np.maximum(voting.rounds, 1).astype(np.float64)

@@ -185,14 +185,14 @@ def fitted(model: Any) -> Any:
     if getattr(model, "tie", "") == "random":
         raise ExportError(
             f"A {kind} with random ties cannot be exported, because the draws depend on linsep",
-            learn_with(tie="negative"),
-        )
+            learn_with(tie="negative"), option="tie",
+        )  # fmt: skip
     for label in np.asarray(getattr(model, "classes_", [])).tolist():
         if not isinstance(label, str | int | float | bool):
             raise ExportError(
                 f"The label {label!r} is a {type(label).__name__}; exports have labels of text, "
-                "numbers and booleans, so convert the labels first."
-            )
+                "numbers and booleans, so convert the labels first.", code="label-type", value=label
+            )  # fmt: skip
     return model
 
 
@@ -255,8 +255,8 @@ def read_scoring(model: Any) -> Scoring:
     if getattr(model, "keep", "") == "vote":
         raise ExportError(
             f"A {kind} that votes has no single column weights: export it to ONNX (model.onnx)",
-            learn_with(keep="average"),
-        )
+            learn_with(keep="average"), option="keep",
+        )  # fmt: skip
     (coef, intercept, center), columns = linear_scores(model), read_columns(model)
     if center is not None:
         columns, center = _subtracting(columns, center)
@@ -312,7 +312,10 @@ def read_columns(model: Any) -> ModelColumns:
             return ModelColumns("array", [NumericColumn(k) for k in range(d)])
         names = [str(name) for name in names]
         if twice := [name for name in names if names.count(name) > 1]:
-            raise ExportError(f"Two columns are called '{twice[0]}': give each its own name.")
+            raise ExportError(
+                f"Two columns are called '{twice[0]}': give each its own name.",
+                code="duplicate-name", column=twice[0],
+            )  # fmt: skip
         return ModelColumns("table", [NumericColumn(name) for name in names])
     if recipe["format"] == "svmlight":
         first = recipe.get("index_base", 0)
@@ -343,17 +346,18 @@ def table_columns(read: Columns) -> ModelColumns:
             "count",
             "take the weights from `linsep inspect MODEL --json`",
             *([learn_with(exclude=list(read.words))] if read.numeric or read.text else []),
+            column=next(iter(read.words)),
         )
     if read.text and read.hash_bits is not None:
         raise ExportError(
             f"The values of column '{next(iter(read.text))}' are hashed, and only linsep finds "
-            "their columns: train the model without hashing."
-        )
+            "their columns: train the model without hashing.", column=next(iter(read.text)),
+        )  # fmt: skip
     if dates := [name for name, how in read.converted.items() if how != "number"]:
         raise ExportError(
             f"Column '{dates[0]}' holds dates, which only linsep converts to days: train the "
-            "model on a numeric column."
-        )
+            "model on a numeric column.", column=dates[0],
+        )  # fmt: skip
     refuse = read.missing in ("error", "drop")
     numeric = []
     for name, kind in read.numeric.items():

@@ -117,8 +117,8 @@ def convert_classifier(scope: Any, operator: Any, container: Any) -> None:
         if any(label != int(label) for label in classes):
             raise ExportError(
                 "skl2onnx supports only text and integer labels: convert the labels first, or "
-                "export the model alone with linsep.to_onnx."
-            )
+                "export the model alone with linsep.to_onnx.", code="label-type",
+            )  # fmt: skip
         classes = [int(label) for label in classes]
     label, _ = labels(graph, classes, found.codes)
     values, calibration = found.values, getattr(model, "calibration_", None)

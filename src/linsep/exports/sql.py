@@ -75,8 +75,8 @@ def _check(scoring: Scoring) -> None:
         if lower.setdefault(name.lower(), name) != name:
             raise ExportError(
                 f"Columns '{lower[name.lower()]}' and '{name}' are the same in SQL, which ignores "
-                "case: rename one and train the model again."
-            )
+                "case: rename one and train the model again.", code="duplicate-name", column=name,
+            )  # fmt: skip
     _check_texts(scoring, names)
     if "" in names:
         raise ExportError("A column without a name cannot be read in SQL: give it a name.")
@@ -85,8 +85,8 @@ def _check(scoring: Scoring) -> None:
     if width > MOST_COLUMNS:
         raise ExportError(
             f"A table in SQLite has at most {MOST_COLUMNS:,} columns, and this model would need "
-            f"{width:,}: export it to Python."
-        )
+            f"{width:,}: export it to Python.", code="too-large", value=width,
+        )  # fmt: skip
 
 
 def _check_texts(scoring: Scoring, names: list[str]) -> None:
@@ -96,20 +96,20 @@ def _check_texts(scoring: Scoring, names: list[str]) -> None:
     for text in (*names, *values, *labels):
         if "\0" in text:
             raise ExportError(
-                f"SQL cannot hold {text!r:.80}, which has a NUL character: rename it."
+                f"SQL cannot hold {text!r:.80}, which has a NUL character: rename it.", value=text
             )
     for name in names:
         if "\r" in name:  # which Python reads as a line feed
             raise ExportError(
                 f"SQL cannot hold the name {name!r:.80}, which has a carriage return: rename the "
-                "column and train the model again."
-            )
+                "column and train the model again.", column=name,
+            )  # fmt: skip
     for label in scoring.rule.classes:
         if isinstance(label, int) and not -(2**63) <= label < 2**63:
             raise ExportError(
                 f"SQLite cannot hold the label {label}, which exceeds 64-bit integers: convert "
-                "the labels to text."
-            )
+                "the labels to text.", code="out-of-range", value=label,
+            )  # fmt: skip
 
 
 def _free_names(scoring: Scoring, steps: dict[str, dict[str, str]]) -> list[str]:
@@ -119,8 +119,8 @@ def _free_names(scoring: Scoring, steps: dict[str, dict[str, str]]) -> list[str]
         if name.lower() in names:
             raise ExportError(
                 f"Column '{name}' has the name of a column that the query adds: rename it and "
-                "train the model again."
-            )
+                "train the model again.", code="duplicate-name", column=name,
+            )  # fmt: skip
     return names
 
 
@@ -305,8 +305,9 @@ def literal(number: float) -> str:
     """
     if not math.isfinite(number):
         raise ExportError(
-            "A weight that is not finite cannot be written as SQL: fit the model again."
-        )
+            "A weight that is not finite cannot be written as SQL: fit the model again.",
+            code="not-finite", value=number,
+        )  # fmt: skip
     sign, size = "-" if math.copysign(1.0, number) < 0 else "", abs(number)
     if size == 0 or LOW <= size <= HIGH:
         digits = repr(size)

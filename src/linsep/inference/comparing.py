@@ -81,10 +81,16 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Comparison:
     For separated classes, the supremum of the log-likelihood is compared.
     """
     if len(models) < 2:
-        raise ParameterError("There is nothing to compare: pass at least two fitted regressions.")
+        raise ParameterError(
+            "There is nothing to compare: pass at least two fitted regressions.",
+            code="needs-option",
+        )
     called = list(names) if names is not None else [f"model {k + 1}" for k in range(len(models))]
     if len(called) != len(models):
-        raise ParameterError(f"There are {len(models)} models, but {len(called)} names.")
+        raise ParameterError(
+            f"There are {len(models)} models, but {len(called)} names.",
+            code="shape", option="names",
+        )  # fmt: skip
     for model, name in zip(models, called, strict=True):
         _check_regression(model, name)
     for (smaller, larger), pair in zip(pairwise(models), pairwise(called), strict=True):
@@ -158,7 +164,8 @@ def note_of_supremum(model: Any) -> bool:
 def _check_regression(model: Any, name: str) -> None:
     if not hasattr(type(model), "wald_test"):
         raise ParameterError(
-            f"{name} is a {type(model).__name__}: pass fitted linear or logistic regressions."
+            f"{name} is a {type(model).__name__}: pass fitted linear or logistic regressions.",
+            code="unsupported",
         )
     check_is_fitted(model)
 
@@ -168,25 +175,31 @@ def refuse_without_likelihood(model: Any, name: str, firth: bool = False) -> Non
     Firth's penalty.
     """
     if len(getattr(model, "targets_", ())) > 1:
-        raise DataError(f"{name} has several targets: fit a regression for each and compare those.")
+        raise DataError(
+            f"{name} has several targets: fit a regression for each and compare those.",
+            code="unsupported",
+        )
     if fitted_parameter(model, "l2"):
         raise DataError(
-            f"{name} was fitted with l2 and does not maximize the likelihood: fit without l2."
-        )
+            f"{name} was fitted with l2 and does not maximize the likelihood: fit without l2.",
+            code="unsupported", option="l2",
+        )  # fmt: skip
     if fitted_parameter(model, "penalty") and not firth:
         raise DataError(
             f"{name} was fitted with Firth's penalty, which differs between models: call "
-            "likelihood_ratio_tests of the larger model instead."
-        )
+            "likelihood_ratio_tests of the larger model instead.",
+            code="unsupported", option="penalty",
+        )  # fmt: skip
     if fitted_parameter(model, "covariance") is not None:
         raise DataError(
             f"{name} has a robust covariance, for which likelihood-ratio tests are not valid: use "
-            "wald_test instead."
-        )
+            "wald_test instead.", code="unsupported", option="covariance",
+        )  # fmt: skip
     if getattr(model, "stop_reason_", None) == "interrupted" or isnan(model.aic_):
         raise DataError(
             f"The maximum of the likelihood of {name} is not known "
-            f"({getattr(model, 'stop_reason_', 'too few rows')}): print summary() for the reason."
+            f"({getattr(model, 'stop_reason_', 'too few rows')}): print summary() for the reason.",
+            code="no-estimate",
         )
 
 
@@ -195,25 +208,29 @@ def _check_alike(smaller: Any, larger: Any, first: str, second: str) -> None:
     ours, theirs = type(smaller).__name__, type(larger).__name__
     if ours != theirs:
         raise DataError(
-            f"{first} is a {ours} and {second} a {theirs}: pass models of the same kind."
+            f"{first} is a {ours} and {second} a {theirs}: pass models of the same kind.",
+            code="other-model",
         )
     if hasattr(smaller, "classes_"):
         classes = [sorted(map(label_text, one.classes_.tolist())) for one in (smaller, larger)]
         if classes[0] != classes[1]:
-            raise DataError(f"{first} and {second} have other classes: fit both to the same rows.")
+            raise DataError(
+                f"{first} and {second} have other classes: fit both to the same rows.",
+                code="other-model",
+            )
         references = [label_text(one.reference_) for one in (smaller, larger)]
         if references[0] != references[1]:
             raise DataError(
                 f"{first} has the reference {references[0]} and {second} {references[1]}: fit "
-                "both with the same reference."
-            )
+                "both with the same reference.", code="other-model", option="reference",
+            )  # fmt: skip
     for name in ("fit_intercept", "weight_type"):
         values = [fitted_parameter(one, name) for one in (smaller, larger)]
         if values[0] != values[1]:
             raise DataError(
                 f"{first} has {name}={values[0]!r} and {second} {name}={values[1]!r}: fit both "
-                "with the same."
-            )
+                "with the same.", code="other-model", option=name,
+            )  # fmt: skip
 
 
 def _check_nested(smaller: Any, larger: Any, first: str, second: str) -> None:
@@ -222,20 +239,28 @@ def _check_nested(smaller: Any, larger: Any, first: str, second: str) -> None:
         if getattr(model, "feature_names_in_", None) is None and model.n_features_in_:
             raise DataError(
                 f"The features of {name} have no names and cannot be matched: fit to data frames, "
-                "or to files with named columns."
+                "or to files with named columns.",
+                code="other-model",
             )
     few, many = (_names(one) for one in (smaller, larger))
     missing = [name for name in few if name not in many]
     if missing and not [name for name in many if name not in few]:
-        raise DataError(f"{first} has more features than {second}: pass the smaller model first.")
+        raise DataError(
+            f"{first} has more features than {second}: pass the smaller model first.",
+            code="other-model",
+        )
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         raise DataError(
             f"{first} is not nested in {second}, which lacks {', '.join(missing[:3])}{more}: the "
-            "larger model needs all features of the smaller one."
+            "larger model needs all features of the smaller one.",
+            code="other-model",
         )
     if len(few) == len(many):
-        raise DataError(f"{first} and {second} have the same features: there is nothing to test.")
+        raise DataError(
+            f"{first} and {second} have the same features: there is nothing to test.",
+            code="other-model",
+        )
 
 
 def _names(model: Any) -> list[str]:
@@ -250,8 +275,9 @@ def _check_features(smaller: Any, larger: Any, first: str, second: str) -> None:
         if made != many[name]:
             raise DataError(
                 f"Feature '{name}' of {first} and of {second} was computed in different ways "
-                "(scaled, filled, converted, or by a formula): fit both with the same options."
-            )
+                "(scaled, filled, converted, or by a formula): fit both with the same options.",
+                code="other-model", column=name,
+            )  # fmt: skip
 
 
 def _definitions(model: Any) -> dict[str, str]:
@@ -300,17 +326,20 @@ def _check_rows(smaller: Any, larger: Any, first: str, second: str) -> None:
         raise DataError(
             f"{first} was fitted to {counted(smaller.n_rows_, 'row')} and {second} to "
             f"{counted(larger.n_rows_, 'row')}: fit both to the same rows, such as those without a "
-            "missing value in any column."
+            "missing value in any column.",
+            code="other-rows",
         )
     ours, theirs = (getattr(one, "rows_signature_", None) for one in (smaller, larger))
     for signature, name in ((ours, first), (theirs, second)):
         if signature is None:
             raise DataError(
                 f"{name} was saved by an earlier version, without a signature of its rows: fit it "
-                "again."
+                "again.",
+                code="other-version",
             )
     if ours != theirs:
         raise DataError(
             f"{first} and {second} were fitted to different rows, or in another order, or with "
-            "other weights or offsets: fit both to the same rows."
+            "other weights or offsets: fit both to the same rows.",
+            code="other-rows",
         )

@@ -239,7 +239,8 @@ def check_size(rows: int, features: int) -> None:
         raise DataError(
             f"Diagnostics have one value for each of {rows:,} rows and {features:,} features, "
             "which do not fit in memory: fit and diagnose a sample of the rows, or fewer "
-            "features."
+            "features.",
+            code="too-large",
         )
 
 

@@ -63,16 +63,19 @@ def factor_of(model: Any, name: str) -> Factor:
         return found[wanted]
     if recipe.get("hash_bits") is not None:
         raise DataError(
-            "The model has hashed features, so the levels of columns are unknown", _UNHASHED
+            "The model has hashed features, so the levels of columns are unknown",
+            _UNHASHED,
+            code="unsupported",
         )
     if not found:
         raise DataError(
             f"'{name}' is not a factor. The model has no factors: they are text columns, "
-            "categories, or C(column) or boolean columns of a formula."
-        )
+            "categories, or C(column) or boolean columns of a formula.",
+            code="unknown-column", column=name,
+        )  # fmt: skip
     known = [repr(one) for one in found]
     advice = f"choose {either(known)}" if len(known) > 1 else f"the only factor is {known[0]}"
-    raise DataError(f"'{name}' is not a factor: {advice}.")
+    raise DataError(f"'{name}' is not a factor: {advice}.", code="unknown-column", column=name)
 
 
 def factors_of(model: Any) -> dict[str, Factor]:

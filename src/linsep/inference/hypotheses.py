@@ -68,7 +68,7 @@ class WaldTest(Table):
 def wald(model: Any, hypotheses: Any, q: Any, test: str | None) -> WaldTest:
     """Return the test of hypotheses of a fitted regression; see ``HasInference.wald_test``."""
     if test is not None and test not in _TESTS:
-        raise ParameterError(f"test is {test!r}: choose 'F' or 'chi2'.")
+        raise ParameterError(f"test is {test!r}: choose 'F' or 'chi2'.", option="test", value=test)
     given = _given(model, hypotheses, q)
     b, (root, noise), degrees = _known(model, given), model._covariance_root(), model._degrees
     if (test or ("F" if model._statistic == "t" else "chi2")) == "chi2":
@@ -91,7 +91,8 @@ def wald(model: Any, hypotheses: Any, q: Any, test: str | None) -> WaldTest:
         why = f" with {model._degrees + 1:.0f} clusters" if few else ""
         raise DataError(
             f"The covariance of the {len(given)} restrictions is singular{why}, so they cannot be "
-            f"tested together: test at most {int((pivots > noise).sum())} at a time."
+            f"tested together: test at most {int((pivots > noise).sum())} at a time.",
+            code="bad-hypothesis",
         )
     solved = sla.solve_triangular(triangle, unit[order], trans="T")
     with np.errstate(over="ignore"):
@@ -134,8 +135,9 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
     if isinstance(texts, Sequence) and texts and all(isinstance(one, str) for one in texts):
         if q is not None:
             raise ParameterError(
-                "q needs a matrix of hypotheses", "write the right sides in the text: 'x1 = 2'"
-            )
+                "q needs a matrix of hypotheses",
+                "write the right sides in the text: 'x1 = 2'", code="conflict", option="q",
+            )  # fmt: skip
         known: dict[str, np.ndarray | None] = {}
         for row, name in zip(np.diag(signs).astype(float), names, strict=True):
             known[name] = None if name in known else np.append(row, 0.0)
@@ -153,14 +155,18 @@ def _of_matrix(R: Any, q: Any, names: list[str], signs: np.ndarray) -> list[Rest
         raise ParameterError(
             "The hypotheses are neither text nor a matrix of numbers with one right side per row",
             "pass text such as 'x1 = x2', or R of shape (restrictions, parameters) and q",
+            code="bad-hypothesis",
         ) from None
     if rows.ndim != 2 or rows.shape[1] != len(names) or not len(rows):
         raise ParameterError(
             f"R has the shape {np.shape(R)}, but the model has {len(names)} parameters: give one "
-            f"row of {len(names)} numbers per restriction, in the order of param_names_."
-        )
+            f"row of {len(names)} numbers per restriction, in the order of param_names_.",
+            code="shape", option="hypotheses",
+        )  # fmt: skip
     if not (np.isfinite(rows).all() and np.isfinite(right).all()):
-        raise ParameterError("R or q has values that are not finite: give numbers.")
+        raise ParameterError(
+            "R or q has values that are not finite: give numbers.", code="not-finite"
+        )
     return [
         Restriction(f"{_written(row * signs, names)} = {value:.6g}", np.append(row, -value))
         for row, value in zip(rows, right.tolist(), strict=True)
@@ -190,9 +196,10 @@ def _known(model: Any, given: list[Restriction]) -> np.ndarray:
             raise no_estimate(names[j], words[j])
     why = model._without_errors()
     if why:
-        raise DataError(why)
+        raise DataError(why, code="no-estimate")
     if (unknown := about & ~np.isfinite(b)).any():
-        raise DataError(f"{names[int(np.argmax(unknown))]} has no estimate: leave it out.")
+        name = names[int(np.argmax(unknown))]
+        raise DataError(f"{name} has no estimate: leave it out.", code="no-estimate", column=name)
     return np.where(about, b, 0.0)
 
 
@@ -201,19 +208,20 @@ def no_estimate(name: str, word: str) -> DataError:
     if word in ("dependent", "no weight"):
         why = "combination of others" if word == "dependent" else "parameter of a class of weight 0"
         return DataError(
-            f"'{name}' is a {why} and has no estimate: leave it out of the hypotheses."
-        )
+            f"'{name}' is a {why} and has no estimate: leave it out of the hypotheses.",
+            code="no-estimate", column=name,
+        )  # fmt: skip
     if word == "not checked":
         return DataError(
             f"It is not known whether the likelihood has a maximum, so '{name}' cannot be tested",
-            hint("fit with {}", penalty="firth"),
-        )
+            hint("fit with {}", penalty="firth"), code="no-estimate", column=name,
+        )  # fmt: skip
     return DataError(
         f"'{name}' diverges because the classes are separated, and a Wald test needs a finite "
         "estimate",
         "compare likelihoods with likelihood_ratio_tests",
-        hint("fit with {}", penalty="firth"),
-    )
+        hint("fit with {}", penalty="firth"), code="separated", column=name,
+    )  # fmt: skip
 
 
 def _check_errors(given: list[Restriction], errors: np.ndarray) -> None:
@@ -221,15 +229,18 @@ def _check_errors(given: list[Restriction], errors: np.ndarray) -> None:
     for one, error in zip(given, errors.tolist(), strict=True):
         if not one.row[:-1].any():
             raise ParameterError(
-                f"'{one.text}' has no parameter with a nonzero coefficient: leave it out."
-            )
+                f"'{one.text}' has no parameter with a nonzero coefficient: leave it out.",
+                code="bad-hypothesis", value=one.text,
+            )  # fmt: skip
         if isinf(error):
-            raise DataError(f"'{one.text}' overflows float64: scale it.")
+            raise DataError(
+                f"'{one.text}' overflows float64: scale it.", code="overflow", value=one.text
+            )
         if isnan(error) or error == 0.0:
             raise DataError(
                 f"'{one.text}' cannot be tested: the estimated variance is zero, as for a perfect "
-                "fit."
-            )
+                "fit.", code="no-estimate", value=one.text,
+            )  # fmt: skip
 
 
 def _check_independent(model: Any, given: list[Restriction]) -> None:
@@ -246,8 +257,9 @@ def _check_independent(model: Any, given: list[Restriction]) -> None:
         size = np.linalg.norm(left)
         if size <= _REPEATED:
             raise ParameterError(
-                f"'{one.text}' follows from earlier restrictions or contradicts them: leave it out."
-            )
+                f"'{one.text}' follows from earlier restrictions or contradicts them: leave it "
+                "out.", code="bad-hypothesis", value=one.text,
+            )  # fmt: skip
         basis = np.vstack([basis, left / size])
 
 
@@ -268,12 +280,17 @@ def contrasts(
 ) -> Contrasts:
     """Return contrasts of a factor of a fitted regression; see ``HasInference.contrasts``."""
     if adjust not in _ADJUSTMENTS:
-        raise ParameterError(f"adjust is {adjust!r}: choose 'holm' or None.")
+        raise ParameterError(
+            f"adjust is {adjust!r}: choose 'holm' or None.", option="adjust", value=adjust
+        )
     level, factor = check_level(model._level if level is None else level), factor_of(model, name)
     if why := model._without_errors():
-        raise DataError(why)
+        raise DataError(why, code="no-estimate")
     if len(factor.levels) < 2:
-        raise DataError(f"'{factor.name}' has only one level: there is nothing to compare.")
+        raise DataError(
+            f"'{factor.name}' has only one level: there is nothing to compare.",
+            code="too-few-rows", column=factor.name,
+        )  # fmt: skip
     wanted = _wanted(factor.levels, factor.reference, compare)
     texts, rows = _in_parameters(model, factor.levels, wanted)
     words, (root, _) = model._words.ravel(), model._covariance_root()
@@ -354,11 +371,13 @@ def _wanted(levels: dict[str, Any], reference: str, compare: Any) -> list[Restri
             raise ParameterError(
                 f"'{restriction.text}' is not a contrast: the coefficients of the levels must sum "
                 "to zero, not all be zero, and have no added constant, as in 'a - b' or '(a + b) "
-                "/ 2 - c' (put levels that look like numbers in backticks)."
-            )
+                "/ 2 - c' (put levels that look like numbers in backticks).",
+                code="bad-hypothesis", option="compare", value=restriction.text,
+            )  # fmt: skip
     if not found:
         raise ParameterError(
-            "compare is empty: choose 'pairs', 'reference', or a list of contrasts."
+            "compare is empty: choose 'pairs', 'reference', or a list of contrasts.",
+            option="compare",
         )
     return found
 
@@ -367,8 +386,8 @@ def _pair(one: Any) -> tuple[Any, Any]:
     if not isinstance(one, tuple | list) or len(one) != 2:
         raise ParameterError(
             f"compare has {one!r}: choose 'pairs', 'reference', or a list of contrasts such as 'a "
-            "- b' or ('a', 'b')."
-        )
+            "- b' or ('a', 'b').", option="compare", value=one,
+        )  # fmt: skip
     return one[0], one[1]
 
 

@@ -118,7 +118,8 @@ def rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> FitRows:
     if has_offset(model) or getattr(model, "_saturated", None) is not None:
         raise DataError(
             "Tests that refit the model do not support offsets or counts: fit the smaller models "
-            "with them and call linsep.compare."
+            "with them and call linsep.compare.",
+            code="unsupported",
         )
     source = to_score(model, X, y)
     if isinstance(source, Source):
@@ -128,10 +129,14 @@ def rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> FitRows:
             if sum(part.nbytes for part in parts) > source.memory_bytes:
                 raise DataError(
                     f"The rows of {source.name} need more than {size_text(source.memory_bytes)} "
-                    "in memory: fit the smaller models and call linsep.compare."
-                )
+                    "in memory: fit the smaller models and call linsep.compare.",
+                    code="too-large", path=source.name,
+                )  # fmt: skip
         if not parts:
-            raise DataError(f"{source.name} has no rows: pass the rows of the fit.")
+            raise DataError(
+                f"{source.name} has no rows: pass the rows of the fit.",
+                code="no-rows", path=source.name,
+            )  # fmt: skip
         read = joined(parts, model.n_features_in_)
         return FitRows(read.X, read.y, read.weights)
     features = as_csr(model.features_of(X))
@@ -139,7 +144,8 @@ def rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> FitRows:
     if features.ndim != 2 or features.shape[1] != model.n_features_in_:
         raise DataError(
             f"X has the shape {features.shape}, but the model has {model.n_features_in_} "
-            "features: pass the rows of the fit."
+            "features: pass the rows of the fit.",
+            code="shape",
         )
     return FitRows(features, y, sample_weight)
 
@@ -161,12 +167,14 @@ def _check_rows(model: Any, n_rows: int, found: float, fitted: float) -> None:
     if n_rows != model.n_rows_:
         raise DataError(
             f"The model was fitted to {counted(model.n_rows_, 'row')} of positive weight, but "
-            f"{n_rows:,} were given: pass the rows of the fit."
+            f"{n_rows:,} were given: pass the rows of the fit.",
+            code="other-rows",
         )
     if abs(found - fitted) > _OTHERS * max(abs(fitted), 1e-300):
         raise DataError(
             "These are not the rows of the fit, which had other residuals: pass the rows of the "
-            "fit with their weights."
+            "fit with their weights.",
+            code="other-rows",
         )
 
 
@@ -174,7 +182,9 @@ def likelihood_ratio_tests(model: Any, X: Any, y: Any, sample_weight: Any) -> Li
     """Return the test of each term; see ``HasInference.likelihood_ratio_tests``."""
     refuse_without_likelihood(model, "The model", firth=True)
     if not (terms := terms_of(model)):
-        raise DataError("The model has no features, so there are no terms to test.")
+        raise DataError(
+            "The model has no features, so there are no terms to test.", code="unsupported"
+        )
     rows = rows_of(model, X, y, sample_weight)
     tried = [one for one in terms if not any(one.parts < other.parts for other in terms)]
     if getattr(model, "method_", "") == "Firth":
@@ -253,20 +263,22 @@ def score_test(model: Any, X: Any, y: Any, more: Any, sample_weight: Any) -> Sco
     if fitted_parameter(model, "penalty"):
         raise DataError(
             "The model was fitted with Firth's penalty, whose scores depend on the columns: fit "
-            "the larger model and call its likelihood_ratio_tests."
-        )
+            "the larger model and call its likelihood_ratio_tests.",
+            code="unsupported", option="penalty",
+        )  # fmt: skip
     if note_of_supremum(model):
         raise DataError(
             "Coefficients of the model diverge because the classes are separated, so there are "
-            "no estimates for a score test: fit the larger model and call linsep.compare."
+            "no estimates for a score test: fit the larger model and call linsep.compare.",
+            code="separated",
         )
     rows = rows_of(model, X, y, sample_weight)
     added = _added(more)
     if added.ndim != 2 or added.shape[0] != rows.X.shape[0]:
         raise DataError(
             f"X has {rows.X.shape[0]:,} rows, but more has the shape {added.shape}: pass columns "
-            "of the same rows."
-        )
+            "of the same rows.", code="shape", option="more",
+        )  # fmt: skip
     either = sp.issparse(added) or sp.issparse(rows.X)
     wide = sp.csr_matrix(sp.hstack([rows.X, added])) if either else np.hstack([rows.X, added])
     test = (_scores if model._statistic == "z" else _explained)(model, wide, rows)
@@ -281,12 +293,14 @@ def score_test(model: Any, X: Any, y: Any, more: Any, sample_weight: Any) -> Sco
 def _added(more: Any) -> Any:
     """Return the columns to add as a matrix of numbers; DataError names one that has text."""
     if more is None:
-        raise ParameterError("more is missing: pass the columns to add.")
+        raise ParameterError(
+            "more is missing: pass the columns to add.", code="needs-option", option="more"
+        )
     names = None
     if is_frame(more):
-        names = [repr(str(name)) for name in getattr(more, "column_names", None) or more.columns]
+        names = [str(name) for name in getattr(more, "column_names", None) or more.columns]
     elif getattr(more, "name", None) is not None:
-        names = [repr(str(more.name))]
+        names = [str(more.name)]
     added = as_csr(more)
     if sp.issparse(added):
         return added
@@ -298,10 +312,12 @@ def _added(more: Any) -> Any:
         try:
             added[:, k].astype(np.float64)
         except (TypeError, ValueError):
+            column = names[k] if names else k
             raise DataError(
-                f"Column {names[k] if names else k} of more holds values that are not numbers",
+                f"Column {column!r} of more holds values that are not numbers",
                 "pass numbers, such as one column of zeros and ones per level",
-            ) from None
+                code="not-a-number", option="more", column=column,
+            ) from None  # fmt: skip
     return added.astype(np.float64)
 
 
@@ -312,7 +328,9 @@ def _explained(model: Any, wide: Any, rows: FitRows) -> Test:
     larger, smaller = refitted(model, wide, rows), refitted(model, rows.X, rows)
     _check_rows(model, smaller.n_rows_, smaller.rss_, model.rss_)
     if not model.rss_:
-        raise DataError("The model fits perfectly, so no variance is left to explain.")
+        raise DataError(
+            "The model fits perfectly, so no variance is left to explain.", code="no-estimate"
+        )
     share = larger.solution_.residual_norm / model.solution_.residual_norm
     return _chi_squared(
         max(0.0, model.n_rows_ * (1.0 - share) * (1.0 + share)),

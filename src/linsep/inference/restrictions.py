@@ -119,12 +119,14 @@ class _Parser:
             raise ParameterError(
                 f"'{self.text}' names '{name}', which is not a {self.what}",
                 f"choose among {', '.join(known[:_LISTED])}{more}",
-            )
+                code="bad-hypothesis", value=name,
+            )  # fmt: skip
         row = self.names[name]
         if row is None:
             raise ParameterError(
                 f"'{self.text}' names '{name}', which is the name of several {self.what}s",
                 "pass a matrix", "give the columns different names",
+                code="duplicate-name", value=name,
             )  # fmt: skip
         return _Token("name", row, at, end)
 
@@ -137,8 +139,8 @@ class _Parser:
         return ParameterError(
             f"'{self.text}' {what}, at character {at + 1}",
             f"write sums of numbers and {self.what}s, such as 'a = b, 2 * c - d = 1', and names "
-            "with signs in backticks",
-        )
+            "with signs in backticks", code="bad-hypothesis", value=self.text,
+        )  # fmt: skip
 
     def _taken(self, signs: str) -> str:
         """Return the next token if it is one of these signs, and step over it; else ""."""

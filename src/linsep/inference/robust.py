@@ -117,10 +117,13 @@ class Robust(NamedTuple):
                 f"{found.decided:,} {what} a leverage of 1, since an estimate depends on one row "
                 f"alone, but {name} divides by 1 - leverage",
                 hint("use {}", covariance="HC1"), "leave out the feature that only this row has",
+                code="undefined", option="covariance", value=name,
             )  # fmt: skip
         many = None if found.clusters is None else int(found.clusters.size)
         if many is not None and many < 2:
-            raise DataError("All rows are in one cluster, but CR1 needs at least two.")
+            raise DataError(
+                "All rows are in one cluster, but CR1 needs at least two.", code="too-few-rows"
+            )
         root, left = np.zeros((found.rows.shape[1],) * 2), n_rows - rank
         if not root.size or left <= 0:  # standard errors are not defined without these
             return cls(name, root, many)
@@ -190,8 +193,8 @@ def check_length(clusters: np.ndarray | None, n_rows: int) -> None:
     if clusters is not None and clusters.size != n_rows:
         raise DataError(
             f"clusters has {clusters.size:,} labels, but X has {n_rows:,} rows: give one label "
-            "per row."
-        )
+            "per row.", code="shape", option="clusters",
+        )  # fmt: skip
 
 
 def check_clusters(covariance: str | None, X: Any, clusters: Any, weights: Any = None) -> None:
@@ -208,20 +211,21 @@ def check_clusters(covariance: str | None, X: Any, clusters: Any, weights: Any =
         if clusters is not None:
             raise ParameterError(
                 "A source has its own clusters: name their column with open_source(group=...), "
-                "and leave clusters out."
-            )
+                "and leave clusters out.", code="conflict", option="clusters",
+            )  # fmt: skip
         missing = not X.grouped
     else:
         missing = clusters is None
     if covariance == CLUSTERED and missing:
         raise ParameterError(
             "CR1 needs the cluster of every row: name the cluster column (--cluster-by, in "
-            "Python open_source(group=...)), or pass clusters=labels to fit with arrays."
-        )
+            "Python open_source(group=...)), or pass clusters=labels to fit with arrays.",
+            code="needs-option", option="clusters",
+        )  # fmt: skip
     if covariance != CLUSTERED and clusters is not None:
         raise ParameterError(
             "Clusters have no effect without CR1", hint("use {}", covariance=CLUSTERED),
-            "leave the clusters out",
+            "leave the clusters out", code="conflict", option="clusters"
         )  # fmt: skip
     refuse_weights(covariance, weights)
 
@@ -235,24 +239,25 @@ def refuse_robust(model: Any, columns: Any = None) -> None:
     without = hint("leave {} out", covariance=None)
     if model.l2:
         raise ParameterError(
-            "Robust standard errors are not known with l2", "leave l2 out", without
-        )
+            "Robust standard errors are not known with l2",
+            "leave l2 out", without, code="conflict", option="l2",
+        )  # fmt: skip
     if getattr(model, "penalty", None):
         raise ParameterError(
             "A robust covariance needs the maximum likelihood, and Firth's penalty changes the "
             "score of every row",
-            hint("leave {} out", penalty=None), without,
+            hint("leave {} out", penalty=None), without, code="conflict", option="penalty"
         )  # fmt: skip
     if getattr(model, "intervals", None) == "profile":
         raise ParameterError(
             "Profile intervals come from the likelihood, not from a covariance",
-            hint("use {}", intervals="wald"), without,
+            hint("use {}", intervals="wald"), without, code="conflict", option="intervals"
         )  # fmt: skip
     if columns is not None:
         raise ParameterError(
             f"A robust covariance needs a single target, but y has {len(columns)} columns: fit "
-            "one regression per column."
-        )
+            "one regression per column.", code="conflict", option="covariance",
+        )  # fmt: skip
     refuse_weights(model.covariance, getattr(model, "class_weight", None))
 
 
@@ -261,8 +266,8 @@ def refuse_weights(covariance: str | None, weights: Any) -> None:
     if covariance == CLUSTERED and weights is not None:
         raise ParameterError(
             "CR1 does not support row or class weights: leave the weights out, or use another "
-            "covariance."
-        )
+            "covariance.", code="conflict", option="covariance",
+        )  # fmt: skip
 
 
 def cluster_numbers(X: Any, clusters: Any) -> np.ndarray | None:
@@ -289,8 +294,9 @@ def cluster_numbers(X: Any, clusters: Any) -> np.ndarray | None:
     labels = labels[:, 0] if labels.shape[1:] == (1,) else labels
     if labels.ndim != 1:
         raise DataError(
-            f"clusters has the shape {labels.shape}: give one label per row, in one column."
-        )
+            f"clusters has the shape {labels.shape}: give one label per row, in one column.",
+            code="shape", option="clusters",
+        )  # fmt: skip
     if labels.dtype.kind == "O":
         missing = np.array([_is_missing(label) for label in labels.tolist()], dtype=bool)
     else:
@@ -299,8 +305,9 @@ def cluster_numbers(X: Any, clusters: Any) -> np.ndarray | None:
     if missing.any():
         raise DataError(
             f"The cluster of {row_text(int(np.argmax(missing)))} is missing: give every row a "
-            "cluster."
-        )
+            "cluster.",
+            code="missing-value", option="clusters", row=int(np.argmax(missing)) + 1,
+        )  # fmt: skip
     if labels.dtype.kind == "O":
         return _numbered(labels.tolist())
     return np.unique(labels, return_inverse=True)[1].ravel().astype(np.uint64)
@@ -315,8 +322,9 @@ def _numbered(labels: list[Any]) -> np.ndarray:
         except TypeError:
             kind = type(label).__name__
             raise DataError(
-                f"The cluster of {row_text(row)} is a {kind}: give numbers or text."
-            ) from None
+                f"The cluster of {row_text(row)} is a {kind}: give numbers or text.",
+                code="bad-value", option="clusters", row=row + 1,
+            ) from None  # fmt: skip
     return np.array([numbers[label] for label in labels], dtype=np.uint64)
 
 

@@ -284,7 +284,10 @@ def as_frame(columns: dict[str, list[Any]]) -> Any:
 def check_level(level: Any) -> float:
     """Return the level of an interval as a float; ParameterError unless it is between 0 and 1."""
     if not (isinstance(level, Real) and 0 < float(level) < 1):
-        raise ParameterError(f"level is {level!r}: give a number between 0 and 1, such as 0.95.")
+        raise ParameterError(
+            f"level is {level!r}: give a number between 0 and 1, such as 0.95.",
+            option="level", value=level,
+        )  # fmt: skip
     return float(level)
 
 

@@ -1,12 +1,11 @@
 """Kernels: inner products in an implicit feature space. The base class, the prepared form of rows,
-and combinations of kernels: sums, products, multiples, normalized kernels, and a constant.
+and sums, products and multiples of kernels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -41,10 +40,6 @@ class Kernel:
 
     #: "vectors" (dense or CSR), "strings", "gram" (rows of a Gram matrix) or "anything"
     takes: ClassVar[str] = "vectors"
-    #: whether rows of numbers may be sparse
-    sparse: ClassVar[bool] = True
-    #: whether values must be at least 0
-    positive_only: ClassVar[bool] = False
     #: rows that a learner scores at once: enough for fast products, but few enough that their own
     #: Gram matrix is cheap beside that with the support vectors
     rows_at_once: ClassVar[int] = 512
@@ -147,11 +142,14 @@ class Kernel:
             return None
         sizes = [abs(m) for m in found.above.ravel().tolist() if m]
         if max(sizes, default=1) > found.below << MOST_POWER:
-            raise DataError(f"{self!r} overflows float64 on these rows: {kernel._advice()}.")
+            raise DataError(
+                f"{self!r} overflows float64 on these rows: {kernel._advice()}.", code="overflow"
+            )
         if min(sizes, default=1) << MOST_POWER < found.below and sizes:
             raise DataError(
                 f"{self!r} underflows float64 on these rows, which are too small: multiply the "
-                f"features by a large number."
+                f"features by a large number.",
+                code="overflow",
             )
         return found.values()
 
@@ -203,34 +201,10 @@ class Kernel:
         with np.errstate(over="ignore", invalid="ignore"):
             quickly = np.isfinite(values.sum())
         if not quickly and not np.isfinite(values).all():
-            raise DataError(f"{self!r} overflows float64 on these rows: {self._advice()}.")
+            raise DataError(
+                f"{self!r} overflows float64 on these rows: {self._advice()}.", code="overflow"
+            )
         return values
-
-
-class BeyondFloats(Kernel):
-    """A kernel whose values may overflow, and are available as m 2^e.
-
-    :class:`linsep.kernels.Normalized` divides them in this form.
-    """
-
-    def scaled_gram(self, A: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return every value m 2^e as (m, e), float64 arrays of shape (rows of A, rows of B)."""
-        raise NotImplementedError
-
-    def scaled_diagonal(self, A: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return K(a, a) of every row as (m, e), two arrays of shape (rows,)."""
-        raise NotImplementedError
-
-    def _gram(self, A: Any, B: Any) -> np.ndarray:
-        return _value(*self.scaled_gram(A, B))
-
-    def _diagonal(self, A: Any) -> np.ndarray:
-        return _value(*self.scaled_diagonal(A))
-
-
-def _value(mantissas: np.ndarray, exponents: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore"):  # the error names the kernel
-        return np.ldexp(mantissas, np.clip(exponents, -5000, 5000).astype(np.int32))
 
 
 def plain(value: Any) -> Any:
@@ -241,13 +215,13 @@ def plain(value: Any) -> Any:
         return int(value) if isinstance(value, Integral) else float(value)
     if isinstance(value, tuple):
         return [plain(one) for one in value]
-    if isinstance(value, bytes):
-        return {"bytes": value.decode("latin-1")}
     if value is None or isinstance(value, str):
         return value
     raise ParameterError(
         f"A kernel with {value!r} cannot be stored, because code is never written to a file: use "
-        f"a kernel defined only by parameters."
+        f"a kernel defined only by parameters.",
+        code="unsupported",
+        value=value,
     )
 
 
@@ -257,20 +231,22 @@ HUGE = 1e150
 LARGEST = float(np.finfo(np.float64).max)
 
 
-def number(kernel: Any, name: str, low: float = 0.0, *, whole: bool = False) -> None:
-    """Raise ParameterError unless a field of a kernel is a finite number above ``low``.
+def number(kernel: Any, name: str, *, whole: bool = False) -> None:
+    """Raise ParameterError unless a field of a kernel is a finite number above 0.
 
-    With ``whole`` it must be a 64-bit integer of at least ``low``.
+    With ``whole`` it must be a 64-bit integer.
     """
     value = getattr(kernel, name)
     right = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
-    if not (right and (low <= value < 2**63 if whole else low < value <= LARGEST)):
-        kind = f"a number above {low:g}"
+    if not (right and (1 <= value < 2**63 if whole else 0 < value <= LARGEST)):
+        kind = "a number above 0"
         if whole:
-            kind = f"a whole number of at least {low:g}" + " and below 2^63" * (
-                right and value >= low
-            )
-        raise ParameterError(f"{name} of {type(kernel).__name__} must be {kind}, not {value!r}.")
+            kind = "a whole number of at least 1" + " and below 2^63" * (right and value >= 1)
+        raise ParameterError(
+            f"{name} of {type(kernel).__name__} must be {kind}, not {value!r}.",
+            option=name,
+            value=value,
+        )
 
 
 @dataclass(frozen=True)
@@ -316,13 +292,16 @@ class Combined(Kernel):
             if not isinstance(value, Kernel):
                 raise ParameterError(
                     f"{type(self).__name__} takes kernels of linsep.kernels, not {value!r}: wrap a "
-                    "function as Callable(function)."
+                    "function as Callable(function).",
+                    code="bad-kernel",
+                    value=value,
                 )
         depth = 1 + max(getattr(one, "_depth", 0) for one in inner)
         if depth > MOST_NESTED:
             raise ParameterError(
                 f"More than {MOST_NESTED} kernels are nested: add or multiply them in "
-                "pairs, and the pairs in pairs."
+                "pairs, and the pairs in pairs.",
+                code="bad-kernel",
             )
         object.__setattr__(self, "_depth", depth)  # the dataclass is frozen
 
@@ -338,16 +317,6 @@ class Combined(Kernel):
             if takes != "anything":
                 return str(takes)
         return "anything"
-
-    @property
-    def sparse(self) -> bool:  # type: ignore[override]
-        """Whether all inner kernels support sparse rows."""
-        return all(kernel.sparse for kernel in self._inner)
-
-    @property
-    def positive_only(self) -> bool:  # type: ignore[override]
-        """Whether one of the inner kernels requires values of at least 0."""
-        return any(kernel.positive_only for kernel in self._inner)
 
     @property
     def rows_at_once(self) -> int:  # type: ignore[override]
@@ -372,7 +341,8 @@ class Pair(Combined):
         if len(kinds) > 1:
             raise ParameterError(
                 f"{self.left!r} takes {self.left.takes} and {self.right!r} takes "
-                f"{self.right.takes}: combine kernels on the same kind of rows."
+                f"{self.right.takes}: combine kernels on the same kind of rows.",
+                code="bad-kernel",
             )
 
     def _prepare(self, X: Any) -> Any:
@@ -470,64 +440,6 @@ class Scaled(Around):
         return "choose a smaller factor" if self.factor > HUGE else self.advice
 
 
-@dataclass(frozen=True)
-class Normalized(Around):
-    """K(x, y) / sqrt(K(x, x) K(y, y)), the cosine in the feature space.
-
-    Values of a row with K(x, x) = 0 are 0. Values of AllSubsets and Subsequence are divided as
-    mantissa and exponent, so they cannot overflow.
-    """
-
-    kernel: Kernel
-
-    def _prepare(self, X: Any) -> Any:
-        rows = self.kernel.prepare(X)
-        if isinstance(self.kernel, BeyondFloats):
-            mantissas, exponents = self.kernel.scaled_diagonal(rows)
-            odd = exponents % 2
-            return Parts(rows, np.sqrt(mantissas * (1 + odd)), (exponents - odd) / 2)
-        return Parts(rows, np.sqrt(np.maximum(self.kernel.diagonal(rows), 0)))
-
-    def _gram(self, A: Any, B: Any) -> np.ndarray:
-        if isinstance(self.kernel, BeyondFloats):
-            return _divided(self.kernel, A.parts, B.parts)
-        K = self.kernel.gram(A.parts[0], B.parts[0])
-        return _times(K, _inverse(A.parts[1]), _inverse(B.parts[1]))
-
-    def _diagonal(self, A: Any) -> np.ndarray:
-        return (A.parts[1] > 0).astype(np.float64)
-
-    def counts(self, A: Any) -> tuple[np.ndarray, Any, np.ndarray] | None:
-        """Return the substrings of the inner kernel, with counts divided by sqrt(K(x, x))."""
-        found = self.kernel.counts(A.parts[0])
-        if found is None:
-            return None
-        names, counts, weights = found
-        return names, (sp.diags_array(_inverse(A.parts[1])) @ counts).tocsr(), weights
-
-
-def _divided(kernel: BeyondFloats, A: tuple, B: tuple) -> np.ndarray:
-    """Return quotients of numbers given by mantissas and exponents."""
-    mantissas, exponents = kernel.scaled_gram(A[0], B[0])
-    _times(mantissas, _inverse(A[1]), _inverse(B[1]))
-    exponents -= A[2][:, None] + B[2]
-    # Quotients are at most 1, and 0 below 2^-2000.
-    return np.ldexp(mantissas, np.maximum(exponents, -2000).astype(np.int32))
-
-
-def _times(K: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Compute K_ij left_i right_j in place, in blocks; a symmetric K stays exactly symmetric."""
-    step = max(1, CACHED // max(1, len(right)))
-    for start in range(0, len(K), step):
-        K[start : start + step] *= left[start : start + step, None] * right
-    return K
-
-
-def _inverse(lengths: np.ndarray) -> np.ndarray:
-    """Return 1 / length, or 0 for length 0."""
-    return np.divide(1, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
-
-
 # Rows in the form a kernel works on: arrays, CSR matrices and other sliceable rows.
 
 
@@ -564,7 +476,7 @@ def is_text(X: Any) -> bool:
 def listed(X: Any) -> np.ndarray:
     """Return rows of any type as a one-dimensional array of objects, which can be sliced."""
     if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
-        raise DataError(f"X is {X!r:.40}, not a list of rows: pass a list.")
+        raise DataError(f"X is {X!r:.40}, not a list of rows: pass a list.", code="bad-value")
     given = list(X)
     rows = np.empty(len(given), dtype=object)
     for i, row in enumerate(given):
@@ -577,7 +489,8 @@ def refuse_text(X: Any, kernel: Any) -> None:
     if is_text(X):
         raise DataError(
             f"X has strings, but {kernel!r} takes rows of numbers: choose a string kernel such as "
-            "Spectrum(3), or convert the strings to numbers."
+            "Spectrum(3), or convert the strings to numbers.",
+            code="not-a-number",
         )
 
 
@@ -606,7 +519,8 @@ def same_width(A: Any, B: Any) -> None:
     if A.shape[1] != B.shape[1]:
         raise DataError(
             f"Rows have {A.shape[1]} features on one side and {B.shape[1]} on the other: a kernel "
-            f"needs the same features on both sides."
+            f"needs the same features on both sides.",
+            code="shape",
         )
 
 
@@ -617,11 +531,3 @@ def dense_blocks(rows: Any) -> Iterator[tuple[slice, np.ndarray]]:
         part = slice(start, min(start + step, rows.shape[0]))
         block = rows[part].toarray() if sp.issparse(rows) else rows[part]
         yield part, np.ascontiguousarray(block, dtype=np.float64)
-
-
-def unknown(name: Any, known: Any) -> str:
-    """Return the message for an unknown kernel name."""
-    names = sorted(known)
-    near = get_close_matches(str(name), names, 1)
-    guess = f"did you mean '{near[0]}'? There are " if near else "there are "
-    return f"There is no kernel {name!r}: {guess}{', '.join(names)}."

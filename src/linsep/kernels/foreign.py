@@ -1,9 +1,8 @@
-"""Other kernels: functions of two rows, scikit-learn's kernels by name, Gram matrices."""
+"""Other kernels: functions of two rows, and Gram matrices."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -12,22 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.errors import DataError, ParameterError
-from linsep.kernels.base import (
-    Kernel,
-    Parts,
-    listed,
-    plain,
-    rows_of,
-    same_width,
-    unknown,
-    vectors,
-)
-from linsep.words import row_text
-
-#: rows of the blocks computed to get the diagonal
-BLOCK = 64
-#: scikit-learn's kernels on histograms: dense rows of numbers of at least 0
-OF_HISTOGRAMS = ("additive_chi2", "chi2")
+from linsep.kernels.base import Kernel, Parts, listed, rows_of, vectors
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +33,9 @@ class Callable(Kernel):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ParameterError(
-                f"Callable takes a function of two rows, but {self.function!r} cannot be called."
+                f"Callable takes a function of two rows, but {self.function!r} cannot be called.",
+                option="function",
+                value=self.function,
             )
 
     def __repr__(self) -> str:
@@ -87,13 +73,16 @@ class Callable(Kernel):
         except Exception as problem:
             raise DataError(
                 f"The kernel {self._name} failed on the rows of index {i} and {j} with "
-                f"{type(problem).__name__}: {problem}; correct the function or remove the row."
+                f"{type(problem).__name__}: {problem}; correct the function or remove the row.",
+                code="bad-kernel",
             ) from problem
         plain = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
         if not isinstance(plain, Real) or not np.isfinite(float(plain)):
             raise DataError(
                 f"The kernel {self._name} returned {value!r} for the rows of index {i} and {j}: it "
-                "must return a finite number for every pair of rows."
+                "must return a finite number for every pair of rows.",
+                code="bad-kernel",
+                value=value,
             )
         return float(plain)
 
@@ -103,92 +92,6 @@ def _numbered(rows: Parts) -> Iterator[tuple[int, Any]]:
     values, numbers = rows.parts
     for k, number in enumerate(numbers.tolist()):
         yield number, (values[[k]].toarray()[0] if sp.issparse(values) else values[k])
-
-
-@dataclass(frozen=True, init=False, repr=False, eq=False)
-class Pairwise(Kernel):
-    """A kernel of scikit-learn by its name, such as ``Pairwise("chi2", gamma=0.5)``.
-
-    Parameters
-    ----------
-    name : a name of ``sklearn.metrics.pairwise.kernel_metrics()``
-    **parameters : parameters of that kernel
-    """
-
-    name: str
-    parameters: dict[str, Any]
-
-    def __init__(self, name: str, **parameters: Any):
-        from sklearn.metrics.pairwise import kernel_metrics  # slow to import and rarely needed
-
-        known = kernel_metrics()
-        if name not in known:
-            raise ParameterError(unknown(name, known))
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "parameters", parameters)
-
-    def __repr__(self) -> str:
-        words = [repr(self.name), *(f"{key}={value!r}" for key, value in self.parameters.items())]
-        return f"Pairwise({', '.join(words)})"
-
-    def __eq__(self, other: Any) -> bool:
-        return isinstance(other, Pairwise) and repr(self) == repr(other)
-
-    def __hash__(self) -> int:
-        return hash(repr(self))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the kernel as plain JSON; its parameters must be numbers or strings."""
-        given = {key: plain(value) for key, value in self.parameters.items()}
-        return {"kernel": "Pairwise", "parameters": {"name": self.name} | given}
-
-    @property
-    def sparse(self) -> bool:  # type: ignore[override]
-        """Whether this kernel supports sparse rows."""
-        return self.name not in OF_HISTOGRAMS
-
-    @property
-    def positive_only(self) -> bool:  # type: ignore[override]
-        """Whether this kernel requires values of at least 0."""
-        return self.name in OF_HISTOGRAMS
-
-    def _prepare(self, X: Any) -> Any:
-        if sp.issparse(X) and not self.sparse:
-            raise DataError(f"{self!r} needs dense rows: pass X.toarray().")
-        X = vectors(X, self)
-        if self.positive_only and (X < 0).any():
-            row, column = np.argwhere(X < 0)[0].tolist()
-            raise DataError(
-                f"Negative values in data: {row_text(row)} has {X[row, column]:g} in column "
-                f"{column}, but {self!r} takes numbers of at least 0; shift the feature, or "
-                "choose another kernel."
-            )
-        # Kernels on histograms refuse read-only memory, such as a mapped file.
-        return X if self.sparse or X.flags.writeable else X.copy()
-
-    def _gram(self, A: Any, B: Any) -> np.ndarray:
-        from sklearn.metrics.pairwise import pairwise_kernels
-
-        same_width(A, B)
-        if not (rows_of(A) and rows_of(B)):  # scikit-learn refuses these
-            return np.zeros((rows_of(A), rows_of(B)))
-        with _named_errors(self):
-            K = pairwise_kernels(A, None if A is B else B, metric=self.name, **self.parameters)
-        return np.asarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
-
-    def _diagonal(self, A: Any) -> np.ndarray:
-        parts = [A[start : start + BLOCK] for start in range(0, rows_of(A), BLOCK)]
-        values = [np.diag(self._gram(part, part)) for part in parts]
-        return np.concatenate([np.zeros(0), *values])
-
-
-@contextmanager
-def _named_errors(kernel: Kernel) -> Iterator[None]:
-    """Context manager that prefixes errors of scikit-learn with the kernel's name."""
-    try:
-        yield
-    except (ValueError, TypeError) as problem:
-        raise DataError(f"{kernel!r} cannot be computed on these rows: {problem}") from problem
 
 
 @dataclass(frozen=True)
@@ -201,12 +104,13 @@ class Precomputed(Kernel):
     """
 
     takes: ClassVar[str] = "gram"
-    sparse: ClassVar[bool] = False
     advice: ClassVar[str] = "compute the Gram matrix without NaN and infinity"
 
     def _prepare(self, X: Any) -> Any:
         if sp.issparse(X):
-            raise DataError("A precomputed Gram matrix must be dense: pass X.toarray().")
+            raise DataError(
+                "A precomputed Gram matrix must be dense: pass X.toarray().", code="bad-value"
+            )
         X = vectors(X, self)
         return GramRows(X, np.arange(len(X)))
 
@@ -214,14 +118,17 @@ class Precomputed(Kernel):
         if B.learned != A.learned or (B.numbers.size and B.numbers.max() >= A.learned):
             raise DataError(
                 f"Gram matrices of shapes {A.shape} and {B.shape} do not match: for training it "
-                f"must be square, for prediction it needs one column per training row."
+                f"must be square, for prediction it needs one column per training row.",
+                code="shape",
             )
         return A.values[np.ix_(A.numbers, B.numbers)].astype(np.float64)
 
     def _diagonal(self, A: Any) -> np.ndarray:
         if A.numbers.size and A.numbers.max() >= A.learned:
             raise DataError(
-                f"A Gram matrix of shape {A.shape} has no diagonal: for training it must be square."
+                f"A Gram matrix of shape {A.shape} has no diagonal: for training it must be "
+                "square.",
+                code="shape",
             )
         return A.values[A.numbers, A.numbers].astype(np.float64)
 

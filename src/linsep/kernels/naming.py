@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 from linsep import kernels
 from linsep.errors import DataError, ParameterError
-from linsep.kernels.base import MOST_NESTED, Kernel, unknown
+from linsep.kernels.base import MOST_NESTED, Kernel
 
 #: name: (class, loaded at first use; which of gamma, degree and coef0 it takes)
 NAMED: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -14,18 +15,13 @@ NAMED: dict[str, tuple[str, tuple[str, ...]]] = {
     "poly": ("Polynomial", ("gamma", "degree", "coef0")),
     "polynomial": ("Polynomial", ("gamma", "degree", "coef0")),
     "rbf": ("RBF", ("gamma",)),
-    "laplacian": ("Laplacian", ("gamma",)),
     "all-subsets": ("AllSubsets", ()),
     "precomputed": ("Precomputed", ()),
 }
-#: all names: ours, and those that scikit-learn's ``kernel_metrics()`` adds
-NAMES = (*NAMED, "additive_chi2", "chi2", "cosine", "sigmoid")
-#: which of gamma and coef0 scikit-learn's other kernels take
-THEIRS = {"chi2": ("gamma",), "sigmoid": ("gamma", "coef0")}
+NAMES = tuple(NAMED)
 STORED = (
-    "Linear", "Polynomial", "RBF", "Laplacian", "AllSubsets", "Constant", "Sum", "Product",
-    "Scaled", "Normalized", "Pairwise", "Precomputed",
-    "Spectrum", "BlendedSpectrum", "Mismatch", "Subsequence",
+    "Linear", "Polynomial", "RBF", "AllSubsets", "Constant", "Sum", "Product", "Scaled",
+    "Normalized", "Precomputed", "Spectrum", "BlendedSpectrum",
 )  # fmt: skip
 
 
@@ -37,8 +33,7 @@ def as_kernel(
     Parameters
     ----------
     kernel : str, callable of two rows, or Kernel
-        "linear", "poly", "rbf", "laplacian", "all-subsets", "precomputed", or any name of
-        ``sklearn.metrics.pairwise.kernel_metrics()``. A Kernel is returned unchanged.
+        "linear", "poly", "rbf", "all-subsets" or "precomputed". A Kernel is returned unchanged.
     gamma, degree, coef0
         Parameters of named kernels that have them. ``gamma=None`` is the kernel's default.
 
@@ -54,23 +49,29 @@ def as_kernel(
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
-        given = {"gamma": gamma, "degree": degree, "coef0": coef0}
-        if gamma is None:
-            del given["gamma"]
-        if kernel in NAMED:
-            of_class, takes = NAMED[kernel]
-            chosen = {name: value for name, value in given.items() if name in takes}
-            return getattr(kernels, of_class)(**chosen)
         if kernel not in NAMES:
-            raise ParameterError(unknown(kernel, NAMES))
-        takes = THEIRS.get(kernel, ())
-        return kernels.Pairwise(kernel, **{name: given[name] for name in takes if name in given})
+            raise ParameterError(_unknown(kernel), code="bad-kernel", option="kernel", value=kernel)
+        of_class, takes = NAMED[kernel]
+        given = {"gamma": gamma, "degree": degree, "coef0": coef0}
+        chosen = {name: given[name] for name in takes if given[name] is not None}
+        return getattr(kernels, of_class)(**chosen)
     if isinstance(kernel, type) or not callable(kernel):
         raise ParameterError(
             f"kernel must be a name, a kernel of linsep.kernels or a function of two rows, not "
-            f"{kernel!r}."
+            f"{kernel!r}.",
+            code="bad-kernel",
+            option="kernel",
+            value=kernel,
         )
     return kernels.Callable(kernel)
+
+
+def _unknown(name: str) -> str:
+    """Return the message for an unknown kernel name."""
+    names = sorted(NAMES)
+    near = get_close_matches(name, names, 1)
+    guess = f"did you mean '{near[0]}'? There are " if near else "there are "
+    return f"There is no kernel {name!r}: {guess}{', '.join(names)}."
 
 
 def described(kernel: Any) -> Kernel | type[Kernel]:
@@ -103,12 +104,12 @@ def kernel_from_dict(stored: dict[str, Any], outside: int = 0) -> Kernel:
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
         if isinstance(problem, DataError):  # of a kernel inside
             raise
-        raise DataError(f"{str(stored)[:200]} is not a stored kernel: {problem}.") from None
+        raise DataError(
+            f"{str(stored)[:200]} is not a stored kernel: {problem}.", code="bad-kernel"
+        ) from None
 
 
 def _value(stored: Any, outside: int) -> Any:
     if isinstance(stored, dict):
-        if "bytes" in stored:
-            return stored["bytes"].encode("latin-1")
         return kernel_from_dict(stored, outside + 1)
     return tuple(_value(one, outside) for one in stored) if isinstance(stored, list) else stored

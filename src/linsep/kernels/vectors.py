@@ -9,13 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep._system.threads import split_rows
-from linsep.compiled.kernels import all_subsets, distances, multiply_sparse, powers, radial
+from linsep.compiled.kernels import all_subsets, multiply_sparse, powers, radial
 from linsep.compiled.rows import Whole, csr_rows, read_only
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import (
     CACHED,
     HUGE,
-    BeyondFloats,
     Kernel,
     Parts,
     dense_blocks,
@@ -98,7 +97,9 @@ class WithGamma(Kernel):
         if isinstance(self.gamma, str):
             raise ParameterError(
                 f"gamma of {type(self).__name__} must be a number above 0, 'scale' or 'auto', "
-                f"not {self.gamma!r}."
+                f"not {self.gamma!r}.",
+                option="gamma",
+                value=self.gamma,
             )
         number(self, "gamma")
 
@@ -114,7 +115,10 @@ class WithGamma(Kernel):
         """Gamma as a number."""
         if isinstance(self.gamma, str):
             raise ParameterError(
-                f"gamma={self.gamma!r} needs training rows: use the kernel that fitted(X) returns."
+                f"gamma={self.gamma!r} needs training rows: use the kernel that fitted(X) returns.",
+                code="needs-option",
+                option="gamma",
+                value=self.gamma,
             )
         return float(self.gamma)
 
@@ -133,7 +137,9 @@ def _scale(X: Any) -> float:
     if not (gamma > 0 and np.isfinite(gamma)):
         raise DataError(
             "The variance of X, from which gamma='scale' is computed, overflows float64: scale "
-            "the features, or set gamma to a number."
+            "the features, or set gamma to a number.",
+            code="overflow",
+            option="gamma",
         )
     return gamma
 
@@ -162,7 +168,7 @@ class Polynomial(WithGamma):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number(self, "degree", 1, whole=True)
+        number(self, "degree", whole=True)
         if self.coef0 != 0:
             number(self, "coef0")
 
@@ -238,41 +244,7 @@ class RBF(WithGamma):
 
 
 @dataclass(frozen=True)
-class Laplacian(WithGamma):
-    """``exp(-gamma sum |x_i - y_i|)``.
-
-    Parameters
-    ----------
-    gamma : number above 0, "scale" (default: 1 / (features * variance of X)) or "auto"
-        (1 / features, scikit-learn's default for this kernel)
-    """
-
-    gamma: float | str = "scale"
-
-    def _prepare(self, X: Any) -> Any:
-        return vectors(X, self)
-
-    def _gram(self, A: Any, B: Any) -> np.ndarray:
-        same_width(A, B)
-        K, rows, factor = np.empty((rows_of(A), rows_of(B))), _compiled(B), -self.factor
-        cost = float(B.nnz if sp.issparse(B) else B.size)
-
-        def work(start: int, stop: int) -> None:
-            distances(block[start:stop], rows, part[start:stop])
-            part[start:stop] *= factor
-            np.exp(part[start:stop], out=part[start:stop])
-
-        for places, block in dense_blocks(A):
-            part = K[places]
-            split_rows(work, len(block), len(block) * cost)
-        return K
-
-    def _diagonal(self, A: Any) -> np.ndarray:
-        return np.ones(rows_of(A))
-
-
-@dataclass(frozen=True)
-class AllSubsets(BeyondFloats):
+class AllSubsets(Kernel):
     """prod (1 + x_i y_i): the products of all subsets of the features, including the empty one.
 
     Values overflow for a few hundred features. :meth:`scaled_gram` returns them as mantissa and
@@ -317,6 +289,17 @@ class AllSubsets(BeyondFloats):
                 one = row[None], Whole(row[None]), mantissas[i : i + 1, None]
                 all_subsets(*one, exponents[i : i + 1, None])
         return mantissas, exponents
+
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
+        return _value(*self.scaled_gram(A, B))
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        return _value(*self.scaled_diagonal(A))
+
+
+def _value(mantissas: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):  # the error names the kernel
+        return np.ldexp(mantissas, np.clip(exponents, -5000, 5000).astype(np.int32))
 
 
 def _compiled(X: Any) -> Any:

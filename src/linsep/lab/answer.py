@@ -39,13 +39,13 @@ def answer(request: Any) -> dict[str, Any]:
     try:
         return known | kinds[kind](request)
     except (LinsepError, ValueError) as problem:
-        return known | {"fault": str(problem)}
+        return known | {"fault": str(problem), "code": getattr(problem, "code", "bad-scene")}
 
 
 def fits() -> Any:
     """Return the module of fits; DataError if only the standard library is available."""
     if not SERVED:
-        raise DataError(OFFERS)
+        raise DataError(OFFERS, code="unsupported")
     from linsep.lab import fits as found
 
     return found

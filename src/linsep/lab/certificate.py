@@ -41,7 +41,8 @@ def certified(scene: Scene) -> dict[str, str]:
     present = sorted(set(scene.codes))
     if len(present) != 2:
         raise DataError(
-            "The lab saves proofs for two classes: use the command linsep separate for more."
+            "The lab saves proofs for two classes: use the command linsep separate for more.",
+            code="class-count",
         )
     points, target = points_csv(scene)
     intercept = bool(scene["intercept"]) or not SHOWN[scene["learner"]].how.intercept
@@ -62,7 +63,7 @@ def proof_of_rows(
     try:
         found = separation(X, signs, fit_intercept=intercept, until=monotonic() + TIME_LIMIT)
     except TimeoutError:
-        raise DataError(TOO_LONG.format(TIME_LIMIT)) from None
+        raise DataError(TOO_LONG.format(TIME_LIMIT), code="not-converged") from None
     verdict = {"kind": found.kind, "positive": [classes[1]], "negative": [classes[0]]}
     exact = [{j: Fraction(x) for j, x in sorted(row.items()) if x} for row in rows]
     if found.kind == "separable":

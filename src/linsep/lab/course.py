@@ -24,7 +24,11 @@ def lesson(name: Any) -> dict[str, Any]:
     if isinstance(name, str) and name in OWN:
         return OWN[name]
     if name not in LESSONS:
-        raise DataError(f"There is no lesson {str(name)[:40]!r}: choose {', '.join(LESSONS)}.")
+        raise DataError(
+            f"There is no lesson {str(name)[:40]!r}: choose {', '.join(LESSONS)}.",
+            code="bad-scene",
+            value=name,
+        )
     return _of_package(name)
 
 
@@ -41,11 +45,13 @@ def own_lesson(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise DataError(f"{path} is not UTF-8 text.") from None
+        raise DataError(f"{path} is not UTF-8 text.", code="encoding", path=path) from None
     except FileNotFoundError:
         raise no_file(path) from None
     except OSError as problem:
-        raise DataError(f"{path} cannot be read: {problem.strerror}.") from None
+        raise DataError(
+            f"{path} cannot be read: {problem.strerror}.", code="cannot-read", path=path
+        ) from None
     OWN["own"] = {"name": "own", **parsed(text, str(path))}
     return "own"
 
@@ -71,14 +77,16 @@ def parsed(text: str, where: str) -> dict[str, Any]:
     """
     if len(text) > MOST_CHARACTERS:
         raise DataError(
-            f"{where} has {len(text):,} characters: a lesson has at most {MOST_CHARACTERS:,}."
+            f"{where} has {len(text):,} characters: a lesson has at most {MOST_CHARACTERS:,}.",
+            code="too-large",
         )
     head, *parts = re.split(r"^## +", text, flags=re.MULTILINE)
     title = re.match(r"\s*# +(\S.*)", head)
     if title is None or not 1 <= len(parts) <= MOST_STEPS:
         raise DataError(
             f"{where} is not a lesson: it needs a line '# title', and 1 to {MOST_STEPS} steps that "
-            "begin with a line '## title'."
+            "begin with a line '## title'.",
+            code="bad-scene",
         )
     steps = [_step(part, f"{where}, step {number}") for number, part in enumerate(parts, start=1)]
     return {"title": title[1].strip(), "steps": steps}
@@ -89,11 +97,15 @@ def _step(text: str, where: str) -> dict[str, Any]:
     title, _, rest = text.partition("\n")
     scene = _SCENE.search(rest)
     if scene is None:
-        raise DataError(f"{where} has no setup: add a link such as [setup](#data=xor).")
+        raise DataError(
+            f"{where} has no setup: add a link such as [setup](#data=xor).", code="bad-scene"
+        )
     try:
         scene_of_url(scene[2])
     except DataError as problem:
-        raise DataError(f"{where} has an invalid setup. {problem}") from None
+        raise DataError(
+            f"{where} has an invalid setup. {problem}", code=problem.code, **problem.fields
+        ) from None
     body = rest[: scene.start()] + rest[scene.end() :]
     blocks = [block.strip() for block in re.split(r"\n\s*\n", body) if block.strip()]
     return {"title": title.strip(), "url": scene[2], "more": "More" in scene[1],

@@ -37,7 +37,7 @@ def line_of(scene: Scene) -> dict[str, Any]:
     """
     x, y = scene.X.T
     if len(set(x.tolist())) < 2:
-        raise DataError("Place points at two or more x-values.")
+        raise DataError("Place points at two or more x-values.", code="too-few-rows")
     model = linsep.LinearRegression().fit(x[:, None], y)
     slope, intercept = float(model.coef_[0]), float(model.intercept_)
     fitted = intercept + slope * x
@@ -154,7 +154,7 @@ def bayes_of(scene: Scene) -> dict[str, Any]:
     """
     present = sorted(set(scene.codes))
     if len(present) < 2:
-        raise DataError(NEEDS)
+        raise DataError(NEEDS, code="class-count")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SeparationWarning)
         model = GaussianNaiveBayes().fit(scene.X, np.array(scene.codes))

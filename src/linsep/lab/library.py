@@ -99,11 +99,10 @@ def listed_bounds(found: Bounds, passes: int) -> dict[str, Any]:
 
 
 def remark_on(bound: Bound, passes: str) -> str:
-    """Return the remark beside a bound: what it counts, its source, and the passes."""
+    """Return the remark beside a bound: its source, and the passes."""
     if bound.name in ABOUT:
         return ABOUT[bound.name].format(passes=passes)
-    counted = ["wrong predictions"] * (bound.what == "errors")
-    return "; ".join([*counted, bound.source, *[passes] * bool(bound.by_pass)])
+    return "; ".join([bound.source, *[passes] * bool(bound.by_pass)])
 
 
 def of_kernel_run(scene: Scene, passes: int, codes: np.ndarray) -> dict[str, Any]:

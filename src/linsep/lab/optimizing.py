@@ -88,9 +88,12 @@ def _standardized(X: list[list[float]], y: list[int]) -> tuple[list[list[float]]
         If the points allow no curve.
     """
     if set(y) != {0, 1}:
-        raise DataError("Place points of the first two classes: the curve is their probability.")
+        raise DataError(
+            "Place points of the first two classes: the curve is their probability.",
+            code="class-count",
+        )
     if len({row[0] for row in X}) < 2:
-        raise DataError("Place points at two or more x-values.")
+        raise DataError("Place points at two or more x-values.", code="too-few-rows")
     center, width = float(np.mean(X)), float(np.std(X)) or 1.0
     return [[(x - center) / width] for (x,) in X], center, width
 
@@ -108,7 +111,8 @@ def _curve(name: str, Z: list[list[float]], y: list[int], firth: bool) -> dict[s
                     "likelihood": logistic.log_likelihood(Z, y, [w, b])}  # fmt: skip
         before, steps = [w, b], steps + 4
     raise DataError(
-        "Newton's method does not converge for these points: move them apart, or add points."
+        "Newton's method does not converge for these points: move them apart, or add points.",
+        code="not-converged",
     )
 
 
@@ -182,7 +186,7 @@ def _of_points(name: str, points: Any, start: tuple[float, float]) -> Surface:
     """Return the residual sum of squares of a line, or the log-likelihood of a curve."""
     x = np.array([[point[0]] for point in points], float).reshape(-1, 1)
     if len(np.unique(x)) < 2:
-        raise DataError("Place points at two or more x-values.")
+        raise DataError("Place points at two or more x-values.", code="too-few-rows")
     X = f"X = [{', '.join(f'[{plain_number(point[0])}]' for point in points)}]\n"
     if name == "squared-error":
         y = np.array([point[1] for point in points])
@@ -219,7 +223,9 @@ def _inverse(matrix: np.ndarray) -> np.ndarray:
     try:
         return np.linalg.inv(matrix)
     except np.linalg.LinAlgError:
-        raise DataError("These points are too close together to draw the surface.") from None
+        raise DataError(
+            "These points are too close together to draw the surface.", code="undefined"
+        ) from None
 
 
 def descent_of(scene: Scene) -> dict[str, Any]:

@@ -129,17 +129,18 @@ def own_of(request: dict[str, Any]) -> Own:
         try:
             content = base64.b64decode(str(request.get("file", "-")), validate=True)
         except ValueError:
-            raise DataError(NOT_ASKED) from None
+            raise DataError(NOT_ASKED, code="bad-request") from None
     size = max(len(content), size if isinstance(size, int) else 0)
     if size > MOST_BYTES:
         raise DataError(
             f"{name} has {size:,} bytes, and this page reads at most {MOST_BYTES:,}: remove rows, "
-            f"or use the command “linsep lab FILE”, which shows the first {MOST_POINTS} rows."
+            f"or use the command “linsep lab FILE”, which shows the first {MOST_POINTS} rows.",
+            code="too-large",
         )
     reading = {}
     for option, value in (given if isinstance(given, dict) else {}).items():
         if option not in READING or str(value) not in READING[option][1]:
-            raise DataError(NOT_ASKED)
+            raise DataError(NOT_ASKED, code="bad-request", option=option, value=value)
         reading[option] = value == "yes" if option == "header" else str(value)
     return Own(content, name, chosen if isinstance(chosen, dict) else {}, reading)
 
@@ -167,7 +168,8 @@ def chosen_columns(
     if len(names) < 3:
         raise DataError(
             f"{own.name} has {counted(len(names), 'column')}, and every row needs two coordinates "
-            "and a class, as in 1.5, 2, a: add columns, or check “Between columns”."
+            "and a class, as in 1.5, 2, a: add columns, or check “Between columns”.",
+            code="no-columns",
         )
     # The class may be a number too: then it is the last column.
     label: Any = chosen.get("label", others[-1] if others else numeric[-1] if numeric else 0)
@@ -176,17 +178,24 @@ def chosen_columns(
         have = ", ".join(f"'{names[j]}'" for j in usual) or "none"
         raise DataError(
             f"{own.name} needs two numeric columns besides the class '{names[label]}', for the "
-            f"coordinates, and has {have}: add a column of numbers."
+            f"coordinates, and has {have}: add a column of numbers.",
+            code="no-columns",
         )
     x, y = chosen.get("x", usual[0]), chosen.get("y", usual[1])
     for j in (label, y, *([] if x == "projected" else [x])):
         if not isinstance(j, int) or isinstance(j, bool) or j not in width:
-            raise DataError(f"Choose columns from 1 to {len(width)}.")
+            raise DataError(f"Choose columns from 1 to {len(width)}.", code="unknown-column")
     for j in [] if x == "projected" else [x, y]:
         if j not in numeric:
-            raise DataError(f"Column '{names[j]}' is not numeric: choose another column.")
+            raise DataError(
+                f"Column '{names[j]}' is not numeric: choose another column.",
+                code="column-type",
+                column=names[j],
+            )
     if x == y or label in (() if x == "projected" else (x, y)):
-        raise DataError("Choose different columns for the coordinates and the class.")
+        raise DataError(
+            "Choose different columns for the coordinates and the class.", code="column-role"
+        )
     return Columns(tuple(name.strip() for name in names), tuple(numeric), x, y, label)
 
 
@@ -247,21 +256,29 @@ def scene_of_rows(
             if not abs(value) <= LARGEST:
                 raise DataError(
                     f"{where(row)}, column '{axis}' holds {value:g}, and the lab shows numbers "
-                    f"from {-LARGEST:,.0f} to {LARGEST:,.0f}: rescale the column."
+                    f"from {-LARGEST:,.0f} to {LARGEST:,.0f}: rescale the column.",
+                    code="out-of-range",
+                    column=axis,
+                    value=value,
                 )
     written: dict[str, Any] = {}
     for row, (label, name) in enumerate(zip(labels, shown, strict=True)):
         if written.setdefault(name, label) != label:
             raise DataError(
                 f"{where(row)}, column '{column}' holds {label!r}, and an earlier row holds "
-                f"{written[name]!r}: spell each class in one way."
+                f"{written[name]!r}: spell each class in one way.",
+                code="bad-value",
+                column=column,
+                value=label,
             )
     names = sorted(written, key=_order)
     if len(names) > MOST_CLASSES:
         raise DataError(
             f"Column '{column}' has {len(names)} different values in {counted(len(labels), 'row')},"
             f" and the lab shows at most {MOST_CLASSES} classes: choose another column, or leave "
-            "rows out."
+            "rows out.",
+            code="class-count",
+            column=column,
         )
     points = tuple((x + 0.0, y + 0.0, names.index(name))  # a zero has no sign
                    for (x, y), name in zip(places, shown, strict=True))  # fmt: skip
@@ -281,7 +298,10 @@ def _label_shown(label: Any, where: Callable[[], str], column: str) -> str:
     if not name.isprintable() or not 1 <= len(name) <= LONGEST_NAME:
         raise DataError(
             f"{where()}, column '{column}' holds {escaped(name)[:20]!r}... of {len(name)} "
-            f"characters, and names have 1 to {LONGEST_NAME} printable characters: shorten it."
+            f"characters, and names have 1 to {LONGEST_NAME} printable characters: shorten it.",
+            code="bad-value",
+            column=column,
+            value=label,
         )
     return name
 
@@ -351,17 +371,23 @@ def plain_scene_of_csv(own: Own, scene: Scene) -> tuple[Scene, Columns]:
     if again := [name for name in names if names.count(name) > 1]:
         raise DataError(
             f"{own.name} has {names.count(again[0])} columns named '{again[0]}': rename all but "
-            "one."
+            "one.",
+            code="duplicate-name",
+            column=again[0],
         )
     if not records:
-        raise DataError(f"{own.name} has no rows: add a row per point, as in 1.5, 2, a.")
+        raise DataError(
+            f"{own.name} has no rows: add a row per point, as in 1.5, 2, a.", code="no-rows"
+        )
     numbers, how = _numbers(names, records, own)
     found |= how
     others = _others(names, numbers, records, lines, own)
     columns = chosen_columns(names, list(numbers), own, others)
     x, y, label = columns.x, columns.y, columns.label
     if isinstance(x, str):
-        raise DataError("This page does not project columns: choose two columns.")
+        raise DataError(
+            "This page does not project columns: choose two columns.", code="unsupported"
+        )
     kept, rows = [], len(records)
     # NA may be the name of a class, beside others that are text
     named = label not in numbers and not all(_is_missing(cells[label]) for cells in records)
@@ -370,11 +396,17 @@ def plain_scene_of_csv(own: Own, scene: Scene) -> tuple[Scene, Columns]:
         if empty and own.reading.get("missing") != "drop":
             raise DataError(
                 f"{own.name} line {lines[row]}, column '{names[empty[0]]}' has no value: fill it "
-                "in or leave out such rows with “Missing values: left out”."
+                "in or leave out such rows with “Missing values: left out”.",
+                code="missing-value",
+                row=lines[row],
+                column=names[empty[0]],
             )
         kept += [] if empty else [row]
     if records and not kept:
-        raise DataError(f"{own.name} has a missing value in every row: choose columns with values.")
+        raise DataError(
+            f"{own.name} has a missing value in every row: choose columns with values.",
+            code="no-rows",
+        )
     classes = _classes([records[row][label] for row in kept])
     first = kept[:MOST_POINTS]
     axes, places, why = standardized(
@@ -410,7 +442,9 @@ def _decoded(own: Own) -> tuple[str, dict[str, Any]]:
         if "\0" in text:
             break
         return text, {} if told or way == "utf-8" else {"encoding": way}
-    raise DataError(f"{own.name} is not text in {' or '.join(ways)}: save it as UTF-8.")
+    raise DataError(
+        f"{own.name} is not text in {' or '.join(ways)}: save it as UTF-8.", code="encoding"
+    )
 
 
 def _records(text: str, own: Own) -> tuple[list[int], list[list[str]], str]:
@@ -430,15 +464,21 @@ def _records(text: str, own: Own) -> tuple[list[int], list[list[str]], str]:
             line = reader.line_num + 1
     except csv.Error as problem:
         raise DataError(
-            f"{own.name} line {line} cannot be read ({problem}): correct the line."
+            f"{own.name} line {line} cannot be read ({problem}): correct the line.",
+            code="bad-line",
+            row=line,
         ) from None
     if not records:
-        raise DataError(f"{own.name} has no rows: add a row per point, as in 1.5, 2, a.")
+        raise DataError(
+            f"{own.name} has no rows: add a row per point, as in 1.5, 2, a.", code="no-rows"
+        )
     for line, cells in zip(lines, records, strict=True):
         if len(cells) != len(records[0]):
             raise DataError(
                 f"{own.name} line {line} has {counted(len(cells), 'field')}, but the first line "
-                f"has {len(records[0])}: correct the line."
+                f"has {len(records[0])}: correct the line.",
+                code="field-count",
+                row=line,
             )
     return lines, records, mark
 
@@ -479,7 +519,11 @@ def _others(
         row = next(row for row, cell in enumerate(cells[j]) if not _is_number(cell))
         raise DataError(
             f"{own.name} line {lines[row]}, column '{names[j]}' holds {cells[j][row][:60]!r}, not "
-            "a number: correct it."
+            "a number: correct it.",
+            code="not-a-number",
+            row=lines[row],
+            column=names[j],
+            value=cells[j][row],
         )
     return others
 

@@ -47,11 +47,11 @@ def run_of(scene: Scene) -> dict[str, Any]:
     ``duals`` instead: for every round the changes (vector, row, change) of dual weights.
     """
     if len(set(scene.codes)) < 2:
-        raise DataError(NEEDS)
+        raise DataError(NEEDS, code="class-count")
     columns = kernel_columns(scene) if scene["learner"] == "kernel" else linear_columns(scene)
     values = (value for name in ("weights", "average", "scores") for value in columns[name])
     if not all(map(isfinite, values)):
-        raise DataError(RUNAWAY)
+        raise DataError(RUNAWAY, code="overflow")
     return columns | {"vectors": names_of_vectors(scene), "present": sorted(set(scene.codes)),
                       "scheme": scheme_of(scene)}  # fmt: skip
 
@@ -64,7 +64,8 @@ def trace_of(scene: Scene) -> Trace:
     if scene["rounds"] * n_vectors(scene) > MOST_VECTORS:
         raise DataError(
             f"{scene['rounds']:,} steps of {n_vectors(scene)} weight vectors are too many: use at "
-            f"most {MOST_VECTORS // n_vectors(scene):,} steps."
+            f"most {MOST_VECTORS // n_vectors(scene):,} steps.",
+            code="too-large",
         )
     rule, scheme, codes = shown.rule_of(called.parameters), scheme_of(scene), dense_codes(scene)
     rows, k = unit_rows(scene.rows) if shown.unit else scene.rows, len(set(codes))
@@ -257,7 +258,8 @@ def kernel_columns(scene: Scene) -> dict[str, Any]:
     n, rounds = len(scene.points), scene["rounds"]
     if n * rounds * n_vectors(scene) > MOST_PRODUCTS:
         raise DataError(
-            f"{rounds:,} steps with {n} points are too many for a kernel: use fewer steps."
+            f"{rounds:,} steps with {n} points are too many for a kernel: use fewer steps.",
+            code="too-large",
         )
     steps = list(islice(kernel_steps(scene), rounds))
     path = [[machine[start : start + n] for machine in listed_weights(step)

@@ -90,14 +90,19 @@ def checked_scene(
 ) -> Scene:
     """Return a scene of checked values; DataError for the first invalid value."""
     if len(points) > MOST_POINTS:
-        raise DataError(f"There are {len(points):,} points: at most {MOST_POINTS} can be shown.")
+        raise DataError(
+            f"There are {len(points):,} points: at most {MOST_POINTS} can be shown.",
+            code="too-large",
+        )
     for key in settings:
         if key not in SETTINGS:
-            raise DataError(f"Unknown setting {short_name(key)!r}.")
+            raise DataError(f"Unknown setting {short_name(key)!r}.", code="bad-scene")
     values = {key: SETTINGS[key].checked(value) for key, value in settings.items()}
     where = as_number(at)
     if not (0 <= where <= 10_000 and where == int(where)):
-        raise DataError("The step must be a whole number from 0 to 10,000.")
+        raise DataError(
+            "The step must be a whole number from 0 to 10,000.", code="bad-scene", value=at
+        )
     return Scene(
         tuple(checked_point(number, point) for number, point in enumerate(points, start=1)),
         checked_names([name], 1, "name", empty=True)[0],
@@ -111,12 +116,19 @@ def checked_scene(
 def checked_point(number: int, point: Any) -> Point:
     """Return a point of two coordinates and a class."""
     if len(point) != 3:
-        raise DataError(f"Point {number} needs two coordinates and a class.")
+        raise DataError(f"Point {number} needs two coordinates and a class.", code="bad-scene")
     x, y, code = map(as_number, point)
     if not (abs(x) <= LARGEST and abs(y) <= LARGEST):
-        raise DataError(f"Point {number} needs coordinates from {-LARGEST:,.0f} to {LARGEST:,.0f}.")
+        raise DataError(
+            f"Point {number} needs coordinates from {-LARGEST:,.0f} to {LARGEST:,.0f}.",
+            code="bad-scene",
+        )
     if code not in range(MOST_CLASSES):
-        raise DataError(f"Point {number} needs a class from 0 to {MOST_CLASSES - 1}.")
+        raise DataError(
+            f"Point {number} needs a class from 0 to {MOST_CLASSES - 1}.",
+            code="bad-scene",
+            value=code,
+        )
     return x + 0.0, y + 0.0, int(code)  # a zero has no sign
 
 
@@ -124,7 +136,7 @@ def checked_labels(labels: Any) -> tuple[str, ...]:
     """Return the names of classes; they must be different."""
     names = checked_names(labels, MOST_CLASSES, "classes")
     if len(set(names)) < len(names):
-        raise DataError("The names of the classes must be different.")
+        raise DataError("The names of the classes must be different.", code="bad-scene")
     return names
 
 
@@ -132,7 +144,7 @@ def checked_features(features: Any) -> tuple[str, str]:
     """Return the names of both axes."""
     names = checked_names(features, 2, "axes")
     if len(set(names)) != 2:
-        raise DataError("The axes need two different names.")
+        raise DataError("The axes need two different names.", code="bad-scene")
     return names[0], names[1]
 
 
@@ -144,7 +156,8 @@ def checked_names(given: Any, most: int, what: str, empty: bool = False) -> tupl
         and name.isprintable() for name in given
     ):  # fmt: skip
         raise DataError(
-            f"The names of {what} must be at most {most} texts of 1 to {LONGEST_NAME} characters."
+            f"The names of {what} must be at most {most} texts of 1 to {LONGEST_NAME} characters.",
+            code="bad-scene",
         )
     return tuple(given)
 

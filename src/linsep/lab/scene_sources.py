@@ -22,7 +22,9 @@ def ready_made(name: str) -> Scene:
     """Return a ready-made scene with its settings; DataError for an unknown name."""
     if name not in READY:
         raise DataError(
-            f"There is no ready-made setup {name[:LONGEST_NAME]!r}: choose one from the list."
+            f"There is no ready-made setup {name[:LONGEST_NAME]!r}: choose one from the list.",
+            code="bad-scene",
+            value=name,
         )
     X, codes, labels, features = READY[name].make()
     points = [
@@ -37,13 +39,13 @@ def ready_made(name: str) -> Scene:
 def scene_of(given: Any) -> Scene:
     """Return the scene that the page sends as plain data; DataError if it is not valid."""
     if not isinstance(given, dict):
-        raise DataError("A setup must be an object with points and settings.")
+        raise DataError("A setup must be an object with points and settings.", code="bad-scene")
     known = {"points", "name", "labels", "features", "settings", "at"}
     if not set(given) <= known:
-        raise DataError(f"A setup may have only {', '.join(sorted(known))}.")
+        raise DataError(f"A setup may have only {', '.join(sorted(known))}.", code="bad-scene")
     points, settings = given.get("points", []), given.get("settings", {})
     if not isinstance(points, list) or not isinstance(settings, dict):
-        raise DataError("Points must be a list, and settings an object.")
+        raise DataError("Points must be a list, and settings an object.", code="bad-scene")
     scene = checked_scene(
         [point if isinstance(point, list) else [] for point in points],
         given.get("name", ""), given.get("labels", []), given.get("features", ["x1", "x2"]),
@@ -84,7 +86,8 @@ def scene_of_url(text: str) -> Scene:
     """Return the scene of a URL's fragment; DataError if it is not valid."""
     if len(text) > MOST_CHARACTERS:
         raise DataError(
-            f"The URL has {len(text):,} characters, and at most {MOST_CHARACTERS:,} are read."
+            f"The URL has {len(text):,} characters, and at most {MOST_CHARACTERS:,} are read.",
+            code="too-large",
         )
     pairs = dict(part.partition("=")[::2] for part in text.lstrip("#").split("&") if part)
     named, points = pairs.pop("data", None), pairs.pop("points", "")
@@ -93,7 +96,7 @@ def scene_of_url(text: str) -> Scene:
     settings = {}
     for key, value in pairs.items():
         if key not in SETTINGS:
-            raise DataError(f"The URL has an unknown part {short_name(key)!r}.")
+            raise DataError(f"The URL has an unknown part {short_name(key)!r}.", code="bad-scene")
         settings[key] = SETTINGS[key].parse(unquote(value))
     if named is not None:
         scene = ready_made(unquote(named))
@@ -117,6 +120,8 @@ def named_scene(text: str) -> Scene:
         return scene_of_url(text)
     if text not in READY:
         raise DataError(
-            f"There is no ready-made setup {short_name(text)!r}: choose one of {', '.join(READY)}."
+            f"There is no ready-made setup {short_name(text)!r}: choose one of {', '.join(READY)}.",
+            code="bad-scene",
+            value=text,
         )
     return ready_made(text)

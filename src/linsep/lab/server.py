@@ -76,9 +76,11 @@ def bound_server(
         raise ParameterError(
             f"Other machines could reach the lab at {address}",
             hint("protect it with {}", token="SECRET"),
+            code="unsafe",
+            option="token",
         )
     if token is not None and len(token) < 8:
-        raise ParameterError("The token needs at least 8 characters.")
+        raise ParameterError("The token needs at least 8 characters.", option="token")
     hosts = origins_of(address) | set(allowed_hosts)
     server = pn.io.server.get_server(
         {"/": make_page}, port=port, address=address, title="linsep lab", location=False,

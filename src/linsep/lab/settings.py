@@ -58,7 +58,9 @@ class Setting(NamedTuple):
         """Return a value of the right type; DataError if it is not valid."""
         parts = value if self.size > 1 and isinstance(value, list | tuple) else [value]
         if len(parts) != self.size or not all(map(self._accepts, parts)):
-            raise DataError(f"The setting {self.name} must be {self._wanted()}.")
+            raise DataError(
+                f"The setting {self.name} must be {self._wanted()}.", code="bad-scene", value=value
+            )
         found = [part if isinstance(part, str) else self.parameter.kind(part) for part in parts]
         return tuple(found) if self.size > 1 else found[0]
 

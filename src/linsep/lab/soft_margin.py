@@ -20,7 +20,7 @@ def soft_of(scene: Scene) -> dict[str, Any]:
     """Return the soft margin of the points of a scene, by :class:`linsep.SoftMargin`."""
     present = sorted(set(scene.codes))
     if len(present) != 2:
-        raise DataError(NEEDS)
+        raise DataError(NEEDS, code="class-count")
     codes = np.array(scene.codes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

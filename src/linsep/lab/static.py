@@ -49,7 +49,7 @@ LICENSES = {"linsep": "MIT", "lazy_loader": "BSD-3-Clause"}
 def check_static() -> None:
     """Raise LinsepError if Pyodide is not installed."""
     if find_spec("linsep_pyodide") is None:
-        raise LinsepError(MISSING)
+        raise LinsepError(MISSING, code="missing-package")
 
 
 def write_static(folder: Path, scene: Scene, lesson: str = "") -> int:
@@ -111,7 +111,7 @@ def first_answer(sources: bytes, scene: Scene) -> dict[str, Any]:
             capture_output=True, check=False,
         )  # fmt: skip
     if done.returncode:
-        raise LinsepError(done.stderr.strip().rpartition("Error: ")[2])
+        raise LinsepError(done.stderr.strip().rpartition("Error: ")[2], code="bad-scene")
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

@@ -62,6 +62,8 @@ def scene_of_file(path: Path, say: Callable[[str], None] = lambda text: None, **
         raise DataError(
             f"{source.name} has fewer than two numeric columns for the coordinates",
             hint("read more columns as numbers with {}", numeric=None),
+            code="no-columns",
+            option="numeric",
         )
     target = str(source.layout().get("target") or "label")
     axes, places, why = standardized(names[:2], X[:, :2].tolist(), Scene(), scale)
@@ -116,7 +118,9 @@ def scene_of_csv(own: Own, scene: Scene) -> tuple[Scene, Columns]:
             return _Table(path, own).scene(scene)
         except DataError as problem:
             said = problem.render(_hint_of_page).replace(f"{folder}{os.sep}", "")
-            raise DataError(said) from None
+            raise DataError(
+                said, code=problem.code, **problem.fields | {"path": own.name}
+            ) from None
 
 
 def _hint_of_page(hint: Hint) -> str | None:
@@ -261,7 +265,7 @@ def _projected(X: np.ndarray) -> tuple[np.ndarray, list[str]]:
         wide = X.std(axis=0)
     vary = np.isfinite(wide) & (wide > 0)
     if vary.sum() < 2:
-        raise DataError("A projection needs two numeric columns that vary.")
+        raise DataError("A projection needs two numeric columns that vary.", code="no-columns")
     Z = ((X - X.mean(axis=0)) / np.where(vary, wide, 1.0))[:, vary]
     _, sizes, directions = np.linalg.svd(Z, full_matrices=False)
     # A direction and its opposite are as good: the largest part of each points up.

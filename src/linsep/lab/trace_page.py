@@ -41,10 +41,13 @@ def scene_of_trace(trace: Trace, X: Any, y: Any) -> Scene:
     values = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float)
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     if values.ndim != 2 or values.shape[1] != 2:
-        raise DataError("An interactive page shows two features: choose two columns.")
+        raise DataError(
+            "An interactive page shows two features: choose two columns.", code="unsupported"
+        )
     if len(values) > MOST_POINTS or len(classes) > MOST_CLASSES:
         raise DataError(
-            f"An interactive page shows at most {MOST_POINTS} rows of {MOST_CLASSES} classes."
+            f"An interactive page shows at most {MOST_POINTS} rows of {MOST_CLASSES} classes.",
+            code="too-large",
         )
     points = [(float(a), float(b), int(c)) for (a, b), c in zip(values, codes, strict=True)]
     labels = tuple(label_text(label) for label in classes)

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from linsep.compiled.rules.confidence import AROWRule
-from linsep.learners.confidence import ConfidenceClassifier, ConfidenceLearner, CovarianceType
+from linsep.learners.confidence import ConfidenceClassifier, ConfidenceLearner
 from linsep.learners.state import Learner
 from linsep.parameters import Control, Demonstration, parameter
 
@@ -14,14 +14,13 @@ class AROW(ConfidenceClassifier):
 
     Every weight has a mean, used for scores, and a variance, initially 1. A row z with a margin m =
     y <w, z> below 1 causes an update: with v = sum of variance_j z_j^2, w_j grows by y variance_j
-    z_j (1 - m) / (v + r), and then the row is treated as an observation of its weights with noise
-    of variance r. Rare features therefore take long steps, and frequent features short steps. One
+    z_j (1 - m) / (v + r), and 1 / variance_j by z_j^2 / r, as after an observation with noise of
+    variance r. Rare features therefore take long steps, and frequent features short steps. One
     pass is often enough, especially for text and other wide sparse data.
 
     Only m <= 0 is a mistake, but rows with a margin below 1 change the weights too. A pass without
     a mistake ends the run; as the weights may have changed in it, this does not prove that they
-    separate the rows (``stop_reason_ == "clean"``). A bound on the mistakes is known for full
-    covariance matrices (:meth:`bounds`), but not for variances without covariances.
+    separate the rows (``stop_reason_ == "clean"``). No bound on the mistakes is known.
 
     The other parameters and attributes are the same as for :class:`linsep.Perceptron`. With the
     native rule of several classes, a row is compared with its best rival, and v is the sum over
@@ -31,13 +30,6 @@ class AROW(ConfidenceClassifier):
     ----------
     r : float, default=1.0
         Noise variance of a row; larger values reduce the effect of each row.
-    covariance_type : {"diagonal", "diagonal-drop", "full"}, default="diagonal"
-        How a row reduces variances. "diagonal" minimizes the objective of the paper over variances:
-        1 / variance_j grows by z_j^2 / r. "diagonal-drop" uses the diagonal of the update of a full
-        covariance matrix: variance_j falls by variance_j^2 z_j^2 / (v + r). "full" stores the full
-        matrix, whose inverse grows by z z' / r, for at most 4,000 features: a row takes time
-        proportional to the square of their number. The weights are then equal to ridge regression
-        with penalty r on the rows that caused updates, repeats counted.
 
     Attributes
     ----------
@@ -71,39 +63,13 @@ class AROW(ConfidenceClassifier):
         above=0.0,
         help="noise variance of a row; larger values reduce the effect of each row",
     )
-    covariance_type: CovarianceType = parameter(
-        default="diagonal",
-        help="variances, the diagonal of a full-matrix update, or the full matrix",
-    )
 
     def learner(self) -> Learner:
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
-        return ConfidenceLearner(self.covariance_type, partial(AROWRule, float(self.r)))
+        return ConfidenceLearner(partial(AROWRule, float(self.r)))
 
     def twin(self) -> Any:
         """Return the rule of :mod:`linsep.textbook` with these parameters."""
         from linsep.teaching.textbook.arow import AROW
 
-        return AROW(self.r, self.covariance_type)
-
-    def theorems(self, case: Any) -> list[Any]:
-        """Return the bound on mistakes for a full covariance matrix."""
-        from linsep.mistake_bounds.second_order import CRAMMER, second_order_theorem
-
-        return [second_order_theorem(case, float(self.r), CRAMMER)]
-
-    def premises(self) -> tuple[Any, ...]:
-        """Return the parameters covered by its theorem."""
-        return float(self.r), self.covariance_type
-
-    def obstacle(self) -> str | None:
-        """Return why mistake bounds do not apply to this run, or None if they apply."""
-        if self.covariance_type != "full":
-            return "AROW has no known theorem for variances without covariances"
-        return super().obstacle()
-
-    def beyond_floats(self, case: Any) -> str | None:
-        """Return why underflow may have affected a run, or None."""
-        from linsep.mistake_bounds.second_order import too_small
-
-        return too_small(case, float(self.r))
+        return AROW(self.r)

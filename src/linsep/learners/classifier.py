@@ -165,7 +165,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         ValueError
             As in ``fit``, and if ``classes`` or a parameter that shapes the weights
             (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``, ``reference``,
-            ``normalize``, ``tie``, ``zero``, ``covariance_type``) has changed.
+            ``normalize``, ``tie``, ``zero``) has changed.
         """
         from linsep.learners.proofs import runs_otherwise
 
@@ -259,7 +259,10 @@ class LinearClassifier(HasEquation, OnlineClassifier):
 
         if self.normalize:
             if hasattr(X, "batches"):
-                raise DataError("With normalize=True pass arrays: rows must be scaled first.")
+                raise DataError(
+                    "With normalize=True pass arrays: rows must be scaled first.",
+                    code="conflict", option="normalize",
+                )  # fmt: skip
             check_beside(X, y=y)
             X, y, *_ = in_memory(X, y)
             X = seen_rows(X, False, True, False)
@@ -281,8 +284,6 @@ class LinearClassifier(HasEquation, OnlineClassifier):
     euclidean: ClassVar[bool] = True
     #: whether the rule scales rows, with their constant feature, to length 1
     scales_rows: ClassVar[bool] = False
-    #: whether its theorems are about shards that were mixed
-    bounds_of_mixtures: ClassVar[bool] = False
     #: whether :func:`linsep.bounds` states its bounds, for its best parameters
     bounded_in_advance: ClassVar[bool] = False
     #: whether the state counts the rates of the updates, which is restored with the weights
@@ -301,11 +302,11 @@ class LinearClassifier(HasEquation, OnlineClassifier):
     def obstacle(self) -> str | None:
         """Return why mistake bounds do not apply to this run, or None if they apply."""
         if type(self).theorems is LinearClassifier.theorems:
-            return f"{type(self).__name__} has no known theorem"
+            return f"linsep has no theorem about {type(self).__name__}"
         if not hasattr(self, "_run"):
             return None
-        if self._run.mixture is not None and not self.bounds_of_mixtures:
-            return "the theorem of mixing applies only to the perceptron"
+        if self._run.mixture is not None:
+            return "its weights were mixed from shards"
         return self._run.obstacle()
 
     def beyond_floats(self, case: Any) -> str | None:
@@ -371,7 +372,6 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             self.check_same_parameters("warm_start", but=("keep", "normalize", "tie", "zero"))
             state = self._run.state
             state.own()
-            learner.check_width(n_features)
             state.grow(n_features)
         else:
             state = self.new_state(learner, classes.size, n_features)

@@ -118,8 +118,9 @@ def class_importance(
             if unknown and not class_weight.keys() >= set(known):
                 raise DataError(
                     f"A class weight is given for {listed(unknown)}, which is not a class of "
-                    f"{name}: its classes are {listed(known)}."
-                )
+                    f"{name}: its classes are {listed(known)}.",
+                    code="unknown-label", option="class_weight", path=name,
+                )  # fmt: skip
         found = weigh_classes(class_weight, classes, counts)
         if not warned:  # the first pass may be restarted
             warn_of_weightless(classes, found)
@@ -147,7 +148,7 @@ def fit_source(
             where = source.name if problem.row is None else source.where(problem.row)
             bad = problem.bad
             message = str(problem) if bad is None else bad.message_for(source.feature(bad.column))
-            raise DataError(f"{where}: {message}.") from None
+            raise DataError(f"{where}: {message}.", code=problem.code, path=source.name) from None
         finally:
             estimator.progress_.reading += reading
             if hasattr(estimator, "_run"):

@@ -107,7 +107,7 @@ class KeepLast:
 
     def weights(self, state: State) -> np.ndarray:
         """Return the weights for prediction, with the shape of ``state.W``."""
-        return state.actual_weights()
+        return state.W
 
     def errors(self, state: State, row_batches: Iterator[RowBatch], tie: str) -> tuple[int, int]:
         """Return the number of rows predicted wrongly, and the number of rows."""
@@ -160,7 +160,8 @@ class KeepAverage(KeepLast):
 
     def weights(self, state: State) -> np.ndarray:
         """Return the mean weights."""
-        return state.mean_weights(state.like_weights("sums"))
+        rounds = np.maximum(state.per_column(state.machine_rounds()), 1)
+        return state.W - state.like_weights("sums") / rounds
 
 
 class KeepBest(KeepLast):
@@ -191,8 +192,7 @@ class KeepBest(KeepLast):
         """Put candidates that make fewer mistakes in the pocket."""
         last = state.machine_rounds() - state.per_machine("created")
         longest = np.maximum(last, state.per_machine("record"))
-        now = state.actual_weights()
-        for candidate, survived in ((self._longest_surviving(state), longest), (now, last)):
+        for candidate, survived in ((self._longest_surviving(state), longest), (state.W, last)):
             rows = learned()
             if rows is None:  # the rows were not kept
                 return
@@ -225,8 +225,7 @@ class KeepBest(KeepLast):
     def _longest_surviving(self, state: State) -> np.ndarray:
         running = state.machine_rounds() - state.per_machine("created")
         longest_surviving = state.like_weights("longest_surviving").copy()
-        now = state.actual_weights()
-        _choose(state, running > state.per_machine("record"), now, longest_surviving)
+        _choose(state, running > state.per_machine("record"), state.W, longest_surviving)
         return longest_surviving
 
 
@@ -264,6 +263,8 @@ KINDS = (np.int32, np.int32, np.float64, np.int64, np.int64, np.int32)
 
 class TooManyVotes(LinsepError, ValueError):
     """The changes of all versions exceed the memory limit."""
+
+    code = "too-large"
 
 
 class KeepVote(KeepLast):
@@ -323,6 +324,7 @@ class KeepVote(KeepLast):
                 f"A vote has to store more than {self.most_bytes / 1e6:g} MB of updates",
                 hint("raise {}", vote_mb=None),
                 hint("use {}, which needs only one more vector", keep="average"),
+                option="vote_mb",
             )
 
     def remember(self) -> tuple[int, int]:

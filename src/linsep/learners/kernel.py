@@ -58,9 +58,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     ----------
     kernel : str, callable or kernel of :mod:`linsep.kernels`, default="rbf"
         "linear", "poly" (gamma <x, y> + coef0)^degree, "rbf" ``exp(-gamma |x - y|^2)``,
-        "laplacian" ``exp(-gamma |x - y|_1)``, "all-subsets" prod(1 + x_i y_i), "precomputed" (X is
-        a Gram matrix), a name of ``sklearn.metrics.pairwise.kernel_metrics()``, a function of two
-        rows, or a kernel such as ``RBF(0.1) + Polynomial(2)`` or ``Spectrum(3)`` on strings.
+        "all-subsets" prod(1 + x_i y_i), "precomputed" (X is a Gram matrix), a function of two rows,
+        or a kernel such as ``RBF(0.1) + Polynomial(2)`` or ``Spectrum(3)`` on strings.
     degree : int, default=3
     gamma : float, "scale" or None, default=None
         "scale" is 1 / (features * variance of X). None is 1 for "poly", else "scale".
@@ -180,8 +179,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
             raise ParameterError(
                 "A vote needs every support vector, but a budget drops some",
                 hint("choose {}", keep="average"),
-                hint("{}", keep="last"),
-            )
+                hint("{}", keep="last"), code="conflict", option="budget",
+            )  # fmt: skip
         return DualLearner()
 
     @calls_back
@@ -281,8 +280,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         if kernel.takes == "gram":
             raise ParameterError(
                 "A precomputed Gram matrix cannot grow by later rows: pass rows and a kernel to "
-                "partial_fit"
-            )
+                "partial_fit", code="unsupported", option="kernel",
+            )  # fmt: skip
         if isinstance(X, Source):
             raise ValueError(
                 "partial_fit takes rows: call it with X and y of each batch of X.batches()."
@@ -449,7 +448,7 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
     estimator.training_accuracy_ = None
     with interrupts_deferred():
         X, y, _, weights, groups, *_ = joined(list(in_background(source.batches())))
-        if sp.issparse(X) and not described(estimator.kernel).sparse:
+        if sp.issparse(X) and described(estimator.kernel).takes == "gram":
             X = X.toarray()
         reading = perf_counter() - started
         source_labels(source, y, weights)

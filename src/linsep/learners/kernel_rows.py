@@ -57,15 +57,15 @@ class Grams:
     def all_rows(self) -> GramCache | None:
         """Return the rows of the whole Gram matrix computed so far, if they are cached."""
         if self._rows is None and self.cached and self.cheap:
-            self._rows = GramCache(self.kernel, self.examples, self.n_examples)
+            self._rows = GramCache(self.kernel, self.examples)
         return self._rows
 
     def rows_among(self, examples: np.ndarray) -> GramCache:
         """Return the rows of the Gram matrix of some examples, valid until the next call."""
         if self.cheap:
-            return GramCache(self.kernel, self.examples[examples], examples.size)
+            return GramCache(self.kernel, self.examples[examples])
         there = GramRows(self.between(examples, examples), np.arange(examples.size))
-        return GramCache(self.kernel, there, examples.size)
+        return GramCache(self.kernel, there)
 
     def forget(self) -> None:
         """Drop the cached values: computed together with other rows, they could differ in the last
@@ -128,8 +128,8 @@ def _check_memory(size: int, n_examples: int) -> None:
         raise DataError(
             f"The Gram matrix of {n_examples:,} rows takes {size / 1e6:,.0f} MB, but this "
             f"computer has {there / 1e6:,.0f}",
-            hint("lower {}", cache_mb=None),
-        )
+            hint("lower {}", cache_mb=None), code="too-large", option="cache_mb",
+        )  # fmt: skip
 
 
 #: squared residual below which a support vector is a combination of others up to rounding
@@ -179,17 +179,17 @@ LAZY = 2
 def _next_mistakes(rows: Block, codes: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Predict which of the next rows of a block will be mistakes and need kernel values."""
     some = order[:WAITING]
-    some = some[rows.places[some] < 0]
+    some = some[~rows.known[some]]
     scores = rows.scores[some]
     predicted = scores > 0.0 if scores.ndim == 1 else scores.argmax(axis=1)
-    return some[predicted != codes[some]][: max(ROWS_AT_ONCE, AT_ONCE // rows.places.size)]
+    return some[predicted != codes[some]][: max(ROWS_AT_ONCE, AT_ONCE // rows.known.size)]
 
 
 def _provide(rows: Block, kept: GramCache, codes: np.ndarray, rest: np.ndarray) -> None:
     """Compute the kernel values that a block waits for, and some for rows of its ``rest``."""
     row = int(rows.waiting[0])
     kept.keep(np.append(_next_mistakes(rows, codes, rest), row))
-    settle(rows, kept.values[kept.places[row]])
+    settle(rows, kept.values[row])
 
 
 #: arrays of one number per change
@@ -357,7 +357,7 @@ class KernelStream(MemoryStream):
         pieces = slices(order[start:], several * self.grams.rows_at_once)
         alone = self.budget is None and not self.offset and not self.changes.end
         if alone and (kept := self.grams.all_rows()) is not None:
-            whole = block(self.scores, kept.values, np.arange(self.codes.size), kept.places)
+            whole = block(self.scores, kept.values, np.arange(self.codes.size), kept.known)
             for piece in pieces:
                 yield self._batch(whole, kept, self.codes, self.importance, piece)
             return
@@ -378,7 +378,7 @@ class KernelStream(MemoryStream):
         examples = rows + self.offset
         scores, before = self._caught_up(rows), self._weights()[examples]
         kept = self.grams.rows_among(examples)
-        found = block(scores, kept.values, examples, kept.places)
+        found = block(scores, kept.values, examples, kept.known)
         importance = self.importance[rows] if self.importance.size else NO_IMPORTANCE
         yield self._batch(found, kept, self.codes[rows], importance, range(rows.size))
         self.changes.add(examples, before, self._weights()[examples])

@@ -9,7 +9,6 @@ of shards are summed in a fixed reduction tree over their order. A
 
 from collections.abc import Callable, Iterator
 from functools import reduce
-from itertools import pairwise
 from time import perf_counter
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -23,7 +22,6 @@ from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators._common import labels
 from linsep.estimators._common.labels import codes_given
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.lanes import Tree
 from linsep.learners.keeping import KeepAverage, keeping_of
 from linsep.learners.passes import (
     NO_SCORES,
@@ -38,7 +36,6 @@ from linsep.learners.passes import (
 from linsep.learners.state import Arrays, Unlearnable
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import ArrayStream, summed
-from linsep.validation.sparse import as_csr
 
 #: how the weights of shards are mixed
 MixingName = Literal["uniform", "mistakes"]
@@ -93,7 +90,7 @@ def arrays_of(run: Run) -> Arrays:
     averages, if these are kept, and the arrays that belong to the weights.
     """
     state, learner = run.state, run.learner
-    found = {"W": state.actual_weights().copy()}
+    found = {"W": state.W.copy()}
     if isinstance(run.keeping, KeepAverage):
         found["average"] = np.zeros_like(state.W)
     if learner.beside:
@@ -104,7 +101,7 @@ def arrays_of(run: Run) -> Arrays:
 def sums_of(run: Run, start: Arrays, amount: int) -> tuple[Arrays, Arrays]:
     """Return the sums and the largest values of one shard that was trained from ``start``."""
     state, learner = run.state, run.learner
-    own = {"W": state.actual_weights()} | {name: state.array(name) for name in learner.beside}
+    own = {"W": state.W} | {name: state.array(name) for name in learner.beside}
     if "average" in start:
         own["average"] = run.keeping.weights(state)
     sums: Arrays = {}
@@ -114,7 +111,7 @@ def sums_of(run: Run, start: Arrays, amount: int) -> tuple[Arrays, Arrays]:
         sums["say"] = amount * say
     before = learner.to_mix(state, _begun(start))
     for name, array in learner.to_mix(state, own).items():
-        how = learner.beside.get(name, learner.of_weights)
+        how = learner.beside.get(name, "mean")
         if how == "sum":
             sums[name] = array - before[name]
         elif how == "largest":
@@ -140,7 +137,7 @@ def mix(run: Run, before: Arrays, total: ShardSums, number: int) -> Arrays:
         learner = run.learner
         form = dict(learner.to_mix(run.state, found))
         for name, array in form.items():
-            how = learner.beside.get(name, learner.of_weights)
+            how = learner.beside.get(name, "mean")
             if how == "sum":
                 form[name] = array + total.sums[name]
             elif how == "largest":
@@ -191,15 +188,8 @@ class Mixture(NamedTuple):
 
     @property
     def weighted_mistakes(self) -> float:
-        """The mistakes, each times the share of its shard, which theorem 3 of the paper bounds by
-        (R / gamma)^2 on separable rows.
-        """
+        """The mistakes, each times the share of its shard."""
         return float((self.shares * self.mistakes).sum())
-
-    @property
-    def learning_shards(self) -> int:
-        """Number of shards with rows; the mistakes are at most this times (R / gamma)^2."""
-        return sum(1 for rows in self.rows if rows)
 
     def and_pass(self, counts: list[Counts]) -> "Mixture":
         """Return the mixture with one more pass."""
@@ -279,7 +269,9 @@ class Setting(NamedTuple):
                 one_pass(Course(run, stream, plan, progress, number), Saving())
             except Unlearnable as problem:
                 row = "" if problem.row is None else f"row {problem.row + 1:,} of "
-                raise DataError(f"{row}shard {shard + 1:,}: {problem}.") from None
+                raise DataError(
+                    f"{row}shard {shard + 1:,}: {problem}.", code=problem.code
+                ) from None
         mistakes, updates, errors = (int(n) for n in progress.tally)
         amount = mistakes if self.mixing == "mistakes" else int(bool(some))
         zeros = int(learner.leaves_zeros(state))
@@ -304,12 +296,15 @@ LearnAll = Callable[[Arrays, int], ShardSums]
 def refuse_unmixable(estimator: Any, mixing: str) -> None:
     """Raise ParameterError for estimators and parameters whose weights cannot be mixed."""
     if mixing not in get_args(MixingName):
-        raise ParameterError(f"mixing is {mixing!r}: choose 'uniform' or 'mistakes'.")
+        raise ParameterError(
+            f"mixing is {mixing!r}: choose 'uniform' or 'mistakes'.", option="mixing", value=mixing
+        )
     name = type(estimator).__name__
     if not getattr(estimator, "mixable", False):
         raise ParameterError(
             f"{name} cannot be fitted in shards: mixing needs a learner whose updates add "
-            f"examples to the weights, such as Perceptron or AROW."
+            f"examples to the weights, such as Perceptron or AROW.",
+            code="unsupported",
         )
     check_parameters(estimator)
     for parameter, allowed in MIXABLE.items():
@@ -317,16 +312,13 @@ def refuse_unmixable(estimator: Any, mixing: str) -> None:
         if value not in allowed:
             choices = " or ".join(map(repr, allowed))
             raise ParameterError(
-                f"{name} with {parameter}={value!r} cannot be fitted in shards: choose {choices}."
-            )
+                f"{name} with {parameter}={value!r} cannot be fitted in shards: choose {choices}.",
+                option=parameter, value=value,
+            )  # fmt: skip
     if callable(getattr(estimator, "learning_rate", None)):
         raise ParameterError(
-            f"{name} with a function as learning_rate cannot be fitted in shards: set a number."
-        )
-    if mixing == "mistakes" and estimator.learner().of_weights == "sum":
-        raise ParameterError(
-            f"The results of shards of {name} with covariance matrices are added, not weighted by "
-            f"mistakes: choose mixing='uniform'."
+            f"{name} with a function as learning_rate cannot be fitted in shards: set a number.",
+            option="learning_rate",
         )
 
 
@@ -439,7 +431,7 @@ def _take_mixed(run: Run, mixed: Arrays, total: ShardSums) -> None:
     """Set the state to the mixture, and count."""
     state, W = run.state, mixed["W"]
     if not np.isfinite([W.min(), W.max()]).all():
-        raise DataError("A mixed weight overflows float64: scale the features.")
+        raise DataError("A mixed weight overflows float64: scale the features.", code="overflow")
     _put(run, mixed)
     state.rounds += sum(counts.rows for counts in total.counts)
     state.n_updates += sum(counts.updates for counts in total.counts)
@@ -459,38 +451,3 @@ def _report(number: int, counts: list[Counts], plan: Plan) -> PassReport:
     elif number + 1 == plan.max_iter:
         reason = StopReason.MAX_ITER
     return PassReport(number, rows, mistakes, updates, errors, *NO_SCORES, reason)
-
-
-def learn_here(setting: Setting, shards: list[Batch]) -> LearnAll:
-    """Return a function that trains all shards in this process."""
-
-    def learn(start: Arrays, number: int) -> ShardSums:
-        tree = Tree(lambda a, b: added_sums([a, b]))  # which holds few parts at a time
-        for k, rows in enumerate(shards):
-            tree.push(setting.learn(k, rows, start, number))
-        return tree.total()
-
-    return learn
-
-
-def fit_in_shards(
-    estimator: Any, X: Any, y: Any, rows: list[int], mixing: MixingName = "uniform",
-    saving: Saving | None = None,
-) -> Any:  # fmt: skip
-    """Fit to arrays cut into shards, in this process; bit-identical to a fit on a cluster.
-
-    Parameters
-    ----------
-    X, y : arrays, or X a sparse matrix
-    rows : number of rows in each shard, in order
-    """
-    refuse_unmixable(estimator, mixing)
-    learner = estimator.learner()
-    X, y = estimator.checked_rows(X, y, learner, reset=True, checked=True)
-    classes, codes = labels.encode(y)
-    totals = np.bincount(codes, minlength=classes.size).astype(np.float64)
-    setting = setting_of(estimator, classes, totals, X.shape[1], mixing, saving)
-    edges = np.cumsum([0, *rows])
-    shards = [setting.coded(Batch(as_csr(X[a:b]), y[a:b])) for a, b in pairwise(edges)]
-    fit_mixed(estimator, setting, learn_here(setting, shards), len(rows), False, saving=saving)
-    return estimator

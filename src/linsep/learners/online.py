@@ -308,7 +308,6 @@ class OnlineClassifier(
 
     def new_state(self, learner: Learner, n_classes: int, n_features: int) -> State:
         """Return an untrained state."""
-        learner.check_width(n_features)
         intercept = bool(getattr(self, "fit_intercept", False))
         state = State(self.multiclass, n_classes, n_features, intercept, learner.fill)
         state.moves_all_classes = learner.moves_all_classes
@@ -339,7 +338,7 @@ class OnlineClassifier(
         """Return the parameters that fix the shape and meaning of the state, as they are now."""
         names = (
             "multiclass", "fit_intercept", "threshold", "keep", "reference", "normalize", "tie",
-            "zero", "covariance_type",
+            "zero",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
@@ -460,8 +459,9 @@ class OnlineClassifier(
     def _refusal(self, row: int | None, problem: LinsepError) -> ValueError:
         """Return the error for a row, with the feature's name if it has one."""
         message, names = str(problem), getattr(self, "feature_names_in_", None)
+        column = problem.column
         if isinstance(problem, BadRow) and names is not None:
-            message = problem.message_for(f"feature {names[problem.column]!r}")
-        return DataError(
-            f"{message}." if row is None else f"{row_text(row).capitalize()}: {message}."
-        )
+            column = names[problem.column]
+            message = problem.message_for(f"feature {column!r}")
+        place, number = ("", None) if row is None else (f"{row_text(row).capitalize()}: ", row + 1)
+        return DataError(f"{place}{message}.", code=problem.code, row=number, column=column)

@@ -301,7 +301,8 @@ def _unlearnable(learner: Learner, row_batch: RowBatch, row: int) -> Unlearnable
     """Return the error about a row without a finite score, or with features beyond the weights."""
     message = learner.complaint(row_batch.rows, row)
     bad = too_large(row_batch.rows, row, learner.step) if message == TOO_LARGE else None
-    return Unlearnable(None if row_batch.first is None else row_batch.first + row, message, bad)
+    number = None if row_batch.first is None else row_batch.first + row
+    return Unlearnable(number, message, bad, "overflow" if message == TOO_LARGE else "bad-value")
 
 
 def learn_batch(
@@ -312,13 +313,10 @@ def learn_batch(
     the first invalid row.
     """
     state, learner, keeping = run.state, run.learner, run.keeping
-    learner.check_width(row_batch.n_features)
     state.grow(row_batch.n_features)
-    started, longest, columns = perf_counter(), longest_row(row_batch.rows), state.n_columns
-    if learner.moves_all_features:
-        longest, columns = state.n_features, columns * len(state.W)
+    started, longest = perf_counter(), longest_row(row_batch.rows)
     most = [learner.rows_at_once, keeping.rows_at_once(state, longest)]
-    at_once = min([rows_per_slice(row_batch.rows, columns), *(m for m in most if m)])
+    at_once = min([rows_per_slice(row_batch.rows, state.n_columns), *(m for m in most if m)])
     if isinstance(row_batch.rows, Block):  # few rows, whose changes are collected at their end
         at_once = len(row_batch.order)
     for piece in slices(row_batch.order, at_once):
@@ -426,8 +424,8 @@ def held_out_accuracy(run: Run, stream: RowStream, tie: str) -> float:
         raise DataError(
             "No row is held out for early stopping",
             hint("raise {}", validation_fraction=None),
-            "add rows",
-        )
+            "add rows", code="too-few-rows", option="validation_fraction",
+        )  # fmt: skip
     return 1.0 - errors / total
 
 
@@ -584,6 +582,7 @@ def check_some_rows(progress: Progress) -> None:
             "No row is left for training: all rows have weight 0 or are held out",
             hint("lower {}", validation_fraction=None),
             "check the weights",
+            code="no-rows",
         )
 
 

@@ -1,7 +1,5 @@
 """Passive-aggressive learning as a scikit-learn estimator."""
 
-from collections.abc import Sequence
-from math import log2
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +10,6 @@ from linsep.learners.state import Learner
 from linsep.parameters import Control, Demonstration, parameter
 
 Loss = Literal["hinge", "squared_hinge"]
-CRAMMER = "K. Crammer et al., Online passive-aggressive algorithms, JMLR 7 (2006), theorems 2, 4, 5"
 
 
 class PassiveAggressive(LinearClassifier):
@@ -82,47 +79,6 @@ class PassiveAggressive(LinearClassifier):
 
         return PassiveAggressive(self.C, self.loss)
 
-    def theorems(self, case: Any) -> list[Any]:
-        """Return the bound on errors for a given C; there is no bound in advance."""
-        from linsep.mistake_bounds.bounding import Theorem
-        from linsep.mistake_bounds.bounds import Unknown
-
-        def most() -> float:
-            if len(case.problems) > 1:
-                raise Unknown("errors of single binary classifiers are not counted")
-            C, soft = self.premises()
-            return most_errors(case.problems, case.run.passes, C, soft, case.weights)
-
-        return [Theorem("passive-aggressive", most, "errors", CRAMMER)]
-
-    def premises(self) -> tuple[Any, ...]:
-        """Return C, and the term that softens the steps of PA-II."""
-        C = float(self.C)
-        return C, 1 / (2 * C) if self.loss == "squared_hinge" else 0.0
-
-    def obstacle(self) -> str | None:
-        """Return why mistake bounds do not apply to this run, or None if they do."""
-        if hasattr(self, "_run") and self._run.mixture is not None:
-            return "the theorem of mixing applies only to the perceptron"
-        if self.fit_intercept:
-            return (
-                "its steps exclude the constant feature from the length of a row, as in "
-                "scikit-learn; with a column of ones and no intercept, the bounds apply"
-            )
-        return super().obstacle()
-
-    def beyond_floats(self, case: Any) -> str | None:
-        """Return why underflow may have affected steps up to C, as long as a row is short."""
-        from linsep.mistake_bounds.margins import lengths
-
-        for problem in case.problems:
-            found = lengths(problem.A)
-            shortest = 2 * problem.log2(float(found[found > 0].min(initial=1.0)))
-            longest = log2(float(self.C)) + 2 * problem.log2(problem.longest)
-            if (why := problem.underflow(shortest, longest)) is not None:
-                return str(why)
-        return None
-
 
 class PassiveAggressiveLearner(Learner):
     """PA-I ("hinge"; PA with an infinite C) or PA-II ("squared_hinge")."""
@@ -134,32 +90,3 @@ class PassiveAggressiveLearner(Learner):
         soft = loss == "squared_hinge"
         most = np.inf if soft else float(C)
         super().__init__(PassiveAggressiveRule(most, 1.0 / (2.0 * C) if soft else 0.0))
-
-
-def most_errors(
-    problems: Sequence[Any], passes: int, C: float, soft: float, given: np.ndarray | None = None
-) -> float:
-    """Return the bound on errors of PA-I (``soft`` 0) and PA-II (infinite ``C``)."""
-    from linsep.mistake_bounds.bounding import brought, novikoff
-    from linsep.mistake_bounds.bounds import Unknown
-    from linsep.mistake_bounds.problems import best_comparator
-    from linsep.mistake_bounds.rounding import ROUNDING
-
-    total = 0.0
-    for problem in problems:
-        square, w = problem.longest**2 * (1 + ROUNDING), brought(problem, given)
-        # Rows over 2^e and C times 4^e make the same mistakes.
-        most, softened = np.ldexp(C, 2 * problem.exponent), np.ldexp(soft, -2 * problem.exponent)
-        if not 0 < most < np.inf and np.isfinite(C):
-            raise Unknown("C relative to the length of the rows overflows float64")
-        if softened:
-            # The bound is in squared losses; weights that minimize the hinge are good enough.
-            best = best_comparator(problem, passes / softened, w)
-            loss = passes / softened * best.squared_hinge
-            total += (square + softened) * (best.square + loss)
-        elif np.isfinite(most):
-            best = best_comparator(problem, 2 * most * passes, w)
-            total += max(square, 1 / most) * (best.square + 2 * most * passes * best.hinge)
-        else:
-            total += novikoff([problem])
-    return total * (1 + ROUNDING)

@@ -32,11 +32,6 @@ HINGE = (
     "A. Blum, Machine Learning Theory, lecture 4 (2014), times R^2; S. Shalev-Shwartz, Online "
     "learning and online convex optimization (2012), section 3.3"
 )
-SCHAPIRE = "Y. Freund and R. Schapire, Machine Learning 37 (1999), theorem 2"
-MCDONALD = (
-    "R. McDonald, K. Hall and G. Mann, Distributed training strategies for the structured "
-    "perceptron (2010), theorem 3"
-)
 
 
 class Perceptron(LinearClassifier):
@@ -174,7 +169,6 @@ class Perceptron(LinearClassifier):
     command_name = "perceptron"
     bounded_in_advance = True
     mixable = True
-    bounds_of_mixtures = True
     demonstrations = (
         Demonstration(
             name="perceptron", title="perceptron", controls=CONTROLS, fixed={"update": "single"}
@@ -207,8 +201,9 @@ class Perceptron(LinearClassifier):
         if callable(self.learning_rate) and self.schedule != "constant":
             raise ParameterError(
                 "A learning_rate function defines the whole schedule: schedule must be "
-                f"'constant', got {self.schedule!r}."
-            )
+                f"'constant', got {self.schedule!r}.",
+                code="conflict", option="schedule", value=self.schedule,
+            )  # fmt: skip
         schedule = Schedule(self.learning_rate, self.schedule)
         return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule, self.zero)
 
@@ -220,29 +215,16 @@ class Perceptron(LinearClassifier):
         return rule(self.learning_rate, self.schedule, self.zero)
 
     def theorems(self, case: Any) -> list[Any]:
-        """Return Novikoff's theorem, and the theorems for inseparable rows; for shards, the theorem
-        of parameter mixing.
-        """
+        """Return Novikoff's theorem, and the theorems for inseparable rows."""
         from linsep.mistake_bounds.bounding import NOVIKOFF, Compared, Theorem, novikoff
 
         def most() -> float:
             return novikoff(case.problems)
 
-        if case.run.mixture is not None:
-            # For mistakes that count the share of their shard in the mixture. The shares are equal,
-            # or proportional to the mistakes, so that times the shards it holds for all.
-            shards = case.run.mixture.learning_shards
-            return [
-                Theorem("parameter mixing", most, "weighted mistakes", MCDONALD),
-                Theorem(
-                    "parameter mixing, all shards", lambda: shards * most(), "mistakes", MCDONALD
-                ),
-            ]
         found = [
             Theorem("Novikoff", most, "mistakes", COLLINS if case.joint else NOVIKOFF),
             case.hinge_theorem("hinge", Compared.linear, HINGE),
             case.hinge_theorem("hinge, sharp", Compared.sharp, HINGE),
-            case.hinge_theorem("squared hinge", Compared.distances, SCHAPIRE),
         ]
         if case.run.gamma is not None:
             moved = case.hinge_theorem("total distance", Compared.linear, HINGE, lambda: case.moved)
@@ -289,6 +271,8 @@ class Perceptron(LinearClassifier):
 
 class BadSchedule(LinsepError, ValueError):
     """A function returned an invalid learning rate."""
+
+    code = "bad-option"
 
 
 class Schedule:
@@ -361,8 +345,9 @@ class Schedule:
         value = self.rate(k)  # type: ignore[operator]
         if not (isinstance(value, Real) and np.isfinite(float(value)) and float(value) > 0):
             raise BadSchedule(
-                f"learning_rate({k}) is {value!r}; a learning rate must be a finite number above 0."
-            )
+                f"learning_rate({k}) is {value!r}; a learning rate must be a finite number above "
+                "0.", option="learning_rate", value=value,
+            )  # fmt: skip
         return float(value)
 
 
@@ -398,8 +383,8 @@ class PerceptronLearner(Learner):
             "If scores of zero are correct, zero weights never change, because all their scores "
             "are zero",
             "set initial weights (coef_init, or --init-weights)",
-            hint("choose another {}", zero=None),
-        )
+            hint("choose another {}", zero=None), code="conflict", option="zero", value=self.zero,
+        )  # fmt: skip
 
     def begin(self, state: State) -> None:
         """Raise ParameterError for the joint rule of several classes, which does not support
@@ -411,8 +396,8 @@ class PerceptronLearner(Learner):
                 "meaning, and tie decides between equal ones",
                 hint("choose {}", multiclass="ovr"),
                 hint("{}", multiclass="ovo"),
-                hint("{}", zero="mistake"),
-            )
+                hint("{}", zero="mistake"), code="conflict", option="zero", value=self.zero,
+            )  # fmt: skip
 
     def start(self, state: State) -> None:
         """Raise the same for the state of an earlier fit."""

@@ -92,7 +92,9 @@ class OnlinePrediction(Prediction):
             if not np.isfinite(scores).all():
                 row = int(np.argwhere(~np.isfinite(scores))[0, 0])
                 where = self.source.where(batch.first + row)
-                raise DataError(f"{where}: the score overflows float64; scale the features.")
+                raise DataError(
+                    f"{where}: the score overflows float64; scale the features.", code="overflow"
+                )
             yield batch, decision(state, scores, fitted_parameter(model, "tie"))
 
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
@@ -185,7 +187,10 @@ class PredictsOnline(PlotsDecision, HasReference):
             with faults_named(X, self):
                 assert_all_finite(as_csr(X), input_name="X")
             row = int(np.argwhere(~np.isfinite(scores))[0, 0])
-            raise DataError(f"The score of {row_text(row)} overflows float64; scale the features.")
+            raise DataError(
+                f"The score of {row_text(row)} overflows float64; scale the features.",
+                code="overflow", row=row + 1,
+            )  # fmt: skip
         return decision(self._run.state, scores, fitted_parameter(self, "tie"))
 
     @property

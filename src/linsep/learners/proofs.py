@@ -54,13 +54,9 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
     if why is not None:
         return Bounds((), {"mistake bounds": why}, mistakes=mistakes)
     refuse_others(fit, given, y)
-    errors = None
-    if run.open_mistakes is None and run.mixture is None:
-        errors = sum(report.errors for report in run.reports)
     summary = RunSummary(
         fit, run.state.multiclass, fit.learns_intercept, bool(fit.normalize), model.n_iter_,
-        mistakes, int(fit._counted_updates()) if run.mixture is None else None, errors,
-        widest_margin(fit)[0], literals, majority, mixture=run.mixture,
+        mistakes, int(fit._counted_updates()), widest_margin(fit)[0], literals, majority,
     )  # fmt: skip
     return bounds_of_run(summary, X, codes, np.arange(len(model.classes_)))
 
@@ -144,13 +140,16 @@ def same_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     from linsep.mistake_bounds.margins import checked_rows
 
     if hasattr(X, "batches"):
-        raise DataError("Bounds need arrays: read the source into memory first.")
+        raise DataError(
+            "Bounds need arrays: read the source into memory first.", code="unsupported"
+        )
     given, features, width = X, model.features_of(X), model.fitted_run().state.n_features
     X, y = checked_rows(features), np.asarray(y)
     if X.shape[1] != width or y.shape != (X.shape[0],):
         raise DataError(
             f"X of shape {X.shape} and y of shape {y.shape} do not match the fit, which "
-            f"needs {width} features and one label per row."
+            f"needs {width} features and one label per row.",
+            code="shape",
         )
     if features is given:
         check_columns(model, given)
@@ -158,7 +157,9 @@ def same_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     codes = labels.encode_with(y, known)
     if codes is None:
         unknown = labels.unknown_labels(y, known)
-        raise DataError(f"y has labels that are not classes of the model: {unknown}.")
+        raise DataError(
+            f"y has labels that are not classes of the model: {unknown}.", code="unknown-label"
+        )
     return X, model.codes_turned(codes)
 
 
@@ -191,7 +192,8 @@ def refuse_others(model: Any, X: Any, y: Any) -> None:
     raise DataError(
         f"X and y are not the training rows: a fit to them makes {found} passes and other "
         f"weights, but the fit made {known}. Pass the training rows in their order; the bounds "
-        f"need them."
+        f"need them.",
+        code="other-rows",
     )
 
 
@@ -205,11 +207,6 @@ def learned_again(model: Any, X: Any, y: Any) -> Any:
     if model._run.trial is not None:  # then all rows were learned
         again.early_stopping = False
     saving.seed = model._run.seed
-    if model._run.mixture is not None:
-        from linsep.learners.mixing import fit_in_shards
-
-        rows, mixing = model.mixture_.rows, model.mixture_.mixing
-        return fit_in_shards(again, X, y, list(rows), mixing, saving=saving)
     check_beside(X, y=y)
     return again.fit_rows(X, y, saving=saving)
 

@@ -2,16 +2,14 @@
 
 from functools import partial
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from linsep.compiled.rules.confidence import SCWRule
-from linsep.learners.confidence import ConfidenceClassifier, ConfidenceLearner, CovarianceType
+from linsep.learners.confidence import ConfidenceClassifier, ConfidenceLearner
 from linsep.learners.state import Learner
 from linsep.parameters import Control, Demonstration, TwoSided, parameter
-
-Loss = Literal["hinge", "squared_hinge"]
 
 
 class SCW(ConfidenceClassifier):
@@ -22,8 +20,9 @@ class SCW(ConfidenceClassifier):
     scores. The margin m = y <w, z> of a row then has the variance v = sum of variance_j z_j^2, and
     a row causes an update unless it is right with a probability of at least ``eta``: m >= phi
     sqrt(v) for the quantile phi of ``eta``. The new distribution minimizes its divergence from the
-    old one plus C times the loss max(0, phi sqrt(v) - m). One pass is often enough, especially for
-    text and other wide sparse data.
+    old one plus C times the loss max(0, phi sqrt(v) - m); 1 / variance_j grows like the diagonal of
+    the inverse covariance matrix of the paper. One pass is often enough, especially for text and
+    other wide sparse data.
 
     Only m <= 0 is a mistake, but other rows change the weights too. A pass without a mistake ends
     the run; as the weights may have changed in it, this does not prove that they separate the rows
@@ -40,14 +39,6 @@ class SCW(ConfidenceClassifier):
         confidence-weighted learning, which makes every row right.
     eta : float, default=0.9
         Required probability that a row is right, above 0.5 and below 1.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        "hinge" is SCW-I, which bounds each step by C; "squared_hinge" is SCW-II, which squares the
-        loss.
-    covariance_type : {"diagonal", "diagonal-drop", "full"}, default="diagonal"
-        The representation of the covariance matrix of the weights. "full": the full matrix, for at
-        most 4,000 features, which is the method of the paper; a row takes time proportional to the
-        square of their number. "diagonal": variances; 1 / variance_j grows like the diagonal of the
-        inverse matrix. "diagonal-drop": variances, the diagonal of the matrix after each row.
     multiclass : {"ovr", "ovo"}, default="ovr"
         The strategy for several classes.
 
@@ -58,8 +49,8 @@ class SCW(ConfidenceClassifier):
 
     References
     ----------
-    J. Wang, P. Zhao and S. Hoi, Exact soft confidence-weighted learning, ICML (2012), propositions
-    1 and 2.
+    J. Wang, P. Zhao and S. Hoi, Exact soft confidence-weighted learning, ICML (2012),
+    proposition 1.
 
     Examples
     --------
@@ -92,13 +83,6 @@ class SCW(ConfidenceClassifier):
     eta: float = parameter(
         default=0.9, above=0.5, below=1.0, help="required probability that a row is right"
     )
-    loss: Loss = parameter(
-        default="hinge", help="SCW-I with bounded steps, or SCW-II with a squared loss"
-    )
-    covariance_type: CovarianceType = parameter(
-        default="diagonal",
-        help="variances, the diagonal of a full-matrix update, or the full matrix",
-    )
     multiclass: TwoSided = parameter(
         default="ovr",
         help="strategy for more than two classes: each against the rest, or each pair",
@@ -107,11 +91,10 @@ class SCW(ConfidenceClassifier):
     def learner(self) -> Learner:
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
         phi = NormalDist().inv_cdf(float(self.eta))
-        rule = partial(SCWRule, phi, float(self.C), self.loss == "squared_hinge")
-        return ConfidenceLearner(self.covariance_type, rule, "C")
+        return ConfidenceLearner(partial(SCWRule, phi, float(self.C)), "C")
 
     def twin(self) -> Any:
         """Return the rule of :mod:`linsep.textbook` with these parameters."""
         from linsep.teaching.textbook.scw import SCW
 
-        return SCW(self.eta, self.C, self.loss, self.covariance_type)
+        return SCW(self.eta, self.C)

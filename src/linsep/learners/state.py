@@ -32,9 +32,6 @@ SIMD_WIDTH = 8
 TIES = {"negative": LOWEST, "positive": HIGHEST, "random": RANDOM}
 #: arrays like the weights that hold sums of changes; the others hold weights
 SUMS = ("sums", "asked_for")
-#: numbers of the machines of a learner that stores weights divided by them; their sum over all
-#: rounds up to the last change of weights, and its round
-FACTORS, ELAPSED, SINCE = "factors", "elapsed", "since"
 
 
 def columns_of(multiclass: str, n_classes: int) -> int:
@@ -50,19 +47,6 @@ class Remembered(NamedTuple):
     shaped: dict[str, np.ndarray]
     counts: dict[str, np.ndarray]
     rounds: int
-
-
-def is_square(array: np.ndarray) -> bool:
-    """Return whether an array of :class:`State` has a square matrix per column of the weights."""
-    return array.ndim == 3
-
-
-def places(array: np.ndarray, features: np.ndarray) -> tuple[Any, ...]:
-    """Return the index into an array of :class:`State` for these features, with the constant
-    feature at the end.
-    """
-    at = np.append(features, -1)
-    return (slice(None), at[:, None], at) if is_square(array) else (at,)
 
 
 class State:
@@ -93,8 +77,7 @@ class State:
         self.n_columns = columns_of(multiclass, n_classes)
         #: number of binary classifiers; 1 for the native rule
         self.n_machines = 1 if multiclass == "native" else self.n_columns
-        #: arrays of the shape of the weights, or with a square for each column of them, by name:
-        #: they grow with them
+        #: arrays of the shape of the weights, by name: they grow with them
         self.shaped: dict[str, np.ndarray] = {}
         #: arrays with one number per machine, by name
         self.counts: dict[str, np.ndarray] = {}
@@ -126,20 +109,6 @@ class State:
             self.shaped[name] = np.zeros_like(self.W)
         return self.shaped[name]
 
-    def square(self, name: str) -> np.ndarray:
-        """Return the array of this name with a number for every two weights of a column, of shape
-        (columns, features + 1, features + 1); zeros if new.
-        """
-        if name not in self.shaped:
-            width = len(self.W)
-            self.shaped[name] = np.zeros((self.n_columns, width, width))
-        return self.shaped[name]
-
-    def trimmed(self, name: str) -> np.ndarray:
-        """Return a copy of the array of this name without room for more features."""
-        array = self.shaped[name]
-        return array[places(array, np.arange(self.n_features))]
-
     def per_machine(self, name: str, kind: type = np.int64) -> np.ndarray:
         """Return the array of this name with one number per binary classifier; zeros if new."""
         if name not in self.counts:
@@ -155,23 +124,20 @@ class State:
 
     def grow(self, n_features: int) -> None:
         """Add features."""
-        room, own = self.W.shape[0] - 1, np.arange(self.n_features)
+        room = self.W.shape[0] - 1
         if n_features > room:
-            squares = any(map(is_square, self.shaped.values()))  # too large for room to spare
-            shape = self._shape(n_features if squares else max(n_features, 2 * room))
+            shape = self._shape(max(n_features, 2 * room))
+            own = np.append(np.arange(self.n_features), -1)
             for name, array in self.shaped.items():
-                if is_square(array):
-                    larger = np.zeros((len(array), shape[0], shape[0]))
-                else:
-                    larger = np.full(shape, 0.0 if name in SUMS else self.fill)
-                larger[places(larger, own)] = array[places(array, own)]
+                larger = np.full(shape, 0.0 if name in SUMS else self.fill)
+                larger[own] = array[own]
                 self.shaped[name] = larger
         self.n_features = max(self.n_features, n_features)
 
     def select(self, features: np.ndarray) -> None:
         """Keep only the weights of these features, in this order."""
         for name, array in self.shaped.items():
-            self.shaped[name] = np.ascontiguousarray(array[places(array, features)])
+            self.shaped[name] = np.ascontiguousarray(array[np.append(features, -1)])
         self.n_features = features.size
 
     def machine_rounds(self) -> np.ndarray:
@@ -181,31 +147,6 @@ class State:
         if self.n_classes > 2 and self.multiclass == "ovo":
             return self.per_machine("rounds")
         return np.full(self.n_machines, self.rounds)
-
-    @property
-    def is_divided(self) -> bool:
-        """Whether the weights of each binary classifier are stored divided by a factor."""
-        return FACTORS in self.counts
-
-    def divide(self) -> None:
-        """Store the weights of each binary classifier divided by a factor, initially 1."""
-        self.per_machine(FACTORS, np.float64)[:] = 1.0
-
-    def actual_weights(self) -> np.ndarray:
-        """Return the weights, multiplied by the factors of their binary classifiers."""
-        return self.W * self.per_column(self.counts[FACTORS]) if self.is_divided else self.W
-
-    def mean_weights(self, sums: np.ndarray) -> np.ndarray:
-        """Return the mean of the weights over all steps, from the sum of their changes, each times
-        the number of steps before it.
-        """
-        rounds = self.machine_rounds()
-        among = np.maximum(self.per_column(rounds), 1)
-        if not self.is_divided:
-            return self.W - sums / among
-        elapsed, since = self.per_machine(ELAPSED, np.float64), self.per_machine(SINCE)
-        elapsed = elapsed + (np.maximum(rounds, 1) - since) * self.counts[FACTORS]
-        return (self.W * self.per_column(elapsed) - sums) / among
 
     def per_column(self, numbers: np.ndarray) -> np.ndarray:
         """Expand one number per binary classifier to one per column of W, 0 for padding."""
@@ -235,7 +176,6 @@ class State:
         """Reset all but the weights and the arrays of these names, for a new run that starts from
         them.
         """
-        self.W = self.actual_weights()
         kept = {name: array for name, array in self.shaped.items() if name in ("W", *but)}
         counts = {name: array for name, array in self.counts.items() if name in but}
         self.shaped, self.counts, self.rounds = kept, counts, 0
@@ -366,8 +306,11 @@ class BadRow(LinsepError):
     placeholder ``{feature}`` for the name of feature ``column``.
     """
 
-    def __init__(self, row: int, column: int, message: str):
-        super().__init__(message.format(feature=f"feature {column}"))
+    row: int
+    column: int
+
+    def __init__(self, row: int, column: int, message: str, code: str = "overflow"):
+        super().__init__(message.format(feature=f"feature {column}"), code=code)
         self.row, self.column, self._template = row, column, message
 
     def message_for(self, feature: str) -> str:
@@ -400,8 +343,11 @@ class Unlearnable(LinsepError):
     ``bad`` is the learner's error, if any.
     """
 
-    def __init__(self, row: int | None, message: str = TOO_LARGE, bad: BadRow | None = None):
-        super().__init__(message)
+    def __init__(
+        self, row: int | None, message: str = TOO_LARGE, bad: BadRow | None = None,
+        code: str = "overflow",
+    ):  # fmt: skip
+        super().__init__(message, code=bad.code if bad else code)
         self.row, self.not_finite, self.bad = row, message == TOO_LARGE, bad
 
 
@@ -444,16 +390,12 @@ class Learner:
     #: arrays of a state that belong to its weights and are kept with them; how arrays of shards are
     #: mixed
     beside: Mapping[str, Mix] = MappingProxyType({})
-    #: how the weights of shards are mixed
-    of_weights: Mix = "mean"
     #: whether a step of the native rule moves the weights of all classes, not of two
     moves_all_classes = False
     #: most rows to learn with one rule
     rows_at_once: int | None = None
     #: whether there is one update per pass, at its end
     by_pass = False
-    #: whether an update moves the weights of all features, not only of the features in the row
-    moves_all_features = False
     #: whether the number of features must be known before learning
     needs_width = False
     #: whether the norms of rows matter, so that duplicate columns have to be summed
@@ -464,9 +406,6 @@ class Learner:
 
     def continue_from(self, earlier: "Learner") -> None:
         """Reuse computations of the learner of earlier rows."""
-
-    def check_width(self, n_features: int) -> None:
-        """Raise DataError if there are more features than it supports."""
 
     def begin(self, state: State) -> None:
         """Set up a new state, before initial weights are set."""

@@ -2,9 +2,8 @@
 
 Both are arrays and plain JSON. The arrays of a trained model: ``coef`` and ``intercept`` for
 prediction, ``last.*`` the current weights as a state stores them, if different, ``weights.NAME.*``
-other arrays of their shape, ``weights.NAME.square`` arrays with a square matrix for each of their
-columns, ``counts.NAME`` one number per binary classifier, ``vote.*`` the changes of a vote,
-``calibration.K`` its curves. A kernel classifier adds ``support.*``.
+other arrays of their shape, ``counts.NAME`` one number per binary classifier, ``vote.*`` the
+changes of a vote, ``calibration.K`` its curves. A kernel classifier adds ``support.*``.
 """
 
 from hashlib import blake2b
@@ -21,7 +20,7 @@ from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.keeping import KeepVote, keeping_of
 from linsep.learners.passes import Best, Course, PassReport, Run
 from linsep.learners.proofs import runs_otherwise
-from linsep.learners.state import Remembered, State, columns_of, is_square
+from linsep.learners.state import Remembered, State, columns_of
 
 Arrays = dict[str, np.ndarray]
 VOTES = ("features", "columns", "amounts", "starts", "rounds", "machines")
@@ -101,12 +100,10 @@ def arrays_of(model: Any) -> Arrays:
     state, keeping = run.state, run.keeping
     coef, intercept = run.weights()
     found = {"coef": coef, "intercept": intercept}
-    if model.keep != "last" or state.is_divided:
+    if model.keep != "last":
         found["last.coef"], found["last.intercept"] = state.split(state.W)
     for name, array in state.shaped.items():
-        if is_square(array):
-            found[f"weights.{name}.square"] = state.trimmed(name)
-        elif name == "pocket" or (name != "W" and array.any()):
+        if name == "pocket" or (name != "W" and array.any()):
             found[f"weights.{name}.coef"], found[f"weights.{name}.intercept"] = state.split(array)
     found |= {f"counts.{name}": array for name, array in state.counts.items()}
     found |= calibration_arrays(model)
@@ -131,8 +128,6 @@ def _restored(model: Any, arrays: Arrays, rounds: int) -> Run:
         if key.startswith("weights.") and key.endswith(".coef"):
             name = key.split(".")[1]
             _fill_weights(state, state.like_weights(name), arrays, f"weights.{name}.")
-        if key.startswith("weights.") and key.endswith(".square"):
-            _fill(state.square(key.split(".")[1]), array, key)
         if key.startswith("counts."):
             own = state.per_machine(key.removeprefix("counts."), array.dtype.type)
             if array.shape != own.shape:
@@ -355,8 +350,7 @@ def _to_state(state: State, arrays: Arrays, rounds: int, n_features: int) -> Rem
     if shape[1:] != state.W.shape[1:] or not shape or shape[0] < n_features + 1:
         raise ValueError(f"weights of shape {shape} for {n_features} features")
     for name, array in shaped.items():
-        expected = (state.n_columns, shape[0], shape[0]) if is_square(array) else shape
-        if array.shape != expected or array.dtype != np.float64:
+        if array.shape != shape or array.dtype != np.float64:
             raise ValueError(f"{name} of {array.dtype} {array.shape}")
     for name, array in counts.items():
         if array.shape != (state.n_machines,) or array.dtype not in (np.int64, np.float64):

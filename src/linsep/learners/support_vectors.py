@@ -32,12 +32,14 @@ def checked_for_kernel(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> A
     if kernel.takes == "strings" and getattr(X, "ndim", 1) != 1:
         raise DataError(
             f"X is a table of shape {X.shape}, but {kernel!r} takes a list of strings: pass one "
-            f"column of it."
+            f"column of it.",
+            code="bad-kernel",
         )
     if kernel.takes in ("vectors", "gram") or (kernel.takes == "anything" and _is_table(X)):
         if kernel.takes == "gram" and sp.issparse(X):
             raise DataError(
-                "A precomputed Gram matrix must be dense, not sparse: pass X.toarray()."
+                "A precomputed Gram matrix must be dense, not sparse: pass X.toarray().",
+                code="bad-kernel",
             )
         if not reset and hasattr(X, "columns"):  # batches of a source are features
             check_prepared(estimator)
@@ -47,7 +49,7 @@ def checked_for_kernel(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> A
             )
     rows = listed(X)
     if not len(rows):
-        raise DataError("X has no rows.")
+        raise DataError("X has no rows.", code="no-rows")
     return rows
 
 
@@ -87,8 +89,7 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         kernel = described(self.kernel)
         tags.input_tags.pairwise = kernel.takes == "gram"
-        tags.input_tags.sparse = kernel.sparse
-        tags.input_tags.positive_only = kernel.positive_only
+        tags.input_tags.sparse = kernel.takes in ("vectors", "anything")
         tags.input_tags.string = kernel.takes == "strings"
         return tags
 
@@ -141,7 +142,7 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
         if sp.issparse(X) and X.shape[1] < self.n_features_in_:
             X = X.copy()
             X.resize(X.shape[0], self.n_features_in_)
-        if sp.issparse(X) and not self.kernel_.sparse:  # from a source; arrays have been checked
+        if sp.issparse(X) and self.kernel_.takes == "gram":  # from a source
             X = X.toarray()
         at_once = max(1, GRAM_VALUES // max(1, self.support_.size))
         parts = [self._block_scores(X[k : k + at_once]) for k in range(0, X.shape[0], at_once)]
@@ -167,7 +168,9 @@ def supports_of(model: HasSupportVectors) -> dict[str, np.ndarray]:
 def _as_json(rows: np.ndarray) -> bytes:
     plain = [row.decode("latin-1") if isinstance(row, bytes) else row for row in rows]
     if not all(isinstance(row, str) for row in plain):
-        raise ModelFileError("Only support vectors of numbers or strings can be saved.")
+        raise ModelFileError(
+            "Only support vectors of numbers or strings can be saved.", code="unsupported"
+        )
     kind = "bytes" if len(rows) and isinstance(rows[0], bytes) else "str"
     return json.dumps({kind: plain}).encode()
 

@@ -178,7 +178,8 @@ class BalancedWinnow(LinearClassifier):
                 "The threshold is part of the intercept, which is not fitted",
                 hint("leave it at {}", threshold=0),
                 hint("set {}", fit_intercept=True),
-            )
+                code="conflict", option="threshold", value=self.threshold,
+            )  # fmt: skip
         return BalancedWinnowLearner(float(self.promotion), float(self.threshold))
 
     def twin(self) -> Any:
@@ -264,6 +265,7 @@ class WinnowLearner(Learner):
             column,
             f"Negative values in data: {{feature}} is {value:g}, but Winnow needs features of at "
             f"least 0; use the balanced Winnow, or shift the feature",
+            code="out-of-range",
         )
 
 
@@ -282,7 +284,8 @@ class BalancedWinnowLearner(Learner):
                 hint("leave it at {}", threshold=0),
                 hint("choose {}", multiclass="ovr"),
                 hint("{}", multiclass="ovo"),
-            )
+                code="conflict", option="threshold", value=self.threshold,
+            )  # fmt: skip
         state.W[-1] -= self.threshold
 
 

@@ -495,12 +495,14 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         check_is_fitted(self)
         if interval is not None and interval not in INTERVALS:
             raise ParameterError(
-                f"interval is {interval!r}: choose None, 'confidence' or 'prediction'."
-            )
+                f"interval is {interval!r}: choose None, 'confidence' or 'prediction'.",
+                option="interval", value=interval,
+            )  # fmt: skip
         if interval is not None and fitted_parameter(self, "l2"):
             raise ParameterError(
-                "Intervals of predictions are not known with l2", hint("leave {} out", l2=None)
-            )
+                "Intervals of predictions are not known with l2",
+                hint("leave {} out", l2=None), code="unsupported", option="l2",
+            )  # fmt: skip
         level, X = check_level(level), to_predict(self, X, missing, offset)
         if not isinstance(X, Source):
             X = self._features(X, reset=False)
@@ -547,7 +549,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         if not known.all():
             row = first + int(np.argmin(known))
             raise DataError(
-                f"The prediction of {where(row)} overflows float64; scale the features."
+                f"The prediction of {where(row)} overflows float64; scale the features.",
+                code="overflow",
             )
         return found
 
@@ -667,8 +670,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         if self._fitted.l2:
             raise ParameterError(
                 "Assumptions and diagnostics need least squares without a penalty",
-                hint("leave {} out", l2=None),
-            )
+                hint("leave {} out", l2=None), code="unsupported", option="l2",
+            )  # fmt: skip
         with self.fitted_rows(X, y, sample_weight, offset) as (rows, targets, given, known, named):
             block = self._block(rows, targets, given, known, reset=False)
             numbers = np.arange(block.y.size)
@@ -680,7 +683,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             if block.y.size != self._fitted.n_rows:
                 raise DataError(
                     f"The model was fitted to {self._fitted.n_rows:,} rows of positive weight, "
-                    f"but {block.y.size:,} were given: pass the rows of the fit."
+                    f"but {block.y.size:,} were given: pass the rows of the fit.",
+                    code="other-rows",
                 )
             yield block, *named(numbers)
 

@@ -256,7 +256,7 @@ class Inference:
             raise ParameterError(
                 f"With {self.fit.robust.name} rows may differ in variance, so a new row has no "
                 "prediction interval",
-                hint("use {}", interval="confidence"),
+                hint("use {}", interval="confidence"), code="conflict", option="interval", value=of
             )  # fmt: skip
         if self.fit.robust is None:
             variance = self.leverage(X) + (1.0 if of == "prediction" else 0.0)

@@ -181,7 +181,8 @@ def check_rows(fit: LeastSquares, y: np.ndarray, residuals: np.ndarray) -> None:
         norm = found * largest
         raise DataError(
             "These are not the rows of the fit: their residual sum of squares is "
-            f"{number_text(norm * norm)}, not {number_text(fit.rss)}."
+            f"{number_text(norm * norm)}, not {number_text(fit.rss)}.",
+            code="other-rows",
         )
 
 

@@ -25,9 +25,10 @@ def check_whole(weights: np.ndarray, place: Callable[[int], str]) -> None:
     if (parts := weights % 1 != 0).any():
         row = int(np.argmax(parts))
         raise DataError(
-            f"{place(row)} has the weight {weights[row]:g}, which is not a whole number of rows",
+            place(row) + f" has the weight {weights[row]:g}, which is not a whole number of rows",
             hint("use {} if weights are inverse variances", weight_type="precision"),
-        )
+            code="bad-value", value=weights[row],
+        )  # fmt: skip
 
 
 def _place(source: Source, first: int, row: int) -> str:
@@ -39,26 +40,31 @@ def refuse_counts(source: Source) -> None:
     if source.counts:
         raise DataError(
             f"{source.name} has successes and trials, which least squares does not accept",
-            hint("choose another {}", learner=None),
-        )
+            hint("choose another {}", learner=None), code="unsupported", path=source.name,
+        )  # fmt: skip
 
 
 def numbers(y: np.ndarray | None, source: Source, first: int) -> np.ndarray:
     """Return the targets of a batch as finite floats; raise DataError if one is not."""
     if y is None:
-        raise DataError(f"{source.name} has no target: name the column of y.")
+        raise DataError(
+            f"{source.name} has no target: name the column of y.",
+            code="no-labels", path=source.name,
+        )  # fmt: skip
     if y.dtype.kind not in "biuf":
         raise DataError(
             f"The target of {source.name} is text, and a regression needs numbers: name another "
-            "column, or use logistic regression for classes."
-        )
+            "column, or use logistic regression for classes.",
+            code="not-a-number", path=source.name,
+        )  # fmt: skip
     refuse_rounded_targets(y, lambda row: source.where(first + row))
     y = y.astype(np.float64)
     if not np.isfinite(y).all():
         row = int(np.flatnonzero(~np.isfinite(y))[0])
         raise DataError(
-            f"{source.where(first + row)} has a target that is not finite: leave the row out."
-        )
+            source.where(first + row) + " has a target that is not finite: leave the row out.",
+            code="not-finite", value=y[row],
+        )  # fmt: skip
     return y
 
 
@@ -87,7 +93,7 @@ def source_blocks(
                 X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
             yield Batch(X, y, weights=weights, groups=batch.groups if weights is None else None)
         if not reading.rows:
-            raise DataError(f"{source.name} has no usable rows.")
+            raise DataError(f"{source.name} has no usable rows.", code="no-rows", path=source.name)
 
     return blocks
 
@@ -179,7 +185,10 @@ class LinearPrediction(Prediction):
         for batch, truth, predicted in self.with_targets():
             found = found.and_more(predicted, truth, batch.weights)
         if not found.weight:
-            raise DataError(f"{self.source.name} has no rows to score: all rows have weight 0.")
+            raise DataError(
+                f"{self.source.name} has no rows to score: all rows have weight 0.",
+                code="no-rows", path=self.source.name,
+            )  # fmt: skip
         return found
 
     def _checked(

@@ -27,7 +27,7 @@ def columns_of(y: Any) -> dict[str, Any] | None:
         found = {f"y{k}": array[:, k] for k in range(array.shape[1])}
         names = list(found)
     if len(found) < len(names):
-        raise DataError("y has two columns of the same name: rename one.")
+        raise DataError("y has two columns of the same name: rename one.", code="duplicate-name")
     return found if len(found) > 1 else None
 
 
@@ -171,5 +171,6 @@ def one_target(model: Any, what: str) -> None:
     if targets is not None:
         raise ParameterError(
             f"The model has {len(targets)} targets, but {what} needs a single target: fit one "
-            "regression per column."
+            "regression per column.",
+            code="unsupported",
         )

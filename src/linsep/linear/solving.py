@@ -75,6 +75,7 @@ def refuse_too_many(features: int, product_bytes: int) -> None:
             f"choose at most {most:,} features",
             hint("hash into fewer with {}", hash_bits=bits),
             hint("with {}", text_bits=bits),
+            code="too-large",
         )
 
 
@@ -446,7 +447,8 @@ def least_squares(
         raise FeatureOverflow(int(np.argmax(lost)))
     if not (np.isfinite(found.coef).all() and np.isfinite(sizes).all()):
         raise DataError(
-            "The weights, or the squared residuals, overflow float64: scale the features and y."
+            "The weights, or the squared residuals, overflow float64: scale the features and y.",
+            code="overflow",
         )
     return found
 

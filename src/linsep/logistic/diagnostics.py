@@ -153,14 +153,19 @@ def _refuse_classes(model: LogisticResults) -> None:
     if len(model.classes_) > 2:
         raise DataError(
             f"Diagnostics need a model of two classes, and this model has {len(model.classes_)}: "
-            "fit one model per class against the reference (Begg and Gray, Biometrika 71, 1984)."
+            "fit one model per class against the reference (Begg and Gray, Biometrika 71, 1984).",
+            code="class-count",
         )
     if (model._limits == NO_WEIGHT).any():
-        raise DataError("Only one class has rows of positive weight, so there are no residuals.")
+        raise DataError(
+            "Only one class has rows of positive weight, so there are no residuals.",
+            code="class-count",
+        )
     if np.isnan(model.log_likelihood_):
         raise DataError(
             f"The weights come from {model.method_} and were not fitted to rows, so there are no "
-            "residuals to test."
+            "residuals to test.",
+            code="unsupported",
         )
 
 
@@ -175,7 +180,8 @@ def _of_weight(
     if (codes == classes.size).any():
         raise DataError(
             f"y has {unknown_labels(labels, classes)}, which is not a class of the fit: pass the "
-            "rows of the fit."
+            "rows of the fit.",
+            code="unknown-label",
         )
     weights = check_sample_weight(sample_weight, codes.size)
     weights = importance(fitted_parameter(model, "class_weight"), classes, codes, weights)
@@ -193,14 +199,16 @@ def _check_rows(
     if outcomes.size != model.n_rows_:
         raise DataError(
             f"The model was fitted to {model.n_rows_:,} rows of positive weight, but "
-            f"{outcomes.size:,} were given: pass the rows of the fit."
+            f"{outcomes.size:,} were given: pass the rows of the fit.",
+            code="other-rows",
         )
     found = float(-weights @ np.logaddexp(0.0, np.where(outcomes == 1, -scores, scores)))
     share = NEAR_LIMIT if model.stop_reason_ in SEPARATED else SAME
     if not abs(found - model.log_likelihood_) <= share * abs(model.null_log_likelihood_):
         raise DataError(
             "These are not the rows of the fit: their log-likelihood is "
-            f"{number_text(found)}, not {number_text(model.log_likelihood_)}."
+            f"{number_text(found)}, not {number_text(model.log_likelihood_)}.",
+            code="other-rows",
         )
 
 

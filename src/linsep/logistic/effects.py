@@ -79,7 +79,9 @@ def marginal_effects(
     parts = _rows(model, source, sample_weight)
     survey = _survey(parts, variables, model.n_features_in_)
     if not survey.weight:
-        raise DataError("All rows of X have weight 0, so there is nothing to average.")
+        raise DataError(
+            "All rows of X have weight 0, so there is nothing to average.", code="no-rows"
+        )
     has_table = hasattr(source, "changed") and not where.means
     zeros_and_ones = _of_zeros_and_ones(model, source, variables) if has_table else set()
     differences = _differences(variables, survey, zeros_and_ones, discrete)
@@ -93,8 +95,8 @@ def marginal_effects(
         if not has_table:
             raise DataError(
                 f"'{v.name}' is in several terms of the formula: set it in the rows of X instead "
-                "of in `at`."
-            )
+                "of in `at`.", code="unsupported", option="at", column=v.name,
+            )  # fmt: skip
         source = v.changed(source, value)
     for part in read(source):
         sums.add(*part)
@@ -178,8 +180,9 @@ def _rows(model: Any, source: Any, sample_weight: Any) -> Callable[[], Iterator[
         if given.size and seen != given.size:
             raise DataError(
                 f"sample_weight has {given.size:,} values, but X has "
-                f"{f'{seen:,}' if seen < given.size else 'more'} rows: pass one weight per row."
-            )
+                f"{f'{seen:,}' if seen < given.size else 'more'} rows: pass one weight per row.",
+                code="shape", option="sample_weight",
+            )  # fmt: skip
 
     return parts
 
@@ -224,8 +227,9 @@ def _where(at: Any, variables: list[Variable]) -> Where:
         return Where(at == "mean", {}, [], "")
     if not isinstance(at, dict):
         raise ParameterError(
-            f"at is {at!r}: choose 'overall', 'mean', or a dict of values such as {{'age': 40}}."
-        )
+            f"at is {at!r}: choose 'overall', 'mean', or a dict of values such as {{'age': 40}}.",
+            option="at", value=at,
+        )  # fmt: skip
     known: dict[Any, Variable] = {variable.name: variable for variable in variables}
     values: dict[int, float] = {}
     cells: list[tuple[Variable, Any]] = []
@@ -233,8 +237,9 @@ def _where(at: Any, variables: list[Variable]) -> Where:
         if name not in known:
             some = ", ".join(list(known)[:MOST_NAMED])
             raise DataError(
-                f"`at` names '{name}', which is not a column of the model: choose {some}."
-            )
+                f"`at` names '{name}', which is not a column of the model: choose {some}.",
+                code="unknown-column", option="at", column=name,
+            )  # fmt: skip
         features = known[name].at(value)
         if known[name].tangled:
             cells.append((known[name], value))
@@ -254,7 +259,10 @@ def _differences(
     """Return the variables whose effects are differences of probabilities."""
     numbers = {v.name for v in variables if v.levels is None}
     if discrete is not None and (unknown := {*discrete} - numbers):
-        raise DataError(f"`discrete` names '{min(unknown)}', which is not a numeric feature.")
+        raise DataError(
+            f"`discrete` names '{min(unknown)}', which is not a numeric feature.",
+            code="unknown-column", option="discrete", column=min(unknown),
+        )  # fmt: skip
     found: Differences = {}
     for v in variables:
         if v.levels is not None:

@@ -478,8 +478,8 @@ class LogisticRegression(
             if task.groups is not None and self.covariance is not None:
                 raise ParameterError(
                     "Robust standard errors need single rows instead of counts",
-                    hint("leave {} out", covariance=None),
-                )
+                    hint("leave {} out", covariance=None), code="conflict", option="covariance",
+                )  # fmt: skip
             if saving is not None:
                 task, saving.rows_per_pass = replace(task, journal=saving.journal), task.n_rows
             if self.warm_start and hasattr(self, "coef_"):
@@ -520,8 +520,8 @@ class LogisticRegression(
         if not (same and np.isfinite(self.intercept_).all()):
             raise DataError(
                 "With warm_start, the rows must have the classes and features of the last fit",
-                hint("leave {} out", warm_start=None),
-            )
+                hint("leave {} out", warm_start=None), code="other-model", option="warm_start",
+            )  # fmt: skip
         around, old = in_use(self), order_of_classes(self)
         at = np.zeros(len(old)) if around is None else np.append(around.at, 0.0)[np.argsort(old)]
         weights = np.zeros((len(old), task.n_features + 1))
@@ -584,12 +584,12 @@ class LogisticRegression(
             name: OPPOSITE.get(word, word) if sign < 0 else word
             for name, word, sign in zip(words, lost, signs, strict=True)
         }
-        message, about = separation_sentence(found.reason, names), {"limits": names}
+        message = separation_sentence(found.reason, names)
         if found.rounded:
             message = f"{by_rounding(found.rounded, self)}. {message}"
         if self.on_separation == "raise":
-            raise SeparationError(message, *hints, verdict=found.verdict, **about)
-        warn_caller(SeparationWarning(message, *hints, verdict=found.verdict, **about))
+            raise SeparationError(message, *hints, verdict=found.verdict, limits=names)
+        warn_caller(SeparationWarning(message, *hints, verdict=found.verdict, limits=names))
 
     def _set_attributes(self, task: Task, found: FitOutcome, known: FittedClasses) -> None:
         """Set the fitted attributes."""
@@ -676,7 +676,10 @@ class LogisticRegression(
         bad = ~np.isfinite(scores) & np.isfinite(self.intercept_)  # of classes with weight
         if bad.any():
             row = int(np.argwhere(bad)[0, 0])
-            raise DataError(f"The score of {row_text(row)} overflows float64; scale the features.")
+            raise DataError(
+                f"The score of {row_text(row)} overflows float64; scale the features.",
+                code="overflow", row=row + 1,
+            )  # fmt: skip
         order = order_of_classes(self)
         if len(order) == 2 and self._nearer is None:
             return scores[:, 0] if order[0] == 1 else -scores[:, 0]
@@ -766,7 +769,10 @@ class LogisticRegression(
         if interval is None:
             return np.exp(self.predict_log_proba(X, missing, offset))
         if interval != "confidence":
-            raise ParameterError(f"interval is {interval!r}: choose None or 'confidence'.")
+            raise ParameterError(
+                f"interval is {interval!r}: choose None or 'confidence'.",
+                option="interval", value=interval,
+            )  # fmt: skip
         level = check_level(level)
         check_is_fitted(self)
         X = to_predict(self, X, missing, offset)

@@ -313,7 +313,7 @@ def gradient_ascent(
     report = steps.of(lambda W: W, how.dependent)
     found = _ascend(task, learning_rate, schedule, trace, free, report)
     if found.reason in {"cycle", "diverged"}:
-        raise DataError(f"Gradient ascent diverged: {found.sentence}.")
+        raise DataError(f"Gradient ascent diverged: {found.sentence}.", code="not-converged")
     problem = problem_of(task, how)
     B = how.standard(found.x, task.intercept)
     there = problem[0].at(B, hessian=task.factored)

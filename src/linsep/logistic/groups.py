@@ -54,10 +54,16 @@ def refuse_beside_counts(model: Any, y: Any, sample_weight: Any, counts: dict[st
     if len(missing) == len(counts):
         return False
     if missing:
-        raise DataError(f"Counts need both successes and trials: pass {missing[0]}, too.")
+        raise DataError(
+            f"Counts need both successes and trials: pass {missing[0]}, too.",
+            code="needs-option", option=missing[0],
+        )  # fmt: skip
     for name, value in (("y", y), ("sample_weight", sample_weight)):
         if value is not None:
-            raise DataError(f"Successes and trials take the place of {name}: leave it out.")
+            raise DataError(
+                f"Successes and trials take the place of {name}: leave it out.",
+                code="conflict", option=name,
+            )  # fmt: skip
     refuse_class_weights(model)
     return True
 
@@ -67,8 +73,8 @@ def refuse_class_weights(model: Any) -> None:
     if model.class_weight is not None:
         raise DataError(
             "Successes and trials are counts, which class weights would change",
-            hint("leave out {}", class_weight=None),
-        )
+            hint("leave out {}", class_weight=None), code="conflict", option="class_weight",
+        )  # fmt: skip
 
 
 def refuse_diagnostics_of_counts(model: Any) -> None:
@@ -76,7 +82,8 @@ def refuse_diagnostics_of_counts(model: Any) -> None:
     if model._saturated is not None:
         raise DataError(
             "Diagnostics need single rows, and the model was fitted to counts: from the p of "
-            "predict_proba, compute residuals (successes - trials p) / sqrt(trials p (1 - p))."
+            "predict_proba, compute residuals (successes - trials p) / sqrt(trials p (1 - p)).",
+            code="unsupported",
         )
 
 
@@ -87,8 +94,9 @@ def given_counts(successes: Any, trials: Any, n_rows: int) -> tuple[np.ndarray, 
         given = np.asarray(values)
         if given.shape != (n_rows,) and (given.ndim or name == "successes"):
             raise DataError(
-                f"{name} has shape {given.shape}, but X has {n_rows} rows: pass one number per row."
-            )
+                f"{name} has shape {given.shape}, but X has {n_rows} rows: pass one number per "
+                "row.", code="shape", option=name,
+            )  # fmt: skip
         numbers = np.full(n_rows, np.nan)
         try:
             numbers[:] = given
@@ -108,5 +116,6 @@ def check_both(totals: np.ndarray, where: str) -> None:
         what = "trials" if not totals.any() else "successes" if not totals[0] else "failures"
         raise DataError(
             f"There are no {what} in {where}: a logistic regression needs both successes and "
-            "failures."
+            "failures.",
+            code="class-count",
         )

@@ -111,8 +111,9 @@ def hosmer_lemeshow(
     """
     if not isinstance(groups, Integral) or isinstance(groups, bool) or groups < LEAST_GROUPS:
         raise ParameterError(
-            f"groups is {groups!r}: give a whole number of at least {LEAST_GROUPS}."
-        )
+            f"groups is {groups!r}: give a whole number of at least {LEAST_GROUPS}.",
+            option="groups", value=groups,
+        )  # fmt: skip
     order = np.argsort(p, kind="stable")
     y, p, weights = y[order], p[order], weights[order]
     edges = np.unique(_quantiles(p, weights, np.arange(1, groups) * (1 / groups)))

@@ -379,7 +379,8 @@ class LogisticResults(HasInference):
         if rows.known.classes.tolist() != self.classes_.tolist() or not task.factored:
             raise DataError(
                 "The rows have other classes than the fit, or the larger model has too many "
-                "weights: pass the rows of the fit, and few columns."
+                "weights: pass the rows of the fit, and few columns.",
+                code="other-rows",
             )
         return scored(self, in_use(self), task, rows.known)
 
@@ -445,8 +446,8 @@ class LogisticResults(HasInference):
             raise ParameterError(
                 f"Profile intervals were computed during the fit at the level {self._level:g}",
                 hint("fit with {}", level=level),
-                hint("with {}", intervals="wald"),
-            )
+                hint("with {}", intervals="wald"), option="level", value=level,
+            )  # fmt: skip
         return np.stack([self._arranged(end) for end in self._intervals[level][:2]], axis=-1)
 
     def odds_ratios(self, level: float | None = None) -> Summary:

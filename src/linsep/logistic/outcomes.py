@@ -303,7 +303,7 @@ class UnfinishedWarning(ConvergenceWarning):
     """
 
     def __init__(self, message: str, *hints: str | Hint):
-        self.refusal = LinsepError(message, *hints)
+        self.refusal = LinsepError(message, *hints, code="not-converged")
         super().__init__(str(self.refusal))
 
 
@@ -387,7 +387,8 @@ def refuse_no_progress(reason: str, log_likelihood: float, null: float) -> None:
     if reason in ("stuck", "suspect", "undecided") and log_likelihood <= null * (1.0 - 1e-12):
         raise DataError(
             "The fit made no progress: rounding errors exceed the gain of the first step. Scale "
-            "the features, or leave out features that nearly depend on others."
+            "the features, or leave out features that nearly depend on others.",
+            code="not-converged",
         )
 
 
@@ -456,23 +457,27 @@ def refuse_together(model: Any) -> None:
     if model.on_separation == "firth":
         raise ParameterError(
             "Firth's penalty is not an option of on_separation; its estimates are always finite",
-            hint("use {}", penalty="firth"),
-        )
+            hint("use {}", penalty="firth"), option="on_separation", value=model.on_separation,
+        )  # fmt: skip
     if model.penalty and model.l2:
-        raise ParameterError("Firth's penalty and l2 exclude each other", "leave one of them out")
+        raise ParameterError(
+            "Firth's penalty and l2 exclude each other",
+            "leave one of them out", code="conflict", option="l2",
+        )  # fmt: skip
     if model.penalty and model.warm_start:
         raise ParameterError(
             "Firth's penalized likelihood may have several maxima, and its estimates are the "
             "maximum reached from zero", hint("leave {} out", warm_start=None),
+            code="conflict", option="warm_start",
         )  # fmt: skip
     if model.penalty and model.solver != "newton":
         raise ParameterError(
             "Only Newton's method maximizes Firth's penalized likelihood",
-            hint("use {}", solver="newton"),
-        )
+            hint("use {}", solver="newton"), code="conflict", option="solver", value=model.solver,
+        )  # fmt: skip
     refuse_robust(model)
     if model.intervals and model.l2:
         raise ParameterError(
             "Standard errors, tests and intervals are not known with l2", "leave l2 out",
-            hint("leave {} out", intervals=None),
+            hint("leave {} out", intervals=None), code="conflict", option="intervals"
         )  # fmt: skip

@@ -696,7 +696,8 @@ def scored(model: Any, near: Any, task: Task, known: FittedClasses) -> Scored:
     if inverse is None:
         raise DataError(
             "The information of the larger model is singular at the estimates, so the score test "
-            "is not defined: leave out columns that are nearly linear combinations of others."
+            "is not defined: leave out columns that are nearly linear combinations of others.",
+            code="no-estimate",
         )
     statistic = float(there.slope @ inverse @ there.slope)
     return Scored(task.n_rows, there.log_likelihood, statistic, objective.size)
@@ -760,6 +761,7 @@ def _in_memory(model: Any, task: Task, rows: Rows | BatchRows) -> Task:
             f"{what} for rows that fit in memory and at most {MOST_WEIGHTS:,} weights; this fit "
             f"has {task.n_rows:,} rows and {task.q * task.width:,} weights",
             instead,
+            code="too-large",
         )
     return task if kept is rows else kept.task(model)
 

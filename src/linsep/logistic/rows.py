@@ -207,11 +207,12 @@ class FittedClasses:
     def __init__(self, classes: np.ndarray, order: list[int], totals: np.ndarray):
         counted = totals > 0
         if not counted.any():
-            raise DataError("No row is left for training: all rows have weight 0.")
+            raise DataError("No row is left for training: all rows have weight 0.", code="no-rows")
         if totals.sum() < LEAST_WEIGHT:
             raise DataError(
                 f"The weights of all rows add up to only {totals.sum():.3g}, which underflows "
-                "float64: divide the weights by the largest."
+                "float64: divide the weights by the largest.",
+                code="overflow",
             )
         if len(order) > 2 and not counted[order[-1]]:
             last = int(np.flatnonzero(counted)[-1])
@@ -443,7 +444,10 @@ def order_of(reference: Any, classes: np.ndarray) -> list[int]:
     found = np.flatnonzero(classes == reference)
     if not found.size:
         known = ", ".join(map(repr, classes.tolist()[:8]))
-        raise DataError(f"reference is {reference!r}, which is not a class of y: {known}.")
+        raise DataError(
+            f"reference is {reference!r}, which is not a class of y: {known}.",
+            code="unknown-label", option="reference", value=reference,
+        )  # fmt: skip
     return [code for code in codes if code != found[0]] + [int(found[0])]
 
 

@@ -63,7 +63,10 @@ class Variable(NamedTuple):
         except (TypeError, ValueError):
             number = math.nan
         if not math.isfinite(number):
-            raise DataError(f"`at` has {value!r} for '{self.name}': give it a finite number.")
+            raise DataError(
+                f"`at` has {value!r} for '{self.name}': give it a finite number.",
+                code="bad-value", option="at", column=self.name, value=value,
+            )  # fmt: skip
         return {self.features[0]: self.zero + self.unit * number}
 
     def _level(self, value: Any) -> str:
@@ -74,7 +77,10 @@ class Variable(NamedTuple):
             if level in self.levels:
                 return level
         known = ", ".join(list(self.levels)[:MOST_NAMED])
-        raise DataError(f"'{self.name}' has no level '{value}': choose one of {known}.")
+        raise DataError(
+            f"'{self.name}' has no level '{value}': choose one of {known}.",
+            code="unknown-value", option="at", column=self.name, value=value,
+        )  # fmt: skip
 
     def changed(self, source: Any, value: Any) -> Any:
         """Return a source of tables in which a tangled column has one value."""

@@ -54,7 +54,7 @@ class Theorem(NamedTuple):
     value : function without arguments
         Returns the bound, or an array of bounds after one pass, two passes, ...; raises Unknown.
     what : str
-        The bounded quantity: "mistakes", "weighted mistakes", "updates", "errors" or "margin".
+        The bounded quantity: "mistakes", "updates" or "margin".
     source : str
         The source of the proof.
     compared : function without arguments or None
@@ -77,13 +77,11 @@ class RunSummary(NamedTuple):
         The learner, with the parameters of the run.
     multiclass, fit_intercept, unit : as in the estimator
     passes : int
-    mistakes, updates, errors : int or None
+    mistakes, updates : int or None
         Over all passes; None if not counted.
     widest : float or None
         ||w||/M, if the run computed it.
     literals, majority, gamma : as in :func:`linsep.bounds`
-    mixture : :class:`linsep.learners.mixing.Mixture` or None
-        The mixture of a fit in shards.
     in_advance : bool
         Whether there is no run yet, so theorems choose the best parameters.
     """
@@ -95,12 +93,10 @@ class RunSummary(NamedTuple):
     passes: int = 1
     mistakes: int | None = None
     updates: int | None = None
-    errors: int | None = None
     widest: float | None = None
     literals: int | None = None
     majority: int = 1
     gamma: float | None = None
-    mixture: Any = None
     in_advance: bool = False
 
 
@@ -213,10 +209,8 @@ class Case:
 
     def bound(self, theorem: Theorem) -> Bound:
         """Return the bound of a theorem; raise Unknown if it does not apply."""
-        run, mixture = self.run, self.run.mixture
-        counted = {"mistakes": run.mistakes, "updates": run.updates, "errors": run.errors}
-        if mixture is not None:
-            counted["weighted mistakes"] = mixture.weighted_mistakes
+        run = self.run
+        counted = {"mistakes": run.mistakes, "updates": run.updates}
         value, by_pass = theorem.value(), None
         if isinstance(value, np.ndarray):
             by_pass = tuple(value.tolist()) if run.passes <= MOST_PASSES else None
@@ -279,12 +273,6 @@ class Compared(NamedTuple):
         a = np.sqrt(self.weights.square * self.square)
         loss = passes * self.weights.hinge
         return (a + np.sqrt(a**2 + 4 * loss)) ** 2 / 4 * (1 + ROUNDING)
-
-    def distances(self, passes: Any) -> Any:
-        """Return ((R + D) / gamma)^2 with gamma = 1 / ||w||, D^2 the sum of squared shortfalls."""
-        loss = passes * self.weights.squared_hinge
-        a = np.sqrt(self.weights.square * self.square)
-        return (a + np.sqrt(loss)) ** 2 * (1 + ROUNDING)
 
 
 def comparisons(

@@ -21,7 +21,7 @@ class Bound:
     value : float
         Rounded up: at least the theorem's value in real arithmetic.
     what : str
-        The bounded quantity: "mistakes", "updates", "errors" (rows predicted wrongly) or "margin".
+        The bounded quantity: "mistakes", "updates" or "margin".
     learner : str
         The learner to which it applies.
     source : str

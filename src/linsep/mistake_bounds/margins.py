@@ -215,7 +215,10 @@ def unsigned_margin(estimator: Any, X: Any) -> float:
     """
     model = linear_of(estimator)
     if len(model.coef) != 1:
-        raise DataError("A margin without labels needs two classes: use geometric_margin for more.")
+        raise DataError(
+            "A margin without labels needs two classes: use geometric_margin for more.",
+            code="class-count",
+        )
     scores = model.scores(model.rows(X))[:, 0]
     return float(np.abs(_quotient(scores, length(model.coef))).min())
 
@@ -306,7 +309,8 @@ class Linear(NamedTuple):
         rows = checked_rows(X)
         if rows.shape[1] != self.coef.shape[1]:
             raise DataError(
-                f"X has {rows.shape[1]} features, but the model has {self.coef.shape[1]}."
+                f"X has {rows.shape[1]} features, but the model has {self.coef.shape[1]}.",
+                code="shape",
             )
         if X is given:
             check_columns(self.model, X)
@@ -326,8 +330,8 @@ class Linear(NamedTuple):
             listed = ", ".join(map(repr, self.classes.tolist()[:8]))
             raise DataError(
                 f"{row_text(row).capitalize()} has the label {y[row]!r}, "
-                f"which is not a class: {listed}."
-            )
+                f"which is not a class: {listed}.", code="unknown-label", row=row + 1, value=y[row],
+            )  # fmt: skip
         return np.searchsorted(self.classes, y)
 
 
@@ -351,20 +355,24 @@ def linear_of(model: Any, y: Any = None) -> Linear:
     if not hasattr(model, "coef_"):
         if hasattr(model, "get_params"):
             raise DataError(
-                f"This {type(model).__name__} has no coef_: pass a fitted linear classifier."
+                f"This {type(model).__name__} has no coef_: pass a fitted linear classifier.",
+                code="unsupported",
             )
         return _given(model, y)
     coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
     coef = np.atleast_2d(coef).astype(np.float64)
     if not hasattr(model, "classes_"):
-        raise DataError(f"This {type(model).__name__} has no classes_: margins need a classifier.")
+        raise DataError(
+            f"This {type(model).__name__} has no classes_: margins need a classifier.",
+            code="unsupported",
+        )
     classes = np.asarray(model.classes_)
     intercept = np.broadcast_to(np.ravel(model.intercept_), len(coef)).astype(np.float64)
     if not np.isfinite(intercept).all():
         raise DataError(
             f"A class of this {type(model).__name__} has no weight and so no margin: remove its "
-            f"rows and fit again."
-        )
+            f"rows and fit again.", code="undefined",
+        )  # fmt: skip
     if len(coef) == len(classes) - 1 > 1 and getattr(model, "reference_", None) is not None:
         place = classes.tolist().index(model.reference_)
         coef, intercept = np.insert(coef, place, 0.0, axis=0), np.insert(intercept, place, 0.0)
@@ -375,7 +383,8 @@ def linear_of(model: Any, y: Any = None) -> Linear:
     if foreign or machines != (1 if k == 2 else k * (k - 1) // 2 if pairs else k):
         raise DataError(
             f"coef_ of this {type(model).__name__} has {machines} rows for {k} classes: margins "
-            "need one for two classes, else one per class (or per pair, from linsep estimators)."
+            "need one for two classes, else one per class (or per pair, from linsep estimators).",
+            code="unsupported",
         )
     if k == 2 and getattr(model, "reference_", None) == classes.tolist()[1]:
         coef, intercept = -coef, -intercept  # positive for the smaller class
@@ -389,7 +398,8 @@ def _given(weights: Any, y: Any) -> Linear:
         coef = np.atleast_2d(np.asarray(weights, dtype=np.float64))
     except (TypeError, ValueError):
         raise DataError(
-            f"{type(weights).__name__} is neither a fitted estimator nor an array of weights."
+            f"{type(weights).__name__} is neither a fitted estimator nor an array of weights.",
+            code="bad-value",
         ) from None
     classes = np.array([-1, 1]) if y is None else np.unique(labels_of(y))
     if len(classes) == 1 and classes[0] in (-1, 0, 1):  # rows of one side only
@@ -397,8 +407,8 @@ def _given(weights: Any, y: Any) -> Linear:
     if coef.ndim != 2 or len(coef) != 1 or len(classes) != 2 or not np.isfinite(coef).all():
         raise DataError(
             f"Weights passed as an array must be finite numbers of shape (features,) for two "
-            f"classes, got shape {np.shape(weights)} for {len(classes)}."
-        )
+            f"classes, got shape {np.shape(weights)} for {len(classes)}.", code="bad-value",
+        )  # fmt: skip
     return Linear(coef, np.zeros(1), classes, False, False, False)
 
 
@@ -411,8 +421,8 @@ def checked_rows(X: Any) -> Any:
     if not same_as_doubles(X):
         raise DataError(
             "X holds numbers that are not representable as float64 and that learners round: pass "
-            "X.astype(float)."
-        )
+            "X.astype(float).", code="not-exact", option="X",
+        )  # fmt: skip
     return X.astype(np.float64, copy=False)
 
 

@@ -8,7 +8,6 @@ weights give a valid bound. A convex program searches for the weights with the s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -73,7 +72,9 @@ class Problem:
         self.rounding = share_of(A.shape[1])
         self.longest = float(lengths(self.A).max()) * (1 + self.rounding)
         if not self.longest < LONGEST:
-            raise DataError("The length of a row overflows float64; scale the features.")
+            raise DataError(
+                "The length of a row overflows float64; scale the features.", code="overflow"
+            )
 
     def values(self, w: np.ndarray) -> np.ndarray:
         """Return the smallest <w, a> of each row of the data, rounded down."""
@@ -169,8 +170,8 @@ def _problem_of_joint_rule(Z: Any, codes: np.ndarray, k: int) -> Problem:
     if 2 * Z.nnz * (k - 1) > MOST_NUMBERS:
         raise DataError(
             "The joint rule of this many classes, rows and features needs too much memory here; "
-            'the bounds of multiclass="ovr" need less.'
-        )
+            'the bounds of multiclass="ovr" need less.', code="too-large",
+        )  # fmt: skip
     width = Z.shape[1]
     blocks = []
     for own in range(k):
@@ -186,30 +187,28 @@ def _problem_of_joint_rule(Z: Any, codes: np.ndarray, k: int) -> Problem:
 
 
 class Comparator(NamedTuple):
-    """Weights with their norm and losses, rounded up.
+    """Weights with their norm and loss, rounded up.
 
     Attributes
     ----------
     w : array
     square : float
         ||w||^2.
-    hinge, squared_hinge : float
-        Sums over the rows of max(0, 1 - <w, a>) and of its square.
+    hinge : float
+        The sum over the rows of max(0, 1 - <w, a>).
     """
 
     w: np.ndarray
     square: float
     hinge: float
-    squared_hinge: float
 
 
 def comparator(problem: Problem, w: np.ndarray) -> Comparator:
     """Return the comparator of given weights."""
     w = np.asarray(w, dtype=np.float64)
     losses = np.maximum(0.0, 1.0 - problem.values(w))
-    safe = 1 + ROUNDING * len(losses)
     square = float(w @ w) * (1 + problem.rounding)
-    return Comparator(w, square, float(losses.sum()) * safe, float(losses @ losses) * safe)
+    return Comparator(w, square, float(losses.sum()) * (1 + ROUNDING * len(losses)))
 
 
 def best_comparator(problem: Problem, price: float, given: np.ndarray | None = None) -> Comparator:
@@ -302,34 +301,21 @@ def _multiples(problem: Problem, price: float, w: np.ndarray) -> list[np.ndarray
     return [factor * w for factor in factors if 0 < factor < np.inf]
 
 
-def _solved(problem: Problem, price: float) -> list[np.ndarray]:
-    """Return solutions of programs with decreasing smoothing."""
-    A, rivals = problem.A, problem.rivals
-
-    def smoothed(w: np.ndarray, width: float) -> tuple[float, np.ndarray]:
-        short = (1.0 - np.asarray(A @ w)).reshape(-1, rivals) / width
-        loss, share = _soft(short)
-        gradient = 2 * w - price * np.asarray(A.T @ share.ravel())
-        return float(w @ w) + price * width * float(loss.sum()), gradient
-
-    return minimized(A, smoothed)
-
-
 @one_blas_thread  # threads would only wait for each other in the small steps of L-BFGS
-def minimized(
-    A: Any, smoothed: Callable[[np.ndarray, float], tuple[float, np.ndarray]]
-) -> list[np.ndarray]:
-    """Return the weights that minimize an objective of the rows of A, with decreasing smoothing and
-    equilibrated columns; ``smoothed`` returns value and gradient at weights, for a smoothing width.
-    """
+def _solved(problem: Problem, price: float) -> list[np.ndarray]:
+    """Return solutions of programs with decreasing smoothing and equilibrated columns."""
+    A, rivals = problem.A, problem.rivals
     squares = np.ravel(A.multiply(A).sum(axis=0)) if sp.issparse(A) else (A**2).sum(axis=0)
     scale = 1.0 / np.sqrt(np.where(squares > 0, squares / A.shape[0], 1.0))
     found, v = [], np.zeros(A.shape[1])
     for width in SMOOTHING:
 
         def objective(v: np.ndarray, width: float = width) -> tuple[float, np.ndarray]:
-            value, gradient = smoothed(v * scale, width)
-            return value, gradient * scale
+            w = v * scale
+            short = (1.0 - np.asarray(A @ w)).reshape(-1, rivals) / width
+            loss, share = _soft(short)
+            gradient = 2 * w - price * np.asarray(A.T @ share.ravel())
+            return float(w @ w) + price * width * float(loss.sum()), gradient * scale
 
         v = minimize(objective, v, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
         found.append(v * scale)

@@ -267,7 +267,12 @@ class RunDisplay(Display):
     def _of(cls, trace: Trace, view: View, rows: tuple[Any, Any], max_frames: int) -> Self:
         """The display of a trace in a view."""
         if max_frames < 1:
-            raise DataError(f"max_frames is {max_frames}: it must be a whole number of at least 1.")
+            raise DataError(
+                f"max_frames is {max_frames}: it must be a whole number of at least 1.",
+                code="bad-option",
+                option="max_frames",
+                value=max_frames,
+            )
         classes, codes = np.unique(labels_of(rows[1]), return_inverse=True)
         decide = deciding(trace.estimator, classes)
         frames = list(Story(trace, view.basis.shape[1], classes, decide).frames(max_frames))
@@ -521,7 +526,10 @@ class RunDisplay(Display):
             other = f".{kind}" if kind else "one without a name"
             raise DataError(
                 f"An animation is a .gif or .html file, not {other}: show(k) draws "
-                "frame k, and figure_.savefig writes it as a picture."
+                "frame k, and figure_.savefig writes it as a picture.",
+                code="wrong-format",
+                option="format",
+                value=kind,
             )
         made = self._gif(seconds, dpi) if kind == "gif" else self._page(dpi).encode()
         if hasattr(path, "write"):
@@ -613,6 +621,8 @@ def view_of(
         raise DataError(
             f"A run of several classes is drawn in two features, but these rows have {d:,}",
             hint("name two with {}", features=None),
+            code="needs-option",
+            option="features",
         )
     _, up = completed([], rows)
     points = np.column_stack([np.zeros(n), np.asarray(rows @ up) - mean_of(rows) @ up])

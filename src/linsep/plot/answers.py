@@ -59,13 +59,17 @@ def answers_of(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Sco
     """
     check_is_fitted(estimator)
     if not hasattr(estimator, "classes_"):
-        raise DataError(f"{type(estimator).__name__} has no classes; use a classifier.")
+        raise DataError(
+            f"{type(estimator).__name__} has no classes; use a classifier.", code="unsupported"
+        )
     X = to_score(estimator, X, y)
     if brings_labels(X, y, sample_weight):
         found: Scored = scored(estimator, X)
         return found
     if y is None:
-        raise DataError("The rows have no labels to compare predictions with: pass y.")
+        raise DataError(
+            "The rows have no labels to compare predictions with: pass y.", code="no-labels"
+        )
     predicted, classes = np.asarray(estimator.predict(X)), estimator.classes_
     codes = codes_of(y, classes, len(predicted))
     weights = check_sample_weight(sample_weight, codes.size)
@@ -78,7 +82,8 @@ def answers_of(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Sco
         scores = probabilities[:, 1] if classes.size == 2 else probabilities
     else:
         raise DataError(
-            f"{type(estimator).__name__} has no scores; only a confusion matrix can be drawn."
+            f"{type(estimator).__name__} has no scores; only a confusion matrix can be drawn.",
+            code="unsupported",
         )
     return Scored(
         classes, codes, np.searchsorted(classes, predicted), weights, scores, probabilities, None,
@@ -90,7 +95,10 @@ def _counting(found: Scored) -> Scored:
     """Return the rows with a positive weight and a known label; DataError if there are none."""
     some = (found.weights > 0) & (found.truth < found.classes.size)
     if not some.any():
-        raise DataError("No row has a label that the model knows: pass rows of its classes.")
+        raise DataError(
+            "No row has a label that the model knows: pass rows of its classes.",
+            code="unknown-label",
+        )
     return found if some.all() else found.rows(some)
 
 
@@ -136,7 +144,8 @@ def ranked(found: Scored, what: str) -> dict[Any, Ranked]:
         raise DataError(
             f"linsep.plot needs rows of two or more classes to draw {what}, but all of these are "
             f"of class "
-            f"{label}: add rows of other classes."
+            f"{label}: add rows of other classes.",
+            code="class-count",
         )
     of = [known.positive] if known.classes.size == 2 else present.tolist()
     return {known.classes[k]: _ranked(known, k, known.column(k)) for k in of}

@@ -76,7 +76,8 @@ class ChanceDisplay(Display):
         if chance is None or not chance.known:
             raise DataError(
                 "Only a two-sided verdict returned by linsep.separation has the number and the "
-                "dimension of the distinct rows: pass such a verdict."
+                "dimension of the distinct rows: pass such a verdict.",
+                code="unsupported",
             )
         return cls(
             n_dimensions=chance.n_dimensions, fit_intercept=chance.fit_intercept,

@@ -183,7 +183,8 @@ class DecisionDisplay(Display):
         check_drawable(estimator, "classes_", "has no classes; use a classifier.")
         if isinstance(estimator.classes_, list):
             raise DataError(
-                f"{type(estimator).__name__} has several outputs; draw one of its classifiers."
+                f"{type(estimator).__name__} has several outputs; draw one of its classifiers.",
+                code="unsupported",
             )
         predicted = estimator.predict(X)  # refuses other widths by itself
         check_beside(X, y=y)

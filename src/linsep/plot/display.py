@@ -47,6 +47,8 @@ MOST_PIXELS = 250_000_000
 class NoMatplotlib(LinsepError, ImportError):
     """matplotlib is not installed."""
 
+    code = "missing-package"
+
 
 def of_features(draw: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator of ``from_estimator``: draws a data frame as the features a model makes of it."""
@@ -231,7 +233,8 @@ class Display:
         if inches.prod() > MOST_PIXELS:
             raise ParameterError(
                 f"A picture of {inches[0]:,.0f} x {inches[1]:,.0f} pixels does not fit in memory: "
-                "choose a smaller size or resolution."
+                "choose a smaller size or resolution.",
+                code="too-large",
             )
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message=".*collapsed to zero")
@@ -263,7 +266,9 @@ def _entitle(figure: Any, title: str) -> None:
     except ValueError:
         raise ParameterError(
             f"The title {title!r} has a formula that matplotlib cannot parse: write a dollar sign "
-            f"as \\$."
+            f"as \\$.",
+            option="title",
+            value=title,
         ) from None
     above = [] if figure._suptitle is None else [figure._suptitle.get_text()]
     figure.suptitle("\n".join([*lines, *above]), fontsize="large")
@@ -291,14 +296,16 @@ def check_drawable(estimator: Any, attribute: str, lacks: str) -> None:
     """
     check_is_fitted(estimator)
     if not hasattr(estimator, attribute):
-        raise DataError(f"{type(estimator).__name__} {lacks}")
+        raise DataError(f"{type(estimator).__name__} {lacks}", code="unsupported")
 
 
 def two_classes(labels: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes and the index of each label among them; DataError unless there are two."""
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) != 2:
-        raise DataError(f"{what} needs two classes, but there are {len(classes)}.")
+        raise DataError(
+            f"{what} needs two classes, but there are {len(classes)}.", code="class-count"
+        )
     return classes, codes
 
 
@@ -314,7 +321,9 @@ def codes_of(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
         known = listed(classes.tolist())
         raise DataError(
             f"{row_text(row).capitalize()}: {listed(y[[row]].tolist())} is not a class of the fit, "
-            f"which has {known}."
+            f"which has {known}.",
+            code="unknown-label",
+            row=row + 1,
         )
     return codes
 

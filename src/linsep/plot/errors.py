@@ -55,7 +55,10 @@ class FewestErrorsDisplay(Display):
             For an interval read from a proof, which has no history.
         """
         if not errors.history:
-            raise DataError("This interval was read from a proof, which has no history to draw.")
+            raise DataError(
+                "This interval was read from a proof, which has no history to draw.",
+                code="unsupported",
+            )
         seconds, low, high = np.array(errors.history).T
         return cls(seconds=seconds, low=low, high=high).plot(**kwargs)
 

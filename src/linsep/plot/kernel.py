@@ -154,7 +154,10 @@ class KernelDisplay(Display):
         """
         check_is_fitted(estimator)
         if not hasattr(getattr(estimator, "kernel_", None), "takes"):  # as kernels of linsep do
-            raise DataError(f"{type(estimator).__name__} has no kernel; use a KernelPerceptron.")
+            raise DataError(
+                f"{type(estimator).__name__} has no kernel; use a KernelPerceptron.",
+                code="unsupported",
+            )
         kernel, classes = estimator.kernel_, estimator.classes_
         raw = checked_for_kernel(estimator, kernel, X, reset=False)
         found, chosen = _ordered(kernel, kernel.prepare(raw), y, classes)

@@ -84,7 +84,9 @@ def read_palette(colors: str | Sequence[Any]) -> Palette:
         advice = near or ["tab10", "Set2", "viridis"]
         raise ParameterError(
             f"{wrong[0]!r} is neither a color nor a color map of matplotlib: name one such as "
-            f"{' or '.join(advice)}, or colors such as #0072B2."
+            f"{' or '.join(advice)}, or colors such as #0072B2.",
+            option="colors",
+            value=wrong[0],
         )
     through = LinearSegmentedColormap.from_list("palette", given if given[1:] else given * 2)
     return Palette(",".join(map(str, given)), tuple(given), through, True)

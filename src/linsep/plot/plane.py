@@ -102,7 +102,8 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
     if d == 1:
         raise DataError(
             "A plane needs two features, but there is one: draw a line with AugmentationDisplay or "
-            "`linsep plot augmentation`."
+            "`linsep plot augmentation`.",
+            code="unsupported",
         )
     if d == 2:
         return plane_of_features(names)
@@ -300,13 +301,23 @@ def _two_positions(features: Sequence[int | str], names: list[str]) -> tuple[int
             "A plane needs two features, but one is named"
             if isinstance(features, str) or len(features) == 1
             else f"A plane has two features, and {len(features)} are named",
-            hint("name two, such as {}", features=names[:2]),
+            hint(
+                "name two, such as {}", features=[n.removesuffix(STANDARDIZED) for n in names[:2]]
+            ),
+            code="bad-option",
+            option="features",
+            value=features,
         )
     first, second = (feature_position(feature, names) for feature in features)
     if first == second:
         raise DataError(
             f"The feature {features[0]!r} is named twice",
-            hint("name two, such as {}", features=names[:2]),
+            hint(
+                "name two, such as {}", features=[n.removesuffix(STANDARDIZED) for n in names[:2]]
+            ),
+            code="bad-option",
+            option="features",
+            value=features,
         )
     return first, second
 
@@ -317,6 +328,8 @@ def feature_position(feature: int | str, names: list[str]) -> int:
     known = feature in names if isinstance(feature, str) else 0 <= feature < len(names)
     if not known:
         raise DataError(
-            f"There is no feature {feature!r}; the features are: {', '.join(names[:8])}."
+            f"There is no feature {feature!r}; the features are: {', '.join(names[:8])}.",
+            code="unknown-column",
+            column=feature,
         )
     return names.index(feature) if isinstance(feature, str) else int(feature)

@@ -198,6 +198,8 @@ class LogisticDisplay(Display):
             raise DataError(
                 f"There are {rows.shape[1]} features",
                 hint("name one or two to draw, such as {}", features=feature_names(model)[0]),
+                code="needs-option",
+                option="features",
             )
         shown = int(_sign_of_shown(model) > 0)
         if features is None and rows.shape[1] == 1:
@@ -367,13 +369,15 @@ def _log_odds_of(estimator: Any, level: float) -> LogisticRegression:
     if not isinstance(model, LogisticRegression):
         raise DataError(
             f"A probability curve needs a LogisticRegression, not a {name}: "
-            "draw the regions of its classes with DecisionDisplay or `linsep plot decision`."
+            "draw the regions of its classes with DecisionDisplay or `linsep plot decision`.",
+            code="unsupported",
         )
     if len(model.classes_) != 2:
         raise DataError(
             f"A probability curve needs two classes, but this {name} has "
             f"{len(model.classes_)} classes: draw their regions with DecisionDisplay or "
-            "`linsep plot decision`."
+            "`linsep plot decision`.",
+            code="class-count",
         )
     check_level(level)
     return model
@@ -531,13 +535,17 @@ class ReliabilityDisplay(Display):
         if not hasattr(estimator, "predict_proba"):
             raise DataError(
                 f"This {type(estimator).__name__} has no probabilities: calibrate its scores with "
-                f"linsep.calibrate or `linsep fit --calibrate`."
+                f"linsep.calibrate or `linsep fit --calibrate`.",
+                code="unsupported",
             )
         check_beside(X, y=y)
         found, y = estimator.predict_proba(X), labels_of(y)
         classes = estimator.classes_
         if not np.isin(y, classes).all():
-            raise DataError("y has a label that is not a class of the model: remove such rows.")
+            raise DataError(
+                "y has a label that is not a class of the model: remove such rows.",
+                code="unknown-label",
+            )
         curves = {}
         for k, label in enumerate(classes):
             if classes.size == 2 and k == 0:

@@ -142,7 +142,8 @@ class RegressionDisplay(Display):
         check_is_fitted(estimator)
         if not isinstance(estimator, LinearRegression):
             raise DataError(
-                f"{type(estimator).__name__} has no regression line; use a LinearRegression."
+                f"{type(estimator).__name__} has no regression line; use a LinearRegression.",
+                code="unsupported",
             )
         predicted = np.asarray(estimator.predict(X))
         check_beside(X, y=y)
@@ -153,6 +154,8 @@ class RegressionDisplay(Display):
             raise DataError(
                 f"There are {d} features",
                 hint("name the one to draw, such as {}", feature=names[0]),
+                code="needs-option",
+                option="feature",
             )
         j = 0 if feature is None else feature_position(feature, names)
         x, grid, places = along_feature(rows, j, 100)

@@ -212,7 +212,7 @@ class BoundDisplay(Display):
     >>> model = Perceptron(max_iter=30).fit(X, y == 1)
     >>> display = BoundDisplay.from_estimator(model, X, y == 1)
     >>> list(display.bounds_)
-    ['hinge', 'hinge, sharp', 'squared hinge']
+    ['hinge', 'hinge, sharp']
     """
 
     mistakes: np.ndarray
@@ -258,7 +258,8 @@ class BoundDisplay(Display):
         mistakes, passes = np.array([(one.mistakes, one.pass_number) for one in made]).T
         if not np.array_equal(np.bincount(passes, mistakes)[1:], estimator.mistakes_):
             raise DataError(
-                "The order of these steps cannot be repeated: fit with an integer random_state."
+                "The order of these steps cannot be repeated: fit with an integer random_state.",
+                code="unsupported",
             )
         return cls(mistakes=mistakes, bounds=found, passes=passes).plot(ax, **kwargs)
 
@@ -282,7 +283,7 @@ class BoundDisplay(Display):
         shown = [bound for bound in self.bounds if bound.what != "margin"]
         if not shown:
             why = next(iter(self.bounds.left_out.values()), "there is no theorem")
-            raise DataError(f"No bound is known for this run: {why}.")
+            raise DataError(f"No bound is known for this run: {why}.", code="unsupported")
         self.figure_, self.ax_ = new_axes(ax)
         places, total = np.arange(1, len(self.mistakes) + 1), np.cumsum(self.mistakes)
         passes = places if self.passes is None else self.passes
@@ -297,8 +298,7 @@ class BoundDisplay(Display):
             (self.bounds_[bound.name],) = self.ax_.plot(
                 places, np.asarray(by_pass)[passes - 1], color=COLORS[k % 7], ls=STYLES[k % 4],
                 drawstyle="default" if self.passes is None else "steps-mid",
-                label=f"{bound.name}: {whole_count(bound.value)}"
-                + " errors" * (bound.what == "errors"),
+                label=f"{bound.name}: {whole_count(bound.value)}",
             )  # fmt: skip
             if bound.what != "mistakes" and bound.counted is not None:
                 (self.counted_[bound.what],) = self.ax_.plot(
@@ -513,7 +513,10 @@ class CycleDisplay(Display):
         cycle = getattr(estimator, "cycle_", None)
         if cycle is None:
             why = getattr(estimator, "stop_reason_", None) or "it made no passes"
-            raise DataError(f"This {type(estimator).__name__} did not stop in a cycle: {why}.")
+            raise DataError(
+                f"This {type(estimator).__name__} did not stop in a cycle: {why}.",
+                code="unsupported",
+            )
         check_columns(estimator, X)
         names = names_of(X, estimator.n_features_in_, estimator)
         return cls.from_cycle(cycle, X, y, feature_names=names, ax=ax, **kwargs)
@@ -545,20 +548,24 @@ class CycleDisplay(Display):
         if isinstance(cycle, Cycles):
             raise DataError(
                 f"These are cycles of {len(cycle)} binary classifiers: draw one of them, such as "
-                "CycleDisplay.from_cycle(model.cycle_.cycles[0], X, y)."
+                "CycleDisplay.from_cycle(model.cycle_.cycles[0], X, y).",
+                code="unsupported",
             )
         if cycle.gram:
-            raise DataError("A cycle of a kernel classifier has no feature weights to draw.")
+            raise DataError(
+                "A cycle of a kernel classifier has no feature weights to draw.", code="unsupported"
+            )
         check = cycle.verify(X, y)
         if not check:
-            raise DataError(f"This cycle is not drawn: {check.reason}")
+            raise DataError(f"This cycle is not drawn: {check.reason}", code="bad-proof")
         names = list(feature_names or names_of(X, cycle.n_features))
         names += ["intercept"] * cycle.fit_intercept
         if cycle.joint:
             names = [f"{label}: {name}" for label in np.unique(labels_of(y)) for name in names]
         if len(names) == 1:
             raise DataError(
-                "A cycle needs two or more weights to be drawn; this one has one weight."
+                "A cycle needs two or more weights to be drawn; this one has one weight.",
+                code="unsupported",
             )
         places = list(_weights_of_cycle(cycle, numbers_of(X), np.unique(y, return_inverse=True)[1]))
         path = np.array([weights for weights, _ in places], dtype=np.float64)

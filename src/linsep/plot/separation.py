@@ -258,24 +258,30 @@ def _check_drawn(verdict: Any, X: Any, y: Any) -> None:
     """Raise unless this is a drawable two-sided verdict on these rows."""
     if isinstance(verdict, Separations):
         raise DataError(
-            "There are several verdicts: draw one of verdict.pairs or verdict.against_rest."
+            "There are several verdicts: draw one of verdict.pairs or verdict.against_rest.",
+            code="unsupported",
         )
     if not isinstance(verdict, Verdict):
         raise TypeError(f"A {type(verdict).__name__} is not a verdict of linsep.separation.")
     about = verdict.subject
     if about.columns is not None:
-        raise DataError("A verdict on a Gram matrix has no feature weights to draw.")
+        raise DataError(
+            "A verdict on a Gram matrix has no feature weights to draw.", code="unsupported"
+        )
     if about.multinomial:
         raise DataError(
-            "A verdict on all classes at once cannot be drawn: draw a two-sided verdict."
+            "A verdict on all classes at once cannot be drawn: draw a two-sided verdict.",
+            code="unsupported",
         )
     if isinstance(verdict, Undecided):
-        raise DataError(f"An undecided verdict has no proof to draw: {verdict.reason}.")
+        raise DataError(
+            f"An undecided verdict has no proof to draw: {verdict.reason}.", code="unsupported"
+        )
     check = verdict.verify(X, y, exact=False)
     if check.holds is False:
-        raise DataError(f"This verdict is not drawn: {check.reason}")
+        raise DataError(f"This verdict is not drawn: {check.reason}", code="bad-proof")
     if about.n_features == 1:
-        raise DataError("A plane needs two features, but X has one.")
+        raise DataError("A plane needs two features, but X has one.", code="unsupported")
 
 
 def _weights_of(verdict: Any) -> np.ndarray | None:

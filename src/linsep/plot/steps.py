@@ -176,6 +176,7 @@ class UpdateDisplay(Display):
             raise DataError(
                 "An update of the batch rule uses many rows",
                 Hint("fit with {} to draw it", {"update": "single"}, again=True),
+                code="unsupported",
             )
         rows = numbers_of(X)
         classes, codes = two_classes(labels_of(y), "An update")
@@ -189,7 +190,8 @@ class UpdateDisplay(Display):
         if rows.shape[1] == 1:
             if not estimator.fit_intercept:
                 raise DataError(
-                    "An update needs two or more weights to be drawn; this model has one weight."
+                    "An update needs two or more weights to be drawn; this model has one weight.",
+                    code="unsupported",
                 )
             rows, names = augmented(rows), [*names, "constant feature"]
             found = [_with_constant(update) for update in found]
@@ -222,7 +224,9 @@ class UpdateDisplay(Display):
             self.figure_, first = new_axes(ax)
             self.axes_ = [first]
         elif ax is not None:
-            raise DataError(f"ax holds one picture, not {len(panels)}: omit ax.")
+            raise DataError(
+                f"ax holds one picture, not {len(panels)}: omit ax.", code="conflict", option="ax"
+            )
         else:
             self.figure_, self.axes_ = new_grid(len(panels), 3, 3.2, 3.4)
         self.ax_ = self.axes_[0]
@@ -312,13 +316,17 @@ def _updates(trace: Trace, mistake: int, n_mistakes: int) -> list[Update]:
     """The updates of a trace from a mistake on, as many as exist; DataError if there is none."""
     if mistake < 1 or n_mistakes < 1:
         raise DataError(
-            f"mistake and n_mistakes must be at least 1, got {mistake} and {n_mistakes}."
+            f"mistake and n_mistakes must be at least 1, got {mistake} and {n_mistakes}.",
+            code="bad-option",
         )
     made = [(one, step.row) for one, step in zip(trace, trace.steps, strict=True) if one.updates]
     if mistake > len(made):
         raise DataError(
             f"There is no mistake {mistake:,} to draw: {counted(len(trace), 'step')} had "
-            f"{len(made):,}."
+            f"{len(made):,}.",
+            code="bad-option",
+            option="mistake",
+            value=mistake,
         )
     found = []
     for k, (one, row) in enumerate(made[mistake - 1 :][:n_mistakes], start=mistake):
@@ -437,14 +445,18 @@ class DescentDisplay(Display):
         paths, heights = {}, {}
         for name, one in named.items():
             if one.path is None or one.values is None:
-                raise DataError("This descent has no trace to draw: call minimize with trace=True.")
+                raise DataError(
+                    "This descent has no trace to draw: call minimize with trace=True.",
+                    code="unsupported",
+                )
             paths[name] = one.path.reshape(len(one.path), -1)
             finite = np.isfinite(paths[name]).all(axis=1) & np.isfinite(one.values)
             paths[name], heights[name] = paths[name][finite], one.values[finite]
         points = np.concatenate(list(paths.values()))
         if points.shape[1] > 2:
             raise DataError(
-                f"A descent of {points.shape[1]} weights cannot be drawn: at most two weights can."
+                f"A descent of {points.shape[1]} weights cannot be drawn: at most two weights can.",
+                code="unsupported",
             )
         grid, places = grid_around(points, resolution, 0.25)
         shape, values = next(iter(named.values())).x.shape, None

@@ -246,7 +246,7 @@ def check_repeatable(model: Any) -> None:
     elif getattr(model, "budget", None) is not None:
         why = "support vectors were dropped to stay within the budget"
     if why is not None:
-        raise DataError(f"This run cannot be drawn row by row, because {why}.")
+        raise DataError(f"This run cannot be drawn row by row, because {why}.", code="unsupported")
 
 
 def run_of(model: Any, X: Any, y: Any, given: dict[str, Any]) -> Trace:
@@ -264,6 +264,7 @@ def run_of(model: Any, X: Any, y: Any, given: dict[str, Any]) -> Trace:
             f"{MOST_NUMBERS:,} numbers",
             Hint("fit with a smaller {}", {"max_iter": None}, again=True),
             "fit on fewer rows",
+            code="too-large",
         )
     if is_kernel(model):
         found = _kernel_trace(model, X, y, given["sample_weight"], given["row_names"])
@@ -303,7 +304,7 @@ def _refuse_another(model: Any, made: Trace) -> None:
     mistakes, passes = np.array([(one.mistakes, one.pass_number) for one in made]).T
     found = np.bincount(passes, mistakes)[1:]
     state = model.fitted_run().state
-    coef, intercept = state.split(state.actual_weights())
+    coef, intercept = state.split(state.W)
     last = np.array(made[-1].weights)
     if is_kernel(model):  # whose rows without a weight are dropped
         whole = np.zeros((len(coef), last.shape[1] - 1))
@@ -317,5 +318,6 @@ def _refuse_another(model: Any, made: Trace) -> None:
             f"makes {int(found.sum()):,} mistakes in {len(found):,} passes and other weights, the "
             f"fit made {int(model.mistakes_.sum()):,} in {model.n_iter_:,}. Give the rows of the "
             "fit; a run from initial weights, or with random_state=None, can be drawn from its "
-            "trace only."
+            "trace only.",
+            code="other-rows",
         )

@@ -53,7 +53,7 @@ class SuspiciousLabelsDisplay(Display):
             If no labels are suspicious.
         """
         if not labels:
-            raise DataError("No labels are suspicious: there is nothing to draw.")
+            raise DataError("No labels are suspicious: there is nothing to draw.", code="no-rows")
         return cls(labels=labels).plot(**kwargs)
 
     def plot(self, ax: Any = None, *, most: int = 15) -> Self:

@@ -117,7 +117,8 @@ class WeightSpaceDisplay(Display):
         if rows.shape[1] + fit_intercept != 2:
             raise DataError(
                 f"A weight space needs two weights, not {rows.shape[1] + fit_intercept}: pass two "
-                f"features, or one with fit_intercept=True."
+                f"features, or one with fit_intercept=True.",
+                code="unsupported",
             )
         rows = rows.toarray() if sp.issparse(rows) else rows
         _, codes = two_classes(np.asarray(y), "A weight space")
@@ -317,14 +318,16 @@ class AugmentationDisplay(Display):
         if len(model.coef) != 1:
             raise DataError(
                 f"The constant feature is drawn for two classes, but there are "
-                f"{len(model.classes)}."
+                f"{len(model.classes)}.",
+                code="class-count",
             )
         check_beside(X, y=y)
         rows = model.rows(X)
         if rows.shape[1] > 2:
             raise DataError(
                 f"{rows.shape[1]:,} features and a constant cannot be drawn: draw the regions of "
-                "the classes with DecisionDisplay or `linsep plot decision`."
+                "the classes with DecisionDisplay or `linsep plot decision`.",
+                code="unsupported",
             )
         weights = np.append(model.coef[0], model.intercept)
         shown = cls(
@@ -350,7 +353,11 @@ class AugmentationDisplay(Display):
         """
         space = self.rows.shape[1] == 2
         if space and ax is not None and not hasattr(ax, "get_zlim"):
-            raise DataError("Two features and a constant need axes with projection='3d'.")
+            raise DataError(
+                "Two features and a constant need axes with projection='3d'.",
+                code="bad-option",
+                option="ax",
+            )
         self.figure_, self.ax_ = new_axes(ax, "3d" if space else None)
         self.line_: Any = None
         self.plane_: Any = None

@@ -122,11 +122,15 @@ class CoefficientDisplay(Display):
             return cls.from_summary(summary, odds=odds, **how)
         if deviations(estimator) is None:
             raise DataError(
-                f"{name} has no intervals; use a regression, or a learner with variances."
+                f"{name} has no intervals; use a regression, or a learner with variances.",
+                code="unsupported",
             )
         if odds:
             raise DataError(
-                f"The weights of {name} are not log-odds", hint("leave out {}", odds=None)
+                f"The weights of {name} are not log-odds",
+                hint("leave out {}", odds=None),
+                code="unsupported",
+                option="odds",
             )
         return cls._of_weights(estimator, **how)
 
@@ -421,7 +425,8 @@ class WeightImageDisplay(Display):
         if not hasattr(estimator, "coef_") or not hasattr(estimator, "classes_"):
             raise DataError(
                 f"{type(estimator).__name__} has no feature weights for classes; use a linear "
-                f"classifier."
+                f"classifier.",
+                code="unsupported",
             )
         coef = np.atleast_2d(estimator.coef_)[:MOST_IMAGES]
         d = coef.shape[1]
@@ -430,12 +435,17 @@ class WeightImageDisplay(Display):
                 raise DataError(
                     f"{d:,} features do not form a square image",
                     hint("pass the height and width of the images with {}", shape=None),
+                    code="needs-option",
+                    option="shape",
                 )
             shape = (isqrt(d), isqrt(d))
         if shape[0] * shape[1] != d:
             raise DataError(
                 f"Images of {shape[0]:,} x {shape[1]:,} pixels have {shape[0] * shape[1]:,} "
-                f"pixels, but there are {d:,} features."
+                f"pixels, but there are {d:,} features.",
+                code="shape",
+                option="shape",
+                value=shape,
             )
         made = cls(images=coef.reshape(-1, *shape), titles=_titles(estimator)[: len(coef)])
         return made.plot(**kwargs)

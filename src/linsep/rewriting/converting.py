@@ -46,7 +46,10 @@ class RowsWriter:
             for batch in unrounded(source):
                 interruption_point()
                 if batch.y is None:
-                    raise DataError(f"{source.name} has no labels, which a file of rows needs.")
+                    raise DataError(
+                        f"{source.name} has no labels, which a file of rows needs.",
+                        code="no-labels",
+                    )
                 writer.write(batch)
                 self.rows, width = self.rows + batch.X.shape[0], max(width, batch.X.shape[1])
             writer.commit(width, **footer_of(source)).close()
@@ -94,9 +97,13 @@ class TableWriter(FilesInOrder):
                     f"{self._first.path}, column '{name}' holds lists or objects ({kind})",
                     "flatten it",
                     hint("leave it out with {}", exclude=[name]),
-                )
+                    code="column-type", path=self._first.path, column=name,
+                )  # fmt: skip
         if not (self._columns.numeric or self._columns.text or self._others):
-            raise DataError(f"{self._first.path} has no columns left to write.")
+            raise DataError(
+                f"{self._first.path} has no columns left to write.",
+                code="no-columns", path=self._first.path,
+            )  # fmt: skip
 
     def write(self, file: Any) -> None:
         """Write all rows to a binary file."""
@@ -137,8 +144,9 @@ class TableWriter(FilesInOrder):
         except pa.ArrowException as error:
             raise DataError(
                 f"{file.path} holds other types than {self._first.path} "
-                f"({str(error).splitlines()[0].rstrip('.')}): convert it separately."
-            ) from None
+                f"({str(error).splitlines()[0].rstrip('.')}): convert it separately.",
+                code="mixed-formats", path=file.path,
+            ) from None  # fmt: skip
 
 
 class VectorWriter:
@@ -159,8 +167,9 @@ class VectorWriter:
             if width > MOST_FEATURES:
                 raise DataError(
                     f"{source.name} has {width:,} features, more than the {MOST_FEATURES:,} "
-                    "columns allowed: write svmlight text, or choose fewer hash bits."
-                )
+                    "columns allowed: write svmlight text, or choose fewer hash bits.",
+                    code="too-large", value=width,
+                )  # fmt: skip
         base = source.recipe().get("index_base", 0)
         names = ["label"] * labeled + ["weight"] * weighted + [str(k + base) for k in range(width)]
         writer = None
@@ -216,7 +225,10 @@ class SvmlightWriter:
         """Write all rows to a binary file; DataError if they cannot be read or have no labels."""
         for batch in unrounded(self._source):
             if batch.y is None:
-                raise DataError(f"{self._source.name} has no labels, which svmlight text needs.")
+                raise DataError(
+                    f"{self._source.name} has no labels, which svmlight text needs.",
+                    code="no-labels",
+                )
             if batch.y.dtype.kind not in "iuf" and not self.labels:
                 self._number_labels()
             self._check_labels(batch)
@@ -229,9 +241,10 @@ class SvmlightWriter:
         if y.dtype.kind in "iu" and (long := (y >= EXACT) | (y <= -EXACT)).any():
             row = int(np.argmax(long))
             raise DataError(
-                f"{self._source.where(batch.first + row)} has the label {y[row]}, which svmlight "
-                "text, read as floats, cannot represent: shorten the labels."
-            )
+                self._source.where(batch.first + row) + f" has the label {y[row]}, which svmlight "
+                "text, read as floats, cannot represent: shorten the labels.",
+                code="not-exact", value=y[row],
+            )  # fmt: skip
 
     def _number_labels(self) -> None:
         """Read all labels, and number them in order."""

@@ -63,7 +63,10 @@ class TextRecords:
         self.size = path.stat().st_size
         self._reading, self.header = reading.of(format), ""
         if reading.encoding is not None and "utf-16" in reading.encoding.lower().replace("_", "-"):
-            raise DataError(f"{path} is UTF-16 text, whose bytes are not lines", "save it as UTF-8")
+            raise DataError(
+                f"{path} is UTF-16 text, whose bytes are not lines", "save it as UTF-8",
+                code="encoding", path=path,
+            )  # fmt: skip
         self._nulls = frozenset(reading.null_cells())
         self._reader: LineReader | None = None
 
@@ -109,7 +112,10 @@ class TextRecords:
         except (ValueError, AttributeError, RecursionError):
             raise no_object(f"{self.path} line {number}") from None
         if line.count(":") > len(found) and (name := repeated(line)):
-            raise DataError(f"{self.path} line {number} has the field '{name}' twice", "remove one")
+            raise DataError(
+                f"{self.path} line {number} has the field '{name}' twice", "remove one",
+                code="duplicate-name", path=self.path, row=number, column=name,
+            )  # fmt: skip
         return cell
 
     def _of_csv(self) -> Iterator[Record]:
@@ -137,8 +143,8 @@ class TextRecords:
                 raise DataError(
                     f"{self.path} line {line} has {len(fields)} fields, but the {first} has "
                     f"{width}",
-                    "correct the line",
-                )
+                    "correct the line", code="field-count", path=self.path, row=line,
+                )  # fmt: skip
             cell = None if at is None else fields[at]
             if cell in self._nulls:
                 cell = ""
@@ -148,7 +154,9 @@ class TextRecords:
                 raise no_names(f"{self.path} line 1", cell)
             yield Record(text, line, cell)
         if not width:
-            raise DataError(f"{self.path} is empty: give a file with rows.")
+            raise DataError(
+                f"{self.path} is empty: give a file with rows.", code="no-rows", path=self.path
+            )
 
     def _csv_records(self) -> Iterator[CsvRecord]:
         reading, blocks = self._reading, self._blocks()

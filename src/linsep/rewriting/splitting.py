@@ -100,8 +100,8 @@ class ByClass:
             (only,) = self._draws
             raise DataError(
                 f"All rows have the label {only} in column '{column}': choose another column, or "
-                "none."
-            )
+                "none.", code="class-count", column=column, value=only,
+            )  # fmt: skip
 
 
 class ByGroup:
@@ -123,8 +123,8 @@ class ByGroup:
             (only,) = self._parts
             raise DataError(
                 f"All rows belong to one group, {only} in column '{column}': a split needs at "
-                "least two groups."
-            )
+                "least two groups.", code="too-few-rows", column=column, value=only,
+            )  # fmt: skip
 
 
 class ByTime:
@@ -146,14 +146,14 @@ class ByTime:
         times = np.fromiter(given, np.float64)
         times.sort()
         if not times.size:
-            raise DataError(f"{what} has no rows: give a file with rows.")
+            raise DataError(f"{what} has no rows: give a file with rows.", code="no-rows")
         edges = np.flatnonzero(times[1:] != times[:-1])
         edges += 1  # the first row of each later time
         if edges.size < len(self._shares):
             raise DataError(
                 f"{what} has {edges.size + 1} different times in {times.size:,} rows, too few for "
-                f"{len(self._shares) + 1} parts."
-            )
+                f"{len(self._shares) + 1} parts.", code="too-few-rows",
+            )  # fmt: skip
         held, last = Fraction(0), edges.size
         for number, share in enumerate(self._shares, 1):
             held += share
@@ -252,14 +252,14 @@ class Split(FilesInOrder):
         else:
             self._write_tables(files)
         if not sum(self.rows):
-            raise DataError(f"{self.name} has no rows: give a file with rows.")
+            raise DataError(f"{self.name} has no rows: give a file with rows.", code="no-rows")
         self._by.check(self._column)
         for name, rows in zip(PARTS, self.rows, strict=False):
             if not rows:
                 raise DataError(
                     f"No row of {self.name} falls into the {name} part: add rows, or choose "
-                    "another share."
-                )
+                    "another share.", code="too-few-rows",
+                )  # fmt: skip
 
     def each_file(self) -> Iterator[Any]:
         """Yield the files, from the first row of all."""
@@ -289,12 +289,14 @@ class Split(FilesInOrder):
         if isinstance(cell, list | dict):
             raise DataError(
                 f"{self._place(file, number)}, column '{self._column}' holds {cell!r:.60}, which "
-                "is neither a number nor text: choose another column."
-            )
+                "is neither a number nor text: choose another column.",
+                code="bad-value", path=file.path, row=number, column=self._column,
+            )  # fmt: skip
         if cell in (None, "") or (isinstance(cell, float) and isnan(cell)) or self._marks(cell):
             raise DataError(
-                f"{self._place(file, number)} has no value in column '{self._column}': fill it in."
-            )
+                f"{self._place(file, number)} has no value in column '{self._column}': fill it in.",
+                code="missing-value", path=file.path, row=number, column=self._column,
+            )  # fmt: skip
         return one_spelling(cell) if self._format in ("csv", "tsv") else cell
 
     def _marks(self, cell: Any) -> bool:
@@ -315,16 +317,18 @@ class Split(FilesInOrder):
         if time is None:
             raise DataError(
                 f"{where} holds {cell!r:.60}, which is neither a number nor a date such as "
-                "2025-05-31: correct it."
-            )
+                "2025-05-31: correct it.",
+                code="bad-value", path=file.path, row=number, column=self._time, value=cell,
+            )  # fmt: skip
         if self._dates is None:
             self._dates = time.is_date
         if time.is_date != self._dates:
             this, others = ("a date", "numbers") if time.is_date else ("a number", "dates")
             raise DataError(
                 f"{where} holds {cell!r:.60}, {this}, but earlier rows hold {others}: write all "
-                "times in the same form."
-            )
+                "times in the same form.",
+                code="bad-value", path=file.path, row=number, column=self._time, value=cell,
+            )  # fmt: skip
         return time.value
 
     def _place(self, file: Any, number: int) -> str:
@@ -341,8 +345,8 @@ class Split(FilesInOrder):
                 elif file.header.strip() != header.strip():
                     raise DataError(
                         f"{file.path} has a different header than {self._files[0].path}: split "
-                        "it separately."
-                    )
+                        "it separately.", code="mixed-formats", path=file.path,
+                    )  # fmt: skip
                 part = 0
                 if record.row:
                     part = self._by.part(self._key(record.cell, file, record.line))
@@ -388,8 +392,8 @@ class Split(FilesInOrder):
                     elif table.schema != schema:
                         raise DataError(
                             f"{file.path} has different columns than {self._files[0].path}: "
-                            "split it separately."
-                        )
+                            "split it separately.", code="mixed-formats", path=file.path,
+                        )  # fmt: skip
                     keys = self._keys_of(table, file, start)
                     parts = np.fromiter(map(self._by.part, keys), np.int8, table.num_rows)
                     for part, writer in enumerate(writers):
@@ -413,8 +417,9 @@ def _check_times(file: TableFile, name: str) -> None:
     if not _is_date(kind) and family_of(kind) not in ("number", "text"):
         raise DataError(
             f"{file.path}, column '{name}' holds values of type {kind}, which are neither "
-            "numbers nor dates: choose another column."
-        )
+            "numbers nor dates: choose another column.",
+            code="column-type", path=file.path, column=name,
+        )  # fmt: skip
 
 
 def _seconds(column: pa.ChunkedArray, name: str) -> list[float | None]:

@@ -64,8 +64,9 @@ class LabelBook:
         for index, label in enumerate(labels):
             if not isinstance(label, str | int | float):
                 raise DataError(
-                    f"{self._where(index)}: the label {label!r} is of type "
-                    f"{type(label).__name__}; give text, whole numbers or booleans."
+                    self._where(index) + f": the label {label!r} is of type "
+                    f"{type(label).__name__}; give text, whole numbers or booleans.",
+                    code="label-type",
                 )
             self._check_alike(label, self.labels[0] if self.labels else labels[0], index)
         return np.array(labels)
@@ -81,11 +82,13 @@ class LabelBook:
             if self.labels:
                 self._check_alike(label, self.labels[0], index)
             if isinstance(label, float) and not label.is_integer():
-                raise DataError(f"{self._where(index)}: {CONTINUOUS.format(label)}.")
+                message = self._where(index) + f": {CONTINUOUS.format(label)}."
+                raise DataError(message, code="label-type")
             if len(self.labels) == MOST_CLASSES:
                 raise DataError(
-                    f"{self._where(index)}: up to here the labels have more than {MOST_CLASSES:,} "
-                    "different values; a classifier needs few classes, so choose another target."
+                    self._where(index) + f": up to here the labels have more than {MOST_CLASSES:,} "
+                    "different values; a classifier needs few classes, so choose another target.",
+                    code="class-count",
                 )
             self.labels.append(label)
         self._sort()
@@ -93,8 +96,10 @@ class LabelBook:
     def _check_alike(self, label: Any, other: Any, index: int) -> None:
         if isinstance(label, str) != isinstance(other, str):
             raise DataError(
-                f"{self._where(index)}: the label {label!r} is of type {type(label).__name__}, but "
-                f"an earlier one is of type {type(other).__name__}; use one type."
+                self._where(index)
+                + f": the label {label!r} is of type {type(label).__name__}, but "
+                f"an earlier one is of type {type(other).__name__}; use one type.",
+                code="label-type",
             )
 
     def _look_up(self, y: np.ndarray) -> np.ndarray | None:

@@ -235,8 +235,8 @@ class SourceStream(RowStream):
             except OSError as problem:
                 raise RowCacheError(
                     f"Rows cannot be kept in a temporary folder ({problem.strerror}): free space "
-                    "there, or choose a cache folder."
-                ) from None
+                    "there, or choose a cache folder.", code="cannot-write",
+                ) from None  # fmt: skip
             return RowCacheWriter(Path(self._temporary.name) / "rows.rows", self._key)
         return RowCacheWriter(row_cache_path(self._folder, self._key), self._key)
 
@@ -264,7 +264,7 @@ class SourceStream(RowStream):
                     keeper = None
                 yield batch._replace(y=numbers)
             if rows == 0:
-                raise DataError(f"{self.source.name} has no rows to train on.")
+                raise DataError(f"{self.source.name} has no rows to train on.", code="no-rows")
             self.n_rows = rows
             self.offsets = np.concatenate(offsets) if offsets else None
             if keeper is not None:
@@ -277,7 +277,7 @@ class SourceStream(RowStream):
 
     def _numbers(self, batch: Batch, reading: Generator[Batch, None, None]) -> np.ndarray:
         if batch.y is None:
-            raise DataError(f"{self.source.name} has no labels to train on.")
+            raise DataError(f"{self.source.name} has no labels to train on.", code="no-labels")
 
         def where(row: int) -> str:
             reading.close()
@@ -359,8 +359,8 @@ class SourceStream(RowStream):
         if pass_number and self.shuffle:
             raise DataError(
                 f"{self.source.name} cannot be visited in random order without a cache: choose a "
-                "cache folder with free space, or do not shuffle."
-            )
+                "cache folder with free space, or do not shuffle.", code="unsupported",
+            )  # fmt: skip
         return self._watched(without_first(start, self._streamed(draw=pass_number == 0)))
 
     def held_out(self) -> Iterator[RowBatch]:

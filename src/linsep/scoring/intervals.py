@@ -208,7 +208,7 @@ def _mcc(
 
 def _of_losses(scored: Scored) -> Statistic:
     if scored.probabilities is None:
-        raise Undefined("The model has no probabilities.")
+        raise Undefined("The model has no probabilities.", code="unsupported")
     rows = np.flatnonzero(scored.truth < scored.classes.size)
     known = known_rows(scored, "log_loss")
     found = known.probabilities

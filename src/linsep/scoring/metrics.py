@@ -35,6 +35,8 @@ class Metric(NamedTuple):
 class Undefined(DataError):
     """A metric that is not defined for the rows, or for the model."""
 
+    code = "undefined"
+
 
 def metrics_of(scored: Any, names: Iterable[str] | None = None) -> dict[str, float | None]:
     """Return metrics as scikit-learn defines them, with the weights of the rows.
@@ -79,7 +81,7 @@ def values_of(
         try:
             value = known[name].compute(compared if name in OF_CLASSES else counting)
             if not np.isfinite(value):
-                raise Undefined(f"{name} overflows float64: scale the numbers.")
+                raise Undefined(f"{name} overflows float64: scale the numbers.", code="overflow")
             found[name] = float(value)
         except Undefined as problem:
             found[name], why[name] = None, problem
@@ -105,8 +107,9 @@ def check_names(scored: Any, names: Iterable[str] | None) -> list[str]:
             like = get_close_matches(name, known, 1)
             meant = f"did you mean {like[0]!r}? Choose" if like else "choose"
             raise ParameterError(
-                f"{name!r} is not a metric of predicted {what}: {meant} from {', '.join(known)}."
-            )
+                f"{name!r} is not a metric of predicted {what}: {meant} from {', '.join(known)}.",
+                option="metrics", value=name,
+            )  # fmt: skip
     return chosen
 
 
@@ -205,7 +208,7 @@ def _f1(scored: Scored) -> float:
     if scored.classes.size != 2:
         raise Undefined(
             f"f1 needs two classes, but the model has {scored.classes.size}",
-            "choose f1_macro", "f1_weighted",
+            "choose f1_macro", "f1_weighted", code="class-count"
         )  # fmt: skip
     options = {"labels": [scored.positive], "average": "macro", "zero_division": 0.0}
     return _of_classes("f1_score", **options)(scored)
@@ -229,6 +232,7 @@ def _of_probabilities(name: str, called: str) -> Callable[[Scored], float]:
             raise Undefined(
                 f"{called} needs probabilities, which the model does not have",
                 Hint("add them with {}", {"calibrate": None}, again=True),
+                code="unsupported",
             )
         known = known_rows(scored, called)
         with _quiet():  # sums of probabilities are 1 but for rounding

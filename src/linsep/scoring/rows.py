@@ -140,7 +140,9 @@ class Collector:
         truth, predicted, weights, groups, scores = rows
         check_summable(weights)
         if not weights.any():
-            raise DataError(f"{name} has no rows to score: all rows have weight 0.")
+            raise DataError(
+                f"{name} has no rows to score: all rows have weight 0.", code="no-rows", path=name
+            )
         if scores is None:
             return ScoredNumbers(truth, predicted, weights, groups)
         found = probabilities_of(model, scores) if hasattr(model, "predict_proba") else None
@@ -185,8 +187,9 @@ class Beside(NamedTuple):
         missing = [is_missing(value) for value in plain]
         if any(missing):
             raise DataError(
-                f"groups has no value in {row_text(missing.index(True))}: every row needs a group."
-            )
+                f"groups has no value in {row_text(missing.index(True))}: every row needs a group.",
+                code="missing-value", option="groups", row=missing.index(True) + 1,
+            )  # fmt: skip
         return cls(weights, values if values.dtype.kind != "O" else np.array(list(map(str, plain))))
 
     def part(
@@ -208,8 +211,8 @@ class Beside(NamedTuple):
             more = " or more" if at_least else ""
             raise DataError(
                 f"{name} has {values.size:,} values, but {rows:,} rows{more} are scored: pass "
-                "one value per row."
-            )
+                "one value per row.", code="shape", option=name,
+            )  # fmt: skip
 
 
 def answers_in_memory(
@@ -231,7 +234,9 @@ def answers_in_memory(
 
 def _numbers(y: np.ndarray) -> np.ndarray:
     if y.dtype.kind not in "biuf":
-        raise DataError("y holds text, but the model predicts numbers: pass numbers.")
+        raise DataError(
+            "y holds text, but the model predicts numbers: pass numbers.", code="not-a-number"
+        )
     return y.astype(np.float64)
 
 

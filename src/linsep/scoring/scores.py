@@ -160,8 +160,9 @@ def recipe_with(
     if recipe["format"] != "table":
         raise DataError(
             f"'{next(iter(named.values()))}' is not a column: the model was trained on rows "
-            "without column names; leave it out."
-        )
+            "without column names; leave it out.",
+            code="unknown-column", column=next(iter(named.values())),
+        )  # fmt: skip
     found = recipe | named
     if target is not None:  # instead of counts
         found |= dict.fromkeys({"successes", "trials"} & recipe.keys())

@@ -299,7 +299,10 @@ def check_two_classes(classes: np.ndarray) -> None:
     """Raise DataError if all rows have the same label."""
     if len(classes) < 2:
         (only,) = plain_labels(classes)
-        raise DataError(f"All rows have the label {only}: separation needs at least two classes.")
+        raise DataError(
+            f"All rows have the label {only}: separation needs at least two classes.",
+            code="class-count", value=only,
+        )  # fmt: skip
 
 
 def exact_batches(source: Any) -> Iterator[Batch]:

@@ -70,7 +70,10 @@ def separation(
     """Implement :func:`linsep.separation` for rows of numbers, a source, or a Gram matrix."""
     task = Task(time_limit)
     if sample_weight is not None and not errors:
-        raise ParameterError("sample_weight has an effect only with errors=True: pass both")
+        raise ParameterError(
+            "sample_weight has an effect only with errors=True: pass both",
+            code="needs-option", option="sample_weight",
+        )  # fmt: skip
     if K is None:
         data = data_of(X, y)
         weights = sample_weight if sample_weight is not None or y is not None else weights_of(X)
@@ -83,14 +86,15 @@ def separation(
         return found.remember(X, y) if isinstance(found, Verdict) else found
     if X is not None or margin is not None or details:
         raise ParameterError(
-            "K replaces X and supports no margin and no deciding columns: pass only K and y"
-        )
+            "K replaces X and supports no margin and no deciding columns: pass only K and y",
+            code="conflict", option="K",
+        )  # fmt: skip
     rounded = holds_floats(K)
     if errors and rounded:
         raise DataError(
             "K holds floats, and rounding makes any rows separable: with errors=True, pass the "
-            "exact values of linsep.kernels.Kernel.exact."
-        )
+            "exact values of linsep.kernels.Kernel.exact.", code="not-exact", option="K",
+        )  # fmt: skip
     found = _of_kernel(checked_gram(K), y, bool(fit_intercept), formulations, task)
     if errors:
         columns = found.verdicts()[0].subject.columns or ()
@@ -336,22 +340,25 @@ def checked_gram(K: Any) -> np.ndarray:
     or has NaN.
     """
     if sp.issparse(K):
-        raise DataError("K is sparse: pass a dense Gram matrix.")
+        raise DataError("K is sparse: pass a dense Gram matrix.", code="unsupported", option="K")
     K = exact_rows(K)
     if K.shape[0] != K.shape[1]:
         raise DataError(
             f"K has shape {K.shape}, but a Gram matrix has one row and one column per row of the "
-            "data: pass K(X, X)."
-        )
+            "data: pass K(X, X).", code="shape", option="K", value=K.shape,
+        )  # fmt: skip
     floats = K.astype(np.float64)
     allowed = ASYMMETRY * float(np.abs(floats).max())
     if (np.abs(floats - floats.T) > allowed).any():
-        raise DataError("K is not symmetric, so it is not a Gram matrix: pass K(X, X) of a kernel.")
+        raise DataError(
+            "K is not symmetric, so it is not a Gram matrix: pass K(X, X) of a kernel.",
+            code="bad-kernel", option="K",
+        )  # fmt: skip
     if not _semidefinite(floats, len(K) * BENT[K.dtype == np.float32]):
         raise DataError(
             "K is not positive semidefinite, even up to rounding, so it is not the Gram matrix "
-            "of a kernel: pass K(X, X) of a kernel."
-        )
+            "of a kernel: pass K(X, X) of a kernel.", code="bad-kernel", option="K",
+        )  # fmt: skip
     return np.asarray(K)
 
 

@@ -35,7 +35,10 @@ class Task:
 
     def __init__(self, limit: float | None = None) -> None:
         if limit is not None and not limit > 0:
-            raise ParameterError(f"time_limit must be above 0 seconds, got {limit:g}.")
+            raise ParameterError(
+                f"time_limit must be above 0 seconds, got {limit:g}.",
+                option="time_limit", value=limit,
+            )  # fmt: skip
         self.limit = math.inf if limit is None else limit
         self.until = time.monotonic() + self.limit
         self.doing = "the working set"

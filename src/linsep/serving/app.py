@@ -141,17 +141,23 @@ class Service:
         except ClientGone:
             return
         except asyncio.CancelledError:  # at the end of the server, which waits no longer
-            status, kind, content = 503, JSON, _sentence("The server is shutting down: try again.")
+            status, kind = 503, JSON
+            content = _sentence("The server is shutting down: try again.", code="unreachable")
         except Refused as refusal:
             status, headers, kind = refusal.status, list(refusal.headers), JSON
-            content = _sentence(refusal.sentence)
+            content = _sentence(refusal.sentence, code="bad-request")
         except LinsepError as problem:
             # Hints are about parameters of Python.
-            status, kind, content = 422, JSON, _sentence(problem.render(lambda hint: None))
+            text, status, kind = problem.render(lambda hint: None), 422, JSON
+            place = {
+                name: problem.fields[name] for name in ("row", "column") if name in problem.fields
+            }
+            content = _sentence(text, code=problem.code, **place)
         except Exception:
             traceback.print_exc(file=sys.stderr)
             status, kind = 500, JSON
-            content = _sentence("Internal error in linsep: see the log of the server.")
+            text = "Internal error in linsep: see the log of the server."
+            content = _sentence(text, code="bug")
         await _send(send, status, kind, content, headers)
         if path:
             self.metrics.count(path, status, perf_counter() - started)
@@ -298,8 +304,8 @@ def _version(version: str) -> tuple[bytes, bytes]:
     return b"linsep-model", version.encode()
 
 
-def _sentence(text: str) -> bytes:
-    return orjson.dumps({"error": text})
+def _sentence(text: str, **fields: Any) -> bytes:
+    return orjson.dumps({"error": text} | fields)
 
 
 async def _send(

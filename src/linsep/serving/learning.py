@@ -140,7 +140,7 @@ class Learning:
         seconds_a_snapshot: float = SECONDS_A_SNAPSHOT,
     ):
         if (why := can_learn(served.model)) is not None:
-            raise LinsepError(f"{served.name} {why}: serve it without --log.")
+            raise LinsepError(f"{served.name} {why}: serve it without --log.", code="unsupported")
         check_model_name(served.name, path)
         self._rows_a_snapshot, self._seconds = rows_a_snapshot, seconds_a_snapshot
         self.served, self._bodies, self._say = served, bodies, say
@@ -175,8 +175,8 @@ class Learning:
                     raise LogError(
                         f"The rows of {self.log.path} cannot be replayed "
                         f"({str(problem).rstrip('.')}): serve it with the version of linsep that "
-                        "wrote it."
-                    ) from None
+                        "wrote it.", code="other-version", path=self.log.path,
+                    ) from None  # fmt: skip
         self._tip = model
         self.served.answer_by(copy.deepcopy(model))
         self.served.learned = self.log.n_rows

@@ -59,6 +59,8 @@ class Snapshot(NamedTuple):
 class LogError(LinsepError):
     """A log is damaged, belongs to another model, is in use, or cannot be written."""
 
+    code = "damaged-file"
+
 
 class LogLock:
     """The lock on a log; raises LogError if another server has it.
@@ -86,8 +88,8 @@ class LogLock:
         if not _size(self.path) and _size(wal):  # SQLite would remove them
             raise LogError(
                 f"{self.path} is missing, but {wal.name} has rows of it: restore it, or move "
-                f"{wal.name} away."
-            )
+                f"{wal.name} away.", path=self.path,
+            )  # fmt: skip
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
         if sys.platform == "linux":  # elsewhere SQLite's own locks would wait for this one
             import fcntl
@@ -111,8 +113,8 @@ class LogLock:
                 raise LogError(
                     f"{path} was moved or removed while "
                     f"{'it' if path == self.path else 'the log'} was served: restore it, or "
-                    "restart the server"
-                )
+                    "restart the server", code="file-changed", path=path,
+                )  # fmt: skip
         self._check_names()
 
     def is_moved(self) -> bool:
@@ -137,11 +139,15 @@ class LogLock:
             if (links := self.path.stat().st_nlink) > 1:
                 raise LogError(
                     f"{self.path} is a file with {links} names (hard links), and its last rows "
-                    "are stored beside one of them: remove the others."
-                )
+                    "are stored beside one of them: remove the others.",
+                    code="unsupported", path=self.path,
+                )  # fmt: skip
 
     def _used(self) -> LogError:
-        return LogError(f"{self.path} is used by another server: stop it, or name another log.")
+        return LogError(
+            f"{self.path} is used by another server: stop it, or name another log.",
+            code="in-use", path=self.path,
+        )  # fmt: skip
 
 
 class RowLog:
@@ -190,8 +196,8 @@ class RowLog:
             if mode != "wal":
                 raise LogError(
                     f"{self.path} is on a file system without shared memory, such as a network "
-                    "folder: name a log on a local disk."
-                )
+                    "folder: name a log on a local disk.", code="unsupported", path=self.path,
+                )  # fmt: skip
             self._db.execute("PRAGMA synchronous = FULL")
             if new:
                 self._create()
@@ -199,7 +205,14 @@ class RowLog:
             self.n_rows, self._seal = self._checked()
             self._lock.hold_names()
         except sqlite3.Error as problem:
-            raise self._damaged(problem) from None
+            if "not a database" in str(problem):
+                raise LogError(
+                    f"{self.path} is not a log of linsep serve: name another file.",
+                    code="wrong-format", path=self.path,
+                ) from None  # fmt: skip
+            raise LogError(
+                f"{self.path} is damaged ({problem}): put back a copy of it.", path=self.path
+            ) from None
         except OSError as problem:
             raise self._unwritable(problem) from None
 
@@ -215,7 +228,10 @@ class RowLog:
         (application,) = self._db.execute("PRAGMA application_id").fetchone()
         (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if application != APPLICATION and (tables or self.path.stat().st_size):
-            raise LogError(f"{self.path} is not a log of linsep serve: name another file.")
+            raise LogError(
+                f"{self.path} is not a log of linsep serve: name another file.",
+                code="wrong-format", path=self.path,
+            )  # fmt: skip
         if not tables:  # killed while it was created
             self._create()
 
@@ -224,13 +240,15 @@ class RowLog:
         if about.get("format") != FORMAT:
             raise LogError(
                 f"{self.path} has log format {about.get('format')!r}, but this version of linsep "
-                f"reads {FORMAT}: use the version that wrote it."
-            )
+                f"reads {FORMAT}: use the version that wrote it.",
+                code="other-version", path=self.path,
+            )  # fmt: skip
         if about.get("model") != self._model:
             raise LogError(
                 f"{self.path} belongs to another model (its SHA-256 begins with "
-                f"{str(about.get('model'))[:16]}): serve that model, or name another log."
-            )
+                f"{str(about.get('model'))[:16]}): serve that model, or name another log.",
+                code="other-model", path=self.path,
+            )  # fmt: skip
 
     def _checked(self) -> tuple[int, bytes]:
         """Return the number of rows and the last hash, after checking the chain."""
@@ -244,16 +262,16 @@ class RowLog:
             if number != count or seal != given:
                 raise LogError(
                     f"{self.path} was altered (row {count:,} does not match its hash): restore a "
-                    "backup."
-                )
+                    "backup.", path=self.path, row=count,
+                )  # fmt: skip
             if number in kept:
                 seals[number] = seal
         for number, given in self._db.execute("SELECT number, seal FROM snapshots"):
             if seals.get(number) != given:
                 raise LogError(
                     f"{self.path} was cut short or altered (it has {count:,} rows, and a snapshot "
-                    f"after row {number:,}): put back a copy of it."
-                )
+                    f"after row {number:,}): put back a copy of it.", path=self.path,
+                )  # fmt: skip
         return count, seal
 
     def entries(self, after: int) -> Iterator[list[Entry]]:
@@ -276,7 +294,9 @@ class RowLog:
         try:
             found = self._db.execute(query, (id,)).fetchone()
         except sqlite3.Error as problem:
-            raise LogError(f"{self.path} cannot be read ({problem})") from None
+            raise LogError(
+                f"{self.path} cannot be read ({problem})", code="cannot-read", path=self.path
+            ) from None
         return None if found is None else Entry(*found)
 
     def append(self, entries: Iterable[Entry]) -> None:
@@ -299,7 +319,9 @@ class RowLog:
                     self._db.execute("ROLLBACK")
                 raise
         except sqlite3.Error as problem:
-            raise LogError(f"{self.path} cannot be written ({problem})") from None
+            raise LogError(
+                f"{self.path} cannot be written ({problem})", code="cannot-write", path=self.path
+            ) from None
         self._seal, self.n_rows = seal, number
 
     def newest(self, say: Callable[[str], None]) -> Snapshot | None:
@@ -335,7 +357,9 @@ class RowLog:
         except sqlite3.Error as problem:
             with suppress(sqlite3.Error):
                 self._db.execute("ROLLBACK")
-            raise LogError(f"{self.path} cannot be written ({problem})") from None
+            raise LogError(
+                f"{self.path} cannot be written ({problem})", code="cannot-write", path=self.path
+            ) from None
         self.sweep()
 
     def sweep(self) -> None:
@@ -358,13 +382,11 @@ class RowLog:
                 self._db.close()
         self._lock.release(undo)
 
-    def _damaged(self, problem: sqlite3.Error) -> LogError:
-        if "not a database" in str(problem):
-            return LogError(f"{self.path} is not a log of linsep serve: name another file.")
-        return LogError(f"{self.path} is damaged ({problem}): put back a copy of it.")
-
     def _unwritable(self, problem: OSError) -> LogError:
-        return LogError(f"{self.path} cannot be written: {problem.strerror or problem}.")
+        return LogError(
+            f"{self.path} cannot be written: {problem.strerror or problem}.",
+            code="cannot-write", path=self.path,
+        )  # fmt: skip
 
 
 def is_snapshot(name: str, log: str) -> bool:
@@ -379,8 +401,8 @@ def check_model_name(model: str, log: Path) -> None:
     if file.parent == log.parent and is_snapshot(file.name, log.name):
         raise LogError(
             f"{model} has the name of a snapshot of {log.name}, which would replace it: rename "
-            "the model, or name another log."
-        )
+            "the model, or name another log.", code="conflict", path=model,
+        )  # fmt: skip
 
 
 def digest_of(path: Path) -> str:

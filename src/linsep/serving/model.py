@@ -81,8 +81,8 @@ class Served:
         if getattr(getattr(model, "kernel_", None), "takes", "vectors") in ("strings", "gram"):
             raise LinsepError(
                 f"{name} has a kernel of strings or of a Gram matrix, which linsep serve does not "
-                "support: use it in Python."
-            )
+                "support: use it in Python.", code="unsupported",
+            )  # fmt: skip
         self.name, self.digest, self.limits, self.learned = name, digest, limits, 0
         self.recipe = getattr(model, "recipe_", None) or {"format": "arrays"}
         self.names = getattr(model, "feature_names_in_", None)
@@ -167,7 +167,7 @@ class Served:
                 415, "The columns of this model have no names: send its rows as lists in JSON."
             )
         if not content.strip():
-            raise DataError("The body has no rows: send at least one.")
+            raise DataError("The body has no rows: send at least one.", code="no-rows")
         with bodies.opened(content, format, self.file_recipe, budget, missing) as source:
             yield source
 
@@ -232,7 +232,7 @@ class Served:
         )
         if not np.isfinite(scores).all():  # JSON has no infinity
             row = batch.first + int(np.argwhere(~np.isfinite(scores))[0, 0])
-            raise DataError(f"{source.where(row)}: the score overflows float64.")
+            raise DataError(source.where(row) + ": the score overflows float64.", code="overflow")
 
     def _check(self, wanted: Wanted) -> None:
         """Raise Refused if the model does not have a wanted part."""
@@ -420,11 +420,13 @@ def read_model(path: Path, limits: Limits) -> Served:
     if has_offset(model):
         raise DataError(
             f"{path} was fitted with an offset, which requests cannot have: predict with `linsep "
-            "predict`, or fit the model without an offset."
-        )
+            "predict`, or fit the model without an offset.", code="unsupported", path=path,
+        )  # fmt: skip
     digest = digest_of(path)
     if signature(path) != before:
-        raise ModelFileError(f"{path} changed while it was read: try again.")
+        raise ModelFileError(
+            f"{path} changed while it was read: try again.", code="file-changed", path=path
+        )
     return Served(model, str(path), digest, limits)
 
 

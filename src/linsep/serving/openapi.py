@@ -52,10 +52,18 @@ Label = Annotated[Any, {"$ref": "#/components/schemas/Label"}]
 Refusal = Annotated[Any, {"$ref": "#/components/schemas/Error"}]
 
 
-class Error(TypedDict):
-    """The error of a refused request."""
+class Place(TypedDict, total=False):
+    """What is known of the place of a problem."""
+
+    row: int
+    column: Any
+
+
+class Error(Place):
+    """The error of a refused request: a sentence, and its code."""
 
     error: str
+    code: str
 
 
 class RowsToPredict(TypedDict):
@@ -164,7 +172,7 @@ def document(endpoints: list[Endpoint], served: Served, limits: Limits) -> dict[
             "description": (
                 f"Limits per request: {size_text(limits.body)}, {limits.rows:,} rows and "
                 f"{max(limits.features, about['features']):,} features. An error is a JSON object "
-                "with a message in the field `error`."
+                "with a message in the field `error` and its kind in `code`."
             ),
         },
         "paths": {

@@ -118,7 +118,10 @@ def rows_of_one_kind(rows: list[Any], kinds: dict[type, str]) -> type:
         if type(row) is not first or first not in kinds:
             also = "" if first not in kinds or number == 0 else ", as the rows before"
             wanted = kinds[first] if also else " or ".join(kinds.values())
-            raise DataError(f"{row_place(number)} is {start_of(row)}: give {wanted}{also}.")
+            raise DataError(
+                f"{row_place(number)} is {start_of(row)}: give {wanted}{also}.",
+                code="bad-value", row=number,
+            )  # fmt: skip
     return first
 
 
@@ -220,8 +223,8 @@ class TableReader:
         advice = f"did you mean {near[0]!r}?" if near else "GET /model lists its columns."
         raise DataError(
             f"{row_place(number)} has a column {unknown[:60]!r}, which the model does not have: "
-            f"{advice}"
-        )
+            f"{advice}", code="unknown-column", row=number, column=unknown[:60],
+        )  # fmt: skip
 
     def _check_width(self, number: int, row: list[Any]) -> None:
         width = len(self.names)
@@ -230,8 +233,8 @@ class TableReader:
         if len(row) != width:
             raise DataError(
                 f"{row_place(number)} has {counted(len(row), 'value')}, but the model has "
-                f"{counted(width, 'column')}: give one for each."
-            )
+                f"{counted(width, 'column')}: give one for each.", code="shape", row=number,
+            )  # fmt: skip
 
     def _column(self, name: str, rows: list[dict[str, Any]]) -> pa.Array:
         kind = self.kinds[name]
@@ -247,9 +250,10 @@ class TableReader:
             if type(value) not in ((str,) if kind == "text" else (int, float, bool)):
                 raise DataError(
                     f"{row_place(number)}, column '{name}' holds {start_of(value)}, not "
-                    f"{KINDS_IN_WORDS[kind]} as in training: correct it."
-                )
-            refuse_rounded(value, f"{row_place(number)}, column '{name}'")
+                    f"{KINDS_IN_WORDS[kind]} as in training: correct it.",
+                    code="bad-value", row=number, column=name,
+                )  # fmt: skip
+            refuse_rounded(value, f"{row_place(number)}, column '{name}'", row=number, column=name)
         if kind != "text":
             return pa.array([None if v is None else float(v) for v in values], pa.float64())
         return pa.array(values, pa.string())
@@ -262,10 +266,13 @@ class TableReader:
             try:
                 found = value_of(value, how, self._spelling, name)
             except DataError as error:
-                raise error.of_model().at(place) from None
+                raise error.of_model().at(place, row=number, column=name) from None
             return None if math.isnan(found) else found
         if how != "number" and value is not None:
-            raise DataError(f"{place}holds {start_of(value)}, not a date in text: correct it.")
+            raise DataError(
+                f"{place}holds {start_of(value)}, not a date in text: correct it.",
+                code="bad-value", row=number, column=name,
+            )  # fmt: skip
         return value
 
 
@@ -325,8 +332,9 @@ class PairReader:
             if str(column + self.base) != key or not 0 <= column <= MOST_INDEX:
                 raise DataError(
                     f"{row_place(number)} has a feature {key[:60]!r}: features of this model are "
-                    f"numbered from {self.base}."
-                )
+                    f"numbered from {self.base}.",
+                    code="unknown-column", row=number, column=key[:60],
+                )  # fmt: skip
             yield column, self._value(number, key, value)
 
     def _of_list(self, number: int, row: list[Any]) -> Iterator[tuple[int, float]]:
@@ -334,8 +342,8 @@ class PairReader:
             raise DataError(
                 f"{row_place(number)} has {counted(len(row), 'value')}, but the model has "
                 f"{counted(self.width, 'feature')}: give one for each, or an object of values by "
-                "index."
-            )
+                "index.", code="shape", row=number,
+            )  # fmt: skip
         for column, value in enumerate(row):
             if known := self._value(number, str(column + self.base), value):
                 yield column, known
@@ -343,18 +351,21 @@ class PairReader:
     def _value(self, number: int, feature: str, value: Any) -> float:
         if type(value) not in (int, float, bool):
             raise DataError(
-                f"{row_place(number)}, feature {feature} is {start_of(value)}: give a number."
-            )
-        refuse_rounded(value, f"{row_place(number)}, feature {feature}")
+                f"{row_place(number)}, feature {feature} is {start_of(value)}: give a number.",
+                code="not-a-number", row=number, column=feature,
+            )  # fmt: skip
+        place = f"{row_place(number)}, feature {feature}"
+        refuse_rounded(value, place, row=number, column=feature)
         return float(value)
 
 
-def refuse_rounded(value: Any, where: str) -> None:
+def refuse_rounded(value: Any, where: str, **fields: Any) -> None:
     """Raise DataError for a whole number that float64 cannot represent exactly."""
     if type(value) is int and float(value) != value:
         raise DataError(
-            f"{where} is {value}, which is not exactly representable as float64: round it."
-        )
+            f"{where} is {value}, which is not exactly representable as float64: round it.",
+            code="not-exact", **fields,
+        )  # fmt: skip
 
 
 def columns_of(model: Any) -> tuple[Columns, set[str]] | None:
@@ -413,7 +424,8 @@ class Bodies:
             yield source
         except LinsepError as problem:
             # Hints are parameters of Python.
-            raise type(problem)(_without(path, problem.render(lambda hint: None))) from None
+            message = _without(path, problem.render(lambda hint: None))
+            raise problem.with_message(message, (), path=None) from None
         except OSError as problem:
             raise Refused(503, f"The body cannot be stored: {problem.strerror}.") from None
         finally:
@@ -496,5 +508,8 @@ def lines_of(rows: list[Any], format: str) -> bytes:
     for number, row in enumerate(rows):
         line = row.partition("#")[0] if format == "svmlight" else row
         if not line.strip() or set(line) & set("\r\n"):
-            raise DataError(f"rows[{number}] is not one line of {kind}: give one line per row.")
+            raise DataError(
+                f"rows[{number}] is not one line of {kind}: give one line per row.",
+                code="bad-line", row=number,
+            )  # fmt: skip
     return "\n".join(rows).encode() + b"\n"

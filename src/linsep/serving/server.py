@@ -46,12 +46,18 @@ def check_token(host: str, token: str | None, learns: bool) -> None:
     if token is None:
         secret = hint("protect it with {}", token="WORD")
         if not is_loopback(host):
-            raise ParameterError(f"Other machines could reach the model at {host}", secret)
+            raise ParameterError(
+                f"Other machines could reach the model at {host}", secret,
+                code="unsafe", option="token",
+            )  # fmt: skip
         if learns:
-            raise ParameterError("Any user of this machine could train the model", secret)
+            raise ParameterError(
+                "Any user of this machine could train the model", secret,
+                code="unsafe", option="token",
+            )  # fmt: skip
     elif len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
         raise ParameterError(
-            f"The token needs at least {SHORTEST_TOKEN} printable ASCII characters."
+            f"The token needs at least {SHORTEST_TOKEN} printable ASCII characters.", option="token"
         )
 
 
@@ -66,7 +72,8 @@ def host_check(host: str, allowed: Sequence[str]) -> HostCheck:
             raise ParameterError(
                 f"{name!r} is not a host name",
                 hint("give a name without a port to {}", allowed_host=None),
-            )
+                option="allowed_host", value=name,
+            )  # fmt: skip
     if not allowed and not is_loopback(host):
         return HostCheck(None)
     return HostCheck([*LOOPBACK_HOSTS, host, *allowed])
@@ -232,8 +239,9 @@ class Server:
             if self.learning is not None and not await asyncio.to_thread(self._is_the_same):
                 raise LinsepError(
                     f"{self._path} was replaced, but the log belongs to the previous model, which "
-                    "is still served: restart with another log to serve the new model."
-                )
+                    "is still served: restart with another log to serve the new model.",
+                    code="other-model", path=self._path,
+                )  # fmt: skip
             if self.learning is not None:
                 return
             served = await asyncio.to_thread(self._read_again)

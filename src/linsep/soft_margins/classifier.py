@@ -152,6 +152,7 @@ class SoftMarginClassifier(
             raise ParameterError(
                 "An infinite C requires a hard margin, which exists only for separable classes",
                 self._hard_margin, hint("set {} to a finite number", C=None),
+                option="C", value=self.C,
             )  # fmt: skip
         X, y, sample_weight = self._to_learn(X, y, sample_weight)
         if brings_labels(X, y, sample_weight):

@@ -11,7 +11,7 @@ from linsep.errors import hint, warn_caller
 from linsep.estimators._common.fitted_state import count
 from linsep.estimators._common.frames import to_learn
 from linsep.kernels.base import Combined, Kernel
-from linsep.kernels.foreign import Callable as OfFunction, Pairwise
+from linsep.kernels.foreign import Callable as OfFunction
 from linsep.kernels.gram_matrices import MOST_ROWS, NotPositiveSemidefiniteWarning, check_gram
 from linsep.kernels.naming import NAMES
 from linsep.learners.support_vectors import (
@@ -80,7 +80,7 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
     kernel_ : the kernel with the parameters computed from the data
     duality_gap_, lower_bound_ : float
         NaN if the kernel is known not to be positive semidefinite, which the proof requires: a Gram
-        matrix, a function or a kernel of scikit-learn is checked on up to 2,000 rows.
+        matrix or a function is checked on up to 2,000 rows.
     objective_, classes_, n_support_, n_bounded_, trace_, n_iter_, n_rows_, n_features_in_,
     feature_names_in_, stop_reason_, stop_sentence_, reference_, recipe_
         As in :class:`linsep.SoftMargin`.
@@ -174,7 +174,7 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
         return to_learn(self, X, y, sample_weight)
 
     def _of_source(self, X: Any) -> Any:
-        return X.toarray() if sp.issparse(X) and not self.chosen_kernel().sparse else X
+        return X.toarray() if sp.issparse(X) and self.chosen_kernel().takes == "gram" else X
 
     def _checked(self, X: Any) -> Any:
         kernel = self.chosen_kernel()
@@ -250,7 +250,7 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
 
 
 def _is_unknown(kernel: Kernel) -> bool:
-    """Return whether a kernel may be invalid: a function, or a kernel of another library."""
+    """Return whether a kernel may be invalid: a function."""
     if isinstance(kernel, Combined):
         return any(_is_unknown(getattr(kernel, name)) for name in kernel.made_of)
-    return isinstance(kernel, OfFunction | Pairwise)
+    return isinstance(kernel, OfFunction)

@@ -121,11 +121,11 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
     ) -> None:
         squares = row_squares(X)
         if not (squares < MOST_SQUARE).all():
-            row = row_text(int(np.argmax(squares)))
+            row = int(np.argmax(squares))
             raise DataError(
-                f"The values of {row} are too large for the squares of a margin; scale the "
-                "features."
-            )
+                f"The values of {row_text(row)} are too large for the squares of a margin; "
+                "scale the features.", code="overflow", row=row + 1,
+            )  # fmt: skip
         super()._solve(X, machines, weights, given)
 
     def _fit_source(self, source: Source) -> None:

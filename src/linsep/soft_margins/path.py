@@ -352,8 +352,9 @@ def _checked(Cs: Any) -> np.ndarray:
         found = np.array([math.nan])
     if not found.size or not (np.isfinite(found) & (found > 0)).all():
         raise ParameterError(
-            f"Cs is {Cs!r}, but must hold finite numbers above 0", hint("leave out {}", Cs=None)
-        )
+            f"Cs is {Cs!r}, but must hold finite numbers above 0", hint("leave out {}", Cs=None),
+            option="Cs", value=Cs,
+        )  # fmt: skip
     return found
 
 
@@ -374,8 +375,8 @@ def _rows(X: Any, y: Any, sample_weight: Any, model: SoftMargin) -> Rows:
         one = labels.listed(classes[:1].tolist())
         raise DataError(
             f"A path needs two classes, but y has {classes.size:,}: pass y == {one} for one "
-            "class against the rest."
-        )
+            "class against the rest.", code="class-count", value=classes.size,
+        )  # fmt: skip
     weights = labels.check_sample_weight(sample_weight, len(y))
     weights = labels.importance(model.class_weight, classes, codes, weights)
     weights = weights if weights.size else np.ones(len(y))

@@ -190,7 +190,9 @@ def total_distance(
     True
     """
     if not (isinstance(gamma, Real) and 0 < gamma < math.inf):
-        raise ParameterError(f"gamma is {gamma!r}: it must be a finite number above 0.")
+        raise ParameterError(
+            f"gamma is {gamma!r}: it must be a finite number above 0.", option="gamma", value=gamma
+        )
     gamma = float(gamma)
     Z, signs, costs, classes = _taken(X, y, sample_weight, fit_intercept)
     rows, used = Rows(Z), costs > 0
@@ -199,8 +201,8 @@ def total_distance(
     if not longest / FAR < margin < longest * FAR or math.ldexp(margin, rows.exponent) != gamma:
         raise DataError(
             f"gamma is {gamma:g}, and the longest row differs so much in scale that float64 "
-            f"overflows: scale the features."
-        )
+            f"overflows: scale the features.", code="overflow", option="gamma", value=gamma,
+        )  # fmt: skip
     problem = Problem(rows.A[used], signs[used], costs[used], False, None)
     with interrupts_deferred():
         low, high, u, dual = _best(problem, margin, longest)
@@ -226,15 +228,16 @@ def _taken(
     y = labels_of(y)
     if len(y) != Z.shape[0]:
         raise DataError(
-            f"X has {Z.shape[0]:,} rows and y {len(y):,} labels: pass one label per row."
+            f"X has {Z.shape[0]:,} rows and y {len(y):,} labels: pass one label per row.",
+            code="shape",
         )
     classes, codes = encode(y)
     check_two_classes(classes)
     if len(classes) > 2:
         raise DataError(
             f"y has {len(classes):,} classes, but the total distance needs two: pass y == one of "
-            f"them against the rest."
-        )
+            f"them against the rest.", code="class-count", value=len(classes),
+        )  # fmt: skip
     costs = check_sample_weight(sample_weight, len(y))
     return Z, 2.0 * codes - 1.0, costs if costs.size else np.ones(len(y)), classes
 

@@ -62,12 +62,14 @@ class ArraySource(WeighedSource):
         if self._X.ndim != 2 or self._X.shape[0] == 0:
             raise DataError(
                 f"X has shape {self._X.shape}: pass an array of shape (rows, features) with "
-                "at least one row."
+                "at least one row.",
+                code="shape",
             )
         if self._y is not None and self._y.shape != (self._X.shape[0],):
             raise DataError(
                 f"X has {self._X.shape[0]} rows, but y has shape {self._y.shape}: pass one label "
-                "per row."
+                "per row.",
+                code="shape",
             )
 
     def batches(self) -> Iterator[Batch]:
@@ -97,10 +99,12 @@ class ArraySource(WeighedSource):
             return
         X = X.tocoo() if sp.issparse(X) else sp.coo_array(X)
         at = int(np.argmin(np.isfinite(X.data)))
+        row = first + int(X.row[at])
         raise DataError(
-            f"{row_text(first + int(X.row[at]))}, feature {X.col[at]} is {X.data[at]}: replace "
-            "the value or leave out the row."
-        )
+            row_text(row) + f", feature {X.col[at]} is {X.data[at]}: replace "
+            "the value or leave out the row.",
+            code="not-finite", row=row + 1, column=int(X.col[at]),
+        )  # fmt: skip
 
     def _place(self, row: int) -> str:
         return row_text(row)

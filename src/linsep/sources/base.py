@@ -172,6 +172,8 @@ class Source(ABC):
         raise DataError(
             f"{self.name} has no named columns",
             hint("leave out {}", keep_columns=None),
+            code="no-columns",
+            option="keep_columns",
         )
 
     @abstractmethod

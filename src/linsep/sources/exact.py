@@ -44,10 +44,11 @@ def exact_numbers(
         for row, value in rounded_cells(table.column(name), X[:, number], kept).items():
             if sparse:
                 raise DataError(
-                    f"{place(row)}, column '{name}' is {value}, which is not exactly "
+                    place(row) + f", column '{name}' is {value}, which is not exactly "
                     "representable as float64, and tables with text columns are read as floats",
                     hint("leave the column out with {}", exclude=[name]),
-                )
+                    code="not-exact", column=name, value=value,
+                )  # fmt: skip
             if found is X:
                 found = X.astype(object)
             found[row, number] = value
@@ -103,11 +104,11 @@ def refuse_rounded(
     for number, name in enumerate(names):
         for row, value in rounded_cells(table.column(name), X[:, number], kept, EXACT).items():
             raise DataError(
-                f"{place(row)}, column '{name}' is {value}, which is not exactly representable "
+                place(row) + f", column '{name}' is {value}, which is not exactly representable "
                 "as float64",
-                SMALLER,
-                hint("leave the column out with {}", exclude=[name]),
-            )
+                SMALLER, hint("leave the column out with {}", exclude=[name]),
+                code="not-exact", column=name, value=value,
+            )  # fmt: skip
 
 
 def unrounded(source: Source) -> Iterator[Batch]:
@@ -120,9 +121,11 @@ def unrounded(source: Source) -> Iterator[Batch]:
         if (long := X != batch.X).any():
             row, column = np.argwhere(long)[0].tolist()
             raise DataError(
-                f"{source.where(batch.first + row)}, {source.feature(column)} is "
+                source.where(batch.first + row) + f", {source.feature(column)} is "
                 f"{batch.X[row, column]}, which is not exactly representable as float64: shorten "
-                "it."
+                "it.",
+                code="not-exact",
+                value=batch.X[row, column],
             )
         yield batch._replace(X=X)
 
@@ -153,8 +156,9 @@ class WholeNumbers:
                 continue
             parquet = "export the data as Parquet instead"
             raise _rounded(
-                f"{self._file.where(start + row)}, column '{name}'", text,
+                self._file.where(start + row) + f", column '{name}'", text,
                 parquet if proof else SMALLER, hint("leave the column out with {}", exclude=[name]),
+                path=self._file.path, column=name,
             )  # fmt: skip
 
     def long(
@@ -201,11 +205,12 @@ def check_written(place: str, feature: str, line: str, written: re.Pattern[str])
     """
     for name, digits in written.findall(line):
         if is_rounded(digits):
-            raise _rounded(f"{place}, {feature.format(name)}", digits, SMALLER)
+            raise _rounded(f"{place}, {feature.format(name)}", digits, SMALLER, column=name)
 
 
-def _rounded(place: str, digits: str, *hints: str | Hint) -> DataError:
+def _rounded(place: str, digits: str, *hints: str | Hint, **fields: Any) -> DataError:
     return DataError(
         f"{place} is {digits.strip()[:60]}, which is not exactly representable as float64",
         *hints,
-    )
+        code="not-exact", value=digits, **fields,
+    )  # fmt: skip

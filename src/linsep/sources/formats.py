@@ -82,7 +82,10 @@ def format_of(path: File, declared: str | None = None) -> str:
     if declared is not None:
         if declared not in FORMATS:
             *most, last = FORMATS
-            raise DataError(f"format is {declared!r}: choose {', '.join(most)} or {last}.")
+            raise DataError(
+                f"format is {declared!r}: choose {', '.join(most)} or {last}.",
+                code="bad-option", option="format", value=declared,
+            )  # fmt: skip
         return declared
     if not named_vaguely(path):
         return format_by_name(path) or "svmlight"  # opening it reports that it is missing
@@ -105,22 +108,30 @@ def unknown_format(path: File) -> DataError:
     endings = [ending for ending in path.suffixes if ending.lower() not in CODECS]
     ending = endings[-1] if endings else ""
     if ENDINGS.get(ending.lower()) in BINARY:
-        return DataError(f"{path} is a compressed {ending} file", "decompress it")
+        return DataError(
+            f"{path} is a compressed {ending} file", "decompress it", code="wrong-format", path=path
+        )
     if ending.lower() in _FOREIGN:
         what, change = _FOREIGN[ending.lower()]
-        return DataError(f"{path} {what}", change)
+        return DataError(f"{path} {what}", change, code="wrong-format", path=path)
     known = " ".join(one for one in ENDINGS if one not in _TEXT)
     rename = f"rename it (known endings: {known}; text may add .gz .bz2 .xz .zst)"
     message = f"has the ending '{ending}'" if ending else "has no ending"
     message = f"{path} {message}, which does not determine its format"
     separator = _separator(path)
     if separator is None:
-        return DataError(message, rename, hint("set its format, such as {}", format="csv"))
+        return DataError(
+            message,
+            rename, hint("set its format, such as {}", format="csv"),
+            code="wrong-format", path=path,
+        )  # fmt: skip
     name = {"\t": "tabs", ",": "commas"}.get(separator, f"'{separator}'")
     how: dict[str, Any] = {"format": "tsv" if separator == "\t" else "csv"}
     how |= {"delimiter": separator} if separator in ";|" else {}
     seems = f"{message}; its first lines seem to be fields between {name}"
-    return DataError(seems, hint("read them with {}", **how), rename)
+    return DataError(
+        seems, hint("read them with {}", **how), rename, code="wrong-format", path=path
+    )
 
 
 def format_by_content(path: File) -> str | None:
@@ -182,21 +193,33 @@ def opened(path: File) -> Iterator[tuple[Any, Callable[[], int]]]:
         return
     try:
         if path.is_dir():
-            raise DataError(f"{path} is a directory: name the files in it.")
+            raise DataError(
+                f"{path} is a directory: name the files in it.", code="not-a-file", path=path
+            )
         if path.exists() and not path.is_file():
             raise DataError(
                 f"{path} is a pipe or a device, which can be read only once: give a file "
-                "(commands read standard input as -)."
+                "(commands read standard input as -).",
+                code="not-a-file",
+                path=path,
             )
         # Arrow's file may have a name of any bytes, and does not block other threads while it
         # reads.
         raw = pa.OSFile(os.fsencode(path))
     except FileNotFoundError as error:
-        raise DataError(f"{path} does not exist: check the path.") from error
+        raise DataError(
+            f"{path} does not exist: check the path.", code="no-file", path=path
+        ) from error
     except PermissionError as error:
-        raise DataError(f"No permission to read {path}: change its permissions.") from error
+        raise DataError(
+            f"No permission to read {path}: change its permissions.", code="cannot-read", path=path
+        ) from error
     except OSError as error:
-        raise DataError(f"{path} cannot be opened ({_reason(error)}): check the path.") from error
+        raise DataError(
+            f"{path} cannot be opened ({_reason(error)}): check the path.",
+            code="cannot-read",
+            path=path,
+        ) from error
     with raw:
         yield from _decompressed(raw, codec_of(path))
 
@@ -256,17 +279,20 @@ def bytes_on_disk(paths: Sequence[File]) -> int | None:
         return None
 
 
-def damage(path: File, error: OSError) -> str:
-    """Return the message for a file that cannot be read to its end."""
+def damage(path: File, error: OSError) -> DataError:
+    """Return the error for a file that cannot be read to its end."""
     message = _reason(error)
     codec = codec_of(path)
     if codec is None:
-        return f"{path} cannot be read ({message}): check the disk."
+        said = f"{path} cannot be read ({message}): check the disk."
+        return DataError(said, code="cannot-read", path=path)
     if (after := _after_end(path, codec)) is not None:
-        return after
-    if "runcated compressed stream" in message:
-        return f"{path} is truncated in its {codec} data: copy it again from the original."
-    return f"{path} is damaged or not a {codec} file ({message}): copy it again or rename it."
+        said = after
+    elif "runcated compressed stream" in message:
+        said = f"{path} is truncated in its {codec} data: copy it again from the original."
+    else:
+        said = f"{path} is damaged or not a {codec} file ({message}): copy it again or rename it."
+    return DataError(said, code="damaged-file", path=path)
 
 
 def _after_end(path: File, codec: str) -> str | None:

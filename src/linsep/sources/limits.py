@@ -36,15 +36,19 @@ def bytes_of(size: int | str, what: str = "a line") -> int:
             return count
     raise DataError(
         f"{size!r} is not a valid size of {what}: give bytes, or a number with a unit such as "
-        "'64MB', up to 1GB."
+        "'64MB', up to 1GB.",
+        code="bad-option",
+        value=size,
     )
 
 
 def line_too_long(path: File, line: int, limit: int) -> DataError:
     """Return the error for a line longer than ``limit`` bytes."""
     return DataError(
-        f"{path} line {line} is longer than {size_text(limit)}", "split it", *longer_lines(limit)
-    )
+        f"{path} line {line} is longer than {size_text(limit)}",
+        "split it", *longer_lines(limit),
+        code="too-large", path=path, row=line,
+    )  # fmt: skip
 
 
 def longer_lines(limit: int) -> list[Hint]:
@@ -61,7 +65,9 @@ def check_growth(path: File, on_disk: int, read: int, instead: str = "decompress
     if read > WORTH_A_LOOK and read > MOST_GROWTH * on_disk:
         raise DataError(
             f"{path} grows to more than {MOST_GROWTH} times its size when it is decompressed: "
-            f"{instead} if that is intended."
+            f"{instead} if that is intended.",
+            code="too-large",
+            path=path,
         )
 
 
@@ -76,6 +82,7 @@ def check_weights(source: Any, n_features: int, n_classes: int) -> None:
         raise DataError(
             f"{source.name} has {n_bytes:,} bytes but needs {n_features:,} weights{each}",
             *_fewer(source),
+            code="too-large",
         )
 
 

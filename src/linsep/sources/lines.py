@@ -18,7 +18,7 @@ from linsep._system.interrupts import count_signal
 from linsep._system.threads import thread_count
 from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
-from linsep.errors import DataError, LinsepError, NoRows, hint
+from linsep.errors import DataError, LinsepError, Located, NoRows, hint
 from linsep.sources.base import WeighedSource
 from linsep.sources.exact import check_written, far_rows
 from linsep.sources.fingerprints import Unchanged
@@ -50,11 +50,13 @@ def utf_16_in(start: bytes) -> str | None:
 def no_text(line: bytes) -> DataError | None:
     """Return the problem of an unreadable line, if it is UTF-16 or text with NUL bytes."""
     if utf_16_in(line) is not None:
-        return DataError("this is UTF-16 text", "save it as UTF-8")
+        return DataError("this is UTF-16 text", "save it as UTF-8", code="encoding")
     if (zero := line.find(b"\0")) < 0 or not is_text(line.replace(b"\0", b"")):
         return None
     many = f"{counted(line.count(0), 'NUL byte')}, the first at byte {zero + 1}"
-    return DataError(f"the line has {many}", "remove such bytes", "copy the file again")
+    return DataError(
+        f"the line has {many}", "remove such bytes", "copy the file again", code="encoding"
+    )
 
 
 def is_text(line: bytes) -> bool:
@@ -229,7 +231,7 @@ class LineReader:
                 try:
                     count = stream.readinto(view[end:room])
                 except OSError as error:
-                    raise DataError(damage(path, error)) from error
+                    raise damage(path, error) from error
                 if not count:
                     return end, True
                 end += count
@@ -289,12 +291,13 @@ class Recoded(io.RawIOBase):
             try:
                 text = self._decoder.decode(part, self._ended)
             except UnicodeError as error:
-                at = part.count(b"\n", 0, getattr(error, "start", 0))
+                line = self._lines + part.count(b"\n", 0, getattr(error, "start", 0)) + 1
                 raise DataError(
-                    f"{self._path} line {self._lines + at + 1} is not {self._encoding} text",
-                    "correct it",
-                    hint("set the encoding with {}", encoding=None),
-                ) from None
+                    f"{self._path} line {line} is not {self._encoding} text",
+                    "correct it", hint("set the encoding with {}", encoding=None),
+                    code="encoding", path=self._path, row=line, option="encoding",
+                    value=self._encoding,
+                ) from None  # fmt: skip
             self._check_characters(text)
             self._rest = text.removeprefix("\ufeff").encode() if not self._lines else text.encode()
             self._lines += self._rest.count(b"\n")
@@ -314,7 +317,8 @@ class Recoded(io.RawIOBase):
                 f"{self._path} line {line} holds the byte {ord(found[0]):02X}, which is a control "
                 f"character in {self._encoding}",
                 hint("read it with {}", encoding="cp1252"),
-            )
+                code="encoding", path=self._path, row=line, option="encoding", value=self._encoding,
+            )  # fmt: skip
 
 
 #: measured: smaller chunks cost handing over, larger ones fall out of the caches
@@ -447,17 +451,19 @@ class ScannedFiles(WeighedSource):
     def _explained(self, part: Any, lines: int) -> LinsepError:
         number, line = part.refused
         advice = f"write it like '{self.example}'"
-        problem: LinsepError = DataError("this line cannot be read", advice)
+        problem: LinsepError = DataError("this line cannot be read", advice, code="bad-line")
         try:
             self._parse(line, part)
         except DataError as error:
             problem = no_text(line) or (error.of_model() if self.by_recipe else error)
-        return problem.at(f"{self.paths[part.file]} line {lines + number + 1}: ")
+        path, row = self.paths[part.file], lines + number + 1
+        return problem.at(f"{path} line {row}: ", path=path, row=row)
 
     def _place(self, row: int) -> str:
         """Return "file line N" of the row; reads the files up to it. IndexError beyond the last."""
         file, number, _ = self.line(row)
-        return f"{self.paths[file]} line {number + 1}"
+        path = self.paths[file]
+        return Located(f"{path} line {number + 1}", path=path, row=number + 1)
 
     def line(self, row: int) -> tuple[int, int, bytes]:
         """Return the line of a row: its file, its number there from 0, and its bytes."""

@@ -206,7 +206,8 @@ def _opened(
         raise DataError(
             "Rows with missing values can be skipped for predictions only",
             hint("leave such rows out with {}", missing="drop"),
-        )
+            code="bad-option", option="missing", value="skip",
+        )  # fmt: skip
     recipe = _for_predictions(recipe) if recipe and labeled is False else recipe
     if recipe is not None and options["missing"] == "skip":
         recipe = recipe | {"missing": "skip"}
@@ -274,6 +275,8 @@ def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:
         raise ParameterError(
             f"The cache for parsed rows must be local, not at {Path(cache).parts[0]}//",
             hint("name a local folder by {}", cache="FOLDER"),
+            option="cache",
+            value=cache,
         )
     for path in paths if cache is not None else ():
         if isinstance(path, RemoteFile) and path.state[2] is None:
@@ -296,6 +299,8 @@ def _check_kind(path: File | str, kind: str, recipe: dict[str, Any] | None) -> N
             f"trained on {learned}",
             "give it files of that kind",
             *(["name its folder; each file in it is read as one text"] if text else []),
+            code="wrong-format",
+            path=path,
         )
 
 
@@ -305,7 +310,12 @@ def _refuse(path: File | str, what: str, options: dict[str, Any]) -> None:
         n for n, value in options.items() if value not in (None, "error", "none", [], (), {}, "")
     ]
     if given:
-        raise DataError(f"{path} is {what}", hint("leave out {}", **dict.fromkeys(given)))
+        raise DataError(
+            f"{path} is {what}",
+            hint("leave out {}", **dict.fromkeys(given)),
+            code="conflict",
+            path=path,
+        )
 
 
 def _table(
@@ -367,7 +377,10 @@ def _svmlight(
     _refuse(paths[0], "svmlight text" + _NO_COLUMNS, others)
     base = options["index_base"] if recipe is None else recipe.get("index_base")
     if recipe is not None and base not in {0, 1}:
-        raise DataError("The recipe for reading svmlight text is damaged: train the model again.")
+        raise DataError(
+            "The recipe for reading svmlight text is damaged: train the model again.",
+            code="bad-model-file",
+        )
     return SvmlightSource(paths, index_base=base, **how)
 
 
@@ -424,7 +437,7 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
             matches = [p for p in map(Path, sorted(glob(str(path), recursive=True))) if p.is_file()]
             matches = [p for p in matches if not is_marker(p.name)]
             if not matches:
-                raise DataError(f"No file matches {path}.")
+                raise DataError(f"No file matches {path}.", code="no-file", path=path)
             found += matches
         else:
             found.append(path)
@@ -443,7 +456,9 @@ def _remote(address: str, format: str | None) -> list[RemoteFile]:
     if not inside:
         raise DataError(
             f"The folder {shown(address)} has no data files: name files, or a folder of "
-            f"{' '.join(ENDINGS)} files."
+            f"{' '.join(ENDINGS)} files.",
+            code="no-file",
+            path=shown(address),
         )
     return inside
 
@@ -461,7 +476,9 @@ def _of_folder(folder: Path, format: str | None) -> list[Path]:
     if not inside:
         raise DataError(
             f"The directory {folder} has no data files: name files, a folder of "
-            f"{' '.join(ENDINGS)} files, or a folder with one folder of texts per label."
+            f"{' '.join(ENDINGS)} files, or a folder with one folder of texts per label.",
+            code="no-file",
+            path=folder,
         )
     return inside
 
@@ -473,14 +490,19 @@ def kind_of(paths: list[File], format: str | None = None) -> str:
         found = format_of(path, format)
         if isinstance(path, RemoteFile) and found in LOCAL:
             raise DataError(
-                f"{path} is {LOCAL[found]}, which cannot be read remotely: copy it to this machine."
+                f"{path} is {LOCAL[found]}, which cannot be read remotely: copy it to this "
+                "machine.",
+                code="unsupported",
+                path=path,
             )
         kinds[found if found in ("svmlight", "vw", "rows") else "table"] = path
     if len(kinds) > 1:
         (one, path), (other, second) = sorted(kinds.items(), reverse=True)[:2]
         raise DataError(
             f"{path} is {_WORDS[one]}, {second} {_WORDS[other]} by its name: name files of one "
-            "kind."
+            "kind.",
+            code="mixed-formats",
+            path=path,
         )
     return next(iter(kinds))
 

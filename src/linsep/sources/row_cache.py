@@ -53,7 +53,7 @@ from linsep.compiled.row_records import (
     unpack_csr,
     unpack_dense,
 )
-from linsep.errors import DataError, LinsepError, hint
+from linsep.errors import DataError, LinsepError, Located, hint
 from linsep.sources.base import Source, WeighedSource
 from linsep.sources.fingerprints import FileState, hashes, same_files, state_of
 from linsep.sources.remote.file import File, local, located
@@ -74,9 +74,13 @@ ROW_CACHES = CacheFiles(re.compile(r"[0-9a-f]{32}\.rows"), MAGIC)
 class RowCacheError(LinsepError):
     """The cache cannot be written; continue without it."""
 
+    code = "cannot-write"
+
 
 class RowCacheDamaged(RowCacheError):
     """The cache is damaged; remove it and read the source again."""
+
+    code = "damaged-file"
 
 
 def source_key(paths: Iterable[str | File], options: dict[str, Any]) -> dict[str, Any]:
@@ -331,7 +335,8 @@ class RowCache:
     def _damaged(self, what: str) -> RowCacheDamaged:
         return RowCacheDamaged(
             f"The cache {self.path} is damaged ({what}): delete it; linsep writes it again from "
-            "the source."
+            "the source.",
+            path=self.path,
         )
 
 
@@ -462,7 +467,9 @@ class RowCacheWriter:
             if self._rows == 0 or width < self._width:
                 raise RowCacheError(
                     f"{self._rows} rows of {self._width} features cannot be cached in "
-                    f"{self.path} as rows of {width}: continue without a cache."
+                    f"{self.path} as rows of {width}: continue without a cache.",
+                    code="shape",
+                    path=self.path,
                 )
             if self._rest is not None:
                 self._put(*self._rest, 0, len(self._rest[1]))
@@ -490,7 +497,9 @@ class RowCacheWriter:
         row_cache = RowCache.open(self.path, self._key)
         if row_cache is None:
             raise RowCacheError(
-                f"The cache {self.path} was replaced by another process: continue without a cache."
+                f"The cache {self.path} was replaced by another process: continue without a cache.",
+                code="file-changed",
+                path=self.path,
             )
         trim_cache(
             [[path] for path in ROW_CACHES.files(self.path.parent)], self._limit, [self.path]
@@ -515,7 +524,7 @@ class RowCacheWriter:
     def _must_be_open(self) -> None:
         if self._fd < 0:
             raise RowCacheError(
-                f"The cache {self.path} is finished or aborted: start a new writer."
+                f"The cache {self.path} is finished or aborted: start a new writer.", path=self.path
             )
 
     def _checked(self, X: Any) -> Any:
@@ -532,7 +541,8 @@ class RowCacheWriter:
             raise RowCacheError(
                 f"Rows from {self._rows} on ({kind}, {X.dtype}, {X.shape[1]} features) do not "
                 f"fit in a cache of {self._kind} {self._value} rows with {self._index} columns: "
-                "continue without a cache."
+                "continue without a cache.",
+                code="shape",
             )
         if not sparse:
             return np.ascontiguousarray(X, self._value)
@@ -560,7 +570,8 @@ class RowCacheWriter:
     def _bad_labels(self, what: str) -> RowCacheError:
         return RowCacheError(
             f"Labels from row {self._rows} on cannot be cached ({what}): give every row a "
-            "number, a boolean or a string, or continue without a cache."
+            "number, a boolean or a string, or continue without a cache.",
+            code="label-type",
         )
 
     def _joined(
@@ -636,6 +647,7 @@ class RowCacheWriter:
             f"The cache of parsed rows cannot be written in {self.path.parent} ({error.strerror})",
             "free some space there",
             hint("choose another folder with {}", cache=None),
+            path=self.path.parent,
         )
 
 
@@ -657,7 +669,11 @@ class RowsSource(WeighedSource):
 
     def __init__(self, paths: list[File]):
         if len(paths) > 1:
-            raise DataError(f"{paths[0]} holds parsed rows with their own recipe: give it alone.")
+            raise DataError(
+                f"{paths[0]} holds parsed rows with their own recipe: give it alone.",
+                code="conflict",
+                path=paths[0],
+            )
         self.paths, self.name = paths, str(paths[0])
         self._position = 0
         self._cache = self._open()
@@ -671,7 +687,9 @@ class RowsSource(WeighedSource):
         if found is None or found.recipe is None:
             raise DataError(
                 f"{self.name} is not a complete file written by `linsep convert` on this type of "
-                "machine, or other users can write to it: convert the data again."
+                "machine, or other users can write to it: convert the data again.",
+                code="damaged-file",
+                path=path,
             )
         return found
 
@@ -683,10 +701,12 @@ class RowsSource(WeighedSource):
                 read = batch.first + batch.size
                 self._position = self._cache.n_bytes * read // self._cache.n_rows
         except RowCacheDamaged as error:
-            raise DataError(f"{self.name} is damaged: convert the data again.") from error
+            raise DataError(
+                f"{self.name} is damaged: convert the data again.", code="damaged-file"
+            ) from error
 
     def _place(self, row: int) -> str:
-        return f"{self.name} row {row + 1}"
+        return Located(f"{self.name} row {row + 1}", path=self.name, row=row + 1)
 
     @property
     def feature_names(self) -> list[str] | None:

@@ -72,6 +72,7 @@ def parse_line(line: bytes, index_base: int = 0) -> tuple[float, Pairs] | None:
             raise DataError(
                 f"{quoted(fields[0])} is the group of a ranking, which linsep does not train",
                 _MENDS.format("leaves the groups out"),
+                code="unsupported",
             )
         pairs: Pairs = []
         for field in fields:
@@ -87,15 +88,26 @@ def parse_line(line: bytes, index_base: int = 0) -> tuple[float, Pairs] | None:
 def parse_label(token: bytes) -> float:
     """Return the label, a finite number that a float holds to its last digit."""
     if b"," in token:
-        refuse(f"the label {quoted(token)} lists several labels: keep one label per row")
+        refuse(
+            "bad-value", f"the label {quoted(token)} lists several labels: keep one label per row"
+        )
     if NOT_FINITE.fullmatch(token) or (DECIMAL.fullmatch(token) and not isfinite(float(token))):
-        refuse(f"the label {quoted(token)} is not finite: give a finite number, such as +1")
+        refuse(
+            "not-finite",
+            f"the label {quoted(token)} is not finite: give a finite number, such as +1",
+        )
     if WHOLE.match(token) and b":" in token:
-        refuse(f"the line has no label before {quoted(token)}: begin it with one, such as +1")
+        refuse(
+            "missing-value",
+            f"the line has no label before {quoted(token)}: begin it with one, such as +1",
+        )
     if not DECIMAL.fullmatch(token):
-        refuse(f"the label {quoted(token)} is not a number: begin the line with one, such as +1")
+        refuse(
+            "not-a-number",
+            f"the label {quoted(token)} is not a number: begin the line with one, such as +1",
+        )
     if abs(float(token)) >= LABELS_BELOW:
-        refuse(f"the label {quoted(token)} has too many digits: shorten the labels")
+        refuse("not-exact", f"the label {quoted(token)} has too many digits: shorten the labels")
     return float(token)
 
 
@@ -103,27 +115,46 @@ def parse_index(field: bytes, index_base: int, previous: int) -> int:
     """Return the index of a pair, larger than the ``previous`` one of its row (-1: none)."""
     token, colon, _ = field.partition(b":")
     if not colon:
-        refuse(f"{quoted(field)} is not an index:value pair: write it like 3:0.5")
+        refuse("bad-line", f"{quoted(field)} is not an index:value pair: write it like 3:0.5")
     if NEGATIVE.fullmatch(token):
-        refuse(f"the index {quoted(token)} is negative: number the features from 0 or 1")
+        refuse(
+            "out-of-range",
+            f"the index {quoted(token)} is negative: number the features from 0 or 1",
+        )
     if not WHOLE.fullmatch(token):
-        refuse(f"the index {quoted(token)} is not a whole number: number the features from 0 or 1")
+        refuse(
+            "bad-value",
+            f"the index {quoted(token)} is not a whole number: number the features from 0 or 1",
+        )
     token = token.lstrip(b"0")
     if len(token) > 10 or int(token or b"0") > LARGEST_INDEX:
         refuse(
+            "out-of-range",
             f"the index {quoted(token)} is larger than {LARGEST_INDEX}, the largest allowed: "
-            "renumber or hash the features"
+            "renumber or hash the features",
         )
     index = int(token or b"0")
     if index < index_base:
         raise DataError(
             "the index is 0, but the features are numbered from 1",
             hint("count from 0 with {}", index_base=0),
+            code="out-of-range",
+            value=index,
         )
     if index == previous:
-        raise DataError(f"the index {index} occurs twice", "keep one value per feature")
+        raise DataError(
+            f"the index {index} occurs twice",
+            "keep one value per feature",
+            code="duplicate-name",
+            value=index,
+        )
     if index < previous:
-        raise DataError(f"the index {index} comes after {previous}", _MENDS.format("sorts lines"))
+        raise DataError(
+            f"the index {index} comes after {previous}",
+            _MENDS.format("sorts lines"),
+            code="bad-line",
+            value=index,
+        )
     return index
 
 
@@ -131,15 +162,22 @@ def parse_value(token: bytes, name: bytes, what: str, example: str) -> float:
     """Return the value after the name of a feature, finite; errors call both together ``what``."""
     if not token:
         refuse(
+            "missing-value",
             f"the value after {quoted(name + b':')} is missing: complete the line, which may be "
-            "truncated"
+            "truncated",
         )
     if NOT_FINITE.fullmatch(token):
-        refuse(f"the value {quoted(token)} is not finite: leave {what} out or give a number")
+        refuse(
+            "not-finite",
+            f"the value {quoted(token)} is not finite: leave {what} out or give a number",
+        )
     if not DECIMAL.fullmatch(token):
-        refuse(f"the value {quoted(token)} is not a number: write {what} like {example}")
+        refuse(
+            "not-a-number",
+            f"the value {quoted(token)} is not a number: write {what} like {example}",
+        )
     if not isfinite(float(token)):
-        refuse(f"the value {quoted(token)} is too large for float64: scale the feature")
+        refuse("overflow", f"the value {quoted(token)} is too large for float64: scale the feature")
     return float(token)
 
 
@@ -153,12 +191,15 @@ def refuse_binary(line: bytes) -> None:
     except UnicodeDecodeError:
         text = False
     if not text:
-        refuse("this does not look like svmlight text: give lines such as '+1 3:0.5 17:1'")
+        refuse(
+            "wrong-format",
+            "this does not look like svmlight text: give lines such as '+1 3:0.5 17:1'",
+        )
 
 
-def refuse(sentence: str) -> NoReturn:
+def refuse(code: str, sentence: str) -> NoReturn:
     """Raise the DataError of one sentence; whoever knows the file and line puts them in front."""
-    raise DataError(sentence + ".")
+    raise DataError(sentence + ".", code=code)
 
 
 def quoted(token: bytes) -> str:

@@ -166,7 +166,11 @@ class Text(HasParameters, TransformerMixin, BaseEstimator):
         Raises DataError if columns are hashed.
         """
         if not self.vocabulary:
-            raise DataError("Hashed columns have no names: set vocabulary=True.")
+            raise DataError(
+                "Hashed columns have no names: set vocabulary=True.",
+                code="unsupported",
+                option="vocabulary",
+            )
         check_is_fitted(self, msg="This %(name)s has not read any text yet: call fit first.")
         return np.array(self._counter.terms, dtype=object)
 
@@ -197,38 +201,53 @@ def _row_named(method: Any, texts: pa.Array) -> Any:
     try:
         return method(texts)
     except NotUtf8 as error:
-        raise DataError(f"Text {error.text} is not UTF-8 ({error}): correct it.") from None
+        raise DataError(
+            f"Text {error.text} is not UTF-8 ({error}): correct it.",
+            code="encoding",
+            row=error.text,
+        ) from None
 
 
 def _texts_given(X: Any) -> pa.Array | pa.ChunkedArray:
     """Return texts as an Arrow array of strings; DataError unless all are."""
     if isinstance(X, pa.ChunkedArray | pa.Array):
         if not (pa.types.is_string(X.type) or pa.types.is_large_string(X.type)):
-            raise DataError(f"Texts must be strings, not {X.type}: convert them.")
+            raise DataError(f"Texts must be strings, not {X.type}: convert them.", code="bad-value")
         found = X
     else:
         if isinstance(X, str | bytes):
-            raise DataError("Texts must be a list of strings, not one string: put it into a list.")
+            raise DataError(
+                "Texts must be a list of strings, not one string: put it into a list.",
+                code="bad-value",
+            )
         if isinstance(X, dict) or hasattr(X, "columns"):
             raise DataError(
-                "Texts must be a list of strings, not a table: pass one of its columns."
+                "Texts must be a list of strings, not a table: pass one of its columns.",
+                code="bad-value",
             )
         X = list(X)
         for number, text in enumerate(X):
             if not isinstance(text, str):
                 raise DataError(
-                    f"Text {number} is of type {type(text).__name__}, not a string: convert it."
-                )
+                    f"Text {number} is of type {type(text).__name__}, not a string: convert it.",
+                    code="bad-value", row=number, value=text,
+                )  # fmt: skip
         try:
             found = pa.array(X, pa.large_string())
         except UnicodeEncodeError as error:
             number = next(n for n, text in enumerate(X) if _has_surrogates(text))
             raise DataError(
-                f"Text {number} has half of a surrogate pair, which is not a character: remove it."
+                f"Text {number} has half of a surrogate pair, which is not a character: remove it.",
+                code="encoding",
+                row=number,
             ) from error
     if found.null_count:
         number = found.is_null().to_pylist().index(True)
-        raise DataError(f"Text {number} is missing: fill it, as with an empty string.")
+        raise DataError(
+            f"Text {number} is missing: fill it, as with an empty string.",
+            code="missing-value",
+            row=number,
+        )
     return found
 
 
@@ -241,14 +260,22 @@ def checked(text: Text) -> Text:
     given = asdict(text)
     for name, names in (("analyzer", ANALYZERS), ("norm", NORMS)):
         if given[name] not in names:
-            raise ParameterError(f"{name} is {given[name]!r}: choose {_any_of(names)}.")
+            raise ParameterError(
+                f"{name} is {given[name]!r}: choose {_any_of(names)}.",
+                option=name,
+                value=given[name],
+            )
     for one in fields(Text):
         value = given[one.name]
         if isinstance(one.default, bool) and not isinstance(value, bool):
-            raise ParameterError(f"{one.name} is {value!r}: choose True or False.")
+            raise ParameterError(
+                f"{one.name} is {value!r}: choose True or False.", option=one.name, value=value
+            )
     if not _is_count(text.n_features, MOST_COLUMNS):
         raise ParameterError(
-            f"n_features is {text.n_features!r}: choose a number from 1 to {MOST_COLUMNS:,}."
+            f"n_features is {text.n_features!r}: choose a number from 1 to {MOST_COLUMNS:,}.",
+            option="n_features",
+            value=text.n_features,
         )
     for name in ("min_df", "max_df"):
         value = given[name]
@@ -256,10 +283,16 @@ def checked(text: Text) -> Text:
         if not share and not _is_count(value):
             raise ParameterError(
                 f"{name} is {value!r}: choose a number of texts, 1 or more, or a share of "
-                "them from 0.0 to 1.0."
+                "them from 0.0 to 1.0.",
+                option=name,
+                value=value,
             )
     if not text.vocabulary and (text.min_df, text.max_df) != (1, 1.0):
-        raise ParameterError("min_df and max_df apply to a vocabulary: set vocabulary=True.")
+        raise ParameterError(
+            "min_df and max_df apply to a vocabulary: set vocabulary=True.",
+            code="needs-option",
+            option="vocabulary",
+        )
     given["n_features"] = int(text.n_features)
     given["ngram_range"] = _range(text.ngram_range)
     given |= {name: _plain(given[name]) for name in ("min_df", "max_df")}
@@ -281,7 +314,9 @@ def _range(given: Any) -> tuple[int, int]:
     if len(pair) != 2 or not all(_is_count(n, LONGEST) for n in pair) or pair[0] > pair[1]:
         raise ParameterError(
             f"ngram_range is {given!r}: give the minimum and maximum length of n-grams, such as "
-            f"(1, 2), at most {LONGEST}."
+            f"(1, 2), at most {LONGEST}.",
+            option="ngram_range",
+            value=given,
         )
     return int(pair[0]), int(pair[1])
 
@@ -389,10 +424,13 @@ class TextCounter:
         chosen = (found >= low) & (found <= high)
         if not chosen.any():
             if not found.size:
-                raise DataError("The texts contain no words: words have two or more letters.")
+                raise DataError(
+                    "The texts contain no words: words have two or more letters.", code="no-columns"
+                )
             raise DataError(
                 f"No word occurs in {low:g} or more texts and in {high:g} or fewer",
                 hint("change {}", min_df=None, max_df=None),
+                code="no-columns",
             )
         size = int(self._words.size[0])
         known = _as_arrow(self._words.pool, self._words.ends[: size + 1])
@@ -607,6 +645,7 @@ def _grown(words: Vocabulary) -> Vocabulary:
             f"{MOST_BYTES >> 20} MB of them",
             hint("hash them by leaving out {}", vocabulary=True),
             "use shorter n-grams",
+            code="too-large",
         )
     more, size = empty_vocabulary(n_terms, n_bytes), int(words.size[0])
     more.hashes[:size], more.texts[:size] = words.hashes[:size], words.texts[:size]

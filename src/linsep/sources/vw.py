@@ -90,12 +90,15 @@ def parse_line(line: bytes, rules: Rules, labeled: bool = True) -> Line | None:
     try:
         content.decode()
     except UnicodeDecodeError as error:
-        refuse(f"byte {error.start + 1} is not UTF-8: save the file as UTF-8")
+        refuse("encoding", f"byte {error.start + 1} is not UTF-8: save the file as UTF-8")
     head, bar, _ = content.partition(b"|")
     if content.startswith(b"#") and not bar:
-        refuse("this is a comment, which Vowpal Wabbit's text does not have: remove it")
+        refuse("bad-line", "this is a comment, which Vowpal Wabbit's text does not have: remove it")
     if not bar:
-        refuse(f"there is no | before the features in {quoted(content)}: write '1 | a b:0.5'")
+        refuse(
+            "bad-line",
+            f"there is no | before the features in {quoted(content)}: write '1 | a b:0.5'",
+        )
     label, importance = _parse_head(head, labeled)
     features: list[Feature] = []
     at = len(head)
@@ -113,27 +116,40 @@ def _parse_head(head: bytes, labeled: bool) -> tuple[float | None, float]:
     if not tokens:
         if labeled and tag is not None and DECIMAL.fullmatch(tag):
             refuse(
-                f"{quoted(tag)} touches the |, which makes it a tag: insert a blank between them"
+                "bad-line",
+                f"{quoted(tag)} touches the |, which makes it a tag: insert a blank between them",
             )
         if labeled:
-            refuse("the line has no label: begin it with one, such as '1 | a b:0.5'")
+            refuse(
+                "missing-value", "the line has no label: begin it with one, such as '1 | a b:0.5'"
+            )
         return None, 1.0
     if tokens[0] == b"shared":
         refuse(
+            "unsupported",
             "the line is shared by the next lines, as in contextual bandits: give every row its "
-            "own features"
+            "own features",
         )
     if len(tokens) > 3:
-        refuse(f"there are {len(tokens)} numbers before the |: write a label and an importance")
+        refuse(
+            "bad-line",
+            f"there are {len(tokens)} numbers before the |: write a label and an importance",
+        )
     label = _number(tokens[0], "label")
     if abs(label) >= LABELS_BELOW:
-        refuse(f"the label {quoted(tokens[0])} has too many digits: shorten the labels")
+        refuse(
+            "not-exact", f"the label {quoted(tokens[0])} has too many digits: shorten the labels"
+        )
     importance = _number(tokens[1], "importance") if len(tokens) > 1 else 1.0
     if importance < 0:
-        refuse(f"the importance {quoted(tokens[1])} is negative: give a number of at least 0")
+        refuse(
+            "out-of-range",
+            f"the importance {quoted(tokens[1])} is negative: give a number of at least 0",
+        )
     if len(tokens) > 2 and _number(tokens[2], "base") != 0:
         refuse(
-            f"the base {quoted(tokens[2])} is not 0, but linsep starts every score at 0: remove it"
+            "unsupported",
+            f"the base {quoted(tokens[2])} is not 0, but linsep starts every score at 0: remove it",
         )
     return label, importance
 
@@ -141,13 +157,16 @@ def _parse_head(head: bytes, labeled: bool) -> tuple[float | None, float]:
 def _number(token: bytes, what: str) -> float:
     """Return a finite number that stands before the bar."""
     if b"," in token or b":" in token:
-        refuse(f"the {what} {quoted(token)} is a list or has costs: keep one label per row")
+        refuse(
+            "bad-value",
+            f"the {what} {quoted(token)} is a list or has costs: keep one label per row",
+        )
     if NOT_FINITE.fullmatch(token):
-        refuse(f"the {what} {quoted(token)} is not finite: give a finite number")
+        refuse("not-finite", f"the {what} {quoted(token)} is not finite: give a finite number")
     if not DECIMAL.fullmatch(token):
-        refuse(f"the {what} {quoted(token)} is not a number: write '1 | a b:0.5'")
+        refuse("not-a-number", f"the {what} {quoted(token)} is not a number: write '1 | a b:0.5'")
     if not isfinite(float(token)):
-        refuse(f"the {what} {quoted(token)} is too large: give a smaller number")
+        refuse("overflow", f"the {what} {quoted(token)} is too large: give a smaller number")
     return float(token)
 
 
@@ -160,7 +179,10 @@ def _parse_namespace(text: bytes, at: int, rules: Rules, features: list[Feature]
         token = _TOKEN.match(text, at)
         assert token is not None
         if not name:
-            refuse(f"the namespace before {quoted(token[0])} has no name: write '|name:0.5 a b'")
+            refuse(
+                "bad-line",
+                f"the namespace before {quoted(token[0])} has no name: write '|name:0.5 a b'",
+            )
         weight, at = parse_value(token[0][1:], name, "it", "a:0.5"), token.end()
     space, seed = name[0] if name else ANONYMOUS, hash_name(name, 0) if name else 0
     end = text.find(b"|", at)
@@ -178,14 +200,20 @@ def _parse_namespace(text: bytes, at: int, rules: Rules, features: list[Feature]
                 place, factor = hash_name(written, place), 1.0  # as in Vowpal Wabbit
                 own = own + b":" + written
             else:
-                refuse(f"{quoted(token[0])} has no name before its text: write it like a:0.5")
+                refuse(
+                    "bad-line",
+                    f"{quoted(token[0])} has no name before its text: write it like a:0.5",
+                )
         elif colon:
             value = parse_value(written, own, "it", "a:0.5")
         if not own:
             place, unnamed = seed + unnamed, unnamed + 1
         value *= factor
         if not isfinite(value):
-            refuse(f"{quoted(token[0])} times the weight of its namespace is too large: scale it")
+            refuse(
+                "overflow",
+                f"{quoted(token[0])} times the weight of its namespace is too large: scale it",
+            )
         if value and space not in rules.left_out:
             full = name + b"^" + own if name else own
             features.append(Feature(place & (1 << rules.bits) - 1, value, space, full))
@@ -210,7 +238,9 @@ def _paired(features: list[Feature], rules: Rules) -> list[Feature]:
                 column = (FNV_PRIME * a.column ^ b.column) & (1 << rules.bits) - 1
                 name, value = a.name + b"*" + b.name, a.value * b.value
                 if not isfinite(value):
-                    refuse(f"{quoted(name)} is too large for float64: scale the features")
+                    refuse(
+                        "overflow", f"{quoted(name)} is too large for float64: scale the features"
+                    )
                 found.append(Feature(column, value, 0, name))
     return found
 
@@ -221,7 +251,10 @@ def summed(features: list[Feature]) -> dict[int, float]:
     for one in features:
         found[one.column] = found.get(one.column, 0.0) + one.value
         if not isfinite(found[one.column]):
-            refuse(f"the sum of {quoted(one.name)} is too large for float64: scale the features")
+            refuse(
+                "overflow",
+                f"the sum of {quoted(one.name)} is too large for float64: scale the features",
+            )
     return dict(sorted(found.items()))
 
 
@@ -350,6 +383,8 @@ class VwSource(ScannedFiles):
                 f"{self.paths[chunk.file]} grows to more than {MOST_GROWTH} times its size when "
                 "its interactions are formed",
                 "leave out interactions of long namespaces",
+                code="too-large",
+                path=self.paths[chunk.file],
             )
 
     def _parse(self, line: bytes, part: ScannedChunk) -> None:
@@ -365,15 +400,19 @@ def rules_of(
 ) -> Rules:  # fmt: skip
     """Return checked rules; raise DataError if they are invalid."""
     if not 1 <= bits <= 30:
-        raise DataError(f"hash_bits is {bits}: choose a number from 1 to 30.")
+        raise DataError(
+            f"hash_bits is {bits}: choose a number from 1 to 30.",
+            code="bad-option", option="hash_bits", value=bits,
+        )  # fmt: skip
     found: list[tuple[int, int]] = []
     for letters in interactions:
         pair = letters.encode()
         if len(pair) != 2 or b":" in pair:
             raise DataError(
                 f"The interaction {letters!r} is not a pair: give the first letters of two "
-                "namespaces, such as 'ab'."
-            )
+                "namespaces, such as 'ab'.",
+                code="bad-option", option="interactions", value=letters,
+            )  # fmt: skip
         if (pair[0], pair[1]) not in found and (pair[1], pair[0]) not in found:
             found.append((pair[0], pair[1]))
     left_out: frozenset[int] = frozenset((ignore_namespaces or "").encode())
@@ -390,7 +429,8 @@ def checked_recipe(recipe: dict[str, Any]) -> dict[str, Any]:
         rules_of(**found)
     except (KeyError, TypeError, AttributeError, DataError):
         raise DataError(
-            "The recipe for reading Vowpal Wabbit's text is damaged: train the model again."
+            "The recipe for reading Vowpal Wabbit's text is damaged: train the model again.",
+            code="bad-model-file",
         ) from None
     return found
 

@@ -161,7 +161,9 @@ def convergence(
     )  # fmt: skip
     classes, codes = np.unique(labels_of(y), return_inverse=True)
     if len(classes) != 2:
-        raise DataError(f"The proof needs two classes, but y has {len(classes)}.")
+        raise DataError(
+            f"The proof needs two classes, but y has {len(classes)}.", code="class-count"
+        )
     rows = seen_rows(X, bool(estimator.fit_intercept), bool(estimator.normalize), False)
     codes = codes_given(estimator, classes, codes)
     (problem,) = problems_of(rows, codes, 2, "native")
@@ -179,7 +181,8 @@ def convergence(
     if not np.isfinite([lengths.max(), growth[-1]]).all():
         raise DataError(
             "The squared length of the weights overflows float64: choose a smaller learning rate "
-            "or scale the features."
+            "or scale the features.",
+            code="overflow",
         )
     found = Convergence(
         np.array([one.round for one in mistakes], dtype=int), np.array(learned, dtype=int),
@@ -190,7 +193,8 @@ def convergence(
     if np.square(rate * longest) >= SMALLEST_SQUARE and found.limit != np.inf:
         return found
     raise DataError(
-        "The squares of the rows, or of their margin, underflow float64: scale the features."
+        "The squares of the rows, or of their margin, underflow float64: scale the features.",
+        code="overflow",
     )
 
 
@@ -206,7 +210,7 @@ def _check_provable(estimator: Any) -> None:
     elif estimator.class_weight is not None:
         why = "equal class weights: omit class_weight"
     if why is not None:
-        raise DataError(f"The proof needs {why}.")
+        raise DataError(f"The proof needs {why}.", code="unsupported")
 
 
 def _comparator(
@@ -221,7 +225,9 @@ def _comparator(
         if given.size != width or not np.isfinite(given).all() or not given.any():
             raise DataError(
                 f"weights must be {width} finite numbers, not all zero, with the intercept last "
-                f"if it is fitted: got shape {np.shape(weights)}."
+                f"if it is fitted: got shape {np.shape(weights)}.",
+                code="bad-option",
+                option="weights",
             )
         problem.suppose(given)
     scale = 2.0**problem.exponent
@@ -232,7 +238,9 @@ def _comparator(
         if not given.any():
             raise DataError(
                 "The best hinge bound of these rows has zero weights: pass the weights for the "
-                "comparison."
+                "comparison.",
+                code="needs-option",
+                option="weights",
             )
     return given / length(given), scale / length(given)
 

@@ -73,10 +73,14 @@ class PerceptronCriterion:
         if context.parent is None:
             return
         if y is None or hasattr(X, "batches"):
-            raise DataError("J_p is measured on rows in memory: read the source into arrays.")
+            raise DataError(
+                "J_p is measured on rows in memory: read the source into arrays.",
+                code="unsupported",
+            )
         if len(fitted_estimator.classes_) != 2:
             raise DataError(
-                f"J_p is measured for two classes, but y has {len(fitted_estimator.classes_)}."
+                f"J_p is measured for two classes, but y has {len(fitted_estimator.classes_)}.",
+                code="class-count",
             )
         signs = np.where(labels_of(y) == fitted_estimator.reference_, -1.0, 1.0)
         short = -signs * np.ravel(fitted_estimator.machine_scores(X, X))

@@ -97,10 +97,13 @@ def reflection(
     classes = np.unique(labels)
     check_two_classes(classes)
     if classes.size > 2:
-        raise DataError(f"Rows can be reflected for two classes, but y has {classes.size}.")
+        raise DataError(
+            f"Rows can be reflected for two classes, but y has {classes.size}.", code="class-count"
+        )
     if len(labels) != rows.shape[0]:
         raise DataError(
-            f"X has {rows.shape[0]} rows, and y {len(labels)} labels: pass one label per row."
+            f"X has {rows.shape[0]} rows, and y {len(labels)} labels: pass one label per row.",
+            code="shape",
         )
     check_size(rows.shape, 1, 1)
     negative = classes[0 if reference is None else place_of(reference, classes)]

@@ -111,7 +111,7 @@ def trace(
     shown = [labels.label_text(label) for label in y]
     counts = None if rounds is None else _errors(begun, X, codes, importance, taken, model)
     if not taken:
-        raise DataError("No row is left for training: all rows have weight 0.")
+        raise DataError("No row is left for training: all rows have weight 0.", code="no-rows")
     return Trace(
         list(trace_rows(taken, start, rows, shown, counts)), features, texts, vectors,
         learned or not rule.learns_intercept,
@@ -125,7 +125,7 @@ def first_steps(steps: Iterator[textbook.Step], most: int) -> list[textbook.Step
     try:
         return list(islice(steps, most))
     except ValueError as problem:
-        raise DataError(str(problem)) from None
+        raise DataError(str(problem), code="bad-value") from None
 
 
 def _ending(
@@ -186,6 +186,7 @@ def checked(estimator: Any, max_rounds: int, rounds: int | None) -> Any:
         raise ParameterError(
             "A trace uses all rows, without holding any out",
             hint("leave out {}", early_stopping=None),
+            option="early_stopping",
         )
     for name, value in (("max_rounds", max_rounds), ("rounds", 1 if rounds is None else rounds)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -207,6 +208,7 @@ def check_size(shape: tuple[int, int], vectors: int, max_rounds: int) -> None:
             raise DataError(
                 f"{what} exceed the limit of a trace, {MOST_NUMBERS:,} numbers",
                 advice,
+                code="too-large",
             )
 
 

@@ -72,6 +72,8 @@ class Missed:
                 "No row is held out to compare models on",
                 hint("raise {}", validation_fraction=None),
                 "add rows",
+                code="no-rows",
+                option="validation_fraction",
             )
         return self._weights[0]
 
@@ -383,7 +385,7 @@ class SideBySide:
         source, bad = self.source, problem.bad
         where = source.name if problem.row is None else source.where(problem.row)
         message = str(problem) if bad is None else bad.message_for(source.feature(bad.column))
-        return DataError(f"{where}: {message}.")
+        return DataError(f"{where}: {message}.", code=problem.code)
 
     def _passes(self, stream: SourceStream) -> None:
         while True:

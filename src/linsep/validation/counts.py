@@ -25,11 +25,12 @@ def check_counts(successes: np.ndarray, trials: np.ndarray, place: Callable[[int
             row = int(np.argmin(good))
             number = "no number" if np.isnan(counts[row]) else f"{counts[row]:g}"
             raise DataError(
-                f"{place(row)} has {number} as {name}: give a whole number of at least 0."
-            )
+                place(row) + f" has {number} as {name}: give a whole number of at least 0.",
+                code="bad-value", option=name,
+            )  # fmt: skip
     if (below := trials < successes).any():
         row = int(np.argmax(below))
         raise DataError(
-            f"{place(row)} has {trials[row]:g} trials, fewer than its {successes[row]:g} "
-            "successes: correct it, or leave the row out."
-        )
+            place(row) + f" has {trials[row]:g} trials, fewer than its {successes[row]:g} "
+            "successes: correct it, or leave the row out.", code="out-of-range", option="trials",
+        )  # fmt: skip

@@ -49,7 +49,9 @@ def labels_of(y: Any) -> np.ndarray:
         return y + 0.0  # -0.0 is 0.0
     if kind == "S":
         raise DataError(
-            "y holds bytes, not text", "decode it, such as by numpy.char.decode(y, 'utf-8')"
+            "y holds bytes, not text",
+            "decode it, such as by numpy.char.decode(y, 'utf-8')",
+            code="label-type",
         )
     if kind == "T":  # numpy's own text
         return _of_objects(np.array(y.tolist(), dtype=object))
@@ -72,8 +74,8 @@ def refuse_masked(values: Any, name: str) -> None:
         raise DataError(
             f"{name} has a masked value in {row_text(row)}",
             "fill it, such as by .filled(0)",
-            "leave the row out",
-        )
+            "leave the row out", code="missing-value", row=row + 1,
+        )  # fmt: skip
 
 
 def check_beside(X: Any, **others: Any) -> None:
@@ -98,7 +100,7 @@ def check_beside(X: Any, **others: Any) -> None:
         said = f"{name} has the index of X in a different order, but rows are matched by position"
         order, plain = f"give {name}.loc[X.index]", f"{name}.to_numpy() if its order is right"
         if not (_is_fresh(index) or _is_fresh(found)):
-            raise DataError(said, order, plain)
+            raise DataError(said, order, plain, code="shape", option=name)
         warn_caller(f"{said}: {order} or {plain}.")
         return
 
@@ -144,7 +146,8 @@ def refuse_continuous(y: np.ndarray, where: Callable[[int], str] | None = None) 
         return
     row = int(np.argmin(whole))
     if where is not None:
-        raise DataError(f"{where(row)}: {CONTINUOUS.format(y[row].item())}.")
+        message = where(row) + f": {CONTINUOUS.format(y[row].item())}."
+        raise DataError(message, code="label-type")
     more = "."
     if y.min() >= 0 and y.max() <= 1:
         more = (
@@ -153,7 +156,8 @@ def refuse_continuous(y: np.ndarray, where: Callable[[int], str] | None = None) 
         )
     raise DataError(
         "Unknown label type: continuous. y holds numbers with fractions, but a classifier "
-        "needs classes: use linsep.LinearRegression, or bin y into classes" + more
+        "needs classes: use linsep.LinearRegression, or bin y into classes" + more,
+        code="label-type",
     )
 
 
@@ -174,7 +178,9 @@ def one_column(y: Any) -> np.ndarray:
         if not str(problem).startswith("Complex data"):  # which shows all of them
             raise
         raise DataError(
-            "Complex data not supported: y holds complex numbers", "give real numbers"
+            "Complex data not supported: y holds complex numbers",
+            "give real numbers",
+            code="label-type",
         ) from None
 
 
@@ -214,11 +220,14 @@ def _of_objects(y: np.ndarray) -> np.ndarray:
             raise DataError(
                 f"y holds a value of type {type(value).__name__} in {row_text(row)}",
                 "give text or numbers, such as str(label) for each label",
-            )
+                code="label-type", row=row + 1,
+            )  # fmt: skip
     numbers = [isinstance(value, str) for value in distinct].count(False)
     if 0 < numbers < len(distinct):
         raise DataError(
-            "y holds both text and numbers", "give all labels as text, such as y.astype(str)"
+            "y holds both text and numbers",
+            "give all labels as text, such as y.astype(str)",
+            code="label-type",
         )
     return _as_numbers(values) if numbers else y
 
@@ -232,7 +241,8 @@ def _as_numbers(values: list[Any]) -> np.ndarray:
             raise DataError(
                 f"y holds a number with too many digits in {row_text(row)}",
                 "give all labels as text, such as str(label) for each label",
-            )
+                code="not-exact", row=row + 1,
+            )  # fmt: skip
     return found
 
 
@@ -243,4 +253,5 @@ def is_missing(value: Any) -> bool:
 
 
 def _missing(row: int, what: str, advice: str = _LEAVE) -> DataError:
-    return DataError(f"Input y contains {what} in {row_text(row)}", advice)
+    code = "not-finite" if what == "infinity" else "missing-value"
+    return DataError(f"Input y contains {what} in {row_text(row)}", advice, code=code, row=row + 1)

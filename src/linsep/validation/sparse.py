@@ -45,7 +45,8 @@ def _check_pairs(X: Any) -> None:
         if (at := _outside(places, size)) is not None:
             raise DataError(
                 f"X.{name} has {places[at]}, but X has the shape {X.shape}; build the matrix "
-                "again with rows and columns numbered from 0."
+                "again with rows and columns numbered from 0.",
+                code="out-of-range",
             )
 
 
@@ -66,7 +67,8 @@ def _check_starts(X: Any) -> None:
     if starts.size != lines + 1 or starts[0] != 0 or starts[-1] > stored or _falls(starts):
         raise DataError(
             "The indptr of X does not increase from 0 to the number of its values; build the "
-            "matrix again, such as with scipy.sparse.coo_matrix((values, (rows, columns)))."
+            "matrix again, such as with scipy.sparse.coo_matrix((values, (rows, columns))).",
+            code="bad-value",
         )
 
 
@@ -77,7 +79,8 @@ def _check_places(X: Any) -> None:
         what = ("Column", "row") if X.format == "csc" else ("Row", "column")
         raise DataError(
             f"{what[0]} {line}: X.indices has {what[1]} {X.indices[at]}, but X has {width} "
-            f"{what[1]}s; build the matrix again with {what[1]}s numbered from 0."
+            f"{what[1]}s; build the matrix again with {what[1]}s numbered from 0.",
+            code="out-of-range",
         )
 
 

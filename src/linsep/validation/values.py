@@ -43,9 +43,6 @@ AGAIN = "fit and clone leave that out: call linsep.fit again, with cv= for folds
 #: kinds of dates, durations and times of day
 _TIMES = ("M", "m", "t")
 
-#: the problem, and the remedy
-Fault = tuple[str, tuple[str, ...]]
-
 
 #: values of an array that are checked here, not by scikit-learn
 FEW = 1 << 16
@@ -108,7 +105,7 @@ def faults_named(X: Any, estimator: Any = None, exact: bool = False) -> Iterator
     refuse_series(X)
     refuse_repeated_names(X)
     if fault := _times_of(X, getattr(estimator, "feature_names_in_", None)):
-        raise DataError(fault[0], *fault[1])
+        raise fault
     if not exact:
         refuse_rounded(X, getattr(estimator, "feature_names_in_", None))
     try:
@@ -121,7 +118,7 @@ def faults_named(X: Any, estimator: Any = None, exact: bool = False) -> Iterator
         fault = _fault_of(X, getattr(estimator, "feature_names_in_", None))
         if fault is None:
             raise
-        raise DataError(fault[0], *fault[1]) from None
+        raise fault from None
 
 
 def refuse_series(X: Any) -> None:
@@ -132,7 +129,8 @@ def refuse_series(X: Any) -> None:
     if hasattr(X, "to_frame") and np.ndim(X) == 1:
         raise DataError(
             f"X is a {type(X).__name__}, which has one dimension, but rows of features have two: "
-            "pass X.to_frame() if it is one feature."
+            "pass X.to_frame() if it is one feature.",
+            code="shape",
         )
 
 
@@ -148,7 +146,10 @@ def check_names(place: Any, names: list[str]) -> None:
     """Raise DataError when two columns have the same name; ``place`` is the file or the table."""
     for name, times in Counter(names).items():
         if times > 1:
-            raise DataError(f"{place} has {times} columns named '{name}'", "rename all but one")
+            raise DataError(
+                f"{place} has {times} columns named '{name}'",
+                "rename all but one", code="duplicate-name", path=place, column=name,
+            )  # fmt: skip
 
 
 def refuse_rounded(X: Any, names: Any = None) -> None:
@@ -163,12 +164,14 @@ def refuse_rounded(X: Any, names: Any = None) -> None:
         name = place if place is not None or names is None else names[column]
         where = f"feature {column}" if name is None else f"column {name!r}"
         held = "stored values" if sp.issparse(X) else f"{where}, {row_text(row)}"
+        label = column if name is None else name
         raise DataError(
             f"Input X contains {values.flat[at]} in {held}, which is not exactly representable "
             "as float64",
             "subtract a constant from the whole column, such as its first value",
             "leave the column out",
-        )
+            code="not-exact", **({} if sp.issparse(X) else {"row": row + 1, "column": label}),
+        )  # fmt: skip
 
 
 def _whole_numbers(X: Any) -> Iterator[tuple[Any, np.ndarray, int]]:
@@ -214,9 +217,10 @@ def refuse_rounded_targets(y: np.ndarray, place: Callable[[int], str]) -> None:
     """
     if (at := _first_rounded(y)) is not None:
         raise DataError(
-            f"{place(at)} has the target {y[at]}, which is not exactly representable as float64",
+            place(at) + f" has the target {y[at]}, which is not exactly representable as float64",
             "subtract a constant from all targets, such as the first one",
-        )
+            code="not-exact", value=y[at],
+        )  # fmt: skip
 
 
 def _first_rounded(values: np.ndarray) -> int | None:
@@ -239,7 +243,7 @@ def _double(value: int) -> float:
         return np.inf
 
 
-def _times_of(X: Any, names: Any) -> Fault | None:
+def _times_of(X: Any, names: Any) -> DataError | None:
     """Return the error for the first column of dates, times or durations."""
     if hasattr(X, "schema"):  # Arrow, polars
         types = [(name, _kind_of_time(str(type_))) for name, type_ in _columns(X.schema)]
@@ -252,7 +256,8 @@ def _times_of(X: Any, names: Any) -> Fault | None:
     for j, (name, kind) in enumerate(types):
         if kind in _TIMES:
             place = f"feature {j}" if name is None else f"column {name!r}"
-            return f"{_OTHERS[kind][0]} in {place}", _OTHERS[kind][1]
+            message, column = f"{_OTHERS[kind][0]} in {place}", j if name is None else name
+            return DataError(message, *_OTHERS[kind][1], code="column-type", column=column)
     return None
 
 
@@ -277,7 +282,7 @@ def _kind_of_time(type_name: str) -> str:
     return next((kind for start, kind in kinds.items() if name.startswith(start)), "")
 
 
-def _fault_of(X: Any, names: Any) -> Fault | None:
+def _fault_of(X: Any, names: Any) -> DataError | None:
     if sp.issparse(X):
         return _of_sparse(X.tocoo(), names) if X.ndim == 2 and X.dtype.kind == "f" else None
     columns: Iterator[Any]
@@ -293,24 +298,27 @@ def _fault_of(X: Any, names: Any) -> Fault | None:
     for j, column in enumerate(columns):
         place = f"feature {j}" if names is None or len(names) <= j else f"column {names[j]!r}"
         if fault := _of_column(np.asarray(column), place):
+            fault.column = j if names is None or len(names) <= j else names[j]
             return fault
     return None
 
 
-def _of_sparse(X: Any, names: Any) -> Fault | None:
+def _of_sparse(X: Any, names: Any) -> DataError | None:
     bad = np.flatnonzero(~np.isfinite(X.data))
     if not bad.size:
         return None
     first = bad[np.lexsort((X.row[bad], X.col[bad]))[0]]
     j = X.col[first]
     place = f"feature {j}" if names is None else f"column {names[j]!r}"
-    return _not_finite(X.data[first], int(X.row[first]), place)
+    fault = _not_finite(X.data[first], int(X.row[first]), place)
+    fault.column = int(j) if names is None else names[j]
+    return fault
 
 
-def _of_column(column: np.ndarray, place: str) -> Fault | None:
+def _of_column(column: np.ndarray, place: str) -> DataError | None:
     kind = column.dtype.kind
     if kind in _OTHERS:
-        return f"{_OTHERS[kind][0]} in {place}", _OTHERS[kind][1]
+        return DataError(f"{_OTHERS[kind][0]} in {place}", *_OTHERS[kind][1], code="column-type")
     if kind == "f":
         bad = np.flatnonzero(~np.isfinite(column))
         return _not_finite(column[bad[0]], int(bad[0]), place) if bad.size else None
@@ -321,28 +329,31 @@ def _of_column(column: np.ndarray, place: str) -> Fault | None:
     return None
 
 
-def _of_value(value: Any, row: int, place: str) -> Fault | None:
+def _of_value(value: Any, row: int, place: str) -> DataError | None:
     """Return the error for an object; None also if scikit-learn reports it."""
     if value is None or type(value).__name__ in MISSING_TYPES:
         return _not_finite(np.nan, row, place)
     if isinstance(value, date | timedelta | time):
         kind = "M" if isinstance(value, date) else "m" if isinstance(value, timedelta) else "t"
-        return f"{_OTHERS[kind][0]} in {place}", _OTHERS[kind][1]
+        return DataError(f"{_OTHERS[kind][0]} in {place}", *_OTHERS[kind][1], code="column-type")
     if type(value).__name__ == "Period":  # pandas
-        return f"Input X holds periods in {place}", _OTHERS["M"][1]
+        return DataError(f"Input X holds periods in {place}", *_OTHERS["M"][1], code="column-type")
     try:
         number = float(value)
     except (TypeError, OverflowError):
         return None
     except ValueError:
         text = repr(value if len(value) <= 20 else value[:19] + "…")
-        return f"Input X holds text in {place} ({text} in {row_text(row)})", _ENCODE
+        message = f"Input X holds text in {place} ({text} in {row_text(row)})"
+        return DataError(message, *_ENCODE, code="not-a-number", row=row + 1, value=value)
     return None if np.isfinite(number) else _not_finite(number, row, place)
 
 
-def _not_finite(value: float, row: int, place: str) -> Fault:
+def _not_finite(value: float, row: int, place: str) -> DataError:
     what, advice = ("NaN", _FILL) if np.isnan(value) else ("infinity", _BOUND)
-    return f"Input X contains {what} in {place}, {row_text(row)}", advice
+    code = "missing-value" if np.isnan(value) else "not-finite"
+    message = f"Input X contains {what} in {place}, {row_text(row)}"
+    return DataError(message, *advice, code=code, row=row + 1)
 
 
 _OF_FEATURES = ContextVar("arrays are features", default=False)
@@ -370,7 +381,8 @@ def check_prepared(model: Any, but: str = AS_THEY_ARE) -> None:
     if (converted or any(map(recipe.get, made))) and not _OF_FEATURES.get():
         raise DataError(
             f"This {type(model).__name__} makes its features from the columns of a table, such as "
-            f"by scaling, but {but}."
+            f"by scaling, but {but}.",
+            code="unsupported",
         )
 
 

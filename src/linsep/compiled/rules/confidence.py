@@ -1,13 +1,21 @@
-"""Learners with a variance for each weight: the smaller the variance, the shorter the steps."""
+"""Learners with a variance for each weight: the smaller the variance, the shorter the steps.
+
+Weight j has the variance 1 / (1 + known_j), where ``known`` has the shape of the weights: known_j
+is the sum of z_j^2 / r over the rows observed with noise of variance r.
+"""
 
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from linsep.compiled.jit import inlined
+from linsep.compiled.jit import generic, inlined
 from linsep.compiled.loop import NO_STEP, step
-from linsep.compiled.rules.covariance import observe, spread
+from linsep.compiled.rows import U, entry, plain, scale, span
+from linsep.compiled.weights import Column, Pair, Vector, begin, nudge, shift, value
+
+#: what one row adds to what is known of a weight, at most: sums stay finite
+MOST = 1e300
 
 
 class AROWRule(NamedTuple):
@@ -17,22 +25,11 @@ class AROWRule(NamedTuple):
     """
 
     r: float
-    covariance: Any
-
-
-class SecondOrderRule(NamedTuple):
-    """The second-order perceptron: ridge regression with penalty ``a`` on the rows with mistakes.
-
-    N. Cesa-Bianchi, A. Conconi and C. Gentile, A second-order perceptron algorithm, SIAM Journal on
-    Computing 34 (2005).
-    """
-
-    a: float
-    covariance: Any
+    known: np.ndarray
 
 
 class SCWRule(NamedTuple):
-    """Soft confidence-weighted learning, with the loss or its square (``squared``).
+    """Soft confidence-weighted learning.
 
     A row is right with the required probability if its margin is ``phi`` standard deviations. J.
     Wang, P. Zhao and S. Hoi, Exact soft confidence-weighted learning, ICML (2012).
@@ -40,62 +37,130 @@ class SCWRule(NamedTuple):
 
     phi: float
     C: float
-    squared: bool
-    covariance: Any
+    known: np.ndarray
 
 
 @inlined
-def _regress(covariance, weights, rows, i, y, score, wrong, r):
-    """Move the score of a row toward y, as after an observation with noise of variance r."""
-    own = spread(covariance, weights, rows, i)
-    v = own[0] + own[1]
-    if not v < np.inf:
-        return NO_STEP
-    if v == 0.0:
-        return int(wrong), 0
-    observe(covariance, weights, rows, i, y * (1.0 - y * score) / (v + r), r, own)
-    return int(wrong), 1
+def _sides(pair):
+    plus = Column(pair.w, pair.plus, pair.bias, pair.keep, pair.now)
+    return plus, Column(pair.w, pair.minus, pair.bias, pair.keep, pair.now)
+
+
+@inlined
+def _variance(weights, known, j):
+    return 1.0 / (1.0 + value(weights, known, j))
+
+
+@inlined
+def _score_variance(weights, rows, i, known):
+    """Return the variance of the score of row i with its constant feature."""
+    values, factor, total = plain(rows), scale(rows, i), 0.0
+    at, end = span(values, i)
+    while at < end:
+        j, x = entry(values, i, at)
+        total += (factor * x) * (factor * x) * _variance(weights, known, j)
+        at += U(1)
+    last = U(weights.w.shape[0] - 1)
+    return total + weights.bias * weights.bias * _variance(weights, known, last)
+
+
+@generic(0)
+def score_variances(weights, rows, i, known):
+    """Return the variance of the score of row i in the one or the two vectors of ``weights``."""
+
+
+def _of_one(weights, rows, i, known):
+    return _score_variance(weights, rows, i, known), 0.0
+
+
+score_variances.when(Vector)(_of_one)
+score_variances.when(Column)(_of_one)
+
+
+@score_variances.when(Pair)
+def _of_pair(weights, rows, i, known):
+    plus, minus = _sides(weights)
+    return _score_variance(plus, rows, i, known), _score_variance(minus, rows, i, known)
+
+
+@generic(0)
+def move(weights, known, j, z, amount, r):
+    """Change the weight of feature j and its variance, as :func:`_observe` says."""
+
+
+@inlined
+def _move(weights, known, j, z, amount, r):
+    nudge(weights, j, amount * _variance(weights, known, j) * z)
+    shift(weights, known, j, min(z * z / r, MOST))
+
+
+def _move_one(weights, known, j, z, amount, r):
+    _move(weights, known, j, z, amount, r)
+
+
+move.when(Vector)(_move_one)
+move.when(Column)(_move_one)
+
+
+@move.when(Pair)
+def _move_both(weights, known, j, z, amount, r):
+    plus, minus = _sides(weights)
+    _move(plus, known, j, z, amount, r)
+    _move(minus, known, j, z, -amount, r)
+
+
+@inlined
+def _observe(weights, rows, i, known, amount, r):
+    """Add ``amount`` times variance times feature to each weight, and then observe row i with noise
+    of variance ``r``.
+    """
+    begin(weights)
+    values, factor = plain(rows), scale(rows, i)
+    at, end = span(values, i)
+    while at < end:
+        j, x = entry(values, i, at)
+        if x != 0.0:
+            move(weights, known, j, factor * x, amount, r)
+        at += U(1)
+    if weights.bias != 0.0:
+        move(weights, known, U(weights.w.shape[0] - 1), weights.bias, amount, r)
 
 
 @step.when(AROWRule)
 def _arow(rule, weights, rows, i, y, score, wrong, importance):
     if y * score >= 1.0:
         return 0, 0
-    return _regress(rule.covariance, weights, rows, i, y, score, wrong, rule.r / importance)
-
-
-@step.when(SecondOrderRule)
-def _second_order(rule, weights, rows, i, y, score, wrong, importance):
-    if not wrong:
-        return 0, 0
-    return _regress(rule.covariance, weights, rows, i, y, score, wrong, rule.a / importance)
+    plus, minus = score_variances(weights, rows, i, rule.known)
+    v, r = plus + minus, rule.r / importance
+    if not v < np.inf:
+        return NO_STEP
+    if v == 0.0:
+        return int(wrong), 0
+    _observe(weights, rows, i, rule.known, y * (1.0 - y * score) / (v + r), r)
+    return int(wrong), 1
 
 
 @step.when(SCWRule)
 def _scw(rule, weights, rows, i, y, score, wrong, importance):
-    own = spread(rule.covariance, weights, rows, i)
-    if not own[0] < np.inf:
+    v = _score_variance(weights, rows, i, rule.known)
+    if not v < np.inf:
         return NO_STEP
-    deviation, phi, C = sqrt(own[0]), rule.phi, rule.C * importance
+    deviation, phi, C = sqrt(v), rule.phi, rule.C * importance
     if deviation == 0.0 or phi * deviation <= y * score:
         return int(wrong), 0
-    # The margin in standard deviations, and how hard the divergence holds back: propositions 1 and
-    # 2, divided by powers of the deviation, are one formula.
-    t, soft = y * score / deviation, 1.0
-    if rule.squared:
-        soft = 1.0 / (1.0 + 0.5 / (C * own[0]))
-    root = phi * sqrt(soft * soft * phi * phi * t * t + 4.0 * (1.0 + soft * phi * phi))
-    slope = (2.0 + soft * phi * phi) * t
+    # The margin in standard deviations: proposition 1, divided by a power of the deviation.
+    t = y * score / deviation
+    root = phi * sqrt(phi * phi * t * t + 4.0 * (1.0 + phi * phi))
+    slope = (2.0 + phi * phi) * t
     if t > 0.0:  # the same without a difference of almost equal numbers
-        alpha = 2.0 * soft * (phi - t) * (phi + t) / (deviation * (root + slope))
+        alpha = 2.0 * (phi - t) * (phi + t) / (deviation * (root + slope))
     else:
-        alpha = soft * (root - slope) / (2.0 * deviation * (1.0 + soft * phi * phi))
-    if not rule.squared:
-        alpha = min(C, alpha)
+        alpha = (root - slope) / (2.0 * deviation * (1.0 + phi * phi))
+    alpha = min(C, alpha)
     if alpha == 0.0:
         return int(wrong), 0
     # What a row teaches of the variances, alpha phi / sqrt(u), is one over the noise of AROW's.
     part = alpha * deviation * phi
     after = 2.0 * deviation / (sqrt(part * part + 4.0) + part)  # sqrt(u)
-    observe(rule.covariance, weights, rows, i, y * alpha, after / (alpha * phi), own)
+    _observe(weights, rows, i, rule.known, y * alpha, after / (alpha * phi))
     return int(wrong), 1

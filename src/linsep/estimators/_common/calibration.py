@@ -98,20 +98,24 @@ def calibrate(
     [[0.95, 0.03, 0.03]]
     """
     if method not in METHODS:
-        raise ParameterError(f"method is {method!r}: choose {' or '.join(METHODS)}.")
+        raise ParameterError(
+            f"method is {method!r}: choose {' or '.join(METHODS)}.", option="method", value=method
+        )
     check_is_fitted(model)
     if not isinstance(model, HasReference) or hasattr(type(model), "predict_log_proba"):
         raise DataError(
             f"A {type(model).__name__} cannot be calibrated: only online classifiers can, whose "
-            f"scores are not probabilities."
+            f"scores are not probabilities.",
+            code="unsupported",
         )
     scores, codes, weights = seen(model, X, y, sample_weight)
     found = np.bincount(codes, minlength=model.classes_.size)
     if not found.all():
         missing = model.classes_[int(np.argmin(found))]
         raise DataError(
-            f"The calibration rows contain no row of class {missing!s}: pass rows of every class."
-        )
+            f"The calibration rows contain no row of class {missing!s}: pass rows of every class.",
+            code="class-count", value=missing,
+        )  # fmt: skip
     model.calibration_ = Calibration(method, _curves(scores, codes, weights, method))
     return model
 
@@ -143,7 +147,7 @@ def seen(
         known = encode_with(labels, model.classes_)
         if known is None:
             row = int(np.argmin(np.isin(labels, model.classes_)))
-            raise _unknown(f"{row_text(row)}: ", labels[row])
+            raise _unknown(f"{row_text(row)}: ", labels[row], row=row + 1)
         codes = known
         weights = check_sample_weight(sample_weight, codes.size)
         weights = weights if weights.size else np.ones(codes.size)
@@ -151,8 +155,9 @@ def seen(
     return scores[counts], codes[counts], weights[counts]
 
 
-def _unknown(place: str, label: Any) -> DataError:
-    return DataError(f"{place}the label {label!s} is not a class of the model: remove such rows.")
+def _unknown(place: str, label: Any, **at: Any) -> DataError:
+    message = f"{place}the label {label!s} is not a class of the model: remove such rows."
+    return DataError(message, code="unknown-label", value=label, **at)
 
 
 class _Scored(ClassifierMixin, BaseEstimator):

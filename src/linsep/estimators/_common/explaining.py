@@ -87,7 +87,7 @@ def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dic
         own = None if known is None else float(known[1][k])
         terms.append(Term("intercept", 1.0, float(intercept[k]), own))
     if not np.isfinite([score, *(term.product for term in terms)]).all():
-        raise DataError("A product or the score of the row overflows float64.")
+        raise DataError("A product or the score of the row overflows float64.", code="overflow")
     terms.sort(key=lambda term: -abs(term.product))
     rest = Fraction(score) - sum(Fraction(term.product) for term in terms)
     label = None if scored.code is None else plain_labels(model.classes_)[scored.code]
@@ -112,12 +112,18 @@ def scored_row(model: Any, source: Source, number: int) -> Scored:
             continue
         at = number - batch.first
         if batch.unanswered is not None and batch.unanswered[at]:
-            raise DataError(f"{source.where(number)} has a missing value: provide a value.")
+            raise DataError(
+                source.where(number) + " has a missing value: provide a value.",
+                code="missing-value",
+            )
         offset = 0.0 if batch.offset is None else float(batch.offset[at])
         X, code = batch.X[at : at + 1], int(found[2][at]) if classes else None
         scores = found[1][at] if classes else prediction.values(found[1][at : at + 1]) + offset
         return scored_as(model, number, X, scores, code)._replace(offset=offset)
-    raise DataError(f"{source.name} has {seen:,} rows, so there is no row {number + 1:,}.")
+    raise DataError(
+        f"{source.name} has {seen:,} rows, so there is no row {number + 1:,}.",
+        code="out-of-range", path=source.name, row=number + 1,
+    )  # fmt: skip
 
 
 def scored_as(model: Any, number: int, X: Any, scores: Any, code: int | None) -> Scored:
@@ -196,8 +202,9 @@ def _machine(model: Any, scored: Scored, n_machines: int) -> tuple[int, float]:
     assert code is not None
     if getattr(linear, "multiclass", "") == "ovo":
         raise DataError(
-            "One-vs-one models have no per-class score: fit the model with --multiclass ovr."
-        )
+            "One-vs-one models have no per-class score: fit the model with --multiclass ovr.",
+            code="unsupported", option="multiclass",
+        )  # fmt: skip
     if n_machines == scored.scores.size:
         return code, float(scored.scores[code])
     reference = model.classes_.tolist().index(linear.reference_)

@@ -28,8 +28,8 @@ def plain(label: Any) -> Any:
     if not isinstance(known, str | int | float | bool):
         raise ModelFileError(
             f"The label {label!r} is a {type(label).__name__}; model files support text, numbers "
-            f"and booleans, so convert the labels first."
-        )
+            f"and booleans, so convert the labels first.", code="label-type", value=label,
+        )  # fmt: skip
     return known
 
 

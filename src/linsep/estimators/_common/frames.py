@@ -160,7 +160,9 @@ def with_features(
     function with the options that errors mention.
     """
     if is_frame(X) and not X.shape[1]:
-        raise DataError("X is a data frame without columns", "pass at least one feature")
+        raise DataError(
+            "X is a data frame without columns", "pass at least one feature", code="no-columns"
+        )
     if not is_frame(X) or not _needs_encoding(X):
         return X, y, sample_weight
     beside = {"y": y, "sample_weight": sample_weight, **others}
@@ -198,7 +200,9 @@ def to_predict(model: Any, X: Any, missing: str | None = None, offset: Any = Non
     """
     refuse_beside_source(X, offset)
     if missing not in (None, "skip"):
-        raise ParameterError(f"missing is {missing!r}: choose 'skip', or omit it.")
+        raise ParameterError(
+            f"missing is {missing!r}: choose 'skip', or omit it.", option="missing", value=missing
+        )
     recipe = getattr(model, "recipe_", None) or {}
     of_frame = recipe.get("format") == "table" and is_frame(X)
     of_path = isinstance(X, str | Path) and recipe.get("format", "arrays") != "arrays"
@@ -211,7 +215,10 @@ def to_predict(model: Any, X: Any, missing: str | None = None, offset: Any = Non
 def _with_offset(model: Any, X: Any, offset: Any) -> Any:
     """Return a data frame with offsets in the model's offset column."""
     if isinstance(X, str | Path):
-        raise DataError(f"{X} is a file, which has its own column of offsets: omit offset.")
+        raise DataError(
+            f"{X} is a file, which has its own column of offsets: omit offset.",
+            code="conflict", option="offset", path=X,
+        )  # fmt: skip
     import pyarrow as pa
 
     from linsep.sources.tables.frames import to_arrow
@@ -219,7 +226,10 @@ def _with_offset(model: Any, X: Any, offset: Any) -> Any:
     table, name = to_arrow(X), model.recipe_.get("offset")
     values = offset_to_predict(model, offset, table.num_rows)
     if name is None:
-        raise DataError("The model was not fitted with an offset column: pass features.")
+        raise DataError(
+            "The model was not fitted with an offset column: pass features.",
+            code="unsupported", option="offset",
+        )  # fmt: skip
     if name in table.column_names:
         table = table.drop_columns([name])
     return table.append_column(name, pa.array(values))
@@ -252,7 +262,10 @@ def to_average(model: Any, X: Any) -> Any:
 def _with_gaps(model: Any, X: Any, offset: Any) -> Source:
     """Return rows of features as a source in which rows with NaN get no prediction."""
     if isinstance(X, Source):
-        raise ParameterError('The rows are a source: open it with missing="skip" instead.')
+        raise ParameterError(
+            'The rows are a source: open it with missing="skip" instead.',
+            code="conflict", option="missing",
+        )  # fmt: skip
     check_prepared(model)
     X = validate_data(
         model, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
@@ -327,8 +340,8 @@ def _with_labels(X: Any, beside: dict[str, Any], reference_level: str | None) ->
         if given.shape != (table.num_rows,):
             raise DataError(
                 f"X has {table.num_rows} rows, but {called} has shape {given.shape}",
-                "pass one value per row",
-            )
+                "pass one value per row", code="shape", option=called,
+            )  # fmt: skip
         name = _free_name(getattr(values, "name", None) or role, table.column_names)
         table, roles[role] = (
             table.append_column(name, pa.array(given.tolist(), from_pandas=True)),

@@ -170,7 +170,8 @@ def brings_labels(
     if isinstance(X, Source) and any(values is not None for values in counts.values()):
         raise DataError(
             "A source has its own counts: open it with successes= and trials=, the names of their "
-            "columns."
+            "columns.",
+            code="conflict",
         )
     if isinstance(X, Source) and (y is not None or sample_weight is not None):
         raise ValueError("A source has its own labels: omit y and sample_weight.")
@@ -182,7 +183,8 @@ def check_two_classes(classes: np.ndarray, where: str = "y") -> None:
     if classes.size < 2:
         raise DataError(
             f"Only one class ({listed(classes.tolist()) or 'none'}) is in {where}; a classifier "
-            "needs rows of at least two classes."
+            "needs rows of at least two classes.",
+            code="class-count",
         )
 
 
@@ -191,7 +193,7 @@ def source_labels(source: Source, y: np.ndarray | None, weights: Any = None) -> 
     they are two or more classes, and some row has weight.
     """
     if y is None:
-        raise DataError(f"{source.name} has no labels to train on.")
+        raise DataError(f"{source.name} has no labels to train on.", code="no-labels")
     book = LabelBook()
     numbers = book.numbers(y, source.where)
     check_two_classes(book.classes, source.name)
@@ -226,7 +228,10 @@ def check_sample_weight(
             "least 0."
         )
     if not weights.any() and not all_may_be_zero:
-        raise DataError("All values of sample_weight are zero, so there are no rows to train on.")
+        raise DataError(
+            "All values of sample_weight are zero, so there are no rows to train on.",
+            code="no-rows", option="sample_weight",
+        )  # fmt: skip
     check_summable(weights, "sample_weight")
     return weights
 
@@ -239,7 +244,7 @@ def _numbers(given: Any, refusal: str) -> np.ndarray:
             return found.astype(np.float64, copy=False)
     except (TypeError, ValueError):  # lists of several lengths, or objects
         pass
-    raise DataError(refusal, "pass numbers of at least 0")
+    raise DataError(refusal, "pass numbers of at least 0", code="not-a-number")
 
 
 def importance(
@@ -273,20 +278,22 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, totals: np.ndarray | N
         if missing and len(known) - len(missing) < len(class_weight):
             raise DataError(
                 f"class_weight names {listed([one for one in class_weight if one not in known])}, "
-                f"but the classes are {listed(known)}."
-            )
+                f"but the classes are {listed(known)}.",
+                code="unknown-label", option="class_weight",
+            )  # fmt: skip
         given = [class_weight.get(label, 1.0) for label in known]
         weights = _numbers(given, "class_weight holds values that are not numbers")
     else:
         raise DataError(
             "class_weight must be a dict of weights by label, 'balanced' or None, got "
-            f"{class_weight!r}."
-        )
+            f"{class_weight!r}.", code="bad-option", option="class_weight", value=class_weight,
+        )  # fmt: skip
     for label, weight in zip(known, weights.tolist(), strict=True):
         if not (np.isfinite(weight) and weight >= 0):
             raise DataError(
-                f"The class weight of {label!r} is {weight}; weights must be finite and at least 0."
-            )
+                f"The class weight of {label!r} is {weight}; weights must be finite and at least "
+                "0.", code="out-of-range", option="class_weight", value=weight,
+            )  # fmt: skip
     return weights
 
 
@@ -314,7 +321,7 @@ def labeled(
     weights = importance(model.class_weight, classes, codes, weights)
     if weights.size:
         if not weights.any():
-            raise DataError("No row is left for training: all rows have weight 0.")
+            raise DataError("No row is left for training: all rows have weight 0.", code="no-rows")
         warn_of_weightless(classes, np.bincount(codes, weights, classes.size))
     return classes, codes_given(model, classes, codes), weights
 
@@ -328,8 +335,10 @@ class InitialShape(DataError):
         The required shape: (weight vectors, features) of ``coef_init``.
     """
 
+    code = "shape"
+
     def __init__(self, name: str, given: tuple[int, ...], needed: tuple[int, ...]):
-        super().__init__(f"{name} has shape {given}, but these data need {needed}.")
+        super().__init__(f"{name} has shape {given}, but these data need {needed}.", option=name)
         self.needed = needed
 
 
@@ -358,12 +367,16 @@ def pairs(n_classes: int) -> list[tuple[int, int]]:
 def place_of(reference: Any, classes: np.ndarray) -> int:
     """Return the index of the reference class; DataError unless it is one of two classes."""
     if classes.size > 2:
-        raise DataError(f"A reference needs two classes, but these rows have {classes.size}.")
+        raise DataError(
+            f"A reference needs two classes, but these rows have {classes.size}.",
+            code="class-count", option="reference",
+        )  # fmt: skip
     if reference not in classes.tolist():
         raise DataError(
             f"The reference {reference!r} is not a class: the classes are "
-            f"{listed(classes.tolist())}."
-        )
+            f"{listed(classes.tolist())}.",
+            code="unknown-label", option="reference", value=reference,
+        )  # fmt: skip
     return classes.tolist().index(reference)
 
 

@@ -23,8 +23,9 @@ def check_offset(offset: Any, n_rows: int) -> np.ndarray | None:
     given = np.asarray(offset)
     if given.ndim and given.shape != (n_rows,):
         raise DataError(
-            f"offset has shape {given.shape}, but X has {n_rows} rows: pass one number per row."
-        )
+            f"offset has shape {given.shape}, but X has {n_rows} rows: pass one number per row.",
+            code="shape", option="offset",
+        )  # fmt: skip
     found = np.empty(n_rows)
     try:
         found[:] = given if given.dtype.kind in "biufO" else _not_numbers(given)
@@ -36,7 +37,10 @@ def check_offset(offset: Any, n_rows: int) -> np.ndarray | None:
         what = "missing" if is_missing(value) else str(value)
         raise DataError(
             f"The offset of {row_text(row)} is {what}: offsets must be finite numbers, so provide "
-            f"one or remove the row."
+            f"one or remove the row.",
+            code="missing-value" if is_missing(value) else "not-finite",
+            option="offset",
+            row=row + 1,
         )
     return found
 
@@ -57,10 +61,13 @@ def offset_to_predict(model: Any, offset: Any, n_rows: int) -> np.ndarray | None
     if offset is None and has_offset(model):
         raise DataError(
             f"This {type(model).__name__} was fitted with an offset, so predictions need one: "
-            f"pass offset, one number per row."
-        )
+            f"pass offset, one number per row.", code="needs-option", option="offset",
+        )  # fmt: skip
     if offset is not None and not has_offset(model):
-        raise DataError(f"This {type(model).__name__} was fitted without an offset: omit offset.")
+        raise DataError(
+            f"This {type(model).__name__} was fitted without an offset: omit offset.",
+            code="unsupported", option="offset",
+        )  # fmt: skip
     return check_offset(offset, n_rows)
 
 
@@ -91,8 +98,9 @@ def refuse_beside_source(X: Any, offset: Any) -> None:
     """Raise DataError for offsets beside a source, which has its own."""
     if isinstance(X, Source) and offset is not None:
         raise DataError(
-            "A source has its own offsets: open it with offset=, the name of their column."
-        )
+            "A source has its own offsets: open it with offset=, the name of their column.",
+            code="conflict", option="offset",
+        )  # fmt: skip
 
 
 def refuse_with_offset(model: Any, what: str) -> None:
@@ -100,8 +108,8 @@ def refuse_with_offset(model: Any, what: str) -> None:
     if has_offset(model):
         raise DataError(
             f"{what} are not available for fits with an offset: fit without it, or use the "
-            "estimates of the summary."
-        )
+            "estimates of the summary.", code="unsupported", option="offset",
+        )  # fmt: skip
 
 
 def refuse_offset_of_several(offset: Any) -> None:
@@ -109,8 +117,8 @@ def refuse_offset_of_several(offset: Any) -> None:
     if offset is not None:
         raise DataError(
             "An offset needs a single target: fit a regression for each column of y, or omit "
-            "offset."
-        )
+            "offset.", code="unsupported", option="offset",
+        )  # fmt: skip
 
 
 def refuse_offsets_of(X: Any) -> None:
@@ -124,11 +132,14 @@ def unknown_offsets(name: str) -> DataError:
     return DataError(
         f"{name} has offsets, which only linear and logistic regressions support",
         hint("leave out {}", offset=None),
-        hint("choose another {}", learner=None),
-    )
+        hint("choose another {}", learner=None), code="unsupported", option="offset", path=name,
+    )  # fmt: skip
 
 
 def refuse_several_with_offsets(classes: np.ndarray, offsets: bool) -> None:
     """Raise DataError for offsets of rows of more than two classes."""
     if offsets and len(classes) > 2:
-        raise DataError(f"An offset needs two classes, but y has {len(classes)}: omit offset.")
+        raise DataError(
+            f"An offset needs two classes, but y has {len(classes)}: omit offset.",
+            code="class-count", option="offset",
+        )  # fmt: skip

@@ -33,7 +33,10 @@ def weights_to_score(sample_weight: Any, y: Any) -> np.ndarray | None:
         return None
     weights = check_sample_weight(sample_weight, len(y), all_may_be_zero=True)
     if weights.size and not weights.any():
-        raise DataError("All values of sample_weight are zero, so there are no rows to score.")
+        raise DataError(
+            "All values of sample_weight are zero, so there are no rows to score.",
+            code="no-rows", option="sample_weight",
+        )  # fmt: skip
     return weights
 
 
@@ -51,7 +54,9 @@ def share_right(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = No
     check_is_fitted(model)
     found = model.predictions(X).share_right()
     if found is None:
-        raise DataError(f"{X.name} has no rows to score: all rows have weight 0.")
+        raise DataError(
+            f"{X.name} has no rows to score: all rows have weight 0.", code="no-rows", path=X.name
+        )
     return float(found)
 
 
@@ -85,8 +90,9 @@ class Prediction:
         if others or _conversions(learned) != _conversions(given):
             raise DataError(
                 f"{source.name} is not read like the model's training data: open it with "
-                f"open_source(..., recipe=model.recipe_)."
-            )
+                f"open_source(..., recipe=model.recipe_).",
+                code="other-model", path=self.source.name,
+            )  # fmt: skip
 
     @property
     def unknown(self) -> dict[str, int]:
@@ -108,8 +114,9 @@ class Prediction:
         if batch.offset is None and has_offset(self.model):
             raise DataError(
                 f"{self.source.name} has no offsets, but the model was fitted with offsets: open "
-                f"it with offset=, the name of their column."
-            )
+                f"it with offset=, the name of their column.",
+                code="needs-option", option="offset", path=self.source.name,
+            )  # fmt: skip
         return offset_to_predict(self.model, batch.offset, batch.size)
 
     def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
@@ -158,7 +165,10 @@ class Prediction:
     def true_codes(self, y: np.ndarray | None) -> np.ndarray:
         """Return the codes of labels, the number of classes for unknown ones."""
         if y is None:
-            raise DataError(f"{self.source.name} has no labels to compare predictions with.")
+            raise DataError(
+                f"{self.source.name} has no labels to compare predictions with.",
+                code="no-labels", path=self.source.name,
+            )  # fmt: skip
         return codes_in(self.model.classes_, y, self.source.name)
 
     def fitted_width(self, X: Any, n_features: int) -> Any:
@@ -167,8 +177,9 @@ class Prediction:
             if X.shape[1] != n_features:
                 raise DataError(
                     f"{self.source.name} has {X.shape[1]} features, but the model has "
-                    f"{n_features}: pass rows with the same features."
-                )
+                    f"{n_features}: pass rows with the same features.",
+                    code="shape", path=self.source.name,
+                )  # fmt: skip
             return X
         if X.shape[1] <= n_features:
             return X
@@ -186,7 +197,8 @@ def codes_in(classes: np.ndarray, y: np.ndarray, name: str) -> np.ndarray:
     if text[0] != text[1]:
         raise DataError(
             f"{name} has {'text' if text[1] else 'numbers'} for labels, but the model "
-            f"learned {'text' if text[0] else 'numbers'}: is it the right file and column?"
+            f"learned {'text' if text[0] else 'numbers'}: is it the right file and column?",
+            code="label-type",
         )
     codes = np.searchsorted(classes, y)
     codes[codes == classes.size] = 0

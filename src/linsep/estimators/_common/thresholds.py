@@ -52,18 +52,20 @@ class Rule(NamedTuple):
         parts = [part for part in found.groups()[1:] if part is not None] if found else []
         values = [value for value in map(_number, parts) if value is not None]
         if found is None or len(values) < len(parts) or len(values) != 1 + (found[1] == "cost"):
-            raise ParameterError(f"threshold is {given!r:.80}: choose {FORMS}.")
+            raise ParameterError(
+                f"threshold is {given!r:.80}: choose {FORMS}.", option="threshold", value=given
+            )
         name, (value, *more) = found[1], values
         if name == "cost" and min(values) <= 0:
             raise ParameterError(
                 f"threshold is {given!r:.80}, but costs must be above 0: cost=10:1 means 10 for a "
-                f"missed positive and 1 for a false alarm."
-            )
+                f"missed positive and 1 for a false alarm.", option="threshold", value=given,
+            )  # fmt: skip
         if name != "cost" and not 0 < value <= 1:
             raise ParameterError(
                 f"threshold is {given!r:.80}, but a {name} must be above 0 and at most 1, such as "
-                f"{name}=0.9."
-            )
+                f"{name}=0.9.", option="threshold", value=given,
+            )  # fmt: skip
         return cls(name, value, *more)
 
     def __str__(self) -> str:
@@ -163,8 +165,9 @@ class Cuts(NamedTuple):
                 raise DataError(
                     f"threshold is {rule}, but no threshold reaches that on the held-out rows: the "
                     f"highest precision is {self.precision[k]:.4g}, with recall "
-                    f"{self.recall[k]:.4g}; choose a lower precision."
-                )
+                    f"{self.recall[k]:.4g}; choose a lower precision.",
+                    code="unsupported", option="threshold",
+                )  # fmt: skip
             return _largest(np.where(enough, self.recall, -1.0))
         if rule.name == "cost":
             return _largest(-self.cost(rule))
@@ -260,10 +263,14 @@ def check_two(model: Any) -> int:
     """Return the code of the positive class of a model; DataError unless it has two classes."""
     kind = type(model).__name__
     if not hasattr(model, "classes_"):
-        raise DataError(f"A {kind} predicts numbers, but a threshold needs two classes.")
+        raise DataError(
+            f"A {kind} predicts numbers, but a threshold needs two classes.", code="unsupported"
+        )
     labels = model.classes_.tolist()
     if len(labels) != 2:
-        raise DataError(f"A threshold needs two classes, but this {kind} has {len(labels)}.")
+        raise DataError(
+            f"A threshold needs two classes, but this {kind} has {len(labels)}.", code="class-count"
+        )
     return positive_code(model)
 
 
@@ -274,8 +281,9 @@ def given_threshold(model: Any, rule: Rule) -> Threshold:
         return Threshold(float(rule.value), positive, str(rule))
     if not 0 <= rule.value <= 1:
         raise ParameterError(
-            f"threshold is {rule}, but this {kind} has probabilities: choose one from 0 to 1."
-        )
+            f"threshold is {rule}, but this {kind} has probabilities: choose one from 0 to 1.",
+            option="threshold", value=rule.value,
+        )  # fmt: skip
 
     def reached(score: float) -> bool:
         return number_of(model, positive, score) >= rule.value
@@ -317,7 +325,8 @@ def chosen_threshold(
         missing = label_text(model.classes_[int(np.argmin(of))])
         raise DataError(
             f"Choosing a threshold needs rows of both classes, but {on} has no row of class "
-            f"{missing}: pass rows of both classes."
+            f"{missing}: pass rows of both classes.",
+            code="class-count",
         )
     cuts, said = Cuts.of(truth, own, weights), own > 0
     k = cuts.best(rule)
@@ -406,7 +415,10 @@ def set_threshold(
     if not chosen.needs_rows:
         return with_threshold(model, given_threshold(model, chosen))
     if X is None:
-        raise DataError(f"threshold is {chosen}, which needs rows: pass X and y.")
+        raise DataError(
+            f"threshold is {chosen}, which needs rows: pass X and y.",
+            code="needs-option", option="X",
+        )  # fmt: skip
     from linsep.estimators._common.calibration import seen
     from linsep.estimators._common.frames import to_score
 

@@ -46,20 +46,28 @@ def asked(strict: bool, weights: Any, n_rows: int) -> Asked:
     given = np.asarray(weights)
     if given.shape != (n_rows,):
         raise DataError(
-            f"sample_weight has shape {given.shape}: pass one weight for each of {n_rows:,} rows."
-        )
+            f"sample_weight has shape {given.shape}: pass one weight for each of {n_rows:,} rows.",
+            code="shape", option="sample_weight", value=given.shape,
+        )  # fmt: skip
     finite = given.dtype.kind != "f" or np.isfinite(given).all()
     try:
         whole, unit = whole_numbers(given if finite else given.astype(object))
     except (TypeError, ValueError, OverflowError):
         raise DataError(
-            "sample_weight has values that are not finite: give finite numbers."
-        ) from None
+            "sample_weight has values that are not finite: give finite numbers.",
+            code="not-finite", option="sample_weight",
+        ) from None  # fmt: skip
     if min(whole, default=0) < 0:
-        raise DataError(f"sample_weight of row {np.argmin(whole) + 1} is negative: pass 0 or more.")
+        raise DataError(
+            f"sample_weight of row {np.argmin(whole) + 1} is negative: pass 0 or more.",
+            code="out-of-range", option="sample_weight", row=int(np.argmin(whole)) + 1,
+        )  # fmt: skip
     common = math.gcd(*whole)
     if not common:
-        raise DataError("sample_weight is 0 in every row: set a positive weight in some row.")
+        raise DataError(
+            "sample_weight is 0 in every row: set a positive weight in some row.",
+            code="no-rows", option="sample_weight",
+        )  # fmt: skip
     return Asked(strict, [m // common for m in whole], unit * common)
 
 

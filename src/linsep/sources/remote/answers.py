@@ -81,7 +81,9 @@ async def with_retries(request: Callable[[], Coroutine[Any, Any, T]], address: s
         if after > MOST_SECONDS:
             raise DataError(
                 f"{shown(address)} cannot be read ({what}): try again in {after:,.0f} seconds, "
-                "as its server requests."
+                "as its server requests.",
+                code="unreachable",
+                path=shown(address),
             )
         if tried < MOST_TRIES:
             # Clients that failed together do not come back together.
@@ -89,7 +91,9 @@ async def with_retries(request: Callable[[], Coroutine[Any, Any, T]], address: s
             pause *= 2
     raise DataError(
         f"{shown(address)} cannot be read ({what}) after {MOST_TRIES} attempts: try again later, "
-        "or copy it to this machine."
+        "or copy it to this machine.",
+        code="unreachable",
+        path=shown(address),
     )
 
 
@@ -133,7 +137,11 @@ def refused(status: int, address: str, headers: Any = None) -> Exception:
         return FileNotFoundError(what)
     if status in (401, 403):
         return PermissionError(what)
-    return DataError(f"{shown(address)} cannot be read ({what}): check the URL.")
+    return DataError(
+        f"{shown(address)} cannot be read ({what}): check the URL.",
+        code="unreachable",
+        path=shown(address),
+    )
 
 
 def _retry_after(headers: Any) -> float:
@@ -184,13 +192,21 @@ def unreadable(error: Exception, address: str) -> DataError:
     """Return the sentence for a request that would fail again."""
     what, names = _told(error, address), kinds_of(error)
     if "InvalidURL" in names and "RedirectClientError" not in names:
-        return DataError(f"{shown(address)} is not a valid URL: check it.")
+        return DataError(
+            f"{shown(address)} is not a valid URL: check it.", code="bad-url", path=shown(address)
+        )
     if isinstance(error, PermissionError) or _DENIED & names or str(error).startswith("530"):
         return DataError(
             f"Access to {shown(address)} is denied ({what}): check the credentials in fsspec's "
-            "configuration."
+            "configuration.",
+            code="access-denied",
+            path=shown(address),
         )
-    return DataError(f"{shown(address)} cannot be read ({what}): check the URL.")
+    return DataError(
+        f"{shown(address)} cannot be read ({what}): check the URL.",
+        code="unreachable",
+        path=shown(address),
+    )
 
 
 def _told(error: Exception, address: str) -> str:

@@ -71,7 +71,9 @@ class RemoteFile:
         if is_chain(address):
             raise DataError(
                 f"{shown(address)} is a chain of URLs, or a part of one, which linsep does not "
-                "support: name the file itself."
+                "support: name the file itself.",
+                code="bad-url",
+                path=shown(address),
             )
         self.address = address = normal(address)
         self._name = name_of(address)
@@ -296,7 +298,9 @@ class RemoteFile:
             if answer.data is None:
                 raise DataError(
                     f"The server of {self} honors range requests inconsistently: copy the file "
-                    "to this machine."
+                    "to this machine.",
+                    code="unreachable",
+                    path=self,
                 )
             if not answer.data:
                 raise self._changed(answer.version)
@@ -357,9 +361,9 @@ class _Room:
             raise DataError(
                 f"{self._file} comes from a server that sends whole files only, and cannot be kept "
                 f"in a temporary folder ({error.strerror})",
-                "free some space there",
-                "set TMPDIR to another folder",
-            ) from None
+                "free some space there", "set TMPDIR to another folder",
+                code="cannot-write", path=self._file,
+            ) from None  # fmt: skip
 
 
 #: a file on this machine, or a remote one
@@ -369,19 +373,25 @@ File = Path | RemoteFile
 def no_file(file: File) -> DataError:
     """Return the error for a file that is not there."""
     advice = ": check the URL." if isinstance(file, RemoteFile) else "."
-    return DataError(f"There is no file {file}{advice}")
+    return DataError(f"There is no file {file}{advice}", code="no-file", path=file)
 
 
 def changed(file: File, how: str) -> DataError:
     """Return the error for a file that has changed; ``how`` describes the difference."""
     return DataError(
-        f"{file} changed while it was read{how}: start again when nothing writes to it."
+        f"{file} changed while it was read{how}: start again when nothing writes to it.",
+        code="file-changed",
+        path=file,
     )
 
 
 def removed(file: File) -> DataError:
     """Return the error for a file that was there."""
-    return DataError(f"{file} was removed while it was read: restore it and start again.")
+    return DataError(
+        f"{file} was removed while it was read: restore it and start again.",
+        code="file-changed",
+        path=file,
+    )
 
 
 def located(name: str | os.PathLike[str] | RemoteFile) -> File:
@@ -397,7 +407,9 @@ def local(files: Sequence[File]) -> list[Path]:
     """Return files that are on this machine; DataError if one is not."""
     for file in files:
         if isinstance(file, RemoteFile):
-            raise DataError(f"{file} is not local: copy it to this machine.")
+            raise DataError(
+                f"{file} is not local: copy it to this machine.", code="unsupported", path=file
+            )
     return [file for file in files if isinstance(file, Path)]
 
 
@@ -430,7 +442,7 @@ def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
     if has_magic(address):
         found = _listed(fs, address, fs.glob)
         if not found:
-            raise DataError(f"No file matches {file}.")
+            raise DataError(f"No file matches {file}.", code="no-file", path=file)
         return found, False
     found = _listed(fs, address, fs.ls)
     if not found:
@@ -469,7 +481,9 @@ def _listed(fs: Any, address: str, listing: Any) -> list[RemoteFile]:
         if "?" in file.address and file.address != str(file):
             raise DataError(
                 f"{file.address} is read as {file} with options, because of '?' and '=': rename "
-                "the file."
+                "the file.",
+                code="bad-url",
+                path=file,
             )
     return files
 
@@ -482,4 +496,8 @@ def _named(fs: Any, path: str, address: str) -> str:
     for name in (fs.unstrip_protocol(path), server + inside, server + inside.partition("/")[2]):
         if fs._strip_protocol(name) == path and fs._get_kwargs_from_urls(name) == said:
             return name
-    raise DataError(f"The server does not list {shown(address)}: name each of its files.")
+    raise DataError(
+        f"The server does not list {shown(address)}: name each of its files.",
+        code="unreachable",
+        path=shown(address),
+    )

@@ -137,10 +137,18 @@ def filesystem(address: str) -> Any:
         raise _missing(protocol, error) from None
     except ValueError as error:
         if "not known" in str(error):
-            raise DataError(f"{protocol}:// is not a protocol of fsspec: check the URL.") from None
-        raise DataError(f"{shown(address)} is not a valid URL: check it.") from None
+            raise DataError(
+                f"{protocol}:// is not a protocol of fsspec: check the URL.", code="bad-url"
+            ) from None
+        raise DataError(
+            f"{shown(address)} is not a valid URL: check it.", code="bad-url", path=shown(address)
+        ) from None
     if protocol in SERVERS and not (named or "host" in fsspec.config.conf.get(protocol, {})):
-        raise DataError(f"{shown(address)} names no server: write {protocol}://HOST/FILE.")
+        raise DataError(
+            f"{shown(address)} names no server: write {protocol}://HOST/FILE.",
+            code="bad-url",
+            path=shown(address),
+        )
     told = tuple(sorted((name, said[name]) for name in said.keys() - _NO_SETTINGS))
     if kind.async_impl:
         return _filesystem(protocol, told, os.getpid())
@@ -188,7 +196,9 @@ def _filesystem(protocol: str, told: tuple[tuple[str, Any], ...], process: int) 
         what = without_secrets(str(error), f"{protocol}://")
         if isinstance(error, TypeError):  # such as a host that is not named
             what = "its URL and fsspec's configuration are incomplete"
-        raise DataError(f"{protocol}:// cannot be read ({what}): check its settings.") from None
+        raise DataError(
+            f"{protocol}:// cannot be read ({what}): check its settings.", code="bad-url"
+        ) from None
     if protocol in S3:
         fs.retries = 1
     if protocol in GOOGLE:  # which tries each request six times within half a minute, and logs that
@@ -203,6 +213,10 @@ def _missing(protocol: str, error: ImportError | None = None) -> DataError:
     if error is not None and protocol not in (*WEB, *GOOGLE, *S3):
         return DataError(
             f"{protocol}:// cannot be read ({str(error).partition(chr(10))[0].rstrip('.')}): "
-            "install that package."
+            "install that package.",
+            code="missing-package",
         )
-    return DataError(f"{protocol}:// needs fsspec and its package for {protocol}: {extra}.")
+    return DataError(
+        f"{protocol}:// needs fsspec and its package for {protocol}: {extra}.",
+        code="missing-package",
+    )

@@ -67,7 +67,9 @@ class WebFileSystem(HTTPFileSystem):
             if length is None and answer.headers.get("Transfer-Encoding", "") != "chunked":
                 raise DataError(
                     f"{shown(address)} comes from a server that does not send its length: copy "
-                    "it to this machine."
+                    "it to this machine.",
+                    code="unreachable",
+                    path=shown(address),
                 )
             async for part in answer.content.iter_chunked(1 << 20):
                 written += out.write(part)
@@ -120,7 +122,9 @@ def _redirected(url: Any, location: str, address: str) -> Any:
     except ValueError:
         raise DataError(
             f"{shown(address)} cannot be read (its server redirects to a URL that is not a web "
-            "address): check the URL."
+            "address): check the URL.",
+            code="unreachable",
+            path=shown(address),
         ) from None
     if place.origin() == url.origin() and place.user is None:
         place = place.with_user(url.user).with_password(url.password)
@@ -136,7 +140,9 @@ def _check(answer: Any, address: str) -> None:
     if encoding not in ("", "identity") and not path.endswith(_COMPRESSED):
         raise DataError(
             f"{shown(address)} is sent compressed ({encoding[:20]!r}), but its name has no such "
-            "ending: copy it to this machine."
+            "ending: copy it to this machine.",
+            code="wrong-format",
+            path=shown(address),
         )
 
 

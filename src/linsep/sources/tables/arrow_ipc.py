@@ -80,7 +80,11 @@ class IpcFile(TableFile):
         with reading(self.path, "an Arrow file", self.unchanged), self.path.open("rb") as start:
             magic = start.read(len(_MAGIC))
         if magic[:4] == _OLD_FEATHER:
-            raise DataError(f"{self.path} has the old Feather format: write it again as Arrow.")
+            raise DataError(
+                f"{self.path} has the old Feather format: write it again as Arrow.",
+                code="wrong-format",
+                path=self.path,
+            )
         if magic != _MAGIC:
             with (
                 reading(self.path, "an Arrow file", self.unchanged),

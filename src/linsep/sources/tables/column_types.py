@@ -61,7 +61,7 @@ def first_rows(files: list[TableFile]) -> tuple[TableFile, pa.RecordBatch]:
         if head.num_rows:
             return file, head
     more = "" if len(files) == 1 else f" and the {len(files) - 1} other files"
-    raise NoRows(f"{files[0].path}{more} has no rows: give a file with rows.")
+    raise NoRows(f"{files[0].path}{more} has no rows: give a file with rows.", path=files[0].path)
 
 
 def column_types(files: list[TableFile], exclude: Iterable[str] = ()) -> dict[str, pa.DataType]:
@@ -103,7 +103,11 @@ def label_kind(file: TableFile, name: str, kind: pa.DataType) -> str:
     if guessed:  # text that looks like a date to Arrow is a name as good as any other
         return "text"
     message, change = unusable(file, name, kind)
-    raise DataError(f"{file.path}, label column '{name}' {message}", change)
+    raise DataError(
+        f"{file.path}, label column '{name}' {message}",
+        change,
+        code="label-type", path=file.path, column=name,
+    )  # fmt: skip
 
 
 def unusable(file: TableFile, name: str, kind: pa.DataType) -> tuple[str, str | Hint]:
@@ -127,7 +131,8 @@ def no_feature(file: TableFile, name: str, kind: pa.DataType) -> DataError:
         f"{file.path}, column '{name}' {message}",
         dates if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else change,
         hint("leave it out with {}", exclude=[name]),
-    )
+        code="column-type", path=file.path, column=name,
+    )  # fmt: skip
 
 
 def check_may_become(file: TableFile, name: str, kind: pa.DataType, how: str) -> None:
@@ -156,15 +161,17 @@ def check_first_numbers(file: TableFile, name: str, head: pa.ChunkedArray, what:
     if not pa.types.is_string(kind):
         raise DataError(
             f"{file.path}, column '{name}' holds {kind}, but {what} must be numbers: name "
-            "another column."
-        )
+            "another column.",
+            code="column-type", path=file.path, column=name,
+        )  # fmt: skip
     codes, values = text_codes(head, name, file.where)
     odd = [code for code, value in enumerate(values) if not _reads_as_number(value)]
     row = int(np.argmax(np.isin(codes, odd or [0])))
     raise DataError(
-        f"{file.where(row)}, column '{name}' holds '{values[codes[row]][:60]}', but {what} must "
-        "be numbers: correct it, or name another column."
-    )
+        file.where(row) + f", column '{name}' holds '{values[codes[row]][:60]}', but {what} must "
+        "be numbers: correct it, or name another column.",
+        code="not-a-number", path=file.path, column=name, value=values[codes[row]],
+    )  # fmt: skip
 
 
 def _reads_as_number(text: str) -> bool:
@@ -186,9 +193,9 @@ def check_is_text(file: TableFile, name: str, kind: pa.DataType, family: str | N
     )
     raise DataError(
         f"{file.path}, column '{name}' holds {what}, not text",
-        hint("leave out {}", text=[name]),
-        "convert it to text",
-    )
+        hint("leave out {}", text=[name]), "convert it to text",
+        code="column-type", path=file.path, column=name,
+    )  # fmt: skip
 
 
 def text_refusal(
@@ -203,9 +210,9 @@ def text_refusal(
     if len(marks) == 1 and len(odd) < len(values) and _MARK.fullmatch(min(marks)):
         return DataError(
             f"{file.path}, column '{name}' holds numbers and '{min(marks)}'",
-            *missing_mark(min(marks)),
-            hint("leave the column out with {}", exclude=[name]),
-        )
+            *missing_mark(min(marks)), hint("leave the column out with {}", exclude=[name]),
+            code="column-type", path=file.path, column=name,
+        )  # fmt: skip
     if values and not odd:
         return _odd_later(file, name, len(first)) or _numbers_as_text(file, name, values[0])
     keep = hint("keep its values as categories with {}", categorical=[name])
@@ -217,32 +224,33 @@ def text_refusal(
                 f"{file.path}, column '{name}' holds numbers with different units (such as "
                 f"{' and '.join(map(repr, two))})",
                 "convert them to one unit", keep, hint("leave it out with {}", exclude=[name]),
+                code="column-type", path=file.path, column=name,
             )  # fmt: skip
         return DataError(
             f"{file.path}, column '{name}' holds numbers in a special notation (such as "
             f"'{odd_one}')",
-            hint("read them with {}", **options),
-            keep,
-        )
+            hint("read them with {}", **options), keep,
+            code="column-type", path=file.path, column=name,
+        )  # fmt: skip
     if some and (formats := date_formats(some)):
         ways = [[f"{name}={format}" if format else name] for format in formats[:2]]
         return DataError(
             f"{file.path}, column '{name}' holds dates (such as '{some[0]}')",
-            *[hint("read days with {}", date=way) for way in ways],
-            keep,
+            *[hint("read days with {}", date=way) for way in ways], keep,
             hint("leave it out with {}", exclude=[name]),
-        )
+            code="column-type", path=file.path, column=name,
+        )  # fmt: skip
     rows = np.flatnonzero(np.isin(codes, odd))
     if len(values) - len(odd) >= _MANY_NUMBERS and rows.size <= _FEW_ODD * filled:
         more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
         return DataError(
-            f"{file.where(int(rows[0]))}, column '{name}' holds "
+            file.where(int(rows[0])) + f", column '{name}' holds "
             f"'{values[codes[rows[0]]][:60]}'{more}, but nearly all other values are numbers",
-            "correct it",
-            hint("leave the cell empty and choose {}", missing="mean"),
+            "correct it", hint("leave the cell empty and choose {}", missing="mean"),
             *missing_mark(values[codes[rows[0]]]) * file.marks_missing,
             hint("leave the column out with {}", exclude=[name]),
-        )
+            code="not-a-number", path=file.path, column=name,
+        )  # fmt: skip
     if len(values) == filled >= _MANY_ROWS and not hashed:
         return DataError(
             f"{file.path}, column '{name}' has a different text in each of its first {filled:,} "
@@ -250,7 +258,8 @@ def text_refusal(
             hint("read its words with {}", text=[name]),
             hint("leave it out with {}", exclude=[name]),
             hint("if its values do repeat later, hash them with {}", hash_bits=20),
-        )
+            code="column-type", path=file.path, column=name,
+        )  # fmt: skip
     return None
 
 
@@ -265,10 +274,10 @@ def _numbers_as_text(file: TableFile, name: str, value: str) -> DataError:
     later = [hint("name the mark of missing values with {}", null_values=None)]
     return DataError(
         f"{file.path}, column '{name}' looks like numbers stored as text (such as '{value}')",
-        hint("read them with {}", numeric=[name]),
-        *later * file.marks_missing,
+        hint("read them with {}", numeric=[name]), *later * file.marks_missing,
         hint("leave it out with {}", exclude=[name]),
-    )
+        code="column-type", path=file.path, column=name,
+    )  # fmt: skip
 
 
 def _odd_later(file: TableFile, name: str, start: int) -> DataError | None:
@@ -281,13 +290,13 @@ def _odd_later(file: TableFile, name: str, start: int) -> DataError | None:
         for number, cell in enumerate(cells):
             if cell is not None and not (_NUMBER.fullmatch(cell) or cell.strip() in NO_NUMBER):
                 return DataError(
-                    f"{file.where(row + number)}, column '{name}' holds '{cell[:60]}', but all "
+                    file.where(row + number) + f", column '{name}' holds '{cell[:60]}', but all "
                     "values before it are numbers",
-                    "correct it",
-                    *missing_mark(cell) * file.marks_missing,
+                    "correct it", *missing_mark(cell) * file.marks_missing,
                     hint("read it as categories with {}", categorical=[name]),
                     hint("leave the column out with {}", exclude=[name]),
-                )
+                    code="not-a-number", path=file.path, column=name, value=cell,
+                )  # fmt: skip
         row += batch.num_rows
     return None
 

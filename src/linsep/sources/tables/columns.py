@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from linsep.errors import DataError, Hint, hint
+from linsep.errors import DataError, Hint, LinsepError, hint
 from linsep.sources.exact import SMALLER
 from linsep.sources.feature_names import FeatureNames
 from linsep.sources.remote.file import File
@@ -289,7 +289,9 @@ def check_any_feature(files: list[TableFile], columns: Columns) -> None:
         file, _ = first_rows(files)
         raise DataError(
             f"{file.path} has no feature columns (its columns: {listed(list(file.columns()))})"
-            ": give a file with features."
+            ": give a file with features.",
+            code="no-columns",
+            path=file.path,
         )
 
 
@@ -357,14 +359,24 @@ def _check_roles(file: TableFile, columns: Columns, require_target: bool) -> Non
     for name in exclude:
         if name not in names:
             advice = _closest(name, names) or "check its name."
-            raise DataError(f"{file.path} has no column '{name}' to exclude: {advice}")
+            raise DataError(
+                f"{file.path} has no column '{name}' to exclude: {advice}",
+                code="unknown-column", path=file.path, column=name, option="exclude",
+            )  # fmt: skip
     for name in columns.words:
         if name not in names:
             advice = _closest(name, names) or f"its columns are {listed(names)}."
-            raise DataError(f"{file.path} has no column '{name}' to read as text: {advice}")
+            raise DataError(
+                f"{file.path} has no column '{name}' to read as text: {advice}",
+                code="unknown-column", path=file.path, column=name, option="text",
+            )  # fmt: skip
         if name in {target, *exclude}:
             role = "the label column" if name == target else "left out"
-            raise DataError(f"Column '{name}' is named as text, but is {role}: choose one of them.")
+            raise DataError(
+                f"Column '{name}' is named as text, but is {role}: choose one of them.",
+                code="column-role",
+                column=name,
+            )
     _check_row_columns(file, columns)
 
 
@@ -375,17 +387,29 @@ def check_target(path: File, names: Iterable[str], target: str | None, exclude: 
         raise DataError(
             f"{path} (columns: {listed(names)}) needs a label column",
             hint("name it with {}", target=None),
-        )
+            code="no-labels", path=path, option="target",
+        )  # fmt: skip
     if target in exclude:
-        raise DataError(f"The label column '{target}' is also excluded: choose one of them.")
+        raise DataError(
+            f"The label column '{target}' is also excluded: choose one of them.",
+            code="column-role",
+            column=target,
+        )
     if target not in names:
         message = f"{path} has no label column '{target}', only {listed(names)}"
         if advice := _closest(target, names):
-            raise DataError(f"{message}: {advice}")
-        raise DataError(message, hint("choose one of these with {}", target=None))
+            raise DataError(
+                f"{message}: {advice}",
+                code="unknown-column", path=path, column=target, option="target",
+            )  # fmt: skip
+        raise DataError(
+            message,
+            hint("choose one of these with {}", target=None),
+            code="unknown-column", path=path, column=target, option="target",
+        )  # fmt: skip
 
 
-def with_possible_advice(problem: DataError, columns: Columns) -> DataError:
+def with_possible_advice(problem: LinsepError, columns: Columns) -> LinsepError:
     """Return the same error without advice that does not apply: to leave out the column of labels,
     weights or groups, to change its numbers, or to mark a weight or group as missing.
     """
@@ -400,7 +424,7 @@ def with_possible_advice(problem: DataError, columns: Columns) -> DataError:
     numbers = columns.target_kind in ("int", "float", "bool")
     if columns.target in named and numbers and formula is None:
         kept.append(hint("read all labels as text with {}", categorical=[columns.target]))
-    return DataError(problem.message, *kept)
+    return problem.with_message(problem.message, kept)
 
 
 #: column options that formulas replace
@@ -410,7 +434,7 @@ IN_FORMULAS = (
 )  # fmt: skip
 
 
-def without_columns(problem: DataError, learned: bool = False) -> DataError:
+def without_columns(problem: LinsepError, learned: bool = False) -> LinsepError:
     """Return the same error with advice for columns in a formula, which cannot change once a model
     is trained with it (``learned``).
     """
@@ -425,7 +449,9 @@ def without_columns(problem: DataError, learned: bool = False) -> DataError:
             found.append(f"write C({one.settings['categorical'][0]}) in the formula")
         elif "exclude" in one.settings:
             found.append("leave the column out of the formula")
-    return type(problem)(problem.message, *[x for k, x in enumerate(found) if x not in found[:k]])
+    return problem.with_message(
+        problem.message, [x for k, x in enumerate(found) if x not in found[:k]]
+    )
 
 
 def check_column(path: File, names: Iterable[str], name: str) -> None:
@@ -433,7 +459,10 @@ def check_column(path: File, names: Iterable[str], name: str) -> None:
     names = list(names)
     if name not in names:
         advice = _closest(name, names) or "check its name."
-        raise DataError(f"{path} has no column '{name}', only {listed(names)}: {advice}")
+        raise DataError(
+            f"{path} has no column '{name}', only {listed(names)}: {advice}",
+            code="unknown-column", path=path, column=name,
+        )  # fmt: skip
 
 
 #: roles of columns beside features and labels that a recipe has
@@ -566,7 +595,10 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
     except (KeyError, TypeError, AttributeError, ValueError):
         whole = False
     if not whole:
-        raise DataError("The recipe for reading tables is damaged: train the model again.")
+        raise DataError(
+            "The recipe for reading tables is damaged: train the model again.",
+            code="bad-model-file",
+        )
     return columns
 
 
@@ -582,21 +614,33 @@ def check_options(
 ) -> None:
     """Raise DataError for invalid values of the options."""
     if scale not in SCALES:
-        raise DataError(f"scale is {scale!r}: choose none or standard.")
+        raise DataError(
+            f"scale is {scale!r}: choose none or standard.",
+            code="bad-option", option="scale", value=scale,
+        )  # fmt: skip
     if missing not in (*MISSING, "skip"):  # the latter for predictions only
-        raise DataError(f"missing is '{missing}': choose {', '.join(MISSING[:-1])} or mean.")
+        raise DataError(
+            f"missing is '{missing}': choose {', '.join(MISSING[:-1])} or mean.",
+            code="bad-option", option="missing", value=missing,
+        )  # fmt: skip
     if hash_bits is not None and not 1 <= hash_bits <= 30:
-        raise DataError(f"hash_bits is {hash_bits}: choose a number from 1 to 30.")
+        raise DataError(
+            f"hash_bits is {hash_bits}: choose a number from 1 to 30.",
+            code="bad-option", option="hash_bits", value=hash_bits,
+        )  # fmt: skip
     if min_count is None:
         return
     if not isinstance(min_count, int) or min_count < 1:
-        raise DataError(f"min_count is {min_count!r}: give a number of rows, 1 or more.")
+        raise DataError(
+            f"min_count is {min_count!r}: give a number of rows, 1 or more.",
+            code="bad-option", option="min_count", value=min_count,
+        )  # fmt: skip
     if hash_bits is not None:
         raise DataError(
             "min_count needs a feature per value, not hashing",
-            hint("leave out {}", hash_bits=None),
-            hint("leave out {}", min_count=None),
-        )
+            hint("leave out {}", hash_bits=None), hint("leave out {}", min_count=None),
+            code="conflict", option="min_count",
+        )  # fmt: skip
 
 
 def check_counted(columns: Columns) -> None:
@@ -607,7 +651,10 @@ def check_counted(columns: Columns) -> None:
     if not all(given.values()):
         missing = next(name for name, column in given.items() if column is None)
         raise DataError(
-            "Counts need both successes and trials", hint("name both, with {}", **{missing: None})
+            "Counts need both successes and trials",
+            hint("name both, with {}", **{missing: None}),
+            code="needs-option",
+            option=missing,
         )
     others = {"target": columns.target, "weight": columns.weight}
     for name, column in others.items():
@@ -616,6 +663,8 @@ def check_counted(columns: Columns) -> None:
             raise DataError(
                 f"Successes and trials take the place of {what}",
                 hint("leave out {}", **{name: None}),
+                code="conflict",
+                option=name,
             )
 
 
@@ -625,24 +674,32 @@ def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
         return
     if not isinstance(reference_level, dict):
         raise DataError(
-            f"reference_level is {reference_level!r}: give 'first' or a dict of columns and values."
-        )
+            f"reference_level is {reference_level!r}: give 'first' or a dict of columns and "
+            "values.",
+            code="bad-option", option="reference_level", value=reference_level,
+        )  # fmt: skip
     if columns.hash_bits is not None:
         raise DataError(
             "A reference level needs a feature per value, not hashing",
             hint("leave out {}", hash_bits=None),
+            code="conflict",
+            option="reference_level",
         )
     for column in reference_level:
         if column in columns.numeric:
             raise DataError(
                 f"{name}, column '{column}' holds numbers, which have no reference level: read "
-                "it as categorical."
-            )
+                "it as categorical.",
+                code="column-type", column=column, option="reference_level",
+            )  # fmt: skip
         if column not in columns.text:
             advice = (
                 _closest(column, columns.text) or f"text columns are {listed(list(columns.text))}."
             )
-            raise DataError(f"{name} has no text column '{column}' for a reference level: {advice}")
+            raise DataError(
+                f"{name} has no text column '{column}' for a reference level: {advice}",
+                code="unknown-column", column=column, option="reference_level",
+            )  # fmt: skip
 
 
 def _dtype(files: list[TableFile], columns: Columns) -> str:
@@ -681,13 +738,16 @@ def _check_row_columns(file: TableFile, columns: Columns) -> None:
     for name, role in columns.beside:
         if name in others:
             raise DataError(
-                f"Column '{name}' is named for {role}, but is {others[name]}: choose one of them."
+                f"Column '{name}' is named for {role}, but is {others[name]}: choose one of them.",
+                code="column-role",
+                column=name,
             )
         if name not in found:
             raise DataError(
                 f"{file.path} has no column '{name}' of {role}, only {listed(list(found))}: check "
-                "its name."
-            )
+                "its name.",
+                code="unknown-column", path=file.path, column=name,
+            )  # fmt: skip
         others[name] = f"the column of {role}"
 
 
@@ -706,17 +766,24 @@ def kinds_of_row_columns(
         if file.absent([name]):
             of_model = "which the model was trained with" if by_recipe else "as the first file has"
             add = "add it, with ones to weight all rows equally" if what == "weights" else "add it"
-            raise DataError(f"{path} has no column '{name}' of {what}, {of_model}: {add}.")
+            raise DataError(
+                f"{path} has no column '{name}' of {what}, {of_model}: {add}.",
+                code="unknown-column", path=path, column=name,
+            )  # fmt: skip
         stored = found.get(name)
         if stored is not None and family_of(stored) not in ("number", None):
             raise DataError(
                 f"{path}, column '{name}' holds {stored}, but {what} must be numbers: convert "
-                "it, or name another column."
-            )
+                "it, or name another column.",
+                code="column-type", path=path, column=name,
+            )  # fmt: skip
         kinds[name] = "number"
     if wanted and columns.group is not None:
         if file.absent([columns.group]):
-            raise DataError(f"{path} has no column '{columns.group}' of groups: add it.")
+            raise DataError(
+                f"{path} has no column '{columns.group}' of groups: add it.",
+                code="unknown-column", path=path, column=columns.group,
+            )  # fmt: skip
         stored = found.get(columns.group)
         of_file = "text" if stored is None else family_of(stored) or "text"
         kinds[columns.group] = columns.group_kind or of_file
@@ -752,9 +819,9 @@ def check_feature(path: File, name: str) -> None:
     leave_out = hint("leave it out with {}", exclude=[name])
     if name.strip():
         said = f"{path}, column '{name}' holds the row labels of a pandas table"
-        raise DataError(said, "rename it", leave_out)
+        raise DataError(said, "rename it", leave_out, code="column-type", path=path, column=name)
     said = f"{path} has a column without a name, such as row numbers written by pandas"
-    raise DataError(said, "name it", leave_out)
+    raise DataError(said, "name it", leave_out, code="column-type", path=path, column=name)
 
 
 def check_text_columns(
@@ -768,7 +835,8 @@ def check_text_columns(
         raise DataError(
             f"hash_bits is {columns.hash_bits}, but words are hashed with a separate setting",
             hint("take {}", text_bits=columns.hash_bits),
-        )
+            code="conflict", option="hash_bits", value=columns.hash_bits,
+        )  # fmt: skip
     file, head = first_rows(files)
     for name in columns.text:
         if name in {*columns.categorical, *levels} or is_ordered(head.column(name).type):

@@ -52,7 +52,12 @@ class ColumnTypes(NamedTuple):
                 found.append(f"date={format}" if format else "date")
         if len(found) > 1:
             said = " and ".join(each.partition("=")[0] for each in found)
-            raise DataError(f"Column '{name}' is declared as {said}", "choose one of these")
+            raise DataError(
+                f"Column '{name}' is declared as {said}",
+                "choose one of these",
+                code="conflict",
+                column=name,
+            )
         return found[0] if found else None
 
     def check_all_there(self, path: Any, names: list[str]) -> None:
@@ -64,7 +69,8 @@ class ColumnTypes(NamedTuple):
                     raise DataError(
                         f"{path} has no column '{pattern}', only {', '.join(names[:20])}",
                         hint("correct {}", **{option: [one]}),
-                    )
+                        code="unknown-column", path=path, column=pattern, option=option,
+                    )  # fmt: skip
 
     def left_out(self, name: str) -> bool:
         """Return whether a column must not be a feature."""
@@ -130,7 +136,7 @@ def _numbers(
                 _check_unit(text, name, units)
         except DataError as error:
             where = place(int(np.argmax(codes == code)))
-            raise error.at(f"{where}, column '{name}' ") from None
+            raise error.at(f"{where}, column '{name}' ", column=name) from None
     return pa.chunked_array([pa.array(found[codes], from_pandas=True)])
 
 
@@ -143,9 +149,9 @@ def _check_unit(text: str, name: str, units: dict[str, tuple[str, str]]) -> None
         raise DataError(
             f"holds {text[:60]!r}, but {example[:60]!r} in an earlier row: the numbers of a "
             "column need the same unit",
-            "convert them",
-            hint("leave the column out with {}", exclude=[name]),
-        )
+            "convert them", hint("leave the column out with {}", exclude=[name]),
+            code="bad-value", value=text,
+        )  # fmt: skip
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -172,18 +178,26 @@ def value_of(text: str, how: str, spelling: Spelling, name: str) -> float:
     if how == "number":
         plain = spelling.plain(text)
         if plain is None:
-            raise DataError(f"holds {text[:60]!r}, not a number", "correct it", leave_out)
+            raise DataError(
+                f"holds {text[:60]!r}, not a number",
+                "correct it", leave_out,
+                code="not-a-number", value=text,
+            )  # fmt: skip
         if abs(float(plain)) >= EXACT and is_rounded(plain):
             raise DataError(
                 f"holds {text[:60]!r}, which is not exactly representable as float64",
-                SMALLER,
-                leave_out,
-            )
+                SMALLER, leave_out,
+                code="not-exact", value=text,
+            )  # fmt: skip
         return float(plain)
     format = how.partition("=")[2]
     found = days(text, format or None)
     if found is None:
         what = f"as {format} says" if format else "of the form 2024-01-31"
         written = hint("set the date format with {}", date=[f"{name}=%d.%m.%Y"])
-        raise DataError(f"holds {text[:60]!r}, not a date {what}", "correct it", written)
+        raise DataError(
+            f"holds {text[:60]!r}, not a date {what}",
+            "correct it", written,
+            code="bad-value", value=text,
+        )  # fmt: skip
     return found

@@ -80,31 +80,44 @@ class CsvFile(TextFile):
         records = [record.fields for record in found]
         if not records:
             if not self._before:
-                raise NoRows(f"{path} has no rows: give a file with rows.")
-            raise DataError(f"{path} has no header row: give a file with column names and rows.")
+                raise NoRows(f"{path} has no rows: give a file with rows.", path=path)
+            raise DataError(
+                f"{path} has no header row: give a file with column names and rows.",
+                code="no-rows",
+                path=path,
+            )
         header = records[0] if self._before else names_of(len(records[0]))
         self._first = f"{path} line {found[0].line}"
         if _EXCEL.fullmatch("".join(records[0])):
             skip = hint("skip the line with {}", skip_rows=found[0].line)
-            raise DataError(f"{self._first} is Excel's 'sep=' line", skip)
+            raise DataError(
+                f"{self._first} is Excel's 'sep=' line",
+                skip,
+                code="bad-line", path=path, row=found[0].line,
+            )  # fmt: skip
         mark = _COMMENT.match(records[0][0])
         odd = len(records[0]) != len(records[-1]) or _COMMENT.match(records[-1][0])
         if mark and odd and options.comment is None and len(records) > 1:
             skip = hint("skip lines like it with {}", comment=mark[0])
-            raise DataError(f"{self._first} is a comment", skip)
+            raise DataError(
+                f"{self._first} is a comment", skip, code="bad-line", path=path, row=found[0].line
+            )
         other = self._other_delimiter(records) if len(header) == 1 else None
         if other and not (told and other in (" ", WHITESPACE)):
             raise DataError(
                 f"{self._first} has one column with {_shown(self._options.delimiter)} as "
                 f"delimiter, but contains {_shown(other)}",
                 hint("set the delimiter with {}", delimiter=other),
-            )
+                code="wrong-format", path=path, row=found[0].line, option="delimiter",
+            )  # fmt: skip
         try:
             "".join(header).encode()
         except UnicodeEncodeError as error:
             raise DataError(
-                f"{self._first} is not UTF-8 text", *_encodings(error.object)
-            ) from error
+                f"{self._first} is not UTF-8 text",
+                *_encodings(error.object),
+                code="encoding", path=path, row=found[0].line,
+            ) from error  # fmt: skip
         self._check_header(header)
         self._header = header
         self._has_rows = len(records) > self._before
@@ -115,12 +128,12 @@ class CsvFile(TextFile):
         untold = self._options.header is None
         if untold and all(_NUMBER.fullmatch(name.strip()) for name in names):
             said = "holds numbers instead of column names"
-            raise no_header(self._first, said, "add column names")
+            raise no_header(self._first, said, "add column names", path=self.path)
         try:
             check_names(self.path, names)
         except DataError as error:
             advice = [hint("read line 1 as data with {}", header=False)] if untold else []
-            raise DataError(error.message, *error.hints, *advice) from None
+            raise error.with_message(error.message, [*error.hints, *advice]) from None
 
     def _check_first_values(self, first: pa.RecordBatch) -> None:
         """Raise DataError if a name is also a value of its column, as when the first row holds
@@ -128,7 +141,7 @@ class CsvFile(TextFile):
         """
         for name, column in zip(first.schema.names, first.columns, strict=True):
             if pa.types.is_string(column.type) and name and pc.index(column, name).as_py() >= 0:
-                raise no_names(self._first, name)
+                raise no_names(self._first, name, path=self.path)
 
     def _other_delimiter(self, records: list[list[str]]) -> str | None:
         """Return the character that seems to separate the fields of the first lines instead."""
@@ -188,7 +201,11 @@ class CsvFile(TextFile):
                 if self._options.header is None:
                     self._check_first_values(first)
                 return first
-        raise DataError(f"{self.path} cannot be read as CSV: check its first rows.")
+        raise DataError(
+            f"{self.path} cannot be read as CSV: check its first rows.",
+            code="wrong-format",
+            path=self.path,
+        )
 
     def _first_blocks(self) -> Generator[bytes, None, None]:
         """Yield blocks up to the first that ends with a row."""
@@ -355,7 +372,9 @@ class CsvFile(TextFile):
             mark = _COMMENT.match(fields[0]) if self._options.comment is None else None
             if mark and len(fields) != len(self._header):
                 skip = hint("skip lines like it with {}", comment=mark[0])
-                return DataError(f"{place} is a comment", skip)
+                return DataError(
+                    f"{place} is a comment", skip, code="bad-line", path=self.path, row=line
+                )
             if len(fields) != len(self._header):
                 quote = " or close an open quote" if any("\n" in field for field in fields) else ""
                 first = "header" if self._before else "first row"
@@ -364,18 +383,29 @@ class CsvFile(TextFile):
                     f"{len(self._header)}",
                     f"correct the line{quote}",
                     *[ROW_NAMES] * (self._before == 1 and self._is_named(line, fields)),
-                )
+                    code="field-count", path=self.path, row=line,
+                )  # fmt: skip
             for name, field in zip(self._header, fields, strict=True):
                 kind = kinds.get(name)
                 if kind not in {None, "text"} and field.strip() == bad:
-                    odd = misfit(place, name, repr(field), kinds[name])
-                    return DataError(odd.message, *odd.hints, *missing_mark(field))
+                    return misfit(
+                        place, name, repr(field), kinds[name], *missing_mark(field),
+                        path=self.path, row=line, value=field,
+                    )  # fmt: skip
                 if kind == "text" and not field.isascii() and not _is_utf8(field):
                     said = f"{place}, column '{name}' is not UTF-8 text ({_bad_byte(field)})"
                     if (other := self._utf8_line()) is not None:
                         said += f", but line {other} is"
-                        return DataError(said, "save all lines in one encoding")
-                    return DataError(said, *_encodings(field))
+                        return DataError(
+                            said,
+                            "save all lines in one encoding",
+                            code="encoding", path=self.path, row=line, column=name,
+                        )  # fmt: skip
+                    return DataError(
+                        said,
+                        *_encodings(field),
+                        code="encoding", path=self.path, row=line, column=name,
+                    )  # fmt: skip
         return None
 
     def _utf8_line(self) -> int | None:

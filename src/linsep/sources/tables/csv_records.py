@@ -79,8 +79,9 @@ def _next_record(reader: Any, path: File, line: int, max_line: int) -> list[str]
                 too_long = unclosed if many else line_too_long
                 raise too_long(path, line, max_line) from error
             raise DataError(
-                f"{path} line {line} cannot be read ({error}): correct the line."
-            ) from error
+                f"{path} line {line} cannot be read ({error}): correct the line.",
+                code="bad-line", path=path, row=line,
+            ) from error  # fmt: skip
         finally:
             csv.field_size_limit(before)
     return fields
@@ -92,9 +93,13 @@ def unclosed(path: File, line: int, within: int | None = None) -> DataError:
     """
     where = f"{path} line {line} opens a quote that is"
     if within is None:
-        return DataError(f"{where} never closed", *_advice())
+        return DataError(f"{where} never closed", *_advice(), code="bad-line", path=path, row=line)
     longer = longer_lines(within)
-    return DataError(f"{where} not closed within {size_text(within)}", *_advice(), *longer)
+    return DataError(
+        f"{where} not closed within {size_text(within)}",
+        *_advice(), *longer,
+        code="bad-line", path=path, row=line,
+    )  # fmt: skip
 
 
 def misplaced(path: File, line: int, end: int) -> DataError:
@@ -102,7 +107,7 @@ def misplaced(path: File, line: int, end: int) -> DataError:
     line.
     """
     where = f"{path} line {line} opens a quote that line {end} closes in the middle of a field"
-    return DataError(where, *_advice())
+    return DataError(where, *_advice(), code="bad-line", path=path, row=line)
 
 
 def _advice() -> list[str | Hint]:
@@ -117,22 +122,21 @@ def names_of(width: int) -> list[str]:
     return [f"column_{number}" for number in range(1, width + 1)]
 
 
-def no_header(place: str, said: str, *advice: str | Hint) -> DataError:
+def no_header(place: str, said: str, *advice: str | Hint, **fields: Any) -> DataError:
     """Return the error for a first row that does not seem to hold names of columns."""
     return DataError(
         f"{place} {said}",
-        *advice,
-        hint("read it as data with {}", header=False),
+        *advice, hint("read it as data with {}", header=False),
         hint("as column names with {}", header=True),
-    )
+        code="bad-line", **fields,
+    )  # fmt: skip
 
 
-def no_names(place: str, name: str) -> DataError:
+def no_names(place: str, name: str, **fields: Any) -> DataError:
     """Return the error for a first row with a name that is also a value of its column."""
     shown = name if len(name) <= SHOWN else name[:SHOWN] + "..."
-    return no_header(
-        place, f"does not seem to be a header row: '{shown}' is also a value of its column"
-    )
+    said = f"does not seem to be a header row: '{shown}' is also a value of its column"
+    return no_header(place, said, column=name, **fields)
 
 
 LINE_END = re.compile(rb"\r\n|\r|\n")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from linsep.errors import DataError
+from linsep.errors import DataError, Located
 from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import LABEL, TEXT
 from linsep.sources.limits import MAX_LINE
@@ -54,12 +54,18 @@ class Documents(TableFile):
         found: list[Document] = []
         for path in paths:
             if not path.is_dir():
-                raise DataError(f"{path} is not a folder of texts: give a folder.")
+                raise DataError(
+                    f"{path} is not a folder of texts: give a folder.", code="not-a-file", path=path
+                )
             found += self._of_folder(path)
         self._files = [document.path for document in found]
         self.unchanged = Unchanged(self._files)
         if not found:
-            raise DataError(f"{self.path} holds no text: give a folder of texts.")
+            raise DataError(
+                f"{self.path} holds no text: give a folder of texts.",
+                code="no-rows",
+                path=self.path,
+            )
         self.labeled = any(document.label is not None for document in found)
         order = np.random.default_rng(0).permutation(len(found)) if mixed else range(len(found))
         self._documents = [found[number] for number in order]
@@ -92,7 +98,8 @@ class Documents(TableFile):
 
     def where(self, row: int) -> str:
         """Return the file."""
-        return str(self._documents[row].path)
+        path = self._documents[row].path
+        return Located(str(path), path=path)
 
     def _batch(self, documents: list[Document], texts: list[str]) -> pa.RecordBatch:
         columns = {TEXT: pa.array(texts, pa.string())}
@@ -119,13 +126,21 @@ class Documents(TableFile):
     def _text_of(self, document: Document) -> str:
         path = document.path
         try:
-            self._check_size(path.stat().st_size, str(path))
+            if (size := path.stat().st_size) > self.max_bytes:
+                raise DataError(
+                    f"{path} has {size:,} bytes, more than the {self.max_bytes:,} that a text may "
+                    "have: shorten it, or raise max_line.",
+                    code="too-large",
+                    path=path,
+                )
             data = path.read_bytes()
             self.unchanged.check(path)
         except OSError as error:
             raise DataError(
                 f"{path} cannot be read any more ({error.strerror}): do not change the folder "
-                "during the run."
+                "during the run.",
+                code="file-changed",
+                path=path,
             ) from None
         if path.suffix.lower() == ".eml":
             return text_of_message(data)
@@ -134,15 +149,10 @@ class Documents(TableFile):
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{path} is not UTF-8 text (byte {error.start + 1} is 0x{data[error.start]:02x}): "
-                "convert it, for example with iconv -f latin1 -t utf-8."
+                "convert it, for example with iconv -f latin1 -t utf-8.",
+                code="encoding",
+                path=path,
             ) from None
-
-    def _check_size(self, size: int, place: str) -> None:
-        if size > self.max_bytes:
-            raise DataError(
-                f"{place} has {size:,} bytes, more than the {self.max_bytes:,} that a text may "
-                "have: shorten it, or raise max_line."
-            )
 
 
 def text_of_message(data: bytes) -> str:

@@ -210,8 +210,10 @@ class Encoder:
         if not fine and (beyond := np.isinf(X)).any():
             row, number = np.argwhere(beyond)[0]
             raise DataError(
-                f"{place(row)}, column '{list(self.columns.numeric)[number]}' is infinite: "
-                f"replace the value or leave out the row."
+                place(row) + f", column '{names[number]}' is infinite: "
+                f"replace the value or leave out the row.",
+                code="not-finite",
+                column=names[number],
             )
         return X
 
@@ -228,17 +230,17 @@ class Encoder:
         if label is not None and self._labels_needed and (gaps := _missing(label)) is not None:
             if columns.missing != "drop":
                 raise DataError(
-                    f"{place(int(np.argmax(gaps)))} has no label in column '{named}'",
-                    "fill it in",
-                    hint("leave such rows out with {}", missing="drop"),
-                )
+                    place(int(np.argmax(gaps))) + f" has no label in column '{named}'",
+                    "fill it in", hint("leave such rows out with {}", missing="drop"),
+                    code="missing-value", column=named,
+                )  # fmt: skip
             holes[""] = gaps
         if columns.missing in {"error", "drop", "skip"}:
             holes |= formula.holes(table) if formula else self._holes(X, texts)
         if holes and columns.missing == "error":
             row, name = min((int(np.argmax(gaps)), name) for name, gaps in holes.items())
             raise DataError(
-                f"{place(row)}, column '{name}' has no value",
+                place(row) + f", column '{name}' has no value",
                 "fill it in",
                 hint("replace it by 0 with {}", missing="zero"),
                 hint("by the column mean with {}", missing="mean"),
@@ -247,6 +249,8 @@ class Encoder:
                 if self._labels_needed
                 else Hint("leave its prediction empty with {}", {"missing": "skip"}, here=True),
                 hint("leave out the column with {}", exclude=[name]),
+                code="missing-value",
+                column=name,
             )
         kept = ~np.logical_or.reduce(list(holes.values())) if holes else None
         if formula:
@@ -281,13 +285,17 @@ class Encoder:
         y = y.astype(np.float64)
         if np.isinf(y).any():
             raise DataError(
-                f"{place(int(np.argmax(np.isinf(y))))} has an infinite label in column "
-                f"'{self.columns.target}': correct it."
+                place(int(np.argmax(np.isinf(y)))) + " has an infinite label in column "
+                f"'{self.columns.target}': correct it.",
+                code="not-finite",
+                column=self.columns.target,
             )
         if (np.abs(y) >= 2.0**53).any():  # where floats no longer distinguish whole numbers
             raise DataError(
-                f"{place(int(np.argmax(np.abs(y) >= 2.0**53)))} has a label in column "
-                f"'{self.columns.target}' with too many digits: shorten the labels."
+                place(int(np.argmax(np.abs(y) >= 2.0**53))) + " has a label in column "
+                f"'{self.columns.target}' with too many digits: shorten the labels.",
+                code="not-exact",
+                column=self.columns.target,
             )
         if kind == "float":
             return y
@@ -303,8 +311,10 @@ class Encoder:
             if "\0" in value or len(value) > LONGEST_LABEL:
                 what = "with a NUL character" if "\0" in value else f"of {len(value):,} characters"
                 raise DataError(
-                    f"{place(int(np.argmax(codes == code)))} has a label {what} in column "
-                    f"'{self.columns.target}': correct it, or choose another column."
+                    place(int(np.argmax(codes == code))) + f" has a label {what} in column "
+                    f"'{self.columns.target}': correct it, or choose another column.",
+                    code="bad-value",
+                    column=self.columns.target,
                 )
 
     def _with_indicators(
@@ -345,8 +355,9 @@ class Encoder:
         if not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values)))
             raise DataError(
-                f"{place(row)}, the product of columns '{product.first}' and '{product.second}' "
-                "overflows float64: divide their values by a large number."
+                place(row) + f", the product of columns '{product.first}' and '{product.second}' "
+                "overflows float64: divide their values by a large number.",
+                code="overflow",
             )
         return found, values
 
@@ -435,7 +446,9 @@ def row_weights(table: pa.Table, columns: Columns, place: Place) -> np.ndarray |
         missing = table.column(name)[row].as_py() is None
         what = "no value" if missing else f"the weight {found[row]:g}"
         raise DataError(
-            f"{place(row)}, column '{name}' has {what}: weights must be finite and at least 0."
+            place(row) + f", column '{name}' has {what}: weights must be finite and at least 0.",
+            code="missing-value" if missing else "out-of-range",
+            column=name,
         )
     return found
 
@@ -485,7 +498,11 @@ def row_groups(table: pa.Table, columns: Columns, place: Place) -> np.ndarray | 
     codes, values = text_codes(table.column(name), name, place)
     if (codes < 0).any():
         row = int(np.argmax(codes < 0))
-        raise DataError(f"{place(row)}, column '{name}' has no value: every row needs a group.")
+        raise DataError(
+            place(row) + f", column '{name}' has no value: every row needs a group.",
+            code="missing-value",
+            column=name,
+        )
     # Of a million groups, two share a number about once in forty million tables.
     digests = [blake2b(value.encode(), digest_size=8).digest() for value in values]
     return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)[codes]
@@ -509,9 +526,9 @@ def _told(method: Any, texts: pa.Array, name: str, place: Place) -> Any:
         return method(texts.fill_null("") if texts.null_count else texts)
     except NotUtf8 as error:
         raise DataError(
-            f"{place(error.text)}, column '{name}' is not UTF-8 text ({error})",
-            "correct it",
-            hint("leave the column out with {}", exclude=[name]),
-        ) from None
+            place(error.text) + f", column '{name}' is not UTF-8 text ({error})",
+            "correct it", hint("leave the column out with {}", exclude=[name]),
+            code="encoding", column=name,
+        ) from None  # fmt: skip
     except DataError as error:
-        raise error.at(f"Column '{name}': ") from None
+        raise error.at(f"Column '{name}': ", column=name) from None

@@ -66,6 +66,8 @@ def check_separated(path: File, kinds: Iterable[str], options: ReadingOptions) -
         raise DataError(
             f"{path} is {' and '.join(sorted(set(kinds)))}, which has no delimiters",
             hint("leave out {}", **given),
+            code="conflict",
+            path=path,
         )
 
 
@@ -80,6 +82,8 @@ def check_no_text_is_lost(files: list[TableFile], labeled: bool) -> None:
                 f"{file.beside[0]}{others} would be ignored, because there are folders beside it",
                 "give the texts and the folders one after the other",
                 "put the texts into a folder, too",
+                code="mixed-formats",
+                path=file.beside[0],
             )
 
 
@@ -99,24 +103,27 @@ def kinds_in(
         names = ", ".join(f"'{name}'" for name in absent[:20])
         s, them = ("", "it") if len(absent) == 1 else ("s", "them")
         null = " (null will do)" if isinstance(file, JsonFile) else ""
-        raise DataError(f"{file.path} has no column{s} {names}, which {model}: add {them}{null}.")
+        raise DataError(
+            f"{file.path} has no column{s} {names}, which {model}: add {them}{null}.",
+            code="unknown-column", path=file.path, column=absent[0],
+        )  # fmt: skip
     if not by_recipe:
         known = {*kinds, *columns.exclude, columns.target, *dict(columns.beside)}
         for name in found:
             if name not in known:
                 raise DataError(
                     f"{file.path} has a column '{name}' that {first} does not have",
-                    "add it there",
-                    hint("leave it out with {}", exclude=[name]),
-                )
+                    "add it there", hint("leave it out with {}", exclude=[name]),
+                    code="mixed-formats", path=file.path, column=name,
+                )  # fmt: skip
     if (require_target and columns.successes is None) or columns.target in found:
         if by_recipe and columns.target not in found:
             raise DataError(
                 f"{file.path} has no label column '{columns.target}', which the model was "
                 f"trained on, only {listed(list(file.columns()))}",
-                "add it",
-                "rename one",
-            )
+                "add it", "rename one",
+                code="unknown-column", path=file.path, column=columns.target,
+            )  # fmt: skip
         check_target(file.path, found, columns.target, [])
         assert columns.target is not None
         kind = columns.target_kind
@@ -135,8 +142,9 @@ def kinds_in(
             continue
         if stored is not None and not _fits(stored, kind, name == columns.target):
             raise DataError(
-                f"{file.path}, column '{name}' holds {stored}, but {model} {kind}: convert it."
-            )
+                f"{file.path}, column '{name}' holds {stored}, but {model} {kind}: convert it.",
+                code="column-type", path=file.path, column=name,
+            )  # fmt: skip
     return own | kinds
 
 

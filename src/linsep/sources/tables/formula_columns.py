@@ -21,19 +21,25 @@ from linsep.sources.tables.table_file import TableFile
 def check_formula_alone(options: dict[str, Any]) -> None:
     """Raise DataError for options, by name, that a formula replaces."""
     if options["target"] is not None:
-        raise DataError("The formula names the label", hint("leave out {}", target=None))
+        raise DataError(
+            "The formula names the label",
+            hint("leave out {}", target=None),
+            code="conflict",
+            option="target",
+        )
     for name in IN_FORMULAS:
         if options.get(name):
             raise DataError(
                 "The formula defines the features",
-                hint("leave out {}", **{name: None}),
-                *_in_formula(name, options[name]),
-            )
+                hint("leave out {}", **{name: None}), *_in_formula(name, options[name]),
+                code="conflict", option=name,
+            )  # fmt: skip
     if options["missing"] in ("zero", "mean"):
         raise DataError(
             "A formula needs complete rows",
             hint("leave out rows with missing values with {}", missing="drop"),
-        )
+            code="conflict", option="missing", value=options["missing"],
+        )  # fmt: skip
 
 
 def used_in_formula(options: dict[str, Any], names: list[str]) -> set[str]:
@@ -68,10 +74,14 @@ def guess_formula(
     for name, role in columns.beside:
         if name in (found.target, *found.columns):
             raise DataError(
-                f"Column '{name}' is named for {role}, but is in the formula: choose one of them."
+                f"Column '{name}' is named for {role}, but is in the formula: choose one of them.",
+                code="column-role",
+                column=name,
             )
     if not found.factors and not found.intercept:
-        raise DataError(f"The formula '{text}' has no terms: add one, such as a column.")
+        raise DataError(
+            f"The formula '{text}' has no terms: add one, such as a column.", code="bad-formula"
+        )
     columns.target = found.target
     taken = {found.target, *found.columns, *others}
     columns.exclude = [name for name in names if name not in taken]
@@ -97,9 +107,12 @@ def _check_label(found: Parsed, columns: Columns) -> None:
         raise DataError(
             f"The formula '{shown(found.text)}' has no label",
             "write it before a tilde, as in 'y ~ x'",
+            code="no-labels",
         )
     if found.target is not None and columns.successes is not None:
         raise DataError(
             f"The formula '{shown(found.text)}' has the label '{found.target}', but successes "
-            "and trials replace the label: start the formula with '~'."
+            "and trials replace the label: start the formula with '~'.",
+            code="conflict",
+            column=found.target,
         )

@@ -59,7 +59,9 @@ def needs_formulaic() -> None:
         import formulaic  # noqa: F401
     except ImportError:
         raise DataError(
-            "Formulas need formulaic, which is not installed: pip install 'linsep[formula]'."
+            "Formulas need formulaic, which is not installed: pip install 'linsep[formula]'.",
+            code="missing-package",
+            option="formula",
         ) from None
 
 
@@ -74,9 +76,16 @@ def parsed(text: str, names: Iterable[str] = ()) -> Parsed:
     from formulaic.errors import FormulaicError
 
     if not isinstance(text, str) or not text.strip():
-        raise DataError(f"formula is {text!r}: write one, such as 'y ~ x + C(rank)'.")
+        raise DataError(
+            f"formula is {text!r}: write one, such as 'y ~ x + C(rank)'.",
+            code="bad-formula",
+            value=text,
+        )
     if len(text) > LONGEST:
-        raise DataError(f"The formula has {len(text):,} characters: write at most {LONGEST:,}.")
+        raise DataError(
+            f"The formula has {len(text):,} characters: write at most {LONGEST:,}.",
+            code="bad-formula",
+        )
     rest, offsets = _without_offsets(text)
     _check_tokens(rest)
     taken = {name for factor in offsets.values() for name in factor.columns}
@@ -97,7 +106,9 @@ def parsed(text: str, names: Iterable[str] = ()) -> Parsed:
     target = _target(text, found.lhs) if two_sides else None
     if any(target in factor.columns for factor in (*factors.values(), *offsets.values())):
         raise DataError(
-            f"The formula '{shown(text)}' has its label '{target}' on both sides: remove one."
+            f"The formula '{shown(text)}' has its label '{target}' on both sides: remove one.",
+            code="bad-formula",
+            column=target,
         )
     intercept = any(not any(f.expr in factors for f in term.factors) for term in terms)
     return Parsed(text, target, intercept, factors, terms, offsets)
@@ -142,6 +153,7 @@ def _without_offsets(text: str) -> tuple[str, dict[str, Factor]]:
                 f"The formula '{shown(text)}' has an offset in another term, at character "
                 f"{start + 1}",
                 "add it by itself, as in 'y ~ x + offset(z)'",
+                code="bad-formula",
             )
         with _placed(text, start + inner.start(1), inner[1]):
             factor = factor_of(inner[1])
@@ -161,7 +173,9 @@ def _target(text: str, terms: Any) -> str:
         side = text.partition("~")[0].strip()
         raise DataError(
             f"The formula '{shown(text)}' has '{side}' as its label, which must be one column: "
-            "add a column with these values to the data and name it there."
+            "add a column with these values to the data and name it there.",
+            code="bad-formula",
+            value=side,
         )
     return str(found[0].expr)
 
@@ -189,6 +203,8 @@ def _placed(text: str, start: int, piece: str) -> Iterator[None]:
         raise DataError(
             f"The formula '{shown(text)}' {refused.what}, at character {at + 1}, '{some}'",
             refused.advice,
+            code="bad-formula",
+            value=some,
         ) from None
 
 
@@ -233,7 +249,11 @@ def _unparsed(text: str, error: Exception) -> DataError:
     reason = reason.partition(" (tip:")[0].strip().rstrip(".").replace("insuffient", "insufficient")
     place = _PLACE.search(_COLORS.sub("", context))
     if place is None:
-        return DataError(f"The formula '{shown(text)}' does not parse ({reason})", "correct it")
+        return DataError(
+            f"The formula '{shown(text)}' does not parse ({reason})",
+            "correct it",
+            code="bad-formula",
+        )
     return _unparsed_at(text, place.start(), place[1], f" ({reason})")
 
 
@@ -241,6 +261,8 @@ def _unparsed_at(text: str, at: int, piece: str, reason: str) -> DataError:
     return DataError(
         f"The formula '{shown(text)}' does not parse at character {at + 1}, '{piece[:40]}'{reason}",
         "correct it",
+        code="bad-formula",
+        value=piece,
     )
 
 
@@ -252,8 +274,9 @@ def check_columns(found: Parsed, path: Any, names: list[str]) -> None:
             advice = f"did you mean '{near[0]}'?" if near else "correct it."
             some = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
             raise DataError(
-                f"{path} has no column '{name}', which the formula names, only {some}: {advice}"
-            )
+                f"{path} has no column '{name}', which the formula names, only {some}: {advice}",
+                code="unknown-column", path=path, column=name,
+            )  # fmt: skip
 
 
 #: a factor, and whether it is coded with one column fewer than it has levels
@@ -339,6 +362,7 @@ def _features(
                 f"The formula '{shown(found.text)}' has two features of one name in its term "
                 f"'{term}'",
                 "rename a column",
+                code="duplicate-name",
             )
         named = zip(map(str, names), made, strict=True)
         coding.features.extend((name, scale, parts) for name, (scale, parts) in named)
@@ -363,11 +387,14 @@ def _contrasts(factor: Factor, levels: list[Any]) -> Any:
             f"The formula names {settings['base']!r} as a level of column '{factor.columns[0]}', "
             f"which has {some}",
             "choose one of these",
-        )
+            code="unknown-value", column=factor.columns[0], value=settings["base"],
+        )  # fmt: skip
     if "scores" in settings and len(settings["scores"]) != len(levels):
         raise DataError(
             f"The formula has {len(settings['scores'])} scores for the {len(levels)} levels of "
             f"column '{factor.columns[0]}'",
             "give one per level",
+            code="bad-formula",
+            column=factor.columns[0],
         )
     return getattr(ContrastsRegistry, factor.settings.get("contrast", "treatment"))(**settings)

@@ -163,7 +163,8 @@ class Formula:
                     f"Column '{name}' is {value!r} in all rows, so the factor '{text}' of the "
                     "formula has only one level",
                     "leave it out",
-                )
+                    code="bad-formula", column=name, value=value,
+                )  # fmt: skip
         for text, factor in found.offsets.items():
             self._check_numbers(factor, f"offset({text})")
         states: dict[str, dict[str, Any]] = {}
@@ -212,6 +213,8 @@ class Formula:
                 f"Column '{name}' has {len(found):,} levels, more than the {MOST_LEVELS:,} that a "
                 "formula can have",
                 "leave out the formula; without it, they become sparse features",
+                code="too-large",
+                column=name,
             )
         return found
 
@@ -221,6 +224,8 @@ class Formula:
                 raise DataError(
                     f"Column '{name}' holds text, so '{text}' in the formula cannot be computed",
                     f"write C({name}) by itself",
+                    code="column-type",
+                    column=name,
                 )
 
     def holes(self, table: pa.Table) -> dict[str, np.ndarray]:
@@ -264,11 +269,11 @@ class Formula:
         if not np.isfinite(made).all():
             row, number = np.argwhere(~np.isfinite(made))[0].tolist()
             raise DataError(
-                f"{where(row)}, feature '{features[number][0]}' of the formula is "
+                where(row) + f", feature '{features[number][0]}' of the formula is "
                 f"{made[row, number]:g}",
-                "correct the row",
-                *["leave out the term"] * (self.parsed is not None),
-            )
+                "correct the row", *["leave out the term"] * (self.parsed is not None),
+                code="not-finite", column=features[number][0],
+            )  # fmt: skip
         if kept is None:
             return made
         X[kept] = made
@@ -288,7 +293,9 @@ class Formula:
             raise
         except (LookupError, ValueError, ArithmeticError, TypeError, np.linalg.LinAlgError):
             # Constants of other transformations than those that this library has written.
-            raise DataError("The formula of the model is damaged: train the model again.") from None
+            raise DataError(
+                "The formula of the model is damaged: train the model again.", code="bad-model-file"
+            ) from None
         return made
 
     def _block(self, block: Block, column: "FloatColumns", where: Place) -> np.ndarray:
@@ -315,11 +322,11 @@ class Formula:
             value, some = distinct[codes[row]], ", ".join(map(str, levels[:20]))
             shown = f"'{value[:60]}'" if isinstance(value, str) else f"{value:g}"
             raise DataError(
-                f"{where(row)}, column '{name}' is {shown}, which is not a level of the formula "
+                where(row) + f", column '{name}' is {shown}, which is not a level of the formula "
                 f"({some}{', ...' if len(levels) > 20 else ''})",
-                "correct it",
-                "leave out the row",
-            )
+                "correct it", "leave out the row",
+                code="unknown-value", column=name, value=value,
+            )  # fmt: skip
         return found
 
     def to_json(self) -> dict[str, Any]:
@@ -414,6 +421,8 @@ def _constants(factor: Factor, text: str, rows: pa.Table) -> dict[str, Any]:
         raise DataError(
             f"'{text}' of the formula cannot be computed from these rows ({reason})",
             "choose a lower degree or fewer knots",
+            code="bad-formula",
+            value=text,
         ) from None
     return stored
 
@@ -480,8 +489,8 @@ def _check_bounds(block: Block, column: FloatColumns, where: Place) -> None:
     if (beyond := (x < low) | (x > high)).any():
         row = int(np.argmax(beyond))
         raise DataError(
-            f"{where(row)}, '{block.text}' of the formula is evaluated at {x[row]:g}, outside "
+            where(row) + f", '{block.text}' of the formula is evaluated at {x[row]:g}, outside "
             f"its bounds {low:g} and {high:g}",
-            "correct it",
-            "retrain with cr instead of bs, which continues as a straight line",
-        )
+            "correct it", "retrain with cr instead of bs, which continues as a straight line",
+            code="out-of-range", column=block.text,
+        )  # fmt: skip

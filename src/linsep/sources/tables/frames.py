@@ -65,7 +65,12 @@ def _of_pandas(
 ) -> pa.Table:
     """Return a frame of pandas; its categories are ordered as in their list."""
     if odd := [name for name in data.columns if not isinstance(name, str | int)]:
-        raise DataError(f"the table has a column named {odd[0]!r}", "use text as column names")
+        raise DataError(
+            f"the table has a column named {odd[0]!r}",
+            "use text as column names",
+            code="bad-value",
+            column=odd[0],
+        )
     names, arrays = [str(name) for name in data.columns], []
     for number, name in enumerate(names):
         column = data.iloc[:, number]
@@ -76,9 +81,9 @@ def _of_pandas(
             if name not in exclude and (used is None or name in used(names)):
                 raise DataError(
                     f"the table, column '{name}' cannot be read ({str(error.args[0]).rstrip('.')})",
-                    "give all its values one type",
-                    hint("leave it out with {}", exclude=[name]),
-                ) from error
+                    "give all its values one type", hint("leave it out with {}", exclude=[name]),
+                    code="column-type", column=name,
+                ) from error  # fmt: skip
             arrays.append(pa.nulls(len(column)))
     return pa.Table.from_arrays([pa.chunked_array([array]) for array in arrays], names)
 
@@ -95,7 +100,9 @@ class FrameFile(TableFile):
         self.path: Any = "the table"
         self.unchanged = Unchanged([])
         if not table.num_columns:
-            raise DataError("the table has no columns", "pass a table with rows and columns")
+            raise DataError(
+                "the table has no columns", "pass a table with rows and columns", code="no-columns"
+            )
         self._table, self.size, self.n_rows = table, bytes_of(table), table.num_rows
 
     @property

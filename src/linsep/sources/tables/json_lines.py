@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.json
 
 from linsep.errors import DataError, hint
+from linsep.sources.remote.file import File
 from linsep.sources.tables.column_types import family_of
 from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, reading
 from linsep.sources.tables.text_file import ARROW_TYPES, LARGEST_BLOCK, Guess, TextFile, misfit
@@ -106,7 +107,7 @@ class JsonFile(TextFile):
         for batch in self._read(self._parsed_blocks(), options, kinds):
             if others and (found := self.others):
                 name, line = next(iter(found.items()))
-                raise _new_field(f"{self.path} line {line}", name)
+                raise _new_field(self.path, line, name)
             yield batch.select(list(kinds))
 
     @property
@@ -172,9 +173,13 @@ class JsonFile(TextFile):
             except (ValueError, RecursionError):
                 fields = None
             if not isinstance(fields, dict):
-                return no_object(place, raw)
+                return no_object(place, raw, path=self.path, row=line)
             if twice := repeated(raw):
-                return DataError(f"{place} has the field '{twice}' twice", "remove one")
+                return DataError(
+                    f"{place} has the field '{twice}' twice",
+                    "remove one",
+                    code="duplicate-name", path=self.path, row=line, column=twice,
+                )  # fmt: skip
             for name, value in fields.items():
                 if (
                     not kinds and value is not None
@@ -182,9 +187,12 @@ class JsonFile(TextFile):
                     known.setdefault(name, _kind_of(value))
                 kind = known.get(name)
                 if kind is None and only:
-                    return _new_field(place, name)
+                    return _new_field(self.path, line, name)
                 if kind is not None and value is not None and _kind_of(value) != kind:
-                    return misfit(place, name, json.dumps(value), kind)
+                    return misfit(
+                        place, name, json.dumps(value), kind,
+                        path=self.path, row=line, value=value,
+                    )  # fmt: skip
         return None
 
     def _look_at(self, block: bytes, line_at: Callable[[int], int]) -> None:
@@ -197,12 +205,16 @@ class JsonFile(TextFile):
             if self._others is not None:
                 self._others.look_at(block, line_at)
             return
-        place = f"{self.path} line {line_at(at)}"
+        line = line_at(at)
+        place = f"{self.path} line {line}"
         if ended == TOO_DEEP:
             raise DataError(
-                f"{place} has values nested more than {MOST_DEPTH} deep", "leave them out"
-            )
-        raise no_object(place, block[block.rfind(b"\n", 0, at + 1) + 1 :][:100])
+                f"{place} has values nested more than {MOST_DEPTH} deep",
+                "leave them out",
+                code="bad-line", path=self.path, row=line,
+            )  # fmt: skip
+        start = block[block.rfind(b"\n", 0, at + 1) + 1 :][:100]
+        raise no_object(place, start, path=self.path, row=line)
 
     def _rows(self) -> Iterator[tuple[int, bytes]]:
         """Yield each line that is not blank with its number."""
@@ -228,19 +240,26 @@ def _never_in(block: bytes, names: set[str]) -> set[str]:
     return names
 
 
-def _new_field(place: str, name: str) -> DataError:
+def _new_field(path: File, line: int, name: str) -> DataError:
     return DataError(
-        f"{place} has a field '{name}' that the first lines do not have",
-        "add it to the first line (null will do)",
-        hint("leave it out with {}", exclude=[name]),
-    )
+        f"{path} line {line} has a field '{name}' that the first lines do not have",
+        "add it to the first line (null will do)", hint("leave it out with {}", exclude=[name]),
+        code="unknown-column", path=path, row=line, column=name,
+    )  # fmt: skip
 
 
-def no_object(place: str, line: bytes = b"") -> DataError:
+def no_object(place: str, line: bytes = b"", **fields: Any) -> DataError:
     """Return the error for a line that holds something else."""
     if line.lstrip().startswith((b"#", b"//")):
-        return DataError(f"{place} is a comment, which JSON lines do not have", "remove it")
-    return DataError(f"{place} is not one JSON object", "write one object per line")
+        return DataError(
+            f"{place} is a comment, which JSON lines do not have",
+            "remove it",
+            code="bad-line",
+            **fields,
+        )
+    return DataError(
+        f"{place} is not one JSON object", "write one object per line", code="bad-line", **fields
+    )
 
 
 def repeated(line: bytes | str) -> str | None:

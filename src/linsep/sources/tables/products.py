@@ -71,18 +71,22 @@ def products_of(given: Iterable[str] | None, columns: Any, path: Any) -> list[Pr
             raise DataError(
                 f"'{text}' crosses column '{pair[0]}', which holds text, with itself",
                 "name another column",
-            )
+                code="column-type", column=pair[0], value=text,
+            )  # fmt: skip
         if any({*pair} == {known.first, known.second} for known in found.values()):
             raise DataError(
                 f"The product of columns '{pair[0]}' and '{pair[1]}' is named twice",
                 "leave one out",
-            )
+                code="duplicate-name", option="products", value=text,
+            )  # fmt: skip
         product = Product(*pair, texts, {})
         if product.name in {*columns.numeric, *columns.text}:
             raise DataError(
                 f"There is already a column '{product.name}', the name of the product of "
                 f"'{pair[0]}' and '{pair[1]}'",
                 "rename it",
+                code="duplicate-name",
+                column=product.name,
             )
         found[text] = product
     columns.products = list(found.values())
@@ -94,8 +98,10 @@ def _split(text: Any, columns: Any, path: Any) -> tuple[str, str]:
     """Return the names of two columns, which may have colons, too."""
     if not isinstance(text, str) or not text.strip(":") or ":" not in text[1:-1]:
         raise DataError(
-            f"products has {text!r}", hint("name two columns as in {}", products=["age:income"])
-        )
+            f"products has {text!r}",
+            hint("name two columns as in {}", products=["age:income"]),
+            code="bad-option", option="products", value=text,
+        )  # fmt: skip
     known = {**columns.numeric, **columns.text}
     cuts = [(text[:k], text[k + 1 :]) for k, letter in enumerate(text) if letter == ":"]
     pairs = [pair for pair in cuts if all(name in known for name in pair)]
@@ -103,22 +109,28 @@ def _split(text: Any, columns: Any, path: Any) -> tuple[str, str]:
         return pairs[0]
     if pairs:
         raise DataError(
-            f"'{text}' may be the product of several pairs of columns", "rename a column"
-        )
+            f"'{text}' may be the product of several pairs of columns",
+            "rename a column",
+            code="bad-option", option="products", value=text,
+        )  # fmt: skip
     missing = next(name for name in min(cuts, key=_strangers(known)) if name not in known)
     roles = {columns.target: "the label", **dict(columns.beside)}
     roles |= dict.fromkeys(columns.words, "text read as words")
     roles |= dict.fromkeys(columns.exclude, "left out")
     if missing in roles:
         raise DataError(
-            f"'{text}' names column '{missing}', which is {roles[missing]}", "name another column"
+            f"'{text}' names column '{missing}', which is {roles[missing]}",
+            "name another column",
+            code="column-role",
+            column=missing,
         )
     near = get_close_matches(missing, list(known), 1)
     some = ", ".join([*known][:20]) + (", ..." if len(known) > 20 else "")
     advice = f"did you mean '{near[0]}'?" if near else "correct it."
     raise DataError(
-        f"{path} has no column '{missing}' for the product '{text}', only {some}: {advice}"
-    )
+        f"{path} has no column '{missing}' for the product '{text}', only {some}: {advice}",
+        code="unknown-column", path=path, column=missing,
+    )  # fmt: skip
 
 
 def _strangers(known: dict[str, Any]) -> Any:

@@ -26,8 +26,9 @@ def check_delimiter(delimiter: Any) -> None:
     if delimiter is not None and not is_delimiter(delimiter):
         raise DataError(
             f"delimiter is {delimiter!r}: give one character that is not a letter or digit, or "
-            "'whitespace'."
-        )
+            "'whitespace'.",
+            code="bad-option", option="delimiter", value=delimiter,
+        )  # fmt: skip
 
 
 def is_delimiter(given: Any) -> bool:
@@ -130,7 +131,10 @@ class ReadingOptions(NamedTuple):
         _check_lines(found)
         for name in ("quotes", "header"):
             if (value := found[name]) not in (None, True, False):
-                raise DataError(f"{name} is {value!r}: give True or False.")
+                raise DataError(
+                    f"{name} is {value!r}: give True or False.",
+                    code="bad-option", option=name, value=value,
+                )  # fmt: skip
             found[name] = None if value is None else bool(value)
         found["null_values"] = _null_values(found["null_values"])
         if recipe and found["header"] is None:
@@ -177,18 +181,23 @@ def _check_lines(given: dict[str, Any]) -> None:
     comment, skip, encoding = given["comment"], given["skip_rows"], given["encoding"]
     if comment is not None and not (isinstance(comment, str) and comment.strip() == comment != ""):
         raise DataError(
-            f"comment is {comment!r}: give the text that such lines begin with, such as '#'."
-        )
+            f"comment is {comment!r}: give the text that such lines begin with, such as '#'.",
+            code="bad-option", option="comment", value=comment,
+        )  # fmt: skip
     if skip is not None and not (isinstance(skip, int) and skip >= 0):
-        raise DataError(f"skip_rows is {skip!r}: give a number of lines, 0 or more.")
+        raise DataError(
+            f"skip_rows is {skip!r}: give a number of lines, 0 or more.",
+            code="bad-option", option="skip_rows", value=skip,
+        )  # fmt: skip
     if encoding is None:
         return
     try:
         "a".encode(encoding)
     except (LookupError, TypeError):
         raise DataError(
-            f"encoding is {encoding!r}: give a name that Python knows, such as latin-1 or utf-16."
-        ) from None
+            f"encoding is {encoding!r}: give a name that Python knows, such as latin-1 or utf-16.",
+            code="bad-option", option="encoding", value=encoding,
+        ) from None  # fmt: skip
 
 
 def _check_numbers(given: dict[str, Any]) -> None:
@@ -197,13 +206,21 @@ def _check_numbers(given: dict[str, Any]) -> None:
         mark = given[name]
         one = isinstance(mark, str) and len(mark) == 1 and not mark.isalnum() and mark not in "+-"
         if mark is not None and not one:
-            raise DataError(f"{name} is {mark!r}: give one character, such as ',' or '.'.")
+            raise DataError(
+                f"{name} is {mark!r}: give one character, such as ',' or '.'.",
+                code="bad-option", option=name, value=mark,
+            )  # fmt: skip
     if given["thousands"] == (given["decimal"] or "."):
         raise DataError(
-            f"decimal and thousands are both {given['thousands']!r}", "choose two characters"
-        )
+            f"decimal and thousands are both {given['thousands']!r}",
+            "choose two characters",
+            code="conflict", option="thousands", value=given["thousands"],
+        )  # fmt: skip
     if given["units"] not in (None, True, False):
-        raise DataError(f"units is {given['units']!r}: give True or False.")
+        raise DataError(
+            f"units is {given['units']!r}: give True or False.",
+            code="bad-option", option="units", value=given["units"],
+        )  # fmt: skip
 
 
 def _null_values(given: Any) -> tuple[str, ...] | None:
@@ -211,5 +228,8 @@ def _null_values(given: Any) -> tuple[str, ...] | None:
     values = (given,) if isinstance(given, str) else tuple(given or ())
     for value in values:
         if not isinstance(value, str):
-            raise DataError(f"null_values has {value!r}: give text.")
+            raise DataError(
+                f"null_values has {value!r}: give text.",
+                code="bad-option", option="null_values", value=value,
+            )  # fmt: skip
     return values or None

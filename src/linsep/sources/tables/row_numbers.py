@@ -55,10 +55,13 @@ def beside_rows(
         good = np.isfinite(offset) | (np.isnan(offset) & (columns.missing == "skip"))
         if not good.all():
             row = int(np.argmin(good))
-            found = "missing" if np.isnan(offset[row]) else f"{offset[row]:g}"
+            missing = np.isnan(offset[row])
+            found = "missing" if missing else f"{offset[row]:g}"
             raise DataError(
-                f"{place(int(every[row]))} has an offset that is {found}, not a finite number: "
-                "correct it or leave the row out."
+                place(int(every[row])) + f" has an offset that is {found}, not a finite number: "
+                "correct it or leave the row out.",
+                code="missing-value" if missing else "not-finite",
+                column=columns.offset,
             )
     if not wanted or columns.successes is None or columns.trials is None:
         return Beside(offset)

@@ -156,6 +156,8 @@ class Survey:
                     f"Column '{name}' has more than {MOST_VALUES} different values",
                     hint("leave it out with {}", exclude=[name]),
                     hint("hash the values with {}", hash_bits=20),
+                    code="too-large",
+                    column=name,
                 )
 
         for name, crossed in self._pairs.items():
@@ -163,9 +165,9 @@ class Survey:
             if len(crossed) > MOST_VALUES:
                 raise DataError(
                     f"The product '{name}' has more than {MOST_VALUES} different pairs of values",
-                    "leave it out",
-                    hint("hash the values with {}", hash_bits=20),
-                )
+                    "leave it out", hint("hash the values with {}", hash_bits=20),
+                    code="too-large", column=name,
+                )  # fmt: skip
 
     def finish(self, who: str, scale: bool, reference_level: Any) -> None:
         """Complete the columns; ``who`` is the name of the table in errors."""
@@ -173,7 +175,7 @@ class Survey:
             try:
                 counter.finish()
             except DataError as error:
-                raise error.at(f"{who}, column '{name}': ") from None
+                raise error.at(f"{who}, column '{name}': ", column=name) from None
         if self._columns.formula is not None:
             self._learn_formula()
         if self._moments is not None and self._columns.numeric:
@@ -182,7 +184,10 @@ class Survey:
         references = self._references(who, levels, reference_level)
         self._columns.order_values(levels, self._pairs, references)
         if not self._columns.width and self._columns.formula is None:
-            raise DataError(f"{who} has no features: every column has the same text in all rows")
+            raise DataError(
+                f"{who} has no features: every column has the same text in all rows",
+                code="no-columns",
+            )
 
     def _learn_formula(self) -> None:
         """Learn the features of a formula, and their moments."""
@@ -201,12 +206,17 @@ class Survey:
                     raise DataError(
                         f"{who}, column '{name}' has no values and therefore no mean",
                         hint("leave it out with {}", exclude=[name]),
+                        code="missing-value",
+                        column=name,
                     )
             columns.means = dict(zip(names, moments.means.tolist(), strict=True))
         if scale and not (known := np.isfinite(moments.ranges)).all():
+            name = names[int(np.argmin(known))]
             raise DataError(
-                f"{who}, the range of column '{names[int(np.argmin(known))]}' overflows float64: "
-                "divide its values by a large number."
+                f"{who}, the range of column '{name}' overflows float64: divide "
+                "its values by a large number.",
+                code="overflow",
+                column=name,
             )
         if scale:
             pairs = np.column_stack([moments.means, moments.spreads]).tolist()
@@ -233,10 +243,12 @@ class Survey:
                         "rare levels",
                         hint("choose one of " + some + " with {}", reference_level=None),
                         hint("take {}", min_count=rows),
-                    )
+                        code="bad-option", column=name, option="reference_level", value=value,
+                    )  # fmt: skip
                 raise DataError(
                     f"{who}, column '{name}' has no value '{value}' to be the reference level, "
                     f"only {some}",
                     hint("choose one of these with {}", reference_level=None),
-                )
+                    code="unknown-value", column=name, option="reference_level", value=value,
+                )  # fmt: skip
         return first | reference_level

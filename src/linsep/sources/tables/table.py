@@ -106,9 +106,12 @@ class TableSource(Source):
         formula: str | None = None, products: str | Iterable[str] | None = None, **reading: Any,
     ):  # fmt: skip
         if not paths:
-            raise DataError("There are no files to read: name at least one.")
+            raise DataError("There are no files to read: name at least one.", code="no-file")
         if batch_rows is not None and batch_rows < 1:
-            raise DataError(f"batch_rows is {batch_rows}: give 1 or more.")
+            raise DataError(
+                f"batch_rows is {batch_rows}: give 1 or more.",
+                code="bad-option", option="batch_rows", value=batch_rows,
+            )  # fmt: skip
         check_options(missing, hash_bits, scale, min_count)
         opening = [path if isinstance(path, pa.Table) else located(path) for path in paths]
         exclude = [exclude] if isinstance(exclude, str) else list(exclude or [])
@@ -385,7 +388,9 @@ class TableSource(Source):
         if not self.by_recipe and (names := list(self._encoder.unseen)):
             raise DataError(
                 f"{self.name} changed while it was read (there are new values in column "
-                f"'{names[0]}'): start again when nothing writes to it."
+                f"'{names[0]}'): start again when nothing writes to it.",
+                code="file-changed",
+                column=names[0],
             )
 
     def where(self, row: int) -> str:

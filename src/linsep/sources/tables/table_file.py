@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, Located, hint
 from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import arrow_file, opened
 from linsep.sources.remote.file import File, RemoteFile
@@ -58,7 +58,7 @@ class TableFile(ABC):
         with opened(path):
             self.size = path.stat().st_size
         if self.size == 0:
-            raise DataError(f"{path} is empty: give a file with rows.")
+            raise DataError(f"{path} is empty: give a file with rows.", code="no-rows", path=path)
 
     @property
     def files(self) -> list[File]:
@@ -125,7 +125,7 @@ class TableFile(ABC):
 
     def where(self, row: int) -> str:
         """Return where the 0-based `row` of this file stands; may read the file to find out."""
-        return f"{self.path} row {row + 1}"
+        return Located(f"{self.path} row {row + 1}", path=self.path, row=row + 1)
 
     def places_from(self, start: int) -> "Place":
         """Return what says where row i of a table stands, whose first row is number ``start``."""
@@ -167,7 +167,9 @@ def reading(path: File, what: str, unchanged: Unchanged | None = None) -> Iterat
         if unchanged is not None:
             unchanged.check(path)
         raise DataError(
-            f"{path} is damaged or not {what} ({first_line(error)}): write it again or rename it."
+            f"{path} is damaged or not {what} ({first_line(error)}): write it again or rename it.",
+            code="damaged-file",
+            path=path,
         ) from error
 
 
@@ -195,9 +197,15 @@ def check_ends(path: File, magic: bytes, what: str) -> None:
         file.seek(max(0, file.tell() - len(magic)))
         end = file.read()
     if start != magic:
-        raise DataError(f"{path} is not {what}: correct its ending.")
+        raise DataError(
+            f"{path} is not {what}: correct its ending.", code="wrong-format", path=path
+        )
     if end != magic:
-        raise DataError(f"{path} is {what} that is truncated: copy it again from the original.")
+        raise DataError(
+            f"{path} is {what} that is truncated: copy it again from the original.",
+            code="damaged-file",
+            path=path,
+        )
 
 
 def typed_columns(path: File, schema: pa.Schema) -> dict[str, pa.DataType | None]:
@@ -286,10 +294,10 @@ def text_codes(
     except UnicodeDecodeError as error:
         bad = next(code for code, value in enumerate(found.dictionary) if not _is_utf8(value))
         raise DataError(
-            f"{place(int(np.argmax(codes == bad)))}, column '{name}' is not UTF-8 text",
-            "correct it",
-            hint("leave the column out with {}", exclude=[name]),
-        ) from error
+            place(int(np.argmax(codes == bad))) + f", column '{name}' is not UTF-8 text",
+            "correct it", hint("leave the column out with {}", exclude=[name]),
+            code="encoding", column=name,
+        ) from error  # fmt: skip
 
 
 def _is_utf8(value: pa.StringScalar) -> bool:
@@ -312,6 +320,8 @@ def check_decoded(column: pa.ChunkedArray, name: str | None) -> None:
         raise DataError(
             f"Column '{name}' has {size_text(total)} of text in {len(column):,} rows",
             hint("leave it out with {}", exclude=[name]),
+            code="too-large",
+            column=name,
         )
 
 

@@ -24,7 +24,7 @@ from weakref import WeakSet
 import pyarrow as pa
 
 from linsep._system.interrupts import interrupts_deferred
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, Hint, Located, hint
 from linsep.sources.formats import arrow_file
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.lines import BYTE_ORDER_MARK, LineReader, is_text, utf_16_in
@@ -93,7 +93,7 @@ class TextFile(TableFile):
         """Return the line on which the 0-based `row` starts."""
         try:
             for line, _ in islice(self._rows(), row, None):
-                return f"{self.path} line {line}"
+                return Located(f"{self.path} line {line}", path=self.path, row=line)
         except DataError:
             pass
         return super().where(row)
@@ -116,22 +116,30 @@ class TextFile(TableFile):
         for number, (start, block) in enumerate(whole_lines(reader)):
             if not number and (encoding := utf_16_in(block)) is not None:
                 csv = hint("read it with {}", encoding=encoding) if self.marks_missing else None
-                raise DataError(f"{self.path} is UTF-16 text", csv or "save it as UTF-8")
+                raise DataError(
+                    f"{self.path} is UTF-16 text",
+                    csv or "save it as UTF-8",
+                    code="encoding",
+                    path=self.path,
+                )
             line_at = partial(self._line_at, reader, start)
             if (zero := block.find(b"\0")) >= 0:
                 # Without a line before it the file is something else.
                 end = block.find(b"\n", zero)
                 line = block[block.rfind(b"\n", 0, zero) + 1 : len(block) if end < 0 else end]
                 if is_text(block[:zero]) and is_text(line.replace(b"\0", b"")) and b"\n" in block:
+                    row = line_at(zero)
                     raise DataError(
-                        f"{self.path} line {line_at(zero)} has {counted(line.count(0), 'NUL byte')}"
+                        f"{self.path} line {row} has {counted(line.count(0), 'NUL byte')}"
                         f" (the first is byte {start + zero + 1:,} of the text)",
-                        "remove such bytes",
-                        "copy the file again",
-                    )
+                        "remove such bytes", "copy the file again",
+                        code="encoding", path=self.path, row=row,
+                    )  # fmt: skip
                 place = f"{self.path} line {line_at(zero)}" if number else str(self.path)
                 raise DataError(
-                    f"{place} holds binary data, not UTF-8 text: rename or convert the file."
+                    f"{place} holds binary data, not UTF-8 text: rename or convert the file.",
+                    code="wrong-format",
+                    path=self.path,
                 )
             self._look_at(block, line_at)
             yield block
@@ -207,6 +215,8 @@ class TextFile(TableFile):
             raise found or DataError(
                 f"{self.path} cannot be read after row {done} ({first_line(error.__cause__)})",
                 "correct or remove the data there",
+                code="bad-line",
+                path=self.path,
             ) from error.__cause__
 
 
@@ -313,11 +323,12 @@ class BlockStream(io.RawIOBase):
             self._ended.wait(MOMENT)
 
 
-def misfit(place: str, name: str, value: str, kind: str) -> DataError:
-    """Return the error for a `value`, as written, that is not of the column's kind."""
+def misfit(place: str, name: str, written: str, kind: str, *more: Hint, **fields: Any) -> DataError:
+    """Return the error for a value, as ``written``, that is not of the column's kind."""
     wanted = _WANTED.get(kind, "a value of the same kind as before")
+    code = "not-a-number" if kind == "number" else "bad-value"
     return DataError(
-        f"{place}, column '{name}' holds {value[:60]}, not {wanted}",
-        "correct it",
-        hint("leave the column out with {}", exclude=[name]),
-    )
+        f"{place}, column '{name}' holds {written[:60]}, not {wanted}",
+        "correct it", hint("leave the column out with {}", exclude=[name]), *more,
+        code=code, column=name, **fields,
+    )  # fmt: skip

@@ -1,6 +1,5 @@
 """Public names, loaded lazily by :mod:`lazy_loader` and read by type checkers."""
 
-from .alma import ALMA as ALMA
 from .arow import AROW as AROW
 from .covariance import Covariance as Covariance
 from .dual import (
@@ -57,7 +56,6 @@ from .schemes import (
     predict_ovr as predict_ovr,
 )
 from .scw import SCW as SCW
-from .second_order import SecondOrderPerceptron as SecondOrderPerceptron
 from .text import (
     counted_row as counted_row,
     grams as grams,

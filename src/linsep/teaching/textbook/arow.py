@@ -7,7 +7,7 @@ References: K. Crammer, A. Kulesza and M. Dredze, Adaptive regularization of wei
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linsep.teaching.textbook.covariance import Covariance, check_type, mixed_gaussians
+from linsep.teaching.textbook.covariance import Covariance, mixed_gaussians
 from linsep.teaching.textbook.machine import Example, Machine, Number, Rule, dot, ratio
 
 
@@ -20,25 +20,18 @@ class AROW(Rule):
     old Sigma, and then updates Sigma by an observation of z with noise of variance r. Only m <= 0
     is a mistake: an update reduces 1 - m to r / (v + r) of itself, so rows keep causing updates.
 
-    With "full", the mean after the updates A solves (rI + X_A) w = sum of y z over A, where X_A is
-    the sum of z z' over A: ridge regression on the updated rows. Native learning keeps one Sigma
-    per class, each with its own v in its update (LIBOL shares one Sigma among the classes). A row
-    of weight c has noise of variance r / c.
+    Native learning keeps one Sigma per class, each with its own v in its update (LIBOL shares one
+    Sigma among the classes). A row of weight c has noise of variance r / c.
 
     Parameters
     ----------
     r : above 0; an initial covariance c I with r is the identity with r / c
-    covariance_type : "diagonal", "diagonal-drop" or "full"
-        See :class:`linsep.textbook.Covariance`. "diagonal" minimizes the objective of the paper
-        over diagonal matrices. "diagonal-drop" is called diagonal in JSAT.
     """
 
     r: Number = 1
-    covariance_type: str = "diagonal"
     margin_mistakes = False
 
     def __post_init__(self) -> None:
-        check_type(self.covariance_type)
         if not self.r > 0:
             raise ValueError(f"r must be above 0, got {self.r!r}.")
 
@@ -49,8 +42,8 @@ class AROW(Rule):
     def update(
         self, machine: Machine, example: Example, y: int, s: Number, importance: Number
     ) -> bool:
-        """W += alpha y Sigma z, then Sigma^-1 += importance z z' / r, or its diagonal form."""
-        sigma = machine.memory or Covariance.first(self.covariance_type, example)
+        """W += alpha y Sigma z, then 1 / s_j += importance z_j^2 / r."""
+        sigma = machine.memory or Covariance.first(example)
         direction = sigma.times(example)
         v, r = dot(example.z, direction.z), ratio(self.r, importance)
         if v == 0:
@@ -63,4 +56,4 @@ class AROW(Rule):
         self, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
     ) -> Machine:
         """Add precisions."""
-        return mixed_gaussians(self.covariance_type, before, shards, amounts)
+        return mixed_gaussians(before, shards, amounts)

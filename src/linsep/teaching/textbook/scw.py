@@ -1,7 +1,7 @@
 """Soft confidence-weighted learning (SCW) in plain Python.
 
 Reference: J. Wang, P. Zhao and S. Hoi, Exact soft confidence-weighted learning, ICML (2012),
-propositions 1 and 2.
+proposition 1.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
 
-from linsep.teaching.textbook.covariance import Covariance, check_type, mixed_gaussians
+from linsep.teaching.textbook.covariance import Covariance, mixed_gaussians
 from linsep.teaching.textbook.machine import Example, Machine, Number, Rule, dot
 
 
@@ -22,44 +22,32 @@ class SCW(Rule):
     and variance v = z'Sigma z, and is positive with probability ``eta`` if m = phi sqrt(v), phi =
     Phi^-1(eta). The loss is max(0, phi sqrt(v) - m), and every example with a loss causes an
     update. It is a mistake only if m <= 0. The new distribution minimizes the divergence from the
-    old one plus C times the loss (SCW-I) or its square (SCW-II). The weight of a row multiplies C.
+    old one plus C times the loss. The weight of a row multiplies C.
 
-    LIBOL's SCW-II has ``v_t*2`` and ``phi*2`` for v^2 and phi^2 under the root; JSAT's is right.
-    With "diagonal", as in JSAT, 1 / s_j += alpha phi z_j^2 / sqrt(u): neither diagonal form
-    minimizes over diagonal matrices, since alpha is computed for the full matrix.
+    As in JSAT, 1 / s_j += alpha phi z_j^2 / sqrt(u): this does not minimize over diagonal matrices,
+    since alpha is computed for the full matrix.
 
     Parameters
     ----------
     eta : above 1/2 (at 1/2, zero weights never change) and below 1
     C : aggressiveness, above 0
-    loss : "hinge" (SCW-I) or "squared_hinge" (SCW-II)
-    covariance_type : "diagonal", "diagonal-drop" or "full"; see :class:`linsep.textbook.Covariance`
     """
 
     eta: float = 0.9
     C: Number = 1.0
-    loss: str = "hinge"
-    covariance_type: str = "diagonal"
     margin_mistakes = False
     native = None
 
     def __post_init__(self) -> None:
-        check_type(self.covariance_type)
         if not 0.5 < self.eta < 1:
             raise ValueError(f"eta must be above 0.5 and below 1, got {self.eta!r}.")
         if not self.C > 0:
             raise ValueError(f"C must be above 0, got {self.C!r}.")
-        if self.loss not in ("hinge", "squared_hinge"):
-            raise ValueError(f"loss must be hinge or squared_hinge, got {self.loss!r}.")
 
     @property
     def phi(self) -> float:
         """The number of standard deviations at which an example is right with probability eta."""
         return NormalDist().inv_cdf(float(self.eta))
-
-    def covariance(self, machine: Machine, example: Example) -> Covariance:
-        """Return Sigma."""
-        return machine.memory or Covariance.first(self.covariance_type, example)
 
     def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
         """Return whether the example is a mistake, or right with a probability below eta."""
@@ -68,14 +56,14 @@ class SCW(Rule):
 
     def margin(self, machine: Machine, example: Example, y: int, s: Number) -> tuple:
         """Return y s, and phi standard deviations of the score."""
-        v = dot(example.z, self.covariance(machine, example).times(example).z)
-        return y * s, self.phi * sqrt(v)
+        sigma = machine.memory or Covariance.first(example)
+        return y * s, self.phi * sqrt(dot(example.z, sigma.times(example).z))
 
     def update(
         self, machine: Machine, example: Example, y: int, s: Number, importance: Number
     ) -> bool:
-        """W += alpha y Sigma z, then Sigma^-1 += alpha phi z z' / sqrt(u), or a diagonal form."""
-        sigma = self.covariance(machine, example)
+        """W += alpha y Sigma z, then 1 / s_j += alpha phi z_j^2 / sqrt(u)."""
+        sigma = machine.memory or Covariance.first(example)
         direction = sigma.times(example)
         v = dot(example.z, direction.z)
         alpha = self.step(y * s, v, self.C * importance) if v > 0 else 0.0
@@ -91,15 +79,11 @@ class SCW(Rule):
         self, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
     ) -> Machine:
         """Add precisions."""
-        return mixed_gaussians(self.covariance_type, before, shards, amounts)
+        return mixed_gaussians(before, shards, amounts)
 
     def step(self, m: Number, v: Number, C: Number) -> float:
         """Return alpha for an example with y s = m and z'Sigma z = v."""
         square = self.phi * self.phi
-        if self.loss == "hinge":
-            psi, zeta = 1 + square / 2, 1 + square
-            root = sqrt(m * m * square * square / 4 + v * square * zeta)
-            return min(C, max(0.0, (root - m * psi) / (v * zeta)))
-        n = v + 1 / (2 * C)
-        root = self.phi * sqrt(square * m * m * v * v + 4 * n * v * (n + v * square))
-        return max(0.0, (root - 2 * m * n - square * m * v) / (2 * (n * n + n * v * square)))
+        psi, zeta = 1 + square / 2, 1 + square
+        root = sqrt(m * m * square * square / 4 + v * square * zeta)
+        return min(C, max(0.0, (root - m * psi) / (v * zeta)))

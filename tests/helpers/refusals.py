@@ -1,0 +1,22 @@
+"""Errors by their class, code and fields; sentences may change."""
+
+import re
+from contextlib import contextmanager
+
+import pytest
+
+
+@contextmanager
+def refused(kind, code, **fields):
+    """The block raises an error of this class with this code and these fields."""
+    with pytest.raises(kind) as caught:
+        yield caught
+    assert caught.value.code == code, caught.value
+    found = {name: getattr(caught.value, name) for name in fields}
+    assert found == fields, caught.value
+
+
+def code_of(done):
+    """The code that a command printed behind its error, and its exit code."""
+    codes = re.findall(r"^linsep: error: .* \[([a-z-]+)\]$", done.stderr, re.M)
+    return (codes[-1] if codes else None), done.returncode
