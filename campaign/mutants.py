@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import coverage.numbits
 
@@ -40,14 +40,8 @@ SEED, SECONDS, TESTS = 65, 20, 40
 PYTEST, PLAIN = [sys.executable, "-m", "pytest"], {"NUMBA_DISABLE_JIT": "1"}
 
 
-class Mutant(NamedTuple):
-    """One change, and the whole file with it."""
-
-    path: str
-    text: str
-    was: str
-    line: int
-    source: str
+#: a file, its line afterwards, what stood there, the number of the line, the whole file
+Mutant = tuple[str, str, str, int, str]
 
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
@@ -86,7 +80,7 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
         if now is not None and not (now in INSTEAD.values() and set(was) & set("()#\n")):
             changed = (source[:left] + now.encode() + source[right:]).decode()
             name, line = path.relative_to(PACKAGE).as_posix(), node.lineno
-            yield Mutant(name, changed.splitlines()[line - 1].strip(), was, line, changed)
+            yield name, changed.splitlines()[line - 1].strip(), was, line, changed
 
 
 def chosen() -> list[Mutant]:
@@ -123,7 +117,7 @@ def outcome(mutant: Mutant, tests: list[str]) -> str:
     """Whether the tests kill a mutant: killed, survived, or slow (undecided in 20 s)."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ROOT / "src", f"{folder}/src", ignore=shutil.ignore_patterns("__pycache__"))
-        Path(folder, "src/linsep", mutant.path).write_text(mutant.source, "utf-8")
+        Path(folder, "src/linsep", mutant[0]).write_text(mutant[4], "utf-8")
         environment = os.environ | PLAIN | {"PYTHONPATH": f"{folder}/src"}
         some = random.Random(SEED).sample(tests, min(len(tests), TESTS))
         limits = ["timeout", "600", "prlimit", f"--cpu={SECONDS}"]
@@ -140,7 +134,7 @@ def main(what: str, data: str) -> None:
     tests = tests_of(Path(data))
     counts: Counter[str] = Counter()
     for mutant in chosen():
-        its = tests.get((mutant.path, mutant.line))
+        its = tests.get((mutant[0], mutant[3]))
         result = outcome(mutant, its) if its else "uncovered"
         counts[result] += 1
         print(json.dumps([result, *mutant[:4]]), flush=True)
