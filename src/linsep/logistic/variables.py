@@ -142,7 +142,8 @@ def _of_formula(model: Any, stored: dict[str, Any], names: list[str]) -> list[Va
     formula = Formula.from_json(stored)
     uses: dict[str, list[int]] = {}
     for j, (_, _, parts) in enumerate(formula.features or ()):
-        for name in {c for block, _ in parts for c in formula.blocks[block].factor.columns}:
+        # each once, in the order of the term: a set would have an order of its own in each process
+        for name in dict.fromkeys(c for k, _ in parts for c in formula.blocks[k].factor.columns):
             uses.setdefault(name, []).append(j)
     factors = factors_of(model)
     return [

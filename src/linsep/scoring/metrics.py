@@ -132,8 +132,9 @@ def baselines_of(scored: Any, names: Iterable[str] | None = None) -> dict[str, f
         mean = float(np.average(counting.truth, weights=counting.weights))
         same = counting._replace(predicted=np.full(counting.truth.size, mean))
         return values_of(same, chosen)[0]
-    found = values_of(_saying_the_same(counting), set(chosen) - OF_SCORES.keys())[0]
-    for name in set(chosen) & OF_SCORES.keys():
+    plain = [name for name in chosen if name not in OF_SCORES]
+    found = values_of(_saying_the_same(counting), plain)[0]
+    for name in (name for name in chosen if name in OF_SCORES):
         try:
             known, codes = ranked(counting, name)
         except Undefined:
