@@ -19,7 +19,6 @@ from linsep.estimators._common.offsets import (
     refuse_beside_source,
 )
 from linsep.sources.base import Source, is_frame
-from linsep.sources.feature_names import names_in_recipe
 from linsep.validation.labels import check_beside, row_labels
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import check_again, check_prepared, of_features
@@ -54,6 +53,8 @@ Named = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 def unknown_text(unknown: dict[str, int], recipe: dict[str, Any]) -> str:
     """Return the numbers, by column, of values that are not in the training data, as text."""
+    from linsep.sources.feature_names import names_in_recipe
+
     references = recipe.get("reference", {})
     called = names_in_recipe(recipe) if references else {}
     parts: dict[str, list[str]] = {}

@@ -12,7 +12,6 @@ from linsep.batches import NO_IMPORTANCE, check_summable
 from linsep.errors import DataError, FeatureOverflow, NoRows, warn_caller
 from linsep.estimators._common.offsets import refuse_beside_source, refuse_offsets_of
 from linsep.parameters import fitted_parameter
-from linsep.rows.label_book import LabelBook
 from linsep.sources.base import Source
 from linsep.validation.labels import (
     check_beside,
@@ -194,6 +193,8 @@ def source_labels(source: Source, y: np.ndarray | None, weights: Any = None) -> 
     """
     if y is None:
         raise DataError(f"{source.name} has no labels to train on.", code="no-labels")
+    from linsep.rows.label_book import LabelBook
+
     book = LabelBook()
     numbers = book.numbers(y, source.where)
     check_two_classes(book.classes, source.name)

@@ -435,7 +435,7 @@ class TableSource(Source):
                 at = int(rows[left])
                 return file, start + at, table.slice(at, 1)
             left -= rows.size
-        raise IndexError(f"{self.name} has no row {row}.")
+        raise IndexError(f"{self.name} has {row - left} rows, but not row {row}.")
 
     def _kept_rows(self, number: int = 0) -> Iterator[tuple[Any, int, np.ndarray, pa.Table]]:
         """Yield, for each table from a file on, its file, the number of its first row there, which
