@@ -120,7 +120,7 @@ def _statements(node: Any) -> int:
 
 
 def _with_sizes(row: re.Match) -> str:
-    lines, statements = size_of(row[1])
+    lines, statements = (-(-size // 50) * 50 for size in size_of(row[1]))
     _, _, lines_at_end, _, statements_at_end = row.groups()
     return f"| {row[1]} | {lines:,} | {lines_at_end} | {statements:,} | {statements_at_end} |"
 

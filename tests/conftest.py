@@ -42,10 +42,31 @@ def pytest_xdist_auto_num_workers():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what is marked for the other run, or for `make test-thorough` alone."""
-    left_out = [item for item in items if not is_run(item)]
-    items[:] = [item for item in items if is_run(item)]
-    config.hook.pytest_deselected(items=left_out)
+    """Leave out what is marked for the other run, or for `make test-thorough` alone; and of the
+    combinations of several parameters those without a value that others do not have.
+    """
+    tests = {}
+    for item in items:
+        if is_run(item):
+            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept = {item for cases in tests.values() for item in (cases if THOROUGH else enough(cases))}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
+def enough(cases):
+    """Cases of a test in which every value of every parameter is, greedily."""
+    if len(cases) == 1:
+        return cases
+    values = {case: {(k, id(v)) for k, v in case.callspec.params.items()} for case in cases}
+    left = set().union(*values.values())
+    if len(left) >= len(cases):  # of one parameter, or of parameters side by side
+        return cases
+    found = []
+    while left:
+        found.append(max(cases, key=lambda case: len(values[case] & left)))
+        left -= values[found[-1]]
+    return found
 
 
 def is_run(item):

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from conftest import Tab
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 
 #: what would answer a question of a lesson
 ANSWERS = [".proof.card", ".table", ".counts", "#status", ".widest", ".of-ring"]

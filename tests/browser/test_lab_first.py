@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from thoroughness import some
+
 pytestmark = pytest.mark.compiled
 
 #: what is hidden until More is pressed
@@ -29,7 +31,7 @@ def visible_buttons(tab):
     return [one.inner_text() for one in tab.page.locator(".lab button").all() if one.is_visible()]
 
 
-@pytest.mark.parametrize("size", [(1280, 800), (1920, 1080), (800, 900), (390, 844)])
+@pytest.mark.parametrize("size", some([(1280, 800), (1920, 1080), (800, 900), (390, 844)], 4))
 def test_a_novice_sees_two_buttons_a_sentence_a_picture_and_its_legend(tab, size):
     tab.look(*size, "light")
     tab.open(more=False)
@@ -60,6 +62,7 @@ def test_each_step_says_what_happened(tab):
     assert re.search("[25] was classified correctly", tab.text("#story"))
 
 
+@pytest.mark.thorough
 def test_play_runs_slowly_enough_to_be_read_and_to_its_end(tab):
     tab.open(more=False)
     assert tab.page.locator(".speed select").input_value() == "2"
@@ -70,6 +73,7 @@ def test_play_runs_slowly_enough_to_be_read_and_to_its_end(tab):
     tab.says("#story", "training ends here")
 
 
+@pytest.mark.thorough
 def test_more_opens_everything_and_what_needs_more_opens_it(tab):
     tab.open(more=False)
     more = tab.page.locator(".more-button")
@@ -86,6 +90,7 @@ def test_more_opens_everything_and_what_needs_more_opens_it(tab):
     expect(tab.page.locator(".controls")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_points_are_dragged_on_the_first_screen_and_not_added(tab):
     tab.open(more=False)
     box = tab.page.locator(".plane .picture").bounding_box()
@@ -96,6 +101,7 @@ def test_points_are_dragged_on_the_first_screen_and_not_added(tab):
     assert tab.page.locator(".dot").count() == 5
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("address", "steps", "said"),
     [
@@ -122,6 +128,7 @@ def test_sentences_of_other_learners(tab, address, steps, said):
     assert said in tab.text("#story").replace("\xa0", " ")
 
 
+@pytest.mark.thorough
 def test_a_run_goes_on_beyond_its_cycle_where_asked(tab):
     tab.open("data=inseparable&start=1,1,1&at=905")
     assert "650" in tab.text("#fault")
@@ -142,6 +149,7 @@ CARDS = """lab => [...lab.querySelectorAll(".columns .card")]
   .map(([name, { x, y }]) => [name, x, y])"""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("address", ["data=four-points", "data=outlier&room=soft", "room=descent"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_tab_goes_through_the_page_in_the_order_in_which_it_is_seen(tab, address, width):
@@ -163,6 +171,7 @@ def test_tab_goes_through_the_page_in_the_order_in_which_it_is_seen(tab, address
     assert places == sorted(places)
 
 
+@pytest.mark.thorough
 def test_a_lesson_and_its_picture_fit_the_window(tab):
     tab.look(1280, 800, "light")
     tab.visit("?lesson=perceptron&step=2")
@@ -172,6 +181,7 @@ def test_a_lesson_and_its_picture_fit_the_window(tab):
     tab.click("Leave the lesson")
 
 
+@pytest.mark.thorough
 def test_the_number_of_this_point_is_above_the_others(tab):
     tab.open("data=moons&learner=kernel&width=2")
     tab.press("End")
@@ -182,6 +192,7 @@ def test_the_number_of_this_point_is_above_the_others(tab):
     expect(top).to_have_text("")
 
 
+@pytest.mark.thorough
 def test_what_is_missing_is_said_once(tab):
     tab.open("data=five-points")
     tab.click("Clear")
@@ -190,6 +201,7 @@ def test_what_is_missing_is_said_once(tab):
     assert sum(one.is_visible() for one in said) == 1
 
 
+@pytest.mark.thorough
 def test_a_ring_of_the_soft_margin_is_a_support_vector(tab):
     tab.open("data=outlier&room=soft&cost=1")
     tab.says("#fit-words", "3 points on the dashed lines (ring), and 2 inside")

@@ -15,7 +15,7 @@ from linsep.lab.optimizing import FORMULAS
 from linsep.lab.pages import standalone
 from linsep.lab.scene_sources import ready_made
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 
 POINTS = "points=0,0,0;1,3,0;4,1,1;5,4,1"
 #: the sizes of all texts that are shown, in pixels

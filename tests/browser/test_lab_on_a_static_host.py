@@ -12,7 +12,7 @@ from conftest import Tab
 from same_answers import differences, messages
 from thoroughness import THOROUGH
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 
 #: answers of a worker of its own, in the order of the messages
 ASKED = """messages => new Promise((resolve, reject) => {

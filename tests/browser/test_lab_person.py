@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 
 
 def test_playing_to_the_end_shows_the_numbers_of_the_notes(tab):

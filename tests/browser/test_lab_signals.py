@@ -9,7 +9,7 @@ from linsep.lab.run import run_of
 from linsep.lab.scene_sources import scene_of_url
 from linsep.teaching.textbook.schemes import SCHEMES
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 
 #: at positions of the run: the points with a ring, the counts in words, the classes whose shade
 #: lies under each point and three pixels around it

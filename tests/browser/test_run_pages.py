@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 
 from linsep import Perceptron, trace
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 IRIS, SPECIES = load_iris(return_X_y=True)
 
 

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 import linsep
 from served import TOKEN, serving
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 
 
 def test_the_page_sends_requests_and_asks_nobody_else(browser, tmp_path):

@@ -216,6 +216,7 @@ def test_out_of_memory(folder, monkeypatch):
     assert_refused("fit", "t.svm", "--model", "m", cwd=folder, said="out of memory")
 
 
+@pytest.mark.thorough
 @needs_speed
 def test_the_bar_fits_a_terminal_and_keeps_out_of_predictions(learned):
     (learned / "long.svm").write_text("0 1:1 2:1\n1 1:1 2:1\n" * 10_000)

@@ -66,6 +66,7 @@ def fitted(folder, learner, data):
     return path
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "learner", "data"), CASES)
 def test_a_refusal_is_a_sentence_of_the_command_line(folder, tmp_path, kind, learner, data):
     path = tmp_path / f"picture.{'html' if kind == 'run' else 'png'}"

@@ -75,6 +75,7 @@ def asked(seed, folder):
     return bool(summary["warnings"]), worse
 
 
+@pytest.mark.thorough
 def test_models_worse_than_the_baseline_and_no_others_are_warned_of(tmp_path):
     found = [one for seed in range(60) if (one := asked(seed, tmp_path)) is not None]
     assert len(found) > 50

@@ -34,7 +34,10 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("name", TABLES)
+SLOW = {"many weights": pytest.mark.thorough}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=SLOW.get(n, ())) for n in TABLES])
 def test_the_learner_and_its_reason(name, tmp_path):
     make, learner, reason = TABLES[name]
     frame = make()

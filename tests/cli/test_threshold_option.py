@@ -188,7 +188,8 @@ def unbalanced(n=1500, seed=3):
     ("learner", "threshold"),
     [
         ("logistic", 0.08), ("logistic", "recall=0.8"), ("naive-bayes", 0.08),
-        ("perceptron", 0.4), ("perceptron", "f1"), ("kernel", 1.0), ("soft-margin", "recall=0.7"),
+        ("perceptron", 0.4), ("perceptron", "f1"),
+        pytest.param("kernel", 1.0, marks=pytest.mark.thorough), ("soft-margin", "recall=0.7"),
     ],
 )  # fmt: skip
 def test_every_number_of_a_fit_is_at_the_threshold(tmp_path, learner, threshold):

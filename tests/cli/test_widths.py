@@ -122,6 +122,7 @@ def printed(folder, command, columns):
     return done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("columns", [60, 80])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_a_command_prints_fits(folder, whole, command, columns):

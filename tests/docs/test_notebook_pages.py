@@ -117,6 +117,7 @@ def test_all_check_answers_with_the_same_function():
     assert len(set(helpers)) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.parametrize("path", SOLUTIONS, ids=lambda p: p.stem)
 def test_answers_are_judged_rightly(path, tmp_path, monkeypatch, capsys):

@@ -167,6 +167,7 @@ def test_commands_about_separation(tmp_path):
     assert run_commands("docs/reference/proofs.md", tmp_path) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not COMPILING, reason="the demo is slow without the compiler")
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell")
 def test_the_demo_runs(tmp_path):

@@ -150,6 +150,7 @@ def test_weights_are_exact():
     assert interval(*XOR, sample_weight=weights) == (Fraction(2, 7),) * 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("strict", [True, False])
 def test_few_dimensions_are_tried_out(strict):
     """Where contradictions do not close the interval the check tries all hyperplanes again."""
@@ -186,7 +187,7 @@ def test_other_rows_are_refused():
     assert verdict.verify(X[:3], y[:3]).holds is False
 
 
-@pytest.mark.parametrize("name", ["rows.csv", "rows.vw"])
+@pytest.mark.parametrize("name", ["rows.csv", pytest.param("rows.vw", marks=pytest.mark.thorough)])
 def test_weights_of_a_file_count_and_rows_of_weight_0_do_not(name, tmp_path):
     x, weights, y = [2, 1, 2, 3], [0, 5, 3, 4], [1, 1, -1, 1]
     lines = [f"{label} {w} | a:{k}" for k, w, label in zip(x, weights, y, strict=True)]

@@ -31,6 +31,7 @@ def test_worked_numbers():
     assert both([(1,), (-1,)], [1, -1], fit_intercept=False) == [0, 0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", some(range(400), 4))
 def test_against_all_sets_of_rows(seed):
     rows, labels, weights, intercept = random_set(seed, most=7, dimensions=3)

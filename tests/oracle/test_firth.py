@@ -238,6 +238,7 @@ def test_inverses_of_information(n):
         assert inverse_of(matrix) is None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.9999])
 @pytest.mark.parametrize("penalty", ["firth", None])
 def test_ends_by_newton_are_those_between_brackets(monkeypatch, penalty, level):

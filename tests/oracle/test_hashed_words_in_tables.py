@@ -54,6 +54,7 @@ def assert_same_tables(hashed, own):
         assert np.allclose(hashed[name][1:7], row[1:7], rtol=1e-6, atol=1e-9, equal_nan=True), name
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [{}, {"penalty": "firth"}, {"intervals": "profile"}])
 def test_logistic_regression(folder, options):
     hashed, own = (

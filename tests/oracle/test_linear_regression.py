@@ -19,6 +19,7 @@ from refusals import refused
 pytestmark = pytest.mark.compiled
 
 
+@pytest.mark.thorough
 @parametrize_with_checks([LinearRegression(), LinearRegression(fit_intercept=False)])
 def test_check_estimator(estimator, check):
     with warnings.catch_warnings():  # some checks have fewer rows than columns

@@ -128,6 +128,7 @@ def test_limits_of_separated_data_do_not_depend_on_offsets() -> None:
     assert (whole.predict(X, offset=offset) == group).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
 def test_many_weights(kind: object) -> None:
     rng = np.random.default_rng(7)

@@ -64,6 +64,7 @@ def test_thresholds_of_strong_signals():
     assert 0 < phase_transition(12.0) < 1e-3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("gamma", [0.0, 2.0])
 def test_rows_are_separable_above_the_threshold_and_have_a_maximum_below(gamma):
     n, threshold = 400, phase_transition(0, gamma)
@@ -136,6 +137,7 @@ def test_numbers_without_a_solution_are_refused(ratio, signal):
         high_dimensional_mle(ratio, signal)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("signal", [0.1, 1.0, 3.0, 8.0])
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.95])
 def test_a_signal_is_found_by_the_likelihood(signal, share):

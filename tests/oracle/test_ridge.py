@@ -65,6 +65,7 @@ TABLES = {
 TARGET = np.array([1.0, 4.0, 2.5, -3.0, 7.0, 0.25])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("relative", [2.0**-20, 1.0, 2.0**12])

@@ -260,6 +260,7 @@ def test_weights_keep_passive_aggressive_from_diverging():
             assert all(abs(step.intercept) < 1000 for step in steps)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["last", "average", "vote", "longest", "best"])
 @pytest.mark.parametrize("rule", (RULES | REMEMBERING).values(), ids=RULES | REMEMBERING)
 @pytest.mark.parametrize("scheme", ["ovr", "ovo"])

@@ -107,6 +107,7 @@ def test_rows_with_the_margin_need_not_be_moved():
     assert above.verify(X, y)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("gamma", [1e-4, 0.1, 5.0])
 def test_a_soft_margin_whose_weights_are_as_long_has_the_same_losses(gamma, monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)

@@ -30,6 +30,7 @@ def text(n_rows, n_words, classes, seed=0):
     return sp.csr_matrix(X[:half]), y[:half], sp.csr_matrix(X[half:]), y[half:]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("n_words", "classes"), [(2600, 2), (600, 8), (300, 2)])
 def test_new_rows_are_predicted_as_well_as_by_a_tiny_ridge(n_words, classes):
     X, y, new, truth = text(700, n_words, classes)

@@ -30,6 +30,7 @@ def test_the_maximum_is_the_same_and_near(solver, storage):
     assert np.allclose(warm.standard_errors_, cold.standard_errors_, rtol=1e-6)
 
 
+@pytest.mark.thorough
 def test_a_path_over_penalties_needs_fewer_iterations():
     X, y = CANCER
     path = 10.0 ** -np.arange(6)
@@ -63,6 +64,7 @@ def test_columns_far_from_zero():
     assert np.allclose(model.coef_, coef, rtol=1e-6)
 
 
+@pytest.mark.thorough
 def test_separation_is_found_from_everywhere():
     X, y = CANCER
     model = LogisticRegression(warm_start=True)
@@ -78,6 +80,7 @@ def test_separation_is_found_from_everywhere():
     assert np.allclose(few.params_, LogisticRegression().fit(*OVERLAPPING).params_, rtol=1e-6)
 
 
+@pytest.mark.thorough
 def test_gradient_ascent_goes_on():
     X = OVERLAPPING[0] / OVERLAPPING[0].std(axis=0)
     how = {"solver": "gradient_ascent", "tol": 1e-3, "l2": 1.0, "max_iter": 20_000}

@@ -260,6 +260,7 @@ np.save(out, np.column_stack([model.coef_, model.intercept_]))
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("begun", ["0", "1"] if THOROUGH else ["0"])
 def test_what_compiled_code_began_the_interpreter_ends_and_the_other_way(tmp_path, begun):
     whole = np.rint(4 * X)  # the interpreter adds products in another order

@@ -14,20 +14,20 @@ from estimator_configurations import (
     expected,
     failures,
 )
-from linsep import KernelPerceptron, KernelSoftMargin, Perceptron
+from linsep import KernelSoftMargin, Perceptron
 from linsep.catalog import LEARNERS
 from linsep.parameters import parameters_of
 from thoroughness import THOROUGH
 
 #: if there is little time, those whose base classes the others share
-CHECKED = LEARNERS.values() if THOROUGH else (Perceptron, KernelPerceptron)
+CHECKED = LEARNERS.values() if THOROUGH else (Perceptron,)
 ONLINE = [learner(max_iter=30) for learner in CHECKED]
 
 
 @pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore:All rows of class.* have weight 0")
 @parametrize_with_checks(
-    [*ONLINE, KernelSoftMargin(gamma=0.5)],
+    [*ONLINE, *([KernelSoftMargin(gamma=0.5)] if THOROUGH else [])],
     expected_failed_checks=lambda estimator: {} if estimator not in ONLINE else expected(estimator),
     xfail_strict=True,
 )

@@ -39,6 +39,7 @@ def files(tmp_path):
     return sorted(tmp_path.iterdir())
 
 
+@pytest.mark.thorough
 def test_a_process_ends_with_sources_half_read(files):
     run = [sys.executable, "-c", PROGRAM, *files]
     ended = subprocess.run(run, capture_output=True, text=True, timeout=60, check=True)

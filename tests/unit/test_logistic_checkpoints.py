@@ -109,6 +109,7 @@ def test_separable_rows_go_on_to_the_same_verdict(tmp_path):
     np.testing.assert_array_equal(last(found, "limits_"), last(fit(), "limits_"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("wide", [False, True])
 def test_what_only_the_weights_prove_goes_on(tmp_path, monkeypatch, wide):
     def late(*given):

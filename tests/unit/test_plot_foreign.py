@@ -54,6 +54,7 @@ def learned(name, k):
         return EVERY[name](**ARGUMENTS.get(name, {})).fit(X, y), X, y
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "k"), CASES)
 def test_every_classifier_is_drawn_as_it_decides(name, k):
     model, X, y = learned(name, k)

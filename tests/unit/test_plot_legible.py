@@ -95,6 +95,7 @@ def test_weight_images_are_white_at_zero_and_symmetric():
 LONG = np.array([f"a class with a name of many words, number {k}" for k in range(30)])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("k", [2, 4, 10, 25])
 @pytest.mark.parametrize(
     "picture",

@@ -262,6 +262,7 @@ def test_a_gif_has_every_frame_and_a_pause():
     assert durations == [250] * 4 + [5000]
 
 
+@pytest.mark.thorough
 def test_a_long_run_is_a_small_file(tmp_path):
     X, y = IRIS[:, :2], SPECIES == 2
     shown = trace(Perceptron(max_iter=5), X, y).animate()

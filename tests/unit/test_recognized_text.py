@@ -152,6 +152,7 @@ def test_convert_mends_lines(tmp_path):
     assert here("fit", "b.svm", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.thorough
 def test_convert_mends_every_chunk_and_names_lines(tmp_path):
     rng = np.random.default_rng(3)
     lines = []

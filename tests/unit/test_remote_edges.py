@@ -96,6 +96,7 @@ def read(address):
     return sum(len(batch.y) for batch in open_source(address, target="kind").batches())
 
 
+@pytest.mark.thorough
 def test_a_file_that_is_said_to_have_a_hundred_terabytes():
     code = (
         "import resource, sys\n"

@@ -121,6 +121,7 @@ def test_interactions_of_long_namespaces(tmp_path):
         assert client.predict(["|a b |c d"])["predictions"] == [1]
 
 
+@pytest.mark.thorough
 def test_clients_that_never_read(tmp_path):
     """Forty of them, each with an answer of 19 MB: others are answered on."""
     array_model(tmp_path, classes=100)
@@ -150,6 +151,7 @@ def rows_predicted(client):
     return int(float(line.split()[1]))
 
 
+@pytest.mark.thorough
 def test_the_end_under_load(tmp_path):
     """SIGTERM ends within five seconds, whatever waits or comes; what was learned stays."""
     array_model(tmp_path, features=40)

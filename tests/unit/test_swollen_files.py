@@ -188,6 +188,7 @@ def test_structures_without_end_are_damaged(data):
         read_struct(data)
 
 
+@pytest.mark.thorough
 def test_no_damaged_footer_ends_the_process(tmp_path):
     """Arrow's objects of a footer's columns abort on some, such as counts of levels that differ."""
     path = tmp_path / "p.parquet"

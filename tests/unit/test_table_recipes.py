@@ -52,6 +52,7 @@ def test_nan_counts_as_missing(tmp_path):
     assert load_table(path, target="y", missing="mean")[0].tolist() == [[1], [1]]
 
 
+@pytest.mark.thorough
 def test_hashing_is_the_same_in_every_process(tmp_path):
     path = write(tmp_path, {"x": [1, 2], "t": ["p", "q"], "u": ["é", "q"], "y": [0, 1]}, "csv")
     code = (

@@ -107,6 +107,7 @@ def numbers_of_all_sizes(n, d, n_classes):
     return X, np.arange(n) % n_classes
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("n", "d", "n_classes"), [(99, 20, 6), (200, 8, 6)])
 def test_the_limit_is_kept_within_a_factor_of_two(n, d, n_classes):
     X, y = numbers_of_all_sizes(n, d, n_classes)
@@ -205,6 +206,7 @@ def test_a_fit_without_time_for_signs_says_so(monkeypatch):
     assert model.predict([[0.0], [3.0]]).tolist() == [0, 1]
 
 
+@pytest.mark.thorough
 def test_a_bound_ends_in_time(monkeypatch):
     monkeypatch.setattr(mistake_bounds, "TIME_LIMIT", 0.2)
     rng = np.random.default_rng(0)

@@ -64,6 +64,7 @@ def test_strips_of_columns_give_what_all_columns_at_once_give(
     assert whole[0] is False
 
 
+@pytest.mark.thorough
 def test_a_longer_file_is_read_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(csv, "STRIP", 2)
     (tmp_path / "a.csv").write_text("a,b,c,d,e\n" + "1,x,true,2,y\n" * 100_000)
