@@ -193,7 +193,7 @@ def test_whatever_separate_was_given_is_followed_or_named(files, name, options):
         assert done.stdout.startswith("It holds.\n"), done.stderr
     else:
         assert done.returncode == 1
-        assert "this file needs linsep verify" in done.stderr, done.stderr
+        assert "use linsep verify" in done.stderr, done.stderr
 
 
 def test_names_that_look_like_features_of_another_column_are_quoted(tmp_path):
