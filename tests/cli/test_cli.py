@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import linsep
-from command_line import assert_refused, here, needs_speed, on_a_terminal, run
+from command_line import assert_refused, here, on_a_terminal, run
 from linsep.catalog import ESTIMATORS, LEARNERS, MARGINS
 from linsep.cli.app import COMMANDS
 from linsep.cli.learner_options import NOT_HERE
@@ -265,7 +265,6 @@ def test_a_reader_that_goes_away_is_no_error(folder):
         assert done.stdout.count(b"\n") == (reader != "true")
 
 
-@needs_speed
 def test_ctrl_c_keeps_what_was_learned(folder):
     with open(folder / "large.svm", "w") as file:
         block = "".join(f"{i % 2} {1 + i % 7}:1 {9 + i % 5}:{i % 3 - 1}\n" for i in range(20_000))
@@ -289,7 +288,6 @@ def test_ctrl_c_keeps_what_was_learned(folder):
     assert model.n_iter_ > 1
 
 
-@needs_speed
 def test_progress_is_drawn_for_people_only(folder):
     with open(folder / "large.svm", "w") as file:
         file.writelines(f"{i % 2} {1 + i % 7}:1 {9 + i % 5}:{i % 3 - 1}\n" for i in range(60_000))
@@ -300,7 +298,6 @@ def test_progress_is_drawn_for_people_only(folder):
 
 
 @pytest.mark.parametrize("name", ["a9a.gz", "w8a.gz", "ijcnn1.bz2"])
-@needs_speed
 def test_real_files(shared_data, tmp_path, name):
     done = here("fit", shared_data / "libsvm" / name, "--json", "--model", "m", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

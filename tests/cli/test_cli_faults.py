@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import linsep
-from command_line import assert_refused, here, needs_speed, on_a_terminal, run, table
+from command_line import assert_refused, here, on_a_terminal, run, table
 from linsep import Perceptron
 from linsep.cli.output import short
 
@@ -217,7 +217,6 @@ def test_out_of_memory(folder, monkeypatch):
 
 
 @pytest.mark.thorough
-@needs_speed
 def test_the_bar_fits_a_terminal_and_keeps_out_of_predictions(learned):
     (learned / "long.svm").write_text("0 1:1 2:1\n1 1:1 2:1\n" * 10_000)
 

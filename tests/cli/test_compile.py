@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from command_line import here, needs_speed, run
+from command_line import here, run
 from linsep.compiled.jit import COMPILING
 
 pytestmark = pytest.mark.both
@@ -14,7 +14,7 @@ def made(folder):
     return {path.name for path in folder.rglob("*.code")}
 
 
-@needs_speed
+@pytest.mark.compiled
 def test_a_fit_afterwards_compiles_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("LINSEP_CACHE_DIR", str(tmp_path / "cache"))
     done = run("compile", "--learner", "naive-bayes", cwd=tmp_path)

@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 
 import linsep
-from command_line import here, needs_speed
+from command_line import here
 from served import serving
 
 WORDS = ["free money now", "meeting at noon", "cheap offer, free", "lunch at noon?", "", "noon"]
@@ -76,7 +76,7 @@ def values_of(name, text):
         return text
 
 
-@needs_speed
+@pytest.mark.compiled
 @pytest.mark.parametrize("fit", FITS)
 def test_the_answers_of_predict(folder, fit):
     data, *options = FITS[fit]
@@ -142,7 +142,7 @@ def one_by_one(client, rows, ask):
             for name in found[0] if name in ("predictions", "scores")}  # fmt: skip
 
 
-@needs_speed
+@pytest.mark.compiled
 def test_the_explanations_of_audit_and_probabilities_of_predict(folder):
     here("fit", "wine.csv", "--target", "target", "--learner", "naive-bayes",
          "--model", "wine.linsep", cwd=folder)  # fmt: skip

@@ -11,9 +11,6 @@ from unittest.mock import patch
 import pytest
 
 from linsep.cli.main import command
-from linsep.compiled.jit import COMPILING
-
-needs_speed = pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
 
 
 def run(*arguments, cwd, **options):

@@ -400,7 +400,7 @@ def _difference(
         wanted, given = (json.dumps(one.get(name)) for one in (recipe, ours))
         if wanted != given:
             if max(len(wanted), len(given)) > MOST_TEXT:
-                return f"its data were read with a different {name}"
+                return f"its data were read with another setting of {name}"
             return f"its data were read with {name} {wanted}, these with {given}"
     return None
 
