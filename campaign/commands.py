@@ -29,6 +29,7 @@ from campaign.batches import folder
 from linsep.cli.main import main
 from linsep.cli.proofs import read_proof
 from linsep.errors import LinsepError
+from linsep.validation.values import of_features
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
 #: one in this many commands has an interpreter of its own
@@ -208,7 +209,8 @@ def content(path: Path) -> Any:
         return data
     model = linsep.load(path)
     vars(model).pop("feature_names_in_", None)  # or it would warn of rows without names
-    assert len(model.predict(np.zeros((2, model.n_features_in_)))) == 2
+    with of_features():
+        assert len(model.predict(np.zeros((2, model.n_features_in_)))) == 2
     return {name: array.tobytes() for name, array in load_file(path).items()}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linsep import Perceptron, export
+from linsep.validation.values import of_features
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 
@@ -73,7 +74,8 @@ def _case(draw: random.Random) -> tuple[Perceptron, dict[str, Any], list[dict], 
                 row[places[name][cells[name]]] = 1.0
         rows.append(cells)
     columns = dict.fromkeys(numbers, float) | dict.fromkeys(texts, str)
-    return model, columns, rows, model.predict(features).tolist()
+    with of_features():
+        return model, columns, rows, model.predict(features).tolist()
 
 
 def _words(draw: random.Random, count: int, without: str = "\0") -> list[str]:
