@@ -21,8 +21,8 @@ from threading import Thread, Timer
 
 WRONG = ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError
 NUMBER = re.compile(r"[ \t]*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?[ \t]*")
-#: of a field in which ranks are computed
-PRIME = 2**61 - 1
+#: of a field in which ranks are computed: not 2**61 - 1, which divides minors of rows near 2**60
+PRIME = 1618033988749894853
 #: the fields of the fewest errors
 ERRORS = ["strict", "unit", "weights", "least", "most", "hyperplane", "rows", "copies"]
 ERRORS += ["contradictions", "tree"]

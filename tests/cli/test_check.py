@@ -107,6 +107,14 @@ def test_a_proof_of_many_columns_is_checked():
         check.need_span([{60: 1}], space)
 
 
+def test_the_rank_of_rows_near_a_power_of_two():
+    """Their minors are multiples of the prime 2**61 - 1."""
+    rows = [(1, 1), (3, 3), (-2, 2), (0, -2), (1, -3), (-1, 2), (-2, 1), (3, 3), (3, -1), (1, -3),
+            (3, 0), (1, 3)]  # fmt: skip
+    X, y = np.array([[a, b, a] for a, b in rows]) + 2**60, np.array(list("22cbacb2bcbc"))
+    assert accepts_alone(separation(X, y, fit_intercept=False).to_json(), X, y)
+
+
 def test_what_does_not_hold_is_exit_code_1(tmp_path):
     path, proof = tmp_path / "rows.svm", tmp_path / "proof.json"
     path.write_text(ROWS)
