@@ -14,7 +14,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -132,13 +131,10 @@ def main(what: str, data: str) -> None:
     if what == "cover":
         return cover(Path(data))
     tests = tests_of(Path(data))
-    counts: Counter[str] = Counter()
     for mutant in chosen():
         its = tests.get((mutant[0], mutant[3]))
         result = outcome(mutant, its) if its else "uncovered"
-        counts[result] += 1
         print(json.dumps([result, *mutant[:4]]), flush=True)
-    print(dict(counts))
 
 
 if __name__ == "__main__":
