@@ -85,6 +85,7 @@ def states(scheme, update, X, y, k, passes, tie):
     return [first.get(scheme, [(zero, 0)] * len(found[0])), *found], clean
 
 
+@pytest.mark.every
 @pytest.mark.parametrize("update", RULES)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @examples(40, 25)

@@ -94,7 +94,6 @@ def tables(most_rows, most_columns, labels):
     )
 
 
-@pytest.mark.thorough
 @examples(200)
 @given(tables(7, 3, 2), st.booleans(), st.sampled_from([*SCALES, "sparse"]))
 def test_two_classes_agree_with_brute_force(rows, fit_intercept, storage):
@@ -109,7 +108,6 @@ def test_two_classes_agree_with_brute_force(rows, fit_intercept, storage):
     assert from_json(verdict.to_json()) == verdict
 
 
-@pytest.mark.thorough
 @examples(60)
 @given(tables(5, 2, 3), st.booleans())
 def test_several_classes_agree_with_brute_force(rows, fit_intercept):

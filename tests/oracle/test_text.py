@@ -69,6 +69,7 @@ def as_matrix(rows, n_columns):
     return sp.csr_matrix((np.array(v, float), (i, j)), shape=(len(rows), n_columns))
 
 
+@pytest.mark.every
 @examples(60)
 @given(TEXTS, CUTS)
 def test_the_twin_cuts_texts_as_scikit_learn(texts, cut):
@@ -83,6 +84,7 @@ def test_the_twin_hashes_as_scikit_learn(key):
     assert textbook.murmurhash3(key) == murmurhash3_32(key, seed=0)
 
 
+@pytest.mark.every
 @examples(60)
 @given(
     TEXTS,
