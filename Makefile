@@ -12,7 +12,7 @@ test test-uncompiled coverage test-lowest: export OPENBLAS_NUM_THREADS := 1
 help:
 	@echo "make demo    learn from real data with the real command line (about a minute the first time)"
 	@echo "make test    lint and run the tests: every loop compiled once, the rest with the compiler off"
-	@echo "make test-thorough   all tests both ways, more random examples, clusters, stores, browsers"
+	@echo "make test-thorough   every combination, more random examples, clusters, stores, browsers"
 	@echo "make bench   time linsep beside its peers (BENCH='dense csr' picks rows)"
 	@echo "make campaign   kills, interrupts, full disks, damaged files, an hour (PARTS='kills=100 csv=1000 --seed 7' picks)"
 	@echo "make site    build the documentation as a web site in site/"
@@ -43,9 +43,6 @@ $(VENV)/bench: $(VENV)/installed
 demo: $(VENV)/installed
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
 
-# What the run without the compiler has as well is left to it, but for what is marked "both".
-COMPILED := $(if $(LINSEP_THOROUGH),,-m "compiled or both")
-
 # Types are checked on one processor while the others run the tests without the compiler.
 test: $(VENV)/installed
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
@@ -53,7 +50,7 @@ test: $(VENV)/installed
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	@$(MAKE) --no-print-directory --jobs 2 types spelling test-uncompiled
-	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(COMPILED)
+	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 $(VENV)/site: $(VENV)/installed
 	$(RUN) -m pip install --quiet --editable '.[site]'
@@ -74,7 +71,7 @@ types: $(VENV)/installed
 
 # Both runs, which cover each other's loops; below Python 3.14 counting branches doubles their time.
 coverage: $(VENV)/installed
-	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report= $(COMPILED)
+	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report=
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -n auto -p no:cacheprovider \
 		--cov --cov-append --cov-report=
 	$(RUN) -m coverage report
@@ -83,7 +80,7 @@ test-lowest:
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --constraint tests/lowest.txt --editable '.[test]'
 	NUMBA_DISABLE_JIT=1 $(VENV)-lowest/bin/python -m pytest -n auto -p no:cacheprovider
-	$(VENV)-lowest/bin/python -m pytest -n auto --dist loadfile $(COMPILED)
+	$(VENV)-lowest/bin/python -m pytest -n auto --dist loadfile
 
 lint: types spelling
 	$(VENV)/bin/ruff check .

@@ -28,7 +28,7 @@ settings.load_profile("linsep")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
-#: in which runs a test is; what is said of a case is nearer than what is said of its file
+#: in which run a test is, by default without the compiler; what is said of a case is nearer than what is said of its file
 WHERE = ("compiled", "uncompiled", "both")
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -73,7 +73,7 @@ def is_run(item):
     """Whether a test is in this run: with the compiler, or without it; thorough, or not."""
     if item.get_closest_marker("thorough") and not THOROUGH:
         return False
-    where = next((mark.name for mark in item.iter_markers() if mark.name in WHERE), "both")
+    where = next((mark.name for mark in item.iter_markers() if mark.name in WHERE), "uncompiled")
     return where in ("both", "compiled" if COMPILING else "uncompiled")
 
 
