@@ -27,7 +27,6 @@ __version__ = "0.1.0"
 TOOLS = {
     "picture": "linsep.plot",
     "page": "linsep.lab.trace_page:page_of",
-    "frames": "linsep.lab.pages:page_of_frames",
     "frame": "linsep.estimators._common.frames:with_features",
 }
 

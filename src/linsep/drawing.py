@@ -29,12 +29,6 @@ def lab_page(trace: Any, X: Any, y: Any) -> str:
     return page
 
 
-def frames_page(title: str, frames: list[tuple[bytes, str]]) -> str:
-    """Return PNG pictures, each with a sentence, as a page that steps through them."""
-    page: str = resolve_name(linsep.TOOLS["frames"])(title, frames)
-    return page
-
-
 def beside(table: str, draw: Callable[[], Any] | None) -> str:
     """Return HTML of a table with the picture of ``draw`` beside it.
 

@@ -512,18 +512,17 @@ DRAWN_ROWS = options.Argument(
     help="Rows to draw: the training rows for updates, run, bounds, cycle, assumptions and "
     "diagnostics; omitted for curve, gap, coefficients and images.",
 )
-ANIMATIONS = (".gif", ".html")
 
 
 class PictureOrAnimation(options.PicturePath):
     """A picture or an animation to write."""
 
-    formats = (*options.PicturePath.formats, *ANIMATIONS)
+    formats = (*options.PicturePath.formats, ".gif")
 
 
 PICTURE_OUT = options.Option(
     "--output", "-o", required=True, type=PictureOrAnimation(), metavar="FILE",
-    help="Write the picture to this file: .png, .svg or .pdf; a run: .gif or .html.",
+    help="Write the picture to this file: .png, .svg or .pdf; a run: .gif.",
 )  # fmt: skip
 DRAWN_FEATURE = options.Repeatable(
     "--feature", metavar="NAME",
@@ -566,8 +565,8 @@ def plot(
     """
     own = {"odds": odds or None, "n_mistakes": n_mistakes, "shape": shape}
     shown, choices = PICTURES[kind], _choices(kind, feature or [], own)
-    if (output.suffix.lower() in ANIMATIONS) != (kind == "run"):
-        wanted = either(ANIMATIONS if kind == "run" else options.PicturePath.formats)
+    if (output.suffix.lower() == ".gif") != (kind == "run"):
+        wanted = either((".gif",) if kind == "run" else options.PicturePath.formats)
         raise click.BadParameter(f"--output must end in {wanted} for {kind}, not {str(output)!r}.")
     if kind == "run" and (look.size or look.title):
         raise click.BadParameter("--size and --title are for pictures, not for run.")

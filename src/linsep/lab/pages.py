@@ -2,8 +2,6 @@
 
 import json
 import re
-from base64 import b64encode
-from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -54,13 +52,6 @@ def style_sheet() -> str:
 def standalone(answer: dict[str, Any], title: str = "linsep lab") -> str:
     """Return an HTML file that shows an answer with scene, run and proof without a server."""
     return html_page(answer, title, script("standalone"))
-
-
-def page_of_frames(title: str, frames: Sequence[tuple[bytes, str]]) -> str:
-    """Return an HTML file that steps through PNG pictures, each with a caption."""
-    shown = [(f"data:image/png;base64,{b64encode(png).decode()}", said) for png, said in frames]
-    answer = {"title": title, "frames": shown}
-    return html_page(answer, title, script("frames", ("dom", "clock")))
 
 
 def html_page(answer: dict[str, Any], title: str, script: str) -> str:

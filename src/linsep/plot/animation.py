@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from linsep.drawing import frames_page, lab_page
 from linsep.errors import DataError, hint
 from linsep.estimators._common.labels import label_text
 from linsep.learners.proofs import in_its_fit
@@ -47,14 +46,10 @@ from linsep.teaching import Trace
 from linsep.validation.labels import labels_of
 from linsep.validation.values import check_columns
 
-#: formats of animations
-FORMATS = ("gif", "html")
 #: updates that are drawn by default; of more, so many are chosen evenly
 MOST_FRAMES = 40
 #: places of the grid in each direction, of kernels and of the regions of several classes
 RESOLUTION, FINE = 160, 400
-#: rows and classes that the page of the lab shows at most
-MOST_LAB_ROWS, MOST_LAB_CLASSES = 500, 4
 #: rows farther from the boundary than so many times the farthest of the last frame are at the edge
 MOST_REACH = 2.0
 #: colors of an animation, which all frames share
@@ -130,7 +125,6 @@ class RunDisplay(Display):
         The index of each row's class among the sorted classes.
     classes : array of labels
     decide : function from scores to class indices; -1 for a row on neither side
-    rows : pair of arrays, the rows and their labels as given
 
     Attributes
     ----------
@@ -161,7 +155,6 @@ class RunDisplay(Display):
     y: np.ndarray
     classes: np.ndarray
     decide: Callable[[np.ndarray], np.ndarray]
-    rows: tuple[Any, Any]
 
     @classmethod
     def from_trace(
@@ -202,7 +195,7 @@ class RunDisplay(Display):
         rows = unit_rows(rows) if getattr(model, "normalize", False) else rows
         names = list(map(str, feature_names or names_of(X, rows.shape[1])))
         view = view_of(rows, y, names, features, len(trace.start))
-        return cls._of(trace, view, (X, y), max_frames).plot(ax, **kwargs)
+        return cls._of(trace, view, y, max_frames).plot(ax, **kwargs)
 
     @classmethod
     @of_features
@@ -257,14 +250,14 @@ class RunDisplay(Display):
             view = view_of(
                 rows, y, names, features, len(made.start), partial(model.kernel_, Y=rows)
             )
-            return cls._of(made, view, (X, y), max_frames).plot(ax, **kwargs)
+            return cls._of(made, view, y, max_frames).plot(ax, **kwargs)
         return cls.from_trace(
             made, X, y, feature_names=names, features=features, max_frames=max_frames, ax=ax,
             **kwargs,
         )  # fmt: skip
 
     @classmethod
-    def _of(cls, trace: Trace, view: View, rows: tuple[Any, Any], max_frames: int) -> Self:
+    def _of(cls, trace: Trace, view: View, y: Any, max_frames: int) -> Self:
         """The display of a trace in a view."""
         if max_frames < 1:
             raise DataError(
@@ -273,13 +266,12 @@ class RunDisplay(Display):
                 option="max_frames",
                 value=max_frames,
             )
-        classes, codes = np.unique(labels_of(rows[1]), return_inverse=True)
+        classes, codes = np.unique(labels_of(y), return_inverse=True)
         decide = deciding(trace.estimator, classes)
         frames = list(Story(trace, view.basis.shape[1], classes, decide).frames(max_frames))
         return cls(
-            trace=trace, view=view, frames=frames, y=codes, classes=classes, decide=decide,
-            rows=rows,
-        )  # fmt: skip
+            trace=trace, view=view, frames=frames, y=codes, classes=classes, decide=decide
+        )
 
     def plot(self, ax: Any = None, *, frame: int = -1, size: float = 30.0) -> Self:
         """Draw a frame on ``ax`` or on new axes.
@@ -497,59 +489,37 @@ class RunDisplay(Display):
         self, path: Any, *, format: str | None = None, seconds: float | None = None,
         dpi: float = 100.0,
     ) -> None:  # fmt: skip
-        """Save the animation; the file extension (.gif, .html) determines the format.
-
-        A GIF loops forever. An HTML page has controls (step, play, a slider) and works offline. For
-        linear learners with two features, at most 500 rows and at most four classes it is the page
-        of ``trace.to_html(interactive=True)``, which shows every step; otherwise it steps through
-        the frames.
+        """Save the animation as a GIF, which loops forever.
 
         Parameters
         ----------
         path : str, Path or binary file
-        format : "gif" or "html", default None
-            The format for a file without a name.
+        format : "gif", default None
         seconds : float, default None
-            Display time of each frame of a GIF. None: 45 seconds in total, but between 0.6 and 2
-            per frame. The last frame is shown for at least 5 seconds.
+            Display time of each frame. None: 45 seconds in total, but between 0.6 and 2 per frame.
+            The last frame is shown for at least 5 seconds.
         dpi : float, default=100
-            Pixels per inch of a GIF.
+            Pixels per inch.
 
         Raises
         ------
-        ValueError
-            For an unknown format.
+        DataError
+            For a file with another extension.
         """
-        ending = Path(path).suffix.lower().lstrip(".") if isinstance(path, str | Path) else ""
-        kind = format or ending
-        if kind not in FORMATS:
-            other = f".{kind}" if kind else "one without a name"
+        ending = Path(path).suffix.lower().lstrip(".") if isinstance(path, str | Path) else "gif"
+        if (format or ending) != "gif":
             raise DataError(
-                f"An animation is a .gif or .html file, not {other}: show(k) draws "
-                "frame k, and figure_.savefig writes it as a picture.",
+                "An animation is a .gif file: show(k) draws frame k, and figure_.savefig writes it "
+                "as a picture.",
                 code="wrong-format",
                 option="format",
-                value=kind,
+                value=format or ending,
             )
-        made = self._gif(seconds, dpi) if kind == "gif" else self._page(dpi).encode()
+        made = self._gif(seconds, dpi)
         if hasattr(path, "write"):
             path.write(made)
         else:
             Path(path).write_bytes(made)
-
-    def _page(self, dpi: float) -> str:
-        """The animation as a page: the lab's page if it can show the run, else a page of the
-        frames.
-        """
-        linear = self.view.basis.shape[1] == 2 and not is_kernel(self.trace.estimator)
-        if linear and len(self.y) <= MOST_LAB_ROWS and len(self.classes) <= MOST_LAB_CLASSES:
-            return lab_page(self.trace, *self.rows)
-        shots = []
-        for one, frame in zip(self.images(dpi), self.frames, strict=True):
-            file = BytesIO()
-            one.quantize(PALETTE, dither=0).save(file, format="PNG", optimize=True)
-            shots.append((file.getvalue(), " ".join(filter(None, frame.said[1:]))))
-        return frames_page("A run, update by update", shots)
 
     def _gif(self, seconds: float | None, dpi: float) -> bytes:
         """The animation as a GIF."""

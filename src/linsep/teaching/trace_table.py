@@ -176,8 +176,7 @@ class Trace(Sequence):
         Returns
         -------
         linsep.plot.RunDisplay
-            A notebook plays it; ``save("run.gif")`` writes a GIF, ``save("run.html")`` a page with
-            controls, and ``show(3)`` draws a frame.
+            A notebook plays it; ``save("run.gif")`` writes a GIF, and ``show(3)`` draws a frame.
 
         Raises
         ------
