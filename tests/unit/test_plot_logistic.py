@@ -167,6 +167,21 @@ def test_a_feature_without_effect_has_no_threshold():
     assert shown.gaussians_ == []
 
 
+@pytest.mark.filterwarnings("ignore:The data are")
+def test_the_curve_of_separable_classes_is_of_the_predictions_and_says_so():
+    rows, y = FRAME[BOTH[:1]], SPECIES == 0
+    for columns in (BOTH[:1], BOTH):
+        model = LogisticRegression().fit(FRAME[columns], y)
+        shown = LogisticDisplay.from_estimator(model, FRAME[columns], y, resolution=20)
+        places = np.stack(np.meshgrid(*shown.grid), -1).reshape(-1, len(columns))
+        found = model.predict_proba(pd.DataFrame(places, columns=columns))[:, 1]
+        assert shown.values.ravel() == pytest.approx(found)
+        assert "The classes are separable" in shown.ax_.get_title()
+        assert shown.band_ is None
+    firth = LogisticRegression(penalty="firth").fit(rows, y)
+    assert LogisticDisplay.from_estimator(firth, rows, y).ax_.get_title() == ""
+
+
 @pytest.mark.parametrize("width", [1, 2])
 def test_a_hundred_thousand_rows_are_a_density(width):
     rows = np.random.default_rng(0).standard_normal((100_000, width))

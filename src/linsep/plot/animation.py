@@ -269,9 +269,7 @@ class RunDisplay(Display):
         classes, codes = np.unique(labels_of(y), return_inverse=True)
         decide = deciding(trace.estimator, classes)
         frames = list(Story(trace, view.basis.shape[1], classes, decide).frames(max_frames))
-        return cls(
-            trace=trace, view=view, frames=frames, y=codes, classes=classes, decide=decide
-        )
+        return cls(trace=trace, view=view, frames=frames, y=codes, classes=classes, decide=decide)
 
     def plot(self, ax: Any = None, *, frame: int = -1, size: float = 30.0) -> Self:
         """Draw a frame on ``ax`` or on new axes.

@@ -13,9 +13,9 @@ from linsep.estimators._common.labels import feature_names, label_text
 from linsep.inference.summary import check_level
 from linsep.logistic.delta import Curves
 from linsep.logistic.estimator import LogisticRegression
+from linsep.logistic.outcomes import SEPARATED
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.plot.display import (
-    GRAY,
     MARKERS,
     Display,
     class_handles,
@@ -43,23 +43,14 @@ from linsep.plot.plane import (
     others_fixed,
     plane_of,
 )
-from linsep.plot.separated import (
-    NEAR,
-    Certain,
-    Question,
-    answered_by,
-    diverges,
-    fixed_at,
-    limit_over_line,
-    limit_over_plane,
-    titled,
-)
 from linsep.validation.labels import check_beside, labels_of
 
 #: probabilities whose contours are drawn
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 #: how far rows lie beyond 0 and 1, at least and at most
 BEYOND = (0.04, 0.13)
+#: what titles of separable classes say
+ADVICE = "Firth's penalty or l2 gives one curve."
 #: height of the highest Gaussian
 HIGHEST = 0.9
 
@@ -73,11 +64,8 @@ class LogisticDisplay(Display):
     contours show the probability. Other features are fixed at their means. Create it with
     :meth:`from_estimator`.
 
-    The likelihood of separable classes has no maximum, so there is no curve to draw. Instead, the
-    picture shows where the data determine a probability of 0 or 1 in the limit and, hatched, where
-    they do not determine it. If the classes are quasi-separable, other features are fixed at their
-    means over the rows on the boundary. For rows other than the training rows, a step at the
-    boundary is drawn.
+    The likelihood of separable classes has no maximum, so the title says that the curve is one of
+    many; Firth's penalty or l2 gives a unique one.
 
     Parameters
     ----------
@@ -91,8 +79,7 @@ class LogisticDisplay(Display):
     grid : tuple of arrays
         Coordinates of the points where the probability is computed, one array per feature.
     values : array of shape (places,) or (rows, columns)
-        The probability at these points; for separable classes its limit, NaN where the data do not
-        determine it.
+        The probability at these points.
     names : list of str
         The names of one or two features and of the target.
     band : pair of arrays of shape (places,), or None
@@ -102,8 +89,6 @@ class LogisticDisplay(Display):
         Where the curve is 0.5.
     gaussians : array of shape (2, places) or None
         The Gaussian of each class times the share of that class, drawn on a separate scale.
-    certain : :class:`linsep.plot.separated.Certain` or None
-        For separable classes: where the probability is 0 in the limit, and where it is 1.
     title : str
 
     Attributes
@@ -116,9 +101,6 @@ class LogisticDisplay(Display):
     gaussians_ : list of Line2D, one per class, or empty
     surface_ : QuadMesh of the probability over two features, or None
     contours_ : ContourSet, or None
-    regions_ : list of Polygon, where the probability over two features is 0 and where it is 1
-    undetermined_ : list of Rectangle, where the data determine no probability
-    share_ : Line2D of the probability between 0 and 1 at a step, or None
     points_ : list of PathCollection, one per class, or of PolyCollection, their densities
     legend_ : Legend
 
@@ -145,7 +127,6 @@ class LogisticDisplay(Display):
     level: float = 0.95
     threshold: float | None = None
     gaussians: np.ndarray | None = None
-    certain: Certain | None = None
     title: str = ""
 
     @classmethod
@@ -204,13 +185,12 @@ class LogisticDisplay(Display):
         shown = int(_sign_of_shown(model) > 0)
         if features is None and rows.shape[1] == 1:
             features = 0
-        question = answered_by(model, X, y, rows, codes == shown) if diverges(model) else None
         if isinstance(features, int | str):
-            found = _over_one(model, X, rows, features, resolution, level, question)
+            found = _over_one(model, X, rows, features, resolution, level)
             heights = np.where(codes == shown, 1 + _spread(codes.size), -_spread(codes.size))
             found["points"] = np.column_stack([found["points"], heights])
         else:
-            found = _over_two(model, X, rows, features, resolution, question)
+            found = _over_two(model, X, rows, features, resolution)
         if isinstance(estimator, GaussianNaiveBayes) and rows.shape[1] == 1:
             found["gaussians"] = _gaussians(estimator, found["grid"][0])
         target = getattr(estimator, "recipe_", {}).get("target") or getattr(y, "name", None)
@@ -234,26 +214,17 @@ class LogisticDisplay(Display):
         self.gaussians_: list[Any] = []
         self.surface_: Any = None
         self.contours_: Any = None
-        self.share_: Any = None
-        self.regions_: list[Any] = []
-        self.undetermined_: list[Any] = []
         probability = f"P({self.names[-1]} = {label_text(self.classes[self.shown])})"
         curve = len(self.grid) == 1
         if curve:
             self._draw_curve(probability)
-        elif self.certain is None:
-            self._draw_contours()
         else:
-            self._draw_regions(self.certain)
+            self._draw_contours()
         self.points_ = draw_rows(self.ax_, self.points, self.y, self.classes, size)
         said = "" if curve else wrapped(probability)
         show_title(self.ax_, said, self.title, density_title(len(self.points)))
         classes = class_handles(self.points_, len(self.points), self.classes)
-        some = self.curve_ if np.isfinite(self.values).any() else None
-        drawn = (
-            some, self.band_, self.threshold_, self.share_, *self.gaussians_, *self.regions_,
-            *self.undetermined_[:1],
-        )  # fmt: skip
+        drawn = self.curve_, self.band_, self.threshold_, *self.gaussians_
         self.legend_ = legend(self.ax_, [*drawn, *classes])
         return self
 
@@ -275,57 +246,8 @@ class LogisticDisplay(Display):
                 label=f"0.5 at {self.threshold:.4g}",
             )  # fmt: skip
         self._draw_gaussians(x)
-        if self.certain is not None:
-            self._draw_steps(x, self.certain)
         self.ax_.set(xlabel=wrapped(self.names[0]), ylabel=wrapped(probability), xlim=x[[0, -1]])
         self.ax_.set(ylim=(-BEYOND[1] - 0.04, 1.04 + BEYOND[1]), yticks=np.linspace(0, 1, 5))
-
-    def _draw_steps(self, x: np.ndarray, certain: Certain) -> None:
-        """Hatch the undetermined part, and mark the value on a step."""
-        known = sorted(ends.ravel().tolist() for ends in certain if len(ends))
-        starts = [x[0], *(right for _, right in known)]
-        for left, right in zip(starts, [*(left for left, _ in known), x[-1]], strict=True):
-            if right - left > NEAR * np.ptp(x):
-                self._hatch((left, 0.0), right - left, self.ax_.transData)
-        thrice = np.flatnonzero(x[2:] == x[:-2]) + 1
-        if thrice.size:
-            (self.share_,) = self.ax_.plot(
-                x[thrice], self.values[thrice], color=ink(), marker="o", ls="", zorder=5,
-                label=f"{self.values[thrice[0]]:.3g} at {x[thrice[0]]:.4g}",
-            )  # fmt: skip
-
-    def _hatch(self, corner: tuple[float, float], width: float, transform: Any) -> None:
-        """Hatch a rectangle of height 1, behind everything."""
-        from matplotlib.patches import Rectangle
-
-        self.undetermined_.append(
-            self.ax_.add_patch(
-                Rectangle(
-                    corner, width, 1.0, transform=transform, facecolor="none", edgecolor=GRAY,
-                    hatch="///", linewidth=0, zorder=0, label="not determined by the data",
-                )
-            )
-        )  # fmt: skip
-
-    def _draw_regions(self, certain: Certain) -> None:
-        """Draw where the probability of two features is 0 and where it is 1."""
-        from matplotlib.colors import to_rgb
-        from matplotlib.patches import Polygon
-
-        shades, paper = colors(2), np.array(to_rgb(self.ax_.get_facecolor()))
-        if np.isnan(self.values).any():
-            self._hatch((0.0, 0.0), 1.0, self.ax_.transAxes)
-        for k, corners in enumerate(certain):
-            own = to_rgb(shades[k if self.shown else 1 - k])
-            if len(corners) > 2:
-                region = Polygon(
-                    corners, facecolor=0.65 * paper + 0.35 * np.array(own), edgecolor=ink(),
-                    linewidth=1.0, zorder=1, label=f"probability {k}",
-                )  # fmt: skip
-                self.regions_.append(self.ax_.add_patch(region))
-        x, y = self.grid
-        self.ax_.set(xlabel=wrapped(self.names[0]), ylabel=wrapped(self.names[1]))
-        self.ax_.set(xlim=x[[0, -1]], ylim=y[[0, -1]])
 
     def _draw_gaussians(self, x: np.ndarray) -> None:
         if self.gaussians is None:
@@ -390,33 +312,34 @@ def _spread(n: int) -> np.ndarray:
 
 
 def _over_one(
-    model: LogisticRegression, X: Any, rows: Any, feature: int | str, n: int, level: float,
-    question: Question | None,
-) -> dict[str, Any]:  # fmt: skip
+    model: LogisticRegression, X: Any, rows: Any, feature: int | str, n: int, level: float
+) -> dict[str, Any]:
     """Compute the curve over one feature, the others fixed at their means."""
     names, d = names_of(rows, rows.shape[1], model), rows.shape[1]
     j = feature_position(feature, names)
     x, grid, places = along_feature(rows, j, n)
-    fixed, where = fixed_at(model, rows, question)
-    places[:, np.arange(d) != j] = fixed[np.arange(d) != j]
-
-    def score(places: np.ndarray) -> np.ndarray:
-        return np.asarray(model.decision_function(frame_like(X, places))) * _sign_of_shown(model)
-
-    title, scores = others_fixed(d - 1, where), score(places)
-    found = {"points": x, "grid": [grid], "values": expit(scores), "names": [names[j]]}
-    if diverges(model):
-        limit = limit_over_line(model, question, grid, places, score)
-        found |= {"title": titled(title, limit.said), "certain": limit.certain}
-        if not limit.curve:
-            return found | {"grid": limit.grid, "values": limit.values}
+    scores = _scores(model, X, places)
     low, high = scores[[0, -1]].tolist()
     crosses = np.isfinite([low, high]).all() and low != high
-    found["threshold"] = float(grid[0] - low / (high - low) * np.ptp(grid)) if crosses else None
-    band = found["band"] = _probability_band(model, places, level)
-    if band is None and model.stop_reason_ != "implied":
-        title = "\n".join(filter(None, [title, model.stop_sentence_]))
-    return {"title": title} | found
+    band = _probability_band(model, places, level)
+    why = "" if band or model.stop_reason_ == "implied" else model.stop_sentence_
+    return {
+        "points": x, "grid": [grid], "values": expit(scores), "names": [names[j]], "band": band,
+        "title": _title(model, others_fixed(d - 1), why),
+        "threshold": float(grid[0] - low / (high - low) * np.ptp(grid)) if crosses else None,
+    }  # fmt: skip
+
+
+def _scores(model: LogisticRegression, X: Any, places: np.ndarray) -> np.ndarray:
+    """Return the log-odds of the class that is shown."""
+    return np.asarray(model.decision_function(frame_like(X, places))) * _sign_of_shown(model)
+
+
+def _title(model: LogisticRegression, about: str, why: str = "") -> str:
+    """Return the title, which says so if the likelihood has no maximum."""
+    if model.stop_reason_ in SEPARATED:
+        why = f"The classes are {model.stop_reason_}: the steeper the curve, the better it fits.\n{ADVICE}"
+    return "\n".join(filter(None, [about, why]))
 
 
 def _probability_band(
@@ -429,31 +352,17 @@ def _probability_band(
 
 
 def _over_two(
-    model: LogisticRegression, X: Any, rows: Any, features: Any, n: int, question: Question | None
+    model: LogisticRegression, X: Any, rows: Any, features: Any, n: int
 ) -> dict[str, Any]:
     """Compute the probability over two features, the others fixed at their means."""
     plane = plane_of(model, rows, features)
-    if plane.title:
-        fixed, where = fixed_at(model, rows, question)
-        free = (plane.across != 0) | (plane.up != 0)
-        title = others_fixed(int(np.count_nonzero(~free)), where)
-        plane = plane._replace(origin=np.where(free, 0.0, fixed), title=title)
     points = plane.coordinates(rows)
     grid, places = grid_around(points, n)
-    rows_there = frame_like(X, plane.points(places))
-    scores = np.asarray(model.decision_function(rows_there)) * _sign_of_shown(model)
-    scores = scores.reshape(n, n)
-    found = {"points": points, "names": list(plane.names)}
-    if diverges(model):
-        limit = limit_over_plane(model, question, grid, plane.points, scores)
-        said = titled(plane.title, limit.said)
-        return found | {
-            "values": limit.values,
-            "certain": limit.certain,
-            "title": said,
-            "grid": grid,
-        }
-    return found | {"grid": grid, "values": expit(scores), "title": plane.title}
+    values = expit(_scores(model, X, plane.points(places))).reshape(n, n)
+    return {
+        "points": points, "grid": grid, "values": values, "names": list(plane.names),
+        "title": _title(model, plane.title),
+    }  # fmt: skip
 
 
 def _sign_of_shown(model: LogisticRegression) -> int:
