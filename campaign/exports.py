@@ -13,9 +13,9 @@ from linsep.validation.values import of_features
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 
-from exported import module, of_databases, of_json, of_onnx
+from exported import of_databases, of_json, of_onnx
 
-#: what quotes, ends or changes something in SQL, Python or JSON
+#: what quotes, ends or changes something in SQL or JSON
 ODD = (
     "\"'\\\n\r\t/*-;?%{}[]$`#= aBéßİıſK日😀\u2028\u0301\x7f\x01\ufeff\u202e",
     ("/*", "*/", "--", "??/", "NULL", "select", "int", "\r\n", "''"),
@@ -29,10 +29,9 @@ def predicted(draw: random.Random) -> str | None:
     labels = model.classes_.tolist()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for ending in ("py", "json", "sql", "onnx"):
+        for ending in ("json", "sql", "onnx"):
             export(model, folder / f"m.{ending}")
         found = {
-            "Python": list(map(module(folder / "m.py")["predict"], rows)),
             "JSON": of_json(folder / "m.json", rows),
             "ONNX": of_onnx(folder / "m.onnx", rows, columns)[0].tolist(),
         }

@@ -33,7 +33,7 @@ from .describing.facts import describe as describe
 from .estimators._common.calibration import calibrate as calibrate
 from .estimators._common.thresholds import set_threshold as set_threshold
 from .exports.exporting import export as export
-from .exports.onnx_file import to_onnx as to_onnx
+from .exports.sklearn_onnx import to_onnx as to_onnx
 from .fitting import fit as fit
 from .inference.comparing import compare as compare
 from .linear.estimator import LinearRegression as LinearRegression

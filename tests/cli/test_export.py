@@ -1,37 +1,33 @@
-"""linsep export: the labels of linsep from databases, Python and the files alone."""
+"""linsep export: the labels of linsep from databases, onnxruntime and the files alone; refusals."""
 
-import gzip
 import json
 import sqlite3
 import struct
+import sys
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import scipy.sparse as sp
-from sklearn.datasets import load_digits
 
-from command_line import here, table
-from exported import (
-    module,
-    of_csv,
-    of_databases,
-    of_json,
-    of_onnx,
-)
+from command_line import assert_refused, here, table
+from exported import of_csv, of_databases, of_json, of_onnx
 from linsep import (
+    GaussianNaiveBayes,
     LinearRegression,
     LogisticRegression,
     Perceptron,
+    calibrate,
     export,
     load,
     open_source,
+    save,
 )
+from linsep.errors import LinsepError
 from linsep.exports.sql import literal
+from refusals import refused
 
-pytestmark = pytest.mark.compiled
 NUMBERS = ["order", "a \"b\" 'c'", "größe*/;--", "int", "x y", "A?\\?/"]
 TEXTS = {
     "class": ["it's", '"q"', "größe", "NULL", "a\\n", "-- x"],
@@ -39,7 +35,7 @@ TEXTS = {
 }
 COLUMNS = dict.fromkeys(NUMBERS, float) | dict.fromkeys(TEXTS, str)
 TARGETS = ["kind", "side", "number"]
-ENDINGS = ("json", "csv", "py", "sql", "onnx")
+ENDINGS = ("json", "csv", "sql", "onnx")
 
 
 def frame(rng, n):
@@ -127,7 +123,6 @@ def test_every_format_predicts_what_linsep_predicts(folder, target, options, req
     model = learned(folder, name, target, *options)
     wanted = expected(model, folder, data, rows)
     assert_same(of_json(folder / f"{name}.json", rows), wanted)
-    assert_same(list(map(module(folder / f"{name}.py")["predict"], rows)), wanted)
     for lines in of_databases(folder / f"{name}.sql", COLUMNS, rows):
         assert_same([line["linsep_prediction"] for line in lines], wanted)
     labels = of_onnx(folder / f"{name}.onnx", rows, COLUMNS)[0].tolist()
@@ -165,7 +160,6 @@ def test_weights_are_read_back_to_the_bit(tmp_path):
     assert list(stored.values()) == EXTREME
     assert [float(line[5]) for line in of_csv(tmp_path / "m.csv")["number"]] == EXTREME
     rows = np.eye(d).tolist()
-    assert [module(tmp_path / "m.py")["predict"](row) for row in rows] == EXTREME
     cells = [{f"x{j}": value for j, value in enumerate(row)} for row in rows]
     for lines in of_databases(tmp_path / "m.sql", dict.fromkeys(cells[0], float), cells):
         assert [line["linsep_prediction"] for line in lines] == EXTREME
@@ -201,7 +195,6 @@ def test_ties(tie, scheme, tmp_path):
     for ending in ENDINGS:
         export(model, tmp_path / f"m.{ending}")
     cells = [{f"x{j}": value for j, value in enumerate(row)} for row in Z.tolist()]
-    assert list(map(module(tmp_path / "m.py")["predict"], Z.tolist())) == wanted
     for lines in of_databases(tmp_path / "m.sql", dict.fromkeys(cells[0], float), cells):
         assert [line["linsep_prediction"] for line in lines] == wanted
     assert of_json(tmp_path / "m.json", [dict(enumerate(row)) for row in Z.tolist()]) == wanted
@@ -219,7 +212,6 @@ def test_columns_of_texts_only(missing, tmp_path):
         assert here("export", "m", f"m.{ending}", cwd=tmp_path).returncode == 0
     wanted = [label for *_, label in cells] + ["q" if missing == "zero" else None]
     rows.append({"t": "b", "u": None})
-    assert list(map(module(tmp_path / "m.py")["predict"], rows)) == wanted
     assert of_json(tmp_path / "m.json", rows) == wanted
     for lines in of_databases(tmp_path / "m.sql", {"t": str, "u": str}, rows):
         assert [line["linsep_prediction"] for line in lines] == wanted
@@ -232,13 +224,10 @@ def test_probabilities(k, tmp_path):
     X = pd.DataFrame(rng.normal(size=(90, 2)), columns=["a", "b"])
     y = (np.arange(90) % k + (X["a"] > 1)) % k
     model = LogisticRegression(l2=0.1).fit(X, y)
-    for ending in ("py", "sql"):
-        export(model, tmp_path / f"m.{ending}")
+    export(model, tmp_path / "m.sql")
     X *= 500.0  # far beyond what exp can hold
     wanted, rows = model.predict_proba(X), X.to_dict("records")
     near = {"rtol": 1e-11, "atol": 1e-300}
-    found = [list(one.values()) for one in map(module(tmp_path / "m.py")["probabilities"], rows)]
-    np.testing.assert_allclose(found, wanted, **near)
     for lines in of_databases(tmp_path / "m.sql", {"a": float, "b": float}, rows):
         columns = [f"linsep_probability_{c}" for c in (1, 2, 3)[:k]]
         if k == 2:
@@ -267,7 +256,6 @@ def test_svmlight_models(tmp_path):
     ]
     for ending in ENDINGS:
         assert here("export", "m", f"m.{ending}", cwd=tmp_path).returncode == 0
-    assert list(map(module(tmp_path / "m.py")["predict"], rows)) == wanted
     whole = [[row.get(j, 0.0) for j in range(1, 8)] for row in rows]
     assert of_onnx(tmp_path / "m.onnx", whole)[0].tolist() == wanted
     cells = [{str(j): row.get(j) for j in (1, 3, 7)} for row in rows]
@@ -299,8 +287,6 @@ def test_columns_of_float32_and_of_other_types(tmp_path):
     labels, found = of_onnx(tmp_path / "m.onnx", rows, cells)
     assert labels.tolist() == wanted
     np.testing.assert_allclose(found, scores, **near)
-    found = [module(tmp_path / "m.py")["scores"](row)[0] for row in rows]
-    np.testing.assert_allclose(found, scores, rtol=1e-5, atol=1e-5)
     duckdb = pytest.importorskip("duckdb")
     with duckdb.connect() as connection:
         connection.register("data", data)
@@ -308,36 +294,275 @@ def test_columns_of_float32_and_of_other_types(tmp_path):
     np.testing.assert_allclose([line[-2] for line in lines], scores, rtol=1e-5, atol=1e-5)
 
 
-def test_digits(tmp_path):
-    """Real rows: 1,797 of ten classes, whose 64 columns are whole numbers."""
-    X, y = load_digits(return_X_y=True)
-    model = Perceptron(max_iter=5).fit(X[:1000], y[:1000])
-    wanted = model.predict(X).tolist()
+X = np.array([[0.0, 2.0], [1.0, 0.0], [3.0, 1.0], [0.0, 3.0], [2.0, 2.0], [5.0, 1.0]])
+
+
+@pytest.mark.parametrize("missing", ["zero", "drop"])
+def test_empty_text_in_a_database_is_missing(missing, tmp_path):
+    """SQLite imports the empty cells of a CSV file as empty text."""
+    cells = [[k, "uv"[k % 2], "pq"[k > 4]] for k in range(1, 9)]
+    table(tmp_path, "t.csv", ["n", "t", "y"], cells)
+    source = open_source(tmp_path / "t.csv", target="y", missing=missing, scale="standard")
+    model = Perceptron(max_iter=9).fit(source)
+    full = [{"n": str(n), "t": t} for n, t, _ in cells]
+    holes = [{"n": "", "t": "u"}, {"n": None, "t": "u"}, {"n": "8", "t": ""}, {"n": "8", "t": None}]
+    numbers = [{"n": float(row["n"]) if row["n"] else None, "t": row["t"] or None} for row in holes]
+    wanted = model.predict(source).tolist() + of_json(export(model, tmp_path / "m.json"), numbers)
+    assert (wanted[-4:] == [None] * 4) == (missing == "drop")
+    path = export(model, tmp_path / "m.sql")
+    for lines in of_databases(path, {"n": str, "t": str}, full + holes):
+        assert [line["linsep_prediction"] for line in lines] == wanted
+
+
+def test_true_and_false_as_text_are_numbers(tmp_path):
+    """SQLite imports those of a CSV file as text."""
+    truths = ["true", "false", "True", "FALSE", "1", "0"]
+    table(tmp_path, "t.csv", ["flag", "n", "y"], [["true", 1, "p"], ["false", 1, "q"]])
+    source = open_source(tmp_path / "t.csv", target="y", missing="error", scale="none")
+    path = export(Perceptron(max_iter=9).fit(source), tmp_path / "m.sql")
+    rows = [{"flag": truth, "n": "1"} for truth in truths] + [{"flag": "", "n": "1"}]
+    wanted = ["pq"[k % 2] for k in range(6)] + [None]
+    for lines in of_databases(path, {"flag": str, "n": str}, rows):
+        assert [line["linsep_prediction"] for line in lines] == wanted
+
+
+def test_empty_text_that_training_has_seen_is_a_value(tmp_path):
+    """Also as the reference level, which has no weight."""
+    data = pa.table({"t": ["", "u", "", "u"], "n": [1.0, 2.0, 3.0, 5.0], "y": [1.0, 2.0, 2.5, 5.0]})
+    pq.write_table(data, tmp_path / "t.parquet")
+    how = {"target": "y", "missing": "error", "reference_level": "first"}
+    source = open_source(tmp_path / "t.parquet", **how)
+    model = LinearRegression().fit(source)
+    assert model.recipe_["reference"] == {"t": ""}
+    wanted = pytest.approx(model.predict(source).tolist())
+    path = export(model, tmp_path / "m.sql")
+    for lines in of_databases(path, {"t": str, "n": float}, data.to_pylist()):
+        assert [line["linsep_prediction"] for line in lines] == wanted
+
+
+def test_calibrated_probabilities_are_not_exported_silently(tmp_path):
+    model = Perceptron(max_iter=2, tie="positive").fit(X, list("pqqpqp"))
+    for name in ("plain", "calibrated"):
+        save(model, tmp_path / name)
+        calibrate(model, X, list("pqqpqp"))
+    assert here("export", "plain", "plain.csv", cwd=tmp_path).stderr == ""
+    about = {tuple(line[:2]) for line in of_csv(tmp_path / "plain.csv")["about"]}
+    assert ("rule", "q if the score is at least 0, else p") in about
+    done = here("export", "calibrated", "calibrated.sql", cwd=tmp_path)
+    assert (done.returncode, done.stderr[:17]) == (0, "linsep: warning: ")
+    assert "probability" not in (tmp_path / "calibrated.sql").read_text()
+
+
+#: rules of every kind, and columns that their queries add
+ADDED = {
+    "sign": (Perceptron(max_iter=3), "pqqpqp", "score"),
+    "lengths": (Perceptron(max_iter=3, normalize=True), "pqqpqp", "length"),
+    "pairs": (Perceptron(max_iter=3, multiclass="ovo"), "pqrpqr", "wins_3"),
+    "largest": (GaussianNaiveBayes(), "pqrpqr", "probability_2"),
+    "number": (LinearRegression(), [1, 2, 3, 4, 6, 9], "prediction"),
+}
+
+
+@pytest.mark.parametrize("rule", ADDED)
+def test_data_with_a_column_that_the_query_adds_is_refused(rule, tmp_path):
+    """In any case, and though the model does not read the column."""
+    model, labels, name = ADDED[rule]
+    path = export(model.fit(X, list(labels)), tmp_path / "m.sql")
+    rows = [{"x0": a, "x1": b} for a, b in X.tolist()]
+    assert len(of_databases(path, {"x0": float, "x1": float}, rows)) == 2
+    own = f"LINSEP_{name.title()}"
+    for database in ("sqlite3", "duckdb"):
+        with pytest.raises(pytest.importorskip(database).Error, match=r"(?i)ambiguous"):
+            of_databases(
+                path, dict.fromkeys(("x0", "x1", own), float),
+                [row | {own: -1.0} for row in rows], [database],
+            )  # fmt: skip
+
+
+def test_numbers_of_rows_do_not_stand_for_a_column(tmp_path):
+    """SQLite and DuckDB have hidden columns, which a table without such a column must not lend."""
+    frame = pd.DataFrame(X, columns=["a", "rowid"])
+    model = Perceptron().fit(frame, list("pqqpqp"))
+    path = export(model, tmp_path / "m.sql")
+    rows = [{"a": a, "rowid": b} for a, b in X.tolist()]
+    for lines in of_databases(path, {"a": float, "rowid": float}, rows):
+        assert [line["linsep_prediction"] for line in lines] == model.predict(frame).tolist()
+    for database in ("sqlite3", "duckdb"):
+        with pytest.raises(pytest.importorskip(database).Error, match="rowid"):
+            of_databases(path, {"a": float}, [{"a": a} for a, _ in X.tolist()], [database])
+
+
+NAMES = ["data", "linsep_rows", "linsep_names", "rowid", "x_y", "x-y", "int", "label", "scores"]
+NAMES += ["x y", "a\nb", "'", '"', "; --", "*/", "%s", "{0}", "\\", "ß", "a=b"]
+VALUES = ["a\rb", "a\nb", "a\r\nb", "\r", "\n", "ulm", "ULM", "Ulm", " Ulm", "Ulm ", "it's", '"']
+VALUES += ["\\r", "NULL", "--", "%d", "{}", "é", "e\u0301", "\u2028", "\x85", "=1+1", "*/"]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_hostile_names_and_values(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    names = rng.permutation(NAMES)[:6].tolist()
+    columns = dict.fromkeys(names[:3], float) | dict.fromkeys(names[3:], str)
+    values = rng.permutation(VALUES)[:9].tolist()
+    data = pd.DataFrame({name: rng.integers(-9, 10, 80) * 1.0 for name in names[:3]})
+    for name in names[3:]:
+        data[name] = rng.choice(values, 80)
+    labels = rng.permutation(VALUES)[:3].tolist()
+    score = data[names[0]] + 4.0 * (data[names[3]] < "a")
+    data["the label"] = np.select([score > 3, score > -3], labels[:2], labels[2])
+    data.to_parquet(tmp_path / "t.parquet")
+    source = open_source(tmp_path / "t.parquet", target="the label")
+    how = {"multiclass": "ovo"} if seed % 2 else {"normalize": True}
+    model = Perceptron(max_iter=3, **how).fit(source)
+    wanted, rows = model.predict(source).tolist(), data[names].to_dict("records")
     for ending in ENDINGS:
         export(model, tmp_path / f"m.{ending}")
-    rows = [{f"x{j}": value for j, value in enumerate(row)} for row in X[1600:].tolist()]
-    for lines in of_databases(tmp_path / "m.sql", dict.fromkeys(rows[0], float), rows):
-        assert [line["linsep_prediction"] for line in lines] == wanted[1600:]
-    found = list(map(module(tmp_path / "m.py")["predict"], X[1600:].tolist()))
-    assert found == wanted[1600:]
-    assert of_onnx(tmp_path / "m.onnx", X)[0].tolist() == wanted
+    assert of_json(tmp_path / "m.json", rows) == wanted
+    assert of_onnx(tmp_path / "m.onnx", rows, columns)[0].tolist() == wanted
+    for lines in of_databases(tmp_path / "m.sql", columns, rows):
+        assert [line["linsep_prediction"] for line in lines] == wanted
+    read = of_csv(tmp_path / "m.csv")
+    assert [line[0] for line in read["number"]] == names[:3]
+    assert [line[:2] for line in read["text"]] == [
+        [name, value] for name in names[3:] for value in sorted(set(data[name]))
+    ]
 
 
-def test_census_rows(shared_data, tmp_path):
-    """Real rows of categories: every row of the test set of adult, by every format it fits."""
-    with gzip.open(shared_data / "libsvm" / "a9a.t.gz", "rb") as file:
-        (tmp_path / "a9a.svm").write_bytes(file.read())
-    source = open_source(tmp_path / "a9a.svm")
-    model = Perceptron(keep="average", max_iter=3).fit(source)
-    wanted = model.predict(source).tolist()
-    for ending in ("py", "onnx"):
+def test_columns_that_ignore_case(tmp_path):
+    """Values are compared as they are, whatever the collation of a column."""
+    cells = [["Ulm", "p"], ["ULM", "q"], ["ulm", "q"], ["Bonn", "p"]] * 3
+    table(tmp_path, "t.csv", ["t", "y"], cells)
+    path = export(Perceptron().fit(open_source(tmp_path / "t.csv", target="y")), tmp_path / "m.sql")
+    for database in ("sqlite3", "duckdb"):
+        connection = pytest.importorskip(database).connect(":memory:")
+        connection.execute("CREATE TABLE data (t VARCHAR COLLATE NOCASE, y VARCHAR)")
+        connection.executemany("INSERT INTO data VALUES (?, ?)", cells)
+        lines = connection.execute(path.read_text("utf-8")).fetchall()
+        assert [line[-1] for line in lines] == [line[1] for line in lines]
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("cells", "spelled"),
+    [(["1.0", "0.0"], ["1", "0"]), (["true", "false"], ["True", "False"])],
+)
+def test_labels_are_spelled_one_way(cells, spelled, tmp_path):
+    lines = [[x, x % 3, cells[x > 9]] for x in range(20)]
+    table(tmp_path, "t.csv", ["a", "b", "y"], lines)
+    assert here("fit", "t.csv", "--target", "y", "--model", "m", cwd=tmp_path).returncode == 0
+    wanted = [spelled[x > 9] for x in range(20)]
+    assert here("predict", "m", "t.csv", cwd=tmp_path).stdout.split("\n")[:-1] == wanted
+    model = load(tmp_path / "m")
+    for ending in ENDINGS:
         export(model, tmp_path / f"m.{ending}")
-    X = sp.vstack([batch.X for batch in source.batches()], format="csr")
-    labels = of_onnx(tmp_path / "m.onnx", X.toarray())[0].tolist()
-    assert labels == wanted
-    assert len(wanted) == 16_281
-    predict = module(tmp_path / "m.py")["predict"]
-    for k in range(0, len(wanted), 40):
-        row = X[[k]]
-        cells = dict(zip((row.indices + 1).tolist(), row.data.tolist(), strict=True))
-        assert predict(cells) == wanted[k]
+    rows = [{"a": float(a), "b": float(b)} for a, b, _ in lines]
+    sqlite, duckdb = of_databases(tmp_path / "m.sql", {"a": float, "b": float}, rows)
+    sqlite = [line["linsep_prediction"] for line in sqlite]
+    if spelled == ["True", "False"]:  # SQLite has 1 and 0
+        sqlite = [label == 1 for label in sqlite]
+    for labels in (
+        of_json(tmp_path / "m.json", rows),
+        of_onnx(tmp_path / "m.onnx", rows, "ab")[0].tolist(),
+        sqlite,
+        [line["linsep_prediction"] for line in duckdb],
+    ):
+        assert list(map(str, labels)) == wanted
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("refused")
+    rows = [[x, f"{'ab'[x % 2]}", f"word{x} other", x % 3 > 0] for x in range(12)]
+    table(folder, "t.csv", ["n", "t", "words", "y"], rows)
+    (folder / "t.vw").write_text("1 | a b\n-1 | c\n")
+    learn = {
+        "plain": ["t.csv", "--exclude", "words"],
+        "words": ["t.csv", "--exclude", "t", "--text", "words"],
+        "hashed": ["t.csv", "--exclude", "words", "--hash-bits", "4"],
+        "kernel": ["t.csv", "--exclude", "words", "--exclude", "t", "--learner", "kernel"],
+        "vote": ["t.csv", "--exclude", "words", "--keep", "vote"],
+        "random": ["t.csv", "--exclude", "words", "--tie", "random"],
+        "vw": ["t.vw"],
+    }
+    for name, (data, *options) in learn.items():
+        target = ["--target", "y"] if data.endswith("csv") else []
+        done = here("fit", data, *target, *options, "--model", f"{name}.linsep", cwd=folder)
+        assert done.returncode == 0, done.stderr
+    whole = (folder / "plain.linsep").read_bytes()
+    (folder / "damaged.linsep").write_bytes(whole[:-9] + b"x" + whole[-8:])
+    (folder / "is.sql").write_text("mine")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("model", "file", "code"),
+    [
+        ("plain", "m.py", "wrong-format"),
+        ("plain", "is.sql", "file-exists"),
+        ("plain", "none/m.sql", "no-file"),
+        ("damaged", "m.sql", "bad-model-file"),
+        ("words", "m.json", "unsupported"),
+        ("hashed", "m.onnx", "unsupported"),
+        ("kernel", "m.onnx", "unsupported"),
+        ("vote", "m.sql", "unsupported"),
+        ("random", "m.csv", "unsupported"),
+        ("vw", "m.onnx", "unsupported"),
+    ],
+)
+def test_refusals(models, model, file, code):
+    assert_refused("export", f"{model}.linsep", file, cwd=models, code=code)
+    assert (models / "is.sql").read_text() == "mine"
+
+
+def test_the_model_itself_is_never_overwritten(models):
+    (models / "m.sql").write_bytes((models / "plain.linsep").read_bytes())
+    assert_refused("export", "m.sql", "m.sql", "--force", cwd=models, code="conflict")
+    assert_refused("export", "m.sql", "-", cwd=models, exit_code=2)
+
+
+def test_interrupted_while_it_writes(models, monkeypatch):
+    def interrupted(model):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("linsep.exports.exporting.as_sql", interrupted)
+    before = sorted(models.iterdir())
+    done = here("export", "plain.linsep", "is.sql", "--force", cwd=models)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert sorted(models.iterdir()) == before
+    assert (models / "is.sql").read_text() == "mine"
+
+
+def test_without_onnx(models, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    assert_refused("export", "plain.linsep", "m.onnx", cwd=models, code="missing-package")
+
+
+@pytest.mark.parametrize(
+    ("names", "labels", "ending", "code"),
+    [
+        (["a", "A"], ["p", "q"], "sql", "duplicate-name"),
+        (["a", "LINSEP_Prediction"], ["p", "q"], "sql", "duplicate-name"),
+        (["a", "b\0"], ["p", "q"], "sql", "unsupported"),
+        (["a", "b\rc"], ["p", "q"], "sql", "unsupported"),
+        (["a", ""], ["p", "q"], "sql", "unsupported"),
+        (["a", "b"], [2**63, 2**64 - 1], "sql", "out-of-range"),
+        (["a", "b\ud800"], ["p", "q"], "json", "encoding"),
+        (["a", "a"], ["p", "q"], "csv", "duplicate-name"),
+    ],
+)
+def test_names_that_a_format_cannot_hold(names, labels, ending, code, tmp_path):
+    model = Perceptron(max_iter=2).fit([[0.0, 1.0], [1.0, 0.0]], np.array(labels, dtype=object))
+    model.feature_names_in_ = np.array(names, dtype=object)
+    with refused(LinsepError, code):
+        export(model, tmp_path / f"m.{ending}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_wide_models_are_not_for_databases(tmp_path):
+    model = Perceptron(max_iter=2).fit(np.eye(2, 3000), [0, 1])
+    with refused(LinsepError, "too-large"):
+        export(model, tmp_path / "m.sql")
+    export(model, tmp_path / "m.json")
+    with refused(LinsepError, "file-exists"):
+        export(model, tmp_path / "m.json")
+    assert export(model, tmp_path / "m.json", force=True).exists()

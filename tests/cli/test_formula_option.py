@@ -73,7 +73,7 @@ def test_a_grid_of_a_formula(folder):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["m.sql", "m.py", "m.onnx"])
+@pytest.mark.parametrize("name", ["m.sql", "m.onnx"])
 @pytest.mark.parametrize(
     ("model", "code"),
     [("m", "unsupported"), ("products", "unsupported")],

@@ -99,7 +99,7 @@ def test_pages_without_pictures(page, tmp_path, monkeypatch):
 @pytest.mark.thorough
 def test_the_page_on_exports(tmp_path, monkeypatch):
     pytest.importorskip("onnxruntime")
-    assert run_commands("docs/how-to/export.md", tmp_path) == 7
+    assert run_commands("docs/how-to/export.md", tmp_path) == 6
     monkeypatch.chdir(tmp_path)
     assert run_python("docs/how-to/export.md") > 20
 
@@ -123,7 +123,6 @@ def test_the_page_on_exports(tmp_path, monkeypatch):
         "teaching.convergence",
         "teaching.criterion",
         "teaching.reflection",
-        "exports.onnx_file",
         "exports.sklearn_onnx",
         "plot.chance",
         "plot.runs",

@@ -87,7 +87,7 @@ CASES = {
 @pytest.mark.filterwarnings("ignore")
 def test_sentences_of_errors(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "onnx", None)
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
     for name, text in FILES.items():
         Path(name).write_bytes(text if isinstance(text, bytes) else text.encode())
     Path("folder").mkdir()

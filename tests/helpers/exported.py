@@ -1,4 +1,4 @@
-"""What exported files predict, run by databases, onnxruntime and Python."""
+"""What exported files predict, run by databases and onnxruntime."""
 
 import csv
 import json
@@ -26,15 +26,6 @@ def of_onnx(path, rows, columns=None):
             cells = np.array([math.nan if cell is None else cell for cell in cells], float)
         given[column.name] = cells[:, None]
     return session.run(None, given)
-
-
-def module(path):
-    """The functions of an exported Python module, which imports nothing."""
-    source = path.read_text("utf-8")
-    assert "import " not in source.partition('"""\n')[2]
-    names = {}
-    exec(compile(source, str(path), "exec"), names)
-    return names
 
 
 def of_databases(path, columns, rows, databases=("sqlite3", "duckdb")):

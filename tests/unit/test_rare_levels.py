@@ -11,7 +11,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 import linsep
 from command_line import here
-from exported import module, of_databases, of_json, of_onnx
+from exported import of_databases, of_json, of_onnx
 from linsep import open_source
 from linsep.errors import DataError
 from linsep.sources.tables.columns import from_recipe, to_recipe
@@ -170,12 +170,10 @@ def test_the_weight_of_rare_values_is_one_of_all(model):
 def test_exports(tmp_path, learner):
     how = {"l2": 1.0, "reference_level": {"town": "(rare)"}} if learner == "logistic" else {}
     model = linsep.fit(SALES, target="sold", min_count=3, learner=learner, **how)
-    for name in ("m.py", "m.sql", "m.onnx", "m.json", "m.csv"):
+    for name in ("m.sql", "m.onnx", "m.json", "m.csv"):
         linsep.export(model, tmp_path / name)
     rows = pd.concat([SALES.drop(columns="sold"), NEW])
     wanted, records = model.predict(rows).tolist(), rows.to_dict("records")
-    found = module(tmp_path / "m.py")
-    assert [found["predict"](row) for row in records] == wanted
     assert of_json(tmp_path / "m.json", records) == wanted
     for answer in of_databases(tmp_path / "m.sql", {"town": str, "size": float}, records):
         assert [line["linsep_prediction"] for line in answer] == wanted

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import linsep
-from exported import module, of_databases, of_onnx
+from exported import of_databases, of_onnx
 from linsep import KernelPerceptron, Perceptron, open_source
 from linsep.errors import DataError
 from linsep.exports import ExportError
@@ -40,10 +40,8 @@ def dated():
 def test_exports_take_categories_as_numbers_or_text(tmp_path, model, kind):
     wanted = model.predict(HOUSES).tolist()
     rows = [{"price": row.price, "rank": kind(row.rank)} for row in NUMBERS.itertuples(index=False)]
-    for name in ("m.py", "m.sql", "m.onnx"):
+    for name in ("m.sql", "m.onnx"):
         linsep.export(model, tmp_path / name)
-    predict = module(tmp_path / "m.py")["predict"]
-    assert [predict(row) for row in rows] == wanted
     columns = {"price": float, "rank": str if kind is str else float}
     for answer in of_databases(tmp_path / "m.sql", columns, rows):
         assert [line["linsep_prediction"] for line in answer] == wanted
@@ -51,7 +49,7 @@ def test_exports_take_categories_as_numbers_or_text(tmp_path, model, kind):
     assert of_onnx(tmp_path / "m.onnx", texts, ["price", "rank"])[0].tolist() == wanted
 
 
-@pytest.mark.parametrize("name", ["m.py", "m.sql", "m.onnx"])
+@pytest.mark.parametrize("name", ["m.sql", "m.onnx"])
 def test_exports_refuse_dates(tmp_path, dated, name):
     with refused(ExportError, "unsupported", column="day"):
         linsep.export(dated, tmp_path / name)

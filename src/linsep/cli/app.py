@@ -27,7 +27,7 @@ COMMANDS = {
     "inspect": ("models", "Show how a model was trained and its largest weights."),
     "audit": ("models", "Explain the score of one row of DATA, feature by feature."),
     "serve": ("servers", "Serve a model over HTTP for predictions and training."),
-    "export": ("models", "Write a model for other programs: ONNX, SQL, Python and others."),
+    "export": ("models", "Write a model for other programs: SQL, JSON, CSV or ONNX."),
     "plot": ("models", "Draw a picture of a model."),
     "separate": ("proofs", "Decide whether a hyperplane separates the classes of DATA."),
     "bounds": ("proofs", "Bound the mistakes of learners on DATA; show margins."),

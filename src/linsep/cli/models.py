@@ -273,14 +273,13 @@ def print_audit(found: dict[str, Any], top: int, model: Any) -> None:
 
 OUT = options.Argument(
     "file", required=True, type=options.LocalPath(dash=False), metavar="FILE",
-    help="The file to write: .onnx, .json, .csv, .sql (SQLite, DuckDB) or .py (imports "
-    "nothing).",
+    help="The file to write: .sql (SQLite, DuckDB), .json, .csv or .onnx.",
 )  # fmt: skip
 
 
 @command(options.MODEL, OUT, options.FORCE)
 def export(model: Path, file: Path, *, force: bool) -> None:
-    """Write a model for other programs: ONNX, JSON, CSV, SQL or Python.
+    """Write a model for other programs: SQL, JSON, CSV or ONNX.
 
     Example: linsep export species.linsep species.sql
     """

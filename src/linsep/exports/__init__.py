@@ -1,8 +1,7 @@
-"""Write models for other programs: ONNX, JSON, CSV, SQL and Python.
+"""Write models for other programs: SQL, JSON, CSV and ONNX.
 
-``exporting`` chooses the format by the file extension. ``scoring`` describes linear scores and how
-columns become features; ``sql``, ``python_code`` and ``onnx_file`` (with ``onnx_operators``) write
-them. ``sklearn_onnx`` has the converters for pipelines.
+``scoring`` describes linear scores and how columns become features; ``exporting`` (JSON, CSV),
+``sql`` and ``sklearn_onnx`` (ONNX through skl2onnx, alone and in pipelines) write them.
 """
 
 import lazy_loader

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import linsep
 from linsep._system.files import check_free, written_whole
-from linsep.exports.onnx_file import to_onnx
-from linsep.exports.python_code import as_python
 from linsep.exports.scoring import ExportError, NumericColumn, Scoring, kind_of, read_scoring
+from linsep.exports.sklearn_onnx import to_onnx
 from linsep.exports.sql import as_sql
 from linsep.words import csv_text
 
@@ -113,7 +112,6 @@ FORMATS = {
     ".json": Format("JSON", lambda model: as_json(model).encode()),
     ".csv": Format("CSV", lambda model: as_csv(model).encode()),
     ".sql": Format("SQL", lambda model: as_sql(model).encode()),
-    ".py": Format("Python", lambda model: as_python(model).encode()),
 }
 
 
@@ -131,11 +129,10 @@ def format_of(path: Path) -> Format:
 def export(model: Any, path: str | Path, *, force: bool = False) -> Path:
     """Export a fitted model to the format of the extension of ``path``.
 
-    .onnx supports every learner, except kernels without ONNX operators (see docs/how-to/export.md)
-    and ``tie="random"``. The other formats support linear scores, with weights that read back
-    bit-identical: .json and .csv are tables of weights, .sql is a query for SQLite and DuckDB, .py
-    a module without imports. Thresholds of :func:`linsep.set_threshold` are exported. Probabilities
-    of :func:`linsep.calibrate` and of one-vs-rest are not; labels are the same.
+    All formats are for linear scores: .json and .csv are tables of weights, .sql is a query for
+    SQLite and DuckDB, .onnx is for onnxruntime. Weights read back bit-identical. Thresholds of
+    :func:`linsep.set_threshold` are exported. Probabilities of :func:`linsep.calibrate` and of
+    one-vs-rest are not; labels are the same.
 
     Parameters
     ----------

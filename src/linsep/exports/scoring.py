@@ -250,11 +250,11 @@ def read_scoring(model: Any) -> Scoring:
     model = fitted(model)
     if hasattr(model, "kernel_"):
         raise ExportError(
-            f"A {kind} has a kernel and no column weights: export it to ONNX (model.onnx)."
+            f"A {kind} has a kernel and no column weights: use it in Python, or serve it."
         )
     if getattr(model, "keep", "") == "vote":
         raise ExportError(
-            f"A {kind} that votes has no single column weights: export it to ONNX (model.onnx)",
+            f"A {kind} that votes has no single column weights",
             learn_with(keep="average"), option="keep",
         )  # fmt: skip
     (coef, intercept, center), columns = linear_scores(model), read_columns(model)

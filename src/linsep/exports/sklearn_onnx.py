@@ -1,23 +1,22 @@
-"""Converters of linsep's estimators for skl2onnx, for pipelines."""
+"""ONNX through skl2onnx: models of linear scores, alone and in scikit-learn's pipelines.
+
+Nodes are of ONNX's own operators, which onnxruntime computes in float64; LinearClassifier and the
+like, which skl2onnx uses for scikit-learn's models, compute in float32.
+"""
 
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from linsep.catalog import ESTIMATORS
 from linsep.estimators._common.calibration import Calibration
-from linsep.exports.onnx_file import labels
-from linsep.exports.onnx_operators import (
-    Graph,
-    NoOnnx,
-    calibrated,
-    onnx_package,
-    predictions,
-    probabilities,
-)
-from linsep.exports.scoring import ExportError, fitted, rule_of
+from linsep.exports.scoring import ExportError, ModelColumns, Rule, Scoring, kind_of, read_scoring
 from linsep.validation.values import check_prepared
 
+ML = "ai.onnx.ml"
+#: versions of the operators: read by onnxruntime 1.12 (2022) and later
+OPSETS = {"": 17, ML: 3}
 #: what skl2onnx does with how a model makes its features
 LEFT_OUT = "skl2onnx leaves that out: call linsep.to_onnx(model)"
 #: options of classifiers that skl2onnx deals with itself
@@ -27,6 +26,93 @@ OPTIONS = {
     "output_class_labels": [False, True],
     "raw_scores": [True, False],
 }
+
+
+class NoOnnx(ExportError, ImportError):
+    """The packages that write ONNX are not installed."""
+
+    code = "missing-package"
+
+
+class Whole(BaseEstimator):
+    """A model with its columns, as skl2onnx sees it."""
+
+    def __init__(self, scoring: Scoring):
+        self.scoring = scoring
+
+
+def to_onnx(estimator: Any) -> Any:
+    """Convert a fitted estimator with linear scores to an ONNX model, for onnxruntime and others.
+
+    Scores are computed in float64. Labels match ``predict``, except where scores tie to within
+    rounding error.
+
+    Parameters
+    ----------
+    estimator : fitted estimator of this library
+
+    Returns
+    -------
+    onnx.ModelProto
+        For a model trained on a table, there is one input per column, with its name and shape
+        (rows, 1): float64 (NaN is missing) or text (a value not seen in training is missing). Else
+        the input is ``X``, float64 of shape (rows, features). The outputs of a classifier are
+        ``label`` of shape (rows,), integers also for labels such as 1.0, and ``scores`` as returned
+        by ``decision_function`` or, for logistic regression and naive Bayes, ``probabilities`` of
+        shape (rows, classes). The output of a linear regression is ``prediction`` of shape (rows,).
+
+    Raises
+    ------
+    ExportError
+        If scores are not linear (kernels, votes), only linsep can compute the features (see
+        docs/how-to/export.md), or a package is not installed.
+    NotFittedError
+        If the estimator is not fitted.
+
+    Examples
+    --------
+    >>> from linsep import Perceptron, to_onnx
+    >>> model = Perceptron().fit([[4.0, 0.0], [1.0, 1.0], [0.0, 1.0]], ["+", "-", "-"])
+    >>> [output.name for output in to_onnx(model).graph.output]
+    ['label', 'scores']
+    """
+    kind_of(estimator)
+    register()
+    import skl2onnx
+    from skl2onnx.common import data_types
+
+    scoring = read_scoring(estimator)
+    columns, number, text = (
+        scoring.columns,
+        data_types.DoubleTensorType,
+        data_types.StringTensorType,
+    )
+    if columns.kind == "table" and hasattr(estimator, "recipe_"):
+        names = [*(str(column.name) for column in columns.numeric), *columns.text]
+        if "" in names:
+            raise ExportError("A column without a name cannot be an input of ONNX: give it a name.")
+        kinds = [number([None, 1])] * len(columns.numeric) + [text([None, 1])] * len(columns.text)
+    else:
+        names, kinds = ["X"], [number([None, len(columns.numeric)])]
+    if not columns.width:
+        raise ExportError("A model without features cannot be exported.", code="no-columns")
+    inputs = [(f"input_{k}", kind) for k, kind in enumerate(kinds)]
+    made = skl2onnx.convert_sklearn(Whole(scoring), "linsep", inputs, target_opset=OPSETS)
+    # skl2onnx changes names that are not identifiers
+    new = {f"input_{k}": name for k, name in enumerate(names)}
+    for output in made.graph.output:
+        name = output.name
+        while name in names:
+            name += "_"
+        new[output.name] = name
+    for value in [*made.graph.input, *made.graph.output]:
+        value.name = new[value.name]
+    for node in made.graph.node:
+        for places in (node.input, node.output):
+            places[:] = [new.get(name, f"{name}/" if name in names else name) for name in places]
+    for constant in made.graph.initializer:
+        constant.name = f"{constant.name}/" if constant.name in names else constant.name
+    return made
 
 
 def register() -> None:
@@ -48,92 +134,150 @@ def register() -> None:
     >>> from linsep.exports import sklearn_onnx
     >>> sklearn_onnx.register()
     """
-    onnx_package()
     try:
         from skl2onnx import update_registered_converter
-        from skl2onnx.common.shape_calculator import (
-            calculate_linear_classifier_output_shapes,
-            calculate_linear_regressor_output_shapes,
-        )
+        from skl2onnx.common import shape_calculator as shapes
     except ImportError:
         raise NoOnnx(
-            "Pipelines need skl2onnx, which is not installed: pip install 'linsep[onnx]'."
+            "Export to ONNX needs packages that are not installed: pip install 'linsep[onnx]'."
         ) from None
     for kind in ESTIMATORS.values():
         if hasattr(kind, "decision_function"):
-            update_registered_converter(
-                kind, f"Linsep{kind.__name__}", calculate_linear_classifier_output_shapes,
-                convert_classifier, options=OPTIONS,
-            )  # fmt: skip
+            shape, convert = shapes.calculate_linear_classifier_output_shapes, convert_classifier
         else:
-            update_registered_converter(
-                kind, f"Linsep{kind.__name__}", calculate_linear_regressor_output_shapes,
-                convert_regressor,
-            )  # fmt: skip
+            shape, convert = shapes.calculate_linear_regressor_output_shapes, convert_regressor
+        options = OPTIONS if convert is convert_classifier else None
+        update_registered_converter(
+            kind, f"Linsep{kind.__name__}", shape, convert, options=options
+        )  # fmt: skip
+    update_registered_converter(
+        Whole, "LinsepWhole", lambda operator: None, convert_whole, parser=declare_whole
+    )
 
 
-class ConvertedGraph(Graph):
-    """A graph that skl2onnx builds: ``scope`` has the names, ``container`` the nodes."""
+class Graph:
+    """A graph that skl2onnx builds; values are known by their names."""
 
     def __init__(self, scope: Any, container: Any):
         self._scope, self._container = scope, container
-        self.opset = container.target_opset_any_domain("")
-        self._onnx = onnx_package()
-
-    def new_name(self, about: str) -> str:
-        """Return an unused name."""
-        return str(self._scope.get_unique_variable_name(about))
 
     def constant(self, array: Any) -> str:
-        """Add a constant and return its name."""
-        name = self.new_name("constant")
+        """Add a constant and return its name; of dtype object for strings."""
+        from onnx import TensorProto, numpy_helper
+
+        name = self._scope.get_unique_variable_name("constant")
         array = np.asarray(array)
         if array.dtype == object:
-            kind, content = self._onnx.TensorProto.STRING, [text.encode() for text in array]
-            self._container.add_initializer(name, kind, array.shape, content)
+            content = [text.encode() for text in array]
+            self._container.add_initializer(name, TensorProto.STRING, array.shape, content)
         else:
-            array = np.ascontiguousarray(array).reshape(array.shape)
-            tensor = self._onnx.numpy_helper.from_array(array, name)
+            tensor = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
             self._container.add_initializer(name, None, None, tensor)
-        return name
+        return str(name)
 
-    def node(self, kind: str, inputs: list[str], output: str, domain: str, **how: Any) -> None:
-        """Add a node with one output."""
-        self._container.add_node(
-            kind, inputs, [output], op_domain=domain,
-            name=self._scope.get_unique_operator_name(kind), **how,
-        )  # fmt: skip
+    def op(self, kind: str, *inputs: Any, into: str = "", domain: str = "", **how: Any) -> str:
+        """Add a node and return the name of its output; arrays become constants."""
+        names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
+        output = into or str(self._scope.get_unique_variable_name(kind))
+        name = self._scope.get_unique_operator_name(kind)
+        self._container.add_node(kind, names, [output], op_domain=domain, name=name, **how)
+        return output
+
+    def cast(self, name: str, kind: str) -> str:
+        """Return the value in another type, such as "DOUBLE"."""
+        from onnx import TensorProto
+
+        return self.op("Cast", name, to=getattr(TensorProto, kind))
+
+    def row_sums(self, name: str, width: int) -> str:
+        """Return the sum of each row as a column."""
+        return self.op("MatMul", name, np.ones((width, 1)))
+
+    def shaped(self, name: str, *shape: int, into: str = "") -> str:
+        """Return the value in another shape, with one length -1."""
+        return self.op("Reshape", name, np.array(shape, dtype=np.int64), into=into)
+
+
+def declare_whole(scope: Any, model: Whole, inputs: Any, custom_parsers: Any = None) -> Any:
+    """Declare the outputs of a model."""
+    from skl2onnx.common import data_types
+
+    rule, double = model.scoring.rule, data_types.DoubleTensorType
+    operator = scope.declare_local_operator("LinsepWhole", model)
+    operator.inputs = list(inputs)
+    if rule.name == "number":
+        outputs = {"prediction": double([None])}
+    else:
+        kind = label_array(rule.classes)[1]
+        wide = rule.probabilities or rule.name != "sign"
+        outputs = {
+            "label": getattr(data_types, f"{kind}TensorType")([None]),
+            "probabilities" if rule.probabilities else "scores": double(
+                [None, len(rule.classes)] if wide else [None]
+            ),
+        }
+    for name, kind in outputs.items():
+        operator.outputs.append(scope.declare_local_variable(name, kind))
+    return operator.outputs
+
+
+def convert_whole(scope: Any, operator: Any, container: Any) -> None:
+    """Add the predictions of a model for the columns of rows."""
+    graph, scoring = Graph(scope, container), operator.raw_operator.scoring
+    X = features(graph, scoring.columns, [value.full_name for value in operator.inputs])
+    values, codes = decisions(graph, scoring, X)
+    outputs = [output.full_name for output in operator.outputs]
+    if codes is None:
+        graph.shaped(values, -1, into=outputs[0])
+        return
+    graph.op("Gather", label_array(scoring.rule.classes)[0], codes, into=outputs[0])
+    if scoring.rule.probabilities:
+        graph.op("Identity", probabilities(graph, scoring.rule, values), into=outputs[1])
+    elif scoring.rule.name == "sign":
+        graph.shaped(values, -1, into=outputs[1])
+    else:
+        graph.op("Identity", values, into=outputs[1])
 
 
 def convert_classifier(scope: Any, operator: Any, container: Any) -> None:
     """Add labels, and probabilities or scores, for a fitted classifier."""
-    check_prepared(operator.raw_operator, LEFT_OUT)
-    graph, model = ConvertedGraph(scope, container), fitted(operator.raw_operator)
-    rule, classes = rule_of(model), list(rule_of(model).classes)
-    found = predictions(graph, model, graph.cast(operator.inputs[0].full_name, "DOUBLE"))
-    assert found.codes is not None
+    model, graph = operator.raw_operator, Graph(scope, container)
+    values, codes, rule = _of_step(graph, operator)
+    classes = list(rule.classes)
     if not all(isinstance(label, str) for label in classes):
-        # skl2onnx takes all numbers for whole ones
-        if any(label != int(label) for label in classes):
+        if any(label != int(label) for label in classes):  # which skl2onnx takes for whole numbers
             raise ExportError(
                 "skl2onnx supports only text and integer labels: convert the labels first, or "
                 "export the model alone with linsep.to_onnx.", code="label-type",
             )  # fmt: skip
         classes = [int(label) for label in classes]
-    label, _ = labels(graph, classes, found.codes)
-    values, calibration = found.values, getattr(model, "calibration_", None)
-    raw = _asks_for_scores(scope, container, operator.raw_operator)
+    calibration = getattr(model, "calibration_", None)
+    if calibration is None and getattr(model, "scores_are_log_odds", False):  # of one-vs-rest
+        calibration = Calibration("sigmoid", [np.array([-1.0, 0.0])] * len(classes))
+    raw = _asks_for_scores(scope, container, model)
     if rule.probabilities and not raw:
         values = probabilities(graph, rule, values)
     elif calibration is not None and not raw:
         values = calibrated(graph, calibration, values)
-    elif getattr(model, "scores_are_log_odds", False) and not raw:  # of one-vs-rest
-        plain = Calibration("sigmoid", [np.array([-1.0, 0.0])] * len(classes))
-        values = calibrated(graph, plain, values)
     elif rule.name == "sign":
         values = graph.op("Concat", graph.op("Neg", values), values, axis=1)
-    graph.node("Identity", [label], operator.outputs[0].full_name, "")
+    graph.op("Gather", label_array(classes)[0], codes, into=operator.outputs[0].full_name)
     _give(graph, values, operator.outputs[1])
+
+
+def convert_regressor(scope: Any, operator: Any, container: Any) -> None:
+    """Add the predictions of a fitted regression."""
+    graph = Graph(scope, container)
+    _give(graph, _of_step(graph, operator)[0], operator.outputs[0])
+
+
+def _of_step(graph: Graph, operator: Any) -> tuple[str, str | None, Rule]:
+    """Return decision values, codes and the rule of an estimator that is given its features."""
+    check_prepared(operator.raw_operator, LEFT_OUT)
+    scoring = read_scoring(operator.raw_operator)
+    X = graph.cast(operator.inputs[0].full_name, "DOUBLE")
+    values, codes = decisions(graph, scoring, features(graph, scoring.columns, [X]))
+    return values, codes, scoring.rule
 
 
 def _asks_for_scores(scope: Any, container: Any, estimator: Any) -> bool:
@@ -149,15 +293,147 @@ def _asks_for_scores(scope: Any, container: Any, estimator: Any) -> bool:
     return any(container.get_options(one, none)["raw_scores"] for one in asked)
 
 
-def convert_regressor(scope: Any, operator: Any, container: Any) -> None:
-    """Add the predictions of a fitted regression."""
-    check_prepared(operator.raw_operator, LEFT_OUT)
-    graph, model = ConvertedGraph(scope, container), fitted(operator.raw_operator)
-    X = graph.cast(operator.inputs[0].full_name, "DOUBLE")
-    _give(graph, predictions(graph, model, X).values, operator.outputs[0])
-
-
-def _give(graph: ConvertedGraph, values: str, output: Any) -> None:
+def _give(graph: Graph, values: str, output: Any) -> None:
     """Write values to an output in its type: float64 if the inputs are, else float32."""
     kind = "DOUBLE" if "Double" in type(output.type).__name__ else "FLOAT"
-    graph.node("Identity", [graph.cast(values, kind)], output.full_name, "")
+    graph.op("Identity", graph.cast(values, kind), into=output.full_name)
+
+
+def label_array(classes: Any) -> tuple[np.ndarray, str]:
+    """Return the labels as an array, and the type that skl2onnx has for it."""
+    if all(isinstance(label, str) for label in classes):
+        return np.array(classes, dtype=object), "String"
+    if all(isinstance(label, bool) for label in classes):
+        return np.array(classes), "Boolean"
+    if all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in classes):
+        return np.array(classes, dtype=np.int64), "Int64"
+    if all(isinstance(label, int | float) and label == float(label) for label in classes):
+        return np.array(classes, dtype=np.float64), "Double"
+    raise ExportError(
+        "Labels of different types cannot be written to ONNX: convert all to text, or all to "
+        "numbers.", code="label-type",
+    )  # fmt: skip
+
+
+def features(graph: Graph, columns: ModelColumns, names: list[str]) -> str:
+    """Return the features computed from the inputs ``names``: one per column, or all in one."""
+    table, parts = len(names) == len(columns.numeric) + len(columns.text) > 0, []
+    if columns.numeric:
+        own = names[: len(columns.numeric)] if table else names
+        X = graph.op("Concat", *own, axis=1) if len(own) > 1 else own[0]
+        parts.append(_numbers(graph, columns, X))
+    for name, values in zip(names[len(columns.numeric) :], columns.text.values(), strict=False):
+        if not values:
+            continue
+        first: dict[int, str] = {}  # rare values share a feature
+        for value, feature in values.items():
+            first.setdefault(feature, value)
+        texts = graph.op(
+            "LabelEncoder", name, domain=ML, keys_strings=list(values),
+            values_strings=[first[feature] for feature in values.values()],
+            default_string=max(values, key=len) + "?",
+        )  # fmt: skip
+        known = [first[feature] for feature in sorted(first)]
+        found = graph.op("OneHotEncoder", texts, domain=ML, cats_strings=known, zeros=1)
+        parts.append(graph.shaped(graph.cast(found, "DOUBLE"), -1, len(known)))
+    return graph.op("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
+
+
+def _numbers(graph: Graph, columns: ModelColumns, X: str) -> str:
+    """Return numeric features: missing ones filled, scaled, in the precision of training."""
+    kind = np.float32 if columns.single else np.float64
+    fills, divide = (np.array([[getattr(c, name) for c in columns.numeric]], dtype=object)
+                     for name in ("fill", "divide"))  # fmt: skip
+    subtract = np.array([[column.subtract for column in columns.numeric]], dtype=kind)
+    X = graph.cast(X, "FLOAT") if columns.single else X
+    if columns.kind == "table" and None not in fills:
+        X = graph.op("Where", graph.op("IsNaN", X), fills.astype(kind), X)
+    X = graph.op("Sub", X, subtract) if subtract.any() else X
+    X = graph.op("Div", X, divide.astype(kind)) if None not in divide else X
+    return graph.cast(X, "DOUBLE") if columns.single else X
+
+
+def decisions(graph: Graph, scoring: Scoring, X: str) -> tuple[str, str | None]:
+    """Return decision values as of ``decision_function``, as a column for two classes, and the
+    codes of the classes, None for a regression.
+    """
+    rule = scoring.rule
+    scores = graph.op("MatMul", X, scoring.coef.T)
+    if rule.normalize:  # products, not features, as in training, so that zero stays zero
+        length = graph.op("Sqrt", graph.row_sums(graph.op("Mul", X, X), scoring.coef.shape[1]))
+        one = np.ones((1, 1))
+        length = graph.op("Where", graph.op("Equal", length, 0.0), one, length)
+        scores = graph.op("Mul", scores, graph.op("Div", one, length))
+    scores = graph.op("Add", scores, scoring.intercept)
+    if rule.name == "pairs":
+        return _won_pairs(graph, rule, scores)
+    return scores, _codes(graph, rule, scores)
+
+
+def _codes(graph: Graph, rule: Rule, values: str) -> str | None:
+    if rule.name == "number":
+        return None
+    if rule.name == "sign":
+        kind = "GreaterOrEqual" if rule.ties_high else "Greater"
+        return graph.cast(graph.op(kind, graph.shaped(values, -1), rule.cut), "INT64")
+    return graph.op("ArgMax", values, axis=1, keepdims=0, select_last_index=int(rule.ties_high))
+
+
+def _won_pairs(graph: Graph, rule: Rule, scores: str) -> tuple[str, str | None]:
+    """Return decision values and codes of one-vs-one, see linsep.learners.state.decision."""
+    k, pairs = len(rule.classes), rule.pairs
+    gains, starts = np.zeros((len(pairs), k)), np.zeros(k)
+    for machine, (a, b) in enumerate(pairs):
+        gains[machine, a], gains[machine, b] = -1.0, 1.0
+        starts[a] += 1.0
+    kind = "GreaterOrEqual" if rule.ties_high else "Greater"
+    won = graph.cast(graph.op(kind, scores, 0.0), "DOUBLE")
+    wins = graph.op("Add", graph.op("MatMul", won, gains), starts)
+    sums = graph.op("MatMul", scores, gains)
+    first = graph.op("ArgMax", wins, axis=1, keepdims=1)
+    most = graph.op("Equal", wins, graph.op("GatherElements", wins, first, axis=1))
+    codes = _codes(graph, rule, graph.op("Where", most, sums, -np.inf))
+    scaled = graph.op("Mul", graph.op("Add", graph.op("Abs", sums), 1.0), 3.0)
+    return graph.op("Add", wins, graph.op("Div", sums, scaled)), codes
+
+
+def probabilities(graph: Graph, rule: Rule, values: str) -> str:
+    """Return the probabilities of the classes from log-odds."""
+    if rule.name == "sign":
+        return graph.op("Sigmoid", graph.op("Concat", graph.op("Neg", values), values, axis=1))
+    return graph.op("Softmax", values, axis=1)
+
+
+def calibrated(graph: Graph, calibration: Any, values: str) -> str:
+    """Return calibrated probabilities of the classes from decision values."""
+    curves = calibration.curves
+    if calibration.method == "sigmoid":
+        a, b = np.array(curves).T
+        powers = graph.op("Add", graph.op("Mul", values, a), b)
+        shares = graph.op("Sigmoid", graph.op("Neg", powers))
+    else:
+        columns = [
+            _interpolated(graph, graph.op("Gather", values, np.array([k]), axis=1), *curve)
+            for k, curve in enumerate(curves)
+        ]
+        shares = graph.op("Concat", *columns, axis=1) if len(columns) > 1 else columns[0]
+    if len(curves) == 1:
+        return graph.op("Concat", graph.op("Sub", np.ones((1, 1)), shares), shares, axis=1)
+    total = graph.row_sums(shares, len(curves))
+    none = graph.op("Equal", total, 0.0)
+    divided = graph.op("Div", shares, graph.op("Where", none, 1.0, total))
+    return graph.op("Where", none, 1.0 / len(curves), divided)
+
+
+def _interpolated(graph: Graph, column: str, x: np.ndarray, y: np.ndarray) -> str:
+    """Return the values of a curve through corners, which is constant beyond the outer ones."""
+    if len(x) == 1:
+        return graph.op("Add", graph.op("Mul", column, 0.0), y)
+    slopes = np.diff(y) / np.diff(x)
+    inside = graph.op("Min", graph.op("Max", column, x[:1]), x[-1:])
+    # of all corners, so that there is always a first one
+    passed = graph.cast(graph.op("GreaterOrEqual", inside, x[None, :-1]), "DOUBLE")
+    last = graph.op("Sub", graph.row_sums(passed, len(x) - 1), 1.0)
+    corner = graph.cast(last, "INT64")
+    x_last, y_last, slope = (graph.op("Gather", part, corner) for part in (x[:-1], y[:-1], slopes))
+    return graph.op("Add", graph.op("Mul", slope, graph.op("Sub", inside, x_last)), y_last)

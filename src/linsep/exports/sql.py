@@ -85,7 +85,7 @@ def _check(scoring: Scoring) -> None:
     if width > MOST_COLUMNS:
         raise ExportError(
             f"A table in SQLite has at most {MOST_COLUMNS:,} columns, and this model would need "
-            f"{width:,}: export it to Python.", code="too-large", value=width,
+            f"{width:,}: export it to JSON.", code="too-large", value=width,
         )  # fmt: skip
 
 
