@@ -6,9 +6,11 @@ Rows are read and parsed once, and a fold is a selection of them. What reading l
 folds; everything else is fitted on the training rows of a fold alone.
 """
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from copy import copy
 from inspect import signature
 from typing import Any, NamedTuple
@@ -27,7 +29,7 @@ from linsep.linear.predictions import numbers
 from linsep.scoring import metrics_of, scored
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
-from linsep.words import counted
+from linsep.words import counted, row_text
 
 #: seconds between looks for Ctrl-C
 SECONDS = 0.1
@@ -151,6 +153,7 @@ class LabeledRows(NamedTuple):
     outcomes : array of shape (rows,), labels or numbers
     classes, codes : the sorted labels and the number of the label of each row; None for numbers
     weights, groups, offset : arrays of shape (rows,) or None
+    where : function that returns the place of a row in the data as given
     """
 
     name: str
@@ -161,6 +164,7 @@ class LabeledRows(NamedTuple):
     weights: np.ndarray | None
     groups: np.ndarray | None
     offset: np.ndarray | None = None
+    where: Callable[[int], str] = row_text
 
     @property
     def size(self) -> int:
@@ -171,6 +175,20 @@ class LabeledRows(NamedTuple):
         """Return the features, outcomes and weights of some rows."""
         weights = None if self.weights is None else self.weights[chosen]
         return self.X[chosen], self.outcomes[chosen], weights
+
+    @contextmanager
+    def named(self, chosen: np.ndarray) -> Iterator[None]:
+        """Let errors about some rows by themselves name their places in the data as given."""
+        try:
+            yield
+        except LinsepError as problem:
+            if problem.row is None:
+                raise
+            place = self.where(int(chosen[problem.row - 1]))
+            said = f"(?i){re.escape(row_text(problem.row - 1))}"
+            words = re.sub(said, lambda _: place, problem.message)
+            fields = {"row": None} | getattr(place, "fields", {})
+            raise problem.with_message(words, problem.hints, **fields) from None
 
 
 def kept(source: Source) -> tuple[Source, Batch]:
@@ -198,16 +216,19 @@ def labeled_rows(source: Source, rows: Batch, classify: bool = True) -> LabeledR
         outcomes = source_labels(source, rows.y, rows.weights)
     else:
         outcomes = numbers(rows.y, source, 0)
+    used = np.arange(rows.size)
     if rows.weights is not None and not rows.weights.all():
-        counted = rows.weights > 0
-        rows, outcomes = rows.rows(counted), outcomes[counted]
+        used = np.flatnonzero(rows.weights)
+        rows, outcomes = rows.rows(used), outcomes[used]
     classes = codes = None
     if classify:
         classes, codes = np.unique(outcomes, return_inverse=True)
         check_two_classes(classes, source.name)
     groups = None if rows.groups is None else np.unique(rows.groups, return_inverse=True)[1]
-    known = rows.weights, groups, rows.offset
-    return LabeledRows(source.name, rows.X, outcomes, classes, codes, *known)
+    return LabeledRows(
+        source.name, rows.X, outcomes, classes, codes, rows.weights, groups, rows.offset,
+        where=lambda row: source.where(int(used[row])),
+    )  # fmt: skip
 
 
 def predictions_by_fold(
@@ -265,11 +286,13 @@ def predicted(estimator: Any, rows: LabeledRows, split: Split) -> Any:
     training, test = split
     X, outcomes, weights = rows.part(training)
     beside = {} if rows.offset is None else {"offset": rows.offset[training]}
-    model = without_clusters(estimator).fit(X, outcomes, sample_weight=weights, **beside)
+    with rows.named(training):
+        model = without_clusters(estimator).fit(X, outcomes, sample_weight=weights, **beside)
     X, outcomes, weights = rows.part(test)
     offset = None if rows.offset is None else rows.offset[test]
     source = ArraySource(X, outcomes, weights, offset=offset)
-    return _of_all_classes(scored(model, source), rows, test)
+    with rows.named(test):
+        return _of_all_classes(scored(model, source), rows, test)
 
 
 def in_threads(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]]) -> None:

@@ -3,9 +3,13 @@
 import json
 import re
 
+import numpy as np
+import pandas as pd
 import pytest
 
+import linsep
 from command_line import here, table
+from linsep.drawing import display
 from linsep.sources import open_source
 
 pytestmark = pytest.mark.uncompiled
@@ -79,14 +83,27 @@ def test_a_row_with_a_gap_is_not_explained(folder):
     assert here("audit", "g", "gaps.csv", "--row", 3, cwd=folder).returncode == 0
 
 
-def test_support_vectors_have_numbers_of_the_file(folder):
-    fit = ["--learner", "kernel", "--kernel", "rbf", "--max-iter", "1", "--keep", "last"]
-    here("fit", "whole.csv", "--target", "y", *fit, "--model", "k", "--force", cwd=folder)
-    shown = here("inspect", "k", "--top", "40", cwd=folder).stdout
-    numbers = [int(row) for row in re.findall(r"^row (\d+) ", shown, re.M)]
-    from linsep import model_files
-
-    assert sorted(numbers) == sorted(model_files.load(folder / "k").support_ + 1)
+@pytest.mark.parametrize("learner", ["kernel", "kernel-soft-margin", "soft-margin"])
+def test_support_vectors_have_the_numbers_of_the_data(folder, learner):
+    frame = pd.read_csv(folder / "both.csv")
+    how = {} if learner == "soft-margin" else {"kernel": "poly"}
+    how |= {"target": "y", "weight": "w", "missing": "drop", "scale": "none"}
+    model = linsep.fit(frame, learner=learner, **how)
+    frame, rows = frame[["x", "z"]], frame[["x", "z"]].to_numpy()
+    read = frame.dropna()
+    linsep.save(model, folder / "k", force=True)
+    for one in (model, linsep.load(folder / "k")) if learner != "soft-margin" else (model,):
+        assert not {3, 7, 11} & {*(one.support_ + 1)}
+        drawn = display("DecisionDisplay").from_estimator(one, read).marked.values()
+        marked = np.sort(np.concatenate([*drawn]))
+        assert np.array_equal(rows[one.support_], read.to_numpy()[marked])
+        if learner != "kernel":
+            assert {*one.bounded_support_} < {*one.support_}
+    if learner != "soft-margin":
+        assert np.array_equal(rows[model.support_], model.support_vectors_)
+        shown = here("inspect", "k", "--top", "40", cwd=folder).stdout
+        numbers = [int(row) for row in re.findall(r"^row (\d+) ", shown, re.M)]
+        assert sorted(numbers) == sorted(model.support_ + 1)
 
 
 @pytest.mark.parametrize("name", FILES)

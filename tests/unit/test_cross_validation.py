@@ -28,6 +28,7 @@ from linsep import (
     LinearRegression,
     LogisticRegression,
     Perceptron,
+    Winnow,
 )
 from linsep.cross_validation import (
     Folds,
@@ -38,9 +39,12 @@ from linsep.cross_validation import (
     out_of_fold,
     predictions_by_fold,
 )
+from linsep.errors import DataError
 from linsep.scoring import metrics_of
+from linsep.sources import open_source
 from linsep.sources.arrays import ArraySource
 from linsep.tuning.shared_kernels import SharedKernels
+from refusals import refused
 
 pytestmark = pytest.mark.uncompiled
 ROWS = 120
@@ -99,6 +103,26 @@ def test_rows_without_weight_are_left_out(data):
         Perceptron(max_iter=3), ArraySource(X[counted], y[counted], weights[counted]), Folds(3)
     )
     np.testing.assert_array_equal(found.predicted, alone.predicted)
+
+
+@pytest.mark.parametrize("file", [False, True])
+def test_errors_of_folds_name_the_row_of_the_data(tmp_path, file):
+    frame = pd.DataFrame({"a": np.arange(40.0), "w": 1, "y": np.arange(40) % 2})
+    frame.loc[[3, 20], "a"] = np.nan
+    frame.loc[[5, 21], "w"] = 0
+    frame.loc[30, "a"] = -1.0
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    path, row = (tmp_path / "t.csv", 32) if file else (None, 31)
+    how = {"target": "y", "weight": "w", "missing": "drop"}
+    source = open_source(frame if path is None else path, **how)
+    with refused(DataError, "out-of-range", row=row, path=path):
+        out_of_fold(Winnow(), source, Folds(3))
+    rows = labeled_rows(*kept(source))
+    test = np.flatnonzero(rows.X[:, 0] < 0)
+    rows.X[test] = 1e307  # its score overflows
+    split = np.delete(np.arange(rows.size), test), test
+    with refused(DataError, "overflow", row=row, path=path):
+        predictions_by_fold([Perceptron(max_iter=3)], rows, [split])
 
 
 class Grouped(ArraySource):

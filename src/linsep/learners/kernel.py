@@ -93,8 +93,9 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     Attributes
     ----------
     support_ : array of shape (support vectors,)
-        Row numbers of the support vectors, ascending; after partial_fit counted over all calls,
-        with -1 for support vectors of an earlier fit with warm_start.
+        Row numbers of the support vectors in the data as given, from 0, ascending (the labels of a
+        data frame are ``frame.index[support_]``); after partial_fit counted over all calls, with -1
+        for support vectors of an earlier fit with warm_start.
     support_vectors_ : array, CSR matrix or array of objects
         The support vectors; empty for "precomputed".
     dual_coef_ : array of shape (1, support vectors), (classes, ...) or (pairs, ...)
@@ -223,9 +224,10 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         return self
 
     def _fit_rows(
-        self, X: Any, y: Any, sample_weight: Any, saving: Saving, groups: Any = None
-    ) -> None:
-        """Fit to rows in memory."""
+        self, X: Any, y: Any, sample_weight: Any, saving: Saving, groups: Any = None,
+        numbers: np.ndarray | None = None,
+    ) -> None:  # fmt: skip
+        """Fit to rows in memory, with these numbers in the data as given."""
         self.__dict__.pop("recipe_", None)
         learner, kernel = self.learner(), self.chosen_kernel()
         rows = checked_for_kernel(self, kernel, X, reset=True)
@@ -238,7 +240,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         with interrupts_deferred():
             run = self._start(learner, kernel, classes, rows)
             n_old = run.state.n_features
-            self._add(rows, np.arange(codes.size))
+            self._add(rows, np.arange(codes.size) if numbers is None else numbers)
             run.seed, run.weighted = seed, bool(counted.size)
             cache = self.cache_mb * 1e6 if self.max_iter > 1 else 0.0
             grams = Grams(self.kernel_, self._prepared, n_old + codes.size, cache)
@@ -403,6 +405,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     def _select(self, used: np.ndarray, keeping: KeepLast) -> None:
         keeping.select(self._run.state, used)
         self._examples, self.support_ = self._examples[used], self.support_[used]
+        self.__dict__.pop("support_positions_", None)
         if self.kernel_.takes == "gram":
             del self._prepared  # which is the whole matrix
         elif self._prepared is not None:
@@ -452,9 +455,10 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
             X = X.toarray()
         reading = perf_counter() - started
         source_labels(source, y, weights)
+        numbers = source.numbers(X.shape[0])
         try:
             with interrupts_allowed():
-                estimator._fit_rows(X, y, weights, saving, groups)
+                estimator._fit_rows(X, y, weights, saving, groups, numbers)
             estimator.progress_.stage = "measuring"
             with interrupts_allowed():
                 # Before feature names are set, because X is an array without names.
@@ -465,6 +469,7 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
             if hasattr(estimator, "progress_"):
                 estimator.progress_.reading += reading
             if hasattr(estimator, "_run"):
+                estimator.support_positions_ = np.searchsorted(numbers, estimator.support_)
                 describe(estimator, source, estimator.n_features_in_)
 
 

@@ -93,7 +93,7 @@ class OnlinePrediction(Prediction):
                 row = int(np.argwhere(~np.isfinite(scores))[0, 0])
                 where = self.source.where(batch.first + row)
                 raise DataError(
-                    f"{where}: the score overflows float64; scale the features.", code="overflow"
+                    where + ": the score overflows float64; scale the features.", code="overflow"
                 )
             yield batch, decision(state, scores, fitted_parameter(model, "tie"))
 

@@ -80,6 +80,8 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
     _prepared: Any
     kernel_: Kernel
     support_: np.ndarray
+    #: the same among the rows that were read, which pictures draw
+    support_positions_: np.ndarray
 
     def chosen_kernel(self) -> Kernel:
         """Return the unfitted kernel that the parameters describe."""
@@ -157,6 +159,8 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
 def supports_of(model: HasSupportVectors) -> dict[str, np.ndarray]:
     """Return the numbers of the support vectors and their rows."""
     rows, found = model.support_vectors_, {"support.numbers": model.support_}
+    if "support_positions_" in vars(model):
+        found["support.positions"] = model.support_positions_
     if sp.issparse(rows):
         parts = {"values": rows.data, "columns": rows.indices, "starts": rows.indptr}
         return found | {f"support.{name}": part for name, part in parts.items()}
@@ -184,8 +188,10 @@ def restore_supports(
     """
     numbers, many = arrays["support.numbers"], model._run.state.n_features
     model.kernel_ = kernel_from_dict(kernel)
-    if numbers.shape != (many,) or numbers.dtype != np.int64:
-        raise ValueError(f"{numbers.dtype} numbers of shape {numbers.shape}")
+    positions = arrays.get("support.positions", numbers)
+    for found in (numbers, positions):
+        if found.shape != (many,) or found.dtype != np.int64:
+            raise ValueError(f"{found.dtype} numbers of shape {found.shape}")
     if "support.text" in arrays:
         ((kind, texts),) = json.loads(arrays["support.text"].tobytes()).items()
         rows: Any = listed([text.encode("latin-1") if kind == "bytes" else text for text in texts])
@@ -201,6 +207,6 @@ def restore_supports(
             raise ValueError(f"{rows.dtype} support vectors of shape {rows.shape}")
     if rows.shape[0] != many:
         raise ValueError(f"{rows.shape[0]} support vectors for {many} weights")
-    model.support_, model._examples = numbers, rows
+    model.support_, model.support_positions_, model._examples = numbers, positions, rows
     if model.kernel_.takes != "gram":
         model._prepare_examples()

@@ -486,7 +486,7 @@ def _marked(
 ) -> dict[str, np.ndarray]:
     """Rows to mark: the support vectors, if X may be the training data, and the given ones."""
     found = {}
-    support = getattr(estimator, "support_", None)
+    support = getattr(estimator, "support_positions_", getattr(estimator, "support_", None))
     numbers = np.asarray([] if support is None else support)  # RFE's support_ is about features
     if numbers.dtype.kind in "iu" and X.shape[0] > int(np.max(numbers, initial=-1)):
         found["support vectors"] = numbers

@@ -308,7 +308,7 @@ def _refuse_another(model: Any, made: Trace) -> None:
     last = np.array(made[-1].weights)
     if is_kernel(model):  # whose rows without a weight are dropped
         whole = np.zeros((len(coef), last.shape[1] - 1))
-        whole[:, model.support_] = coef
+        whole[:, getattr(model, "support_positions_", model.support_)] = coef
         coef = whole
     kept = np.column_stack([intercept.ravel(), coef])
     scale = np.abs(last).max() or 1.0

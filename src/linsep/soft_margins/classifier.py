@@ -48,8 +48,8 @@ Loss = Literal["hinge", "squared_hinge"]
 
 #: attributes that a fit sets
 LEARNED = (
-    "_run", "_solution", "support_", "bounded_support_", "_dual_coef", "trace_", "n_rows_",
-    "stop_reason_",
+    "_run", "_solution", "support_", "support_positions_", "bounded_support_", "_dual_coef",
+    "trace_", "n_rows_", "stop_reason_",
     "training_accuracy_", "training_rows_", "training_baseline_", "training_sampled_",
     "training_balanced_accuracy_", "calibration_", "threshold_", "recipe_",
 )  # fmt: skip
@@ -176,6 +176,7 @@ class SoftMarginClassifier(
             source.stage = "measuring"
             self.training_accuracy_ = self.score(X, y, weights)
             measure_in_memory(self, X, y, weights)
+            self._number_support(source)
             describe(self, source, self.n_features_in_)  # not before, as X has no names
 
     def _doing(self) -> str:
@@ -289,6 +290,13 @@ class SoftMarginClassifier(
             return np.empty(0, np.int64)
         parts = zip(machines, found, costs, strict=True)
         return np.unique(np.concatenate([one.rows[at_bound(own, u)] for one, own, u in parts]))
+
+    def _number_support(self, source: Source) -> None:
+        """Number the support vectors as in the data as given."""
+        numbers, positions = source.numbers(self.n_rows_), self.support_
+        self.support_positions_: np.ndarray = positions
+        self.support_ = numbers[positions]
+        self.bounded_support_ = numbers[self.bounded_support_]
 
     def _hold(self, coef: np.ndarray, intercept: np.ndarray) -> None:
         """Store the weights of all binary classifiers."""

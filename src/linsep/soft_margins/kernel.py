@@ -68,7 +68,7 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
     Attributes
     ----------
     support_ : array of shape (support vectors,)
-        Row numbers of the support vectors of any binary classifier, ascending.
+        Row numbers of the support vectors of any binary classifier in the data as given, ascending.
     bounded_support_ : array of row numbers
         Support vectors whose dual variable is at its bound, C times the weight of the row, in any
         binary classifier: they lie inside the margin or on the wrong side. None with the squared

@@ -76,7 +76,8 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
     objective_, lower_bound_ : float, summed over the binary classifiers of several classes
     duality_gap_ : float, (objective - bound) / objective rounded up, the largest over all binary
         classifiers
-    support_ : array of shape (support vectors,), rows with a dual variable above zero; not in files
+    support_ : array of shape (support vectors,), numbers, in the data as given, of the rows with a
+        dual variable above zero; not in files
     dual_coef_ : array of shape (binary classifiers, support vectors), y_i a_i; not in files
     n_support_, n_bounded_ : arrays of shape (binary classifiers,), the numbers of support vectors,
         and of support vectors at their bound
@@ -152,6 +153,7 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
                     continue
             warn_of_measurements(stream)
             measure(self, stream)
+            self._number_support(stream.source)
 
     def _fit_stream(self, stream: "SourceStream") -> None:
         """Fit to the rows of a stream whose classes are known so far."""
