@@ -242,6 +242,11 @@ def test_what_passes_measured_says_that_it_is_at_zero(tmp_path):
     said = here(*options, "--threshold", 0.4, cwd=tmp_path).stdout
     usual = here(*options, cwd=tmp_path).stdout
     assert (said.count("at score 0"), usual.count("at score 0")) == (4, 0)
+    told = json.loads(here(*options, "--threshold", 0.4, "--json", cwd=tmp_path).stdout)
+    plain = json.loads(here(*options, "--json", cwd=tmp_path).stdout)
+    assert (told["passes_at_score"], "passes_at_score" in plain) == (0, False)
+    for name in ("progressive_accuracy", "validation_accuracy", "curve"):
+        assert told[name] == plain[name]
 
 
 def test_a_threshold_set_later_drops_the_training_accuracy():

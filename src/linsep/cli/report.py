@@ -174,36 +174,43 @@ def training_summary(model: Any, level: float | None = None) -> dict[str, Any]:
         return _solved(model)
     passes = model.fitted_run().reports
     rows = passes[0].rows if passes else 0
-    return threshold_of(model) | {
-        "learner": type(model).__name__,
-        "rows": rows,
-        "features": getattr(model, "n_features_in_", None),
-        "classes": plain_labels(model.classes_),
-        "kernel": repr(model.kernel_) if hasattr(model, "kernel_") else None,
-        "support_vectors": model.support_.size if hasattr(model, "support_") else None,
-        "passes": len(passes),
-        "mistakes": model.mistakes_.tolist(),
-        "updates": model.n_updates_,
-        "equation": equation_text(model),
-        "stop_reason": model.stop_reason_,
-        "shards": len(model.mixture_.rows) if hasattr(model, "mixture_") else None,
-        "mixing": model.mixture_.mixing if hasattr(model, "mixture_") else None,
-        "keep": model.keep,
-        "progressive_accuracy": model.progressive_accuracy_ if rows else None,
-        **training_scores(model),
-        "validation_accuracy": max(
-            (p.validation_score for p in model.fitted_run().scored), default=None
-        ),
-        "curve": [
-            {
-                "pass": p.number + 1,
-                "training_error": _error(p.training_score),
-                "held_out_error": _error(p.validation_score),
-            }
-            for p in model.fitted_run().scored
-        ],
-        "criterion": [p.criterion for p in passes if p.criterion is not None],
-    }
+    threshold = threshold_of(model)
+    # What passes measured was measured before the threshold was chosen.
+    measured = {"passes_at_score": 0.0} if threshold else {}
+    return (
+        threshold
+        | measured
+        | {
+            "learner": type(model).__name__,
+            "rows": rows,
+            "features": getattr(model, "n_features_in_", None),
+            "classes": plain_labels(model.classes_),
+            "kernel": repr(model.kernel_) if hasattr(model, "kernel_") else None,
+            "support_vectors": model.support_.size if hasattr(model, "support_") else None,
+            "passes": len(passes),
+            "mistakes": model.mistakes_.tolist(),
+            "updates": model.n_updates_,
+            "equation": equation_text(model),
+            "stop_reason": model.stop_reason_,
+            "shards": len(model.mixture_.rows) if hasattr(model, "mixture_") else None,
+            "mixing": model.mixture_.mixing if hasattr(model, "mixture_") else None,
+            "keep": model.keep,
+            "progressive_accuracy": model.progressive_accuracy_ if rows else None,
+            **training_scores(model),
+            "validation_accuracy": max(
+                (p.validation_score for p in model.fitted_run().scored), default=None
+            ),
+            "curve": [
+                {
+                    "pass": p.number + 1,
+                    "training_error": _error(p.training_score),
+                    "held_out_error": _error(p.validation_score),
+                }
+                for p in model.fitted_run().scored
+            ],
+            "criterion": [p.criterion for p in passes if p.criterion is not None],
+        }
+    )
 
 
 def _solved(model: Any) -> dict[str, Any]:
@@ -394,8 +401,7 @@ def print_curve(summary: dict[str, Any]) -> None:
 
 
 def _at_zero(summary: dict[str, Any]) -> str:
-    """Return that results of passes were measured before the threshold was chosen."""
-    return " (at score 0)" if "threshold" in summary else ""
+    return " (at score 0)" if "passes_at_score" in summary else ""
 
 
 def learned_text(summary: dict[str, Any]) -> str:

@@ -157,7 +157,7 @@ class OnlineClassifier(
     @property
     def progressive_accuracy_(self) -> float:
         """Progressive (predict-then-train) accuracy: the share of the first pass's rows predicted
-        correctly before the model was updated with them.
+        correctly before the model was updated with them; at score 0, whatever the ``threshold_``.
         """
         reports = self.fitted_run().reports
         if not reports:
@@ -168,7 +168,9 @@ class OnlineClassifier(
 
     @property
     def validation_scores_(self) -> np.ndarray:
-        """Accuracy on the held-out rows after each pass without them; only with early_stopping."""
+        """Accuracy on the held-out rows after each pass without them; only with early_stopping. At
+        score 0, whatever the ``threshold_``.
+        """
         scores = [p.validation_score for p in self.fitted_run().scored]
         if not scores:
             raise AttributeError("validation_scores_ is only available with early_stopping=True.")
@@ -177,7 +179,8 @@ class OnlineClassifier(
     @property
     def validation_curve_(self) -> np.ndarray:
         """Error rates of the weights kept after each pass without the held-out rows, shape (passes,
-        2): on training rows and on held-out rows; only with early_stopping.
+        2): on training rows and on held-out rows; only with early_stopping. At score 0, whatever
+        the ``threshold_``.
         """
         self.validation_scores_  # noqa: B018  raises if there are none
         return 1.0 - np.array(
