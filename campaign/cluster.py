@@ -1,4 +1,4 @@
-"""kill -9 of workers of a Dask cluster during fits and verdicts: no bit changes."""
+"""kill -9 of workers of a Dask cluster during fits: no bit changes."""
 
 import atexit
 import os
@@ -29,9 +29,7 @@ ROWS, WIDTH = 20_000, 8
 
 
 class Fit(NamedTuple):
-    """A learner to fit on the cluster, its target, and the attributes that must not change; None is
-    a verdict.
-    """
+    """A learner to fit on the cluster, its target, and the attributes that must not change."""
 
     estimator: Any
     target: str
@@ -45,7 +43,6 @@ FITS = (
     Fit(LinearRegression(), "y", "label", ("coef_", "intercept_")),
     Fit(GaussianNaiveBayes(), "label", "y", ("means_", "variances_", "priors_")),
     Fit(LogisticRegression(), "label", "y", ("coef_", "intercept_", "covariance_")),
-    Fit(None, "side", "few", ()),
 )
 
 
@@ -58,17 +55,6 @@ def _rows() -> Path:
     table = pa.table(columns | {"y": y, "label": np.digitize(y, [-1, 1])})
     pq.write_table(table, folder() / "rows.parquet", row_group_size=1000)
     return folder() / "rows.parquet"
-
-
-@cache
-def _lanes() -> Path:
-    """Return rows in a dozen lanes of verdicts; a few are on the wrong side."""
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(90_000, 32))
-    side = (X[:, 0] - X[:, 1] + 1e-4 * rng.normal(size=len(X)) > 0).astype(int)
-    table = pa.table({f"x{k}": X[:, k] for k in range(32)} | {"side": side, "few": side})
-    pq.write_table(table, folder() / "lanes.parquet", row_group_size=5000)
-    return folder() / "lanes.parquet"
 
 
 @cache
@@ -90,13 +76,9 @@ def _client() -> Any:
 def _fitted(number: int) -> tuple[bytes, ...]:
     from sklearn.base import clone
 
-    from linsep.distributed import fit, separation
+    from linsep.distributed import fit
 
     which = FITS[number]
-    if which.estimator is None:
-        source = open_source(_lanes(), target=which.target, exclude=which.exclude)
-        found = separation(source, client=_client(), shard_mb=4, time_limit=None)
-        return (found.to_json().encode(),)
     source = open_source(_rows(), target=which.target, exclude=which.exclude)
     model = fit(clone(which.estimator), source, client=_client(), shard_mb=SHARD_MB)
     return tuple(np.asarray(getattr(model, name)).tobytes() for name in which.attributes)
@@ -139,4 +121,4 @@ def killed(draw: random.Random) -> str | None:
     finally:
         stop.set()
         killer.join()
-    return None if found == known else f"other bits of {FITS[number].estimator or 'a verdict'}"
+    return None if found == known else f"other bits of {FITS[number].estimator}"

@@ -35,7 +35,7 @@ from dask.distributed import Client
 if __name__ == "__main__":
     with Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
         rows = linsep.open_source("rows.csv", target="y")
-        assert linsep.distributed.separation(rows, client=client).kind
+        assert linsep.distributed.fit(linsep.Perceptron(), rows, client=client).classes_.size
 """
 REMOTE = """
 import http.server, threading, linsep

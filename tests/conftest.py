@@ -107,9 +107,9 @@ def shared_data() -> Path:
     return SHARED_DATA
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def workers():
-    """A Dask cluster of threads, which a test may scale."""
+    """The Dask cluster of these tests, of threads; a test that scales it puts two back."""
     from distributed import LocalCluster
 
     with LocalCluster(
@@ -125,7 +125,7 @@ def workers():
         yield cluster
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def client(workers):
     """A client of these workers."""
     from distributed import Client

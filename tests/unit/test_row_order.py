@@ -19,7 +19,7 @@ from linsep import (
     kernels,
     objectives,
 )
-from linsep.distributed.collections import _numbers, _rows
+from linsep.distributed.collections import _rows
 from linsep.errors import DataError
 from linsep.plot import DecisionDisplay, ReliabilityDisplay
 from refusals import refused
@@ -194,12 +194,12 @@ def test_a_masked_gram_matrix_is_refused():
 
 def test_partitions_of_collections_are_checked_too():
     with refused(DataError, "shape", option="partition 7: y"):
-        _rows(_numbers, "partition 7", X, Y.iloc[::-1])
+        _rows("partition 7", X, Y.iloc[::-1])
     with refused(DataError, "shape", option="partition 7: sample_weight"):
-        _rows(_numbers, "partition 7", X, Y, ONES.iloc[::-1])
+        _rows("partition 7", X, Y, ONES.iloc[::-1])
     for parts in ((masked(X), Y), (X.to_numpy(), masked(Y)), (X, Y, masked(ONES))):
         with refused(DataError, "missing-value", row=4):
-            _rows(_numbers, "partition 7", *parts)
+            _rows("partition 7", *parts)
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])

@@ -789,12 +789,3 @@ SHARD_MB = Option(
     "--shard-mb", section="Cluster", type=float, metavar="MB",
     help="With --dask: size of a shard (64), on which the result depends.",
 )  # fmt: skip
-#: for commands whose result does not depend on shards
-READING_DASK = Option(
-    "--dask", metavar="ADDRESS",
-    help="Run on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786; its workers read "
-    "DATA under the same paths. local: worker processes on this machine.",
-)  # fmt: skip
-READING_SHARD_MB = Option(
-    "--shard-mb", type=float, metavar="MB", help="With --dask: size of a shard (64)."
-)

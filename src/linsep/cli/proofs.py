@@ -3,8 +3,6 @@
 import json
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +27,7 @@ from linsep.cli.output import (
     watching,
     write_picture,
 )
-from linsep.cli.reading import connected_to, dask_needed, feature_names, rows_of
+from linsep.cli.reading import feature_names, rows_of
 from linsep.cli.report import reference_pairs
 from linsep.cli.standard_input import as_given
 from linsep.errors import DataError
@@ -100,14 +98,14 @@ MOST_ROWS, MOST_VALUES, MOST_LETTERS = 12, 5, 20
 
 @command(
     options.DATA, MARGIN, ERRORS, STRICT, DISTANCE, DETAILS, options.FIT_INTERCEPT, PROOF_OUT,
-    options.ROWS, options.UNGROUPED_COLUMNS, options.FORCE, SEARCH_LIMIT, options.READING_DASK,
-    options.READING_SHARD_MB, options.AS_JSON, options.PLOT, LOOK,
+    options.ROWS, options.UNGROUPED_COLUMNS, options.FORCE, SEARCH_LIMIT, options.AS_JSON,
+    options.PLOT, LOOK,
 )  # fmt: skip
 def separate(
     data: list[str], *, margin: str | None, errors: bool, strict: bool, gamma: float | None,
     details: bool, fit_intercept: bool, proof: Path | None, how: dict[str, Any],
-    columns: dict[str, Any], force: bool, time_limit: float, dask: str | None,
-    shard_mb: float | None, as_json: bool, plot: Path | None, look: Look,
+    columns: dict[str, Any], force: bool, time_limit: float, as_json: bool,
+    plot: Path | None, look: Look,
 ) -> None:  # fmt: skip
     """Decide whether a hyperplane separates the classes of DATA, and prove it.
 
@@ -116,7 +114,7 @@ def separate(
     Example: linsep separate train.csv --target species --proof species.json
     """
     from linsep.certificate.verdicts import Separations, Undecided
-    from linsep.separability.data import weights_of
+    from linsep.separability.data import data_of, weights_of
     from linsep.separability.deciding import decide, with_details, with_fewest_errors
     from linsep.separability.fewest.claim import asked
     from linsep.separability.time_limit import Task
@@ -126,38 +124,40 @@ def separate(
     fit_intercept = _has_intercept(how, fit_intercept)
     source = open_source(data, **how, **columns)
     never_overwrite(source.paths, proof, plot)
-    with _opened(source, dask, shard_mb) as opened:
-        task = Task(time_limit)
-        with watching(source, task=task):
-            claim = decide(opened, fit_intercept, margin, task=task)
-            if errors:
-                wanted = asked(strict, weights_of(source), opened.n_rows)
-                claim = with_fewest_errors(opened, claim, wanted, task)
-            if details:
-                claim = with_details(opened, claim, task)
-            task.doing = "the check of the proof"
-            checked = _checked(claim, opened if dask is None else source, time_limit)
-            least = None
-            if gamma is not None:
-                task.doing = "the least total distance"
-                least = linsep.total_distance(source, gamma=gamma, fit_intercept=fit_intercept)
-        written = claim.to_json(source.recipe())
-        undecided = isinstance(claim, Undecided)
-        if proof is not None and not undecided:
-            with open_output(proof, force) as out:
-                out.write(written)
-        if as_json:
-            found = json.loads(written)
-            for plain, verdict in zip(found["verdicts"], claim.verdicts(), strict=True):
-                plain.update(verdict.plain_details())
-            if least is not None:
-                found["total_distance"] = _of_distance(least)
-            print_json(found | {"checked": checked.reason})
-        if undecided:
-            fail(_undecided([claim]), 3)
-        if not as_json:
-            distance = [] if least is None else [("distance", str(least))]
-            print_claim(claim, opened, source, [*distance, ("checked", checked.reason)])
+    with watching(source):
+        opened = data_of(source)
+    opened.names = feature_names(source, opened.n_features)
+    task = Task(time_limit)
+    with watching(source, task=task):
+        claim = decide(opened, fit_intercept, margin, task=task)
+        if errors:
+            wanted = asked(strict, weights_of(source), opened.n_rows)
+            claim = with_fewest_errors(opened, claim, wanted, task)
+        if details:
+            claim = with_details(opened, claim, task)
+        task.doing = "the check of the proof"
+        checked = _checked(claim, opened, time_limit)
+        least = None
+        if gamma is not None:
+            task.doing = "the least total distance"
+            least = linsep.total_distance(source, gamma=gamma, fit_intercept=fit_intercept)
+    written = claim.to_json(source.recipe())
+    undecided = isinstance(claim, Undecided)
+    if proof is not None and not undecided:
+        with open_output(proof, force) as out:
+            out.write(written)
+    if as_json:
+        found = json.loads(written)
+        for plain, verdict in zip(found["verdicts"], claim.verdicts(), strict=True):
+            plain.update(verdict.plain_details())
+        if least is not None:
+            found["total_distance"] = _of_distance(least)
+        print_json(found | {"checked": checked.reason})
+    if undecided:
+        fail(_undecided([claim]), 3)
+    if not as_json:
+        distance = [] if least is None else [("distance", str(least))]
+        print_claim(claim, opened, source, [*distance, ("checked", checked.reason)])
     if proof is not None and not as_json:
         print_checking(_command(proof, as_given(data), how | options.as_typed(columns)))
     _draw(claim, source, opened.n_features, plot, force, look)
@@ -179,29 +179,6 @@ def _checked(claim: Any, rows: Any, limit: float) -> Any:
     if checked.holds is False:
         raise AssertionError(f"A proof that linsep made does not hold: {checked.reason}")
     return checked
-
-
-@contextmanager
-def _opened(source: Source, dask: str | None, shard_mb: float | None) -> Iterator[Any]:
-    """Read a source once, for its classes and the names of its features, here or on a cluster."""
-    from linsep.separability.data import data_of
-
-    with ExitStack() as stack:
-        if dask is None:
-            if shard_mb is not None:
-                raise click.BadParameter("--shard-mb needs --dask: only a cluster uses shards.")
-            with watching(source):
-                opened = data_of(source)
-        else:
-            with dask_needed():
-                from linsep.distributed import check_data, opened_by
-            size = 64.0 if shard_mb is None else shard_mb
-            check_data(source, size)
-            client = stack.enter_context(connected_to(dask))
-            with watching(source):
-                opened = opened_by(client, source, None, size)
-        opened.names = feature_names(source, opened.n_features)
-        yield opened
 
 
 def _draw(

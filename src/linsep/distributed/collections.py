@@ -1,13 +1,11 @@
 """Dask Arrays and DataFrames as shards, one per partition."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import Batch
-from linsep.certificate.numbers import exact_rows, tidy
 from linsep.distributed.cluster import Cluster
 from linsep.distributed.rows import ShardedRows
 from linsep.distributed.shards import ShardRows
@@ -16,10 +14,6 @@ from linsep.inference.robust import check_length, hashed_clusters
 from linsep.validation.labels import check_beside, labels_of, refuse_masked
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import refuse_rounded
-
-#: returns the rows of a partition, given its name and X
-Numbers = Callable[[str, Any], Any]
-
 
 #: collections of a fit, in this order
 BESIDE = ("X", "y", "sample_weight", "clusters")
@@ -31,13 +25,9 @@ def is_collection(X: Any) -> bool:
 
 
 def rows_of_collections(
-    cluster: Cluster, X: Any, y: Any, sample_weight: Any, numbers: Numbers | None = None,
-    clusters: Any = None,
-) -> ShardedRows:  # fmt: skip
-    """Compute the partitions of X and y, and of weights and cluster labels, if any, on the workers.
-
-    ``numbers`` returns the rows of a partition, given its name and X; by default they are floats.
-    """
+    cluster: Cluster, X: Any, y: Any, sample_weight: Any, clusters: Any = None
+) -> ShardedRows:
+    """Compute the partitions of X and y, and of weights and cluster labels, on the workers."""
     if not is_collection(y):
         raise ParameterError(
             "y must be a Dask Array or Series, with the partitions of X.", option="y"
@@ -63,7 +53,7 @@ def rows_of_collections(
     futures = []
     for k, name in enumerate(names):
         given = [computed[of][k] if of in computed else None for of in BESIDE]
-        futures.append(cluster.submit("read shard", _rows, numbers or _numbers, name, *given))
+        futures.append(cluster.submit("read shard", _rows, name, *given))
     return ShardedRows(cluster, names, futures, "X")
 
 
@@ -72,14 +62,12 @@ def names_of(X: Any) -> list[str]:
     return [str(name) for name in getattr(X, "columns", [])]
 
 
-def _rows(
-    numbers: Numbers, name: str, X: Any, y: Any, sample_weight: Any = None, clusters: Any = None
-) -> ShardRows:
+def _rows(name: str, X: Any, y: Any, sample_weight: Any = None, clusters: Any = None) -> ShardRows:
     """Return the rows of a partition; DataError names the partition, and a column."""
     weights = sample_weight
     check_beside(X, **{f"{name}: y": y, f"{name}: sample_weight": weights})
     refuse_masked(X, f"{name} of X")
-    values = numbers(name, X)
+    values = _numbers(name, X)
     labels = np.asarray(y)
     if labels.dtype.kind == "O" and labels.ndim == 1:
         labels = _plain_labels(name, labels)
@@ -123,18 +111,6 @@ def _plain_labels(name: str, y: np.ndarray) -> np.ndarray:
     except DataError as problem:
         raise problem.at(f"{name}: ") from None
     return np.array(labels.tolist())
-
-
-def exact_numbers(name: str, X: Any) -> Any:
-    """Return the rows of a partition with exact numbers."""
-    if not X.shape[0]:
-        return np.zeros((0, X.shape[1]))
-    try:
-        return tidy(exact_rows(X))
-    except DataError as problem:
-        raise problem.at(f"{name} of X: ") from None
-    except ValueError as problem:
-        raise DataError(f"{name} of X: {problem}", code="bad-value") from None
 
 
 def _numbers(name: str, X: Any) -> Any:

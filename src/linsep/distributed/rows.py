@@ -45,9 +45,9 @@ class Described(NamedTuple):
     weighted: bool
 
 
-def _read(shard: Shard, reading: Reading, known: dict[str, str], exact: bool) -> ShardRows:
+def _read(shard: Shard, reading: Reading, known: dict[str, str]) -> ShardRows:
     refuse_others(known, "The client")
-    return read_shard(shard, reading, exact)
+    return read_shard(shard, reading)
 
 
 def described(rows: ShardRows, name: str, classes: bool) -> Described:
@@ -128,22 +128,19 @@ class ShardedRows:
 
 
 def rows_of_source(
-    cluster: Cluster, source: Source, shard_bytes: int, exact: bool = False, clustered: bool = False
+    cluster: Cluster, source: Source, shard_bytes: int, clustered: bool = False
 ) -> ShardedRows:
-    """Read the shards of a source on the workers; ``exact``: with the exact numbers of the files,
-    without rows of weight 0, for proofs; ``clustered``: with groups.
+    """Read the shards of a source on the workers; ``clustered``: with groups.
 
     Facts about all rows (scales, words, values of text columns) are collected first, in one reading
-    by this process. If it reads all rows, the workers must have bit-identical files.
+    by this process.
     """
-    shards = shards_of(source, shard_bytes, whole=exact or source.surveys)
+    shards = shards_of(source, shard_bytes)
     recipe = source.recipe() | (source.of_groups() if clustered else {})
     reading = Reading(recipe, source.reading)
     source.check_files()
     known = versions()
-    futures = [
-        cluster.submit("read shard", _read, shard, reading, known, exact) for shard in shards
-    ]
+    futures = [cluster.submit("read shard", _read, shard, reading, known) for shard in shards]
     return ShardedRows(cluster, [str(shard) for shard in shards], futures, source.name)
 
 

@@ -6,7 +6,7 @@ get the location of a shard and read the file themselves.
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,17 +19,13 @@ import pyarrow.parquet as pq
 import scipy.sparse as sp
 
 from linsep._system.files import process_mark
-from linsep._system.interrupts import interruption_point
 from linsep.batches import Batch, joined
 from linsep.errors import DataError, LinsepError, NoRows
-from linsep.separability.data import exact_batches
-from linsep.sources import fingerprints
 from linsep.sources.base import Source
 from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import codec_of, format_of
 from linsep.sources.opening import open_source
 from linsep.sources.remote.file import RemoteFile, located
-from linsep.sources.tables.parquet import columns_in
 from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.sources.tables.table import TableSource
 
@@ -45,8 +41,8 @@ _MARK = b"\xef\xbb\xbf"
 class Shard(NamedTuple):
     """The location of some rows: a file from byte (for Parquet: row group) ``start`` to ``stop``,
     both 0 for a whole file. A range of bytes stands for the lines that begin in it. ``size`` is the
-    number of bytes of the file, and ``seen`` its fingerprint when it was split; None for remote
-    files, which keep their own state.
+    number of bytes of the file, and ``written`` when it was modified, in ns; None for remote files,
+    which keep their own state.
     """
 
     path: str | RemoteFile
@@ -54,7 +50,7 @@ class Shard(NamedTuple):
     start: int = 0
     stop: int = 0
     size: int | None = None
-    seen: "Fingerprint | None" = None
+    written: int | None = None
 
     def __str__(self) -> str:
         if not self.stop:
@@ -66,24 +62,6 @@ class Shard(NamedTuple):
             )  # fmt: skip
             return f"{self.path}, row {groups}"
         return f"{self.path}, bytes {self.start:,} to {self.stop:,}"
-
-
-class Fingerprint(NamedTuple):
-    """The state of a file that all machines must agree on before they read a shard.
-
-    Attributes
-    ----------
-    written : int, when the file was modified, in ns
-    begin, end : int, the bytes of the file that are the shard
-    whole : bool, whether all of these are hashed, or a sample
-    hash : str, of these bytes and of the head and tail of the file, which determine how it is read
-    """
-
-    written: int
-    begin: int
-    end: int
-    whole: bool
-    hash: str
 
 
 class Reading(NamedTuple):
@@ -117,10 +95,8 @@ class ShardRows(NamedTuple):
     filled: dict[str, int] = {}  # noqa: RUF012
 
 
-def shards_of(source: Source, shard_bytes: int = SHARD_BYTES, whole: bool = False) -> list[Shard]:
-    """Return the shards of the files of a source, in the order of their rows; ``whole``: with
-    fingerprints of all bytes, not of a sample.
-    """
+def shards_of(source: Source, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
+    """Return the shards of the files of a source, in the order of their rows."""
     if not source.paths or source.kind in ("folder", "rows"):
         raise DataError(
             f"{source.name} cannot be split into shards: use files of svmlight text, Vowpal "
@@ -135,68 +111,39 @@ def shards_of(source: Source, shard_bytes: int = SHARD_BYTES, whole: bool = Fals
         if isinstance(path, RemoteFile):
             found.append(Shard(path, kind))
             continue
-        size = path.stat().st_size
-        shard = Shard(str(path), kind, size=size)
-        spans: Iterable[tuple[int, int, int, int]] = [(0, 0, 0, size)]
+        about = path.stat()
+        spans = [(0, 0)]
         if kind == "parquet":
-            spans = _row_groups(path, size, shard_bytes)
+            spans = _row_groups(path, shard_bytes)
         elif kind in LINES and cut and codec_of(path) is None:
-            starts = range(0, size, shard_bytes)
-            ranges = [(a, min(a + shard_bytes, size)) for a in starts]
-            spans = [(a, b, a, b) for a, b in ranges] or spans
-        for start, stop, begin, end in spans:
-            interruption_point()
-            seen = _fingerprint(path, begin, end, whole)
-            found.append(shard._replace(start=start, stop=stop, seen=seen))
+            starts = range(0, about.st_size, shard_bytes)
+            spans = [(a, min(a + shard_bytes, about.st_size)) for a in starts] or spans
+        found += [Shard(str(path), kind, *s, about.st_size, about.st_mtime_ns) for s in spans]
     return found
 
 
-def _row_groups(path: Path, size: int, shard_bytes: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield runs of row groups of about ``shard_bytes``, and their range of bytes in the file (the
-    whole file if unknown).
-    """
+def _row_groups(path: Path, shard_bytes: int) -> list[tuple[int, int]]:
+    """Return runs of row groups of about ``shard_bytes``."""
     metadata = pq.read_metadata(str(path))
-    first = taken = 0
+    spans, first, taken = [], 0, 0
     for group in range(metadata.num_row_groups):
         taken += metadata.row_group(group).total_byte_size
         if taken >= shard_bytes:
-            yield first, group + 1, *_span(metadata, first, group + 1, size)
+            spans.append((first, group + 1))
             first, taken = group + 1, 0
-    if first < metadata.num_row_groups or not first:
-        yield first, metadata.num_row_groups, *_span(metadata, first, metadata.num_row_groups, size)
+    if first < metadata.num_row_groups or not spans:
+        spans.append((first, metadata.num_row_groups))
+    return spans
 
 
-def _span(metadata: pq.FileMetaData, first: int, stop: int, size: int) -> tuple[int, int]:
-    """Return where the columns of row groups begin and end in a file of some size."""
-    groups = map(metadata.row_group, range(first, stop))
-    parts = [part for group in groups for part in columns_in(group)]
-    if not parts:
-        return 0, size
-    begin, end = min(begin for begin, _ in parts), max(end for _, end in parts)
-    return (begin, end) if 0 <= begin <= end <= size else (0, size)  # damaged
-
-
-def _fingerprint(path: str | Path, begin: int, end: int, whole: bool) -> Fingerprint:
-    """Return the fingerprint of some bytes of a file; raise OSError if it cannot be read."""
-    written = os.stat(path).st_mtime_ns
-    hashed = fingerprints.hash_of_sample(path, begin, end)
-    if whole:
-        hashed += fingerprints.hash_of_bytes(path, begin, end)
-    return Fingerprint(written, begin, end, whole, hashed)
-
-
-def read_shard(shard: Shard, reading: Reading, exact: bool = False) -> ShardRows:
-    """Return the rows of a shard; DataError names the file, and the line or the range.
-
-    ``exact``: with the exact numbers of the file, as Python numbers where float64 is too short;
-    rows of weight 0 are left out, and weights are not returned.
-    """
+def read_shard(shard: Shard, reading: Reading) -> ShardRows:
+    """Return the rows of a shard; DataError names the file, and the line or the range."""
     parts: list[Batch] = []
     dropped, filled = 0, dict[str, int]()
     with _opened(shard, reading) as source:
         try:
             if source is not None:
-                parts = list(exact_batches(source) if exact else source.batches())
+                parts = list(source.batches())
                 dropped, filled = source.dropped, dict(source.filled)
         except NoRows:
             dropped = 0 if source is None else source.dropped
@@ -260,38 +207,21 @@ def _check_file(shard: Shard) -> None:
         shard.path.stat()  # which compares it with what the client saw
         return
     try:
-        size = os.stat(shard.path).st_size
-        other = _other(shard) if size == shard.size else None
+        now = os.stat(shard.path)
     except OSError as error:
         raise DataError(
             f"{shard.path} cannot be read ({error.strerror}): all machines need the same files "
             "under the same paths.", code="cannot-read", path=shard.path,
         ) from error  # fmt: skip
-    if size != shard.size:
-        raise DataError(
-            f"{shard.path} has {size:,} bytes, but had {shard.size:,} when it was split into "
-            "shards: all machines need the same, unchanged files.",
-            code="file-changed", path=shard.path,
-        )  # fmt: skip
-    if other is not None:
-        raise DataError(
-            f"{shard} has {other} than when it was split into shards: all machines need the same, "
-            "unchanged files, copied with their times (cp -p, rsync -t).",
-            code="file-changed", path=shard.path,
-        )  # fmt: skip
-
-
-def _other(shard: Shard) -> str | None:
-    """Return what has changed in a shard since it was split; None if nothing has."""
-    if (then := shard.seen) is None:
-        return None
-    now = _fingerprint(str(shard.path), then.begin, then.end, then.whole)
-    if now.hash != then.hash:
-        return "other bytes"
-    times = now.written, then.written
+    times = now.st_mtime_ns, shard.written or 0
     if any(time % SECOND == 0 for time in times):  # as scp and tar keep it
-        times = now.written // SECOND, then.written // SECOND
-    return "another modification time" if times[0] != times[1] else None
+        times = times[0] // SECOND, times[1] // SECOND
+    if now.st_size != shard.size or times[0] != times[1]:
+        raise DataError(
+            f"{shard} has another size or modification time than when it was split into shards: "
+            "all machines need the same, unchanged files, copied with their times (cp -p, "
+            "rsync -t).", code="file-changed", path=shard.path,
+        )  # fmt: skip
 
 
 def _of_data(source: Source) -> Source:
