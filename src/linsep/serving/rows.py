@@ -8,6 +8,7 @@ predict``.
 import json
 import math
 import re
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -27,7 +28,7 @@ from linsep.serving.limits import Budget, Limits, Refused, too_many_rows, too_wi
 from linsep.sources.base import Source
 from linsep.sources.exact import EXACT
 from linsep.sources.opening import open_source
-from linsep.sources.tables.arrow_ipc import messages
+from linsep.sources.tables.arrow_ipc import has_compressed
 from linsep.sources.tables.columns import Columns, from_recipe
 from linsep.sources.tables.conversions import value_of
 from linsep.sources.tables.encoding import Encoder
@@ -447,8 +448,8 @@ class Bodies:
             self._check_rows(rows, columns, 0, budget)
         elif format == "arrow":
             # Of a damaged body, its reader says what is wrong.
-            with path.open("rb") as file, suppress(OSError):
-                if any(message.buffers for message in messages(file, len(content))):
+            with suppress(OSError, pa.ArrowException, struct.error):
+                if has_compressed(content):
                     raise Refused(415, "The Arrow data are compressed: send them uncompressed.")
             many, rows, text = _arrow_sizes(content)
             self._check_rows(rows, columns, text, budget)

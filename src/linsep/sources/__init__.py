@@ -8,7 +8,7 @@ type of each column, ``columns`` its role, ``encoding`` its features, and ``surv
 of all rows; each format has its own module. ``text`` turns words into features. ``row_cache`` keeps
 parsed rows on disk, and reads such a file as a source. ``formats`` has names, compressions and
 opened files; ``fingerprints`` detects changed files; ``exact`` has numbers that floats cannot
-represent. ``remote`` reads files of servers through fsspec, and checks every response.
+represent. ``remote`` reads files of servers through fsspec.
 """
 
 import lazy_loader

@@ -131,9 +131,8 @@ def hash_of_bytes(path: str | Path, start: int = 0, stop: int | None = None) -> 
 
 
 class Unchanged:
-    """Files that must not change while they are read, over all passes.
-
-    Remote files check this themselves, with every response of their server.
+    """Files that must not change while they are read, over all passes: they are compared when a
+    pass begins and when it has ended, by size, times and inode; remote ones by size and ETag.
 
     Parameters
     ----------
@@ -143,10 +142,14 @@ class Unchanged:
     def __init__(self, paths: Iterable[File]):
         self._seen = {path: _marks(path) for path in paths}
 
-    def check(self, path: File) -> None:
-        """Raise DataError if the size, the inode, the modification time or the status change time
-        differs; the last reveals a file that was written and whose time was reset.
+    def check(self, path: File, ended: bool = True) -> None:
+        """Raise DataError if the file is another one, or was written since; servers are asked when
+        a pass has ``ended``.
         """
+        if isinstance(path, RemoteFile):
+            if ended:
+                path.check()
+            return
         seen, now = self._seen.get(path), _marks(path)
         if seen is None:
             self._seen[path] = now
@@ -159,7 +162,7 @@ class Unchanged:
 
 def _marks(path: File) -> tuple[int, ...] | None:
     if isinstance(path, RemoteFile):
-        return (0,)
+        return None
     try:
         found = os.stat(path)
     except OSError:

@@ -143,12 +143,11 @@ class LineReader:
         for file, path in enumerate(self.paths):
             with opened(path) as (stream, tell):
                 stream = self._recoded(path, stream)  # noqa: PLW2901
-                self._unchanged.check(path)
+                self._unchanged.check(path, ended=False)
                 compressed = codec_of(path) is not None
                 tail, ended, read = b"", False, 0
                 while not ended:
                     buffer, size, end, ended = self._fill(path, stream, tail, read)
-                    self._unchanged.check(path)
                     if read == 0:
                         self.marked = buffer.startswith(BYTE_ORDER_MARK)
                         if self.marked:
@@ -159,6 +158,8 @@ class LineReader:
                         check_growth(path, tell(), read)
                     tail = bytes(memoryview(buffer)[size:end])
                     buffer[size : size + self._padding] = b"\n" * self._padding
+                    if ended:
+                        self._unchanged.check(path)
                     if size:
                         yield Chunk(file, buffer, size)
                 before += tell()

@@ -1,17 +1,16 @@
-"""A remote file, which the readers of formats use as they use a path."""
+"""A remote file, used by the readers of formats as a path is: fsspec opens and caches it."""
 
-import asyncio
+import io
 import os
-import re
 import time
 import weakref
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from functools import cache
 from glob import has_magic
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from linsep._system.files import scratch_folder
 from linsep.errors import DataError
@@ -24,23 +23,23 @@ from linsep.sources.remote.address import (
     normal,
     protocol_of,
     shown,
+    without_secrets,
 )
-from linsep.sources.remote.answers import Answer, Version, run_sync, submit, with_retries
-from linsep.sources.remote.stores import filesystem, ranges_of, request_lock
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from linsep.sources.remote.streams import AheadCache, Block
 
 #: seconds for which a file is assumed not to change after it was inspected
 FRESH = 5.0
-#: bytes of a request, at most
-PIECE = 8 << 20
-#: endings of files that say at their end what they hold
-_ENDS = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
-#: what programs leave beside data files, to say that these are whole or in a folder
-_MARKERS = re.compile(r"_SUCCESS|_(started|committed)_.*|_(common_)?metadata|.*_\$folder\$")
+#: bytes of a request for text that is read from its start to its end, and how many are kept
+BLOCK, BLOCKS = 8 << 20, 3
+#: seconds without a byte from a web server
+SILENCE = 30
+#: names of the version of a file in stores, the best first
+_VERSIONS = (
+    "ETag", "etag", "generation", "content_md5", "md5Hash", "Last-Modified", "LastModified",
+    "last_modified", "updated", "mtime", "modified", "modify", "created",
+)  # fmt: skip
+_GOOGLE, _PACKAGED = ("gs", "gcs"), ("http", "https", "s3", "s3a", "gs", "gcs")
+#: parts of a URL that are not settings of its store
+_NO_SETTINGS = {"url_query", "url_fragment"}
 
 
 class Stat(NamedTuple):
@@ -52,13 +51,8 @@ class Stat(NamedTuple):
 class RemoteFile:
     """A file with an address, such as s3://bucket/rows.csv; it has the reading half of a Path.
 
-    It must not change after it was first seen: the size and ETag of every response, or the date
-    without an ETag, must match the first response.
-
-    Parameters
-    ----------
-    address : str
-        With what fsspec needs to read it; ``str()`` of the object shows no credentials.
+    It must not change after it was first seen: size and ETag (or else the date) are compared when
+    it is opened and after it was read. ``str()`` of the object shows no credentials.
 
     Raises
     ------
@@ -76,14 +70,16 @@ class RemoteFile:
                 path=shown(address),
             )
         self.address = address = normal(address)
-        self._name = name_of(address)
+        name = name_of(address)
+        self.name, self.stem, self.suffix, self.suffixes = (
+            name.name, name.stem, name.suffix, name.suffixes,
+        )  # fmt: skip
         self._fs = filesystem(address)
-        self._range = ranges_of(self._fs, address)
-        self._seen: Version | None = None
-        self._looked = -FRESH
-        self._cache: weakref.ref[AheadCache] | None = None
-        self._whole_only = False
+        self._path = self._fs._strip_protocol(address)
+        self._seen: tuple[int | None, str | None] | None = None
+        self._looked, self._whole_only = -FRESH, False
         self._copy: Path | None = None
+        self._idle: Any = None
 
     def __str__(self) -> str:
         return shown(self.address)
@@ -103,26 +99,6 @@ class RemoteFile:
     def __reduce__(self) -> Any:
         # What was seen of it goes along: whoever gets the file must find the same.
         return RemoteFile, (self.address,), {"_seen": self._seen}
-
-    @property
-    def name(self) -> str:
-        """The last part of the address."""
-        return self._name.name
-
-    @property
-    def stem(self) -> str:
-        """The name without its last ending."""
-        return self._name.stem
-
-    @property
-    def suffix(self) -> str:
-        """The last ending of the name."""
-        return self._name.suffix
-
-    @property
-    def suffixes(self) -> list[str]:
-        """The endings of the name."""
-        return self._name.suffixes
 
     @property
     def parent(self) -> Path:
@@ -145,225 +121,220 @@ class RemoteFile:
         """Return False."""
         return False
 
-    @property
-    def in_parts(self) -> bool:
-        """Whether the server sends parts of the file; if not, it is copied to this machine."""
-        with self._if_there():
-            self._look()
-        return not self._whole_only
-
     def stat(self) -> Stat:
         """Return the size; raises as :meth:`reading` does."""
-        return Stat(self._size())
+        return Stat(self.state[1])
 
     @property
     def state(self) -> tuple[str, int, str | None]:
         """Address without credentials, size, and ETag or date: what a row cache is known by."""
-        size = self._size()
-        assert self._seen is not None
-        return str(self), size, self._seen.tag or self._seen.date
+        size, version = self._known()
+        if size is None:
+            size = self._copied().stat().st_size
+        return str(self), size, version
+
+    def check(self) -> None:
+        """Raise DataError if the file is not what was seen of it."""
+        self._looked = -FRESH
+        self._known()
 
     @contextmanager
-    def reading(self) -> Iterator[Any]:
-        """Open the file, of which more is requested than is read, in the order of its bytes.
-
-        A file of a server that sends whole files only is copied to a temporary folder first.
+    def reading(self, parts: bool = False) -> Iterator[Any]:
+        """Open the file: blocks of it in the order of its bytes, or with ``parts`` only what is
+        asked for. From a server that sends whole files only, it is copied to a temporary folder.
 
         Raises DataError if the file is not there any more, cannot be read, or has changed.
         """
-        with self._if_there():
-            cache = self._look()
-        self._size()
-        if self._copy is not None:
-            with self._copy.open("rb", buffering=0) as copy:
+        size, _ = self._known()
+        if self._whole_only:
+            with self._copied().open("rb", buffering=0) as copy:
                 yield copy
             return
-        from linsep.sources.remote.streams import RemoteStream
-
-        with RemoteStream(cache or self._new_cache()) as stream:
+        how: dict[str, Any] = {"size": size} if protocol_of(self.address) in WEB else {}
+        opened, self._idle = None if parts else self._idle, None
+        if opened is None:
+            if parts:
+                how |= {"cache_type": "none"}
+            elif self._fs.async_impl:
+                how |= {"cache_type": "background", "cache_options": {"maxblocks": BLOCKS}}
+            with self._told():
+                opened = self._fs.open(self._path, "rb", block_size=BLOCK, **how)
+        opened.seek(0)
+        stream, failed = _Stream(opened, self, size), True
+        try:
             yield stream
+            failed = False
+        except GeneratorExit:  # of who has read enough
+            failed = False
+            raise
+        finally:
+            if parts or failed or self._idle is not None:
+                opened.close()
+            else:  # its blocks serve who opens the file again
+                self._idle = opened
+                _keep(self)
 
     def open(self, mode: str = "rb") -> Any:
-        """Do as :meth:`reading`."""
-        return self.reading()
+        """Do as :meth:`reading`, of some parts."""
+        return self.reading(parts=True)
 
-    @contextmanager
-    def reading_parts(self, parts: "list[Block]") -> Iterator[Any]:
-        """Open the file to read some parts of it, which are requested in their order; nothing else
-        is, unless it is read.
-        """
-        from linsep.sources.remote.streams import AheadCache, Chosen, RemoteStream
+    def close(self) -> None:
+        """Forget the blocks that were read."""
+        idle, self._idle = self._idle, None
+        if idle is not None:
+            idle.close()
 
-        with self._if_there():
-            self._look()
-        with RemoteStream(AheadCache(self._requested, self._size(), Chosen(parts))) as stream:
-            yield stream
-
-    def copied(self) -> Path:
-        """Return a copy of the file in a temporary folder, which ends with this object."""
-        with self._if_there():
-            cache = self._look()
-            if cache is not None:  # which would keep this object, and with it the copy
-                cache.forget_all()
-            return self._copied()
-
-    def _size(self) -> int:
-        with self._if_there():
-            self._look()
-            assert self._seen is not None
-            if self._seen.size is None or self._whole_only:
-                self._copied()
-        return self._seen.size or 0
-
-    @contextmanager
-    def _if_there(self) -> Iterator[None]:
+    def _known(self) -> tuple[int | None, str | None]:
+        """Return size and version, as :meth:`_look` does; DataError if there is no such file."""
         try:
-            yield
+            return self._look()
         except FileNotFoundError:
-            raise self._removed() from None
+            raise (no_file if self._seen is None else removed)(self) from None
 
-    def _look(self) -> "AheadCache | None":
-        """Look at the file, unless it was looked at a moment ago; return the cache in which its
-        head is, if there is one.
-        """
-        if time.monotonic() - self._looked < FRESH:
-            return None if self._cache is None else self._cache()
-        from linsep.sources.remote import streams
+    def _look(self) -> tuple[int | None, str | None]:
+        """Inspect the file, unless that was a moment ago; return its size and its version."""
+        if self._seen is not None and time.monotonic() - self._looked < FRESH:
+            return self._seen
+        with self._told():
+            about = self._fs.info(self._path)
+        if about["type"] == "directory":
+            raise FileNotFoundError(str(self))
+        # A weak tag and a strong one of the same text are of one version.
+        version = next((str(about[name]) for name in _VERSIONS if about.get(name)), None)
+        seen = about["size"], version and version.removeprefix("W/")
+        if self._seen is not None and self._seen != seen:
+            sizes = "" if None in (seen[0], self._seen[0]) or seen[0] == self._seen[0] else (
+                f" ({self._seen[0]:,} bytes at first, now {seen[0]:,})"
+            )  # fmt: skip
+            raise changed(self, sizes)
+        first, self._seen, self._looked = self._seen is None, seen, time.monotonic()
+        if first and protocol_of(self.address) in WEB:
+            self._whole_only = not (seen[0] and about.get("partial", True) and self._in_parts())
+        return seen
 
-        answer = run_sync(self._checked(lambda: self._range(0, streams.HEAD)))
-        self._looked, self._cache = time.monotonic(), None
-        if answer.data is None or answer.version.size is None:
-            self._whole_only = True
-            return None
-        cache = self._new_cache()
-        if len(answer.data) == min(streams.HEAD, cache.size):
-            cache.put(0, answer.data)
-        return cache
-
-    def _new_cache(self) -> "AheadCache":
-        from linsep.sources.remote.streams import HEAD, TAIL, AheadCache, Sequence, kept
-
-        assert self._seen is not None
-        size = self._seen.size or 0
-        tail = max(min(HEAD, size), size - TAIL) if self.suffix.lower() in _ENDS else size
-        cache = AheadCache(self._requested, size, Sequence(size, tail))
-        self._cache = weakref.ref(cache)
-        kept.append(cache)
-        return cache
+    def _in_parts(self) -> bool:
+        """Return whether a web server sends a part of the file."""
+        size = self._seen[0] if self._seen else 0
+        if not size or size == 1:
+            return True
+        how = {"size": size, "block_size": BLOCK, "cache_type": "none"}
+        with self._told(), self._fs.open(self._path, "rb", **how) as file:
+            try:
+                file._fetch_range(1, 2)
+            except ValueError:
+                return False
+        return True
 
     def _copied(self) -> Path:
         if self._copy is None:
             folder = scratch_folder()
             weakref.finalize(self, folder.cleanup)
             path = Path(folder.name) / "copy"
-            if self._whole_only:
-                run_sync(self._checked(lambda: self._copy_whole(path)))
-            else:
-                run_sync(self._copy_parts(path))
+            with self._told():
+                self._fs.get_file(self._path, str(path))
             self._copy = path
         return self._copy
 
-    async def _copy_whole(self, path: Path) -> Answer:
-        with path.open("wb", buffering=0) as out:
-            return Answer(None, await self._fs.copy_whole(self.address, _Room(out, self)))
-
-    async def _copy_parts(self, path: Path) -> None:
-        assert self._seen is not None
-        edges = [*range(0, self._seen.size or 0, 4 * PIECE), self._seen.size or 0]
-        with path.open("wb", buffering=0) as out:
-            for start, end in pairwise(edges):
-                _Room(out, self).write(await self._get(start, end))
-
-    def _requested(self, start: int, end: int) -> "Future[bytes]":
-        """Request some bytes, whose future raises as :meth:`reading` does."""
-        kept = None if self._cache is None else self._cache()
-        if kept is not None and (known := kept.known(start, end)) is not None:
-            return _done(known)
-
-        return submit(self._get(start, end))
-
-    async def _get(self, start: int, end: int) -> bytes:
-        """Return the bytes between two places, of which pieces come at the same time."""
-        edges = [*range(start, end, PIECE), end]
-        return b"".join(await asyncio.gather(*map(self._piece, edges, edges[1:])))
-
-    async def _piece(self, start: int, end: int) -> bytes:
-        """Return the bytes between two places; servers may send fewer at once."""
-        parts: list[bytes] = []
-        while start < end:
-            try:
-                answer = await self._checked(partial(self._range, start, end))
-            except FileNotFoundError:
-                raise self._removed() from None
-            if answer.data is None:
-                raise DataError(
-                    f"The server of {self} honors range requests inconsistently: copy the file "
-                    "to this machine.",
-                    code="unreachable",
-                    path=self,
-                )
-            if not answer.data:
-                raise self._changed(answer.version)
-            parts.append(answer.data)
-            start += len(answer.data)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
-
-    async def _checked(self, request: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
-        """Make a request, and check that the file is the same."""
-        answer = await with_retries(request, self.address)
-        self._check(answer.version)
-        return answer
-
-    def _check(self, seen: Version) -> None:
-        """Raise DataError if the file is another one than at first."""
-        first = self._seen or seen
-        tags = (first.tag, seen.tag) if first.tag or seen.tag else (first.date, seen.date)
-        if tags[0] != tags[1]:
-            raise self._changed(seen)
-        if None not in (first.size, seen.size) and first.size != seen.size:
-            raise self._changed(seen)
-        size = seen.size if first.size is None else first.size
-        self._seen = Version(size, first.tag or seen.tag, first.date or seen.date)
-
-    def _changed(self, seen: Version) -> DataError:
-        first, sizes = self._seen, ""
-        if first and bool(first.tag) != bool(seen.tag):
-            sizes = f" ({'its ETag is gone' if first.tag else 'it has an ETag now'})"
-        if first and first.size is not None and seen.size is not None and first.size != seen.size:
-            sizes = f" ({first.size:,} bytes at first, now {seen.size:,})"
-        return changed(self, sizes)
-
-    def _removed(self) -> DataError:
-        if self._seen is None:
-            return no_file(self)
-        return removed(self)
-
-
-def _done(data: bytes) -> "Future[bytes]":
-    from concurrent.futures import Future
-
-    found: Future[bytes] = Future()
-    found.set_result(data)
-    return found
-
-
-class _Room:
-    """A temporary file; the disk may be full."""
-
-    def __init__(self, out: Any, file: RemoteFile):
-        self._out, self._file = out, file
-
-    def write(self, data: bytes) -> int:
-        """Write all bytes; DataError if the disk is full."""
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Raise what goes wrong as a DataError, without secrets."""
         try:
-            return self._out.write(data)
-        except OSError as error:
-            raise DataError(
-                f"{self._file} comes from a server that sends whole files only, and cannot be kept "
-                f"in a temporary folder ({error.strerror})",
-                "free some space there", "set TMPDIR to another folder",
-                code="cannot-write", path=self._file,
-            ) from None  # fmt: skip
+            yield
+        except DataError:
+            raise
+        except Exception as error:
+            raise failure(error, self.address, self._seen is not None) from None
+
+
+class _Stream(io.RawIOBase):
+    """A remote file, open for reading."""
+
+    def __init__(self, opened: Any, file: RemoteFile, size: int | None):
+        self._opened, self._file, self._size = opened, file, size or 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def tell(self) -> int:
+        """Return the place of the next byte."""
+        return self._opened.tell()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place in the file."""
+        return self._opened.seek(offset, whence)
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return the next bytes, fewer only at the end of the file."""
+        with self._file._told():
+            size = -1 if size is None else size
+            left = self._size - self._opened.tell()
+            due = left if size < 0 else min(size, left)
+            data = self._opened.read(due) if due > 0 else b""
+        if len(data) < due:
+            self._file.check()
+            raise _unreachable(self._file, f"{len(data):,} bytes came instead of {due:,}")
+        return data
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer as far as the file goes."""
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+#: the files whose blocks are kept, the one used last at the end
+_kept: "list[weakref.ref[RemoteFile]]" = []
+
+
+def _keep(file: RemoteFile) -> None:
+    """Keep the blocks of a file, and of three used before."""
+    _kept[:] = [other for other in _kept if other() not in (None, file)] + [weakref.ref(file)]
+    if len(_kept) > 4 and (oldest := _kept.pop(0)()) is not None:
+        oldest.close()
+
+
+def failure(error: Exception, address: str, seen: bool) -> Exception:
+    """Return what to raise for an error of fsspec or of the library behind it; FileNotFoundError if
+    there is no such file.
+    """
+    missing = isinstance(error, FileNotFoundError) and protocol_of(address) in WEB
+    cause = error.__cause__ if missing and error.__cause__ else error  # of a web server anything
+    names = {kind.__name__ for kind in type(cause).__mro__}
+    status = vars(cause).get("status", vars(cause).get("code"))
+    what = without_secrets(str(cause), address) or type(cause).__name__
+    if names & {"FileExpired"} or status == 412:
+        return changed(shown(address), "")
+    if isinstance(cause, PermissionError) or status in (401, 403) or what.startswith("530"):
+        return DataError(
+            f"Access to {shown(address)} is denied ({what}): check the credentials in fsspec's "
+            "configuration.",
+            code="access-denied",
+            path=shown(address),
+        )
+    if isinstance(cause, FileNotFoundError) or status in (404, 410):
+        return removed(shown(address)) if seen else FileNotFoundError(shown(address))
+    if names & {"InvalidURL"}:
+        return _bad_url(address)
+    return _unreachable(shown(address), what)
+
+
+def _unreachable(file: Any, what: str) -> DataError:
+    return DataError(
+        f"{file} cannot be read ({what}): check the URL, or copy it to this machine.",
+        code="unreachable",
+        path=file,
+    )
+
+
+def _bad_url(address: str) -> DataError:
+    return DataError(
+        f"{shown(address)} is not a valid URL: check it.", code="bad-url", path=shown(address)
+    )
 
 
 #: a file on this machine, or a remote one
@@ -376,7 +347,7 @@ def no_file(file: File) -> DataError:
     return DataError(f"There is no file {file}{advice}", code="no-file", path=file)
 
 
-def changed(file: File, how: str) -> DataError:
+def changed(file: File | str, how: str) -> DataError:
     """Return the error for a file that has changed; ``how`` describes the difference."""
     return DataError(
         f"{file} changed while it was read{how}: start again when nothing writes to it.",
@@ -385,7 +356,7 @@ def changed(file: File, how: str) -> DataError:
     )
 
 
-def removed(file: File) -> DataError:
+def removed(file: File | str) -> DataError:
     """Return the error for a file that was there."""
     return DataError(
         f"{file} was removed while it was read: restore it and start again.",
@@ -415,7 +386,11 @@ def local(files: Sequence[File]) -> list[Path]:
 
 def is_marker(name: str) -> bool:
     """Return whether a file of this name describes the data files beside it."""
-    return _MARKERS.fullmatch(name) is not None
+    if name.startswith("_"):
+        return name[1:] in ("SUCCESS", "metadata", "common_metadata") or name.startswith(
+            ("_started_", "_committed_")
+        )
+    return name.endswith("_$folder$")
 
 
 def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
@@ -428,64 +403,25 @@ def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
     Raises DataError if there is no such file, or it may not be read.
     """
     file = RemoteFile(address)
-    address = file.address
-    bucket_only = "/" not in address.partition("://")[2]
-    is_folder = (address.endswith("/") or bucket_only) and protocol_of(address) not in WEB
-    if not is_folder and file.exists():
-        inside = (
-            _inside(file) if protocol_of(address) not in SERVERS and not file.stat().st_size else []
-        )
-        return (inside, True) if inside else ([file], False)
-    if protocol_of(address) in WEB:
+    web, pattern = protocol_of(file.address) in WEB, has_magic(file.address)
+    with suppress(DataError) if pattern and not web else nullcontext():  # it may be a name
+        if (web or not file.address.endswith("/")) and file.exists():
+            return [file], False
+    fs, path = file._fs, file._path
+    entries: Any = []
+    with suppress(FileNotFoundError), file._told():
+        if not web:
+            entries = (fs.glob if pattern else fs.ls)(path, detail=True)
+    entries = entries.values() if isinstance(entries, dict) else entries
+    names = sorted(entry["name"] for entry in entries if entry["type"] == "file")
+    lasts = [(name, name.rpartition("/")[2]) for name in names]
+    chosen = [
+        name for name, last in lasts
+        if last and last[0] != "." and not is_marker(last) and name != path.rstrip("/")
+    ]  # fmt: skip
+    if not chosen:
         raise no_file(file)
-    fs = filesystem(address)
-    if has_magic(address):
-        found = _listed(fs, address, fs.glob)
-        if not found:
-            raise DataError(f"No file matches {file}.", code="no-file", path=file)
-        return found, False
-    found = _listed(fs, address, fs.ls)
-    if not found:
-        raise no_file(file)
-    return found, True
-
-
-def _inside(file: RemoteFile) -> list[RemoteFile]:
-    """Return the files in the folder that an empty object stands for, if it does."""
-    fs = filesystem(file.address)
-    return _listed(fs, file.address + "/", fs.ls)
-
-
-def _may_be_data(name: str) -> bool:
-    """Return whether a name is not a folder, a hidden file or a marker."""
-    return bool(name) and name[0] != "." and not is_marker(name)
-
-
-def _listed(fs: Any, address: str, listing: Any) -> list[RemoteFile]:
-    """Return the files that a listing of fsspec yields."""
-
-    async def names() -> list[str]:
-        try:
-            async with request_lock(fs):
-                found = await asyncio.to_thread(listing, fs._strip_protocol(address), detail=True)
-        except FileNotFoundError:
-            return []
-        entries = found.values() if isinstance(found, dict) else found
-        return [entry["name"] for entry in entries if entry["type"] == "file"]
-
-    paths = run_sync(with_retries(names, address))
-    own = fs._strip_protocol(address).rstrip("/")
-    shown_paths = [path for path in sorted(paths) if _may_be_data(path.rpartition("/")[2])]
-    files = [RemoteFile(_named(fs, path, address)) for path in shown_paths if path != own]
-    for file in files:
-        if "?" in file.address and file.address != str(file):
-            raise DataError(
-                f"{file.address} is read as {file} with options, because of '?' and '=': rename "
-                "the file.",
-                code="bad-url",
-                path=file,
-            )
-    return files
+    return [RemoteFile(_named(fs, name, file.address)) for name in chosen], not pattern
 
 
 def _named(fs: Any, path: str, address: str) -> str:
@@ -496,8 +432,84 @@ def _named(fs: Any, path: str, address: str) -> str:
     for name in (fs.unstrip_protocol(path), server + inside, server + inside.partition("/")[2]):
         if fs._strip_protocol(name) == path and fs._get_kwargs_from_urls(name) == said:
             return name
-    raise DataError(
-        f"The server does not list {shown(address)}: name each of its files.",
-        code="unreachable",
-        path=shown(address),
+    raise _unreachable(shown(address), "its server does not list it")
+
+
+def filesystem(address: str) -> Any:
+    """Return fsspec's access to the store of an address.
+
+    Raises DataError if a package for it is missing, or the store does not let us in.
+    """
+    protocol = protocol_of(address)
+    try:
+        import fsspec
+
+        kind = fsspec.get_filesystem_class(protocol)
+        place = urlsplit(address)
+        named = bool(place.hostname) and place.port != 0
+        said = kind._get_kwargs_from_urls(address)
+    except ImportError as error:
+        raise _missing(protocol, error) from None
+    except ValueError as error:
+        if "not known" in str(error):
+            raise DataError(
+                f"{protocol}:// is not a protocol of fsspec: check the URL.", code="bad-url"
+            ) from None
+        raise _bad_url(address) from None
+    if protocol in SERVERS and not (named or "host" in fsspec.config.conf.get(protocol, {})):
+        raise _bad_url(address)
+    told = tuple(sorted((name, said[name]) for name in said.keys() - _NO_SETTINGS))
+    packed = address.partition("?")[0].lower().endswith((".gz", ".bz2", ".zst"))
+    try:
+        return _filesystem(protocol, told, packed, os.getpid())
+    except ImportError as error:
+        raise _missing(protocol, error) from None
+    except DataError:
+        raise
+    except (TypeError, ValueError):
+        raise DataError(
+            f"{protocol}:// cannot be read (its URL and fsspec's configuration are incomplete): "
+            "check its settings.",
+            code="bad-url",
+        ) from None
+    except Exception as error:
+        raise failure(error, address, True) from None
+
+
+@cache
+def _filesystem(
+    protocol: str, told: tuple[tuple[str, Any], ...], packed: bool, process: int
+) -> Any:
+    """Return the access to the store that a URL and fsspec's configuration define.
+
+    fsspec keeps one for each thread, and each of them would connect. ``packed`` is whether a file's
+    name says that it is compressed: then it is not decompressed on the way.
+    """
+    import fsspec
+
+    given: dict[str, Any] = dict(told)
+    if protocol not in ("sftp", "ssh", "smb"):  # which keep no instance
+        given["use_listings_cache"] = False
+    if protocol in WEB:
+        settings = fsspec.config.conf.get(protocol, {})
+        client = {"auto_decompress": not packed, **settings.get("client_kwargs", {})}
+        import aiohttp
+
+        client.setdefault("timeout", aiohttp.ClientTimeout(None, None, SILENCE, SILENCE))
+        given["client_kwargs"] = client
+    return fsspec.filesystem(protocol, **given)
+
+
+def _missing(protocol: str, error: ImportError) -> DataError:
+    """Return the error for a missing package."""
+    if "fsspec" not in str(error) and protocol not in _PACKAGED:
+        return DataError(
+            f"{protocol}:// cannot be read ({str(error).partition(chr(10))[0].rstrip('.')}): "
+            "install that package.",
+            code="missing-package",
+        )
+    extra = f"pip install 'linsep[{'gs' if protocol in _GOOGLE else 'remote'}]'"
+    return DataError(
+        f"{protocol}:// needs fsspec and its package for {protocol}: {extra}.",
+        code="missing-package",
     )

@@ -134,7 +134,6 @@ class Documents(TableFile):
                     path=path,
                 )
             data = path.read_bytes()
-            self.unchanged.check(path)
         except OSError as error:
             raise DataError(
                 f"{path} cannot be read any more ({error.strerror}): do not change the folder "

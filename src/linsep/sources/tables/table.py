@@ -380,6 +380,8 @@ class TableSource(Source):
                 self._files[number], self._columns, self._tables(number)
             ):
                 yield number, start, table
+            for path in self._files[number].files:
+                self._files[number].unchanged.check(path)
         # Arrow keeps what it freed for what it may read next; passes from a cache read nothing.
         pa.default_memory_pool().release_unused()
 

@@ -138,10 +138,10 @@ class TableFile(ABC):
 
 
 @contextmanager
-def opened_raw(path: File) -> Iterator[pa.NativeFile]:
-    """Open a file for Arrow."""
+def opened_raw(path: File, parts: bool = False) -> Iterator[pa.NativeFile]:
+    """Open a file for Arrow, in order or in ``parts``."""
     if isinstance(path, RemoteFile):
-        with path.reading() as stream:
+        with path.reading(parts) as stream:
             yield arrow_file(stream)
     else:
         with pa.OSFile(os.fsencode(path)) as raw:
@@ -187,25 +187,6 @@ def first_line(error: BaseException) -> str:
     """Return the first line of what `error` says, without its full stop."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].strip().rstrip(".")[:200]
-
-
-def check_ends(path: File, magic: bytes, what: str) -> None:
-    """Raise DataError unless the file starts and ends with `magic`, as whole files do."""
-    with reading(path, what), path.open("rb") as file:
-        start = file.read(len(magic))
-        file.seek(0, os.SEEK_END)
-        file.seek(max(0, file.tell() - len(magic)))
-        end = file.read()
-    if start != magic:
-        raise DataError(
-            f"{path} is not {what}: correct its ending.", code="wrong-format", path=path
-        )
-    if end != magic:
-        raise DataError(
-            f"{path} is {what} that is truncated: copy it again from the original.",
-            code="damaged-file",
-            path=path,
-        )
 
 
 def typed_columns(path: File, schema: pa.Schema) -> dict[str, pa.DataType | None]:
