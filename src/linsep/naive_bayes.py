@@ -21,7 +21,13 @@ from linsep.errors import (
     warn_caller,
 )
 from linsep.estimators._common import labels
-from linsep.estimators._common.fitted_state import classes_of, count, described, finite
+from linsep.estimators._common.fitted_state import (
+    adds_rows,
+    classes_of,
+    count,
+    described,
+    finite,
+)
 from linsep.estimators._common.frames import to_learn, to_predict
 from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode
 from linsep.estimators._common.predicting import Prediction, share_right
@@ -313,13 +319,16 @@ class GaussianNaiveBayes(
         self.__dict__.pop("recipe_", None)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    @adds_rows
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Update the model with more rows, which may be split into calls in any way.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features)
-        y : array of shape (rows,)
+        X : array or sparse matrix of shape (rows, features), or a batch of a source
+        y : array of shape (rows,); None for the labels of a batch
         classes : array of all labels
             Needed in the first call. A class without rows so far has probability 0, unless
             ``priors`` are given.
@@ -341,8 +350,6 @@ class GaussianNaiveBayes(
         before = self._before(classes)
         known = self.classes_ if classes is None else np.unique(labels_of(list(classes)))
         labels.check_two_classes(known, "classes")
-        if before is not None and hasattr(X, "columns"):  # batches of a source are features
-            check_prepared(self)
         with faults_named(X, self):
             X = validate_data(
                 self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=before is None

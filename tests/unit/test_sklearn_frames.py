@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import VotingClassifier
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -17,6 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import linsep
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron
 from linsep.errors import DataError
+from linsep.validation.values import of_features
 from refusals import refused
 
 LEARNERS = [Perceptron(max_iter=5), LogisticRegression(l2=1.0), GaussianNaiveBayes(),
@@ -138,7 +139,7 @@ def test_scikit_learn_cannot_leave_out_how_a_model_makes_its_features(people, co
             lambda: VotingClassifier([("a", model), ("b", model)]).fit(X, y),
         ]
     if hasattr(model, "partial_fit"):
-        calls += [lambda: model.partial_fit(X, y)]
+        calls += [lambda: model.partial_fit(X, y), lambda: model.partial_fit(array, y)]
     if hasattr(model, "twin"):
         calls += [lambda: linsep.trace(model, X, y)]
     for call in calls:
@@ -149,13 +150,29 @@ def test_scikit_learn_cannot_leave_out_how_a_model_makes_its_features(people, co
 
 
 @pytest.mark.parametrize("learner", ["perceptron", "kernel", "naive-bayes"])
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_batches_of_a_source_are_learned_one_by_one(people, learner):
     table = table_of_people(people)[["age", "height", "y"]]
     model = linsep.fit(table, target="y", learner=learner, scale="standard")
-    for batch in linsep.open_source(table, recipe=model.recipe_).batches():
-        model.partial_fit(batch.X, batch.y)
+    (batch,) = linsep.open_source(table, recipe=model.recipe_).batches()
+    other = linsep.fit(table, target="y", learner=learner, scale="none")
+    with pytest.warns(UserWarning, match="valid feature names"):  # whose features are the columns
+        other.partial_fit(batch.X, batch.y)
+    for call in (lambda: model.partial_fit(batch.X, batch.y), lambda: model.partial_fit(table)):
+        with refused(DataError, "unsupported"):
+            call()
+    known = [BaseEstimator.__sklearn_clone__(model).fit(batch.X, batch.y) for _ in range(2)]
+    known[0].partial_fit(batch.X, batch.y)
+    known[1].partial_fit(batch)
+    model.partial_fit(batch)
     assert model.score(table) > 0.5
+    for one in (model, known[1]):
+        with of_features():
+            assert np.array_equal(one.predict(batch.X), known[0].predict(batch.X))
+    turned = np.where(batch.y == batch.y[0], *np.unique(batch.y)[::-1])
+    model.partial_fit(batch, turned)
+    with of_features():
+        known[0].partial_fit(batch.X, turned)
+        assert np.array_equal(model.predict(batch.X), known[0].predict(batch.X))
 
 
 def test_models_that_pick_columns_and_that_scikit_learn_fits_are_as_before(people):

@@ -10,7 +10,7 @@ from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import Unit, as_rows, scales
 from linsep.errors import DataError
 from linsep.estimators._common import labels
-from linsep.estimators._common.fitted_state import calls_back
+from linsep.estimators._common.fitted_state import adds_rows, calls_back
 from linsep.estimators._common.frames import in_memory, to_learn, with_features
 from linsep.estimators._common.labels import FLOATS, brings_labels
 from linsep.estimators._common.showing import HasEquation
@@ -142,7 +142,10 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             self._learn_rows(stream, X, y, sample_weight, saving)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    @adds_rows
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Train on these rows once, in their order.
 
         One call with many rows and many calls with one row give bit-identical weights, except with
@@ -151,8 +154,8 @@ class LinearClassifier(HasEquation, OnlineClassifier):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features)
-        y : array of shape (rows,)
+        X : array or sparse matrix of shape (rows, features), or a batch of a source
+        y : array of shape (rows,); None for the labels of a batch
         classes : array of all labels that will occur; required only in the first call
         sample_weight : array of shape (rows,), default ones
 
@@ -330,8 +333,6 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         if reset:
             X = rows_to_fit(X, self, FLOATS, order="C", checked=checked)
         else:
-            if hasattr(X, "columns"):  # batches of a source are features
-                check_prepared(self)
             with faults_named(X, self):
                 X = validate_data(
                     self, as_csr(X, columns=checked), accept_sparse="csr", dtype=FLOATS, order="C",

@@ -14,7 +14,7 @@ from linsep._system.threads import in_background, one_blas_thread
 from linsep.batches import joined
 from linsep.checkpoints.saving import Saving
 from linsep.errors import ParameterError, hint, warn_caller
-from linsep.estimators._common.fitted_state import calls_back, count
+from linsep.estimators._common.fitted_state import adds_rows, calls_back, count
 from linsep.estimators._common.frames import in_memory, to_learn
 from linsep.estimators._common.labels import brings_labels, label_a_row, labeled, source_labels
 from linsep.estimators._common.reading import describe
@@ -252,7 +252,10 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
             with one_blas_thread, self._forgetting():  # bit-identical with any number of processors
                 self._learn_rows(stream, X, y, sample_weight, saving)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    @adds_rows
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Learn from these rows once, in their order.
 
         Without a budget, one call with many rows and many calls with one row make the same
@@ -261,9 +264,9 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
 
         Parameters
         ----------
-        X : rows as for :meth:`fit`, but not a Gram matrix or a Source
+        X : rows as for :meth:`fit`, or a batch of a source, but not a Gram matrix or a Source
             Kernel parameters computed from the data (``gamma="scale"``) come from the first call.
-        y : array of shape (rows,)
+        y : array of shape (rows,); None for the labels of a batch
         classes : array of all labels that will occur; required in the first call only
         sample_weight : array of shape (rows,), default ones
 
@@ -285,9 +288,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
                 "partial_fit", code="unsupported", option="kernel",
             )  # fmt: skip
         if isinstance(X, Source):
-            raise ValueError(
-                "partial_fit takes rows: call it with X and y of each batch of X.batches()."
-            )
+            raise ValueError("partial_fit takes rows: call it with each batch of X.batches().")
         check_beside(X, y=y, sample_weight=sample_weight)
         rows = checked_for_kernel(self, kernel, X, reset=first)
         y = label_a_row(self, y, rows.shape[0])

@@ -41,8 +41,6 @@ def checked_for_kernel(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> A
                 "A precomputed Gram matrix must be dense, not sparse: pass X.toarray().",
                 code="bad-kernel",
             )
-        if not reset and hasattr(X, "columns"):  # batches of a source are features
-            check_prepared(estimator)
         with faults_named(X, estimator):
             return validate_data(
                 estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=reset

@@ -30,6 +30,7 @@ from linsep.serving.limits import Budget, Refused, too_busy
 from linsep.serving.log import Entry, LogError, RowLog, check_model_name
 from linsep.serving.model import Served
 from linsep.serving.rows import Bodies, row_place, start_of
+from linsep.validation.values import of_features
 
 #: a snapshot is taken after so many rows, or seconds
 ROWS_A_SNAPSHOT, SECONDS_A_SNAPSHOT = 10_000, 60.0
@@ -83,6 +84,7 @@ def can_learn(model: Any) -> str | None:
     return None
 
 
+@of_features()
 def learn_in_order(model: Any, X: Any, y: np.ndarray) -> None:
     """Learn rows in order, bit-identical to one call of ``partial_fit`` per row."""
     if isinstance(model, KernelPerceptron) or getattr(model, "update", "single") == "batch":
