@@ -8,7 +8,7 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
-from conftest import Tab
+from lab_tab import Tab
 from same_answers import differences, messages
 from thoroughness import THOROUGH
 
@@ -89,22 +89,6 @@ def test_the_first_picture_needs_no_python_and_the_rest_no_network(static_tab):
     assert "points=" in tab.goes_to("points=")
 
 
-def test_lessons_proofs_and_own_points(static_tab):
-    tab = static_tab
-    tab.page.goto(f"{tab.lab}#data=inseparable")
-    python_is_there(tab)
-    tab.says("#verdict", "No line separates the classes.")
-    tab.show_more()
-    with tab.page.expect_download() as proof:
-        tab.show_more().click("Proof")
-    assert json.loads(proof.value.path().read_text())["verdicts"][0]["kind"] == "overlapping"
-    expect(tab.page.locator(".said")).to_contain_text("linsep.check proof.json")
-    tab.page.goto(f"{tab.lab}?lesson=perceptron&step=2")
-    python_is_there(tab)
-    expect(tab.page.locator("#lesson-step")).to_contain_text("2 of")
-    assert "data=" in tab.goes_to("data=")
-
-
 def test_pyodide_answers_as_the_server_does(static_tab):
     """On 200 scenes in `make test-thorough`: rational rules to the bit, others to 12 digits."""
     static_tab.page.goto(static_tab.lab)
@@ -116,51 +100,3 @@ def test_pyodide_answers_as_the_server_does(static_tab):
         if (found := differences(rational, question, answer))
     ]
     assert faults == []
-
-
-def test_the_lab_in_a_frame_follows_the_theme_of_its_page(static_tab):
-    page = static_tab.page
-    page.route("**/around.html", lambda route: route.fulfill(
-        content_type="text/html", body='<!DOCTYPE html><html data-theme="dark"><title>t</title>'
-        '<link rel="icon" href="data:,"><iframe src="index.html"></iframe></html>'
-    ))  # fmt: skip
-    page.emulate_media(color_scheme="light")
-    page.goto(static_tab.lab + "around.html")
-    lab = page.frame_locator("iframe").locator(".lab.begun")
-    dark, light = "rgb(20, 24, 29)", "rgb(244, 246, 248)"
-    expect(lab).to_have_css("background-color", dark)
-    page.evaluate("document.documentElement.dataset.theme = 'light'")
-    expect(lab).to_have_css("background-color", light)
-    page.emulate_media(color_scheme="dark")
-    expect(lab).to_have_css("background-color", light)
-    page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    expect(lab).to_have_css("background-color", dark)
-    page.goto(static_tab.lab)  # alone it follows the system
-    expect(page.locator(".lab.begun")).to_have_css("background-color", dark)
-    page.emulate_media(color_scheme="light")
-    expect(page.locator(".lab.begun")).to_have_css("background-color", light)
-
-
-def test_csv_is_read_in_the_browser_and_comes_back(static_tab, tmp_path):
-    tab = static_tab
-    tab.page.goto(tab.lab)
-    python_is_there(tab)
-    tab.show_more().page.get_by_text("Your own points", exact=True).click()
-    file = tmp_path / "own.csv"
-    rows = (f"{k},25;{k % 7};{k * k};kind {k % 10}\n" for k in range(20))
-    file.write_bytes(("Länge;y;z;Art\n" + "".join(rows)).encode("utf-16"))
-    tab.page.get_by_label("CSV file").set_input_files(file)
-    tab.says("#columns", "Read with: encoding UTF-16, semicolon between columns, decimal comma.")
-    tab.goes_to("points=0.25,0,0;1.25,1,1;")
-    assert "projected" not in tab.page.locator("#columns").inner_text()
-    before = tab.page.url.partition("#")[2].split("&")[0]
-    with tab.page.expect_download() as caught:
-        tab.click("Points")
-    tab.page.get_by_label("Points", exact=True).select_option("xor")
-    tab.says("#verdict", "No line")
-    file.write_bytes(caught.value.path().read_bytes())
-    tab.page.get_by_label("CSV file").set_input_files(file)
-    assert tab.goes_to("points=0.25").split("&")[0] == before
-    file.write_text("x,y,kind\n1,2,a\n3,oops,b\n5,6,a\n")
-    tab.page.get_by_label("CSV file").set_input_files(file)
-    tab.says("#fault", "own.csv line 3, column 'y' holds 'oops', not a number: correct it.")

@@ -1,16 +1,23 @@
-"""Runs of the lab: the numbers of the page are those of the library."""
+"""Runs and fits of the lab, and their pages: the numbers are those of the library."""
 
-import subprocess
-import sys
+import json
+import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.special import softmax
+from scipy.stats import norm
+from sklearn.svm import SVC
 
 import linsep
-from linsep import datasets, kernels, textbook
-from linsep.lab.answer import answer
+from linsep import MarginPerceptron, Perceptron, datasets, descent, kernels, textbook, trace
+from linsep.errors import DataError
+from linsep.lab.answer import answer, page_without_server
+from linsep.lab.fits import fit_of, probability_text
 from linsep.lab.library import gram_of
+from linsep.lab.optimizing import FORMULAS, surface_of
+from linsep.lab.pages import MODULES, plain_scene, script, standalone
 from linsep.lab.proof import in_plane, monomials, proof_of
 from linsep.lab.run import (
     arguments_of,
@@ -24,13 +31,15 @@ from linsep.lab.run import (
 )
 from linsep.lab.scene import Scene
 from linsep.lab.scene_sources import READY, ready_made
-from thoroughness import met, some
+from refusals import refused
+from thoroughness import THOROUGH, met, some
 
 pytestmark = pytest.mark.compiled
 
+
 #: learners and schemes that an average or a pocket must follow
 KINDS = [
-    {}, {"learner": "batch"}, {"learner": "margin"}, {"learner": "margin", "gamma": 0.2},
+    {}, {"learner": "batch"}, {"learner": "margin", "gamma": 0.2},
     {"learner": "passive-aggressive", "C": 0.5}, {"learner": "balanced-winnow"},
     {"learner": "scw", "confidence": 0.95},
     {"intercept": False, "shuffle": True, "seed": 3}, {"rate": 0.5, "schedule": "inverse"},
@@ -82,64 +91,59 @@ def test_a_run_goes_on_beyond_a_cycle_where_asked():
     assert columns["cycle"] == [605, 650]
 
 
-@pytest.mark.parametrize("learner", ["margin", "scw", "perceptron", "kernel"])
-def test_the_margins_that_a_rule_tests_are_those_of_the_trace(learner):
-    scene = ready_made("clouds").with_settings(learner=learner, rounds=60)
-    margins = run_of(scene)["margins"]
-    if learner in ("perceptron", "kernel"):
-        assert margins == []
-    else:
-        assert margins == [row.margin for row in trace_of(scene)]
+def test_the_margins_that_a_rule_tests_are_those_of_the_trace():
+    for learner in ["margin", "scw", "perceptron", "kernel"]:
+        scene = ready_made("clouds").with_settings(learner=learner, rounds=60)
+        margins = run_of(scene)["margins"]
+        if learner in ("perceptron", "kernel"):
+            assert margins == []
+        else:
+            assert margins == [row.margin for row in trace_of(scene)]
 
 
-@pytest.mark.parametrize(
-    ("url", "last", "complains"),
-    [
+def test_a_url_of_a_step_beyond_the_last_says_so():
+    for url, last, complains in [
         ("data=inseparable&start=1,1,1&at=905", 650, True),
         ("data=inseparable&start=1,1,1&at=650", 650, False),
         ("data=inseparable&start=1,1,1&beyond=yes&rounds=915&at=905", 915, False),
         ("data=inseparable&rounds=40&at=41", 40, True),
         ("data=inseparable&room=descent&rounds=30&at=31", 30, True),
         ("data=inseparable&room=soft&at=31", None, False),
-    ],
-)
-def test_a_url_of_a_step_beyond_the_last_says_so(url, last, complains):
-    found = answer({"kind": "open", "url": f"#{url}"})
-    if found["run"]:
-        assert found["run"]["rounds"] == last
-    assert bool(found.get("fault")) == complains
+    ]:
+        found = answer({"kind": "open", "url": f"#{url}"})
+        if found["run"]:
+            assert found["run"]["rounds"] == last
+        assert bool(found.get("fault")) == complains
 
 
-@pytest.mark.parametrize(
-    ("name", "settings", "keep"),
-    met(["clouds", "outlier", "iris", "four-clouds"], KINDS, ["last", "average", "best"]),
-    ids=str,
-)
-def test_kept_weights_are_those_of_the_textbook_at_every_round(name, settings, keep):
-    classes = {"classes": "ovo"} if name == "iris" else {}
-    scene = ready_made(name).with_settings(rounds=230, **classes).with_settings(**settings)
-    run = run_of(scene)
-    steps = trace_of(scene).steps
-    k = len(set(scene.codes))
-    found = path(run, {"last": "weights"}.get(keep, keep))
-    ends = [t for t in range(1, len(steps)) if steps[t].pass_number != steps[t - 1].pass_number]
-    # The pocket, and the weights of a batch rule, change at the end of a pass.
-    inside = [] if keep == "best" or settings.get("learner") == "batch" else [1, 57, 79]
-    for t in (*inside, *ends[:3], len(steps)):
-        kept = textbook.kept(
-            steps[:t], keep, scheme_of(scene), k, X=scene.X.tolist(), y=dense_codes(scene)
-        )
-        want = np.column_stack([np.atleast_1d(kept.intercept), np.atleast_2d(kept.weights)])
-        np.testing.assert_allclose(found[t], want, rtol=1e-12, atol=1e-12)
+def test_kept_weights_are_those_of_the_textbook_at_every_round():
+    for name, settings, keep in met(
+        ["clouds", "outlier", "iris", "four-clouds"], KINDS, ["last", "average", "best"]
+    ):
+        classes = {"classes": "ovo"} if name == "iris" else {}
+        scene = ready_made(name).with_settings(rounds=230, **classes).with_settings(**settings)
+        run = run_of(scene)
+        steps = trace_of(scene).steps
+        k = len(set(scene.codes))
+        found = path(run, {"last": "weights"}.get(keep, keep))
+        ends = [t for t in range(1, len(steps)) if steps[t].pass_number != steps[t - 1].pass_number]
+        # The pocket, and the weights of a batch rule, change at the end of a pass.
+        inside = [] if keep == "best" or settings.get("learner") == "batch" else [1, 57, 79]
+        for t in (*inside, *ends[:3], len(steps)):
+            kept = textbook.kept(
+                steps[:t], keep, scheme_of(scene), k, X=scene.X.tolist(), y=dense_codes(scene)
+            )
+            want = np.column_stack([np.atleast_1d(kept.intercept), np.atleast_2d(kept.weights)])
+            np.testing.assert_allclose(found[t], want, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("keep", ["last", "average", "best"])
-def test_the_last_weights_are_those_of_the_compiled_estimator(keep):
-    scene = ready_made("clouds")
-    called = arguments_of(scene)
-    model = called.make(keep=keep).fit(scene.X, labels_of(scene)[0])
-    found = path(run_of(scene), {"last": "weights"}.get(keep, keep))[-1, 0]
-    np.testing.assert_allclose(found, [*model.intercept_, *model.coef_[0]], rtol=1e-12)
+def test_the_last_weights_are_those_of_the_compiled_estimator():
+    for keep in ["last", "average", "best"]:
+        scene = ready_made("clouds")
+        called = arguments_of(scene)
+        model = called.make(keep=keep).fit(scene.X, labels_of(scene)[0])
+        found = path(run_of(scene), {"last": "weights"}.get(keep, keep))[-1, 0]
+        np.testing.assert_allclose(found, [*model.intercept_, *model.coef_[0]], rtol=1e-12)
 
 
 def test_a_kernel_run_is_that_of_the_compiled_estimator():
@@ -158,31 +162,18 @@ def test_a_kernel_run_is_that_of_the_compiled_estimator():
         assert run["reason"] == str(model.stop_reason_) == "converged"
 
 
-@pytest.mark.parametrize(
-    "name", some([name for name in READY if ready_made(name)["room"] == "classes"])
-)
-def test_scripts_print_the_numbers_of_the_page(name):
+def test_scripts_print_the_numbers_of_the_page():
     """In this process, as a process for each takes seconds; one of them is a process below."""
-    scene, said = ready_made(name), []
-    exec(compile(script_of(scene), name, "exec"), {"print": lambda *parts: said.append(parts)})
-    run = run_of(scene)
-    if scene["learner"] == "kernel":
-        assert said[0] == (run["reason"], sum(run["updates"]))
-        return
-    assert said[1][0] == sum(run["updates"])
-    np.testing.assert_array_equal(said[1][1], path(run, "weights")[-1])
-    assert str(said[0][0].stopped) == run["stopped"]
-
-
-def test_a_script_runs():
-    script = answer(
-        {"kind": "script", "scene": answer({"kind": "scene", "ready": "five-points"})["scene"]}
-    )["text"]
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=True
-    )
-    assert "446 ((-31.0, 12.0, 2.0),)" in done.stdout
-    assert "verdict     separable" in done.stdout
+    for name in some([name for name in READY if ready_made(name)["room"] == "classes"]):
+        scene, said = ready_made(name), []
+        exec(compile(script_of(scene), name, "exec"), {"print": lambda *p, to=said: to.append(p)})
+        run = run_of(scene)
+        if scene["learner"] == "kernel":
+            assert said[0] == (run["reason"], sum(run["updates"]))
+            continue
+        assert said[1][0] == sum(run["updates"])
+        np.testing.assert_array_equal(said[1][1], path(run, "weights")[-1])
+        assert str(said[0][0].stopped) == run["stopped"]
 
 
 def test_tables_are_those_of_the_trace():
@@ -214,9 +205,8 @@ def test_verdicts_in_words():
     assert said["xor"]["verdict"]["title"] == "No line through 0 separates the classes."
 
 
-@pytest.mark.parametrize(
-    ("name", "settings", "kind", "said"),
-    [
+def test_what_a_curve_of_a_kernel_can_do():
+    for name, settings, kind, said in [
         ("xor", {"kernel": "poly"}, "separable", "the 6 products of up to 2 coordinates"),
         ("xor", {"kernel": "poly", "degree": 1}, "overlapping", "points 1, 2, 3 and 4"),
         ("moons", {}, "separable", "All points have different coordinates"),
@@ -224,17 +214,15 @@ def test_verdicts_in_words():
         ("four-clouds", {"kernel": "poly"}, "separable", "against the rest: separable"),
         ("iris-hard", {}, "overlapping", "Points 21 and 77 have the same coordinates, (4.8, 1.8)"),
         ("four-clouds", {}, "separable", "independent"),
-    ],
-)
-def test_what_a_curve_of_a_kernel_can_do(name, settings, kind, said):
-    scene = ready_made(name).with_settings(learner="kernel", rounds=200, **settings)
-    proof = proof_of(scene, run_of(scene))
-    assert proof["kernel"]["kind"] == kind
-    assert said in " ".join(proof["kernel"]["sentences"])
-    if kind == "overlapping":
-        assert "Novikoff" not in {bound["name"] for bound in proof["bounds"]}
-    if name == "xor" and kind == "separable":  # rows of length 3, margin sqrt(2)
-        assert proof["bounds"][0]["value"] == pytest.approx(4.5)
+    ]:
+        scene = ready_made(name).with_settings(learner="kernel", rounds=200, **settings)
+        proof = proof_of(scene, run_of(scene))
+        assert proof["kernel"]["kind"] == kind
+        assert said in " ".join(proof["kernel"]["sentences"])
+        if kind == "overlapping":
+            assert "Novikoff" not in {bound["name"] for bound in proof["bounds"]}
+        if name == "xor" and kind == "separable":  # rows of length 3, margin sqrt(2)
+            assert proof["bounds"][0]["value"] == pytest.approx(4.5)
 
 
 def test_the_gram_matrix_is_that_of_the_kernels():
@@ -256,9 +244,8 @@ def test_products_of_coordinates_say_what_the_exact_gram_matrix_says():
             assert found.kind == verdict.kind
 
 
-@pytest.mark.parametrize(
-    ("settings", "bounds"),
-    [
+def test_every_learner_has_its_bounds_or_a_reason():
+    for settings, bounds in [
         ({}, ["Novikoff", "hinge", "hinge, sharp"]),
         ({"learner": "kernel"}, ["Novikoff"]),
         ({"learner": "kernel", "kernel": "poly", "degree": 1}, ["Novikoff"]),
@@ -269,24 +256,22 @@ def test_products_of_coordinates_say_what_the_exact_gram_matrix_says():
         ({"learner": "passive-aggressive"}, "no theorem about PassiveAggressive"),
         ({"learner": "batch"}, "updates on all points at once"),
         ({"schedule": "inverse"}, "constant learning rate"),
-    ],
-)
-def test_every_learner_has_its_bounds_or_a_reason(settings, bounds):
-    scene = ready_made("clouds").with_settings(**settings)
-    run = run_of(scene)
-    proof = proof_of(scene, run)
-    if isinstance(bounds, str):
-        assert bounds in proof["unbounded"]
-        assert proof["bounds"] == []
-        return
-    assert [bound["name"] for bound in proof["bounds"]] == bounds
-    for bound in proof["bounds"]:
-        assert 0 < sum(run[bound["what"]]) <= bound["value"]
-        assert bound["about"].startswith("wrong predictions") == (bound["what"] == "errors")
-    if scene["learner"] in ("passive-aggressive", "balanced-winnow"):
-        model = arguments_of(scene).make(keep="last").fit(scene.X, scene.codes)
-        known = {bound.name: bound.value for bound in model.bounds(scene.X, scene.codes)}
-        assert known == {bound["name"]: bound["value"] for bound in proof["bounds"]}
+    ]:
+        scene = ready_made("clouds").with_settings(**settings)
+        run = run_of(scene)
+        proof = proof_of(scene, run)
+        if isinstance(bounds, str):
+            assert bounds in proof["unbounded"]
+            assert proof["bounds"] == []
+            continue
+        assert [bound["name"] for bound in proof["bounds"]] == bounds
+        for bound in proof["bounds"]:
+            assert 0 < sum(run[bound["what"]]) <= bound["value"]
+            assert bound["about"].startswith("wrong predictions") == (bound["what"] == "errors")
+        if scene["learner"] in ("passive-aggressive", "balanced-winnow"):
+            model = arguments_of(scene).make(keep="last").fit(scene.X, scene.codes)
+            known = {bound.name: bound.value for bound in model.bounds(scene.X, scene.codes)}
+            assert known == {bound["name"]: bound["value"] for bound in proof["bounds"]}
 
 
 def test_a_margin_beyond_floating_point_bounds_nothing():
@@ -333,16 +318,241 @@ def test_points_without_a_run_say_why():
     assert "BalancedWinnow" in answer({"kind": "scene", "scene": negative})["idle"]
 
 
-def test_runaway_weights_are_refused():
-    scene = Scene(((1e6, 1e6, 0), (1e6, 999_999.0, 1))).with_settings(
-        learner="balanced-winnow", promotion=1000.0
+def numbers(fit):
+    return dict(fit["numbers"])
+
+
+def test_the_worked_line_of_the_notes():
+    fit = fit_of(ready_made("worked-line"))
+    assert fit["title"] == "y = 1.11 + 1.16 x"
+    assert numbers(fit)["r"] == "0.98"
+    assert numbers(fit)["residual sum of squares"] == "0.811"
+    assert sum(row[-1] for row in fit["rows"]) == pytest.approx(0)
+
+
+def test_blood_pressure_against_age():
+    fit = fit_of(ready_made("blood-pressure"))
+    assert fit["title"] == "pressure = 98.7 + 0.971 age"
+    said = dict((name, text) for name, text in fit["assumptions"])
+    assert "residuals are not normal" in said["normality"]
+    assert len(fit["panels"]) == 2
+
+
+def test_the_curve_is_that_of_the_compiled_estimator():
+    for firth in [False, True]:
+        scene = ready_made("hours")
+        curve = fit_of(scene)["curves"][firth]
+        X, y = scene.X[:, :1], scene.codes
+        model = linsep.LogisticRegression(penalty="firth" if firth else None).fit(X, y)
+        want = [model.intercept_[0], model.coef_[0, 0]]
+        np.testing.assert_allclose(curve["weights"], want, rtol=1e-6)
+
+
+def test_separated_classes_have_no_maximum_but_firths():
+    fit = fit_of(ready_made("hours-apart"))
+    assert [curve["name"] for curve in fit["curves"]] == ["Firth"]
+    assert "slope diverges" in fit["sentences"][1]
+    scene = ready_made("hours-apart")
+    model = linsep.LogisticRegression(penalty="firth").fit(scene.X[:, :1], scene.codes)
+    np.testing.assert_allclose(
+        fit["curves"][0]["weights"], [model.intercept_[0], model.coef_[0, 0]], rtol=1e-6
     )
-    answered = answer({"kind": "scene", "scene": {"points": [list(p) for p in scene.points],
-                       "settings": {"learner": "balanced-winnow", "promotion": 1000}}})  # fmt: skip
-    assert answered["run"] is None or np.isfinite(answered["run"]["weights"]).all()
 
 
-def test_steps_of_a_trace():
-    X, y = datasets.load_four_points(return_X_y=True)
-    trace = linsep.trace(linsep.Perceptron(fit_intercept=False, shuffle=False), X, y)
-    assert [step.weights for step in trace.steps[:4]] == [[4, 0], [3, -1], [3, -1], [1, -3]]
+def test_points_without_a_fit_say_why():
+    for points, room, said in (
+        ([], "line", "two or more x-values"),
+        ([[1.0, 2.0, 0], [1.0, 3.0, 0]], "line", "two or more x-values"),
+        ([], "curve", "first two classes"),
+        ([[1.0, 2.0, 0], [1.0, 3.0, 1]], "curve", "two or more x-values"),
+    ):
+        scene = {"points": points, "settings": {"room": room}}
+        answered = answer({"kind": "scene", "scene": scene})
+        assert answered["fit"] is None
+        assert said in answered["idle"]
+
+
+def test_random_points_are_answered():
+    rng = np.random.default_rng(1)
+    for trial in range(60 if THOROUGH else 20):
+        n = int(rng.integers(2, 12))
+        X = rng.integers(-3, 4, (n, 2)) * 10.0 ** rng.integers(-3, 6)
+        points = [[x, y, int(c)] for (x, y), c in zip(X.tolist(), rng.integers(0, 2, n),
+                                                     strict=True)]  # fmt: skip
+        room = ["line", "curve", "bayes", "soft", "descent", "descent"][trial % 6]
+        settings = {"room": room, "surface": ["squared-error", "likelihood"][trial % 2]}
+        answered = answer({"kind": "scene", "scene": {"points": points, "settings": settings}})
+        json.dumps(answered, allow_nan=False)
+        assert (answered["fit"] is None) == bool(answered["idle"])
+
+
+def test_naive_bayes_multiplies_normal_densities():
+    for name in ["five-points", "bayes-iris"]:
+        scene = ready_made(name).with_settings(room="bayes")
+        fit = fit_of(scene)
+        codes = np.array(scene.codes)
+        means = np.array([scene.X[codes == k].mean(axis=0) for k in fit["present"]])
+        s = np.sqrt(((scene.X - means[codes]) ** 2).mean(axis=0))
+        np.testing.assert_allclose(fit["means"], means)
+        np.testing.assert_allclose(fit["deviations"], s)
+        joint = norm.pdf(scene.X[:, None], means, s).prod(axis=2) * np.bincount(codes) / len(codes)
+        shown = np.array([row[4:] for row in fit["rows"]])
+        np.testing.assert_allclose(shown, joint / joint.sum(axis=1, keepdims=True), atol=1e-12)
+        scores = np.column_stack([np.ones(len(codes)), scene.X]) @ np.array(fit["weights"]).T
+        np.testing.assert_allclose(softmax(scores, axis=1), shown, atol=1e-9)
+        assert fit["wrong"] == np.flatnonzero(joint.argmax(axis=1) != codes).tolist()
+
+
+def test_a_feature_that_varies_between_the_classes_only_is_said():
+    fit = fit_of(Scene(((0.0, 1.0, 0), (0.0, 2.0, 0), (1.0, 1.5, 1))).with_settings(room="bayes"))
+    assert "zero within-class variance" in fit["sentences"][-1]
+
+
+def test_the_soft_margin_is_that_of_libsvm():
+    for name, C in [("clouds", 1000.0), ("outlier", 0.1), ("outlier", 1.0)]:
+        scene = ready_made(name).with_settings(room="soft", cost=C)
+        fit = fit_of(scene)
+        theirs = SVC(kernel="linear", C=C, tol=1e-9).fit(scene.X, scene.codes)
+        full = theirs.support_[np.abs(theirs.dual_coef_[0]) > C * (1 - 1e-6)]
+        assert fit["inside"] == sorted(full.tolist())
+        assert sorted(fit["on"] + fit["inside"]) == sorted(theirs.support_.tolist())
+        assert fit["weights"] == pytest.approx([*theirs.intercept_, *theirs.coef_[0]], abs=1e-3)
+        assert fit["wrong"] == np.flatnonzero(theirs.predict(scene.X) != scene.codes).tolist()
+        assert [row[4] for row in fit["rows"]] == pytest.approx(
+            theirs.decision_function(scene.X).tolist(), abs=1e-2
+        )
+        assert ("hard margin" in " ".join(fit["sentences"])) == (name == "clouds")
+        with refused(DataError, "class-count"):
+            fit_of(ready_made("bayes-iris").with_settings(room="soft"))
+
+
+def test_a_descent_into_a_valley_shrinks_by_its_eigenvalues():
+    for eta, title in [
+        (1e-4, "is slow"),
+        (0.02, "converges in 2"),
+        (0.09, "zig-zags in "),
+        (0.1, "zig-zags"),
+        (0.11, "diverges"),
+    ]:
+        fit = fit_of(ready_made("descent").with_settings(eta=eta))
+        assert f"x² + 10 y²: {title}" in fit["title"]
+        rows = np.array([row[:4] for row in fit["rows"]])
+        k = rows[:, 0]
+        np.testing.assert_allclose(rows[:, 1], -2 * (1 - 2 * eta) ** k, rtol=1e-9)
+        np.testing.assert_allclose(rows[:, 2], (1 - 20 * eta) ** k, rtol=1e-9, atol=1e-300)
+        np.testing.assert_allclose(-np.diff(rows[:, 1]) / fit["rates"], 2 * rows[:-1, 1], rtol=1e-6)
+        assert len(fit["rows"]) == len(fit["rates"]) + 1
+
+
+def test_a_descent_on_points_ends_at_their_fit():
+    scene = ready_made("worked-line").with_settings(
+        room="descent", surface="squared-error", eta=0.01, rounds=2000
+    )
+    fit = fit_of(scene)
+    assert fit["rows"][-1][1:3] == pytest.approx([1.10811, 1.16216], abs=1e-3)
+    limit = float(numbers(fit)["rates that converge: below 2/λ"])
+    assert "diverges" in fit_of(scene.with_settings(eta=1.05 * limit))["title"]
+    scene = ready_made("hours").with_settings(room="descent", surface="likelihood", eta=0.02)
+    want = fit_of(ready_made("hours"))["curves"][0]["weights"]
+    assert fit_of(scene)["rows"][-1][1:3] == pytest.approx(want, abs=0.02)
+
+
+def test_contours_are_level_and_scripts_have_the_same_surface():
+    for name in FORMULAS:
+        scene = ready_made("descent").with_settings(surface=name, eta=0.001, rounds=5)
+        fit, surface = fit_of(scene), surface_of(scene)
+        descent.check_gradient(surface.J, surface.grad, [0.7, -0.3])
+        named = {}
+        exec(answer({"kind": "script", "scene": plain_scene(scene)["scene"]})["text"], named)
+        assert named["run"].path.tolist() == [row[1:3] for row in fit["rows"]]
+        spread = np.ptp([surface.J(place) for place in named["run"].path])
+        for line in fit["contours"]:
+            heights = [surface.J(place) for place in np.reshape(line, (-1, 2))]
+            assert np.ptp(heights) < 0.03 * max(np.mean(np.abs(heights)), spread, 1)
+
+
+def test_tables_scripts_and_pages():
+    for name in ["blood-pressure", "hours"]:
+        scene = answer({"kind": "scene", "ready": name})["scene"]
+        fit = fit_of(ready_made(name))
+        for form, start in [("csv", ",".join(fit["columns"])), ("markdown", "| point |"),
+                            ("latex", r"\begin{tabular}{rrrrr}")]:  # fmt: skip
+            text = answer({"kind": "table", "scene": scene, "format": form})["text"]
+            assert text.startswith(start)
+        said = []
+        script = answer({"kind": "script", "scene": scene})["text"]
+        exec(
+            compile(script, name, "exec"),
+            {"print": lambda *parts, said=said: said.extend(map(str, parts))},
+        )
+        assert ("98.7147" if name == "blood-pressure" else "1.0867") in "".join(said)
+        assert '"kind":"' in answer({"kind": "html", "scene": scene})["text"]
+
+
+def test_p_values_in_words():
+    assert (probability_text(0.00001), probability_text(0.25)) == ("< 0.001", "= 0.250")
+    assert fit_of(Scene(((0.0, 0.0, 0), (1.0, 1.0, 0))).with_settings(room="line"))["line"] == (
+        pytest.approx([0, 1])
+    )
+
+
+def answer_in(page):
+    return json.loads(re.search(r'id="answer">(.*?)</script>', page, re.S)[1])
+
+
+def test_a_page_asks_nothing_of_the_internet():
+    page = standalone(page_without_server(ready_made("xor")))
+    addresses = re.findall(r"(?:https?:)?//[\w.]+\.\w+[^\s\"']*", page)
+    assert [a for a in addresses if "www.w3.org" not in a] == []
+    assert "import " not in page.split("<script")[2]
+
+
+def test_names_cannot_end_the_script():
+    scene = Scene(((0.0, 0.0, 0), (1.0, 1.0, 1)), "", ("</script><b>", "<!--"))
+    page = standalone(page_without_server(scene))
+    assert page.count("</script>") == 2
+    assert answer_in(page)["scene"]["labels"] == ["</script><b>", "<!--"]
+
+
+def test_all_names_of_the_modules_are_different():
+    names = re.findall(
+        r"^(?:async )?(?:function|class|const|let) (\w+)", script("standalone"), re.M
+    )
+    assert len(set(names)) == len(names)
+    assert len(MODULES) == len(set(MODULES))
+
+
+def test_a_trace_becomes_a_page():
+    d = datasets.load_five_points(as_frame=True)
+    p = Perceptron(shuffle=False)
+    t = trace(p, d.data, d.target, coef_init=[0, 0], intercept_init=-1, max_rounds=2000)
+    held = answer_in(t.to_html(interactive=True))
+    assert held["run"]["weights"][-3:] == [-31, 12, 2]
+    assert held["run"]["rounds"] == 1160
+    assert held["scene"]["features"] == ["x1", "x2"]
+    assert held["scene"]["settings"]["start"] == [-1, 0, 0]
+    assert held["proof"]["verdict"]["kind"] == "separable"
+    assert t.to_html().startswith("<table>")
+
+
+def test_bounds_are_those_of_the_learner_that_was_traced():
+    d = datasets.load_five_points()
+    for model, known in [
+        (Perceptron(max_iter=3), True),
+        (Perceptron(max_iter=3, learning_rate=lambda k: 1 / k), False),
+        (MarginPerceptron(max_iter=3, gamma=0.01), True),
+        (MarginPerceptron(max_iter=3, gamma=0.01, epsilon=0.25), False),
+    ]:
+        held = answer_in(trace(model, d.data, d.target).to_html(interactive=True))
+        assert bool(held["proof"]["bounds"]) == known
+        assert ("does not know all parameters" in held["proof"]["unbounded"]) != known
+
+
+def test_what_a_page_cannot_show_is_said():
+    students = datasets.load_students()
+    t = trace(Perceptron(), students.data, students.target)
+    with refused(DataError, "unsupported"):
+        t.to_html(interactive=True)
+    t = trace(Perceptron(max_iter=1), [[k, 1] for k in range(501)], [k % 2 for k in range(501)])
+    with refused(DataError, "too-large"):
+        t.to_html(interactive=True)

@@ -1,20 +1,20 @@
-"""Scenes of the lab: as data, as addresses, and what damaged ones are answered."""
+"""Scenes and lessons of the lab: as data, as addresses, what damaged ones are answered; what lessons say."""
 
 import json
+import re
 
+import numpy as np
 import pytest
 
-from linsep import LogisticRegression, MarginPerceptron, Perceptron, separation
+from linsep import MarginPerceptron, Perceptron
 from linsep.errors import DataError
 from linsep.lab.answer import answer
-from linsep.lab.scene import MOST_CHARACTERS, Scene
-from linsep.lab.scene_sources import (
-    READY,
-    ready_made,
-    scene_of,
-    scene_of_url,
-    url_of,
-)
+from linsep.lab.course import LESSONS, lesson, parsed, titles
+from linsep.lab.fits import fit_of
+from linsep.lab.proof import proof_of
+from linsep.lab.run import run_of
+from linsep.lab.scene import MOST_CHARACTERS, Scene, checked_scene
+from linsep.lab.scene_sources import READY, ready_made, scene_of, scene_of_url, url_of
 from linsep.lab.settings import SETTINGS, SHOWN, for_page
 from linsep.parameters import parameters_of
 from mutated_addresses import mutated_addresses
@@ -22,25 +22,18 @@ from refusals import refused
 from thoroughness import THOROUGH
 
 pytestmark = pytest.mark.compiled
+
+
 RATES = "a number of at least 1e-06 and at most 1000000"
 
 
-@pytest.mark.parametrize("name", READY)
-def test_a_ready_made_scene_is_its_own_address(name):
-    scene = ready_made(name)
-    assert scene_of_url(url_of(scene)) == scene
-    assert scene_of(json.loads(json.dumps(answer({"kind": "scene", "ready": name})["scene"]))) == (
-        scene
-    )
-
-
-def test_almost_separable_is_not_and_all_pairs_of_columns_of_iris_are_there():
-    scene = ready_made("nearly")
-    assert separation(scene.X, scene.codes).kind == "overlapping"
-    model = LogisticRegression().fit(scene.X, scene.codes)
-    assert (model.predict(scene.X) != scene.codes).sum() == 1
-    iris = [ready_made(name) for name in READY if name.startswith("iris")]
-    assert len({frozenset(scene.features) for scene in iris if len(scene.labels) == 3}) == 6
+def test_a_ready_made_scene_is_its_own_address():
+    for name in READY:
+        scene = ready_made(name)
+        assert scene_of_url(url_of(scene)) == scene
+        assert scene_of(
+            json.loads(json.dumps(answer({"kind": "scene", "ready": name})["scene"]))
+        ) == (scene)
 
 
 def test_an_address_holds_every_setting_and_own_points():
@@ -66,9 +59,8 @@ def test_a_changed_ready_made_scene_loses_its_name():
     assert answer({"kind": "scene", "scene": given})["url"].startswith("points=7,1,1;")
 
 
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [
+def test_a_fault_in_an_address_is_one_sentence():
+    for address, said in [
         ("points=1,2", "Point 1 needs two coordinates and a class."),
         ("points=1,2,10", "Point 1 needs a class from 0 to 9."),
         ("points=1e9,2,1", "Point 1 needs coordinates from -1,000,000 to 1,000,000."),
@@ -99,15 +91,13 @@ def test_a_changed_ready_made_scene_loses_its_name():
         ("at=-1", "The step must be a whole number from 0 to 10,000."),
         ("data=xor&at=x", "The step must be a whole number from 0 to 10,000."),
         ("points=" + "1,1,1;" * 501, "There are 501 points: at most 500 can be shown."),
-    ],
-)
-def test_a_fault_in_an_address_is_one_sentence(address, said):
-    with pytest.raises(DataError) as caught:
-        scene_of_url(address)
-    assert str(caught.value) == said
-    answered = answer({"kind": "open", "url": "#" + address})
-    assert answered["fault"] == "This URL cannot be shown. " + said
-    assert answered["scene"]["name"] == "first-steps"
+    ]:
+        with pytest.raises(DataError) as caught:
+            scene_of_url(address)
+        assert str(caught.value) == said
+        answered = answer({"kind": "open", "url": "#" + address})
+        assert answered["fault"] == "This URL cannot be shown. " + said
+        assert answered["scene"]["name"] == "first-steps"
 
 
 def test_a_long_address_is_not_read():
@@ -131,11 +121,18 @@ def test_mutated_addresses_are_answered():
     assert 0.3 * most < faults < most
 
 
-@pytest.mark.parametrize(
-    "request_",
-    [
-        None, 7, [], {}, {"kind": None}, {"kind": ["open"]}, {"kind": "delete"},
-        {"kind": "scene"}, {"kind": "scene", "scene": []}, {"kind": "scene", "ready": "../etc"},
+def test_whatever_is_asked_is_answered_by_a_sentence():
+    for request_ in [
+        None,
+        7,
+        [],
+        {},
+        {"kind": None},
+        {"kind": ["open"]},
+        {"kind": "delete"},
+        {"kind": "scene"},
+        {"kind": "scene", "scene": []},
+        {"kind": "scene", "ready": "../etc"},
         {"kind": "scene", "scene": {"points": {"a": 1}}},
         {"kind": "scene", "scene": {"points": [[1, 2, True]]}},
         {"kind": "scene", "scene": {"points": [[10**400, 2, 1]]}},
@@ -143,16 +140,18 @@ def test_mutated_addresses_are_answered():
         {"kind": "scene", "scene": {"settings": {"rate": "1"}}},
         {"kind": "scene", "scene": {"settings": {"rate": {"__class__": 1}}}},
         {"kind": "scene", "scene": {"settings": {"os.system": 1}}},
-        {"kind": "scene", "scene": {"labels": "ab"}}, {"kind": "scene", "scene": {"more": 1}},
-        {"kind": "scene", "scene": {"features": ["x"]}}, {"kind": "scene", "scene": {"name": 3}},
-        {"kind": "table", "scene": {}, "format": "pickle"}, {"kind": "load", "text": 3},
-        {"kind": "proof", "scene": {}}, {"kind": "html", "scene": {}},
-    ],
-)  # fmt: skip
-def test_whatever_is_asked_is_answered_by_a_sentence(request_):
-    said = answer(request_)["fault"]
-    assert said.endswith(".")
-    assert len(said) < 250
+        {"kind": "scene", "scene": {"labels": "ab"}},
+        {"kind": "scene", "scene": {"more": 1}},
+        {"kind": "scene", "scene": {"features": ["x"]}},
+        {"kind": "scene", "scene": {"name": 3}},
+        {"kind": "table", "scene": {}, "format": "pickle"},
+        {"kind": "load", "text": 3},
+        {"kind": "proof", "scene": {}},
+        {"kind": "html", "scene": {}},
+    ]:
+        said = answer(request_)["fault"]
+        assert said.endswith(".")
+        assert len(said) < 250
 
 
 def test_every_setting_spells_its_default():
@@ -173,7 +172,181 @@ def test_controls_are_what_estimators_declare():
     assert all(one["help"].endswith(".") for one in controls.values())
 
 
-def test_a_word_may_stand_for_a_number():
-    scene = Scene().with_settings(gamma=0.5)
-    assert scene_of_url("gamma=auto")["gamma"] == "auto"
-    assert scene_of_url(url_of(scene)) == scene
+STEPS = [(name, step) for name in LESSONS for step in lesson(name)["steps"]]
+
+
+def texts(step, kind):
+    return " ".join(
+        "".join(piece for _, piece in block["pieces"])
+        for block in step["body"] if block["kind"] == kind
+    )  # fmt: skip
+
+
+def test_the_course_has_some_thirty_steps(monkeypatch):
+    monkeypatch.setattr("linsep.lab.course.OWN", {})  # which a command of this process may have set
+    assert 28 <= len(STEPS) <= 40
+    assert [title["name"] for title in titles()] == list(LESSONS)
+
+
+def test_every_step_asks_before_it_answers():
+    for step in [step for _, step in STEPS]:
+        assert "?" in texts(step, "text")
+        assert texts(step, "answer")
+        assert step["body"][-1]["kind"] == "answer"
+        shown = answer({"kind": "open", "url": step["url"]})
+        assert "fault" not in shown
+        assert shown["run"] or shown["fit"]
+        at = scene_of_url(step["url"]).at
+        assert shown["run"] is None or at <= shown["run"]["rounds"]
+
+
+def test_weights_that_recur_without_an_intercept_exclude_lines_through_the_origin():
+    scene = checked_scene([[1, 0, 1], [2, 0, 0]], "", [], ["x1", "x2"], {"intercept": False}, 0)
+    assert run_of(scene)["reason"] == "cycle"
+    assert proof_of(scene, run_of(scene))["verdict"]["title"] == (
+        "No line through 0 separates the classes."
+    )
+    other = scene.with_settings(intercept=True)
+    assert proof_of(other, run_of(other))["verdict"]["kind"] == "separable"
+    said = " ".join(texts(step, "answer") for _, step in STEPS)
+    assert "recur without an intercept prove that no line through the origin separates" in said
+    xor = run_of(scene_of_url("data=xor&intercept=no"))
+    assert (xor["reason"], xor["rounds"], xor["weights"][-2:]) == ("cycle", 4, [0, 0])
+
+
+#: three classes side by side
+ROW = "points=-4,0,0;-3,1,0;-3,-1,0;-1,1,1;0,-1,1;1,0,1;3,1,2;3,-1,2;4,0,2&rounds=900&classes="
+
+
+def wrong_after(run, t):
+    """The points of the first scene that are not on their side at a position, counted from 1."""
+    b, w1, w2 = run["weights"][3 * t : 3 * t + 3]
+    points = scene_of_url("data=first-steps").points
+    return [k for k, (x, y, c) in enumerate(points, 1) if (2 * c - 1) * (b + w1 * x + w2 * y) <= 0]
+
+
+#: what the answers say: the lesson, the address, and a number that its run must have
+SAID = [
+    ("232 passes and 446 updates", "data=five-points&start=-1,0,0",
+     lambda run: (run["pass"][-1], sum(run["updates"])) == (232, 446)),
+    ("207 with this seed", "data=five-points&shuffle=yes", lambda r: sum(r["updates"]) == 207),
+    ("the given order, which takes 445", "data=five-points", lambda r: sum(r["updates"]) == 445),
+    ("It made 2, and the theorem allows 19", "data=clouds", lambda run: sum(run["mistakes"]) == 2),
+    ("81,889", "data=almost&rounds=1000", lambda run: sum(run["mistakes"]) == 74),
+    ("converges after 94", "data=almost&rounds=10000", lambda run: sum(run["mistakes"]) == 94),
+    ("The run makes 18 mistakes", "data=circles&learner=kernel&kernel=poly",
+     lambda run: sum(run["mistakes"]) == 18),
+    ("9: one per mistake", "data=moons&learner=kernel&width=2", lambda r: sum(r["mistakes"]) == 9),
+    ("classified correctly after 4 mistakes", "data=xor&learner=kernel&kernel=poly&degree=2",
+     lambda run: sum(run["mistakes"]) == 4),
+    ("one-vs-rest makes 53", "data=four-clouds&classes=ovr", lambda r: sum(r["mistakes"]) == 53),
+    ("one-vs-rest makes 53", "data=four-clouds&classes=ovo", lambda r: sum(r["mistakes"]) == 10),
+    ("It makes 5", "data=four-clouds", lambda run: sum(run["mistakes"]) == 5),
+    ("after 7 mistakes", ROW + "ovo",
+     lambda r: (r["reason"], sum(r["mistakes"])) == ("converged", 7)),
+    ("One-vs-rest cycles", ROW + "ovr", lambda run: run["reason"] == "cycle"),
+    ("from 4 to 2", "data=four-points&intercept=no",
+     lambda r: (r["scores"][1], sum(r["weights"][7:9])) == (4, 2)),
+    ("points 1 and 5 are now misclassified", "data=first-steps&start=-2,1,5&rate=5",
+     lambda r: wrong_after(r, 3) == [4] and wrong_after(r, 4) == [1, 5]),
+    ("from −6 to −2.6", "data=first-steps&start=-2,1,5&rate=0.2",
+     lambda r: wrong_after(r, 3) == wrong_after(r, 4) == [4] and r["scores"][3] == -6),
+    ("every point is classified correctly", "data=first-steps&start=-2,1,5",
+     lambda r: wrong_after(r, 3) == [4] and wrong_after(r, 4) == []),
+    ("(1, −3)", "data=four-points&intercept=no", lambda r: r["weights"][12:15] == [0, 1, -3]),
+]  # fmt: skip
+
+
+def test_answers_are_true():
+    for text, url, holds in SAID:
+        everything = " ".join(texts(step, "answer") + texts(step, "text") for _, step in STEPS)
+        assert text in everything
+        assert holds(run_of(scene_of_url(url)))
+
+
+def test_what_the_lesson_on_support_vectors_tells():
+    """Its distances, what points pay, and what a small and a large C change."""
+    steps = lesson("support-vectors")["steps"]
+    widest, large, usual, last = (fit_of(scene_of_url(step["url"])) for step in steps[1:])
+    small = fit_of(scene_of_url("data=outlier&room=soft&cost=0.01"))
+    clouds = scene_of_url(steps[0]["url"])
+    ended = run_of(clouds)
+    assert (clouds.at, ended["reason"]) == (ended["rounds"], "converged")
+
+    def nearest(weights, scene):
+        b, *w = weights
+        return np.min(np.abs(scene.X @ w + b)) / np.hypot(*w)
+
+    assert round(nearest(ended["weights"][-3:], clouds), 2) == 0.29
+    assert round(nearest(widest["weights"], clouds), 2) == 1.11
+    assert (widest["on"], widest["inside"]) == ([4, 13, 32], [])
+    outlier = scene_of_url("data=outlier")
+    scores = [outlier.X @ one["weights"][1:] + one["weights"][0] for one in (large, small)]
+    signs = 2 * np.array(outlier.codes) - 1
+    pay, pay_little = (np.maximum(0, 1 - signs * s) for s in scores)
+    assert [round(v, 1) for v in (scores[0][30], pay[30])] == [2.2, 3.2]
+    assert np.flatnonzero(pay > 1e-6).tolist() == [21, 30] == large["inside"]
+    assert np.count_nonzero(pay_little > 1e-6) == 16 == len(small["inside"])
+    margins = [round(1 / np.hypot(*one["weights"][1:]), 2) for one in (usual, small)]
+    assert margins == [1.72, 2.89]
+    assert large["weights"] == pytest.approx(usual["weights"], abs=1e-9)
+    assert dict(last["numbers"])["objective"] == dict(last["numbers"])["lower bound"] == "3.59"
+    duals = [row[5] for row in usual["rows"]]
+    assert 0 <= min(duals) <= max(duals) <= 1
+    assert sum(row[5] * (1 if row[3] == "+1" else -1) for row in usual["rows"]) == pytest.approx(0)
+
+
+def test_proofs_that_lessons_tell_of():
+    def verdict(url):
+        scene = scene_of_url(url)
+        return proof_of(scene, run_of(scene))
+
+    assert verdict("data=clouds")["verdict"]["rows"] == [4, 13, 32]
+    assert int(verdict("data=clouds")["bounds"][0]["value"]) == 19
+    assert int(verdict("data=almost&rounds=1000")["bounds"][0]["value"]) == 81_889
+    assert verdict("data=outlier")["verdict"]["rows"] == [21, 23, 29, 30]
+    assert verdict("data=iris-hard")["verdict"]["rows"] == [20, 76]
+    scene = scene_of_url("data=outlier&rounds=1000")
+    run = run_of(scene)
+    for name, wrong in (("weights", 8), ("average", 3), ("best", 1)):
+        b, w1, w2 = run[name][-3:]
+        counted = sum((2 * c - 1) * (b + w1 * x + w2 * y) <= 0 for x, y, c in scene.points)
+        assert counted == wrong
+    curves = fit_of(scene_of_url("data=hours&room=curve"))["curves"]
+    assert [round(curve["weights"][1], 5) for curve in curves] == [1.40498, 1.08675]
+
+
+def test_what_a_lesson_looks_like():
+    made = parsed(
+        "# T\n\n## One\n[s](#data=xor)\n\nA *b* **c** `d`\nmore.\n\n> Yes,\n> it is.\n", "f"
+    )
+    assert made["title"] == "T"
+    (step,) = made["steps"]
+    assert (step["title"], step["url"]) == ("One", "data=xor")
+    assert step["body"] == [
+        {"kind": "text", "pieces": [["", "A "], ["em", "b"], ["", " "], ["strong", "c"], ["", " "],
+                                    ["code", "d"], ["", " more."]]},
+        {"kind": "answer", "pieces": [["", "Yes, it is."]]},
+    ]  # fmt: skip
+
+
+def test_a_fault_in_a_lesson_is_one_sentence():
+    for text, said in [
+        ("", "t.md is not a lesson"),
+        ("# T\n", "t.md is not a lesson"),
+        ("## Step\n[s](#data=xor)\n", "t.md is not a lesson"),
+        ("# T\n## Step\nwords\n", "t.md, step 1 has no setup"),
+        (
+            "# T\n## A\n[s](#data=xor)\n## B\n[s](#data=no)\n",
+            "t.md, step 2 has an invalid setup",
+        ),
+        ("# T\n" + "x" * 200_001, "at most 200,000"),
+        ("# T\n" + "## S\n[s](#data=xor)\n" * 101, "t.md is not a lesson"),
+    ]:
+        with pytest.raises(DataError, match=re.escape(said)):
+            parsed(text, "t.md")
+
+
+def test_an_unknown_lesson():
+    for name in ["nothing", None, 3, "../perceptron", ["own"]]:
+        assert "There is no lesson" in answer({"kind": "lesson", "name": name})["fault"]

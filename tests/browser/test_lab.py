@@ -1,12 +1,69 @@
-"""The lab in a real browser, as a person uses it."""
+"""The lab in a real browser: the first screen, runs, and what a person does with points."""
 
 import json
 import re
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from linsep.lab.run import run_of
+from linsep.lab.scene_sources import scene_of_url
+from linsep.teaching.textbook.schemes import SCHEMES
+
 pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
+
+
+#: what is hidden until More is pressed
+MORE = [
+    ".controls", ".proof.card", ".weights", ".table", ".sharing", ".clock", ".tools", "#equation",
+    ".widest", ".handle.tip",
+]  # fmt: skip
+
+
+def test_more_opens_everything_and_what_needs_more_opens_it(tab):
+    tab.open(more=False)
+    more = tab.page.locator(".more-button")
+    more.click()
+    assert more.get_attribute("aria-expanded") == "true"
+    for shown in MORE[:-2]:
+        expect(tab.page.locator(shown).first).to_be_visible()
+    assert "Novikoff" in tab.says(".bounds", "of at most 8")  # no "No bound" in the first scene
+    more.click()
+    expect(tab.page.locator(".controls")).to_be_hidden()
+    tab.visit("#data=five-points&start=-1,0,0&at=5")
+    expect(tab.page.locator(".controls")).to_be_hidden()
+    tab.visit("#data=moons&learner=kernel")
+    expect(tab.page.locator(".controls")).to_be_visible()
+
+
+def test_points_are_dragged_on_the_first_screen_and_not_added(tab):
+    tab.open(more=False)
+    box = tab.page.locator(".plane .picture").bounding_box()
+    tab.page.mouse.click(box["x"] + 300, box["y"] + 50)
+    assert tab.page.locator(".dot").count() == 5
+    tab.drag(3, 80, 40)
+    tab.goes_to("points=")
+    assert tab.page.locator(".dot").count() == 5
+
+
+@pytest.mark.parametrize(
+    ("address", "steps", "said"),
+    [
+        ("data=five-points&start=-1,0,0&rate=0.5", 2, "w += rate y x, so [b, w1, w2] = [−1, 0, 0] "
+         "+ [0.5, 1.5, 1] = [−0.5, 1.5, 1]."),
+        ("data=moons&learner=kernel&width=2", 1, "Point 1 was on no side (its score was 0): its "
+         "kernel is"),
+        ("data=four-clouds&classes=ovo", 1, "Point 1 was on no side: the weights of B vs A, C vs A,"
+         " D vs A change."),
+        ("points=-1,0,0;2,0.5,1;0,1.5,1;0.3,-1,0&learner=margin&gamma=0.62", 4, "(margin 0.105, "
+         "needed 0.31)"),
+    ],
+)  # fmt: skip
+def test_sentences_of_other_learners(tab, address, steps, said):
+    tab.open(address)
+    tab.press(*steps * ["ArrowRight"])
+    assert said in tab.text("#story").replace("\xa0", " ")
 
 
 def test_playing_to_the_end_shows_the_numbers_of_the_notes(tab):
@@ -23,57 +80,6 @@ def test_playing_to_the_end_shows_the_numbers_of_the_notes(tab):
     assert tab.text("tr.now td:last-child") == "2"
 
 
-@pytest.mark.thorough
-def test_stepping_forward_and_back(tab):
-    tab.open("data=five-points&start=-1,0,0")
-    tab.click("Step")
-    tab.click("Step")
-    assert tab.text("#weights") == "[b, w1, w2] = [0, 3, 2]"
-    assert (tab.count("round"), tab.count("mistakes")) == (2, 1)
-    tab.click("Step back")
-    assert tab.text("#weights") == "[b, w1, w2] = [−1, 0, 0]"
-    tab.click("To the end")
-    assert tab.count("round") == 1160
-    tab.click("To the start")
-    assert tab.count("round") == 0
-
-
-@pytest.mark.thorough
-def test_jumping_to_mistakes_marks_their_row(tab):
-    tab.open("data=five-points&start=-1,0,0")
-    tab.click("Next mistake")
-    assert tab.count("round") == 2
-    assert tab.page.locator(".dot.visited.missed").get_attribute("data-point") == "1"
-    tab.click("Next mistake")
-    assert (tab.count("round"), tab.count("mistakes")) == (5, 2)
-
-
-@pytest.mark.thorough
-def test_the_slider_scrubs_without_asking_the_server(new_tab):
-    sent, tab = [], new_tab()
-    tab.page.on("websocket", lambda socket: socket.on("framesent", lambda f: sent.append(f)))  # noqa: PLW0108, playwright takes no built-in
-    tab.open("data=five-points&start=-1,0,0")
-    assert sent
-    sent.clear()
-    slider = tab.page.get_by_label("Step number", exact=True)
-    slider.fill("600")
-    assert tab.count("round") == 600
-    slider.fill("3")
-    assert tab.text("#weights") == "[b, w1, w2] = [0, 3, 2]"
-    assert sent == []
-
-
-@pytest.mark.thorough
-def test_a_line_of_the_table_goes_to_its_round(tab):
-    tab.open("data=five-points&start=-1,0,0")
-    tab.page.locator("tr[data-round='5']").click()
-    assert tab.count("round") == 5
-    assert tab.text("tr.now").split() == ["5", "1", "5", "−1", "12", "yes", "−1", "1", "−1"]
-    tab.press("End")
-    assert tab.text("tr.now").split()[0] == "1160"
-
-
-@pytest.mark.thorough
 def test_adding_points_by_clicks(tab):
     tab.open()
     tab.click("Clear")
@@ -101,32 +107,6 @@ def test_dragging_a_point_across_the_line_changes_the_verdict(tab):
     expect(tab.page.locator(".dot.proof").nth(2)).to_be_visible()
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("address", "number", "key", "before", "after", "left"),
-    [
-        ("points=0,0,0;1,1,0;2,2,0;3,3,1", 2, "2", "A line", "No line", "points=0,0,0;1,1,1;"),
-        ("data=xor", 1, "Delete", "No line", "A line", "points=1,-1,0;-1,1,0;-1,-1,1"),
-    ],
-)
-def test_relabeling_or_deleting_a_point_changes_the_verdict(
-    tab, address, number, key, before, after, left
-):
-    tab.open(address)
-    tab.says("#verdict", f"{before} separates")
-    tab.page.locator(".dot").nth(number - 1).focus()
-    tab.press(key)
-    tab.says("#verdict", f"{after} separates")
-    assert left in tab.goes_to("points=")
-
-
-@pytest.mark.thorough
-def test_the_right_button_deletes_a_point(tab):
-    tab.open("data=xor")
-    tab.page.locator(".dot").first.click(button="right")
-    assert tab.goes_to("points=").count(";") == 2
-
-
 def test_xor_is_shown_as_a_cycle_with_a_proof(tab):
     tab.open("data=xor&intercept=no")
     tab.press("End")
@@ -135,31 +115,6 @@ def test_xor_is_shown_as_a_cycle_with_a_proof(tab):
     assert "No line through 0 separates" in tab.text("#verdict")
 
 
-@pytest.mark.thorough
-def test_several_classes_are_colored_and_scored(tab):
-    tab.open("data=four-clouds&classes=ovr")
-    tab.press("End")
-    assert "all 48 points on their side" in tab.text("#status")
-    assert "A score" in tab.text("[aria-label='Table of steps'] thead")
-    for scheme, head in (("ovo", "B vs A score"), ("native", "classA score")):
-        tab.page.get_by_label("Several classes").select_option(scheme)
-        tab.says("[aria-label='Table of steps'] thead", head)
-        tab.press("End")
-        assert tab.says("#status", "all 48 points on their side")
-
-
-@pytest.mark.thorough
-def test_a_kernel_bends_the_boundary(tab):
-    tab.open("data=moons&learner=kernel&width=2")
-    tab.press("End")
-    tab.says("#status", "all 60 points on their side. Converged.")
-    tab.press("Home")
-    assert "not on their side" in tab.text("#status")
-    tab.page.get_by_label("Kernel", exact=True).select_option("poly")
-    expect(tab.page.get_by_label("Degree")).to_be_visible()
-
-
-@pytest.mark.thorough
 def test_the_proof_says_what_a_curve_of_the_kernel_can_do(tab):
     tab.open("data=moons&learner=kernel&width=2")
     assert "No line separates" in tab.text("#verdict")
@@ -175,24 +130,6 @@ def test_the_proof_says_what_a_curve_of_the_kernel_can_do(tab):
     expect(tab.page.locator("#kernel-verdict")).to_be_hidden()
 
 
-@pytest.mark.thorough
-def test_mistakes_are_counted_against_the_bounds_of_the_learner(tab):
-    tab.open("data=clouds&learner=passive-aggressive&intercept=no")
-    tab.press("End")
-    assert "wrong predictions" in tab.text(".bounds")
-    tab.page.get_by_label("Learner", exact=True).select_option("batch")
-    tab.says(".bounds", "updates on all points at once")
-    tab.page.get_by_label("Learner", exact=True).select_option("perceptron")
-    tab.says(".bounds", "Novikoff")
-    tab.press("m")
-    said = tab.says("#widest", "no line through 0 has a margin above")
-    tab.press("End")
-    assert tab.text("#widest") != said
-    below = [float(x) for x in re.findall(r"(?:=|is) ([\d.]+\d)", tab.text("#widest"))]
-    assert below[0] >= below[1] > 0
-
-
-@pytest.mark.thorough
 def test_votes_are_counted_in_the_browser(tab):
     tab.open("data=outlier&keep=vote")
     tab.press("End")
@@ -206,16 +143,6 @@ def test_votes_are_counted_in_the_browser(tab):
     assert tab.count("pass") == passes
     model = arguments_of(scene).make(keep="vote", max_iter=passes).fit(scene.X, scene.codes)
     assert abs(int((model.predict(scene.X) != scene.codes).sum()) - wrong) <= 1
-
-
-@pytest.mark.thorough
-def test_clicking_in_weight_space_sets_the_start(tab):
-    tab.open("data=four-points&intercept=no")
-    box = tab.page.locator(".weights .picture").bounding_box()
-    tab.page.mouse.click(box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.4)
-    start = re.search(r"start=0,([-.\d]+),([-.\d]+)", tab.goes_to("start=0,")).groups()
-    shown = tab.text("#weights").replace("−", "-")
-    assert json.loads(shown.split("=")[1]) == [0, *map(float, start)]
 
 
 def test_keyboard_only(tab):
@@ -240,7 +167,6 @@ def test_keyboard_only(tab):
     )
 
 
-@pytest.mark.thorough
 def test_everything_has_a_name_for_screen_readers(tab):
     tab.open("data=clouds")
     nameless = tab.page.evaluate(
@@ -259,7 +185,6 @@ def test_everything_has_a_name_for_screen_readers(tab):
     assert tab.page.get_by_role("button", name="Point 1 at").count() >= 1
 
 
-@pytest.mark.thorough
 def test_phone_width_is_one_column(new_tab):
     tab = new_tab(width=400, height=800, has_touch=True).open()
     wide = tab.page.evaluate("document.documentElement.scrollWidth")
@@ -284,7 +209,6 @@ def test_phone_width_is_one_column(new_tab):
     expect(tab.page).to_have_url(re.compile(r"start=[-.\d]+,[.\d]+,[.\d]+"))
 
 
-@pytest.mark.thorough
 def test_all_four_lines_are_shown_together(tab):
     tab.open("data=outlier&rounds=300")
     tab.press("End")
@@ -304,32 +228,6 @@ def test_all_four_lines_are_shown_together(tab):
     expect(tab.page.get_by_label("all four lines")).to_be_hidden()
 
 
-@pytest.mark.thorough
-def test_initial_weights_are_an_arrow_to_drag(tab):
-    tab.open("data=clouds")
-    tip = tab.page.locator(".handle.tip")
-    box = tip.locator(".grip").bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    tab.page.mouse.move(x, y)
-    tab.page.mouse.down()
-    tab.page.mouse.move(x + 90, y - 30, steps=6)
-    tab.page.mouse.up()
-    address = tab.goes_to("start=")
-    _, w1, w2 = map(float, re.search(r"start=([^&]+)", address)[1].split(","))
-    assert w1 / w2 == pytest.approx(3, rel=0.1)
-    assert tab.text("#weights").startswith("[b, w1, w2] = ")
-    assert tab.page.locator("line.line").is_visible()
-    tip.focus()
-    tip.press("ArrowUp")
-    tab.page.wait_for_function("before => location.hash.slice(1) !== before", arg=address)
-    turned = re.search(r"start=([^&]+)", tab.goes_to("start="))[1].split(",")
-    assert float(turned[2]) > w2
-    assert tab.page.locator(".dot").count() == 40
-    tab.click("Step")
-    expect(tip).to_be_hidden()
-
-
-@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_have_enough_contrast(tab, scheme):
     """WCAG AA: 4.5 to 1 for texts, against the color of the card behind them."""
@@ -388,17 +286,151 @@ def test_the_legend_names_what_is_drawn_at_each_step(tab):
     assert legend() == ["blue", "red", "green", "purple", "ring", "line", "shade"]
 
 
-def test_words_on_verdicts_and_weight_space(tab):
-    tab.open("data=four-points&intercept=no")
-    tab.says(".weights .status", "Green: weights that classify every point correctly. Click")
-    tab.says(".proof h2:first-child", "Can a line separate the classes?")
-    tab.says(".bounds", "Novikoff")
-    tab.open("data=first-steps")
+#: at positions of the run: the points with a ring, the counts in words, the classes whose shade
+#: lies under each point and three pixels around it
+WALK = """(lab, positions) => {
+  const slider = lab.querySelector("input[aria-label='Step number']");
+  const svg = lab.querySelector(".plane .picture");
+  const pixel = (x, y) => Object.assign(svg.createSVGPoint(), { x, y });
+  return positions.map((at) => {
+    slider.value = at;
+    slider.dispatchEvent(new Event("input"));
+    const dots = [...lab.querySelectorAll(".dot")];
+    const sides = [...lab.querySelectorAll(".sides .side")];
+    const under = (x, y) => sides.filter((side) => side.isPointInFill(pixel(x, y)))
+      .map((side) => Number(side.dataset.class));
+    return { at, wrong: dots.map((dot) => getComputedStyle(dot.querySelector(".wrong-ring"))
+      .visibility === "visible"),
+      said: [lab.querySelector("#status").textContent, lab.querySelector("#key").textContent],
+      story: lab.querySelector("#story").textContent,
+      under: dots.map((dot) => {
+        const [x, y] = dot.getAttribute("transform").match(/[-\\d.]+/g).map(Number);
+        return [[0, 0], [3, 0], [-3, 0], [0, 3], [0, -3]].map(([a, b]) => under(x + a, y + b));
+      }) };
+  });
+}"""
+SCENES = [
+    "data=five-points&start=-1,0,0&rounds=200",
+    "data=xor&intercept=no",
+    "data=outlier&rounds=100&keep=average",
+    "data=outlier&rounds=100&keep=vote",
+    "data=moons&learner=kernel&width=2",
+    "data=four-clouds",
+    "data=four-clouds&classes=ovr",
+    "data=four-clouds&classes=ovo&keep=vote",
+    "data=four-clouds&learner=scw&rounds=100",
+]
+
+
+@pytest.mark.parametrize("address", SCENES)
+def test_rings_counts_and_shades_agree_at_every_step(tab, address):
+    tab.open(address)
+    scene = scene_of_url(address)
+    codes, n = scene.codes, len(scene.points)
+    end = int(tab.page.get_by_label("Step number", exact=True).get_attribute("max"))
+    # all positions of a pass, and some of later ones
+    places = [*range(min(end, 2 * n) + 1), *range(2 * n, end + 1, 7), end]
+    compared = skipped = 0
+    for seen in tab.page.locator(".lab").evaluate(WALK, places):
+        rings = sum(seen["wrong"])
+        counted = f"{rings} of {n} points" if rings else f"all {n} points"
+        assert seen["said"][0].startswith(counted), seen["at"]
+        assert f"({rings} of {n})" in seen["said"][1], seen["at"]
+        for code, wrong, around in zip(codes, seen["wrong"], seen["under"], strict=True):
+            if around.count(around[0]) < len(around):  # a boundary passes within three pixels
+                skipped += 1
+                continue
+            compared += 1
+            assert len(around[0]) <= 1, seen["at"]
+            assert wrong == (around[0] != [code]), (seen["at"], around[0], code)
+        if seen["at"] == 0 and not any(scene["start"]):
+            assert all(seen["wrong"])  # a score of zero is on no side, and white
+            assert all(around[0] == [] for around in seen["under"])
+    assert compared > skipped
+
+
+@pytest.mark.parametrize("address", [a for a in SCENES if "keep" not in a and "kernel" not in a])
+def test_rings_are_the_points_that_the_library_would_put_elsewhere(tab, address):
+    """Computed by the textbook from the weights of every step."""
+    tab.open(address)
+    scene = scene_of_url(address)
+    run = run_of(scene)
+    k = max(1, len(run["vectors"]))
+    present = run["present"]
+    weights = np.array(run["weights"]).reshape(-1, k, 3)
+    schemes = [SCHEMES[run["scheme"]](len(present), tie) for tie in ("negative", "positive")]
+    places = list(range(min(run["rounds"], 100) + 1))
+    for seen in tab.page.locator(".lab").evaluate(WALK, places):
+        at = seen["at"]
+        scores = np.column_stack([np.ones(len(scene.points)), scene.X]) @ weights[at].T
+        for j, s in enumerate(scores.tolist()):
+            sides = {scheme.predict(s[0] if k == 1 else s) for scheme in schemes}
+            assert seen["wrong"][j] == (sides != {present.index(scene.codes[j])}), (at, j)
+        if at and k == 1:
+            row = run["row"][at - 1]
+            mistake = bool(run["mistakes"][at - 1])
+            assert seen["story"].startswith(f"Point {row + 1} was ")
+            assert ("was classified correctly" in seen["story"]) != mistake
+
+
+#: places of the picture that no area covers, of a lattice of two pixels
+WHITE = """svg => {
+  const { width, height } = svg.viewBox.baseVal;
+  const sides = [...svg.querySelectorAll(".sides .side")];
+  const found = [];
+  for (let y = 1; y < height; y += 2) {
+    for (let x = 1; x < width; x += 2) {
+      const place = Object.assign(svg.createSVGPoint(), { x, y });
+      if (!sides.some((side) => side.isPointInFill(place))) found.push([x, y]);
+    }
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("classes", ["ovo", "ovr", "native"])
+def test_ties_on_a_boundary_draw_no_white_loops(tab, classes):
+    """Four points around 0: scores are tied on lines that run through nodes of the grid."""
+    tab.open(f"points=-2,-2,0;2,-2,1;-2,2,2;2,2,3&classes={classes}&intercept=no&rounds=200")
     tab.press("End")
-    tab.says(".weights .status", "Green: weights that classify every point correctly at b = 2.")
-    tab.press("Home")
-    tab.says(".weights .status", "correctly at b = 0.")
-    tab.open("points=0,0,0;1,0,1;2,0,0;0,3,2")  # a point between others of its line
-    tab.says(".proof h2:first-child", "Can the classes be separated?")
-    assert "\u2248" not in tab.text("#verdict")
-    tab.says("#verdict", "nearly separable")
+    tab.says("#status", "all 4 points")
+    assert tab.page.locator(".plane .picture").evaluate(WHITE) == []
+
+
+#: what would answer a question of a lesson
+ANSWERS = [".proof.card", ".table", ".counts", "#status", ".widest", ".of-ring"]
+
+
+def shown(tab):
+    return [name for name in ANSWERS if tab.page.locator(name).first.is_visible()]
+
+
+def rings(tab):
+    return sum(one.is_visible() for one in tab.page.locator(".wrong .wrong-ring").all())
+
+
+@pytest.mark.parametrize("how", ["answers", "asks"])
+def test_proof_counts_rings_and_tables_wait_for_an_answer(tab, how):
+    tab.visit("?lesson=margin&step=5")
+    tab.says("#lesson-step", "5 of 6")
+    tab.show_more()
+    assert (shown(tab), rings(tab)) == ([], 0)
+    answer = tab.page.locator("details.answer > p").last
+    expect(answer).to_be_hidden()
+    if how == "answers":
+        tab.click("Answer")  # nothing is typed yet
+        expect(answer).to_be_hidden()
+        tab.page.get_by_label("Your answer").fill("each pass costs")
+        tab.click("Answer")
+        assert tab.page.locator(".mine").inner_text() == "Your answer: each pass costs"
+    else:
+        tab.page.get_by_text("Show the answer").click()
+    expect(answer).to_be_visible()
+    expect(tab.page.locator(".proof.card")).to_be_visible()
+    assert set(shown(tab)) >= set(ANSWERS) - {".widest"}
+    assert rings(tab) > 0
+    tab.click("Next")
+    tab.says("#lesson-step", "6 of 6")
+    assert shown(tab) == []
+    tab.click("Leave the lesson")
+    expect(tab.page.locator(".counts")).to_be_visible()

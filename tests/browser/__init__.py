@@ -1,0 +1,1 @@
+"""Tests in a browser, whose fixtures end with the folder."""
