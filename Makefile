@@ -16,7 +16,7 @@ help:
 	@echo "make bench   time linsep beside its peers (BENCH='dense csr' picks rows)"
 	@echo "make campaign   kills, interrupts, full disks, damaged files, an hour (PARTS='kills=100 csv=1000 --seed 7' picks)"
 	@echo "make site    build the documentation as a web site in site/"
-	@echo "make lint    ruff, mypy, spelling and words"
+	@echo "make lint    ruff, mypy and spelling"
 	@echo "make coverage   branch coverage of src by the tests, compiled and not, file by file"
 	@echo "make test-lowest   the tests with the oldest supported releases of every dependency"
 
@@ -85,7 +85,6 @@ test-lowest:
 lint: types spelling
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(RUN) -m pytest -q tests/docs/test_words.py
 
 spelling: $(VENV)/installed
 	$(VENV)/bin/codespell *.md .github benchmarks campaign docs packages src tests

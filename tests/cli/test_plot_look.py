@@ -1,5 +1,4 @@
-"""``--dpi``, ``--size``, ``--title`` and ``--palette`` of commands that draw, and the same in
-Python."""
+"""How pictures look: options of commands that draw, and the same in Python."""
 
 import re
 
@@ -46,35 +45,25 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
-def test_every_command_that_draws_takes_the_options(folder, tmp_path, words):
-    look = (
-        "--dpi",
-        50,
-        "--size",
-        "9x5",
-        "--title",
-        "My rows, -1 $x^2$",
-        "--palette",
-        "red,#00ff00",
-    )
-    done = here(*words, tmp_path / "p.png", *look, cwd=folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert pixels(tmp_path / "p.png") == (450, 250)
-    done = here(*words, tmp_path / "p.svg", *look[2:6], "--palette", "red,#00ff00", cwd=folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    text = (tmp_path / "p.svg").read_text()
-    assert 'width="648pt" height="360pt"' in text
-    assert "#00ff00" in text
-    assert DISTINCT[0].lower() not in text
-    done = here(*words, tmp_path / "p.pdf", *look, cwd=folder)
-    assert (tmp_path / "p.pdf").read_bytes().startswith(b"%PDF")
-    assert b"/MediaBox [ 0 0 648 360 ]" in (tmp_path / "p.pdf").read_bytes()
+def test_every_command_that_draws_takes_the_options(folder, tmp_path):
+    look = ("--size", "9x5", "--title", "My rows, -1 $x^2$", "--palette", "red,#00ff00")
+    for name, words in COMMANDS.items():
+        (tmp_path / name).mkdir()
+        png, svg, pdf = (tmp_path / name / f"p.{kind}" for kind in ("png", "svg", "pdf"))
+        for file in (png, svg, pdf):
+            done = here(*words, file, *look, "--dpi", 50, cwd=folder)
+            assert (done.returncode, done.stderr) == (0, "")
+        assert pixels(png) == (450, 250)
+        text = svg.read_text()
+        assert 'width="648pt" height="360pt"' in text
+        assert "#00ff00" in text
+        assert DISTINCT[0].lower() not in text
+        assert pdf.read_bytes().startswith(b"%PDF")
+        assert b"/MediaBox [ 0 0 648 360 ]" in pdf.read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("look", "said", "code"),
-    [
+def test_what_cannot_be_drawn_like_that_is_said(folder, tmp_path):
+    for look, said, code in [
         (("--size", "8"), "--size must be the width and the height in inches", 2),
         (("--size", "0.1x4"), "of 0.5 to 100 each, as in 8x6", 2),
         (("--dpi", "1"), "--dpi", 2),
@@ -83,11 +72,9 @@ def test_every_command_that_draws_takes_the_options(folder, tmp_path, words):
         (("--title", "$\\frac$"), "has a formula that matplotlib cannot parse", 2),
         (("--palette", "tab1O"), "nor a color map of matplotlib: name one such as tab10", 2),
         (("--palette", "red"), r"The palette red has too few colors \(2 are needed\)", 2),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_drawn_like_that_is_said(folder, tmp_path, look, said, code):
-    words = ("plot", "decision", folder / "m", folder / "two.csv", "-o", "p.png")
-    assert_refused(*words, *look, cwd=tmp_path, said=said, exit_code=code)
+    ]:
+        words = ("plot", "decision", folder / "m", folder / "two.csv", "-o", "p.png")
+        assert_refused(*words, *look, cwd=tmp_path, said=said, exit_code=code)
 
 
 def test_options_of_a_picture_need_one(folder):
@@ -96,15 +83,13 @@ def test_options_of_a_picture_need_one(folder):
         assert_refused(*words, cwd=folder, said="--dpi needs --plot FILE, the picture", exit_code=2)
 
 
-@pytest.mark.parametrize("size", [(3.5, 2.6), (6.4, 4.8), (16.0, 10.0)])
-@pytest.mark.parametrize(
-    "title", ["", "A title of many words that does not fit in a single line " * 2]
-)
-def test_texts_do_not_collide_at_any_size(tmp_path, size, title):
-    shown = DecisionDisplay.from_estimator(MODEL, X, Y)
-    shown.save(tmp_path / "p.png", size=size, title=title, dpi=72)
-    assert pixels(tmp_path / "p.png") == tuple(int(72 * side) for side in size)
-    assert faults(shown) == []
+def test_texts_do_not_collide_at_any_size(tmp_path):
+    for size in [(3.5, 2.6), (6.4, 4.8), (16.0, 10.0)]:
+        for title in ["", "A title of many words that does not fit in a single line " * 2]:
+            shown = DecisionDisplay.from_estimator(MODEL, X, Y)
+            shown.save(tmp_path / "p.png", size=size, title=title, dpi=72)
+            assert pixels(tmp_path / "p.png") == tuple(int(72 * side) for side in size)
+            assert faults(shown) == []
 
 
 def test_a_title_leaves_those_of_the_picture(tmp_path):
@@ -115,16 +100,16 @@ def test_a_title_leaves_those_of_the_picture(tmp_path):
     assert "Confusion" in (tmp_path / "p.svg").read_text()
 
 
-@pytest.mark.parametrize("name", ["Set2", "tab20", "viridis", "Greys"])
-def test_a_palette_is_one_of_matplotlib(name):
-    with palette(name):
-        found = [to_hex(color) for color in colors(3)]
-        shown = DecisionDisplay.from_estimator(MODEL, X, Y)
-    spread = [0, 1, 2] if name in ("Set2", "tab20") else [0.0, 0.5, 1.0]
-    assert found == [to_hex(colormaps[name](place)) for place in spread]
-    drawn = [to_hex(points.get_facecolor()[0]) for points in shown.points_]
-    assert drawn == found
-    assert colors(3) == list(DISTINCT[:3])
+def test_a_palette_is_one_of_matplotlib():
+    for name in ["Set2", "tab20", "viridis", "Greys"]:
+        with palette(name):
+            found = [to_hex(color) for color in colors(3)]
+            shown = DecisionDisplay.from_estimator(MODEL, X, Y)
+        spread = [0, 1, 2] if name in ("Set2", "tab20") else [0.0, 0.5, 1.0]
+        assert found == [to_hex(colormaps[name](place)) for place in spread]
+        drawn = [to_hex(points.get_facecolor()[0]) for points in shown.points_]
+        assert drawn == found
+        assert colors(3) == list(DISTINCT[:3])
 
 
 def test_colors_repeat_for_lines_and_classes_need_their_own():

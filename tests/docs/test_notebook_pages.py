@@ -89,24 +89,27 @@ def test_every_notebook_has_a_solution():
     assert {make["students_path"](path) for path in SOLUTIONS} == set(found)
 
 
-@pytest.mark.parametrize("path", SOLUTIONS, ids=lambda p: p.stem)
-def test_students_get_the_notebook_without_the_solutions(path):
-    def sources(notebook):
-        return [(c["id"], c["cell_type"], c["metadata"], c["source"]) for c in notebook["cells"]]
+def test_students_get_the_notebook_without_the_solutions():
+    for path in SOLUTIONS:
 
-    solved, given = make["read"](path), make["read"](make["students_path"](path))
-    assert sources(given) == sources(make["without_solutions"](solved)), "run make.py"
-    assert make["BEGIN"] not in json.dumps(given)
-    assert checks(solved) == checks(given) >= 3
-    assert verdicts(solved) == ["right"] * checks(solved)
-    assert len(verdicts(given)) == checks(given)
-    to_do = re.compile(r"To do(: nothing is returned yet)?\. Hint: ")
-    assert all(to_do.match(line) for line in verdicts(given))
-    title = make["text_of"](solved["cells"][0]["source"]).split("\n")[0]
-    assert make["text_of"](given["cells"][0]["source"]).startswith(
-        title.removesuffix(": solutions") + "\n"
-    )
-    assert title.endswith(": solutions")
+        def sources(notebook):
+            return [
+                (c["id"], c["cell_type"], c["metadata"], c["source"]) for c in notebook["cells"]
+            ]
+
+        solved, given = make["read"](path), make["read"](make["students_path"](path))
+        assert sources(given) == sources(make["without_solutions"](solved)), "run make.py"
+        assert make["BEGIN"] not in json.dumps(given)
+        assert checks(solved) == checks(given) >= 3
+        assert verdicts(solved) == ["right"] * checks(solved)
+        assert len(verdicts(given)) == checks(given)
+        to_do = re.compile(r"To do(: nothing is returned yet)?\. Hint: ")
+        assert all(to_do.match(line) for line in verdicts(given))
+        title = make["text_of"](solved["cells"][0]["source"]).split("\n")[0]
+        assert make["text_of"](given["cells"][0]["source"]).startswith(
+            title.removesuffix(": solutions") + "\n"
+        )
+        assert title.endswith(": solutions")
 
 
 def test_all_check_answers_with_the_same_function():
@@ -174,17 +177,19 @@ def test_all_are_small():
     assert sum(path.stat().st_size for path in EVERY) < MOST
 
 
-@pytest.mark.parametrize("path", [NOTEBOOKS / "index.md", *EVERY], ids=named)
-def test_links_lead_somewhere(path):
-    if not (ROOT / "docs" / "explanation").exists():
-        pytest.skip("notebooks link to the pages in their folders, where they are not yet")
-    if path.suffix == ".md":
-        text = path.read_text("utf-8")
-    else:
-        text = "\n".join(make["text_of"](cell["source"]) for cell in make["read"](path)["cells"])
-    links = LINK.findall(text)
-    assert links
-    assert [link for link in links if not (path.parent / link).exists()] == []
+def test_links_lead_somewhere():
+    for path in [NOTEBOOKS / "index.md", *EVERY]:
+        if not (ROOT / "docs" / "explanation").exists():
+            pytest.skip("notebooks link to the pages in their folders, where they are not yet")
+        if path.suffix == ".md":
+            text = path.read_text("utf-8")
+        else:
+            text = "\n".join(
+                make["text_of"](cell["source"]) for cell in make["read"](path)["cells"]
+            )
+        links = LINK.findall(text)
+        assert links
+        assert [link for link in links if not (path.parent / link).exists()] == []
 
 
 def test_markers_without_their_counterpart_are_refused():

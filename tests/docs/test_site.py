@@ -1,19 +1,27 @@
-"""The sources of the site: the reference lists every public name, and readers find every page."""
+"""The sources of the site and of the package agree with the code: names, options, speeds."""
 
+import ast
 import inspect
 import json
 import pkgutil
 import re
 import runpy
-import shutil
+import tomllib
 
 import pytest
+from benchmarks import page as speed_page
 
 import linsep
 from command_line import here
-from documents import ROOT, run_commands, run_python
+from documents import ROOT
+from linsep import __version__
 from linsep.catalog import ESTIMATORS
 from linsep.cli.app import COMMANDS, app
+from linsep.scoring import CLASS_METRICS, NUMBER_METRICS
+from linsep.serving.openapi import ERRORS
+
+pytestmark = pytest.mark.uncompiled
+
 
 DOCS = ROOT / "docs"
 REFERENCE = "\n".join(path.read_text("utf-8") for path in (DOCS / "reference").glob("*.md"))
@@ -66,13 +74,12 @@ def test_every_page_is_in_a_table_of_contents():
     assert pages - found == set()
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_a_question_is_answered_two_clicks_from_the_first_page(question):
-    *path, last = QUESTIONS[question]
-    assert len(path) <= 2
-    for page, target in zip(path, [*path[1:], last], strict=True):
-        assert target in (DOCS / f"{page}.md").read_text("utf-8")
-    assert (DOCS / f"{last}.md").is_file()
+def test_a_question_is_answered_two_clicks_from_the_first_page():
+    for *path, last in QUESTIONS.values():
+        assert len(path) <= 2
+        for page, target in zip(path, [*path[1:], last], strict=True):
+            assert target in (DOCS / f"{page}.md").read_text("utf-8")
+        assert (DOCS / f"{last}.md").is_file()
 
 
 def test_versions_are_published_beside_each_other(tmp_path):
@@ -91,15 +98,6 @@ def test_versions_are_published_beside_each_other(tmp_path):
     ]
     assert "0.10/index.html" in (pages / "index.html").read_text("utf-8")
     assert (pages / "0.9" / "index.html").read_text("utf-8") == "0.9"
-
-
-@pytest.mark.thorough
-def test_the_first_pages_run(tmp_path, monkeypatch):
-    shutil.copytree(DOCS, tmp_path / "docs")
-    assert run_commands("docs/start/first-model.md", tmp_path) == 7
-    assert run_commands("docs/start/separated-data.md", tmp_path) == 4
-    monkeypatch.chdir(tmp_path)
-    assert run_python("docs/start/first-model.md") == 3
 
 
 def test_sections_of_docstrings_list_names_and_no_sentences():
@@ -149,3 +147,155 @@ def test_options_that_pages_name_exist():
         }
         unknown += [(page.name, option) for option in sorted(found - known)]
     assert unknown == []
+
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+CITATION = (ROOT / "CITATION.cff").read_text("utf-8")
+
+
+def test_authors_and_version_are_those_of_the_citation():
+    authors = [author["name"] for author in PROJECT["project"]["authors"]]
+    assert authors == re.findall(r"^  - name: (.+)$", CITATION, re.M)
+    assert re.search(r"^version: (.+)$", CITATION, re.M).group(1) == __version__
+
+
+def test_the_source_distribution_names_files_that_exist():
+    included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert {"CONTRIBUTING.md", "CITATION.cff", "tests", "docs"} <= set(included)
+    assert [name for name in included if not (ROOT / name).exists()] == []
+
+
+def test_the_readme_is_short_and_names_every_extra():
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert len(text.split()) <= 700
+    extras = PROJECT["project"]["optional-dependencies"].keys() - {"test", "lint", "site", "bench"}
+    assert [extra for extra in extras if not re.search(rf"`{extra}`", text)] == []
+
+
+def test_the_oldest_releases_tested_are_the_lower_bounds():
+    extras = PROJECT["project"]["optional-dependencies"]
+    named = ["plot", "lab", "formula", "onnx", "dask", "remote", "gs", "serve", "test"]
+    needed = [*PROJECT["project"]["dependencies"], *(one for name in named for one in extras[name])]
+    bounds = dict(re.findall(r"^([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", "\n".join(needed), re.M))
+    text = (ROOT / "tests" / "lowest.txt").read_text("utf-8")
+    tested = dict(re.findall(r"^([\w-]+)==([\d.]+)$", text, re.M))
+    assert tested.keys() - bounds.keys() == {"pyparsing"}  # which nothing here imports
+    different = {
+        name: tested.get(name)
+        for name, bound in bounds.items()
+        if not f"{tested.get(name)}.".startswith(f"{bound}.")
+    }
+    assert different == {}
+
+
+def test_pages_install_from_a_clone_as_long_as_there_is_no_site():
+    assert not PROJECT["project"]["urls"]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    from_an_index = r"pip install ['\"]?linsep"
+    assert [page.name for page in pages if re.search(from_an_index, page.read_text("utf-8"))] == []
+
+
+def test_the_extra_for_a_static_host_is_the_package_of_this_clone():
+    folder = ROOT / "packages" / "linsep-pyodide"
+    package = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+    (needed,) = PROJECT["project"]["optional-dependencies"]["static"]
+    assert needed == f"{package['name']}=={package['version']}"
+    about = (folder / package["readme"]).read_text("utf-8")
+    assert f"github.com/pyodide/pyodide/tree/{package['version']}" in about
+    known = re.findall(r"https://[^/\"]+", (folder / "fetching.py").read_text("utf-8"))
+    assert known == ["https://registry.npmjs.org"]
+
+
+def test_actions_of_workflows_are_pinned_by_hash():
+    flows = [path.read_text("utf-8") for path in (ROOT / ".github" / "workflows").glob("*.yml")]
+    used = [name for text in flows for name in re.findall(r"uses: (.*)", text)]
+    assert len(used) > 10
+    assert [name for name in used if not re.fullmatch(r"\S+@[0-9a-f]{40} # v[\d.]+", name)] == []
+
+
+def test_files_of_tests_have_different_names():
+    """In folders that are no packages, pytest imports only one of two files of a name."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert len(names) == len(set(names))
+
+
+METRICS = "docs/how-to/metrics.md"
+
+
+def test_the_table_has_every_metric():
+    page = (ROOT / METRICS).read_text("utf-8")
+    cells = re.findall(r"^\| (`.*?`) \|", page, re.M)
+    assert {name for cell in cells for name in re.findall(r"`(\w+)`", cell)} == {
+        *CLASS_METRICS, *NUMBER_METRICS
+    }  # fmt: skip
+
+
+SERVING = ROOT / "src" / "linsep" / "serving"
+STATUS = re.compile(r"^\| (\d{3}) \|", re.M)
+
+
+def statuses_of(tree):
+    """Yield the statuses that code answers: of refusals, of heads, and where it sets a status."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and node.args:
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            first = node.args[0]
+            if name in ("Refused", "_refuse", "count_refused") and isinstance(first, ast.Constant):
+                yield int(first.value[:3] if isinstance(first.value, bytes) else first.value)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+            names = [getattr(each, "id", "") for each in node.targets[0].elts]
+            if "status" in names and isinstance(node.value, ast.Tuple):
+                value = node.value.elts[names.index("status")]
+                if isinstance(value, ast.Constant):
+                    yield value.value
+
+
+def test_the_page_lists_every_status_that_a_server_answers():
+    found = {200, *ERRORS}
+    for path in SERVING.glob("*.py"):
+        found |= set(statuses_of(ast.parse(path.read_text("utf-8"))))
+    assert len(found) > 12
+    listed = STATUS.findall((ROOT / "docs/reference/status-codes.md").read_text("utf-8"))
+    assert listed == sorted(set(listed)) == [str(status) for status in sorted(found)]
+
+
+def test_the_page_lists_every_metric():
+    pytest.importorskip("prometheus_client")
+    from linsep.serving.metrics import Metrics
+
+    metrics = Metrics()
+    metrics.watch_log(dict.fromkeys(("rows", "commits", "snapshots"), lambda: 0))
+    text = metrics.text("version", "Perceptron").decode()
+    kinds = re.findall(r"^# TYPE (\w+) \w+$", text, re.M)
+    found = {name for name in kinds if not name.endswith("_created")}
+    page = (ROOT / "docs/how-to/serving.md").read_text("utf-8").partition("## Metrics\n")[2]
+    rows = [line for line in page.splitlines() if line.startswith("| `linsep_")]
+    cells = [line.split("|")[1] for line in rows]
+    assert {name for cell in cells for name in re.findall(r"`(\w+)`", cell)} == found
+
+
+def test_tables_show_what_was_measured():
+    for name, table in speed_page.tables(speed_page.measured()).items():
+        text = (speed_page.ROOT / name).read_text("utf-8")
+        assert table in text
+        assert text == speed_page.with_table(text, table)
+
+
+def test_every_row_of_the_readme_was_measured():
+    assert speed_page.SHORT.keys() <= speed_page.measured().keys()
+
+
+def test_a_run_adds_its_ratio_and_the_oldest_leaves(tmp_path, monkeypatch):
+    monkeypatch.setattr(speed_page, "MEASURED", tmp_path / "measured.json")
+    monkeypatch.setattr(speed_page, "ROOT", tmp_path)
+    (tmp_path / "docs" / "explanation").mkdir(parents=True)
+    for name in ("docs/explanation/speed.md", "README.md"):
+        empty = f"before\n{speed_page.BEGIN.format('ratios')}\n{speed_page.END}\nafter\n"
+        (tmp_path / name).write_text(empty, "utf-8")
+    row = {"name": "dense", "work": "rows", "against": "other", "measure": "accuracy"}
+    for ratio in (99.0, 4.0, 5.0, 6.0, 12.0, 7.0):
+        speed_page.record([row | {"ratio": ratio, "ours_accuracy": 0.5, "theirs_accuracy": None}])
+    written = (tmp_path / "docs" / "explanation/speed.md").read_text("utf-8")
+    assert "| rows | other | 4.0 to 12 | accuracy 0.5 |  |" in written
+    assert written.startswith("before\n")
+    assert written.endswith("\nafter\n")

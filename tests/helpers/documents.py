@@ -41,7 +41,8 @@ def run_commands(name, folder):
             done = run_command(command, folder)
             assert done.returncode == 0, done.stderr
             if shown.strip():
-                assert comparable(done.stdout) == comparable(shown), command
+                pattern = re.escape(comparable(shown)).replace(re.escape("..."), ".*")
+                assert re.fullmatch(pattern, comparable(done.stdout)), (command, done.stdout)
             commands += 1
     return commands
 

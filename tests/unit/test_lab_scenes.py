@@ -1,4 +1,4 @@
-"""Scenes and lessons of the lab: as data, as addresses, what damaged ones are answered; what lessons say."""
+"""Scenes and lessons of the lab: as data, as addresses, and what damaged ones are answered."""
 
 import json
 import re

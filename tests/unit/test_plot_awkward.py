@@ -1,24 +1,17 @@
 """Pictures of awkward models and rows: what they show is what is printed."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
-from matplotlib.text import Text
 
-from command_line import here
-from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, calibrate
+from linsep import GaussianNaiveBayes, Perceptron
 from linsep.inference.summary import Coefficient, Summary
 from linsep.plot import (
-    AssumptionsDisplay,
     CoefficientDisplay,
     DecisionDisplay,
-    MarginDisplay,
-    ReliabilityDisplay,
     decision,
 )
 from pictures import faults
-from refusals import refused
 
 pytestmark = pytest.mark.compiled
 
@@ -50,80 +43,77 @@ NAN, INF = float("nan"), float("inf")
 ENDS = {False: ("\u2212\u221e", "\u221e"), True: ("0", "\u221e")}
 
 
-@pytest.mark.parametrize("odds", [False, True])
-def test_what_is_infinite_is_an_arrow_to_the_end_of_the_axis(odds):
-    found = rows_of(
-        ("runs", NAN, NAN, NAN, 0.01, 0.5, INF, "+inf"),
-        ("falls", NAN, NAN, NAN, 0.01, -INF, -0.5, "-inf"),
-        ("open", 1.0, 0.5, 2.0, 0.05, 0.25, INF),
-        ("unknown", NAN, NAN, NAN, NAN, NAN, NAN, "+inf"),
-        ("wide", 1.0, 0.5, 2.0, 0.05, -INF, INF),
-        ("either", NAN, NAN, NAN, NAN, NAN, NAN, "infinite"),
-        ("plain", 0.3, 0.1, 3.0, 0.01, 0.1, 0.5),
-    )
-    drawn = CoefficientDisplay.from_summary(found, odds=odds)
-    zero, infinite = ENDS[odds]
-    words = [word.get_text() for word in drawn.words_]
-    either = f"{zero} or {infinite}"
-    assert words == [infinite, zero, infinite, infinite, zero, infinite, either]
-    tails = np.array([arrow.xyann[0] for arrow in drawn.arrows_])[[0, 1, 2, 4, 5]]
-    wanted = np.array([0.5, -0.5, 0.25, 1.0, 1.0])
-    assert np.allclose(tails, np.exp(wanted) if odds else wanted)
-    assert [arrow.xy for arrow in drawn.arrows_] == [
-        (x, y) for x, y in ((1, 6), (0, 5), (1, 4), (1, 3), (0, 2), (1, 2))
-    ]
-    estimates = np.array([1.0, 1.0, 0.3])
-    assert np.allclose(drawn.points_.get_xdata(), np.exp(estimates) if odds else estimates)
-    low, high = drawn.ax_.get_xlim()
-    assert low < tails.min()
-    assert tails.max() < high
-    assert faults(drawn) == []
+def test_what_is_infinite_is_an_arrow_to_the_end_of_the_axis():
+    for odds in [False, True]:
+        found = rows_of(
+            ("runs", NAN, NAN, NAN, 0.01, 0.5, INF, "+inf"),
+            ("falls", NAN, NAN, NAN, 0.01, -INF, -0.5, "-inf"),
+            ("open", 1.0, 0.5, 2.0, 0.05, 0.25, INF),
+            ("unknown", NAN, NAN, NAN, NAN, NAN, NAN, "+inf"),
+            ("wide", 1.0, 0.5, 2.0, 0.05, -INF, INF),
+            ("either", NAN, NAN, NAN, NAN, NAN, NAN, "infinite"),
+            ("plain", 0.3, 0.1, 3.0, 0.01, 0.1, 0.5),
+        )
+        drawn = CoefficientDisplay.from_summary(found, odds=odds)
+        zero, infinite = ENDS[odds]
+        words = [word.get_text() for word in drawn.words_]
+        either = f"{zero} or {infinite}"
+        assert words == [infinite, zero, infinite, infinite, zero, infinite, either]
+        tails = np.array([arrow.xyann[0] for arrow in drawn.arrows_])[[0, 1, 2, 4, 5]]
+        wanted = np.array([0.5, -0.5, 0.25, 1.0, 1.0])
+        assert np.allclose(tails, np.exp(wanted) if odds else wanted)
+        assert [arrow.xy for arrow in drawn.arrows_] == [
+            (x, y) for x, y in ((1, 6), (0, 5), (1, 4), (1, 3), (0, 2), (1, 2))
+        ]
+        estimates = np.array([1.0, 1.0, 0.3])
+        assert np.allclose(drawn.points_.get_xdata(), np.exp(estimates) if odds else estimates)
+        low, high = drawn.ax_.get_xlim()
+        assert low < tails.min()
+        assert tails.max() < high
+        assert faults(drawn) == []
 
 
-@pytest.mark.parametrize("size", [(3.5, 2.5), (6.4, 4.8), (14.0, 9.0)])
-def test_arrows_end_beside_their_words(size):
-    found = rows_of(("up", NAN, NAN, NAN, 0.01, 0.5, INF, "+inf"), ("plain", 0.3, 0.1, 3, 0, 0, 1))
-    drawn = CoefficientDisplay.from_summary(found, odds=True)
-    drawn.figure_.set_size_inches(size)
-    assert faults(drawn) == []
-    (arrow,), (word,) = drawn.arrows_, drawn.words_
-    box, ax = word.get_window_extent(), drawn.ax_.get_window_extent()
-    path = arrow.arrow_patch.get_path()
-    x = path.vertices[path.codes != path.CLOSEPOLY, 0]
-    tail, tip = x.min(), x.max()
-    assert tail < tip < box.x0 < box.x1 < ax.x1
+def test_arrows_end_beside_their_words():
+    for size in [(3.5, 2.5), (14.0, 9.0)]:
+        found = rows_of(
+            ("up", NAN, NAN, NAN, 0.01, 0.5, INF, "+inf"), ("plain", 0.3, 0.1, 3, 0, 0, 1)
+        )
+        drawn = CoefficientDisplay.from_summary(found, odds=True)
+        drawn.figure_.set_size_inches(size)
+        assert faults(drawn) == []
+        (arrow,), (word,) = drawn.arrows_, drawn.words_
+        box, ax = word.get_window_extent(), drawn.ax_.get_window_extent()
+        path = arrow.arrow_patch.get_path()
+        x = path.vertices[path.codes != path.CLOSEPOLY, 0]
+        tail, tip = x.min(), x.max()
+        assert tail < tip < box.x0 < box.x1 < ax.x1
 
 
-def test_no_text_of_odds_ratios_has_the_infinity_of_a_logarithm():
-    nothing = (NAN,) * 6
-    found = rows_of(("a", *nothing, "-inf"), ("b", *nothing, "+inf"), ("c", *nothing, "dependent"))
-    drawn = CoefficientDisplay.from_summary(found, odds=True)
-    drawn.figure_.draw_without_rendering()
-    texts = [text.get_text() for text in drawn.figure_.findobj(Text)]
-    assert not [text for text in texts if "inf" in text]
-    assert {"0", "\u221e", "dependent", "1"} <= set(texts)
-
-
-@pytest.mark.parametrize(
-    ("low", "high"),
-    [(0.9, 1.3), (0.4, 3.0), (0.5, 12.0), (0.01, 1.0), (1.0, 1e6), (1e-30, 1e3), (1e-200, 1e200)],
-)
-def test_ticks_of_odds_ratios_are_few_and_round_and_1_is_one(low, high):
-    one = (np.log(low), NAN, NAN, NAN, np.log(low), np.log(low))
-    other = (np.log(high), NAN, NAN, NAN, np.log(high), np.log(high))
-    drawn = CoefficientDisplay.from_summary(rows_of(("a", *one), ("b", *other)), odds=True)
-    assert faults(drawn) == []
-    ends = drawn.ax_.get_xlim()
-    shown = [x for x in drawn.ax_.get_xticks() if ends[0] <= x <= ends[1]]
-    assert 3 <= len(shown) <= 10
-    assert 1.0 in shown
-    assert all(f"{x:.6e}"[0] in "12468579" for x in shown)
-    assert drawn.ax_.get_xscale() == "log"
-    assert ends[0] < low
-    assert high < ends[1]
-    drawn.figure_.set_size_inches(2.6, 2.0)
-    assert not [fault for fault in faults(drawn) if "overlaps" in fault]
-    assert 1.0 in drawn.ax_.get_xticks()
+def test_ticks_of_odds_ratios_are_few_and_round_and_1_is_one():
+    for low, high in [
+        (0.9, 1.3),
+        (0.4, 3.0),
+        (0.5, 12.0),
+        (0.01, 1.0),
+        (1.0, 1e6),
+        (1e-30, 1e3),
+        (1e-200, 1e200),
+    ]:
+        one = (np.log(low), NAN, NAN, NAN, np.log(low), np.log(low))
+        other = (np.log(high), NAN, NAN, NAN, np.log(high), np.log(high))
+        drawn = CoefficientDisplay.from_summary(rows_of(("a", *one), ("b", *other)), odds=True)
+        assert faults(drawn) == []
+        ends = drawn.ax_.get_xlim()
+        shown = [x for x in drawn.ax_.get_xticks() if ends[0] <= x <= ends[1]]
+        assert 3 <= len(shown) <= 10
+        assert 1.0 in shown
+        assert all(f"{x:.6e}"[0] in "12468579" for x in shown)
+        assert drawn.ax_.get_xscale() == "log"
+        assert ends[0] < low
+        assert high < ends[1]
+        drawn.figure_.set_size_inches(2.6, 2.0)
+        assert not [fault for fault in faults(drawn) if "overlaps" in fault]
+        assert 1.0 in drawn.ax_.get_xticks()
 
 
 def test_odds_ratios_beyond_floats_are_words():
@@ -163,40 +153,6 @@ def test_very_many_sparse_features_are_drawn_in_blocks(monkeypatch):
     assert np.allclose(found.boundary, wanted.boundary)
 
 
-def test_one_of_several_features_is_drawn(tmp_path):
-    (tmp_path / "a.csv").write_text("a,b,y\n1,2,0\n2,1,1\n3,3,0\n4,1,1\n0,1,0\n2,2,1\n")
-    here(*["fit", "a.csv", "--target", "y", "--learner", "logistic", "--model", "m"], cwd=tmp_path)
-    done = here(
-        *["plot", "probability", "m", "a.csv", "--feature", "a", "-o", "p.png"], cwd=tmp_path
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    frame = pd.DataFrame({"a": [1.0, 2, 3, 4], "b": [2.0, 1, 3, 1]})
-    with refused(ValueError, "bad-option", option="features"):
-        DecisionDisplay.from_estimator(
-            LogisticRegression().fit(frame, [0, 1, 1, 0]), frame, features="ab"
-        )
-
-
-def test_one_degree_of_freedom_says_nothing_of_normality():
-    X, y = [[1.0], [2], [3]], [1, 5, 2]
-    found = LinearRegression().fit(X, y).assumptions(X, y)
-    (shapiro,) = [f for f in found.findings if f.test == "Shapiro-Wilk"]
-    assert np.isnan(shapiro.p_value)
-    assert "one degree of freedom" in shapiro.conclusion
-    assert AssumptionsDisplay.from_estimator(LinearRegression().fit(X, y), X, y).figure_
-
-
-def test_legends_call_rows_and_classes_what_they_are():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 2))
-    y = (X[:, 0] > 0).astype(float)
-    model = Perceptron().fit(X, y)
-    (entry,) = MarginDisplay.from_estimator(model, X, y).legend_.get_texts()
-    assert entry.get_text().startswith("rows: ")
-    drawn = ReliabilityDisplay.from_estimator(calibrate(model, X, y), X, y)
-    assert drawn.legend_.get_texts()[0].get_text().startswith("1: Brier score ")
-
-
 def test_rows_on_one_line_are_drawn_in_any_plane_through_it():
     X = np.outer([1.0, 2.0, 3.0, 5.0], [1.0, -2.0, 0.5, 3.0, 1.0])
     for rows, model in ((X, GaussianNaiveBayes()), (X[:2], Perceptron())):
@@ -207,8 +163,8 @@ def test_rows_on_one_line_are_drawn_in_any_plane_through_it():
         assert shown.figure_ is not None
 
 
-@pytest.mark.parametrize("features", [2, 5])
-def test_an_arrow_of_tiny_weights(features):
-    X = 1e-200 * np.random.default_rng(0).standard_normal((20, features))
-    shown = Perceptron(fit_intercept=False).fit(X, X[:, 0] > 0).plot(X, X[:, 0] > 0)
-    assert np.isfinite(shown.points).all()
+def test_an_arrow_of_tiny_weights():
+    for features in [2, 5]:
+        X = 1e-200 * np.random.default_rng(0).standard_normal((20, features))
+        shown = Perceptron(fit_intercept=False).fit(X, X[:, 0] > 0).plot(X, X[:, 0] > 0)
+        assert np.isfinite(shown.points).all()

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from matplotlib import rcParams, style
 from sklearn.datasets import load_iris
 from sklearn.linear_model import Perceptron as OtherPerceptron
 
-from linsep import Adversary, MarginPerceptron, Perceptron, bounds, datasets
+from linsep import Adversary, MarginPerceptron, Perceptron, datasets
 from linsep.mistake_bounds.problems import Problem, best_comparator
 from linsep.plot import BoundDisplay
 from refusals import refused
@@ -91,32 +90,12 @@ def test_far_bounds_have_a_logarithmic_axis_and_updates_a_mark():
     assert BoundDisplay.from_estimator(model, IRIS, y, log=False).ax_.get_yscale() == "linear"
 
 
-@pytest.mark.parametrize(
-    ("model", "X", "code"),
-    [
+def test_runs_without_bounds_are_refused_in_one_sentence():
+    for model, X, code in [
         (Perceptron(schedule="inverse", max_iter=3), IRIS, "unsupported"),
         (Perceptron(max_iter=3), IRIS[:, :3], "shape"),
         (OtherPerceptron(), IRIS, "unsupported"),
-    ],
-)
-def test_runs_without_bounds_are_refused_in_one_sentence(model, X, code):
-    model.fit(IRIS, SPECIES == 1)
-    with refused(ValueError, code):
-        BoundDisplay.from_estimator(model, X, SPECIES == 1)
-
-
-def test_many_passes_take_no_memory():
-    found = bounds(IRIS, SPECIES == 1, passes=10**12)["hinge"]
-    assert found.by_pass is None
-    assert found.value > 1e12
-
-
-def test_bounds_follow_the_style_and_leave_it_as_it_was():
-    before = dict(rcParams)
-    names = np.array(["first", "second", "third"])[SPECIES]
-    model = Perceptron(max_iter=5).fit(IRIS, names)
-    with style.context("dark_background"):
-        shown = BoundDisplay.from_estimator(model, IRIS, names)
-        assert shown.mistakes_.get_color() == "white"
-        assert shown._repr_png_().startswith(PNG)
-    assert dict(rcParams) == before
+    ]:
+        model.fit(IRIS, SPECIES == 1)
+        with refused(ValueError, code):
+            BoundDisplay.from_estimator(model, X, SPECIES == 1)

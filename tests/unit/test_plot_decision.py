@@ -34,9 +34,8 @@ def drawn_at(shown):
     return shown.classes[codes[row, column].astype(int)]
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
+def test_two_classes_of_many_features_are_drawn_along_their_scores():
+    for model in [
         Perceptron(keep="average"),
         Perceptron(keep="vote", max_iter=2),
         KernelPerceptron(kernel="rbf", gamma=0.1, max_iter=3),
@@ -44,29 +43,26 @@ def drawn_at(shown):
         SVC(),
         GaussianNB(),
         FixedThresholdClassifier(LogisticRegression(), threshold=0.9),
-    ],
-    ids=lambda model: type(model).__name__,
-)
-def test_two_classes_of_many_features_are_drawn_along_their_scores(model):
-    model.fit(CELLS, BENIGN)
-    shown = DecisionDisplay.from_estimator(model, CELLS, BENIGN)
-    said = model.predict(CELLS)
-    beyond = shown.points @ shown.line[0] + shown.line[1]  # votes may be on the line
-    assert np.array_equal(beyond[beyond != 0] > 0, said[beyond != 0] == 1)
-    near = np.abs(beyond) < 2 * np.ptp(shown.xs) / shown.xs.size
-    assert np.array_equal(drawn_at(shown)[~near], said[~near])
-    assert shown.line_ is not None
-    scores = shown.points[:, 0]
-    if hasattr(model, "coef_") and model.get_params().get("keep") != "vote":
-        wanted = model.decision_function(CELLS) / np.linalg.norm(model.coef_[0])
-        assert shown.ax_.get_xlabel() == "distance from the boundary"
-    elif hasattr(model, "decision_function"):
-        wanted = model.decision_function(CELLS)
-        assert shown.ax_.get_xlabel() == "score"
-    else:
-        wanted = model.predict_proba(CELLS)[:, 1] - 0.5
-        assert shown.ax_.get_xlabel() == "probability of 1, less 0.5"
-    assert scores == pytest.approx(wanted, abs=1e-9)
+    ]:
+        model.fit(CELLS, BENIGN)
+        shown = DecisionDisplay.from_estimator(model, CELLS, BENIGN)
+        said = model.predict(CELLS)
+        beyond = shown.points @ shown.line[0] + shown.line[1]  # votes may be on the line
+        assert np.array_equal(beyond[beyond != 0] > 0, said[beyond != 0] == 1)
+        near = np.abs(beyond) < 2 * np.ptp(shown.xs) / shown.xs.size
+        assert np.array_equal(drawn_at(shown)[~near], said[~near])
+        assert shown.line_ is not None
+        scores = shown.points[:, 0]
+        if hasattr(model, "coef_") and model.get_params().get("keep") != "vote":
+            wanted = model.decision_function(CELLS) / np.linalg.norm(model.coef_[0])
+            assert shown.ax_.get_xlabel() == "distance from the boundary"
+        elif hasattr(model, "decision_function"):
+            wanted = model.decision_function(CELLS)
+            assert shown.ax_.get_xlabel() == "score"
+        else:
+            wanted = model.predict_proba(CELLS)[:, 1] - 0.5
+            assert shown.ax_.get_xlabel() == "probability of 1, less 0.5"
+        assert scores == pytest.approx(wanted, abs=1e-9)
 
 
 def test_a_vote_has_no_line():
@@ -112,24 +108,24 @@ class Inside(ClassifierMixin, BaseEstimator):
         return self.classes_[(np.square(np.asarray(X)).sum(axis=1) < 2).astype(int)]
 
 
-@pytest.mark.parametrize("labeled", [False, True])
-@pytest.mark.parametrize("features", [None, [0, 2]])
-@pytest.mark.parametrize(
-    "model", [Inside(), DecisionTreeClassifier(random_state=0), GaussianNB(), SVC()]
-)
-def test_a_slice_says_how_many_rows_it_misplaces(model, features, labeled):
-    X = np.random.default_rng(0).normal(size=(300, 4))
-    y = (np.square(X).sum(axis=1) < 2) + 2 * (X[:, 0] > 1) * (not isinstance(model, Inside))
-    model.fit(X, y)
-    shown = DecisionDisplay.from_estimator(
-        model, X, y if labeled else None, features=features, regions=True
-    )
-    share = float((drawn_at(shown) != model.predict(X)).mean())
-    said = re.search(r"slice: ([\d.]+)% of the rows", shown.ax_.get_title())
-    assert (float(said[1]) if said else 0.0) == pytest.approx(100 * share, abs=0.01)
-    assert shown.misplaced == pytest.approx(share)
-    usual = DecisionDisplay.from_estimator(model, X, features=features)
-    assert (usual.regions_ is None) == (features is None and share > 0.05)
+def test_a_slice_says_how_many_rows_it_misplaces():
+    for labeled in [False, True]:
+        for features in [None, [0, 2]]:
+            for model in [Inside(), DecisionTreeClassifier(random_state=0), GaussianNB(), SVC()]:
+                X = np.random.default_rng(0).normal(size=(300, 4))
+                y = (np.square(X).sum(axis=1) < 2) + 2 * (X[:, 0] > 1) * (
+                    not isinstance(model, Inside)
+                )
+                model.fit(X, y)
+                shown = DecisionDisplay.from_estimator(
+                    model, X, y if labeled else None, features=features, regions=True
+                )
+                share = float((drawn_at(shown) != model.predict(X)).mean())
+                said = re.search(r"slice: ([\d.]+)% of the rows", shown.ax_.get_title())
+                assert (float(said[1]) if said else 0.0) == pytest.approx(100 * share, abs=0.01)
+                assert shown.misplaced == pytest.approx(share)
+                usual = DecisionDisplay.from_estimator(model, X, features=features)
+                assert (usual.regions_ is None) == (features is None and share > 0.05)
 
 
 def many_rows(n=40_000):

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import statsmodels.api as sm
-from matplotlib import rcParams, style
 
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression
 from linsep.plot import DiagnosticsDisplay
@@ -105,20 +103,6 @@ def test_what_is_not_defined_is_said_in_its_panel():
     line = X["GPA"] * 2
     perfect = LinearRegression().fit(X, line).diagnostics(X, line).plot()
     assert "the fit is perfect" in " ".join(perfect.axes_["influence"].texts[0].get_text().split())
-
-
-def test_many_sparse_and_dark():
-    before = dict(rcParams)
-    rng = np.random.default_rng(0)
-    rows = rng.standard_normal((30_000, 2))
-    y = (rng.random(30_000) < 1 / (1 + np.exp(-rows[:, 0]))).astype(int)
-    shown = LogisticRegression().fit(rows, y).diagnostics(rows, y).plot()
-    assert shown.figure_.get_suptitle() == "density of 30,000 rows"
-    sparse = sp.csr_matrix(X.to_numpy())
-    with style.context("dark_background"):
-        shown = DiagnosticsDisplay.from_estimator(LinearRegression().fit(sparse, Y), sparse, Y)
-        assert shown._repr_png_().startswith(PNG)
-    assert dict(rcParams) == before
 
 
 def test_refusals_are_one_sentence():

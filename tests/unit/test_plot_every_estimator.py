@@ -178,17 +178,6 @@ def test_images_of_weights_say_what_their_signs_mean():
         assert shown.ax_.get_title() == title
 
 
-def test_many_rows_of_a_regression_are_a_density():
-    X = np.linspace(0, 1, 20_001)[:, None]
-    shown = (
-        linsep.LinearRegression()
-        .fit(X, 2 * X[:, 0] + np.sin(9 * X[:, 0]))
-        .plot(X, 2 * X[:, 0] + np.sin(9 * X[:, 0]))
-    )
-    assert shown.ax_.get_title() == "density of 20,001 rows"
-    assert type(shown.points_).__name__ == "PolyCollection"
-
-
 def test_long_names_are_broken_and_cut():
     X, y = data_of("pa", [2, 1])
     X.columns = [LONG[0], "word " * 40]

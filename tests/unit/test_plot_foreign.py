@@ -91,22 +91,22 @@ DRAWN = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(set(dir(plot)) - {"DecisionDisplay"}))
-def test_other_pictures_are_drawn_or_refused(name):
+def test_other_pictures_are_drawn_or_refused():
     """Those that need weights, probabilities or a kernel that other kinds do not have."""
-    if not hasattr(getattr(plot, name), "from_estimator"):
-        pytest.skip("drawn from something else")
-    draw = getattr(plot, name).from_estimator
-    rowless = name in ("WeightImageDisplay", "CoefficientDisplay", "LearningCurveDisplay")
-    drawn = []
-    for kind, k in KINDS.items():
-        model, X, y = learned(kind, k)
-        how = {"shape": (1, 2)} if name == "WeightImageDisplay" else {}
-        with suppress(LinsepError, TypeError):  # the latter for what is no estimator of linsep
-            shown = draw(model, **how) if rowless else draw(model, X, y)
-            assert shown.figure_ is not None
-            drawn.append(kind)
-    assert drawn == [kind for kind in KINDS if kind in DRAWN.get(name, ())]
+    for name in sorted(set(dir(plot)) - {"DecisionDisplay"}):
+        if not hasattr(getattr(plot, name), "from_estimator"):
+            pytest.skip("drawn from something else")
+        draw = getattr(plot, name).from_estimator
+        rowless = name in ("WeightImageDisplay", "CoefficientDisplay", "LearningCurveDisplay")
+        drawn = []
+        for kind, k in KINDS.items():
+            model, X, y = learned(kind, k)
+            how = {"shape": (1, 2)} if name == "WeightImageDisplay" else {}
+            with suppress(LinsepError, TypeError):  # the latter for what is no estimator of linsep
+                shown = draw(model, **how) if rowless else draw(model, X, y)
+                assert shown.figure_ is not None
+                drawn.append(kind)
+        assert drawn == [kind for kind in KINDS if kind in DRAWN.get(name, ())]
 
 
 class OnlyPredicts(ClassifierMixin, BaseEstimator):
@@ -146,15 +146,15 @@ def test_features_that_a_selection_keeps_are_no_support_vectors():
     assert not DecisionDisplay.from_estimator(model, frame, CODES, resolution=20).marked_
 
 
-@pytest.mark.parametrize("k", [2, 3])
-def test_sparse_weights(k):
-    rows = k > CODES
-    X = np.column_stack([POINTS, POINTS[:, 0] ** 2])[rows]
-    model = SGDClassifier(random_state=0).fit(X, CODES[rows])
-    wanted = DecisionDisplay.from_estimator(model, X, CODES[rows], resolution=20)
-    found = DecisionDisplay.from_estimator(model.sparsify(), X, CODES[rows], resolution=20)
-    assert np.array_equal(found.codes, wanted.codes)
-    assert (found.line_ is None) == (wanted.line_ is None) == (k == 3)
+def test_sparse_weights():
+    for k in [2, 3]:
+        rows = k > CODES
+        X = np.column_stack([POINTS, POINTS[:, 0] ** 2])[rows]
+        model = SGDClassifier(random_state=0).fit(X, CODES[rows])
+        wanted = DecisionDisplay.from_estimator(model, X, CODES[rows], resolution=20)
+        found = DecisionDisplay.from_estimator(model.sparsify(), X, CODES[rows], resolution=20)
+        assert np.array_equal(found.codes, wanted.codes)
+        assert (found.line_ is None) == (wanted.line_ is None) == (k == 3)
 
 
 def test_several_outputs_are_refused():

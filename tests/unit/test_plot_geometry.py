@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from matplotlib import rcParams, style
 from sklearn.datasets import load_iris
 
 from linsep import MarginPerceptron, Perceptron, Winnow, datasets
@@ -36,32 +35,32 @@ def tip(shaft):
     return shaft.get_xydata()[1]
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_the_arrows_and_lines_are_those_of_the_run(seed, fit_intercept):
-    rng = np.random.default_rng(seed)
-    X, y = rng.standard_normal((20, 2)), rng.choice([-1, 1], 20)
-    w, b, eta = rng.standard_normal(2), float(rng.standard_normal()) * fit_intercept, 0.5
-    expected = run(X, y, eta, fit_intercept, w, b)
-    model = Perceptron(fit_intercept=fit_intercept, learning_rate=eta, shuffle=False)
-    shown = UpdateDisplay.from_estimator(
-        model, X, y, coef_init=w, intercept_init=b if fit_intercept else None, mistake=2,
-        n_mistakes=4,
-    )  # fmt: skip
-    for k, (row, old, new) in enumerate(expected[1:5]):
-        assert shown.updates[k].row == row
-        assert place(shown.examples_[k]) == pytest.approx(X[row])
-        scale = float(shown.axes_[k].get_title().partition("× ")[2] or 1)
-        both = scale * np.array([old[:2], new[:2]])
-        assert tip(shown.old_weights_[k]) == pytest.approx(both[0])
-        assert shown.changes_[k].get_xydata() == pytest.approx(both)
-        assert tip(shown.reflected_[k]) == pytest.approx(scale * eta * y[row] * X[row])
-        assert tip(shown.new_weights_[k]) == pytest.approx(both[1])
-        for line, weights in ((shown.old_lines_[k], old), (shown.new_lines_[k], new)):
-            ends = line.get_xydata()
-            sizes = np.abs(ends) @ np.abs(weights[:2]) + abs(weights[2])
-            assert (np.abs(ends @ weights[:2] + weights[2]) <= 1e-12 * sizes).all()
-            assert np.linalg.norm(ends[1] - ends[0]) > 1.0
+def test_the_arrows_and_lines_are_those_of_the_run():
+    for seed in range(5):
+        for fit_intercept in [False, True]:
+            rng = np.random.default_rng(seed)
+            X, y = rng.standard_normal((20, 2)), rng.choice([-1, 1], 20)
+            w, b, eta = rng.standard_normal(2), float(rng.standard_normal()) * fit_intercept, 0.5
+            expected = run(X, y, eta, fit_intercept, w, b)
+            model = Perceptron(fit_intercept=fit_intercept, learning_rate=eta, shuffle=False)
+            shown = UpdateDisplay.from_estimator(
+                model, X, y, coef_init=w, intercept_init=b if fit_intercept else None, mistake=2,
+                n_mistakes=4,
+            )  # fmt: skip
+            for k, (row, old, new) in enumerate(expected[1:5]):
+                assert shown.updates[k].row == row
+                assert place(shown.examples_[k]) == pytest.approx(X[row])
+                scale = float(shown.axes_[k].get_title().partition("× ")[2] or 1)
+                both = scale * np.array([old[:2], new[:2]])
+                assert tip(shown.old_weights_[k]) == pytest.approx(both[0])
+                assert shown.changes_[k].get_xydata() == pytest.approx(both)
+                assert tip(shown.reflected_[k]) == pytest.approx(scale * eta * y[row] * X[row])
+                assert tip(shown.new_weights_[k]) == pytest.approx(both[1])
+                for line, weights in ((shown.old_lines_[k], old), (shown.new_lines_[k], new)):
+                    ends = line.get_xydata()
+                    sizes = np.abs(ends) @ np.abs(weights[:2]) + abs(weights[2])
+                    assert (np.abs(ends @ weights[:2] + weights[2]) <= 1e-12 * sizes).all()
+                    assert np.linalg.norm(ends[1] - ends[0]) > 1.0
 
 
 def test_the_first_mistake_starts_from_nothing_and_is_drawn_in_three_steps():
@@ -96,20 +95,22 @@ def test_one_feature_is_drawn_with_the_constant_feature():
     assert words[:3] == ["short", "tall", "the example"]
 
 
-@pytest.mark.parametrize("store", [np.asarray, sp.csr_matrix])
-def test_more_features_are_drawn_in_the_plane_of_the_weights_and_the_update(store):
-    y = np.where(SPECIES == 1, 1, -1)
-    shown = UpdateDisplay.from_estimator(Perceptron(shuffle=False), store(IRIS), y, mistake=4)
-    row, old, new = run(IRIS, y, 1.0, True, np.zeros(4), 0.0)[3]
-    example = place(shown.examples_[0])
-    for shaft, line, weights in (
-        (shown.old_weights_[0], shown.old_lines_[0], old),
-        (shown.new_weights_[0], shown.new_lines_[0], new),
-    ):
-        assert np.linalg.norm(tip(shaft)) == pytest.approx(np.linalg.norm(weights[:4]))
-        assert example @ tip(shaft) == pytest.approx(IRIS[row] @ weights[:4])
-        assert line.get_xydata() @ tip(shaft) + weights[4] == pytest.approx(np.zeros(2), abs=1e-9)
-    assert "4 features, in the plane of w and the update" in shown.ax_.get_title()
+def test_more_features_are_drawn_in_the_plane_of_the_weights_and_the_update():
+    for store in [np.asarray, sp.csr_matrix]:
+        y = np.where(SPECIES == 1, 1, -1)
+        shown = UpdateDisplay.from_estimator(Perceptron(shuffle=False), store(IRIS), y, mistake=4)
+        row, old, new = run(IRIS, y, 1.0, True, np.zeros(4), 0.0)[3]
+        example = place(shown.examples_[0])
+        for shaft, line, weights in (
+            (shown.old_weights_[0], shown.old_lines_[0], old),
+            (shown.new_weights_[0], shown.new_lines_[0], new),
+        ):
+            assert np.linalg.norm(tip(shaft)) == pytest.approx(np.linalg.norm(weights[:4]))
+            assert example @ tip(shaft) == pytest.approx(IRIS[row] @ weights[:4])
+            assert line.get_xydata() @ tip(shaft) + weights[4] == pytest.approx(
+                np.zeros(2), abs=1e-9
+            )
+        assert "4 features, in the plane of w and the update" in shown.ax_.get_title()
 
 
 def test_rows_of_length_one_are_drawn_as_they_are_learned():
@@ -131,30 +132,19 @@ def test_long_arrows_are_scaled_and_the_title_says_so():
     assert scale[0] == pytest.approx(scale[1]) == pytest.approx(0.002)
 
 
-@pytest.mark.parametrize("model", [MarginPerceptron(gamma=0.1), Winnow(), Perceptron()])
-def test_the_update_leads_from_the_old_weights_to_the_new_of_any_learner(model):
-    X, y = datasets.load_exclusive_or(return_X_y=True)
-    shown = UpdateDisplay.from_estimator(model, (X + 1) / 2, y, n_mistakes=2)
-    for old, change, new in zip(
-        shown.old_weights_[-1:], shown.changes_[-1:], shown.new_weights_[-1:], strict=True
-    ):
-        assert change.get_xydata() == pytest.approx(np.stack([tip(old), tip(new)]))
-    assert shown._repr_png_().startswith(PNG)
+def test_the_update_leads_from_the_old_weights_to_the_new_of_any_learner():
+    for model in [MarginPerceptron(gamma=0.1), Winnow(), Perceptron()]:
+        X, y = datasets.load_exclusive_or(return_X_y=True)
+        shown = UpdateDisplay.from_estimator(model, (X + 1) / 2, y, n_mistakes=2)
+        for old, change, new in zip(
+            shown.old_weights_[-1:], shown.changes_[-1:], shown.new_weights_[-1:], strict=True
+        ):
+            assert change.get_xydata() == pytest.approx(np.stack([tip(old), tip(new)]))
+        assert shown._repr_png_().startswith(PNG)
 
 
-def test_a_hundred_thousand_rows_are_densities_of_their_classes():
-    X = np.random.default_rng(0).standard_normal((100_000, 2))
-    y = X[:, 0] > 0.5
-    shown = UpdateDisplay.from_estimator(Perceptron(), X, y, mistake=2)
-    assert shown._repr_png_().startswith(PNG)
-    assert "density of 100,000 rows" in shown.ax_.get_title()
-    counts = [np.ma.getdata(points.get_array()).sum() for points in shown.points_]
-    assert counts == [(~y).sum(), y.sum()]
-
-
-@pytest.mark.parametrize(
-    ("model", "X", "y", "options", "code"),
-    [
+def test_updates_that_cannot_be_drawn_are_refused_in_one_sentence():
+    for model, X, y, options, code in [
         (Perceptron(), IRIS, SPECIES, {}, "class-count"),
         (Perceptron(update="batch"), IRIS, SPECIES == 0, {}, "unsupported"),
         (
@@ -168,21 +158,9 @@ def test_a_hundred_thousand_rows_are_densities_of_their_classes():
         (Perceptron(), IRIS, SPECIES == 0, {"n_mistakes": 0}, "bad-option"),
         (Perceptron(fit_intercept=False), IRIS[:, :1], SPECIES == 0, {}, "unsupported"),
         (Perceptron(), IRIS, SPECIES == 0, {"steps": True, "ax": "axes"}, "conflict"),
-    ],
-)
-def test_updates_that_cannot_be_drawn_are_refused_in_one_sentence(model, X, y, options, code):
-    with refused(ValueError, code):
-        UpdateDisplay.from_estimator(model, X, y, **options)
-
-
-def test_updates_follow_the_style_and_leave_it_as_it_was():
-    before = dict(rcParams)
-    X, y = datasets.load_four_points(return_X_y=True)
-    with style.context("dark_background"):
-        shown = UpdateDisplay.from_estimator(Perceptron(), X, y, mistake=2)
-        assert shown.old_lines_[0].get_color() == "white"
-        assert shown._repr_png_().startswith(PNG)
-    assert dict(rcParams) == before
+    ]:
+        with refused(ValueError, code):
+            UpdateDisplay.from_estimator(model, X, y, **options)
 
 
 def test_the_row_of_a_mistake_has_the_label_of_the_index():

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from matplotlib import rcParams, style
 from scipy.linalg import svdvals
 from sklearn.datasets import load_iris, make_moons
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kernel
@@ -41,16 +40,16 @@ COUNTED = {
 }
 
 
-@pytest.mark.parametrize("store", [np.asarray, sp.csr_matrix, pd.DataFrame])
-def test_the_gram_matrix_is_that_of_scikit_learn(store):
-    model = KernelPerceptron(kernel="rbf", gamma=2.0).fit(store(X), Y)
-    shown = KernelDisplay.from_estimator(model, store(X), Y)
-    drawn = np.asarray(shown.gram_.get_array())
-    assert drawn == pytest.approx(rbf_kernel(X[SORTED], gamma=2.0))
-    names = {round(t.get_position()[1], 1): t.get_text() for t in shown.ax_.get_yticklabels()}
-    assert names == {19.5: "0", 59.5: "1"}
-    assert {line.get_ydata()[0] for line in shown.borders_[::2]} == {39.5}
-    assert {line.get_xdata()[0] for line in shown.borders_[1::2]} == {39.5}
+def test_the_gram_matrix_is_that_of_scikit_learn():
+    for store in [np.asarray, sp.csr_matrix, pd.DataFrame]:
+        model = KernelPerceptron(kernel="rbf", gamma=2.0).fit(store(X), Y)
+        shown = KernelDisplay.from_estimator(model, store(X), Y)
+        drawn = np.asarray(shown.gram_.get_array())
+        assert drawn == pytest.approx(rbf_kernel(X[SORTED], gamma=2.0))
+        names = {round(t.get_position()[1], 1): t.get_text() for t in shown.ax_.get_yticklabels()}
+        assert names == {19.5: "0", 59.5: "1"}
+        assert {line.get_ydata()[0] for line in shown.borders_[::2]} == {39.5}
+        assert {line.get_xdata()[0] for line in shown.borders_[1::2]} == {39.5}
 
 
 def test_many_classes_have_no_borders():
@@ -92,36 +91,34 @@ def test_the_surface_is_the_sum_over_support_vectors():
     assert shown._repr_png_().startswith(PNG)
 
 
-@pytest.mark.parametrize("name", COUNTED)
-def test_counts_give_the_kernel(name):
-    kernel, count = COUNTED[name]
-    kernel = kernel.fitted(WORDS)
-    names, counts, weights = kernel.counts(kernel.prepare(WORDS))
-    counts = counts.toarray()
-    assert (counts * weights) @ counts.T == pytest.approx(kernel(WORDS))
-    by_hand = np.array([[count(word).get(u, 0) for u in names] for word in WORDS])
-    assert counts == pytest.approx(by_hand)
-    for word, row in zip(WORDS, by_hand, strict=True):
-        assert sum(row) == pytest.approx(sum(count(word).values()))
+def test_counts_give_the_kernel():
+    for unfitted, count in COUNTED.values():
+        kernel = unfitted.fitted(WORDS)
+        names, counts, weights = kernel.counts(kernel.prepare(WORDS))
+        counts = counts.toarray()
+        assert (counts * weights) @ counts.T == pytest.approx(kernel(WORDS))
+        by_hand = np.array([[count(word).get(u, 0) for u in names] for word in WORDS])
+        assert counts == pytest.approx(by_hand)
+        for word, row in zip(WORDS, by_hand, strict=True):
+            assert sum(row) == pytest.approx(sum(count(word).values()))
 
 
-@pytest.mark.parametrize("name", COUNTED)
-@pytest.mark.parametrize("keep", ["last", "average"])
-def test_scores_are_sums_of_the_weights_of_substrings(name, keep):
-    kernel, count = COUNTED[name]
-    model = KernelPerceptron(kernel=kernel, keep=keep, max_iter=5).fit(WORDS, ENDS)
-    shown = KernelDisplay.from_estimator(model, WORDS, ENDS, top=10_000)
-    weights = {text[1:-1]: weight for text, weight in shown.substrings}
-    new = ["abcabcabc", "cccbbbaaa", "aa", "acbacbbca"]
-    scores = [sum(weights.get(u, 0.0) * n for u, n in count(word).items()) for word in new]
-    assert scores == pytest.approx(model.decision_function(new))
-    few = KernelDisplay.from_estimator(model, WORDS, ENDS, top=5)
-    assert [bar.get_width() for bar in few.bars_] == [w for _, w in shown.substrings[:5]]
-    assert [t.get_text() for t in few.axes_[2].get_yticklabels()] == [
-        text for text, _ in shown.substrings[:5]
-    ]
-    sizes = np.abs([w for _, w in shown.substrings])
-    assert (np.diff(sizes) <= 0).all()
+def test_scores_are_sums_of_the_weights_of_substrings():
+    for kernel, count in COUNTED.values():
+        for keep in ["last", "average"]:
+            model = KernelPerceptron(kernel=kernel, keep=keep, max_iter=5).fit(WORDS, ENDS)
+            shown = KernelDisplay.from_estimator(model, WORDS, ENDS, top=10_000)
+            weights = {text[1:-1]: weight for text, weight in shown.substrings}
+            new = ["abcabcabc", "cccbbbaaa", "aa", "acbacbbca"]
+            scores = [sum(weights.get(u, 0.0) * n for u, n in count(word).items()) for word in new]
+            assert scores == pytest.approx(model.decision_function(new))
+            few = KernelDisplay.from_estimator(model, WORDS, ENDS, top=5)
+            assert [bar.get_width() for bar in few.bars_] == [w for _, w in shown.substrings[:5]]
+            assert [t.get_text() for t in few.axes_[2].get_yticklabels()] == [
+                text for text, _ in shown.substrings[:5]
+            ]
+            sizes = np.abs([w for _, w in shown.substrings])
+            assert (np.diff(sizes) <= 0).all()
 
 
 def test_other_classifiers_have_no_third_panel():
@@ -155,15 +152,6 @@ def test_of_many_rows_some_are_drawn_of_each_class():
     assert shown.gram.shape == (500, 500)
     assert np.bincount(shown.y).tolist() == [50, 450]
     assert "500 of 100,000 rows, evenly chosen" in shown.ax_.get_title()
-
-
-def test_styles_are_followed_and_left_as_they_were():
-    before = dict(rcParams)
-    model = KernelPerceptron(kernel=Spectrum(2), max_iter=2).fit(WORDS, ENDS)
-    with style.context("dark_background"):
-        shown = KernelDisplay.from_estimator(model, WORDS, ENDS)
-        assert shown._repr_png_().startswith(PNG)
-    assert dict(rcParams) == before
 
 
 def test_what_cannot_be_drawn_is_one_sentence():

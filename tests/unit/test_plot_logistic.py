@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import statsmodels.api as sm
-from matplotlib import rcParams, style
 from scipy.stats import norm
 from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -28,21 +27,23 @@ def ends_of(band, grid):
     return np.array([[y[x == place].min(), y[x == place].max()] for place in grid[1:-1]]).T
 
 
-@pytest.mark.parametrize("level", [0.9, 0.95])
-def test_the_curve_and_its_band_are_those_of_statsmodels(level):
-    shown = LogisticDisplay.from_estimator(
-        LogisticRegression().fit(WIDTH, Y), WIDTH, Y, level=level
-    )
-    (grid,) = shown.grid
-    fit = sm.GLM(Y == 2, sm.add_constant(WIDTH), family=sm.families.Binomial()).fit(tol=1e-14)
-    found = fit.get_prediction(sm.add_constant(grid)).summary_frame(alpha=1 - level)
-    assert shown.curve_.get_ydata() == pytest.approx(found["mean"].to_numpy(), rel=1e-6)
-    low, high = ends_of(shown.band_, grid)
-    assert low == pytest.approx(found["mean_ci_lower"].to_numpy()[1:-1], rel=1e-5)
-    assert high == pytest.approx(found["mean_ci_upper"].to_numpy()[1:-1], rel=1e-5)
-    place = shown.threshold_.get_xdata()[0]
-    assert fit.predict([[1.0, place]]) == pytest.approx(0.5)
-    assert f"{100 * level:g}% confidence band" in [t.get_text() for t in shown.legend_.get_texts()]
+def test_the_curve_and_its_band_are_those_of_statsmodels():
+    for level in [0.9, 0.95]:
+        shown = LogisticDisplay.from_estimator(
+            LogisticRegression().fit(WIDTH, Y), WIDTH, Y, level=level
+        )
+        (grid,) = shown.grid
+        fit = sm.GLM(Y == 2, sm.add_constant(WIDTH), family=sm.families.Binomial()).fit(tol=1e-14)
+        found = fit.get_prediction(sm.add_constant(grid)).summary_frame(alpha=1 - level)
+        assert shown.curve_.get_ydata() == pytest.approx(found["mean"].to_numpy(), rel=1e-6)
+        low, high = ends_of(shown.band_, grid)
+        assert low == pytest.approx(found["mean_ci_lower"].to_numpy()[1:-1], rel=1e-5)
+        assert high == pytest.approx(found["mean_ci_upper"].to_numpy()[1:-1], rel=1e-5)
+        place = shown.threshold_.get_xdata()[0]
+        assert fit.predict([[1.0, place]]) == pytest.approx(0.5)
+        assert f"{100 * level:g}% confidence band" in [
+            t.get_text() for t in shown.legend_.get_texts()
+        ]
 
 
 def test_one_of_several_features_with_a_dependent_one():
@@ -106,17 +107,19 @@ def test_gaussians_cross_where_the_curve_of_naive_bayes_is_a_half():
     assert shown.ax_.get_title() == ""
 
 
-@pytest.mark.parametrize("model", [LogisticRegression(), GaussianNaiveBayes()])
-def test_contours_of_two_features_have_the_probability_they_say(model):
-    model.fit(X[BOTH], Y)
-    shown = LogisticDisplay.from_estimator(model, X[BOTH], Y)
-    levels, segments = shown.contours_.levels, shown.contours_.allsegs
-    for level, lines in zip(levels, segments, strict=True):
-        at = model.decision_function(pd.DataFrame(np.concatenate(lines), columns=BOTH))
-        assert 1 / (1 + np.exp(-at)) == pytest.approx(level, abs=0.01)
-    assert 0.5 in levels
-    assert np.asarray(shown.surface_.get_array()).reshape(200, 200) == pytest.approx(shown.values)
-    assert (shown.ax_.get_xlabel(), shown.ax_.get_ylabel()) == tuple(BOTH)
+def test_contours_of_two_features_have_the_probability_they_say():
+    for model in [LogisticRegression(), GaussianNaiveBayes()]:
+        model.fit(X[BOTH], Y)
+        shown = LogisticDisplay.from_estimator(model, X[BOTH], Y)
+        levels, segments = shown.contours_.levels, shown.contours_.allsegs
+        for level, lines in zip(levels, segments, strict=True):
+            at = model.decision_function(pd.DataFrame(np.concatenate(lines), columns=BOTH))
+            assert 1 / (1 + np.exp(-at)) == pytest.approx(level, abs=0.01)
+        assert 0.5 in levels
+        assert np.asarray(shown.surface_.get_array()).reshape(200, 200) == pytest.approx(
+            shown.values
+        )
+        assert (shown.ax_.get_xlabel(), shown.ax_.get_ylabel()) == tuple(BOTH)
 
 
 def test_naive_bayes_of_two_features_with_equal_variances_is_discriminant_analysis():
@@ -142,14 +145,14 @@ def test_two_of_several_features_as_a_sparse_matrix():
     assert shown.values[1, 4] == pytest.approx(model.predict_proba(place[None])[0, 1])
 
 
-@pytest.mark.parametrize("model", [LogisticRegression(), GaussianNaiveBayes()])
-def test_a_class_without_weight_has_probability_zero(model):
-    with pytest.warns(UserWarning, match="have weight 0"):
-        model.fit(WIDTH, Y, sample_weight=(Y == 1).astype(float))
-    shown = LogisticDisplay.from_estimator(model, WIDTH, Y)
-    assert np.array_equal(shown.curve_.get_ydata(), np.zeros(200))
-    assert shown.threshold_ is None
-    assert shown._repr_png_().startswith(PNG)
+def test_a_class_without_weight_has_probability_zero():
+    for model in [LogisticRegression(), GaussianNaiveBayes()]:
+        with pytest.warns(UserWarning, match="have weight 0"):
+            model.fit(WIDTH, Y, sample_weight=(Y == 1).astype(float))
+        shown = LogisticDisplay.from_estimator(model, WIDTH, Y)
+        assert np.array_equal(shown.curve_.get_ydata(), np.zeros(200))
+        assert shown.threshold_ is None
+        assert shown._repr_png_().startswith(PNG)
 
 
 def test_a_feature_without_effect_has_no_threshold():
@@ -182,26 +185,8 @@ def test_the_curve_of_separable_classes_is_of_the_predictions_and_says_so():
     assert LogisticDisplay.from_estimator(firth, rows, y).ax_.get_title() == ""
 
 
-@pytest.mark.parametrize("width", [1, 2])
-def test_a_hundred_thousand_rows_are_a_density(width):
-    rows = np.random.default_rng(0).standard_normal((100_000, width))
-    y = rows[:, 0] + np.random.default_rng(1).logistic(size=100_000) > 0
-    shown = LogisticDisplay.from_estimator(LogisticRegression().fit(rows, y), rows, y)
-    assert "density of 100,000 rows" in shown.ax_.get_title()
-    assert sum(np.ma.getdata(cells.get_array()).sum() for cells in shown.points_) == 100_000
-
-
-def test_styles_are_followed_and_left_as_they_were():
-    before = dict(rcParams)
-    with style.context("dark_background"):
-        shown = LogisticDisplay.from_estimator(LogisticRegression().fit(WIDTH, Y), WIDTH, Y)
-        assert shown.curve_.get_color() == "white"
-    assert dict(rcParams) == before
-
-
-@pytest.mark.parametrize(
-    ("model", "rows", "options", "code"),
-    [
+def test_what_cannot_be_drawn_is_one_sentence():
+    for model, rows, options, code in [
         (
             LogisticRegression(),
             X,
@@ -213,11 +198,9 @@ def test_styles_are_followed_and_left_as_they_were():
         (LogisticRegression(), WIDTH, {"level": 95}, "bad-option"),
         (Perceptron(), WIDTH, {}, "unsupported"),
         (LinearRegression(), WIDTH, {}, "unsupported"),
-    ],
-)
-def test_what_cannot_be_drawn_is_one_sentence(model, rows, options, code):
-    with refused(ValueError, code):
-        LogisticDisplay.from_estimator(model.fit(rows, Y), rows, Y, **options)
+    ]:
+        with refused(ValueError, code):
+            LogisticDisplay.from_estimator(model.fit(rows, Y), rows, Y, **options)
 
 
 def test_rows_of_another_width_and_several_classes_are_refused():

@@ -19,9 +19,8 @@ TWO, SIDES = X[Y > 0], Y[Y > 0]
 WIDTH = TWO[["petal width (cm)"]]
 
 
-@pytest.mark.parametrize(
-    ("model", "rows", "labels", "display"),
-    [
+def test_an_estimator_draws_itself():
+    for model, rows, labels, display in [
         (linsep.Perceptron(max_iter=5), X, Y, plot.DecisionDisplay),
         (linsep.PassiveAggressive(max_iter=5), TWO, SIDES, plot.DecisionDisplay),
         (linsep.KernelPerceptron(max_iter=5), X.iloc[:, :2], Y, plot.DecisionDisplay),
@@ -33,15 +32,13 @@ WIDTH = TWO[["petal width (cm)"]]
         (linsep.GaussianNaiveBayes(), X, Y, plot.DecisionDisplay),
         (linsep.LinearRegression(), WIDTH, TWO.iloc[:, 0], plot.RegressionDisplay),
         (linsep.LinearRegression(), TWO.iloc[:, :3], TWO.iloc[:, 3], plot.CoefficientDisplay),
-    ],
-)
-def test_an_estimator_draws_itself(model, rows, labels, display):
-    with pytest.raises(NotFittedError):
-        model.plot(rows, labels)
-    drawn = model.fit(rows, labels).plot(rows, labels)
-    assert type(drawn) is display
-    mine = Figure().add_subplot()
-    assert model.plot(rows, labels, ax=mine).ax_ is mine
+    ]:
+        with pytest.raises(NotFittedError):
+            model.plot(rows, labels)
+        drawn = model.fit(rows, labels).plot(rows, labels)
+        assert type(drawn) is display
+        mine = Figure().add_subplot()
+        assert model.plot(rows, labels, ax=mine).ax_ is mine
 
 
 def test_keywords_choose_among_the_features():

@@ -30,19 +30,20 @@ def test_the_line_of_the_notes_with_its_residuals():
     assert np.array_equal(shown.points_.get_offsets(), np.column_stack([x, y]))
 
 
-@pytest.mark.parametrize("of", ["confidence", "prediction"])
-def test_bands_are_the_intervals_of_the_estimator(of):
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal(40)[:, None]
-    y = 3 * x[:, 0] + rng.standard_normal(40)
-    model = LinearRegression().fit(x, y)
-    shown = RegressionDisplay.from_estimator(model, x, y, level=0.9)
-    drawn = shown.bands_[f"90% {of} band"].get_paths()[0].vertices
-    found = model.predict(shown.grid[:, None], interval=of, level=0.9)
-    for ends in (found.low, found.high):
-        assert all(
-            np.isclose(drawn, pair).all(axis=1).any() for pair in zip(shown.grid, ends, strict=True)
-        )
+def test_bands_are_the_intervals_of_the_estimator():
+    for of in ["confidence", "prediction"]:
+        rng = np.random.default_rng(0)
+        x = rng.standard_normal(40)[:, None]
+        y = 3 * x[:, 0] + rng.standard_normal(40)
+        model = LinearRegression().fit(x, y)
+        shown = RegressionDisplay.from_estimator(model, x, y, level=0.9)
+        drawn = shown.bands_[f"90% {of} band"].get_paths()[0].vertices
+        found = model.predict(shown.grid[:, None], interval=of, level=0.9)
+        for ends in (found.low, found.high):
+            assert all(
+                np.isclose(drawn, pair).all(axis=1).any()
+                for pair in zip(shown.grid, ends, strict=True)
+            )
 
 
 def test_one_of_several_features_keeps_the_residuals():
@@ -95,10 +96,10 @@ def test_coefficients_without_an_estimate_are_arrows_and_words():
     assert shown._repr_png_().startswith(PNG)
 
 
-@pytest.mark.parametrize("model", [GaussianNaiveBayes(), Perceptron()])
-def test_models_without_inference_have_no_intervals_to_draw(model):
-    with refused(ValueError, "unsupported"):
-        CoefficientDisplay.from_estimator(model.fit(IRIS, SPECIES))
+def test_models_without_inference_have_no_intervals_to_draw():
+    for model in [GaussianNaiveBayes(), Perceptron()]:
+        with refused(ValueError, "unsupported"):
+            CoefficientDisplay.from_estimator(model.fit(IRIS, SPECIES))
 
 
 def test_a_descent_is_drawn_on_its_function():

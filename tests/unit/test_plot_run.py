@@ -56,41 +56,41 @@ def frames_of(gif):
     return picture, durations
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_every_frame_is_a_step_of_the_run(seed):
-    rng = np.random.default_rng(seed)
-    X, y = rng.integers(-5, 6, (14, 2)).astype(float), rng.choice([-1, 1], 14)
-    expected = by_hand(X, y, 2)
-    shown = trace(Perceptron(shuffle=False, max_iter=2), X, y).animate(max_frames=100)
-    assert len(shown.frames) == len(expected) + 2
-    for k, (row, score, old, new, wrong) in enumerate(expected, start=1):
-        frame = shown.show(k).frames[k]
-        assert (frame.rows, frame.before.tolist(), frame.after.tolist()) == (
-            [row], [old.tolist()], [new.tolist()]
-        )  # fmt: skip
-        assert np.asarray(shown.example_.get_offsets()).tolist() == [X[row].tolist()]
-        assert len(shown.wrong_.get_offsets()) == wrong
-        assert shown.legend_.get_texts()[-1].get_text() == f"on the wrong side: {wrong}"
-        for line, weights in ((shown.line_, new), (shown.old_line_, old)):
-            if line is None:
-                continue
-            ends = drawn_line(line)
-            assert np.abs(ends @ weights[1:] + weights[0]).max() < 1e-9
-            assert np.linalg.norm(np.ptp(ends, axis=0)) > 1
-        title = shown.ax_.get_title(loc="left").replace("−", "-")
-        assert f"Update {k} of {len(expected)} " in title
-        assert f"row {row} (class {y[row]})" in title
-        assert f"score {score:.3g}." in title
-        numbers = re.findall(r"\[([^]]*)\]", title)
-        assert [list(map(float, text.split(","))) for text in numbers] == [
-            [float(f"{v:.3g}") for v in w] for w in (old, new)
-        ]
-    assert shown.show(0).line_ is None
-    assert shown.regions_ is None
-    assert "no boundary yet" in shown.ax_.get_title(loc="left")
-    last = shown.show(-1).frames[-1]
-    assert last.after.tolist() == [expected[-1][3].tolist()]
-    assert "The end: " in shown.ax_.get_title(loc="left")
+def test_every_frame_is_a_step_of_the_run():
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(-5, 6, (14, 2)).astype(float), rng.choice([-1, 1], 14)
+        expected = by_hand(X, y, 2)
+        shown = trace(Perceptron(shuffle=False, max_iter=2), X, y).animate(max_frames=100)
+        assert len(shown.frames) == len(expected) + 2
+        for k, (row, score, old, new, wrong) in enumerate(expected, start=1):
+            frame = shown.show(k).frames[k]
+            assert (frame.rows, frame.before.tolist(), frame.after.tolist()) == (
+                [row], [old.tolist()], [new.tolist()]
+            )  # fmt: skip
+            assert np.asarray(shown.example_.get_offsets()).tolist() == [X[row].tolist()]
+            assert len(shown.wrong_.get_offsets()) == wrong
+            assert shown.legend_.get_texts()[-1].get_text() == f"on the wrong side: {wrong}"
+            for line, weights in ((shown.line_, new), (shown.old_line_, old)):
+                if line is None:
+                    continue
+                ends = drawn_line(line)
+                assert np.abs(ends @ weights[1:] + weights[0]).max() < 1e-9
+                assert np.linalg.norm(np.ptp(ends, axis=0)) > 1
+            title = shown.ax_.get_title(loc="left").replace("−", "-")
+            assert f"Update {k} of {len(expected)} " in title
+            assert f"row {row} (class {y[row]})" in title
+            assert f"score {score:.3g}." in title
+            numbers = re.findall(r"\[([^]]*)\]", title)
+            assert [list(map(float, text.split(","))) for text in numbers] == [
+                [float(f"{v:.3g}") for v in w] for w in (old, new)
+            ]
+        assert shown.show(0).line_ is None
+        assert shown.regions_ is None
+        assert "no boundary yet" in shown.ax_.get_title(loc="left")
+        last = shown.show(-1).frames[-1]
+        assert last.after.tolist() == [expected[-1][3].tolist()]
+        assert "The end: " in shown.ax_.get_title(loc="left")
 
 
 def test_shaded_sides_are_those_of_the_scores():
@@ -123,9 +123,8 @@ def test_of_many_updates_some_are_drawn_evenly_and_the_last():
         t.animate(max_frames=0)
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
+def test_the_run_is_the_one_that_made_the_model(tmp_path):
+    for model in [
         Perceptron(keep="average", max_iter=5),
         Perceptron(keep="vote", max_iter=5, class_weight={0: 2.0, 1: 1.0, 2: 1.0}),
         Perceptron(multiclass="ovo", max_iter=4),
@@ -135,44 +134,41 @@ def test_of_many_updates_some_are_drawn_evenly_and_the_last():
         PassiveAggressive(max_iter=4, keep="average"),
         AROW(max_iter=4),
         Winnow(max_iter=4),
-    ],
-    ids=lambda model: f"{type(model).__name__}-{model.keep}-{model.multiclass}",
-)
-def test_the_run_is_the_one_that_made_the_model(model, tmp_path):
-    X, weights = IRIS[:, 2:], np.resize([0.5, 1.0, 2.0], len(IRIS))  # whose products are exact
-    for y in (SPECIES, SPECIES == 1):
-        two = y.dtype == bool
-        if two and getattr(model, "class_weight", None):
-            continue
-        model.fit(X, y, sample_weight=weights)
-        linsep.save(model, tmp_path / "model.linsep", force=True)
-        loaded = linsep.load(tmp_path / "model.linsep")
-        shown = RunDisplay.from_estimator(loaded, X, y, sample_weight=weights)
-        coef, intercept = model.fitted_run().state.split(model.fitted_run().state.W)
-        assert shown.frames[-1].after == pytest.approx(
-            np.column_stack([intercept.ravel(), coef]), rel=1e-12, abs=1e-12
-        )
-        if isinstance(model, Perceptron):
-            assert (shown.frames[-1].after[:, 1:] == coef).all()
-        for rows, labels, given in ((X[::-1], y[::-1], weights), (X, y, None)):
-            if given is None and isinstance(model, PassiveAggressive):
-                continue  # whose updates do not depend on weights without a limit C
-            with refused(DataError, "other-rows"):
-                RunDisplay.from_estimator(loaded, rows, labels, sample_weight=given)
+    ]:
+        X, weights = IRIS[:, 2:], np.resize([0.5, 1.0, 2.0], len(IRIS))  # whose products are exact
+        for y in (SPECIES, SPECIES == 1):
+            two = y.dtype == bool
+            if two and getattr(model, "class_weight", None):
+                continue
+            model.fit(X, y, sample_weight=weights)
+            linsep.save(model, tmp_path / "model.linsep", force=True)
+            loaded = linsep.load(tmp_path / "model.linsep")
+            shown = RunDisplay.from_estimator(loaded, X, y, sample_weight=weights)
+            coef, intercept = model.fitted_run().state.split(model.fitted_run().state.W)
+            assert shown.frames[-1].after == pytest.approx(
+                np.column_stack([intercept.ravel(), coef]), rel=1e-12, abs=1e-12
+            )
+            if isinstance(model, Perceptron):
+                assert (shown.frames[-1].after[:, 1:] == coef).all()
+            for rows, labels, given in ((X[::-1], y[::-1], weights), (X, y, None)):
+                if given is None and isinstance(model, PassiveAggressive):
+                    continue  # whose updates do not depend on weights without a limit C
+                with refused(DataError, "other-rows"):
+                    RunDisplay.from_estimator(loaded, rows, labels, sample_weight=given)
 
 
-@pytest.mark.parametrize("scheme", ["native", "ovr", "ovo"])
-def test_regions_of_several_classes_are_the_predictions(scheme):
-    X = IRIS[:, :2]
-    model = Perceptron(multiclass=scheme, max_iter=6).fit(X, SPECIES)
-    shown = RunDisplay.from_estimator(model, X, SPECIES)
-    codes = shown.regions_.get_array()
-    xs, ys = np.meshgrid(shown.view.xs, shown.view.ys)
-    assert (model.predict(np.column_stack([xs.ravel(), ys.ravel()])) == codes.ravel()).all()
-    wrong = np.count_nonzero(model.predict(X) != SPECIES)
-    assert shown.legend_.get_texts()[-1].get_text() == f"on the wrong side: {wrong}"
-    said = shown.show(5).ax_.get_title(loc="left")
-    assert re.search(r"is predicted as [012]\.|equal scores|predicted right", said)
+def test_regions_of_several_classes_are_the_predictions():
+    for scheme in ["native", "ovr", "ovo"]:
+        X = IRIS[:, :2]
+        model = Perceptron(multiclass=scheme, max_iter=6).fit(X, SPECIES)
+        shown = RunDisplay.from_estimator(model, X, SPECIES)
+        codes = shown.regions_.get_array()
+        xs, ys = np.meshgrid(shown.view.xs, shown.view.ys)
+        assert (model.predict(np.column_stack([xs.ravel(), ys.ravel()])) == codes.ravel()).all()
+        wrong = np.count_nonzero(model.predict(X) != SPECIES)
+        assert shown.legend_.get_texts()[-1].get_text() == f"on the wrong side: {wrong}"
+        said = shown.show(5).ax_.get_title(loc="left")
+        assert re.search(r"is predicted as [012]\.|equal scores|predicted right", said)
 
 
 def test_more_features_are_drawn_by_their_distances():
@@ -285,19 +281,16 @@ def test_names_are_drawn_as_they_are():
     shown.images()
 
 
-@pytest.mark.parametrize(
-    ("model", "y", "code"),
-    [
+def test_what_is_no_run_of_rows_is_refused():
+    for model, y, code in [
         (Perceptron(early_stopping=True), SPECIES, "unsupported"),
         (LogisticRegression(l2=1.0), SPECIES > 0, "unsupported"),
         (LinearRegression(), SPECIES, "unsupported"),
         (KernelPerceptron(kernel="rbf", gamma=1.0, budget=9), SPECIES, "unsupported"),
-    ],
-)
-def test_what_is_no_run_of_rows_is_refused(model, y, code):
-    X = IRIS[:, :2] + np.linspace(0, 0.01, 150)[:, None] ** 2
-    with refused(DataError, code):
-        RunDisplay.from_estimator(model.fit(X, y), X, y)
+    ]:
+        X = IRIS[:, :2] + np.linspace(0, 0.01, 150)[:, None] ** 2
+        with refused(DataError, code):
+            RunDisplay.from_estimator(model.fit(X, y), X, y)
 
 
 def test_runs_that_cannot_be_repeated_or_are_too_long_are_refused():
@@ -322,17 +315,17 @@ def test_runs_that_cannot_be_repeated_or_are_too_long_are_refused():
         RunDisplay.from_estimator(texts, ["aab", "bba"], [0, 1])
 
 
-@pytest.mark.parametrize("d", [2, 3])
-def test_many_rows_are_drawn_as_densities(d):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((20_100, d))
-    y = X[:, 0] + 0.3 * rng.standard_normal(20_100) > 0
-    shown = trace(Perceptron(max_iter=1), X, y, max_rounds=30).animate(max_frames=3)
-    for k in range(len(shown.frames)):
-        ((b, *w),) = shown.show(k).frames[k].after
-        scores = X @ w + b
-        wrong = np.count_nonzero((scores > 0) != y) if any(w) else 20_100
-        assert shown.legend_.get_texts()[-1].get_text() == f"on the wrong side: {wrong:,}"
-        assert len(shown.wrong_.get_offsets()) == min(wrong, 1000)
-        assert len(shown.points_) == 2
-    assert "density of 20,100 rows" in shown.ax_.get_title(loc="left")
+def test_many_rows_are_drawn_as_densities():
+    for d in [2, 3]:
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((20_100, d))
+        y = X[:, 0] + 0.3 * rng.standard_normal(20_100) > 0
+        shown = trace(Perceptron(max_iter=1), X, y, max_rounds=30).animate(max_frames=3)
+        for k in range(len(shown.frames)):
+            ((b, *w),) = shown.show(k).frames[k].after
+            scores = X @ w + b
+            wrong = np.count_nonzero((scores > 0) != y) if any(w) else 20_100
+            assert shown.legend_.get_texts()[-1].get_text() == f"on the wrong side: {wrong:,}"
+            assert len(shown.wrong_.get_offsets()) == min(wrong, 1000)
+            assert len(shown.points_) == 2
+        assert "density of 20,100 rows" in shown.ax_.get_title(loc="left")

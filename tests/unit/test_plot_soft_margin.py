@@ -77,21 +77,21 @@ def test_several_classes_have_no_lines():
     assert list(display.marked) == ["support vectors"]
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_the_gap_closes(classes):
-    rows, y = IRIS.data[: 50 * classes], IRIS.target[: 50 * classes]
-    model = SoftMargin(tol=1e-5).fit(rows, y)
-    display = GapDisplay.from_estimator(model)
-    assert len(display.gaps_) == (1 if classes == 2 else 3)
-    drawn = sum(len(line.get_xdata()) for line in display.objectives_)
-    assert drawn == len(model.trace_) + (classes == 2)
-    last = max(line.get_ydata()[-1] for line in display.gaps_)
-    assert last == pytest.approx(model.duality_gap_, rel=1e-6, abs=1e-5 * (classes > 2))
-    assert display.tol_.get_ydata()[0] == 1e-5
-    for above, below in zip(display.objectives_, display.bounds_, strict=True):
-        assert (above.get_ydata() >= np.nan_to_num(below.get_ydata())).all()
-    with refused(DataError, "unsupported"):
-        GapDisplay.from_estimator(Perceptron(max_iter=2).fit(rows, y))
+def test_the_gap_closes():
+    for classes in [2, 3]:
+        rows, y = IRIS.data[: 50 * classes], IRIS.target[: 50 * classes]
+        model = SoftMargin(tol=1e-5).fit(rows, y)
+        display = GapDisplay.from_estimator(model)
+        assert len(display.gaps_) == (1 if classes == 2 else 3)
+        drawn = sum(len(line.get_xdata()) for line in display.objectives_)
+        assert drawn == len(model.trace_) + (classes == 2)
+        last = max(line.get_ydata()[-1] for line in display.gaps_)
+        assert last == pytest.approx(model.duality_gap_, rel=1e-6, abs=1e-5 * (classes > 2))
+        assert display.tol_.get_ydata()[0] == 1e-5
+        for above, below in zip(display.objectives_, display.bounds_, strict=True):
+            assert (above.get_ydata() >= np.nan_to_num(below.get_ydata())).all()
+        with refused(DataError, "unsupported"):
+            GapDisplay.from_estimator(Perceptron(max_iter=2).fit(rows, y))
 
 
 def test_the_path_is_drawn_over_c():

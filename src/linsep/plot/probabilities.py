@@ -338,7 +338,7 @@ def _scores(model: LogisticRegression, X: Any, places: np.ndarray) -> np.ndarray
 def _title(model: LogisticRegression, about: str, why: str = "") -> str:
     """Return the title, which says so if the likelihood has no maximum."""
     if model.stop_reason_ in SEPARATED:
-        why = f"The classes are {model.stop_reason_}: the steeper the curve, the better it fits.\n{ADVICE}"
+        why = f"The classes are {model.stop_reason_}: the steeper, the better it fits.\n{ADVICE}"
     return "\n".join(filter(None, [about, why]))
 
 

@@ -1,22 +1,28 @@
-"""docs/explanation/firth.md is true, also of other programs."""
+"""Tables of numbers on the pages on Firth's penalty and on wrong labels are those of the code."""
 
 import doctest
 import re
 import shutil
-import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.linear_model import LogisticRegression as Unpenalized
+from sklearn.model_selection import cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from documents import ROOT, run_commands, run_python
-from linsep import LogisticRegression, separation
+from documents import ROOT, run_commands
+from linsep import LogisticRegression, suspicious_labels
 from linsep.errors import SeparationWarning
 from published import ENDOMETRIAL, INFECTIONS
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
+
+
 PAGE = (ROOT / "docs" / "explanation/firth.md").read_text("utf-8")
 X, y = ENDOMETRIAL
-GAPS = [10.0**-k for k in range(3, 13)]
 
 
 def rows_of(start):
@@ -46,11 +52,6 @@ def check(row, estimate, error, ends, p):
     """Compare a row of the table with numbers."""
     for cell, values in zip(PROGRAMS[row], [[estimate], error, ends, [p]], strict=True):
         shows(cell, values)
-
-
-def test_python(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    assert run_python("docs/explanation/firth.md") > 20
 
 
 def test_commands(tmp_path):
@@ -100,53 +101,6 @@ def test_table_of_infections():
             shows(cell, values)
 
 
-def plane(gap):
-    """Rows of two classes on the sides of a plane, and a pair across it, ``gap`` apart."""
-    rng = np.random.default_rng(1)
-    rows, normal = rng.standard_normal((40, 3)), np.array([1, 2, -1]) / np.sqrt(6)
-    on = rows[0] - (rows[0] @ normal) * normal
-    pair = [on + gap / 2 * normal, on - gap / 2 * normal]
-    return np.vstack([rows, *pair]), np.append(rows @ normal > 0, [False, True]).astype(int)
-
-
-def line(gap):
-    x = np.array([-3, -2, -1, gap / 2, -gap / 2, 1, 2, 3])
-    return x[:, None], np.repeat([0, 1], 4)
-
-
-@pytest.mark.parametrize("data", [line, plane])
-def test_verdicts_on_narrow_gaps_are_proved(data):
-    for gap in GAPS:
-        verdict = separation(*data(gap))
-        assert verdict.kind == "overlapping"
-        assert verdict.verify(*data(gap)).holds
-
-
-@pytest.mark.parametrize(
-    ("data", "row", "wrong"),
-    [
-        (line, "the one feature above", GAPS[6:]),
-        (plane, "42 rows, three features, one pair of rows across a plane", GAPS[5:]),
-    ],
-)
-def test_what_firthmodels_says_of_narrow_gaps(data, row, wrong):
-    theirs = pytest.importorskip("firthmodels").detect_separation
-    assert [gap for gap in GAPS if theirs(*data(gap)).separation] == wrong
-    cells = rows_of("| data | separated")[row]
-    assert cells == [
-        f"gaps of {wrong[0]:.0e} to {wrong[-1]:.0e}".replace("e-0", "e-"),
-        f"{len(wrong)} of 10", "0 of 10",
-    ]  # fmt: skip
-
-
-def test_what_firthmodels_says_of_features_far_from_zero():
-    theirs = pytest.importorskip("firthmodels").detect_separation
-    far, labels = np.arange(8.0)[:, None] + 10_000, np.repeat([0, 1], 4)
-    assert theirs(far, labels).is_finite.tolist() == [True, False]
-    assert theirs(far - 9_000, labels).is_finite.tolist() == [False, False]
-    assert separation(far, labels).kind == "separable"
-
-
 def test_numbers_of_firthmodels():
     theirs = pytest.importorskip("firthmodels").FirthLogisticRegression().fit(X, y)
     theirs.lrt()
@@ -164,27 +118,6 @@ def test_numbers_of_firthmodels():
     assert errors[1] == pytest.approx(theirs.bse_[0], rel=1e-4)
 
 
-def test_what_statsmodels_says():
-    sm = pytest.importorskip("statsmodels.api")
-    from statsmodels.tools.sm_exceptions import ConvergenceWarning
-
-    Z = sm.add_constant(X)
-    with pytest.warns(ConvergenceWarning):
-        logit = sm.Logit(y, Z).fit(disp=0)
-    assert "quasi-separation" in str(logit.summary())
-    with pytest.warns(ConvergenceWarning):
-        other = sm.Logit(INFECTIONS[1], sm.add_constant(INFECTIONS[0])).fit(disp=0)
-    assert "separation" not in str(other.summary())
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        glm = sm.GLM(y, Z, family=sm.families.Binomial()).fit()
-    for found in (logit, glm):
-        assert found.params[1] > 15  # as many iterations as the release makes
-        assert found.bse[1] > 1e4
-        assert found.pvalues[1] > 0.99
-
-
-@pytest.mark.thorough
 def test_table_of_the_simulation(monkeypatch):
     """The function of the page with as many samples as the table says, for the two least sizes."""
     monkeypatch.chdir(ROOT)
@@ -196,3 +129,48 @@ def test_table_of_the_simulation(monkeypatch):
         exist, plain, firth = names["simulate"](int(rows), 1000)
         for cell, value in zip(cells, [100 * exist, plain, firth], strict=True):
             shows(cell, [value])
+
+
+NOISE_PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to/wrong-labels.md"
+NOISE_LINE = re.compile(r"\| (.*) \| (\d+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|")
+
+
+def sets():
+    """Rows and their right labels, under the names of the page."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    scores = X @ [1, 2, -1]
+    yield "200 x 3, normal, separable before", X, (scores > 0).astype(int)
+    noisy = (scores + rng.normal(size=200) > 0).astype(int)
+    yield "200 x 3, normal, overlapping before", X, noisy
+    X, y = load_iris(return_X_y=True)
+    yield "iris, versicolor and virginica, 100 x 4", X[50:], y[50:] - 1
+    yield "breast cancer, 569 x 30", *load_breast_cancer(return_X_y=True)
+
+
+def found(X, y, flips, rng):
+    """Shares of flipped labels among the first rows of both rankings: as many rows, and twice."""
+    flipped = rng.choice(len(y), flips, replace=False)
+    noisy = y.copy()
+    noisy[flipped] ^= 1
+    scores = suspicious_labels(X, noisy, time_limit=10).scores(len(y))
+    model = make_pipeline(StandardScaler(), Unpenalized(max_iter=1000))
+    every = cross_val_predict(model, X, noisy, cv=5, method="predict_proba")
+    given = every[np.arange(len(y)), noisy]
+    return [
+        np.isin(np.argsort(order, kind="stable")[:k], flipped).sum() / flips
+        for order in (-scores, given)
+        for k in (flips, 2 * flips)
+    ]
+
+
+def test_planted_noise():
+    shown = {name: line for name, *line in NOISE_LINE.findall(NOISE_PAGE.read_text("utf-8"))}
+    for name, X, y in sets():
+        flips, *wanted = (float(cell) for cell in shown.pop(name))
+        rng = np.random.default_rng(1)
+        shares = np.mean([found(X, y, int(flips), rng) for _ in range(5)], axis=0)
+        # the search ends with its time, which finds more or fewer contradictions
+        assert shares[:2] == pytest.approx(wanted[:2], abs=0.08), name
+        assert shares[2:] == pytest.approx(wanted[2:], abs=0.011), name
+    assert not shown

@@ -1,13 +1,13 @@
-"""The words of pages, docstrings, comments and messages: habits that an editor would strike out."""
+"""Reports words of pages, docstrings, comments and messages that an editor would strike out, and
+placeholders in the messages of errors that nothing fills: ``words.py FILE...``, as pre-commit calls it.
+"""
 
 import ast
 import io
 import re
+import sys
 import tokenize
-
-import pytest
-
-from documents import ROOT
+from pathlib import Path
 
 BE = r"\b(?:is|are|was|were|be)"
 NOT_THERE = r"(?<!there )(?<!There )"
@@ -42,12 +42,6 @@ HABITS = {
     r"\bcounts? as\b": "is treated as",
 }
 ANY_HABIT = re.compile("|".join(HABITS))
-SOURCES = sorted(
-    path
-    for folder in ("docs", "src", ".github")
-    for path in (ROOT / folder).rglob("*")
-    if path.suffix in {".md", ".py", ".pyi", ".js", ".html"} and "generated" not in path.parts
-) + sorted(ROOT.glob("*.md"))
 
 
 def prose(text, suffix):
@@ -76,34 +70,6 @@ def habits(text, suffix):
     ]
 
 
-def test_words_that_an_editor_would_strike_out():
-    found = [
-        f"{path.relative_to(ROOT)}:{number}: {words!r}: write {better}"
-        for path in SOURCES
-        for number, words, better in habits(path.read_text("utf-8"), path.suffix)
-    ]
-    assert len(SOURCES) > 400
-    assert not found, "\n".join(found)
-
-
-@pytest.mark.parametrize(
-    ("text", "suffix", "words"),
-    [
-        ("It is no number.", ".md", "is no number"),
-        ("```\nIt is no number.\n```\n95 % of them", ".md", "5 %"),
-        ('x = "that of y"  # one number a row', ".py", "that of"),
-        ("x = 1  # one number a row", ".py", "number a row"),
-        ("// the same bits", ".js", "the same bits"),
-    ],
-)
-def test_habits_are_found(text, suffix, words):
-    assert [found for _, found, _ in habits(text, suffix)][:1] == [words]
-
-
-def test_code_is_not_prose():
-    assert habits("is_told = x if that_of else y % 2\nn = 3 % 2\n", ".py") == []
-
-
 def unfilled(text):
     """Return the parts of messages of raised errors in which braces still hold a name."""
     return [
@@ -117,6 +83,20 @@ def unfilled(text):
     ]
 
 
-def test_messages_name_what_they_refuse():
-    assert unfilled('raise E("got {x!r}" f"{y}")') == ["got {x!r}"]
-    assert [m for p in (ROOT / "src").rglob("*.py") for m in unfilled(p.read_text("utf-8"))] == []
+def main(paths):
+    """Print what to change in these files; return how much it is."""
+    found = []
+    for path in map(Path, paths):
+        text = path.read_text("utf-8")
+        found += [
+            f"{path}:{number}: {words!r}: write {better}"
+            for number, words, better in habits(text, path.suffix)
+        ]
+        if path.suffix == ".py":
+            found += [f"{path}: {part!r} has a name in braces" for part in unfilled(text)]
+    print("\n".join(found), end="\n" * bool(found))
+    return len(found)
+
+
+if __name__ == "__main__":
+    sys.exit(bool(main(sys.argv[1:])))

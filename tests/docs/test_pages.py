@@ -1,0 +1,239 @@
+"""The README and the pages are true: their commands and Python run, and print what they say."""
+
+import csv
+import doctest
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from command_line import here
+from documents import ROOT, payments, reviews, run_commands, run_python
+from linsep import PassiveAggressive, Text
+from linsep.catalog import LEARNERS
+
+pytestmark = pytest.mark.compiled
+DOCS = ROOT / "docs"
+#: pages that are not of the site
+OUTSIDE = ("README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG", "SECURITY", "CODE_OF_CONDUCT")
+#: relative links, headings, and what looks like them in code
+TO = re.compile(r"\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.M)
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.M | re.S)
+
+
+def program(name):
+    """A function that lets a program of docs/ write its data into a folder."""
+    return lambda folder: subprocess.run([sys.executable, DOCS / name, folder], check=True)
+
+
+def demo(folder):
+    (folder / "demo").mkdir()
+    program("demo_data.py")(folder / "demo")
+
+
+#: pages by what writes their data, with the number of their commands, and whether they have Python
+PAGES = [
+    ("docs/how-to/metrics.md", demo, 2, True),
+    ("docs/how-to/rare-classes.md", payments, 9, True),
+    ("docs/start/churn.md", program("churn_data.py"), 5, True),
+    ("docs/how-to/formulas.md", None, 2, True),
+    ("docs/how-to/from-r.md", None, 4, False),
+    ("docs/start/first-class.md", None, 1, False),
+    *((f"docs/{name}.md", None, 0, True) for name in (
+        "how-to/hypotheses", "how-to/marginal-effects", "how-to/regression-diagnostics",
+        "how-to/robust-errors", "how-to/thresholds", "how-to/weights", "how-to/wrong-labels",
+        "reference/numerical-accuracy",
+    )),
+]  # fmt: skip
+#: those that take long
+SLOW = [
+    ("docs/explanation/soft-margin.md", demo, 5, True),
+    ("docs/how-to/one-pass.md", reviews, 4, False),
+    ("docs/explanation/lecture-notes.md", None, 15, False),
+    ("docs/how-to/from-vowpal-wabbit.md", None, 4, False),
+    ("docs/how-to/files.md", program("files_data.py"), 9, False),
+    ("docs/explanation/learners.md", None, 0, True),
+    ("docs/how-to/remote-files.md", None, 0, True),
+    ("docs/start/separated-data.md", None, 4, False),
+    ("docs/start/first-model.md", None, 7, True),
+]
+
+
+@pytest.mark.parametrize(
+    ("page", "write", "commands", "python"),
+    [*PAGES, *(pytest.param(*page, marks=pytest.mark.thorough) for page in SLOW)],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_code_of_a_page_gives_what_it_says(page, write, commands, python, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if write is not None:
+        write(tmp_path)
+    first = python and page.endswith("formulas.md")  # which writes the file of its commands
+    if first:
+        assert run_python(page) > 25
+    assert run_commands(page, tmp_path) == commands
+    assert not python or first or run_python(page) > 2
+
+
+@pytest.fixture(scope="module")
+def surroundings(tmp_path_factory):
+    """A folder with docs/ and the data of the demo."""
+    folder = tmp_path_factory.mktemp("clone")
+    shutil.copytree(DOCS, folder / "docs")
+    demo(folder)
+    return folder
+
+
+def test_commands_of_pages_that_follow_each_other(surroundings):
+    assert run_python("README.md") > 3
+    assert run_commands("README.md", surroundings) == 3
+    assert run_commands("docs/reference/command-line.md", surroundings) >= 11
+    assert run_commands("docs/reference/file-formats.md", surroundings) == 1
+    assert run_commands("docs/explanation/training.md", surroundings) == 2
+    (surroundings / "digits.linsep").rename(surroundings / "demo" / "digits.linsep")
+    assert run_commands("docs/gallery/index.md", surroundings) == 3
+    assert run_commands("docs/how-to/tune.md", surroundings) == 5
+
+
+@pytest.mark.thorough
+def test_commands_about_bounds_and_separation(surroundings):
+    assert run_commands("docs/explanation/bounds.md", surroundings) == 1
+    iris = load_iris(as_frame=True).frame[50:].rename(columns={"target": "species"})
+    iris.to_csv(surroundings / "two.csv", index=False)
+    assert run_commands("docs/explanation/separation.md", surroundings) == 2
+    assert run_commands("docs/reference/proofs.md", surroundings) == 1
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("page", ["from-liblinear", "from-statsmodels", "from-river"])
+def test_pages_that_compare_with_other_programs(page, monkeypatch):
+    if page == "from-river":
+        pytest.importorskip("river")
+    monkeypatch.chdir(ROOT)
+    assert run_python(f"docs/how-to/{page}.md") > 8
+
+
+@pytest.mark.thorough
+def test_the_page_on_exports(tmp_path, monkeypatch):
+    pytest.importorskip("onnxruntime")
+    assert run_commands("docs/how-to/export.md", tmp_path) == 6
+    monkeypatch.chdir(tmp_path)
+    assert run_python("docs/how-to/export.md") > 20
+
+
+def test_links_lead_to_pages_and_headings():
+    def anchor(heading):
+        return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+    pages = [ROOT / f"{name}.md" for name in OUTSIDE] + sorted(DOCS.glob("*/*.md"))
+    texts = {page: page.read_text("utf-8") for page in pages}
+    heads = {page: set(map(anchor, HEADING.findall(text))) for page, text in texts.items()}
+    found = [(page, *link) for page in pages for link in TO.findall(CODE.sub("", texts[page]))]
+    assert len(found) > 300
+    for page, name, heading in found:
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), (page.name, name)
+        assert not heading or target not in heads or heading in heads[target], (page.name, heading)
+
+
+@pytest.mark.parametrize("module", ["", "plot."])
+def test_examples_in_docstrings(module):
+    names = [
+        "chance", "decision", "runs", "separation", "steps", "weight_space",
+    ] if module else [
+        "descent", *sorted({kind.__module__.removeprefix("linsep.") for kind in LEARNERS.values()}),
+        "linear.estimator", "logistic.estimator", "naive_bayes", "mistake_bounds.adversary",
+        "bounding", "scoring.scores", "chance.bias", "chance.counting", "chance.transition",
+        "separating", "mistake_bounds.margins", "teaching.convergence", "teaching.criterion",
+        "teaching.reflection", "exports.sklearn_onnx",
+    ]  # fmt: skip
+    for name in names:
+        result = doctest.testmod(import_module(f"linsep.{module}{name}"))
+        assert result.attempted > 0, name
+        assert result.failed == 0, name
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell")
+def test_the_demo_runs(tmp_path):
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", "docs/demo.sh", tmp_path / "demo"], cwd=ROOT, capture_output=True, text=True,
+        check=False, env=os.environ | {"PATH": path},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "converged" in done.stdout
+    assert "449 predictions" in done.stdout
+
+
+def test_each_error_of_the_first_evening_names_what_mends_it(tmp_path):
+    """docs/start/churn.md"""
+    program("churn_data.py")(tmp_path)
+    reading = ["--comment", "#", "--delimiter", ";"]
+    western = [*reading, "--encoding", "cp1252"]
+    for options, said in (
+        ([], "line 1 is a comment: skip lines like it with --comment '#'"),
+        (["--comment", "#"], "set the delimiter with --delimiter ';'"),
+        (reading, r"is not UTF-8 text .*--encoding latin-1"),
+        (western, "'customer' has a different text .*--exclude cust"),
+        ([*western, "--exclude", "customer", "--null-values", ""], r"--date since=%d.%m.%Y"),
+    ):
+        done = here("fit", "customers.csv", "--target", "churn", *options, cwd=tmp_path)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert re.search(said, done.stderr), done.stderr
+
+
+def messages(shared_data):
+    with gzip.open(shared_data / "text" / "sms_spam.tsv.gz", "rt") as lines:
+        rows = [line.rstrip("\n").split("\t", 1) for line in lines]
+    return [row for k, row in enumerate(rows) if k % 5], rows[::5]
+
+
+@pytest.mark.thorough
+def test_commands_on_texts(shared_data, tmp_path):
+    for name, rows in zip(("sms", "sms-test"), messages(shared_data), strict=True):
+        with (tmp_path / f"{name}.csv").open("w", newline="") as file:
+            csv.writer(file).writerows([["kind", "message"], *rows])
+    for k, (kind, text) in enumerate(messages(shared_data)[0][:500]):
+        for path in (tmp_path / "mails" / kind / f"{k}.txt", tmp_path / "inbox" / f"{k}.txt"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    assert run_commands("docs/how-to/text.md", tmp_path) == 5
+
+
+def right_on_texts(learned, held_out, text, **parameters):
+    (y, texts), (y_test, test) = (zip(*rows, strict=True) for rows in (learned, held_out))
+    model = PassiveAggressive(C=0.3, keep="average", max_iter=10, **parameters)
+    model.fit(text.fit_transform(texts), np.array(y))
+    return round(100 * model.score(text.transform(test), np.array(y_test)), 2)
+
+
+@pytest.mark.thorough
+def test_the_table_on_texts(shared_data):
+    def cell(choice, column):
+        lines = (DOCS / "how-to/text.md").read_text("utf-8").splitlines()
+        (line,) = (line for line in lines if line.startswith(f"| {choice} |"))
+        return float(line.split("|")[column + 2])
+
+    other = "LinearSVC of scikit-learn on TfidfVectorizer's words"
+    found = right_on_texts(*messages(shared_data), Text(analyzer="char_wb", ngram_range=(2, 5)))
+    assert found == cell("`--analyzer char_wb --ngrams 2-5`", 1)
+    assert found > cell(other, 0)
+    parts = []
+    for part in ("train", "test"):
+        with gzip.open(shared_data / "text" / f"20news.{part}.jsonl.gz", "rt") as lines:
+            parts.append([(one["group"], one["text"]) for one in map(json.loads, lines)])
+    text = Text(sublinear_tf=True, use_idf=True)
+    found = right_on_texts(*parts, text, multiclass="ovr")
+    assert found == cell("`--sublinear --tf-idf`", 3)
+    assert found > cell(other, 2)
