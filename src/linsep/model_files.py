@@ -168,6 +168,7 @@ def _describe(model: Any) -> dict[str, Any]:
         "feature_names": None if names is None else [str(name) for name in names],
         "recipe": getattr(model, "recipe_", None),
         **({} if threshold is None else {"threshold": threshold._asdict()}),
+        **({"encodes": True} if getattr(model, "_encodes", False) else {}),
     }
 
 
@@ -200,6 +201,7 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
 
             Formula.from_json(recipe["formula"])  # expressions that formulas may not hold
         model.recipe_ = recipe
+        model._encodes = about.get("encodes") is True  # see check_again
     if about.get("threshold") is not None:
         from linsep.estimators._common.thresholds import Threshold
 

@@ -175,7 +175,7 @@ def test_batches_of_a_source_are_learned_one_by_one(people, learner):
         assert np.array_equal(model.predict(batch.X), known[0].predict(batch.X))
 
 
-def test_models_that_pick_columns_and_that_scikit_learn_fits_are_as_before(people):
+def test_models_that_pick_columns_and_that_scikit_learn_fits_are_as_before(people, tmp_path):
     frame, y, _ = people
     X = frame[["age", "height"]]
     model = linsep.fit(X.assign(y=y), target="y", learner="logistic", l2=1.0)
@@ -185,6 +185,13 @@ def test_models_that_pick_columns_and_that_scikit_learn_fits_are_as_before(peopl
     frame = frame.assign(city=frame.city.astype("category"))
     own = LogisticRegression(l2=1.0).fit(frame, y)
     assert clone(own).fit(frame, y).score(frame, y) == own.fit(frame, y).score(frame, y)
+    linsep.save(own, tmp_path / "m")
+    loaded = linsep.load(tmp_path / "m")
+    assert clone(loaded).fit(frame, y).score(frame, y) == loaded.score(frame, y)
+    made = linsep.fit(frame.assign(y=y), target="y", learner="logistic", l2=1.0)
+    linsep.save(made, tmp_path / "m", force=True)
+    with refused(DataError, "unsupported"):
+        clone(linsep.load(tmp_path / "m"))
     search = GridSearchCV(LogisticRegression(), {"l2": [1.0]}).fit(frame, y)
     assert clone(search.best_estimator_).fit(frame, y).score(frame, y) == own.score(frame, y)
 
