@@ -21,7 +21,6 @@ def separation(
     errors: bool = False,
     strict: bool = True,
     sample_weight: Any = None,
-    details: bool = False,
     time_limit: float | None = TIME_LIMIT,
 ) -> Verdict | Separations:
     """Decide whether a hyperplane separates the classes, and prove it.
@@ -37,11 +36,10 @@ def separation(
         Labels of any type. With two classes, the larger label is the positive side.
     K : array of shape (rows, rows)
         Instead of X, the Gram matrix of a kernel: decides whether some f(x) = sum_j a_j K(x, x_j)
-        separates the classes, using the numbers in K exactly. There is no margin. Rounded kernel
-        values nearly always make K nonsingular, and then any labels are separable, so the verdict's
-        first line states if K holds floats. If that matters, pass integers or fractions, such as
-        :meth:`linsep.kernels.Kernel.exact` returns. Practical for up to a few hundred rows if
-        floating point does not decide.
+        separates the classes. Rounded kernel values nearly always make K nonsingular, and then any
+        labels are separable, so floats are refused: pass integers or fractions, such as
+        :meth:`linsep.kernels.Kernel.exact` returns. There is no margin. Practical for up to a few
+        hundred rows if floating point does not decide.
     fit_intercept : bool, default=True (with K: False)
         Whether the hyperplane may lie off the origin.
     margin : "max" or None, default=None
@@ -60,11 +58,6 @@ def separation(
         Whether a row on the hyperplane is an error. If not, the weights must not all be zero.
     sample_weight : array of shape (rows,), or None
         The cost of an error in each row, at least 0, used exactly. Only with ``errors=True``.
-    details : bool, default=False
-        Also find which columns decide (a minimal set of columns with the same verdict, and the
-        columns that every such set contains) and how large the overlap is: the attributes
-        ``deciding_columns`` and ``overlap`` of each verdict. Every set of columns tried costs one
-        verdict. All rows are read into memory.
     time_limit : float or None, default=60.0
         Seconds for all subproblems together. A subproblem not decided by then is ``Undecided``; a
         margin keeps the width reached. None: no limit.
@@ -124,6 +117,5 @@ def separation(
     X, y, _ = with_features(X, y)
     return deciding.separation(
         X, y, K=K, fit_intercept=fit_intercept, margin=margin, formulations=formulations,
-        errors=errors, strict=strict, sample_weight=sample_weight, details=details,
-        time_limit=time_limit,
+        errors=errors, strict=strict, sample_weight=sample_weight, time_limit=time_limit,
     )  # fmt: skip

@@ -168,8 +168,7 @@ def test_proofs_about_gram_matrices(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(-2, 3, (9, 2)), rng.permutation(np.arange(9) % (2 + seed % 2))
     K = (X @ X.T + seed % 3) ** (1 + seed % 2)
-    report = separation(K=K if seed % 4 else K / 7, y=y)
-    K = K if seed % 4 else K / 7
+    report = separation(K=K, y=y)
     text = report.to_json()
     assert report.verify(K, y)
     assert accepts_alone(text, K, y)
@@ -190,7 +189,7 @@ def test_proofs_about_gram_matrices(seed):
 
 
 def test_a_gram_matrix_in_a_file(tmp_path):
-    K, y = np.array([[4.0, 2, 0], [2, 1, 0], [0, 0, 0]]), ["a", "b", "a"]
+    K, y = np.array([[4, 2, 0], [2, 1, 0], [0, 0, 0]]), ["a", "b", "a"]
     (tmp_path / "proof.json").write_text(separation(K=K, y=y).to_json())
     rows = [",".join(map(str, [*row, label])) for row, label in zip(K, y, strict=True)]
     (tmp_path / "K.csv").write_text("\n".join(["k0,k1,k2,y", *rows]) + "\n")
@@ -255,12 +254,11 @@ def test_its_time_is_bounded_and_it_reads_files_only(tmp_path):
         assert done.stderr.startswith("Not proved (ValueError): PROOF and DATA are not both files")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_gram_matrix_has_no_names_and_is_symmetric(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(-2, 3, (5, 2)), np.array([0, 1, 0, 1, 1])
     K = X @ X.T + (0 if seed % 2 else 25) * np.eye(5, dtype=int)
-    K = K if seed < 2 else K / 7
     whole = json.loads(separation(K=K, y=y).to_json())
     width = whole["data"]["features"]
     assert accepts_alone(written(whole), K, y)

@@ -72,7 +72,7 @@ COMMANDS = [
     *(f"inspect {model}" for model in MODELS),
     *(f"describe {data}.csv --target label" for data in ("few", "twelve", "wide", "extreme")),
     "describe one.csv --target label",
-    "separate less.csv --target label --details --errors", "separate wide.csv --target label",
+    "separate less.csv --target label --errors", "separate wide.csv --target label",
     "separate three.csv --target label", "separate few.csv --target label --gamma 0.1",
     "bounds few.csv --target label --gamma 0.1",
     "trace small.csv --target label --max-rounds 4",

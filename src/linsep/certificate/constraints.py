@@ -48,9 +48,6 @@ class Subject:
     columns : tuple of int or None
         For a Gram matrix: the weights are the a_j in sum_j a_j K(x, x_j) over these columns. If the
         verdict is that nothing separates, they span all columns. No margin is given.
-    rounded : bool or None
-        For a Gram matrix: whether it holds floats, so that kernel values may be rounded. Not part
-        of the proof: None if read from a proof.
     chance : Chance or None
         Whether random labels would be separable. Not part of the proof: None if read from a proof.
     """
@@ -64,7 +61,6 @@ class Subject:
     names: tuple[str, ...] | None
     sha256: str
     columns: tuple[int, ...] | None = None
-    rounded: bool | None = field(default=None, compare=False)
     chance: Any = field(default=None, compare=False)
 
     def of_sides(self, positive: tuple[Any, ...], negative: tuple[Any, ...]) -> Subject:

@@ -29,7 +29,6 @@ from linsep.certificate.checking import (
     check,
 )
 from linsep.certificate.constraints import FORMULATIONS, Combination, Subject
-from linsep.certificate.details import DecidingColumns, Overlap
 from linsep.certificate.errors import ERRORS, ErrorsChecker, FewestErrors
 from linsep.certificate.integers import Space
 from linsep.drawing import WithRows, display
@@ -124,15 +123,41 @@ class Claims:
         return Text(str(self))  # brackets are not markup
 
 
+@dataclass(frozen=True)
+class DecidingColumns:
+    """The columns that decide a separable or quasi-separable verdict, numbered from 0.
+
+    Attributes
+    ----------
+    alone : tuple of int
+        The columns that separate the classes alone.
+    touching : tuple of int
+        The columns that quasi-separate the classes alone.
+    names : tuple of str or None
+        The names of all columns.
+    """
+
+    alone: tuple[int, ...]
+    touching: tuple[int, ...]
+    names: tuple[str, ...] | None = field(default=None, repr=False)
+
+    def named(self, columns: tuple[int, ...]) -> list[str]:
+        """Return the names of some columns; ``x3`` for column 3 if they have no names."""
+        return [f"x{j}" if self.names is None else self.names[j] for j in columns]
+
+    def plain(self) -> dict[str, Any]:
+        """Return them as a JSON object, with the names of columns."""
+        return {"alone": self.named(self.alone), "touching": self.named(self.touching)}
+
+
 @dataclass(frozen=True, repr=False)
 class Verdict(WithRows, Claims):
     """Base class of all verdicts."""
 
     subject: Subject
     errors: FewestErrors | None = field(default=None, kw_only=True)
-    #: which columns decide a separable or quasi-separable verdict; like overlap, not in the proof
+    #: columns that decide a separable or quasi-separable verdict alone; not in the proof
     deciding_columns: DecidingColumns | None = field(default=None, kw_only=True, compare=False)
-    overlap: Overlap | None = field(default=None, kw_only=True, compare=False)
     #: what a hyperplane does, as a verb
     verb: ClassVar[str] = ""
     kind: ClassVar[str] = ""
@@ -178,7 +203,7 @@ class Verdict(WithRows, Claims):
             ("data", f"{subject.n_rows:,} rows, {features}, numbers as stored"),
             *self._errors_lines(number),
             *self._details(number),
-            *self._details_asked(),
+            *self._columns_alone(),
             *self.chance_line(),
         ]
 
@@ -207,11 +232,9 @@ class Verdict(WithRows, Claims):
         return {"kind": self.kind, "positive": positive, "negative": negative, **evidence}
 
     def plain_details(self) -> dict[str, Any]:
-        """Return the deciding columns and the size of the overlap, as far as known, as JSON
-        objects.
-        """
-        found = {"deciding_columns": self.deciding_columns, "overlap": self.overlap}
-        return {name: one.plain() for name, one in found.items() if one is not None}
+        """Return the columns that decide alone, if known, as a JSON object."""
+        found = self.deciding_columns
+        return {} if found is None else {"deciding_columns": found.plain()}
 
     def plot(self, X: Any, y: Any, **kwargs: Any) -> Any:
         """Plot the verdict and its rows with :meth:`linsep.plot.SeparationDisplay.from_verdict`."""
@@ -220,9 +243,8 @@ class Verdict(WithRows, Claims):
     def __repr__(self) -> str:
         about = self.subject
         sides = f", {about.positive!r} against {about.negative!r}" * (not about.multinomial)
-        floats = ", kernel values in floats" * bool(about.rounded)
         features = f"{about.n_rows:,} rows, {about.n_features:,} features"
-        return f"<{self.kind}: {features}{floats}{sides}>"
+        return f"<{self.kind}: {features}{sides}>"
 
     def __str__(self) -> str:
         return "\n".join(pair_lines(self.described()))
@@ -239,11 +261,15 @@ class Verdict(WithRows, Claims):
         """Return the evidence, and the consequence for a logistic regression."""
         return []
 
-    def _details_asked(self) -> list[tuple[str, str]]:
-        """Return the deciding columns and the size of the overlap, if known."""
+    def _columns_alone(self) -> list[tuple[str, str]]:
+        """Return the columns that separate, or quasi-separate, without the others."""
         found = self.deciding_columns
-        lines = [] if found is None else found.lines(self.verb, _some)
-        return lines if self.overlap is None else [*lines, ("overlap", str(self.overlap))]
+        columns = getattr(found, "alone" if self.kind == "separable" else "touching", ())
+        if found is None or not columns:
+            return []
+        each = "each " * (len(columns) > 1)
+        text = f"{_some(found.named(columns))}: {each}{self.verb} the classes without the others"
+        return [("alone", text)]
 
     def _errors_lines(self, number: Number) -> list[tuple[str, str]]:
         """Return the fewest errors of any hyperplane, if requested."""
@@ -268,7 +294,7 @@ class Verdict(WithRows, Claims):
         """Return the verdict's kind and finding, as the beginning of a sentence."""
         multinomial = self.subject.multinomial
         what = "some weights have" if multinomial else "a hyperplane has"
-        return f"{self.kind}{_values(self.subject)}: {what}"
+        return f"{self.kind}: {what}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -410,8 +436,7 @@ class Overlapping(Blocked):
 
     def answer(self) -> str:
         """Return the verdict in one sentence."""
-        values = _values(self.subject)
-        return f"overlapping{values}: every hyperplane has a row on the wrong side"
+        return "overlapping: every hyperplane has a row on the wrong side"
 
     def _details(self, number: Number) -> list[tuple[str, str]]:
         full = len(self.space.rows) == len(self.subject.coefficient_names())
@@ -524,7 +549,7 @@ class Undecided(Verdict):
 
     def answer(self) -> str:
         """Return the verdict in one sentence."""
-        return f"undecided{_values(self.subject)}: {self.reason}"
+        return f"undecided: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -562,11 +587,6 @@ class Separations(Claims):
             return []
         return [("chance", f"two classes: {of_all[0].chance}")]
 
-    def values_line(self) -> list[str]:
-        """Return which kernel values the verdicts are about; empty if they are exact."""
-        values = _values(self.verdicts()[0].subject)
-        return [f"Verdicts{values}:"] if values else []
-
     def table(self, number: Number = int, letters: int | None = None) -> list[list[str]]:
         """Return a heading and one line per verdict: subproblem, answer, and margin or certificate.
 
@@ -593,9 +613,7 @@ class Separations(Claims):
     def __str__(self) -> str:
         lines = table_lines(self.table(letters=letters_of_two()), [False] * 3, sentences=True)
         chance = self.chance_line()
-        return "\n".join(
-            [*self.values_line(), *lines, *(["", *pair_lines(chance)] if chance else [])]
-        )
+        return "\n".join([*lines, *(["", *pair_lines(chance)] if chance else [])])
 
     def _repr_html_(self) -> str:
         head, *body = self.table()
@@ -603,8 +621,7 @@ class Separations(Claims):
         rest = "".join(
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body
         )
-        caption = "".join(f"<caption>{escape(line)}</caption>" for line in self.values_line())
-        return f"<table>{caption}<tr>{first}</tr>{rest}</table>"
+        return f"<table><tr>{first}</tr>{rest}</table>"
 
 
 # Text.
@@ -613,14 +630,6 @@ class Separations(Claims):
 def letters_of_two() -> int:
     """Return how many letters of the names of two classes fit a table of verdicts."""
     return max(6, (room() - 48) // 2)
-
-
-def _values(subject: Subject) -> str:
-    """Return which kernel values a verdict is about, as a phrase; empty if they are exact."""
-    if subject.columns is None or subject.rounded is False:
-        return ""
-    floats = " by kernel values in floats, which may be rounded"
-    return floats if subject.rounded else " by the values of the Gram matrix as stored"
 
 
 def _sides(subject: Subject) -> str:

@@ -65,10 +65,6 @@ DISTANCE = Option(
     help="Also find the least total distance by which the rows of two classes must move to "
     "be separated with this margin; it bounds errors, too.",
 )  # fmt: skip
-DETAILS = Option(
-    "--details", is_flag=True,
-    help="Also find which columns decide, and the size of an overlap.",
-)  # fmt: skip
 PROOF_OUT = Option(
     "--proof", type=options.LocalPath(dash=False), metavar="FILE",
     help="Write the proof to this file, as JSON.",
@@ -97,15 +93,15 @@ MOST_ROWS, MOST_VALUES, MOST_LETTERS = 12, 5, 20
 
 
 @command(
-    options.DATA, MARGIN, ERRORS, STRICT, DISTANCE, DETAILS, options.FIT_INTERCEPT, PROOF_OUT,
+    options.DATA, MARGIN, ERRORS, STRICT, DISTANCE, options.FIT_INTERCEPT, PROOF_OUT,
     options.ROWS, options.UNGROUPED_COLUMNS, options.FORCE, SEARCH_LIMIT, options.AS_JSON,
     options.PLOT, LOOK,
 )  # fmt: skip
 def separate(
     data: list[str], *, margin: str | None, errors: bool, strict: bool, gamma: float | None,
-    details: bool, fit_intercept: bool, proof: Path | None, how: dict[str, Any],
-    columns: dict[str, Any], force: bool, time_limit: float, as_json: bool,
-    plot: Path | None, look: Look,
+    fit_intercept: bool, proof: Path | None, how: dict[str, Any],
+    columns: dict[str, Any], force: bool, time_limit: float, as_json: bool, plot: Path | None,
+    look: Look,
 ) -> None:  # fmt: skip
     """Decide whether a hyperplane separates the classes of DATA, and prove it.
 
@@ -115,7 +111,7 @@ def separate(
     """
     from linsep.certificate.verdicts import Separations, Undecided
     from linsep.separability.data import data_of, weights_of
-    from linsep.separability.deciding import decide, with_details, with_fewest_errors
+    from linsep.separability.deciding import decide, with_fewest_errors
     from linsep.separability.fewest.claim import asked
     from linsep.separability.time_limit import Task
 
@@ -133,8 +129,6 @@ def separate(
         if errors:
             wanted = asked(strict, weights_of(source), opened.n_rows)
             claim = with_fewest_errors(opened, claim, wanted, task)
-        if details:
-            claim = with_details(opened, claim, task)
         task.doing = "the check of the proof"
         checked = _checked(claim, opened, time_limit)
         least = None

@@ -17,7 +17,6 @@ from linsep.errors import DataError, LinsepError, hint
 from linsep.fitting import OF_TEXT, like_texts
 from linsep.separability.data import Data, data_of
 from linsep.separability.deciding import decide
-from linsep.separability.deciding_columns import all_rows, some_columns
 from linsep.separability.time_limit import Task
 from linsep.sources.base import Source, is_frame
 from linsep.sources.formats import LABEL, format_of
@@ -159,7 +158,7 @@ def _decided(found: QuasiSeparable, data: Data) -> dict[str, Any]:
     """
     columns: list[str] = []
     if found.deciding_columns is not None and (alone := found.deciding_columns.touching):
-        by_them = _of_all_classes(some_columns(data, all_rows(data), alone))
+        by_them = _of_all_classes(data.with_columns(alone))
         if getattr(by_them, "boundary", None) == found.boundary:
             columns = found.deciding_columns.named(alone)
     if not columns:

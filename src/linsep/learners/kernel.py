@@ -13,7 +13,7 @@ from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep._system.threads import in_background, one_blas_thread
 from linsep.batches import joined
 from linsep.checkpoints.saving import Saving
-from linsep.errors import ParameterError, hint, warn_caller
+from linsep.errors import DataError, ParameterError, hint, warn_caller
 from linsep.estimators._common.fitted_state import adds_rows, calls_back, count
 from linsep.estimators._common.frames import in_memory, to_learn
 from linsep.estimators._common.labels import brings_labels, label_a_row, labeled, source_labels
@@ -322,9 +322,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         linsep.certificate.verdicts.Verdict
             About K = ``kernel.exact(X)`` of the kernel, without rounding, for linear, polynomial
             and all-subsets kernels, counts of substrings, and sums, products and multiples of
-            these. Other kernels have only floating-point values, K = ``kernel(X)``, and the first
-            line says so. Check it with ``verify(K, y)``. The estimator need not be fitted and is
-            not changed.
+            these. Other kernels have only floating-point values and are refused. Check it with
+            ``verify(K, y)``. The estimator need not be fitted and is not changed.
 
         Raises
         ------
@@ -338,7 +337,12 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         if kernel.takes == "vectors":
             X, y, *_ = in_memory(X, y)
         K = X if kernel.takes == "gram" else kernel.exact(X)
-        return separation(K=kernel(X) if K is None else K, y=y, **how)
+        if K is None:
+            raise DataError(
+                "This kernel has values in floats only, or too long ones, and rounding makes any "
+                "rows separable: use an exact kernel.", code="not-exact", option="kernel",
+            )  # fmt: skip
+        return separation(K=K, y=y, **how)
 
     def _start(self, learner: Learner, kernel: Kernel, classes: np.ndarray, rows: Any) -> Run:
         """Store and return a run without support vectors, or with the support vectors of the last

@@ -29,7 +29,7 @@ from linsep.logistic.preparing import Standardization, of_all
 from linsep.logistic.rows import MOST_WEIGHTS as MOST_FACTORED, UNSIGNED, BatchRows, Rows, Task
 from linsep.logistic.sandwich import each_class, robust_of, with_robust
 from linsep.logistic.vanishing import down_ridges
-from linsep.separability.data import Data, LocalData, data_of
+from linsep.separability.data import Data, data_of
 from linsep.separability.deciding import separated_by, separation
 from linsep.separability.recession import Cone, cone_of
 from linsep.separability.search import MOST_WEIGHTS
@@ -682,6 +682,6 @@ def data_of_batches(given: BatchRows) -> Data:
             yield Batch(padded(batch.X, given.n_features), codes[batch.y], batch.first)
 
     shape = given._n_rows, given.n_features
-    data = LocalData(parts, np.sort(given.known.labels), shape, None)
+    data = Data(parts, np.sort(given.known.labels), shape, None)
     data.sparse = sp.issparse(next(parts()).X)
     return data

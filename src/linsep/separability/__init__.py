@@ -15,8 +15,6 @@ a few rounds do not decide on many columns, ``dual_descent`` visits all rows. If
 widest margin, ``margin`` finds it in integers. ``recession`` finds the coefficients that have one
 sign under all weights with no row on the wrong side. ``fewest/`` finds the fewest errors of any
 weights, with ``enumeration`` where rows span at most four dimensions. ``evidence`` builds the
-verdict. Computations over all rows are passes (``data.py``): a pass computes partial results for
-lanes, which are fixed-size blocks counted from the first row, and merges neighboring results. So
-lanes may be in memory, in a file or on a cluster. All steps share ``time_limit``. ``certificate/``
+verdict. All steps share ``time_limit``. ``certificate/``
 checks the evidence in one reading, and imports none of them.
 """

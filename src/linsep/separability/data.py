@@ -4,12 +4,10 @@ floats, with rounding bounds, and in integers times a fraction.
 """
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +19,7 @@ from linsep.certificate.integers import Row, floats_of, whole_row
 from linsep.certificate.numbers import labeled_rows, padded, same_as_doubles
 from linsep.errors import DataError, NoRows
 from linsep.lanes import in_lanes
-from linsep.separability.time_limit import check_time, within_time
+from linsep.separability.time_limit import within_time
 from linsep.validation.labels import refuse_continuous
 from linsep.validation.values import faults_named
 
@@ -33,10 +31,6 @@ SPARSE_ROWS = 1 << 15
 TINY = 2.0**-1074
 #: most numbers in some rows that are copied
 MOST_COPIED = 1 << 23
-Answer = TypeVar("Answer")
-T = TypeVar("T")
-#: rows of some lanes, with their numbers
-Rows = list[tuple[Batch, np.ndarray]]
 
 
 def doubles(X: Any) -> Any:
@@ -84,10 +78,14 @@ def lane_rows(sparse: bool, width: int) -> int:
     return SPARSE_ROWS if sparse else max(1, LANE_VALUES // max(1, width))
 
 
-class Data(ABC):
+class Data:
     """Rows and labels that can be read many times.
 
     They come in batches whose y are class codes; X holds Python numbers where float64 is not exact.
+
+    Parameters
+    ----------
+    batches : function that returns an iterator over all rows, of the full width
 
     Attributes
     ----------
@@ -101,88 +99,6 @@ class Data(ABC):
         Whether some numbers are not doubles, so that floats of rows are rounded.
     """
 
-    def __init__(self, classes: np.ndarray, shape: tuple[int, int], names: Any) -> None:
-        self.classes = classes
-        self.n_rows, self.n_features = shape
-        self.names = None if names is None else [str(name) for name in names]
-        self.sparse = self.rounded = False
-
-    @abstractmethod
-    def ask(
-        self, part: Callable[[Iterable[Batch]], Answer], merge: Callable[[list[Answer]], Answer]
-    ) -> Answer:
-        """Return the answer of one reading of all rows.
-
-        Rows may be in several places. Each place computes its ``part`` of the answer from
-        neighboring lanes; neighboring parts are merged in order, in groups of any size. The answer
-        must not depend on the places, which begin where lanes begin. Both functions and the answers
-        can be pickled.
-        """
-
-    @abstractmethod
-    def sha256(self) -> str:
-        """Return the hash of rows and labels, as :mod:`linsep.certificate.canonical` has it."""
-
-    @cached_property
-    def longest(self) -> float:
-        """An upper bound on the length of every row."""
-        return self.ask(_longest, max)
-
-    def codes(self) -> np.ndarray:
-        """Return the codes of all labels."""
-        return self.ask(_codes, np.concatenate)
-
-    def labels(self) -> list[Any]:
-        """Return the classes as plain values."""
-        return plain_labels(self.classes)
-
-    def some(self, numbers: np.ndarray) -> list[Batch]:
-        """Return the rows with these sorted numbers."""
-        return self.ask(partial(_numbered, numbers), joined)
-
-    def rows(self, numbers: np.ndarray) -> Iterator[tuple[int, Batch, int]]:
-        """Yield the rows with these sorted numbers as (number, batch, index in the batch)."""
-        found = self.some(numbers)
-        places = ((batch, place) for batch in found for place in range(batch.size))
-        for number, (batch, place) in zip(numbers.tolist(), places, strict=False):
-            yield number, batch, place
-
-
-def _longest(lanes: Iterable[Batch]) -> float:
-    """Return the length of the longest row."""
-    return max(float(lengths(doubles(lane.X)).max()) for lane in lanes)
-
-
-def _codes(lanes: Iterable[Batch]) -> np.ndarray:
-    """Return the class codes of all rows."""
-    return np.concatenate([lane.y for lane in lanes])
-
-
-def _numbered(numbers: np.ndarray, lanes: Iterable[Batch]) -> list[Batch]:
-    """Return the rows with these sorted numbers."""
-    found = []
-    for lane in lanes:
-        start, stop = np.searchsorted(numbers, [lane.first, lane.first + lane.size])
-        if start < stop:
-            found.append(lane.rows(numbers[start:stop] - lane.first))
-        if stop == len(numbers):
-            break
-    return found
-
-
-def joined(parts: list[list[T]]) -> list[T]:
-    """Return the items of all parts."""
-    return list(chain(*parts))
-
-
-class LocalData(Data):
-    """Rows that this process reads, from memory or from files.
-
-    Parameters
-    ----------
-    batches : function that returns an iterator over all rows, of the full width
-    """
-
     def __init__(
         self,
         batches: Callable[[], Iterable[Batch]],
@@ -190,24 +106,65 @@ class LocalData(Data):
         shape: tuple[int, int],
         names: Any,
     ) -> None:
-        super().__init__(classes, shape, names)
-        self._batches = batches
+        self.classes, self._batches = classes, batches
+        self.n_rows, self.n_features = shape
+        self.names = None if names is None else [str(name) for name in names]
+        self.sparse = self.rounded = False
 
-    def ask(
-        self, part: Callable[[Iterable[Batch]], Answer], merge: Callable[[list[Answer]], Answer]
-    ) -> Answer:
-        """Return the answer of one reading of all rows, which are in one place."""
-        rows = lane_rows(self.sparse, self.n_features)
-        return part(in_lanes(self._batches(), rows))
+    def lanes(self) -> Iterator[Batch]:
+        """Yield all rows in order, in blocks that stay in the processor's cache."""
+        return in_lanes(self._batches(), lane_rows(self.sparse, self.n_features))
 
     def sha256(self) -> str:
-        """Return the hash of rows and labels."""
+        """Return the hash of rows and labels, as :mod:`linsep.certificate.canonical` has it."""
         return sha256_of(self)
 
     def coded(self) -> Iterator[tuple[Any, np.ndarray]]:
         """Yield the rows as given, with the codes of their labels."""
         for batch in self._batches():
             yield batch.X, batch.y
+
+    @cached_property
+    def longest(self) -> float:
+        """An upper bound on the length of every row."""
+        return max(float(lengths(doubles(lane.X)).max()) for lane in self.lanes())
+
+    def codes(self) -> np.ndarray:
+        """Return the codes of all labels."""
+        return np.concatenate([batch.y for batch in self._batches()])
+
+    def labels(self) -> list[Any]:
+        """Return the classes as plain values."""
+        return plain_labels(self.classes)
+
+    def some(self, numbers: np.ndarray) -> list[Batch]:
+        """Return the rows with these sorted numbers."""
+        found = []
+        for lane in self.lanes():
+            start, stop = np.searchsorted(numbers, [lane.first, lane.first + lane.size])
+            if start < stop:
+                found.append(lane.rows(numbers[start:stop] - lane.first))
+            if stop == len(numbers):
+                break
+        return found
+
+    def rows(self, numbers: np.ndarray) -> Iterator[tuple[int, Batch, int]]:
+        """Yield the rows with these sorted numbers as (number, batch, index in the batch)."""
+        places = ((batch, place) for batch in self.some(numbers) for place in range(batch.size))
+        for number, (batch, place) in zip(numbers.tolist(), places, strict=False):
+            yield number, batch, place
+
+    def with_columns(self, columns: Sequence[int]) -> "Data":
+        """Return all rows, in memory, with some of the columns."""
+        rows = one_batch(list(self._batches()))
+        some = rows._replace(X=rows.X[:, list(columns)])
+        names = None if self.names is None else [self.names[j] for j in columns]
+        return self._of(some, names)
+
+    def _of(self, rows: Batch, names: Any) -> "Data":
+        found = Data(lambda: [rows], self.classes, rows.X.shape, names)
+        found.sparse, found.rounded = self.sparse, self.rounded
+        return found
 
 
 def plain_labels(classes: np.ndarray) -> list[Any]:
@@ -225,31 +182,16 @@ class SomeRows(NamedTuple):
 
 def some_rows(data: Data, chosen: Callable[[Batch], np.ndarray]) -> SomeRows | None:
     """Return the rows for which a function of a lane is True; None if they are too many."""
-    found = data.ask(partial(_some_of_lanes, chosen), _together)
-    if found is None:
-        return None
-    whole = one_batch([batch for batch, _ in found])._replace(first=0)
-    rows = LocalData(lambda: [whole], data.classes, whole.X.shape, data.names)
-    rows.sparse, rows.rounded = data.sparse, data.rounded
-    return SomeRows(rows, np.concatenate([numbers for _, numbers in found]))
-
-
-def _some_of_lanes(chosen: Callable[[Batch], np.ndarray], lanes: Iterable[Batch]) -> Rows | None:
-    """Return the chosen rows of each lane, numbered; None if they are too many."""
-    found: Rows = []
-    for lane in within_time(lanes):
+    found, numbers, size = [], [], 0
+    for lane in within_time(data.lanes()):
         places = np.flatnonzero(chosen(lane))
-        found.append((lane.rows(places), lane.first + places))
-        if sum(batch.X.size for batch, _ in found) > MOST_COPIED:
+        found.append(lane.rows(places))
+        numbers.append(lane.first + places)
+        size += found[-1].X.size
+        if size > MOST_COPIED:
             return None
-    return found
-
-
-def _together(parts: list[Rows | None]) -> Rows | None:
-    """Return the rows of all parts; None if they are too many."""
-    found = [rows for rows in parts if rows is not None]
-    size = sum(batch.X.size for rows in found for batch, _ in rows)
-    return None if len(found) < len(parts) or size > MOST_COPIED else joined(found)
+    whole = one_batch(found)._replace(first=0)
+    return SomeRows(data._of(whole, data.names), np.concatenate(numbers))
 
 
 def off_boundary(data: Data, question: Question, boundary: tuple[int, ...]) -> SomeRows:
@@ -290,7 +232,7 @@ def data_of(X: Any, y: Any = None) -> Data:
     refuse_continuous(classes)
     check_two_classes(classes)
     whole = Batch(rows, codes)
-    data = LocalData(lambda: [whole], classes, rows.shape, names)
+    data = Data(lambda: [whole], classes, rows.shape, names)
     data.sparse, data.rounded = sp.issparse(rows), rows.dtype == object
     return data
 
@@ -347,10 +289,10 @@ def _from_source(source: Any) -> Data:
 
     shape, names = (n_rows, width), source.feature_names
     if kept is None:
-        data = LocalData(lambda: coded(exact_batches(source)), classes, shape, names)
+        data = Data(lambda: coded(exact_batches(source)), classes, shape, names)
     else:
         lanes = list(in_lanes(coded(kept), lane_rows(sparse, width)))
-        data = LocalData(lambda: lanes, classes, shape, names)
+        data = Data(lambda: lanes, classes, shape, names)
     data.sparse, data.rounded = sparse, rounded
     return data
 
@@ -393,11 +335,10 @@ class Scan(NamedTuple):
     above: float = np.inf
     longest: float | None = None
 
-    def values(self, lanes: Iterable[Batch]) -> Iterator[tuple[Batch, Values]]:
+    def values(self, data: Data) -> Iterator[tuple[Batch, Values]]:
         """Yield each lane with the values of its constraints, without rows that are left out."""
         active = self.question.active
-        for lane in lanes:
-            check_time()
+        for lane in within_time(data.lanes()):
             # Converted once a lane: numbers that are not doubles are Python's objects.
             X, rows = doubles(lane.X), np.flatnonzero(active[lane.y])
             if self.longest is not None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from flint import fmpz_mat
-from scipy.linalg import LinAlgError, cholesky, lapack
+from scipy.linalg import eigvalsh
 
 from linsep._system.threads import one_blas_thread
 from linsep.certificate.checking import TIME_LIMIT
@@ -22,20 +22,19 @@ from linsep.certificate.numbers import exact_rows
 from linsep.certificate.verdicts import Separable, Separations, Undecided, Verdict
 from linsep.errors import DataError, ParameterError
 from linsep.separability.data import Data, data_of, weights_of
-from linsep.separability.deciding_columns import with_columns_alone, with_sufficient_columns
+from linsep.separability.deciding_columns import with_columns_alone
 from linsep.separability.elimination import common_scale, independent, solution
 from linsep.separability.evidence import blocked_verdict, separable_verdict
-from linsep.separability.fewest.claim import SHORTEST, Asked, asked, fewest_errors
+from linsep.separability.fewest.claim import Asked, asked, fewest_errors
 from linsep.separability.margin import Separated, widened
-from linsep.separability.matched_rows import with_overlap
 from linsep.separability.position import chance_of
 from linsep.separability.search import Inseparable, search
-from linsep.separability.time_limit import Task, TooLarge, check_time, doing, limited, next_question
+from linsep.separability.time_limit import Task, TooLarge, doing, limited, next_question
 from linsep.separability.working_set import separates
 from linsep.validation.labels import warn_of_many_classes
 
-#: returns weights that satisfy every constraint of a question, or None
-Known = Callable[[Question, np.ndarray], np.ndarray | None]
+#: returns weights that satisfy every constraint of a question
+Known = Callable[[Question, np.ndarray], np.ndarray]
 #: advice after a time limit
 ADVICE = (
     "a longer time limit, features of similar scale, or leaving out nearly dependent columns may "
@@ -43,12 +42,8 @@ ADVICE = (
 )
 #: relative width of the margin interval that margin="max" aims at
 WIDTH = 1e-6
-#: tolerance for K - K.T, relative to the largest entry
-ASYMMETRY = 1e-8
-#: squared length that is treated as zero, relative to the largest, per row
-LENGTH_ROUNDING = 2.0**-50
-#: tolerance for products of unit images, per row: for floats, and for float32
-BENT = 2.0**-40, 2.0**-16
+#: most negative eigenvalue of a Gram matrix of unit vectors, per row
+ROUNDING = 2.0**-40
 #: numbers of binary digits to try for weights; None: all
 WEIGHT_DIGITS = (8, 24, 53, 160, 640, None)
 
@@ -64,7 +59,6 @@ def separation(
     errors: bool = False,
     strict: bool = True,
     sample_weight: Any = None,
-    details: bool = False,
     time_limit: float | None = TIME_LIMIT,
 ) -> Verdict | Separations:
     """Implement :func:`linsep.separation` for rows of numbers, a source, or a Gram matrix."""
@@ -81,26 +75,18 @@ def separation(
         found = decide(data, fit_intercept is not False, margin, formulations, task=task)
         if wanted is not None:
             found = with_fewest_errors(data, found, wanted, task)
-        if details:
-            found = with_details(data, found, task)
         return found.remember(X, y) if isinstance(found, Verdict) else found
-    if X is not None or margin is not None or details:
+    if X is not None or margin is not None:
         raise ParameterError(
-            "K replaces X and supports no margin and no deciding columns: pass only K and y",
+            "K replaces X and supports no margin: pass only K and y",
             code="conflict", option="K",
-        )  # fmt: skip
-    rounded = holds_floats(K)
-    if errors and rounded:
-        raise DataError(
-            "K holds floats, and rounding makes any rows separable: with errors=True, pass the "
-            "exact values of linsep.kernels.Kernel.exact.", code="not-exact", option="K",
         )  # fmt: skip
     found = _of_kernel(checked_gram(K), y, bool(fit_intercept), formulations, task)
     if errors:
         columns = found.verdicts()[0].subject.columns or ()
         data = data_of(np.asarray(K, dtype=object)[:, list(columns)], y)
         found = with_fewest_errors(data, found, asked(strict, sample_weight, data.n_rows), task)
-    return _mapped(found, lambda one: replace(one, subject=replace(one.subject, rounded=rounded)))
+    return found
 
 
 def with_fewest_errors(
@@ -130,51 +116,41 @@ def with_fewest_errors(
     return _mapped(found, added)
 
 
-def with_details(data: Data, found: Verdict | Separations, task: Task) -> Verdict | Separations:
-    """Return verdicts with the columns that decide them and the size of overlaps.
-
-    All verdicts share the time that a task has left. Only verdicts on two sides have an overlap.
-    """
-    task.doing = "which columns decide"
-    left = len(found.verdicts())
-
-    def added(verdict: Verdict) -> Verdict:
-        nonlocal left
-        share = max((task.until - time.monotonic()) / left, SHORTEST)
-        left -= 1
-        with (
-            limited(Task(share)), one_blas_thread,
-            np.errstate(over="ignore", invalid="ignore", under="ignore"),
-        ):  # fmt: skip
-            return with_overlap(data, with_sufficient_columns(data, verdict))
-
-    return _mapped(found, added)
-
-
 def _of_kernel(
     K: np.ndarray, y: Any, fit_intercept: bool, formulations: tuple[str, ...], task: Task
 ) -> Verdict | Separations:
-    """Return the verdict on a Gram matrix, from columns that span all of them."""
-    columns = spanning(K)
-    found = decide(data_of(K[:, columns], y), fit_intercept, None, formulations, columns, task)
-    if len(columns) == len(K) or all(isinstance(one, Separable) for one in found.verdicts()):
-        return found
-    try:
-        with limited(task):
-            gram = Gram(K)
-    except TooLarge as problem:
-        reason = f"{problem}; {ADVICE}"
-        return _mapped(found, lambda one: _unless_separable(one, reason))
-    if gram.is_spanned_by(columns):
-        return found
-    task.question, columns = 0, gram.columns
+    """Return the verdict on a Gram matrix, from columns that span all of them.
+
+    A regular matrix has weights for any labels.
+    """
+    one, every = np.ones(1, dtype=np.int8), np.arange(len(K))
+    lines = [whole_row(every, row, one, len(K), False) for row in K]
+    transposed: list[Row] = [{} for _ in every]
+    for i, (row, _) in enumerate(lines):  # the factors do not change the rank
+        for j, m in row.items():
+            transposed[j][i] = m
+    columns = tuple(independent(transposed)) or (0,)
+
+    def known(question: Question, codes: np.ndarray) -> np.ndarray:
+        doing("weights of all rows")
+        signs = [C.astype(int) for C in question.signs]
+        values = np.array([C.sum(axis=0) for C in signs])[codes]
+        table, _ = common_scale(lines, every.tolist())
+        found = solution(table, fmpz_mat(values.tolist()))
+        assert found is not None
+        blocks = np.array(found[0].tolist(), dtype=object)
+        for digits in WEIGHT_DIGITS:
+            some = np.column_stack([_rounded(column, digits) for column in blocks.T])
+            scores = np.array((table * fmpz_mat(some.tolist())).tolist(), dtype=object)
+            if all((signs[code] @ scores[i] > 0).all() for i, code in enumerate(codes.tolist())):
+                break
+        w = np.zeros((question.blocks, question.width), dtype=object)
+        w[:, : len(codes)] = some.T
+        return np.array([int(x) for x in w.ravel()], dtype=object)
+
+    regular = known if len(columns) == len(K) else None
     data = data_of(K[:, columns], y)
-    return decide(data, fit_intercept, None, formulations, columns, task, gram.weights)
-
-
-def _unless_separable(verdict: Verdict, reason: str) -> Verdict:
-    """Return the verdict if some columns separate, which proves it for all; else Undecided."""
-    return verdict if isinstance(verdict, Separable) else Undecided(verdict.subject, reason)
+    return decide(data, fit_intercept, None, formulations, columns, task, regular)
 
 
 def _mapped(
@@ -201,7 +177,7 @@ def decide(
     """Run :func:`separation` on open data, within the time limit of a ``task``.
 
     ``known(question, codes)``, with the class codes of all rows, returns weights that satisfy every
-    constraint of a question, or None.
+    constraint of a question.
     """
     if margin not in (None, "max"):
         raise ValueError(f'margin is {margin!r}: it must be "max" or None.')
@@ -302,9 +278,8 @@ def _decided(data: Data, tolerance: float | None, subject: Subject, known: Known
         subject = replace(subject, chance=chance_of(data, question))
         # overflow only spoils a guess
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            weights = None if known is None else known(question, data.codes())
-            if weights is not None:
-                separated = Separated(weights, [], np.zeros(0))
+            if known is not None:
+                separated = Separated(known(question, data.codes()), [], np.zeros(0))
                 return separable_verdict(data, question, separated, subject)
             found = search(data, question, tolerance)
             if isinstance(found, Inseparable):
@@ -336,11 +311,16 @@ def _widest(
 def checked_gram(K: Any) -> np.ndarray:
     """Return a Gram matrix, its numbers unchanged.
 
-    Raises ValueError if it is not square, not symmetric, not positive semidefinite up to rounding,
-    or has NaN.
+    Raises DataError if it holds floats, or is not square, symmetric and, up to rounding, positive
+    semidefinite.
     """
     if sp.issparse(K):
         raise DataError("K is sparse: pass a dense Gram matrix.", code="unsupported", option="K")
+    if holds_floats(K):
+        raise DataError(
+            "K holds floats, and rounding makes any rows separable: pass integers or fractions, "
+            "such as linsep.kernels.Kernel.exact.", code="not-exact", option="K",
+        )  # fmt: skip
     K = exact_rows(K)
     if K.shape[0] != K.shape[1]:
         raise DataError(
@@ -348,16 +328,12 @@ def checked_gram(K: Any) -> np.ndarray:
             "data: pass K(X, X).", code="shape", option="K", value=K.shape,
         )  # fmt: skip
     floats = K.astype(np.float64)
-    allowed = ASYMMETRY * float(np.abs(floats).max())
-    if (np.abs(floats - floats.T) > allowed).any():
+    scale = np.sqrt(np.abs(floats.diagonal()))
+    unit = floats / np.where(scale > 0, np.outer(scale, scale), 1.0)
+    if (K != K.T).any() or eigvalsh(unit).min() < -ROUNDING * len(K):
         raise DataError(
-            "K is not symmetric, so it is not a Gram matrix: pass K(X, X) of a kernel.",
-            code="bad-kernel", option="K",
-        )  # fmt: skip
-    if not _semidefinite(floats, len(K) * BENT[K.dtype == np.float32]):
-        raise DataError(
-            "K is not positive semidefinite, even up to rounding, so it is not the Gram matrix "
-            "of a kernel: pass K(X, X) of a kernel.", code="bad-kernel", option="K",
+            "K is not symmetric and positive semidefinite, so it is not the Gram matrix of a "
+            "kernel: pass K(X, X) of a kernel.", code="bad-kernel", option="K",
         )  # fmt: skip
     return np.asarray(K)
 
@@ -368,82 +344,6 @@ def holds_floats(K: Any) -> bool:
     if values.dtype == object:
         return any(isinstance(x, float | np.floating) for x in values.flat)
     return values.dtype.kind == "f"
-
-
-def _semidefinite(K: np.ndarray, rounding: float) -> bool:
-    """Return whether K, scaled to unit images, is positive semidefinite up to rounding."""
-    diagonal = K.diagonal()
-    lengths = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    unit = K / lengths / lengths[:, None]
-    if (diagonal < 0).any() or (np.abs(unit) > 1 + rounding).any() or unit[diagonal == 0].any():
-        return False
-    try:
-        cholesky((unit + unit.T) / 2 + (rounding + LENGTH_ROUNDING) * np.eye(len(K)), lower=True)
-    except LinAlgError:
-        return False
-    return True
-
-
-def spanning(K: np.ndarray) -> tuple[int, ...]:
-    """Return rows whose images span the space up to rounding, by pivoted Cholesky factorization.
-
-    If weights over these rows separate the classes, the classes are separable.
-    """
-    floats = K.astype(np.float64)
-    tolerance = len(K) * LENGTH_ROUNDING * float(np.abs(floats.diagonal()).max())
-    _, pivots, rank, _ = lapack.dpstrf(floats, tol=tolerance, lower=1)
-    return tuple(sorted((pivots[:rank] - 1).tolist())) or (0,)
-
-
-class Gram:
-    """A Gram matrix of integers.
-
-    Attributes
-    ----------
-    columns : tuple of int
-        Columns that span all columns exactly, so that a verdict over them holds for all.
-    """
-
-    def __init__(self, K: np.ndarray) -> None:
-        doing("the rank of the Gram matrix")
-        one, every = np.ones(1, dtype=np.int8), np.arange(len(K))
-        self._rows = [whole_row(every, row, one, len(K), False) for row in K]
-        self._lines: list[Row] = [{} for _ in every]
-        for i, (row, _) in enumerate(self._rows):  # the factors do not change the rank
-            check_time()
-            for j, m in row.items():
-                self._lines[j][i] = m
-        self.columns = tuple(independent(self._lines)) or (0,)
-        self.is_regular = len(self.columns) == len(K)
-
-    def is_spanned_by(self, columns: tuple[int, ...]) -> bool:
-        """Return whether some columns are a basis of the column space."""
-        if len(columns) != len(self.columns):
-            return False
-        return len(independent([self._lines[j] for j in columns])) == len(columns)
-
-    def weights(self, question: Question, codes: np.ndarray) -> np.ndarray | None:
-        """Return integer weights that satisfy every constraint of a question, or None.
-
-        A regular matrix has such weights for any labels. None if the matrix is not regular.
-        """
-        if not self.is_regular:
-            return None
-        doing("weights of all rows")
-        signs = [C.astype(int) for C in question.signs]
-        values = np.array([C.sum(axis=0) for C in signs])[codes]
-        table, _ = common_scale(self._rows, list(range(len(codes))))
-        found = solution(table, fmpz_mat(values.tolist()))
-        assert found is not None
-        blocks = np.array(found[0].tolist(), dtype=object)
-        for digits in WEIGHT_DIGITS:
-            some = np.column_stack([_rounded(column, digits) for column in blocks.T])
-            scores = np.array((table * fmpz_mat(some.tolist())).tolist(), dtype=object)
-            if all((signs[code] @ scores[i] > 0).all() for i, code in enumerate(codes.tolist())):
-                break
-        w = np.zeros((question.blocks, question.width), dtype=object)
-        w[:, : len(codes)] = some.T
-        return np.array([int(x) for x in w.ravel()], dtype=object)
 
 
 def _rounded(column: np.ndarray, digits: int | None) -> list[int]:

@@ -6,14 +6,13 @@ weights separate.
 """
 
 from collections.abc import Iterable
-from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from linsep.batches import Batch
 from linsep.certificate.constraints import Question
-from linsep.separability.data import LocalData, doubles, lengths, products
+from linsep.separability.data import Data, doubles, lengths, products
 from linsep.separability.time_limit import check_time
 
 #: visits of all rows that are not set aside, before the errors are counted
@@ -22,7 +21,6 @@ VISITS = 10
 FALL, COUNTS = 1.1, 4
 #: a number above all slopes, and one below: no row is set aside
 NONE_ASIDE = np.array([np.inf, -np.inf])
-T = TypeVar("T")
 
 
 class Lane(NamedTuple):
@@ -92,13 +90,7 @@ class DualDescent:
         return wrong
 
 
-def _only(parts: list[T]) -> T:
-    """Return the answer of rows that are in one place."""
-    (part,) = parts
-    return part
-
-
-def descended(data: LocalData, question: Question) -> np.ndarray | None:
+def descended(data: Data, question: Question) -> np.ndarray | None:
     """Return weights that separate two sides in floats.
 
     None as soon as the number of errors no longer falls fast.
@@ -107,8 +99,8 @@ def descended(data: LocalData, question: Question) -> np.ndarray | None:
     while since < COUNTS and np.isfinite(state.w).all():
         limits = NONE_ASIDE
         for _ in range(VISITS):
-            limits = np.array(data.ask(partial(state.visit, limits), _only))
-        errors: int = data.ask(state.errors, _only)
+            limits = np.array(state.visit(limits, data.lanes()))
+        errors = state.errors(data.lanes())
         if not errors:
             return state.weights
         falling = errors * FALL <= fewest

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -167,11 +166,7 @@ def _marked(question: Question, columns: slice, lanes: Iterable[Batch]) -> tuple
         marks, signs = row_marks(X, odd), sides[lane.y]
         of_sides = (np.flatnonzero(signs == side) for side in (1, -1))
         found.append(tuple(Marks(marks[rows], lane.first + rows) for rows in of_sides))
-    return _of_both_sides(found)
-
-
-def _of_both_sides(parts: list[tuple[Marks, ...]]) -> tuple[Marks, ...]:
-    return tuple(first_of_each(of_side) for of_side in zip(*parts, strict=True))
+    return tuple(first_of_each(of_side) for of_side in zip(*found, strict=True))
 
 
 def first_of_each(parts: tuple[Marks, ...]) -> Marks:
@@ -190,7 +185,7 @@ def contradictory_pair(data: Data, question: Question) -> tuple[int, int] | None
     equal.
     """
     for columns in (slice(None),) if data.sparse else (slice(FIRST_COLUMNS), slice(None)):
-        above, below = data.ask(partial(_marked, question, columns), _of_both_sides)
+        above, below = _marked(question, columns, data.lanes())
         _, *places = np.intersect1d(
             above.marks, below.marks, assume_unique=True, return_indices=True
         )

@@ -9,16 +9,14 @@ have a margin above |p| over the number of groups.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from flint import fmpz_mat
 from scipy.linalg import eigh, lapack, lstsq
 
-from linsep.batches import Batch
 from linsep.certificate.constraints import Question
 from linsep.certificate.integers import (
     Row,
@@ -508,33 +506,26 @@ def square_of(members: list[Member], multipliers: Sequence[int], question: Quest
     return squared_bound(features, groups, multipliers)
 
 
-def _bounds_of_smallest(scan: Scan, lanes: Iterable[Batch]) -> tuple[float, float]:
+def _bounds_of_smallest(scan: Scan, data: Data) -> tuple[float, float]:
     """Return two numbers between which the smallest value of all constraints lies."""
     low, high = np.inf, np.inf
-    for _, values in scan.values(lanes):
+    for _, values in scan.values(data):
         low = min(low, float(np.nan_to_num(values.value - values.bound, nan=-np.inf).min()))
         high = min(high, float(np.nan_to_num(values.value + values.bound, nan=np.inf).min()))
     return low, high
 
 
-def _least_of_each(parts: list[tuple[float, float]]) -> tuple[float, float]:
-    return min(low for low, _ in parts), min(high for _, high in parts)
-
-
-def _smallest(scan: Scan, whole: Row, high: float, lanes: Iterable[Batch]) -> Fraction | None:
+def _smallest(scan: Scan, whole: Row, high: float, data: Data) -> Fraction | None:
     """Return the exact smallest product of weights with rows that may lie below a number; None if
     there are none.
     """
     found: Fraction | None = None
-    for lane, values in scan.values(lanes):
+    for lane, values in scan.values(data):
         places = np.flatnonzero(~(values.value - values.bound > high))
         for _, (row, scale) in exact_rows(scan.question, lane, values, places):
-            found = _least_of_parts([found, dot(row, whole) * scale])
+            value = dot(row, whole) * scale
+            found = value if found is None else min(found, value)
     return found
-
-
-def _least_of_parts(parts: list[Fraction | None]) -> Fraction | None:
-    return min((part for part in parts if part is not None), default=None)
 
 
 def lowest_margin(data: Data, question: Question, weights: np.ndarray) -> float:
@@ -546,10 +537,10 @@ def lowest_margin(data: Data, question: Question, weights: np.ndarray) -> float:
         return 0.0
     scan = Scan(question, w)
     with np.errstate(all="ignore"):
-        low, high = data.ask(partial(_bounds_of_smallest, scan), _least_of_each)
+        low, high = _bounds_of_smallest(scan, data)
         if 0 < high * (1 - 1e-9) < low:
             return low / (float(np.linalg.norm(w[: data.n_features])) * (1 + 1e-14)) * (1 - 1e-12)
-        exact = data.ask(partial(_smallest, scan, whole, high), _least_of_parts)
+        exact = _smallest(scan, whole, high, data)
     assert exact is not None
     square = max(exact, Fraction(0)) ** 2 / squares
     found = root_above(square)

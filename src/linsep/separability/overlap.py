@@ -8,14 +8,11 @@ weights is left. Their exact multipliers are the solution of one linear system, 
 that they span all weights, so that no other row needs to be looked at.
 """
 
-from collections.abc import Iterable
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lu_factor, lu_solve, qr
 
-from linsep.batches import Batch
 from linsep.certificate.constraints import Question
 from linsep.certificate.integers import Space
 from linsep.separability.data import Data, doubles, products, sides_of
@@ -96,15 +93,8 @@ def _lowest(
     """Return values and numbers of the rows that weights get most wrong, or without weights of a
     sample.
     """
-    return data.ask(partial(_lowest_rows, question, w, most), partial(_first, most))
-
-
-def _lowest_rows(
-    question: Question, w: np.ndarray | None, most: int, lanes: Iterable[Batch]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return values and numbers of the rows of some lanes that are lowest."""
     sides, kept = sides_of(question), (np.zeros(0), np.zeros(0, dtype=np.int64))
-    for lane in within_time(lanes):
+    for lane in within_time(data.lanes()):
         number = np.arange(lane.first, lane.first + lane.size)
         if w is None:
             value = shuffled(number) * 2.0**-64

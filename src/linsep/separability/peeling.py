@@ -61,7 +61,7 @@ class Peeled(NamedTuple):
         W = np.zeros((question.size, last + 1))
         W[:, 0] = dense_floats(kept, question.size)
         W[pushed, self.rounds[pushed]] = self.sides[pushed]
-        against = data.ask(partial(_against, question, W), _largest)
+        against = _against(question, W, data.lanes())
         if not np.isfinite(against).all():
             return None
         powers = [0] * (last + 1)  # of two: each round's weights, the direction's first
@@ -88,7 +88,7 @@ def peeled(working: WorkingSet) -> Peeled | None:
         return None
     rounds, sides = np.zeros((2, question.size), dtype=np.int64)
     for k in range(1, MOST_ROUNDS + 1):
-        up, down = data.ask(partial(_signs, question, rounds > 0), _either)
+        up, down = _signs(question, rounds > 0, data.lanes())
         new = up ^ down
         if not new.any():
             break
@@ -133,10 +133,6 @@ def _signs(question: Question, pushed: np.ndarray, lanes: Iterable[Batch]) -> np
     return seen.reshape(2, -1)
 
 
-def _either(parts: list[np.ndarray]) -> np.ndarray:
-    return np.any(parts, axis=0)
-
-
 def _left(question: Question, pushed: np.ndarray, lane: Batch) -> np.ndarray:
     """Return which rows of a lane have a constraint that no pushed column touches."""
     left = np.zeros(lane.size, dtype=bool)
@@ -160,7 +156,3 @@ def _against(question: Question, W: np.ndarray, lanes: Iterable[Batch]) -> np.nd
             taken = -values / values[np.arange(len(first)), first][:, None]
         np.maximum.at(most, first, taken)
     return most
-
-
-def _largest(parts: list[np.ndarray]) -> np.ndarray:
-    return np.max(parts, axis=0)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,8 +31,8 @@ def chance_of(data: Data, question: Question) -> Chance:
     """
     width = question.width
     most = 4 * width + ENOUGH
-    found = data.ask(partial(_distinct, question.active, most), partial(_first, most))
-    n_distinct, enough = len(found.rows), len(found.rows) >= most
+    found = _distinct(question.active, most, data.lanes())
+    n_distinct, enough = min(len(found.rows), most), len(found.rows) >= most
     d, known, tied = min(width, n_distinct) - question.intercept, enough, False
     if not enough and n_distinct * width <= MOST_NUMBERS:
         X = _dense(data, found.rows)
@@ -56,12 +55,6 @@ def _distinct(active: np.ndarray, most: int, lanes: Iterable[Batch]) -> Marks:
             if len(found.rows) >= most:
                 return found
     return found
-
-
-def _first(most: int, parts: Iterable[Marks]) -> Marks:
-    """Return some of the distinct rows of all parts."""
-    found = first_of_each(tuple(parts))
-    return Marks(found.marks[:most], found.rows[:most])
 
 
 def _dense(data: Data, numbers: np.ndarray) -> np.ndarray:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import partial
 from typing import NamedTuple
 
 import highspy
@@ -30,7 +29,6 @@ from linsep.separability.data import (
     dense_floats,
     doubles,
     every_constraint,
-    joined,
     off_boundary,
     outside,
     sparse_floats,
@@ -133,14 +131,10 @@ def _of_ratios(
     return [lowest(MOST_CANDIDATES, [ranked]) for ranked in found]
 
 
-def _nearest_of_each(parts: list[list[Ranked]]) -> list[Ranked]:
-    return [lowest(MOST_CANDIDATES, of_line) for of_line in zip(*parts, strict=True)]
-
-
-def _outside(question: Question, space: Membership, lanes: Iterable[Batch]) -> list[Member]:
+def _outside(data: Data, question: Question, space: Membership) -> list[Member]:
     """Return some constraints of each lane that lie outside a space."""
     found = []
-    for lane, every in Scan(question, np.zeros(question.size)).values(lanes):
+    for lane, every in Scan(question, np.zeros(question.size)).values(data):
         out = outside(space, question, lane, every, np.arange(len(every.row)))
         out = np.flatnonzero(out)[:MOST_OUTSIDE]
         places = zip(every.row[out].tolist(), every.which[out].tolist(), strict=True)
@@ -223,7 +217,7 @@ class Cone:
                 space = reduced([*space.rows.values(), *(rests[k] for k in new)])
             if len(space.rows) == question.size:
                 return space, found
-            more = data.ask(partial(_outside, question, Membership(space, question.size)), joined)
+            more = _outside(data, question, Membership(space, question.size))
             if not more:
                 return space, found
 
@@ -244,9 +238,8 @@ class Cone:
         with np.errstate(all="ignore"):
             ratios = np.divide(*(goals @ probes).T)
         order = np.argsort(ratios)
-        look = partial(_of_ratios, question, probes, ratios[order])
         try:
-            found = self.working.data.ask(look, _nearest_of_each)
+            found = _of_ratios(question, probes, ratios[order], self.working.data.lanes())
         except TooLarge as reason:
             self._too_large = reason
             return
@@ -426,7 +419,7 @@ class Cone:
         free, basis = self._free, self._basis
         if basis is None or most * len(free) * max(len(free), len(functions)) > MOST_PRODUCTS:
             return nothing
-        table, _, powers = equilibrated(data.ask(partial(_every_constraint, question), _stacked))
+        table, _, powers = equilibrated(_every_constraint(data, question))
         scale = np.ldexp(1.0, powers.astype(int).clip(-1000, 1000))
         with np.errstate(all="ignore"):
             inner = sp.diags(1.0 / scale) @ basis @ sp.diags(scale[free])
@@ -483,7 +476,7 @@ def corners(data: Data, question: Question, functions: list[Row]) -> np.ndarray:
     most = data.n_rows * max(map(len, question.signs))
     if question.size > MOST_WEIGHTS or most * question.size > MOST_NUMBERS:
         return found
-    table, _, powers = equilibrated(data.ask(partial(_every_constraint, question), _stacked))
+    table, _, powers = equilibrated(_every_constraint(data, question))
     with np.errstate(all="ignore"):
         scale = np.ldexp(1.0, powers.astype(int))
         goals = sparse_floats(functions, question.size).toarray() * scale
@@ -522,10 +515,7 @@ def _corner(solver: highspy.Highs, cost: np.ndarray) -> np.ndarray | None:
     return np.array(solver.getSolution().col_value)
 
 
-def _every_constraint(question: Question, lanes: Iterable[Batch]) -> sp.csr_matrix:
+def _every_constraint(data: Data, question: Question) -> sp.csr_matrix:
     """Return all constraints as a matrix."""
-    return _stacked([every_constraint(question, lane) for lane in within_time(lanes)])
-
-
-def _stacked(parts: list[sp.csr_matrix]) -> sp.csr_matrix:
+    parts = [every_constraint(question, lane) for lane in within_time(data.lanes())]
     return sp.vstack(parts, format="csr")

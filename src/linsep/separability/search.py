@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from linsep.certificate.constraints import Question
 from linsep.certificate.integers import Space
-from linsep.separability.data import Data, LocalData, off_boundary
+from linsep.separability.data import Data, off_boundary
 from linsep.separability.dual_descent import descended
 from linsep.separability.margin import Separated, nearest, polished
 from linsep.separability.overlap import overlap
@@ -92,8 +92,8 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
 
 
 def _of_all_rows(data: Data, question: Question) -> np.ndarray | None:
-    """Return weights of two sides that seem to separate all rows, if they are in one place."""
-    if not isinstance(data, LocalData) or question.blocks > 1:
+    """Return weights of two sides that seem to separate all rows."""
+    if question.blocks > 1:
         return None
     doing("coordinate descent")
     found = descended(data, question)

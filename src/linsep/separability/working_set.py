@@ -6,7 +6,7 @@ rounding cannot matter, else in integers.
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from operator import itemgetter
 
@@ -23,7 +23,6 @@ from linsep.separability.data import (
     constraint,
     dense_floats,
     exact_row,
-    joined,
     outside,
     scan_below,
 )
@@ -133,10 +132,6 @@ def _sample(question: Question, share: int, lanes: Iterable[Batch]) -> list[Rank
     return [kept[code].found() for code in active]
 
 
-def _lowest_of_each(most: int, parts: list[list[Ranked]]) -> list[Ranked]:
-    return [lowest(most, of_class) for of_class in zip(*parts, strict=True)]
-
-
 def shuffled(numbers: np.ndarray) -> np.ndarray:
     """Return pseudorandom 64-bit numbers, different for different integers.
 
@@ -188,15 +183,13 @@ class WorkingSet:
     def sample(self, wanted: int) -> None:
         """Add some constraints of every class, drawn evenly over the data."""
         share = max(1, wanted // int(np.count_nonzero(self.question.active)))
-        sample = partial(_sample, self.question, share)
-        for drawn in self.data.ask(sample, partial(_lowest_of_each, share)):
+        for drawn in _sample(self.question, share, self.data.lanes()):
             self.include_lowest(drawn)
 
     def fill(self, most: int) -> None:
         """Add all constraints if there are at most ``most``."""
         if self.data.n_rows * max(map(len, self.question.signs)) <= most:
-            every: list[Member] = self.data.ask(partial(_all_members, self.question), joined)
-            self.include(every)
+            self.include(_all_members(self.question, self.data.lanes()))
 
     def table(self) -> sp.csr_matrix:
         """Return the floats of all members, one row each."""
@@ -269,13 +262,13 @@ class Worst(Lowest):
 
 
 def _constraints_below(
-    scan: Scan, whole: Row, factor: Fraction, most: int, lanes: Iterable[Batch]
+    data: Data, scan: Scan, whole: Row, factor: Fraction, most: int
 ) -> tuple[bool, Ranked]:
     """Return whether any value is not positive, and the lowest constraints among those that are
     not positive, or below the number of the scan. The weights are ``whole`` times ``factor``.
     """
     found, worst = False, Worst(scan.question, most)
-    for lane, values in scan.values(lanes):
+    for lane, values in scan.values(data):
         clear = values.value < scan.above - values.bound
         unsure = np.abs(values.value - scan.above) <= values.bound
         unsure |= np.abs(values.value) <= values.bound
@@ -291,11 +284,6 @@ def _constraints_below(
     return found, worst.found()
 
 
-def _lowest_and_any(most: int, parts: list[tuple[bool, Ranked]]) -> tuple[bool, Ranked]:
-    found, worst = zip(*parts, strict=True)
-    return any(found), lowest(most, worst)
-
-
 def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool:
     """Add the constraints with the lowest values among those not positive, or below ``target``.
 
@@ -306,18 +294,17 @@ def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool
     floats = dense_floats(whole, len(weights)) if weights.dtype == object else weights
     scan = scan_below(working.data, question, floats, 0.0 if target is None else target)
     most = first_members(question)
-    below = partial(_constraints_below, scan, whole, factor, most)
-    found, worst = working.data.ask(below, partial(_lowest_and_any, most))
+    found, worst = _constraints_below(working.data, scan, whole, factor, most)
     working.include_lowest(worst)
     return found
 
 
-def _all_positive(scan: Scan, whole: Row, lanes: Iterable[Batch]) -> bool:
+def _all_positive(data: Data, scan: Scan, whole: Row) -> bool:
     """Return whether weights are positive on every constraint, False if integers would take too
     long; the rest of the lanes is not read after a "no".
     """
     left = MOST_OPEN
-    for lane, values in scan.values(lanes):
+    for lane, values in scan.values(data):
         close = np.flatnonzero(values.value <= values.bound)
         left -= len(close)
         if left < 0 or (values.value < -values.bound).any():
@@ -333,13 +320,13 @@ def separates(data: Data, question: Question, weights: np.ndarray) -> bool:
     if not np.isfinite(weights).all():
         return False
     scan = scan_below(data, question, weights, 0.0)
-    return data.ask(partial(_all_positive, scan, as_row(weights)[0]), all)
+    return _all_positive(data, scan, as_row(weights)[0])
 
 
-def _clearly_wrong(scan: Scan, length: float, most: int, lanes: Iterable[Batch]) -> Ranked:
+def _clearly_wrong(data: Data, scan: Scan, length: float, most: int) -> Ranked:
     """Return the lowest constraints among those that weights of some length clearly violate."""
     worst = Worst(scan.question, most)
-    for lane, values in scan.values(lanes):
+    for lane, values in scan.values(data):
         slack = np.maximum(values.bound, NOISE * length * values.norm)
         worst.offer_some(lane, values, values.value < -slack)
     return worst.found()
@@ -348,17 +335,17 @@ def _clearly_wrong(scan: Scan, length: float, most: int, lanes: Iterable[Batch])
 def grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:
     """Add constraints that the weights clearly violate; return whether any is new."""
     scan, most = Scan(working.question, weights), first_members(working.question)
-    wrong = partial(_clearly_wrong, scan, float(np.linalg.norm(weights)), most)
-    return working.include_lowest(working.data.ask(wrong, partial(lowest, most)))
+    length = float(np.linalg.norm(weights))
+    return working.include_lowest(_clearly_wrong(working.data, scan, length, most))
 
 
 def _at_boundary(
-    scan: Scan, direction: Row, space: Membership, most: int, lanes: Iterable[Batch]
+    data: Data, scan: Scan, direction: Row, space: Membership, most: int
 ) -> tuple[Ranked, np.ndarray]:
     """Return the lowest constraints that a direction violates, and the rows in a space."""
     question, worst = scan.question, Worst(scan.question, most)
     inside = [np.zeros(0, dtype=np.int64)]
-    for lane, values in scan.values(lanes):
+    for lane, values in scan.values(data):
         worst.offer_some(lane, values, values.value < -values.bound)
         close = np.flatnonzero(np.abs(values.value) <= values.bound)
         out = outside(space, question, lane, values, close)
@@ -370,13 +357,6 @@ def _at_boundary(
     return worst.found(), np.concatenate(inside)
 
 
-def _lowest_and_rows(
-    most: int, parts: list[tuple[Ranked, np.ndarray]]
-) -> tuple[Ranked, np.ndarray]:
-    worst, inside = zip(*parts, strict=True)
-    return lowest(most, worst), np.concatenate(inside)
-
-
 def boundary_of(working: WorkingSet, direction: Row, space: Space) -> tuple[int, ...] | None:
     """Return the rows in the space of the bound rows if the direction is positive on all others.
 
@@ -385,7 +365,6 @@ def boundary_of(working: WorkingSet, direction: Row, space: Space) -> tuple[int,
     question = working.question
     scan = Scan(question, dense_floats(direction, question.size))
     inside, most = Membership(space, question.size), first_members(question)
-    at_boundary = partial(_at_boundary, scan, direction, inside, most)
-    worst, rows = working.data.ask(at_boundary, partial(_lowest_and_rows, most))
+    worst, rows = _at_boundary(working.data, scan, direction, inside, most)
     new = working.include_lowest(worst)
     return None if new else tuple(rows.tolist())

@@ -10,8 +10,7 @@ optimum.
 
 With a kernel (``kernel``), rows are known only by their kernel values (``in_kernel_space``, with
 the proof there), and dual variables are found in working sets with their Gram matrix
-(``decomposition``; ``refining`` finishes if descent is slow). ``mehrotra`` has the steps of both
-interior point methods.
+(``decomposition``); if descent is slow, the interior point method finishes.
 
 ``path`` increases C, from one fit to the next, until nothing changes.
 

@@ -92,39 +92,32 @@ class Descent:
         if problem.squared:
             self.curvature += 0.5 / costs
         self.dual = np.zeros(len(costs)) if start is None else start.copy()
-        #: the rows of each block in the order of visits, and how many of them are not set aside
-        self.orders = [np.arange(where.stop - where.start) for where, _ in problem.rows]
-        self.active = [order.size for order in self.orders]
-        self.limits, self.width, self.even, self.visited = (
-            (np.inf, -np.inf),
-            WIDE * math.sqrt(tol),
-            False,
-            0,
-        )
+        #: the rows in the order of visits, and how many of them are not set aside
+        self.order = np.arange(len(costs))
+        self.active = len(costs)
+        self.limits, self.width = (np.inf, -np.inf), WIDE * math.sqrt(tol)
+        self.even, self.visited = False, 0
         self.weights = problem.combined(self.dual)
         self.settle()
 
     def visit(self) -> None:
-        """Visit all active rows once, in random order within each block."""
+        """Visit all active rows once, in random order."""
         problem, limits = self.problem, np.array(self.limits)
-        left = sum(self.active)
-        whole, high, low = left == len(self.dual), -np.inf, np.inf
-        self.visited += left
-        for k, (where, rows) in enumerate(problem.rows):
-            order = self.orders[k][: self.active[k]]
-            self.random.shuffle(order)
-            highest, lowest, self.active[k] = descend(
-                rows, order, self.dual[where], problem.signs[where], problem.costs[where],
-                self.curvature[where], self.weights, self.bias, problem.squared, limits,
-            )  # fmt: skip
-            high, low = max(high, highest), min(low, lowest)
+        whole = self.active == len(self.dual)
+        self.visited += self.active
+        order = self.order[: self.active]
+        self.random.shuffle(order)
+        high, low, self.active = descend(
+            problem.rows, order, self.dual, problem.signs, problem.costs, self.curvature,
+            self.weights, self.bias, problem.squared, limits,
+        )  # fmt: skip
         self.limits = (high if high > 0 else np.inf), (low if low < 0 else -np.inf)
-        narrow = high - low <= self.width or not any(self.active)
+        narrow = high - low <= self.width or not self.active
         self.even = narrow and whole
         if self.even:
             self.width *= NARROWER
         elif narrow:  # look at those set aside
-            self.active, self.limits = [o.size for o in self.orders], (np.inf, -np.inf)
+            self.active, self.limits = len(self.order), (np.inf, -np.inf)
 
     def move(self) -> None:
         """Move the center of a free intercept to its current value."""

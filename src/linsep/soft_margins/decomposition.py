@@ -1,12 +1,11 @@
 """The soft margin in the space of a kernel: working sets with their Gram matrix, in rounds.
 
 Each round selects the rows that violate optimality most, the free support vectors and close rows,
-as many as fit in a Gram matrix in memory, and solves their part of the dual (T. Joachims, Making
-large-scale SVM learning practical, 1999, with sets of thousands of rows): by descent on pairs and,
-if that is slow, by Newton's method. All rows form one set if they fit.
+as many as fit in a Gram matrix in memory, and solves their part of the dual by descent on pairs (T.
+Joachims, Making large-scale SVM learning practical, 1999, with sets of thousands of rows). All rows
+form one set if they fit; if descent is slow, an interior point method finishes.
 """
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -15,8 +14,8 @@ from linsep._system.interrupts import interruption_point
 from linsep._system.threads import one_blas_thread
 from linsep.compiled.soft_margin_kernels import descend_by_one, descend_by_pairs
 from linsep.soft_margins.in_kernel_space import KernelProblem, certified, unit_of
-from linsep.soft_margins.problem import EPS, TINY, Certificate, best_intercept
-from linsep.soft_margins.refining import corrected, refined
+from linsep.soft_margins.interior_point import interior_point
+from linsep.soft_margins.problem import EPS, TINY, Certificate, Problem, best_intercept, purified
 
 #: steps of a descent between two looks at Ctrl-C, as kernel values that they read
 VALUES_BETWEEN_LOOKS = 1 << 29
@@ -32,8 +31,10 @@ PATIENCE = 30
 COARSE, FINEST = 1e-2, 1e-13
 #: the same of the sample to begin with
 ROUGH = 5e-2
-#: fewest rows of a working set, whatever the memory, and most that are refined at once
+#: fewest rows of a working set, whatever the memory, and most that an interior point method takes
 LEAST_ROOM, MOST_REFINED = 1000, 3000
+#: what is added to the diagonal of a Gram matrix, as a share of the mean, to factor it
+FLAT = 1e-13
 
 
 class Dual:
@@ -159,38 +160,6 @@ class WorkingSet:
             if violation <= tolerance or taken >= steps:
                 return taken, violation
 
-    def refine(self) -> None:
-        """Find the optimal variables at once; if there are too many rows, only for rows that
-        violate optimality, are between their bounds, or are closest to that.
-        """
-        problem, some = self.dual.problem, np.arange(len(self.rows))
-        if some.size > MOST_REFINED:
-            violations = _violations(self.slopes, self.b, self.low, self.high, problem.free)
-            some = np.sort(np.argpartition(-violations, MOST_REFINED)[:MOST_REFINED])
-        start = problem.costs[self.rows[some]] / 2
-        self._solve(some, lambda Q, slope, upper, y, s: refined(Q, slope, upper, start, y, s))
-
-    def polish(self) -> None:
-        """Find the optimal variables of the rows that are between their bounds."""
-        some = np.flatnonzero((self.b > self.low) & (self.b < self.high))
-        if 0 < some.size <= MOST_REFINED:
-            a = np.abs(self.b[some])
-            self._solve(some, lambda Q, slope, upper, y, s: corrected(Q, slope, upper, y, s, a))
-
-    def _solve(self, some: np.ndarray, solve: Callable[..., np.ndarray]) -> None:
-        """Solve for the variables a = y b of some rows with ``solve``, the others being fixed."""
-        problem, y = self.dual.problem, self.dual.problem.signs[self.rows[some]]
-        Q = self.K[np.ix_(some, some)] * y
-        Q *= y[:, None]
-        Q.flat[:: len(Q) + 1] += self.ridge[some]
-        a, upper = y * self.b[some], np.maximum(self.high, -self.low)[some]
-        slope = y * self.slopes[some] - Q @ a
-        found = solve(Q, slope, upper, y if problem.free else None, float(y @ a))
-        moved = y * found - self.b[some]
-        self.slopes += self.K[:, some] @ moved
-        self.slopes[some] += self.ridge[some] * moved
-        self.b[some] = y * found
-
 
 def _violations(
     slopes: np.ndarray, b: np.ndarray, low: np.ndarray, high: np.ndarray, sum_is_fixed: bool
@@ -284,19 +253,31 @@ class Search:
         """Find the optimal variables of all rows, whose Gram matrix is in memory."""
         rows = np.arange(len(self.dual.b))
         everything, tolerance = WorkingSet(self.dual, rows, self.dual.problem.X.whole()), COARSE
-        left, before = CRAWLS * rows.size, math.inf
+        left, few = CRAWLS * rows.size, rows.size <= MOST_REFINED
         for _ in range(rounds):
-            if left > 0 and tolerance > FINEST:
-                left -= everything.descend(tolerance, left)[0]
-            elif self.best.gap > 0.5 * before:
+            if tolerance <= FINEST or (few and left <= 0):
+                if few:
+                    self._finish(everything)
                 return
-            else:
-                before, left, tolerance = self.best.gap, 0, FINEST
-                everything.refine()
+            left -= everything.descend(tolerance, left if few else CRAWLS * rows.size)[0]
             if self._take(everything):
-                break
+                return
             tolerance *= min(0.3, max(1e-3, 0.5 * self.tol / self._gap))
-        everything.polish()
+
+    def _finish(self, everything: WorkingSet) -> None:
+        """Solve for all variables at once by the interior point method of linear soft margins,
+        whose rows have the same products.
+        """
+        problem, K = self.dual.problem, everything.K
+        y = problem.signs
+        try:
+            ridge = FLAT * float(np.trace(K)) / len(K) * np.eye(len(K))
+            X = np.linalg.cholesky(K + ridge)
+        except np.linalg.LinAlgError:  # the kernel is not positive semidefinite
+            return
+        same = Problem(X, y, problem.costs, problem.squared, "free" if problem.free else None)
+        found = interior_point(same, self.tol / 10, Q=K * y * y[:, None])
+        everything.b[:] = y * purified(same, found, self.tol / 2, own=True).dual
         self._take(everything)
 
     def _take(self, everything: WorkingSet) -> bool:
@@ -338,9 +319,7 @@ class Search:
             self._set.exchange(rows)
         worst, some = float(self.dual.violations().max()), self._set
         wanted = worst * min(3e-3, max(1e-4, 0.03 * self.tol / self._gap))
-        steps = CRAWLS * rows.size
-        if some.descend(wanted, steps)[0] >= steps:
-            some.refine()
+        some.descend(wanted, CRAWLS * rows.size)
         return self.dual.set(some.rows, some.b)
 
 

@@ -1,13 +1,17 @@
 """The soft margin by an interior point method, for few rows or few features.
 
-Mehrotra's predictor and corrector steps on the dual (M. Ferris and T. Munson, Interior-point
-methods for massive support vector machines, SIAM J. Optim. 13, 2002). Weights are separate
-unknowns, since computing them as a sum of many large terms would lose digits. Each step solves the
-smaller of two systems, in the features or in the rows.
+Predictor and corrector steps on the dual (S. Mehrotra, On the implementation of a primal-dual
+interior point method, SIAM J. Optim. 2, 1992; M. Ferris and T. Munson, Interior-point methods for
+massive support vector machines, SIAM J. Optim. 13, 2002). Correctors alone may cycle (C. Cartis,
+Some disadvantages of a Mehrotra-type primal-dual corrector interior point algorithm for linear
+programming, Applied Numerical Mathematics 59, 2009): a corrector without progress is replaced by a
+step toward the central path. Weights are separate unknowns, since computing them as a sum of many
+large terms would lose digits. Each step solves the smaller of two systems, in the features or in
+the rows.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -15,13 +19,11 @@ import scipy.sparse as sp
 
 from linsep.compiled.rows import as_rows
 from linsep.compiled.soft_margin import add_gram
-from linsep.soft_margins.blocks import Blocks
-from linsep.soft_margins.mehrotra import InteriorPoint, Solve
 from linsep.soft_margins.problem import Certificate, Problem, certified
 
 #: steps in which neither the gap nor the distances from the best point fall by a tenth: only
 #: rounding is left
-PATIENCE, FALL = 8, 0.9
+PATIENCE, STUCK = 8, 0.9
 MOST_STEPS = 200
 #: above this gap the rounding of a step does not matter
 ROUGH = 1e-3
@@ -31,15 +33,35 @@ FAR = 100
 REFLECTED = 1_000_000
 #: most rows or features: their matrix has 72 MB
 MOST_WIDE = 3_000
+#: a step ends at this share of the way to the boundary
+SHARE = 0.995
+#: a corrected step must reduce the products below this share of their least sum so far; else the
+#: step aims at products of this share of their mean, without second-order terms
+FALL, CENTERED = 0.9, 0.3
+#: what solves D t + X v = r, v - X't = q for (t, v), where X'X is the curvature
+Solve = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+class Move(NamedTuple):
+    """Changes of the unknowns of a :class:`Point`."""
+
+    a: np.ndarray
+    z: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+    b: float
 
 
 def interior_point(
-    problem: Problem, tol: float, told: Callable[[Certificate], bool] = lambda found: False
-) -> Certificate:
+    problem: Problem, tol: float, told: Callable[[Certificate], bool] = lambda found: False,
+    Q: np.ndarray | None = None,
+) -> Certificate:  # fmt: skip
     """Return weights whose gap is at most ``tol``, or the smallest gap reachable in floats, or the
-    best so far when ``told`` (called with the best certificate) returns True.
+    best so far when ``told`` (called with the best certificate) returns True. ``Q``: the products
+    of all pairs of rows; then steps are taken in the rows, and the gap is that of the weights that
+    follow from the dual variables.
     """
-    point = Point(problem)
+    point = Point(problem, Q)
     best, since = certified(problem, point.a), 0
     least = np.array([best.gap, *point.distances()])
     for _ in range(MOST_STEPS):
@@ -47,12 +69,12 @@ def interior_point(
             break
         gap = np.inf
         if point.gap <= FAR * tol or since:
-            found = certified(problem, point.a, point.weights())
+            found = certified(problem, point.a, point.weights() if Q is None else None)
             best, gap = min(best, found, key=lambda each: each.gap), found.gap
         if told(best):
             break
         now = np.array([gap, *point.distances()])
-        since = 0 if (now < FALL * least).any() else since + 1
+        since = 0 if (now < STUCK * least).any() else since + 1
         least = np.fmin(least, now)
     return best
 
@@ -63,7 +85,7 @@ def cost_of_steps(X: Any) -> float:
     """
     rows, features = X.shape
     small = min(rows, features)
-    if small > MOST_WIDE or isinstance(X, Blocks):
+    if small > MOST_WIDE:
         return float("inf")
     products = rows * features * small
     if sp.issparse(X) and features <= rows:
@@ -71,20 +93,20 @@ def cost_of_steps(X: Any) -> float:
     return 30 * (products + small**3 / 3 + 300.0 * rows) / 4e9
 
 
-class Point(InteriorPoint):
-    """Dual variables a between zero and the costs of the hinge, with weights w, which follow them,
-    and a free intercept b.
+class Point:
+    """Dual variables a between zero and the costs of the hinge and their distances s to the costs,
+    with multipliers z and v of both, weights w, which follow them, and a free intercept b.
     """
 
-    def __init__(self, problem: Problem):
+    def __init__(self, problem: Problem, Q: np.ndarray | None = None):
         self.bias, y, costs = problem.bias, problem.signs, problem.costs
         X = problem.X.astype(np.float64, copy=False)
-        if problem.free and not sp.issparse(X):
+        if problem.free and not sp.issparse(X) and Q is None:
             X = X - X.mean(axis=0)  # which changes the free intercept alone
         elif self.bias:
             ones = np.ones((X.shape[0], 1))
             X = sp.hstack([X, ones]).tocsr() if sp.issparse(X) else np.hstack([X, ones])
-        self.basis = None if sp.issparse(X) else basis_of(X)
+        self.basis = None if sp.issparse(X) or Q is not None else basis_of(X)
         if self.basis is not None:
             X = np.ascontiguousarray(X @ self.basis)
         self.problem = Problem(X, y, costs, False, None)
@@ -93,23 +115,29 @@ class Point(InteriorPoint):
         #: whether matrices are factored by reflections, which keep more digits
         self.careful = not sp.issparse(X) and X.size * X.shape[1] < REFLECTED
         wide = sp.issparse(X) and X.shape[0] < X.shape[1]
-        self.Q = (self.X @ self.T).toarray() if wide else None
+        self.Q = (self.X @ self.T).toarray() if wide else Q
         self.ridge = 0.5 / costs if problem.squared else 0.0
         a = costs / 2
         if problem.free:
             sums = a[y > 0].sum(), a[y < 0].sum()
             a[y > 0] *= min(sums) / sums[0]
             a[y < 0] *= min(sums) / sums[1]
-        upper = np.full_like(a, np.inf) if problem.squared else costs
-        super().__init__(a, upper, y if problem.free else None, 0.0, self.combined(a))
+        self.a, self.w, self.b = a, self.combined(a), 0.0
+        self.y, self.boxed = (y if problem.free else None), not problem.squared
+        self.upper = costs if self.boxed else np.full_like(a, np.inf)
+        self.s = self.upper - a
+        #: how many products of variables and multipliers there are
+        self.count = len(a) * (1 + self.boxed)
+        #: their least sum so far
+        self.least = np.inf
+        slopes = self.gradient()
+        start = float(np.abs(slopes).mean()) + 1e-300
+        self.z = np.maximum(slopes, 0.0) + start
+        self.v = np.maximum(-slopes, 0.0) + start if self.boxed else np.zeros_like(slopes)
 
     def combined(self, a: np.ndarray) -> np.ndarray:
         """Return the weights of dual variables."""
         return self.problem.weights_of(a, True)[0][:-1]
-
-    def apart(self) -> np.ndarray:
-        """Return the difference between the weights and the weights of the dual variables."""
-        return self.combined(self.a) - self.w
 
     def weights(self) -> np.ndarray:
         """Return the weights in the form of problems."""
@@ -120,6 +148,82 @@ class Point(InteriorPoint):
         """Return the slope of minus the dual in each variable, without the free intercept."""
         found: np.ndarray = self.X @ self.w - 1.0 + self.ridge * self.a
         return found
+
+    def residual(self) -> np.ndarray:
+        """Return the residual of the gradient, zero at the optimum."""
+        of_b = 0.0 if self.y is None else self.y * self.b
+        return -(self.gradient() + of_b - self.z + self.v)
+
+    def products(self) -> float:
+        """Return the sum of the products of variables and multipliers, zero at the best point."""
+        return float(self.a @ self.z) + (float(self.s @ self.v) if self.boxed else 0.0)
+
+    def step(self) -> None:
+        """Take a step toward the best point."""
+        total, newton = self.products(), self.newton()
+        mean, self.least = total / self.count, min(self.least, total)
+        ahead = newton(0.0)
+        left = self.products_after(ahead, self.length(ahead, 1.0))
+        move = newton(mean * (left / (mean * self.count)) ** 3, ahead)
+        share = self.length(move, SHARE)
+        if self.products_after(move, share) > FALL * self.least:
+            move = newton(CENTERED * mean)
+            share = self.length(move, SHARE)
+        self.go(move, share)
+
+    def newton(self) -> Callable[..., Move]:
+        """Return a function that computes the move to products of ``goal``: to first order, or with
+        the second-order terms of another move.
+        """
+        inverse, residual = 1.0 / self.s, self.residual()
+        missing = 0.0 if self.y is None else -float(self.y @ self.a)
+        solve = self.solver(self.z / self.a + self.v * inverse)
+        apart = self.combined(self.a) - self.w
+        of_y = None if self.y is None else solve(self.y, np.zeros_like(self.w))
+
+        def move(goal: float, second: Move | None = None) -> Move:
+            ra = goal - self.a * self.z
+            rs = goal - self.s * self.v if self.boxed else np.zeros_like(self.a)
+            if second is not None:
+                ra = ra - second.a * second.z
+                rs = rs + second.a * second.v if self.boxed else rs
+            da, dw = solve(residual + ra / self.a - rs * inverse, apart)
+            db = 0.0
+            if of_y is not None and self.y is not None:
+                db = float((self.y @ da - missing) / (self.y @ of_y[0]))
+                da, dw = da - db * of_y[0], dw - db * of_y[1]
+            return Move(da, (ra - self.z * da) / self.a, (rs + self.v * da) * inverse, dw, db)
+
+        return move
+
+    def length(self, move: Move, share: float) -> float:
+        """Return the share of a move to take: all, or this share of the way to the boundary."""
+        moves = [(self.a, move.a), (self.z, move.z)]
+        if self.boxed:
+            moves += [(self.s, -move.a), (self.v, move.v)]
+        most = 1.0
+        for x, dx in moves:
+            down = dx < 0
+            if down.any():
+                most = min(most, share * float((-x[down] / dx[down]).min()))
+        return most
+
+    def products_after(self, move: Move, share: float) -> float:
+        """Return the sum of the products after a share of a move."""
+        found = float((self.a + share * move.a) @ (self.z + share * move.z))
+        if self.boxed:
+            found += float((self.s - share * move.a) @ (self.v + share * move.v))
+        return found
+
+    def go(self, move: Move, share: float) -> None:
+        """Move by a share of a move."""
+        self.a = self.a + share * move.a
+        self.w = self.w + share * move.w
+        self.b += share * move.b
+        self.z = self.z + share * move.z
+        if self.boxed:
+            self.s = np.maximum(self.upper - self.a, np.finfo(float).tiny)
+            self.v = self.v + share * move.v
 
     def distances(self) -> tuple[float, float]:
         """Return the mean product and the residual of the gradient, both zero at the best point."""

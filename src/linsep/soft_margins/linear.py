@@ -1,32 +1,23 @@
 """The soft margin of features, a linear support vector machine, as a scikit-learn estimator."""
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep.compiled.rows import as_rows
 from linsep.errors import DataError
-from linsep.estimators._common.labels import FLOATS, check_some_weight, check_two_classes
-from linsep.estimators._common.reading import describe
+from linsep.estimators._common.labels import FLOATS
 from linsep.estimators._common.showing import HasEquation
 from linsep.rows.arrays import summed
-from linsep.soft_margins.blocks import Blocks, row_squares
 from linsep.soft_margins.classifier import SoftMarginClassifier
 from linsep.soft_margins.machines import Machine, rows_of
-from linsep.soft_margins.problem import Certificate, Problem
+from linsep.soft_margins.problem import Certificate, Problem, row_squares
 from linsep.soft_margins.solving import solve
-from linsep.sources.base import Source
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import check_prepared, faults_named, rows_to_fit
 from linsep.words import row_text
-
-if TYPE_CHECKING:
-    from linsep.rows.source_stream import SourceStream
 
 #: squares of rows beyond this leave no room for sums of them
 MOST_SQUARE = 1e280
@@ -128,62 +119,6 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
                 "scale the features.", code="overflow", row=row + 1,
             )  # fmt: skip
         super()._solve(X, machines, weights, given)
-
-    def _fit_source(self, source: Source) -> None:
-        """Fit to the rows of a source: in memory or, if they are too many, block by block."""
-        from linsep.learners.from_source import class_importance, measure, warn_of_measurements
-        from linsep.rows.source_stream import SourceStream
-        from linsep.rows.stored import StartAgain
-
-        weight = self.class_weight
-        stream = SourceStream(
-            source, seed=0, shuffle=False, keep=True, reference=self.reference,
-            importance=None if weight is None else class_importance(weight, source.name),
-            counts=weight == "balanced", expected=list(weight) if isinstance(weight, dict) else [],
-            lengths=True,
-        )  # fmt: skip
-        with interrupts_deferred(), closing(stream):
-            stream.begin()
-            while True:
-                stream.start()
-                try:
-                    self._fit_stream(stream)
-                    break
-                except StartAgain:  # a class turned up late, or a cache was damaged
-                    continue
-            warn_of_measurements(stream)
-            measure(self, stream)
-            self._number_support(stream.source)
-
-    def _fit_stream(self, stream: "SourceStream") -> None:
-        """Fit to the rows of a stream whose classes are known so far."""
-        check_two_classes(stream.classes, stream.source.name)
-        codes, weights = [], []
-        for batch in stream.row_batches(0):
-            interruption_point()
-            codes.append(batch.codes)
-            weights.append(batch.importance if batch.importance.size else np.ones(len(batch.codes)))
-        width = max(stream.n_features, len(stream.feature_names or []))
-        counted = np.concatenate([np.zeros(0), *weights])
-        check_some_weight(stream.source, counted)
-        every = np.concatenate(codes)
-        counted = counted[:0] if (counted == 1).all() else counted
-
-        def read() -> Iterator[Any]:
-            for batch in stream.row_batches(1):
-                X = batch.as_batch().X
-                if X.shape[1] < width:
-                    X = sp.csr_matrix((X.data, X.indices, X.indptr), (X.shape[0], width))
-                yield X
-
-        X: Any = next(read()) if stream.in_memory else Blocks(read, (every.size, width))
-        source = stream.source
-        source.stage, source.doing = "fitting", self._doing
-        try:
-            self._fit_codes(X, np.sort(stream.classes), every, counted)
-        finally:
-            source.doing = None
-            describe(self, stream, width)
 
     def _solver(self, X: Any) -> Callable[[Machine, np.ndarray, Any], Certificate]:
         intercept = None

@@ -5,7 +5,7 @@ where nothing changes.
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from itertools import islice
 from typing import Any, NamedTuple
@@ -23,16 +23,14 @@ from linsep.estimators._common import labels
 from linsep.estimators._common.frames import to_learn
 from linsep.layout import table_lines, wrapped
 from linsep.separability.deciding import separation
-from linsep.soft_margins.blocks import row_squares
 from linsep.soft_margins.linear import SoftMargin
+from linsep.soft_margins.problem import row_squares
 from linsep.words import counted, escaped
 
 #: the grid has 1 and 3 times powers of ten, and at most so many of them
 MANTISSAS, MOST = (1.0, 3.0), 25
-#: how near a score is to 1 or -1 that is on the margin
-ON_MARGIN = 1e-6
-#: relative size of a sum that is treated as zero
-ZERO = 1e-8
+#: how near a score is to 1 or -1 that is on the margin; relative size of a sum that is zero
+ON_MARGIN, ZERO = 1e-6, 1e-8
 #: share of the objective below which losses and gaps are rounding errors
 ROUNDING = 1e-9
 #: change by which squares have come near enough to their limit
@@ -41,6 +39,7 @@ NEAR = 1e-3
 TIME_LIMIT = 20.0
 #: numbers in the equations that decide whether a larger C changes anything
 MOST_NUMBERS = 10_000_000
+HEADINGS = ["C", "objective", "gap", "|w|", "margin", "loss", "free", "bounded", "errors"]
 
 
 class Rows(NamedTuple):
@@ -78,7 +77,8 @@ class SoftMarginPath:
     objectives, bounds, gaps : arrays of shape (costs,), of :class:`linsep.SoftMargin`
     norms, margins : arrays of shape (costs,), |w|, and 1 / |w|, the distance of the lines of score
         1 and -1 from the boundary (|w| includes a penalized intercept)
-    free, bounded : int arrays of shape (costs,), numbers of support vectors
+    free, bounded : int arrays of shape (costs,), numbers of support vectors on the margin, and
+        inside it or on the wrong side
     coef : array of shape (costs, features)
     intercepts : array of shape (costs,)
     n_rows : int
@@ -95,67 +95,48 @@ class SoftMarginPath:
     final: int | None
     separable: bool
     verdict: Separable | None
+    objectives: np.ndarray = field(init=False)
+    bounds: np.ndarray = field(init=False)
+    gaps: np.ndarray = field(init=False)
+    norms: np.ndarray = field(init=False)
+    margins: np.ndarray = field(init=False)
+    free: np.ndarray = field(init=False)
+    bounded: np.ndarray = field(init=False)
+    coef: np.ndarray = field(init=False)
+    intercepts: np.ndarray = field(init=False)
+    feature_names: list[str] = field(init=False)
 
-    def _each(self, name: str) -> np.ndarray:
-        return np.array([np.ravel(getattr(model, name)) for model in self.models])
+    def __post_init__(self) -> None:
+        def each(name: str) -> np.ndarray:
+            return np.array([np.ravel(getattr(model, name)) for model in self.models])
 
-    @property
-    def objectives(self) -> np.ndarray:
-        """Objective at each C, rounded up."""
-        return self._each("objective_")[:, 0]
-
-    @property
-    def bounds(self) -> np.ndarray:
-        """Lower bound on the objective of any weights, at each C."""
-        return self._each("lower_bound_")[:, 0]
-
-    @property
-    def gaps(self) -> np.ndarray:
-        """Proved relative gap between the two."""
-        return self._each("duality_gap_")[:, 0]
-
-    @property
-    def free(self) -> np.ndarray:
-        """Number of support vectors on the margin: their dual variables are below their bound."""
-        return self._each("n_support_")[:, 0] - self.bounded
-
-    @property
-    def bounded(self) -> np.ndarray:
-        """Number of support vectors inside the margin or on the wrong side."""
-        return self._each("n_bounded_")[:, 0]
-
-    @property
-    def coef(self) -> np.ndarray:
-        """Weights at each C."""
-        return self._each("coef_")
-
-    @property
-    def intercepts(self) -> np.ndarray:
-        """Intercept at each C."""
-        return self._each("intercept_")[:, 0]
-
-    @property
-    def norms(self) -> np.ndarray:
-        """Length of the weights at each C."""
-        penalized = self.models[0].fit_intercept and self.models[0].penalize_intercept
-        extra = self.intercepts if penalized else np.zeros(len(self.Cs))
-        return np.hypot(np.linalg.norm(self.coef, axis=1), extra)
-
-    @property
-    def margins(self) -> np.ndarray:
-        """1 / |w| at each C."""
+        coef, intercepts = each("coef_"), each("intercept_")[:, 0]
+        bounded, first = each("n_bounded_")[:, 0], self.models[0]
+        extra = intercepts * bool(first.fit_intercept and first.penalize_intercept)
+        norms = np.hypot(np.linalg.norm(coef, axis=1), extra)
         with np.errstate(divide="ignore"):
-            return 1.0 / self.norms
-
-    @property
-    def feature_names(self) -> list[str]:
-        """Names of the features."""
-        return labels.feature_names(self.models[0])
+            margins = 1.0 / norms
+        vars(self).update(
+            objectives=each("objective_")[:, 0], bounds=each("lower_bound_")[:, 0],
+            gaps=each("duality_gap_")[:, 0], free=each("n_support_")[:, 0] - bounded,
+            bounded=bounded, coef=coef, intercepts=intercepts, norms=norms, margins=margins,
+            feature_names=labels.feature_names(first),
+        )  # fmt: skip
 
     @property
     def limit(self) -> str:
         """The limit as C grows, in one or two sentences."""
-        return " ".join(_limit(self))
+        if self.final is not None:
+            what = "the hard margin" if self.separable else "the weights of least total loss"
+            found = f"From C = {self.Cs[self.final]:g} on the weights stay the same: {what}."
+        elif self.separable:
+            found = "The classes are separable: the soft margin tends to the hard margin."
+        else:
+            found = "As C grows, the weights tend to the least total loss."
+        if self.verdict is not None:
+            low, high = self.verdict.margin
+            found += f" The widest margin is proved to be between {low:.7g} and {high:.7g}."
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain lists, with the limit in words."""
@@ -164,12 +145,11 @@ class SoftMarginPath:
             "errors", "intercepts", "coef",
         )  # fmt: skip
         found: dict[str, Any] = {name: getattr(self, name).tolist() for name in names}
-        verdict = self.verdict
         return found | {
             "features": self.feature_names,
             "classes": labels.plain_labels(self.models[0].classes_),
             "separable": self.separable,
-            "widest_margin": None if verdict is None else list(verdict.margin),
+            "widest_margin": None if self.verdict is None else list(self.verdict.margin),
             "constant_from": None if self.final is None else float(self.Cs[self.final]),
             "limit": self.limit,
         }
@@ -180,74 +160,38 @@ class SoftMarginPath:
         """
         return display("SoftMarginPathDisplay").from_path(self, **kwargs)
 
+    def _cells(self) -> Iterator[list[str]]:
+        """Yield the lines of the table."""
+        for k, C in enumerate(self.Cs.tolist()):
+            numbers = self.objectives[k], self.norms[k], self.margins[k], self.losses[k]
+            objective, norm, margin, loss = (f"{x:.5g}" for x in numbers)
+            loss = "0" if C * self.losses[k] < ROUNDING * self.objectives[k] else loss
+            counts = [f"{int(x[k]):,}" for x in (self.free, self.bounded, self.errors)]
+            gap = f"{self.gaps[k]:.0e}" if self.gaps[k] > ROUNDING else f"<{ROUNDING:.0e}"
+            yield [f"{C:g}", objective, gap, norm, margin, loss, *counts]
+
+    def _about(self) -> str:
+        model = self.models[0]
+        plus = labels.positive_code(model)
+        sides = [labels.label_text(model.classes_[k]) for k in (plus, 1 - plus)]
+        loss = "the hinge" if model.loss == "hinge" else "squares of the hinge"
+        rows, features = counted(self.n_rows, "row"), counted(self.coef.shape[1], "feature")
+        return f"{sides[0]} against {sides[1]}, {rows}, {features}; loss: {loss}"
+
     def __repr__(self) -> str:
         return f"<SoftMarginPath: {len(self.Cs)} values of C, {self.Cs[0]:g} to {self.Cs[-1]:g}>"
 
     def __str__(self) -> str:
-        table = [HEADINGS, *_cells(self)]
-        lines = table_lines(table, [True] * len(HEADINGS))
-        said = [line for text in _limit(self) for line in wrapped(text)]
-        return "\n".join([*wrapped(escaped(_about(self))), *lines, *said])
+        lines = table_lines([HEADINGS, *self._cells()], [True] * len(HEADINGS))
+        return "\n".join([*wrapped(escaped(self._about())), *lines, *wrapped(self.limit)])
 
     def _repr_html_(self) -> str:
         rows = [
             "".join(f"<{tag} style='text-align:right'>{escape(cell)}</{tag}>" for cell in row)
-            for tag, row in [("th", HEADINGS), *(("td", row) for row in _cells(self))]
+            for tag, row in [("th", HEADINGS), *(("td", row) for row in self._cells())]
         ]
         body = "".join(f"<tr>{row}</tr>" for row in rows)
-        after = "<br>".join(map(escape, _limit(self)))
-        return f"<p>{escape(_about(self))}</p><table>{body}</table><p>{after}</p>"
-
-
-HEADINGS = ["C", "objective", "gap", "|w|", "margin", "loss", "free", "bounded", "errors"]
-
-
-def _cells(path: SoftMarginPath) -> Iterator[list[str]]:
-    """Yield the lines of the table of a path."""
-    for k, C in enumerate(path.Cs.tolist()):
-        numbers = path.objectives[k], path.norms[k], path.margins[k], path.losses[k]
-        objective, norm, margin, loss = (f"{x:.5g}" for x in numbers)
-        loss = "0" if C * path.losses[k] < ROUNDING * path.objectives[k] else loss
-        counts = [f"{int(x[k]):,}" for x in (path.free, path.bounded, path.errors)]
-        gap = f"{path.gaps[k]:.0e}" if path.gaps[k] > ROUNDING else f"<{ROUNDING:.0e}"
-        yield [f"{C:g}", objective, gap, norm, margin, loss, *counts]
-
-
-def _about(path: SoftMarginPath) -> str:
-    model = path.models[0]
-    plus = labels.positive_code(model)
-    sides = [labels.label_text(label) for label in (model.classes_[plus], model.classes_[1 - plus])]
-    said = {"hinge": "the hinge", "squared_hinge": "squares of the hinge"}[model.loss]
-    return (
-        f"{sides[0]} against {sides[1]}, {counted(path.n_rows, 'row')}, "
-        f"{counted(path.coef.shape[1], 'feature')}; loss: {said}"
-    )
-
-
-def _limit(path: SoftMarginPath) -> list[str]:
-    """Return the limit as C grows, in lines."""
-    squares, constant = path.models[0].loss != "hinge", "the weights stay the same"
-    since = "" if path.final is None else f"From C = {path.Cs[path.final]:g} on {constant}"
-    if path.separable:
-        tends = "The classes are separable: as C grows, the soft margin tends to the hard margin."
-        found = [f"{since}: they are the hard margin." if since else tends]
-        if path.verdict is not None:
-            low, high = path.verdict.margin
-            found.append(
-                'This is separation(X, y, margin="max"), which proves that the widest margin is '
-                f"between {low:.7g} and {high:.7g}."
-            )
-        return found
-    if since:
-        return [f"{since}: they have the least total loss and, among such weights, the least norm."]
-    if squares:
-        return ["As C grows, the weights tend to the weights with the least sum of squares."]
-    share = _penalty_share(path.models[-1])
-    if share <= path.models[-1].tol:
-        return [
-            f"At C = {path.Cs[-1]:g} the objective is the loss, except for a share of {share:.0e}."
-        ]
-    return [f"At C = {path.Cs[-1]:g} a larger C may still change the weights."]
+        return f"<p>{escape(self._about())}</p><table>{body}</table><p>{escape(self.limit)}</p>"
 
 
 def soft_margin_path(
@@ -275,13 +219,11 @@ def soft_margin_path(
         Labels of two classes.
     Cs : numbers above 0, default None
         None uses 1 and 3 times powers of ten, at most 25 values. The first is the largest below
-        which only the length of the weights grows, in proportion to C (no row of the smaller class
-        has left the inside of the margin; without a free intercept, no row). The last is the first
-        beyond which the weights stay the same: the hard margin for separable classes, else the
-        least total loss. With squared losses, which only converge, the path ends when a step
-        changes neither their sum nor the length of the weights by a thousandth. If only ``tol`` can
-        be reached, because there are many rows, the path ends when all but ``tol`` of the objective
-        is loss.
+        which only the length of the weights grows, in proportion to C. The last is the first beyond
+        which the weights stay the same: the hard margin for separable classes, else the least total
+        loss. The path ends earlier when all but ``tol`` of the objective is loss, and with squared
+        losses, which only converge, when a step changes neither their sum nor the length of the
+        weights by a thousandth.
     sample_weight, loss, fit_intercept, penalize_intercept, class_weight, reference, tol, max_iter
         As for :class:`linsep.SoftMargin`.
 
@@ -388,25 +330,27 @@ def _rows(X: Any, y: Any, sample_weight: Any, model: SoftMargin) -> Rows:
 
 
 class Fit(NamedTuple):
-    """A model, its C, and the scores of all rows, times their signs."""
+    """A model, its C, the scores of all rows times their signs, and their losses times weights."""
 
     C: float
     model: SoftMargin
     scores: np.ndarray
+    losses: np.ndarray
+
+    @property
+    def penalty_share(self) -> float:
+        """The share of the objective that is not loss, and that a larger C makes smaller."""
+        return float(np.square(self.model.coef_).sum()) / 2 / self.model.objective_
 
 
 def _fits(rows: Rows, shared: dict[str, Any], Cs: np.ndarray | None) -> Iterator[Fit]:
     """Yield the fits of a path."""
+    grid = islice(_grid_from(_first(rows, shared)), MOST) if Cs is None else Cs.tolist()
     last: Fit | None = None
-    if Cs is not None:
-        for C in Cs.tolist():
-            last = _fit(rows, shared, C, last)
-            yield last
-        return
-    for C in islice(_grid_from(_first(rows, shared)), MOST):
+    for C in grid:
         before, last = last, _fit(rows, shared, C, last)
         yield last
-        if _ends(rows, last, before):
+        if Cs is None and (last.model.duality_gap_ > 0.1 or _ends(rows, last, before)):
             return
 
 
@@ -420,17 +364,16 @@ def _fit(rows: Rows, shared: dict[str, Any], C: float, before: Fit | None) -> Fi
     model.fit(rows.X, rows.y, rows.sample_weight)
     model.__dict__.pop("_start", None)
     toward_plus = 1.0 if labels.positive_code(model) else -1.0
-    return Fit(C, model, rows.signs * toward_plus * model.decision_function(rows.X))
+    scores = rows.signs * toward_plus * model.decision_function(rows.X)
+    short = np.maximum(1.0 - scores, 0.0)
+    return Fit(C, model, scores, rows.weights * (short if model.loss == "hinge" else short**2))
 
 
 def _grid_from(C: float) -> Iterator[float]:
     """Yield the numbers of the grid, starting with the largest that is at most C."""
     power = math.floor(math.log10(C))
-    for exponent in range(power - 1, power + MOST):
-        for mantissa in MANTISSAS:
-            each = float(f"{mantissa:g}e{exponent}")
-            if each > C / (3.4 if mantissa == 1.0 else 3.3):
-                yield each
+    grid = (float(f"{m:g}e{k}") for k in range(power - 1, power + MOST) for m in MANTISSAS)
+    return (each for each in grid if each * (3.4 if f"{each:e}"[0] == "1" else 3.3) > C)
 
 
 def _first(rows: Rows, shared: dict[str, Any]) -> float:
@@ -443,55 +386,33 @@ def _first(rows: Rows, shared: dict[str, Any]) -> float:
     """
     counted = rows.weights > 0
     sides = [float(rows.weights[counted & (rows.signs == side)].sum()) for side in (1.0, -1.0)]
-    scale = float(np.sqrt(row_squares(rows.X[counted]).max())) or 1.0
-    if rows.bias == "penalized":
-        scale = math.hypot(scale, 1.0)
+    square = float(row_squares(rows.X[counted]).max()) + (rows.bias == "penalized") or 1.0
     weight = min(sides) if rows.bias == "free" else sum(sides)
-    C = 1.0 / (2 * weight * scale * scale) * (1.0 if shared["loss"] == "hinge" else 1e-3)
+    C = 1.0 / (2 * weight * square) * (1.0 if shared["loss"] == "hinge" else 1e-3)
     if not 1e-280 < C < 1e280:
         return 1.0
-    fit = _fit(rows, shared, C, None)
     base = np.zeros(len(rows.signs))  # the score times the sign at C = 0
     if rows.bias == "free":
         lean = (sides[0] - sides[1]) / sum(sides)
         base = rows.signs * (np.sign(lean) if shared["loss"] == "hinge" else lean)
-    rises = (fit.scores - base)[counted & (base < 1.0 - 1e-9)]
-    room = (1.0 - base)[counted & (base < 1.0 - 1e-9)]
-    quickest = float((rises / room).max(initial=0.0))
+    near = counted & (base < 1.0 - 1e-9)
+    rises = (_fit(rows, shared, C, None).scores - base)[near] / (1.0 - base)[near]
+    quickest = float(rises.max(initial=0.0))
     return C / quickest if quickest > 1e-12 else C
 
 
 def _ends(rows: Rows, last: Fit, before: Fit | None) -> bool:
-    """Return whether a grid ends: nothing changes, or rounding prevents further progress."""
-    if last.model.duality_gap_ > 0.1:
-        return True
-    if last.model.loss == "hinge" and (before is None or last.model.duality_gap_ <= ROUNDING):
-        return _is_final(rows, last)
+    """Return whether a grid ends: nothing changes, or hardly anything."""
+    if last.model.loss == "hinge":
+        return _is_final(rows, last) or (before is not None and last.penalty_share <= last.model.tol
+                                         and last.model.duality_gap_ > ROUNDING)  # fmt: skip
     if before is None:
         return False
-    if (
-        last.model.loss == "hinge"
-    ):  # too far from the optimum to decide which rows are on the margin
-        least, most = sorted(float(_losses(rows, one).sum()) for one in (before, last))
-        same = most - least <= last.model.tol * most
-        return _is_final(rows, last) or (same and _penalty_share(last.model) <= last.model.tol)
     old, new = (
-        np.array([np.linalg.norm(one.model.coef_), _losses(rows, one).sum()])
-        for one in (before, last)
+        np.array([np.linalg.norm(one.model.coef_), one.losses.sum()]) for one in (before, last)
     )
     near = np.abs(new - old) <= NEAR * np.abs(new)
     return bool(near[0] and (near[1] or _separated(rows, last)))
-
-
-def _penalty_share(model: SoftMargin) -> float:
-    """Return the share of the objective that is not loss, and that a larger C makes smaller."""
-    return float(np.square(model.coef_).sum()) / 2 / model.objective_
-
-
-def _losses(rows: Rows, fit: Fit) -> np.ndarray:
-    """Return the loss of each row, times its weight."""
-    short = np.maximum(1.0 - fit.scores, 0.0)
-    return rows.weights * (short if fit.model.loss == "hinge" else short * short)
 
 
 def _separated(rows: Rows, fit: Fit) -> bool:
@@ -510,20 +431,16 @@ def _is_final(rows: Rows, fit: Fit) -> bool:
     if not inside.any():
         return True
 
-    def summed(numbers: np.ndarray, amounts: np.ndarray, size: bool = False) -> np.ndarray:
-        some = abs(X[numbers]) if size else X[numbers]
-        found = np.asarray(some.T @ amounts).ravel()
-        return found if rows.bias is None else np.append(found, amounts.sum())
-
-    amounts = rows.weights * rows.signs
-    rest = summed(inside, amounts[inside])
-    scale = summed(inside, np.abs(amounts[inside]), size=True)
-    scale = np.where(scale > 0, scale, 1.0)
-    columns = X[on].toarray() if sp.issparse(X) else X[on]
     if rows.bias is not None:
-        columns = np.column_stack([columns, np.ones(on.size)])
-    left = -rest
+        ones = np.ones((X.shape[0], 1))
+        X = sp.hstack([X, ones], "csr") if sp.issparse(X) else np.hstack([X, ones])
+    amounts = rows.weights * rows.signs
+    rest = X[inside].T @ amounts[inside]
+    scale = abs(X[inside]).T @ np.abs(amounts[inside])
+    scale = np.where(scale > 0, scale, 1.0)
+    left = rest
     if on.size:
+        columns = X[on].toarray() if sp.issparse(X) else X[on]
         A = (columns * amounts[on][:, None] / scale).T
         method = "bvls" if on.size <= 500 else "trf"
         found = lsq_linear(A, -rest / scale, (0.0, 1.0), method=method, tol=1e-14)
@@ -543,7 +460,7 @@ def _path(rows: Rows, found: list[Fit]) -> SoftMarginPath:
     return SoftMarginPath(
         Cs=np.array([one.C for one in found]),
         models=[one.model for one in found],
-        losses=np.array([float(_losses(rows, one).sum()) for one in found]),
+        losses=np.array([float(one.losses.sum()) for one in found]),
         errors=np.array(errors),
         n_rows=len(rows.signs), final=final, separable=separable,
         verdict=_widest(rows) if separable else None,

@@ -9,16 +9,15 @@ Machine Learning 20, 1995), so the two bound the distance of (w, b) from the opt
 """
 
 import math
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.compiled.loop import score_vector
 from linsep.compiled.rows import as_rows
 from linsep.compiled.soft_margin import add_carefully, add_rows, largest_values, score_carefully
-from linsep.soft_margins.blocks import blocks_of, row_squares
 
 #: bits of dual variables, which are multiples of one power of two: their sums are exact
 BITS = 50
@@ -35,8 +34,7 @@ class Problem:
 
     Parameters
     ----------
-    X : float array, CSR matrix or :class:`linsep.soft_margins.blocks.Blocks` of shape
-        (rows, features)
+    X : float array or CSR matrix of shape (rows, features)
     signs : float64 array of shape (rows,), the class of each row, 1 or -1
     costs : float64 array of shape (rows,), C times the weight of each row, above 0
     squared : bool, whether the loss is squared
@@ -51,10 +49,10 @@ class Problem:
         self.X, self.signs, self.costs, self.squared = X, signs, costs, squared
         self.free, self.bias = intercept == "free", float(intercept == "penalized")
 
-    @property
-    def rows(self) -> Iterator[tuple[slice, Any]]:
-        """The rows, block by block, in the form that compiled loops expect."""
-        return ((where, as_rows(part)) for where, part in blocks_of(self.X))
+    @cached_property
+    def rows(self) -> Any:
+        """The rows in the form that compiled loops expect."""
+        return as_rows(self.X)
 
     @cached_property
     def squares(self) -> np.ndarray:
@@ -65,16 +63,14 @@ class Problem:
     def largest(self) -> np.ndarray:
         """The largest absolute value of every feature."""
         found = np.zeros(self.X.shape[1] + 1)
-        for where, rows in self.rows:
-            largest_values(rows, where.stop - where.start, found)
+        largest_values(self.rows, len(self.signs), found)
         found[-1] = self.bias
         return found
 
     def combined(self, dual: np.ndarray) -> np.ndarray:
         """Return sum_i a_i y_i x_i, the weights of dual variables."""
-        amounts, found = self.signs * dual, np.zeros(self.X.shape[1] + 1)
-        for where, rows in self.rows:
-            add_rows(rows, amounts[where], self.bias, found)
+        found = np.zeros(self.X.shape[1] + 1)
+        add_rows(self.rows, self.signs * dual, self.bias, found)
         return found
 
     def weights_of(self, dual: np.ndarray, careful: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -84,8 +80,7 @@ class Problem:
             return self.combined(dual), unit * float(dual.sum()) * self.largest + TINY
         sums, rest, reach = np.zeros((3, self.X.shape[1] + 1))
         amounts = self.signs * dual
-        for where, rows in self.rows:
-            add_carefully(rows, amounts[where], sums, rest, reach)
+        add_carefully(self.rows, amounts, sums, rest, reach)
         if self.bias:
             sums[-1], reach[-1] = self.bias * math.fsum(amounts), self.bias * dual.sum()
         found = sums + rest
@@ -98,11 +93,9 @@ class Problem:
         scores, reach = np.empty((2, len(self.signs)))
         unit = 2 * (len(weights) + 4) * EPS
         if careful:
-            for where, rows in self.rows:
-                score_carefully(rows, weights, self.bias, scores[where], reach[where])
+            score_carefully(self.rows, weights, self.bias, scores, reach)
             return scores, 2 * EPS * np.abs(scores) + unit * unit * reach + TINY
-        for where, rows in self.rows:
-            score_vector(rows, where.stop - where.start, weights, self.bias, scores[where])
+        score_vector(self.rows, len(scores), weights, self.bias, scores)
         length = float(np.sqrt(weights @ weights))
         return scores, unit * length * np.sqrt(self.squares + self.bias) + TINY
 
@@ -124,6 +117,14 @@ class Problem:
             return 1.0
         found = float(dual.sum()) / square
         return found if self.squared else min(1.0, found)
+
+
+def row_squares(X: Any) -> np.ndarray:
+    """Return the squared length of every row."""
+    if not sp.issparse(X):
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    squares = np.square(X.data, dtype=np.float64), X.indices, X.indptr
+    return np.asarray(sp.csr_matrix(squares, X.shape).sum(axis=1)).ravel()
 
 
 def best_intercept(problem: Problem, scores: np.ndarray) -> float:
@@ -275,12 +276,13 @@ def _sum(units: np.ndarray) -> int:
     return (int((units >> 25).sum()) << 25) + int((units & ((1 << 25) - 1)).sum())
 
 
-def purified(problem: Problem, found: Certificate, tol: float) -> Certificate:
+def purified(problem: Problem, found: Certificate, tol: float, own: bool = False) -> Certificate:
     """Return a certificate in which rows that are apparently not support vectors have dual
     variables of zero, and rows inside the margin variables at their bound, if its gap is at most
     ``tol``; else the given certificate.
 
-    An interior point method approaches these bounds but never reaches them.
+    An interior point method approaches these bounds but never reaches them. ``own``: the gap is
+    that of the weights that follow from the dual variables.
     """
     weights = np.append(found.coef, found.intercept if problem.bias else 0.0)
     scores = problem.scores(weights, True)[0] + (0.0 if problem.bias else found.intercept)
@@ -288,5 +290,5 @@ def purified(problem: Problem, found: Certificate, tol: float) -> Certificate:
     dual = np.where(beyond > share, 0.0, found.dual)
     if not problem.squared:
         dual = np.where(-beyond > 1.0 - share, problem.costs, dual)
-    better = certified(problem, dual, weights)
+    better = certified(problem, dual, None if own else weights)
     return better if better.gap <= max(tol, found.gap) else found

@@ -24,21 +24,17 @@ from linsep.estimators._common.labels import (
     encode,
     source_labels,
 )
-from linsep.mistake_bounds.margins import lengths, scaled
+from linsep.mistake_bounds.margins import lengths
 from linsep.mistake_bounds.problems import Problem as Rows, seen_rows
 from linsep.mistake_bounds.rounding import float_above, shown
-from linsep.soft_margins.inside_ball import smallest_sum
 from linsep.soft_margins.problem import EPS, Problem
 from linsep.soft_margins.solving import solve
 from linsep.validation.labels import check_beside, labels_of
+from linsep.validation.values import faults_named
 
 #: margins that are this many times longer or shorter than the longest row are refused
 FAR = 1e100
-#: the interior point method takes up to so many rows or features, whichever are fewer, and so many
-#: numbers of a sparse matrix that it has to store densely
-MOST_SIDE, MOST_DENSE = 3000, 50_000_000
-#: else soft margins are fitted, to this gap, with so many costs of an error, until the ends are
-#: as near
+#: soft margins are fitted, to this gap, with so many costs of an error, until the ends are as near
 GAP, MOST_FITS = 1e-7, 40
 
 
@@ -205,7 +201,7 @@ def total_distance(
         )  # fmt: skip
     problem = Problem(rows.A[used], signs[used], costs[used], False, None)
     with interrupts_deferred():
-        low, high, u, dual = _best(problem, margin, longest)
+        low, high, u, dual = _best(problem, margin)
     multipliers = np.zeros(len(costs))
     multipliers[used] = dual
     coef, intercept = (u[:-1], float(u[-1])) if fit_intercept else (u, 0.0)
@@ -224,7 +220,8 @@ def _taken(
     else:
         check_beside(X, y=y, sample_weight=sample_weight)
         X, y, sample_weight, _ = in_memory(X, y, sample_weight)
-    Z = seen_rows(X, fit_intercept, False, False)
+    with faults_named(X):
+        Z = seen_rows(X, fit_intercept, False, False)
     y = labels_of(y)
     if len(y) != Z.shape[0]:
         raise DataError(
@@ -251,12 +248,10 @@ def _exact(Z: Any) -> Iterator[list[tuple[int, Fraction]]]:
         yield [(j, Fraction(float(row[j]))) for j in places.tolist()]
 
 
-def _best(
-    problem: Problem, gamma: float, longest: float
-) -> tuple[float, float, np.ndarray, np.ndarray]:
+def _best(problem: Problem, gamma: float) -> tuple[float, float, np.ndarray, np.ndarray]:
     """Return both ends, and the weights and multipliers that prove them."""
     low, high, u, dual = 0.0, math.inf, np.zeros(0), np.zeros(len(problem.signs))
-    for guess, multipliers in _candidates(problem, gamma, longest):
+    for guess, multipliers in _candidates(problem, gamma):
         weights = inside(guess)
         above, below = upper_end(problem, weights, gamma), lower_end(problem, multipliers, gamma)
         if above < high:
@@ -268,30 +263,30 @@ def _best(
     return low, high, u, dual
 
 
-def _candidates(
-    problem: Problem, gamma: float, longest: float
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield weights and multipliers, each closer to the optimum."""
+def _candidates(problem: Problem, gamma: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield weights and multipliers, each closer to the optimum, of soft margins: as the cost of an
+    error grows, so do the weights, up to the length 1 / gamma.
+    """
     X, scale = problem.X, float(problem.costs.max())
-    if min(X.shape) <= MOST_SIDE and (X.shape[0] >= X.shape[1] or math.prod(X.shape) <= MOST_DENSE):
-        ends = smallest_sum(
-            scaled(X, problem.signs / longest), problem.costs / scale, gamma / longest
-        )
-        yield ends.u, np.minimum(ends.l * scale, problem.costs)
-        return
-    # Soft margins: as the cost of an error grows, so do the weights, up to the length 1 / gamma.
     largest = float(lengths(X).max()) or 1.0
-    least, most, cost = 0.0, math.inf, gamma / largest
+    least, most, cost, last = (0.0, -1.0), (math.inf, 1.0), gamma / largest, 0
     for _ in range(MOST_FITS):
         costs = problem.costs / scale * cost
         found = solve(Problem(X / largest, problem.signs, costs, False, None), GAP, 1000)
         w = found.coef * (gamma / largest)
         yield w, found.dual * (scale / cost)
-        if np.linalg.norm(w) < 1.0:
-            least = cost
+        off = float(np.linalg.norm(w)) - 1.0
+        if off < 0:
+            least, most = (cost, off), (most[0], most[1] / (1 + (last < 0)))
         else:
-            most = cost
-        cost = 16 * cost if most == math.inf else math.sqrt(least * most) if least else most / 16
+            most, least = (cost, off), (least[0], least[1] / (1 + (last > 0)))
+        last = -1 if off < 0 else 1
+        if math.inf in most or not least[0]:
+            cost *= 16 if off < 0 else 1 / 16
+        elif most[0] > 4 * least[0]:
+            cost = math.sqrt(least[0] * most[0])
+        else:  # regula falsi, with the weight of an end that stays halved (Illinois)
+            cost = least[0] - least[1] * (most[0] - least[0]) / (most[1] - least[1])
 
 
 def inside(u: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from math import gcd
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from linsep.batches import Batch
 from linsep.certificate.constraints import Question
 from linsep.certificate.integers import Row, dot, whole_numbers
-from linsep.separability.data import Data, constraint, dense_floats, doubles, joined, values
+from linsep.separability.data import Data, constraint, dense_floats, doubles, values
 from linsep.separability.evidence import column_numbers, row_marks
 from linsep.separability.time_limit import within_time
 
@@ -69,7 +69,7 @@ class WeightedRows:
         self, data: Data, question: Question, weights: list[int] | None, strict: bool
     ) -> None:
         self.question, self.strict = question, strict
-        parts = data.ask(partial(_of_question, question), joined)
+        parts = _of_question(question, data.lanes())
         numbers = np.concatenate([numbers for numbers, _ in parts])
         batches = [batch for _, batch in parts]
         stack = sp.vstack if data.sparse else np.concatenate
