@@ -329,7 +329,8 @@ def checked_gram(K: Any) -> np.ndarray:
         )  # fmt: skip
     floats = K.astype(np.float64)
     scale = np.sqrt(np.abs(floats.diagonal()))
-    unit = floats / np.where(scale > 0, np.outer(scale, scale), 1.0)
+    scale[scale == 0] = 1.0
+    unit = floats / np.outer(scale, scale)
     if (K != K.T).any() or eigvalsh(unit).min() < -ROUNDING * len(K):
         raise DataError(
             "K is not symmetric and positive semidefinite, so it is not the Gram matrix of a "

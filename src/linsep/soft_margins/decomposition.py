@@ -258,11 +258,31 @@ class Search:
             if tolerance <= FINEST or (few and left <= 0):
                 if few:
                     self._finish(everything)
-                return
+                break
             left -= everything.descend(tolerance, left if few else CRAWLS * rows.size)[0]
             if self._take(everything):
-                return
+                break
             tolerance *= min(0.3, max(1e-3, 0.5 * self.tol / self._gap))
+        self._polish(everything)
+
+    def _polish(self, everything: WorkingSet) -> None:
+        """Solve the equations of the variables between their bounds, if these are few."""
+        dual, b = self.dual, everything.b
+        free = np.flatnonzero((b > everything.low) & (b < everything.high))
+        if not 0 < free.size <= MOST_REFINED:
+            return
+        sums = np.ones((free.size, 1)) * dual.problem.free
+        flat = FLAT * float(dual.curvatures.mean()) + TINY
+        A = everything.K[np.ix_(free, free)] + np.diag(everything.ridge[free] + flat)
+        A = np.block([[A, sums], [sums.T, np.eye(1) * (not dual.problem.free)]])
+        try:
+            moved = np.linalg.solve(A, -np.append(everything.slopes[free], 0.0))
+        except np.linalg.LinAlgError:
+            return
+        b = everything.b[free] + moved[:-1]
+        if ((b > everything.low[free]) & (b < everything.high[free])).all():
+            everything.b[free] = b
+            self._take(everything)
 
     def _finish(self, everything: WorkingSet) -> None:
         """Solve for all variables at once by the interior point method of linear soft margins,

@@ -34,8 +34,8 @@ from linsep.validation.values import faults_named
 
 #: margins that are this many times longer or shorter than the longest row are refused
 FAR = 1e100
-#: soft margins are fitted, to this gap, with so many costs of an error, until the ends are as near
-GAP, MOST_FITS = 1e-7, 40
+#: soft margins are fitted, to this gap, until the ends are so near; most fits
+GAP, ENDS, MOST_FITS = 1e-7, 1e-11, 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +258,7 @@ def _best(problem: Problem, gamma: float) -> tuple[float, float, np.ndarray, np.
             high, u = above, weights
         if below > low:
             low, dual = below, np.clip(multipliers, 0.0, problem.costs)
-        if high - low <= GAP * high:
+        if high - low <= ENDS * high:
             break
     return low, high, u, dual
 
