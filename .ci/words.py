@@ -1,5 +1,5 @@
 """Reports words of pages, docstrings, comments and messages that an editor would strike out, and
-placeholders in the messages of errors that nothing fills: ``words.py FILE...``, as pre-commit calls it.
+placeholders in the messages of errors that nothing fills: ``words.py FILE...``, as pre-commit does.
 """
 
 import ast

@@ -28,7 +28,8 @@ settings.load_profile("linsep")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
-#: in which run a test is, by default without the compiler; what is said of a case is nearer than what is said of its file
+#: in which run a test is, by default without the compiler; a mark of a case is nearer than one of
+#: its file
 WHERE = ("compiled", "uncompiled", "both")
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
