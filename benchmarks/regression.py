@@ -70,10 +70,10 @@ def digits(found: Any, certified: list[str]) -> float:
     return float(-np.log10(max(apart.max(), 1e-16)))
 
 
-def read(name: str, certified: dict[str, Any], dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+def read(name: str, certified: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """The set's features, powers of x where it is a polynomial, and y."""
     with open(SHARED / "nist" / f"{name}.csv", newline="") as file:
-        cells = np.array([[dtype(cell) for cell in row] for row in list(csv.reader(file))[1:]])
+        cells = np.array([[float(cell) for cell in row] for row in list(csv.reader(file))[1:]])
     degree = certified["degree"]
     if degree:
         return np.column_stack([cells[:, 1] ** k for k in range(1, degree + 1)]), cells[:, 0]
@@ -81,21 +81,19 @@ def read(name: str, certified: dict[str, Any], dtype: Any) -> tuple[np.ndarray, 
 
 
 def nist() -> None:
-    """Print digits of estimates and standard errors: ours of floats and of long doubles, theirs."""
+    """Print digits of estimates and standard errors: ours and theirs."""
     if not SHARED.is_dir():
         print("skipped: no shared data")
         return
     import statsmodels.api as sm
 
-    names = f"{'linsep':>12s} {'long double':>12s} {'statsmodels':>12s} {'sklearn':>8s}"
+    names = f"{'linsep':>12s} {'statsmodels':>12s} {'sklearn':>8s}"
     print(f"{'NIST set':10s} {names}")
     for name, certified in json.loads((SHARED / "nist" / "certified.json").read_text()).items():
         intercept, said = certified["intercept"], []
-        for dtype in (np.float64, np.longdouble):
-            X, y = read(name, certified, dtype)
-            found = LinearRegression(fit_intercept=intercept).fit(X, y)
-            said.append(_both(found.estimates, found.standard_errors, certified))
-        X, y = read(name, certified, np.float64)
+        X, y = read(name, certified)
+        found = LinearRegression(fit_intercept=intercept).fit(X, y)
+        said.append(_both(found.params_, found.standard_errors_, certified))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             theirs = sm.OLS(y, sm.add_constant(X) if intercept else X).fit()

@@ -35,7 +35,7 @@ from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.showing import HasEquation, PlotsProbability
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.lanes import Lanes, no_weight
-from linsep.linear.extended_precision import two_sum
+from linsep.linear.least_squares import two_sum
 from linsep.parameters import HasParameters, check_parameters, parameter, parameters_of
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, labels_of

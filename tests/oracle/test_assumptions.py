@@ -11,7 +11,7 @@ from statsmodels.stats.diagnostic import het_breuschpagan, het_white, linear_res
 from statsmodels.stats.stattools import durbin_watson, jarque_bera
 
 from linsep import LinearRegression
-from linsep.linear.solving import DependentFeaturesWarning
+from linsep.linear.least_squares import DependentFeaturesWarning
 from refusals import refused
 
 pytestmark = pytest.mark.compiled

@@ -456,7 +456,7 @@ def test_what_is_not_defined_says_so():
     assert "The leverage of row 4 is 1" in decided.notes[0]
 
 
-@pytest.mark.filterwarnings("ignore::linsep.linear.solving.DependentFeaturesWarning")
+@pytest.mark.filterwarnings("ignore::linsep.linear.least_squares.DependentFeaturesWarning")
 def test_features_left_out_have_no_numbers():
     X, y = outcomes(50, 2, 1)
     X = np.column_stack([X, X[:, 0] - X[:, 1], np.zeros(50)])

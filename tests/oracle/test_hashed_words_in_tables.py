@@ -9,7 +9,7 @@ import pytest
 from command_line import here
 from linsep import LinearRegression, LogisticRegression, Perceptron, Text, load, open_source
 from linsep.errors import SeparationWarning
-from linsep.linear.solving import DependentFeaturesWarning
+from linsep.linear.least_squares import DependentFeaturesWarning
 from linsep.plot import CoefficientDisplay
 from parameters_in_order import last
 

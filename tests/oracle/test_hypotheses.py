@@ -14,7 +14,7 @@ from statsmodels.stats.multitest import multipletests
 import linsep
 from linsep import LinearRegression, LogisticRegression, Text
 from linsep.errors import DataError, ParameterError, SeparationWarning
-from linsep.linear.solving import DependentFeaturesWarning
+from linsep.linear.least_squares import DependentFeaturesWarning
 from refusals import refused
 
 rng = np.random.default_rng(48)

@@ -1,41 +1,141 @@
-"""Least squares against exact rational arithmetic, and its three ways against each other."""
+"""Least squares against exact rationals, and its solution from arrays, sparse rows and files."""
 
-from fractions import Fraction
+import csv
+import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
-from flint import fmpq, fmpq_mat
+from flint import arb, ctx, fmpq, fmpq_mat
 from hypothesis import given, strategies as st
 
-from linsep import LinearRegression
+from linsep import LinearRegression, open_source
 from linsep.batches import Batch
 from linsep.errors import DataError
-from linsep.linear import solving as room
-from linsep.linear.extended_precision import Pair, slices, two_product
-from linsep.linear.solving import least_squares
+from linsep.inference.tails import f_tail, t_reach, t_tail
+from linsep.linear import least_squares as room
+from linsep.linear.least_squares import DependentFeaturesWarning, least_squares, two_product
 from refusals import refused
 from thoroughness import examples
 
-pytestmark = pytest.mark.compiled
+rng = np.random.default_rng(0)
+NOISE = rng.standard_normal(1000)
 
 
-def exactly(X, y, weights, fit_intercept):
-    """Weights and residual sum of squares in rational arithmetic; None where not determined."""
-    rows = [[fmpq(1)] * fit_intercept + [fmpq(*float(v).as_integer_ratio()) for v in x] for x in X]
-    n, d = len(rows), len(rows[0])
-    A = fmpq_mat(n, d, [v for row in rows for v in row])
-    b = fmpq_mat(n, 1, [fmpq(*float(v).as_integer_ratio()) for v in y])
-    w = [fmpq(*float(v).as_integer_ratio()) for v in weights]
-    W = fmpq_mat(n, n, [w[i] if i == j else 0 for i in range(n) for j in range(n)])
-    G = A.transpose() * W * A
-    if G.det() == 0:
-        return None
-    found = G.solve(A.transpose() * W * b)
-    left = b - A * found
-    rss = (left.transpose() * W * left)[0, 0]
-    numbers = [Fraction(int(found[j, 0].p), int(found[j, 0].q)) for j in range(d)]
-    return [float(v) for v in numbers], float(Fraction(int(rss.p), int(rss.q)))
+def rational(value):
+    return fmpq(*float(value).as_integer_ratio())
+
+
+def ball(value):
+    return arb(value.p) / arb(value.q)
+
+
+def exact_f_tail(f, a, b):
+    return (arb(b) / (b + a * f)).beta_lower(arb(b) / 2, arb(a) / 2, 1)
+
+
+def apart(ours, theirs, bar):
+    """Fail where numbers differ by more than ``bar``, relatively."""
+    for one, other in zip(ours, theirs, strict=True):
+        if other != 0 and abs(float(other)) > 1e-300:
+            assert abs(arb(float(one)) / other - 1) < bar, (one, other)
+
+
+class Exact:
+    """Estimates and all that is inferred from them, in rationals and then in balls of 400 bits."""
+
+    def __init__(self, X, y, weights=None, fit_intercept=True):
+        Z = [[fmpq(1)] * fit_intercept + [rational(v) for v in row] for row in X]
+        n, p = len(Z), len(Z[0])
+        w = [fmpq(1)] * n if weights is None else [rational(v) for v in weights]
+        self.Z = fmpq_mat(n, p, [v for row in Z for v in row])
+        left = fmpq_mat(n, p, [v * w[i] for i, row in enumerate(Z) for v in row]).transpose()
+        b = fmpq_mat(n, 1, [rational(v) for v in y])
+        self.inverse = inverse = (left * self.Z).inv()
+        self.beta = inverse * (left * b)
+        self.residuals = b - self.Z * self.beta
+        self.df, dm = n - p, p - fit_intercept
+        self.rss = rss = sum((w[i] * self.residuals[i, 0] ** 2 for i in range(n)), fmpq(0))
+        mean = sum((w[i] * b[i, 0] for i in range(n)), fmpq(0)) / sum(w, fmpq(0))
+        mean *= fit_intercept
+        tss = sum((w[i] * (b[i, 0] - mean) ** 2 for i in range(n)), fmpq(0))
+        with ctx.workprec(400):
+            self.estimates = [ball(self.beta[j, 0]) for j in range(p)]
+            self.errors = [(ball(inverse[j, j]) * ball(rss) / self.df).sqrt() for j in range(p)]
+            t = [a / b for a, b in zip(self.estimates, self.errors, strict=True)]
+            p_values = [exact_f_tail(v * v, 1, self.df) for v in t]
+            f = ball(tss - rss) / dm / (ball(rss) / self.df)
+            whole = [1 - ball(rss) / ball(tss), f, exact_f_tail(f, dm, self.df)]
+            self.inferred = [self.errors, t, p_values, whole]
+
+    def assert_solved(self, model, bar=1e-12):
+        apart(model.params_, self.estimates, bar)
+        whole = [model.r_squared_, model.f_statistic_, model.f_p_value_]
+        ours = [model.standard_errors_, model.statistics_, model.p_values_, whole]
+        for one, other in zip(ours, self.inferred, strict=True):
+            apart(one, other, bar)
+
+
+def digits(ours, theirs):
+    """The least number of digits in which the numbers agree."""
+    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
+    difference = np.abs(ours - theirs) / np.where(theirs == 0, 1, np.abs(theirs))
+    return float(-np.log10(max(difference.max(), 1e-16)))
+
+
+POWERS = {"norris": 1, "pontius": 2, "filip": 10, **{f"wampler{k}": 5 for k in range(1, 6)}}
+
+
+@pytest.mark.parametrize("name", [*POWERS, "noint1", "noint2", "longley"])
+def test_nist(shared_data, name):
+    certified = json.loads((shared_data / "nist" / "certified.json").read_text())[name]
+    with open(shared_data / "nist" / f"{name}.csv", newline="") as file:
+        y, *columns = np.array([[float(c) for c in row] for row in list(csv.reader(file))[1:]]).T
+    columns = [columns[0] ** k for k in range(1, POWERS[name] + 1)] if name in POWERS else columns
+    model = LinearRegression(fit_intercept=certified["intercept"]).fit(np.array(columns).T, y)
+    bar = 7 if name == "filip" else 13  # its powers of x, rounded to floats, determine no more
+    assert digits(model.params_, certified["estimate"]) > bar
+    if model.solution_.perfect:
+        assert float(certified["residual_sd"]) == 0
+        assert np.isnan(model.statistics_).all()
+    else:
+        assert digits(model.standard_errors_, certified["standard_error"]) > bar
+        assert digits(model.r_squared_, certified["r_squared"]) > min(bar, 11)
+
+
+def hard_sets():
+    i, noise = np.arange(200.0), NOISE[:200]
+    starts = 1.7e9 + np.cumsum(rng.integers(1, 100, 200))
+    yield "timestamps", (1.7e9 + i)[:, None], 3 + 2e-3 * i + noise
+    yield "few timestamps", (1.7e9 + i)[:5, None], noise[:5]
+    yield "far, and so is y", (1e10 + 2 * i)[:, None], 1e10 + 2 * i + 0.05 * noise
+    yield "starts and ends", np.column_stack([starts, starts + rng.integers(0, 3, 200)]), noise
+    yield "tiny y", np.column_stack([noise, i]), 1e-90 * (i + 30 * NOISE[200:400])
+    yield "huge x", 1e90 * i[:, None], i + 30 * noise
+    yield "next to nothing explained", i[:, None], noise - noise @ i / (i @ i) * i + 1e-7 * i
+
+
+@pytest.mark.parametrize("kind", ["array", "sparse", "file"])
+@pytest.mark.parametrize(("X", "y"), [pytest.param(X, y, id=name) for name, X, y in hard_sets()])
+def test_hard_numbers_keep_their_digits(kind, X, y, tmp_path):
+    data = (X, y)
+    if kind == "sparse":
+        data = (sp.csr_array(X), y)
+    if kind == "file":
+        frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(y=y)
+        frame.to_parquet(tmp_path / "rows.parquet", row_group_size=64)
+        data = (open_source(tmp_path / "rows.parquet", target="y"),)
+    model = LinearRegression().fit(*data)
+    assert not model.solution_.perfect
+    exact = Exact(X, y)
+    # An intercept at x = 0 is 1e7 times as far from the data as these are from each other.
+    exact.assert_solved(model, 2e-9)
+    bar = 1e-12 * (np.abs(y - y.mean()).max() + np.abs(model.coef_) @ model.solution_.spread)
+    residuals = model.solution_.residuals(X, y)
+    assert residuals == pytest.approx([float(ball(r)) for r in exact.residuals.entries()], abs=bar)
+    predicted = model.predict(frame.drop(columns="y") if kind == "file" else X)
+    assert predicted == pytest.approx(y - residuals, rel=1e-12, abs=bar)
 
 
 @st.composite
@@ -53,31 +153,33 @@ def walk(X, y, weights=None, rows=None):
     return lambda: iter([block]) if rows is None else block.cut(rows)
 
 
-@pytest.mark.parametrize("hint", ["exact", "doubled"])
 @given(data=small_integers(), fit_intercept=st.booleans(), sparse=st.booleans())
 @examples(60)
-def test_small_integers_are_solved_as_fractions_are(hint, data, fit_intercept, sparse):
+def test_small_integers_are_solved_as_fractions_are(data, fit_intercept, sparse):
     X, y, weights = data
-    truth = exactly(X, y, weights, fit_intercept)
-    blocks = walk(sp.csr_array(X) if sparse else X, y, weights)
-    with pytest.MonkeyPatch.context() as patch:
-        if hint == "doubled":
-            patch.setattr(room, "EXACT_VALUES", 0)
-            patch.setattr(room, "solve", lambda *_: None)
-        found = least_squares(blocks, fit_intercept=fit_intercept)
-    assert found.method == hint
-    rank = np.linalg.matrix_rank(np.column_stack([np.ones(len(X))] * fit_intercept + [X]))
-    assert found.rank == rank
-    if truth is not None:
-        assert found.kept.all()
-        beta, rss = truth
-        estimates = [found.intercept, *found.coef][not fit_intercept :]
-        np.testing.assert_allclose(estimates, beta, rtol=1e-15, atol=1e-25)
-        np.testing.assert_allclose(found.rss, rss, rtol=1e-14, atol=1e-25)
+    found = least_squares(
+        walk(sp.csr_array(X) if sparse else X, y, weights), fit_intercept=fit_intercept
+    )
+    Z = np.column_stack([np.ones(len(X))] * fit_intercept + [X])
+    assert found.rank == np.linalg.matrix_rank(Z)
     for feature, row in found.combinations.items():
         others = np.column_stack([np.ones(len(X)), X]) @ row
         np.testing.assert_allclose(others, X[:, feature], atol=1e-12)
         assert not found.kept[feature]
+    kept = np.append([True] * fit_intercept, found.kept).astype(bool)
+    rows = [[rational(v) for v in row] for row in Z[:, kept]]
+    w = [rational(v) for v in weights]
+    A = fmpq_mat(len(rows), found.rank, [v for row in rows for v in row])
+    left = [v * w[i] for i, row in enumerate(rows) for v in row]
+    left = fmpq_mat(len(rows), found.rank, left).transpose()
+    b = fmpq_mat(len(rows), 1, [rational(v) for v in y])
+    beta = (left * A).solve(left * b) if found.rank else fmpq_mat(0, 1)
+    estimates = np.append([found.intercept] * fit_intercept, found.coef)[kept]
+    wanted = [float(ball(v)) for v in beta.entries()]
+    np.testing.assert_allclose(estimates, wanted, rtol=1e-13, atol=1e-14)
+    rest = (b - A * beta).entries() if found.rank else b.entries()
+    rss = sum((v * r * r for v, r in zip(w, rest, strict=True)), fmpq(0))
+    np.testing.assert_allclose(found.rss, float(ball(rss)), rtol=1e-12, atol=1e-28)
 
 
 def collinear(n, d, noise, seed=0):
@@ -87,87 +189,37 @@ def collinear(n, d, noise, seed=0):
     return X, X @ rng.standard_normal(d) + rng.standard_normal(n)
 
 
-@pytest.mark.parametrize("noise", [1.0, 1e-2, 1e-5, 1e-8])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_the_three_ways_agree_and_none_is_silently_wrong(
-    noise, weighted, fit_intercept, monkeypatch
-):
-    X, y = collinear(3000, 6, noise)
+@pytest.mark.parametrize(
+    ("noise", "weighted", "fit_intercept"),
+    [(1.0, False, True), (1e-2, True, False), (1e-5, False, False), (1e-8, True, True)],
+)
+def test_collinear_columns_in_lanes_of_any_kind(noise, weighted, fit_intercept, monkeypatch):
+    X, y = collinear(600, 6, noise)
     weights = np.random.default_rng(1).random(y.size) if weighted else None
-    exact = least_squares(walk(X, y, weights), fit_intercept=fit_intercept)
-    assert exact.method == "exact"
-    monkeypatch.setattr(room, "EXACT_VALUES", 0)
-    for rows, kind in ((None, X), (700, X), (700, sp.csr_array(X))):
-        other = least_squares(walk(kind, y, weights, rows), fit_intercept=fit_intercept)
-        assert other.method == ("floats" if noise > 1e-3 and fit_intercept else "doubled")
-        bar = 1e-10 if noise == 1e-8 else 1e-11
-        np.testing.assert_allclose(other.coef, exact.coef, rtol=bar, atol=1e-12)
-        np.testing.assert_allclose(other.intercept, exact.intercept, rtol=bar)
-        np.testing.assert_allclose(other.rss, exact.rss, rtol=1e-12)
-        np.testing.assert_allclose(other.tss, exact.tss, rtol=1e-13)
-        lengths = [np.linalg.norm(found.root, axis=0) for found in (other, exact)]
-        np.testing.assert_allclose(*lengths, rtol=1e-9)
-        np.testing.assert_allclose(other.inflation, exact.inflation, rtol=1e-9)
+    exact = Exact(X, y, weights, fit_intercept)
+    monkeypatch.setattr(room, "MANY_VALUES", 100)  # factors of lanes come from products
+    monkeypatch.setattr("linsep.lanes.DENSE_VALUES", 800)
+    monkeypatch.setattr("linsep.lanes.LEAST_ROWS", 100)
+    monkeypatch.setattr("linsep.lanes.SPARSE_ROWS", 100)
+    blocks = [walk(X, y, weights), walk(X, y, weights, 70), walk(sp.csr_array(X), y, weights, 70)]
+    found = [least_squares(one, fit_intercept=fit_intercept) for one in blocks]
+    assert np.array_equal(found[0].coef, found[1].coef)
+    for one in found:
+        apart(np.append([one.intercept] * fit_intercept, one.coef), exact.estimates, 1e-12)
+        apart([one.rss], [ball(exact.rss)], 1e-13)
+        errors = np.linalg.norm(one.root[:, 1 - fit_intercept :], axis=0)
+        errors *= one.residual_norm / np.sqrt(exact.df)
+        apart(errors, exact.errors, 1e-8 if noise == 1e-8 else 1e-9)
 
 
-@pytest.mark.parametrize("noise", [0.0, 1e-16, 1e-15])
-def test_columns_that_rounding_keeps_apart_are_dependent(noise, monkeypatch):
+@pytest.mark.parametrize("noise", [0.0, 1e-15])
+def test_columns_that_rounding_keeps_apart_are_dependent(noise):
     X, y = collinear(2000, 5, noise)
     X[:, 4] += 0.1 - X[:, 1]
     X[:, 1] = 0.1
-    for values in (room.EXACT_VALUES, 0):
-        monkeypatch.setattr(room, "EXACT_VALUES", values)
-        found = least_squares(walk(X, y))
-        assert found.kept.tolist() == [True, False, True, True, False]
-        np.testing.assert_allclose(found.combinations[4], [0.1, 1, 0, 1, 1, 0], atol=1e-6)
-
-
-@pytest.mark.parametrize("reread", [True, False])
-def test_blocks_of_any_size_and_width_give_the_same(reread, monkeypatch):
-    monkeypatch.setattr(room, "EXACT_VALUES", 0)
-    rng = np.random.default_rng(0)
-    X = sp.csr_array(rng.standard_normal((4000, 30)) * (rng.random((4000, 30)) < 0.04))
-    y = X @ rng.standard_normal(30) + rng.standard_normal(4000)
-    whole = least_squares(walk(X.toarray(), y), reread=reread)
-    parts = [Batch(X[:1500, :20], y[:1500]), Batch(X[1500:], y[1500:])]
-    narrow = X.tolil()
-    narrow[:1500, 20:] = 0
-    whole = least_squares(walk(narrow.toarray(), y), reread=reread)
-    grown = least_squares(lambda: iter(parts), reread=reread)
-    assert whole.method == grown.method == "floats"
-    np.testing.assert_allclose(grown.coef, whole.coef, rtol=1e-12)
-    np.testing.assert_allclose(grown.root, whole.root, rtol=1e-10, atol=1e-15)
-
-
-def test_few_sure_digits_are_said(monkeypatch):
-    X, y = collinear(2000, 5, 0.0)
-    X -= X.mean(axis=0)
-    X[:, 4] += 1e-12 * np.random.default_rng(1).standard_normal(2000)
-    exact = least_squares(walk(X, y))
-    monkeypatch.setattr(room, "EXACT_VALUES", 0)
-    with pytest.warns(room.IllConditionedWarning, match="about [67] digits of their weights"):
-        found = least_squares(walk(X, y))
-    np.testing.assert_allclose(found.coef, exact.coef, rtol=1e-6)
-
-
-def test_values_of_any_size(monkeypatch):
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((500, 3)), rng.standard_normal(500)
-    plain = least_squares(walk(X, y))
-    sizes = np.array([1e-150, 1.0, 1e150])
-    for values in (room.EXACT_VALUES, 0):
-        monkeypatch.setattr(room, "EXACT_VALUES", values)
-        found = least_squares(walk(X * sizes, y * 1e90))
-        np.testing.assert_allclose(found.coef * sizes / 1e90, plain.coef, rtol=1e-12)
-
-
-def test_weights_beyond_floating_point_are_refused(monkeypatch):
-    X, y = collinear(50, 2, 1.0)
-    for values in (room.EXACT_VALUES, 0):
-        monkeypatch.setattr(room, "EXACT_VALUES", values)
-        with refused(DataError, "overflow"):
-            least_squares(walk(X * 1e-250, y * 1e200))
+    found = least_squares(walk(X, y))
+    assert found.kept.tolist() == [True, False, True, True, False]
+    np.testing.assert_allclose(found.combinations[4], [0.1, 1, 0, 1, 1, 0], atol=1e-6)
 
 
 def test_single_precision_is_told_from_dependence_by_its_own_rounding():
@@ -176,41 +228,165 @@ def test_single_precision_is_told_from_dependence_by_its_own_rounding():
     assert found.kept.tolist() == [True, True, True, False]
 
 
-finite = st.floats(-1e100, 1e100, allow_subnormal=False).filter(lambda v: v == 0 or abs(v) > 1e-100)
+def test_a_condition_beyond_1e14_is_named():
+    x = np.random.default_rng(1).standard_normal((50, 9))
+    x[:, 0] = 2.0**-30 * x[:, 0] + x[:, 1]
+    x[:, 2] = 2.0**-38 * x[:, 2] + x[:, 1] + 2.0**38 * (x[:, 0] - x[:, 1])
+    with pytest.warns(room.IllConditionedWarning):
+        found = least_squares(walk(x - x.mean(axis=0), NOISE[:50]))
+    assert found.kept.all()
 
 
-@given(st.lists(finite, min_size=1, max_size=40))
-def test_slices_add_up_and_products_have_no_error(values):
-    Z = np.array(values)[:, None]
-    if np.ptp(np.frexp(np.where(Z == 0, np.abs(Z).max(), Z))[1]) < 200:
-        assert sum(map(Fraction, np.concatenate(list(slices(Z))).ravel())) == sum(
-            map(Fraction, values)
-        )
-    for v in values:
-        hi, lo = two_product(np.array(v), np.array(1.1))
-        assert Fraction(float(hi)) + Fraction(float(lo)) == Fraction(v) * Fraction(1.1)
+def test_blocks_of_any_size_and_width_give_the_same():
+    rng = np.random.default_rng(0)
+    X = sp.csr_array(rng.standard_normal((4000, 30)) * (rng.random((4000, 30)) < 0.04))
+    y = X @ rng.standard_normal(30) + rng.standard_normal(4000)
+    parts = [Batch(X[:1500, :20], y[:1500]), Batch(X[1500:], y[1500:])]
+    narrow = X.toarray()
+    narrow[:1500, 20:] = 0
+    whole, grown = least_squares(walk(narrow, y)), least_squares(lambda: iter(parts))
+    np.testing.assert_allclose(grown.coef, whole.coef, rtol=1e-12)
+    np.testing.assert_allclose(grown.root, whole.root, rtol=1e-10, atol=1e-15)
 
 
-@given(st.lists(st.tuples(finite, finite), min_size=2, max_size=9))
-def test_pairs_keep_a_hundred_bits(numbers):
-    hi, lo = (np.array([float(v) for v in side]) for side in zip(*numbers, strict=True))
-    lo = lo * 1e-120
-    a = Pair(hi, np.zeros_like(hi)) + Pair(lo, np.zeros_like(lo))
-    truth = [Fraction(x) + Fraction(y) for x, y in zip(a.hi, a.lo, strict=True)]
-
-    def close(found, wanted, size):
-        got = Fraction(float(found.hi)) + Fraction(float(found.lo))
-        assert abs(got - wanted) <= Fraction(1, 2**98) * size
-
-    close(a.sum(), sum(truth), sum(map(abs, truth)))
-    if abs(truth[0]) > 1e-50 and abs(truth[1]) > 1e-50:
-        close((a * a[1])[0], truth[0] * truth[1], abs(truth[0] * truth[1]))
-        close((a / a[1])[0], truth[0] / truth[1], abs(truth[0] / truth[1]))
+def test_weights_beyond_floating_point_are_refused():
+    X, y = collinear(50, 2, 1.0)
+    with refused(DataError, "overflow"):
+        least_squares(walk(X * 1e-90, y * 1e240))
 
 
-def test_what_is_proved_to_be_nothing_is_zero():
-    """The middle of a ball around zero was taken for a weight: 3e-192."""
-    model = LinearRegression().fit([[1.0], [2.0], [4.0]], [7.0, 7.0, 7.0])
-    assert (model.coef_[0], model.intercept_) == (0.0, 7.0)
-    slope = LinearRegression().fit([[1.0], [2.0], [3.0]], [2.0, 4.0, 6.0])
-    assert "intercept         0  " in str(slope.summary())
+@given(st.floats(-1e100, 1e100).filter(lambda v: v == 0 or abs(v) > 1e-100))
+def test_products_have_no_error(value):
+    hi, lo = two_product(np.array(value), np.array(1.1))
+    assert rational(hi) + rational(lo) == rational(value) * rational(1.1)
+
+
+def without(X, y, row, weights):
+    """The studentized residual of a row and its Cook's distance, None where there is none."""
+    keep = np.arange(y.size) != row
+    Z = np.column_stack([np.ones(y.size), X])
+    if np.linalg.matrix_rank(Z[keep]) < Z.shape[1]:
+        return "leverage of 1"
+    whole, some = Exact(X, y, weights), Exact(X[keep], y[keep], weights[keep])
+    if not any(some.residuals.entries()):
+        return "perfect"
+    x = fmpq_mat(1, Z.shape[1], [rational(v) for v in Z[row]])
+    error = rational(y[row]) - (x * some.beta)[0, 0]
+    moved = [a - b for a, b in zip(whole.beta.entries(), some.beta.entries(), strict=True)]
+    step = whole.Z * fmpq_mat(len(moved), 1, moved)
+    w = [rational(v) for v in weights]
+    with ctx.workprec(400):
+        spread = ball((x * some.inverse * x.transpose())[0, 0] + 1 / w[row])
+        t = ball(error) / (ball(some.rss) / some.df * spread).sqrt()
+        squares = sum((ball(a * a * b) for a, b in zip(step.entries(), w, strict=True)), arb(0))
+        return t, squares / (ball(whole.rss) / whole.df * Z.shape[1])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_leaving_out_a_row_as_in_rationals(seed):
+    """Whole numbers, of which some rows decide an estimate and some all that is left."""
+    draw = np.random.default_rng(seed)
+    n = int(draw.integers(6, 9))
+    x = draw.integers(0, 5, n).astype(float)
+    X = np.column_stack([x, np.arange(n) == 2]).astype(float)
+    y = 2 * x + 1 + (X[:, 1] * 7)
+    y[4] += 5
+    y[5] += seed % 2
+    weights = draw.integers(1, 4, n).astype(float)
+    model = LinearRegression().fit(X, y, weights)
+    found = model.assumptions(X, y, weights)
+    for row in range(n):
+        wanted = without(X, y, row, weights)
+        if isinstance(wanted, str):
+            assert np.isnan(found.studentized[row]), wanted
+            assert np.isnan(found.cooks_distance[row]) == (wanted == "leverage of 1")
+        else:
+            np.testing.assert_allclose(found.studentized[row], float(wanted[0]), rtol=1e-9)
+            np.testing.assert_allclose(found.cooks_distance[row], float(wanted[1]), rtol=1e-9)
+    if not seed % 2:
+        assert np.isnan(found["studentized residual"][2:4]).all()
+        assert "row 4" in found["studentized residual"].conclusion
+
+
+def test_a_row_left_out_of_a_line_of_decimals():
+    """0.1, 0.2, ... are a line but for rounding, and the last row is not on it."""
+    x, y = np.arange(8.0)[:, None], 0.1 * np.arange(8.0)
+    y[7] = 3.0
+    found = LinearRegression().fit(x, y).assumptions(x, y)
+    assert np.isnan(found["studentized residual"][2:4]).all()
+    assert found["Cook's distance"].conclusion.startswith("row 7")
+
+
+def test_tests_of_residuals_that_leave_no_variance():
+    x = np.arange(6.0)[:, None]
+    square = LinearRegression().fit(x, x[:, 0] ** 2).assumptions(x, x[:, 0] ** 2)
+    assert square["RESET"].p_value < 1e-12
+    pairs = np.array([1.0, 1, 2, 2, 3, 3, 4.3, 4.3])
+    y = 0.1 + np.array([0.0, 1.0] * 4)
+    same = LinearRegression().fit(pairs[:, None], y).assumptions(pairs[:, None], y)
+    assert same["Breusch-Pagan"][2:4] == same["White"][2:4] == (0.0, 1.0)
+    assert np.isnan(same["RESET"].statistic)
+
+
+def test_what_is_constant_or_perfect_but_for_rounding():
+    noise, stamps = NOISE[:50], 1.7e9 + np.arange(50.0)
+    X = np.column_stack([np.where(noise > 0, 0.3, 0.1 + 0.2), noise])
+    with pytest.warns(DependentFeaturesWarning):
+        model = LinearRegression().fit(X, stamps)
+    assert model.solution_.kept.tolist() == [False, True]
+    assert LinearRegression().fit(stamps[:, None], 3 * stamps + 7).solution_.perfect
+    one_off = 3 * stamps + 7
+    one_off[17] += 1e-3
+    assert not LinearRegression().fit(stamps[:, None], one_off).solution_.perfect
+    same = LinearRegression().fit(stamps[:, None], np.full(50, 1.7e15 + 1))
+    assert (same.solution_.y_norm, same.coef_[0], same.intercept_) == (0.0, 0.0, 1.7e15 + 1)
+
+
+@pytest.mark.parametrize("y", [[1.0, 2, 3, 4], [0.1, 0.2, 0.3, 0.4]])
+def test_a_perfect_fit_has_no_standard_errors(y):
+    X = np.arange(1.0, 5)[:, None]
+    model = LinearRegression().fit(X, y)
+    assert (model.rss_, model.r_squared_, model.adjusted_r_squared_) == (0.0, 1.0, 1.0)
+    for undefined in (model.standard_errors_, model.covariance_, model.confidence_intervals()):
+        assert np.isnan(undefined).all()
+    for interval in ("confidence", "prediction"):
+        found = model.predict(X, interval=interval)
+        np.testing.assert_allclose(found.prediction, y, rtol=1e-14)
+        assert np.isnan([found.low, found.high]).all()
+    assert np.isnan(model.likelihood_ratio_tests(X, y).columns["p_value"]).all()
+    with refused(DataError, "no-estimate"):
+        model.wald_test("x0")
+
+
+def test_as_many_estimates_as_rows_leave_no_errors():
+    model = LinearRegression().fit([[1.0], [2]], [1.0, 5])
+    assert np.isnan(model.standard_errors_).all()
+    assert np.isnan(model.likelihood_ratio_tests([[1.0], [2]], [1.0, 5]).columns["F"]).all()
+
+
+def test_an_estimate_of_zero_has_no_sign():
+    model = LinearRegression().fit([[-1.0], [0], [1], [-1], [1]], [-1.0, 0, -1, 1, 1])
+    assert (model.coef_[0], np.signbit(model.coef_[0])) == (0, False)
+    assert "-0.000" not in str(model.summary())
+
+
+def test_weights_of_any_range():
+    weights = np.array([1e-12, 1.0, 1e6, 3.0, 1e-6])
+    X = np.column_stack([np.arange(5.0), [1.0, 7.0, -1.0, 2.0, 3.0]])
+    y = np.array([1.0, 2.0, 0.0, -4.0, 3.0])
+    Exact(X, y, weights).assert_solved(LinearRegression().fit(X, y, weights), 1e-7)
+    exact = Exact(X[:, :1], y, fit_intercept=False)
+    exact.assert_solved(LinearRegression(fit_intercept=False).fit(X[:, :1], y))
+
+
+def test_tails_for_any_degrees_of_freedom():
+    with ctx.workprec(400):
+        for df in (1, 30, 10**5, 10**9):
+            for t in (1e-3, 1.96, 10.0):
+                apart([t_tail(t, df)], [exact_f_tail(arb(t) ** 2, 1, df)], 1e-13)
+            apart([f_tail(0.5, 7, df)], [exact_f_tail(arb(0.5), 7, df)], 1e-13)
+            for level in (0.01, 0.95, 1 - 1e-6):
+                t = arb(t_reach(level, df))
+                apart([1 - arb(level)], [exact_f_tail(t * t, 1, df)], 1e-11)
+    assert np.isnan(t_tail(np.nan, 5))
+    assert (t_tail(1e200, 3), t_tail(np.inf, 3)) == (0.0, 0.0)

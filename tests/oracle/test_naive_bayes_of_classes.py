@@ -163,7 +163,7 @@ def test_files_commands_and_clones(rows, tmp_path):
 
 def test_what_needs_weights_is_refused(rows):
     model = own().fit(*rows)
-    for use in (lambda: model.equation_, model.to_logistic, lambda: linsep.export(model, "m.py")):
+    for use in (lambda: model.equation_, model.to_logistic, lambda: linsep.export(model, "m.sql")):
         with refused(LinsepError, "unsupported", option="variances"):
             use()
 

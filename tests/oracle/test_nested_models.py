@@ -18,7 +18,7 @@ from linsep._system.sealed import sealed, unsealed
 from linsep.batches import Batch
 from linsep.errors import DataError, ModelFileError, ParameterError, SeparationWarning
 from linsep.inference.signatures import Signature
-from linsep.linear.solving import DependentFeaturesWarning
+from linsep.linear.least_squares import DependentFeaturesWarning
 from linsep.model_files import MODEL_FILE
 from refusals import refused
 
@@ -194,7 +194,6 @@ def test_signatures_are_those_of_rows_however_they_come(tmp_path, learner, weigh
             assert signature(learner().fit(source)) == signature(large)
     monkeypatch.setattr(lanes, "DENSE_VALUES", 100)
     monkeypatch.setattr(lanes, "LEAST_ROWS", 13)
-    monkeypatch.setattr("linsep.linear.solving.EXACT_VALUES", 100)
     monkeypatch.setattr("linsep.logistic.rows.LEAST_LANE_ROWS", 16)
     assert signature(learner().fit(X, frame[target], weights)) == signature(large)
     again = X.iloc[::-1]
@@ -212,7 +211,6 @@ def signature(model):
 def test_signatures_of_dask_arrays(client, learner, monkeypatch):
     monkeypatch.setattr(lanes, "DENSE_VALUES", 100)
     monkeypatch.setattr(lanes, "LEAST_ROWS", 13)
-    monkeypatch.setattr("linsep.linear.solving.EXACT_VALUES", 100)
     X, y = FRAME[["x1", "x2"]].to_numpy(), FRAME["y" if learner is LinearRegression else "k"]
     chunks = (20, 0, 3, 37, 30)
     other = linsep.distributed.fit(

@@ -90,7 +90,6 @@ def test_large_tables_beside_scikit_learn(rows, columns, l2, intercept):
     y = X @ rng.normal(size=columns) + rng.normal(size=rows)
     weights = rng.random(rows) + 0.1
     model = LinearRegression(l2=l2, fit_intercept=intercept).fit(X, y, weights)
-    assert model.solution_.method != "exact"
     theirs = Ridge(alpha=l2, fit_intercept=intercept, solver="svd").fit(X, y, weights)
     assert np.allclose(model.coef_, theirs.coef_, rtol=1e-8)
     assert model.rss_ == pytest.approx(weights @ (y - theirs.predict(X)) ** 2, rel=1e-9)
@@ -109,7 +108,6 @@ def test_dependent_columns_of_large_tables_share_their_weight():
     X = np.column_stack([X, *[X[:, 0]] * 20])  # sums of floats do not determine them without l2
     y = X[:, 0] + rng.normal(size=5000)
     model = LinearRegression(l2=1e-6).fit(X, y)
-    assert model.solution_.method == "doubled"
     assert np.allclose(model.coef_[20:], model.coef_[0], rtol=1e-6)
     alone = LinearRegression(l2=1e-6 / 21).fit(X[:, :20], y)
     assert model.coef_[0] * 21 == pytest.approx(alone.coef_[0], rel=1e-5)

@@ -18,7 +18,7 @@ from statsmodels.regression.tests.results.results_regression import Longley
 import linsep
 from linsep import LinearRegression, LogisticRegression, open_source
 from linsep.errors import DataError, SeparationWarning
-from linsep.linear.solving import DependentFeaturesWarning
+from linsep.linear.least_squares import DependentFeaturesWarning
 from refusals import refused
 
 pytestmark = pytest.mark.uncompiled

@@ -15,7 +15,7 @@ from statsmodels.stats.anova import anova_lm
 import linsep
 from linsep import LinearRegression, LogisticRegression, open_source
 from linsep.errors import DataError, ParameterError, SeparationWarning
-from linsep.linear.solving import DependentFeaturesWarning
+from linsep.linear.least_squares import DependentFeaturesWarning
 from refusals import refused
 
 rng = np.random.default_rng(484848)

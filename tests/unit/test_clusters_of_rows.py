@@ -296,7 +296,7 @@ def test_perfect_fits_and_too_few_rows(name):
 
 
 @pytest.mark.parametrize("name", ["HC0", "HC3", "CR1"])
-@pytest.mark.filterwarnings("ignore::linsep.linear.solving.DependentFeaturesWarning")
+@pytest.mark.filterwarnings("ignore::linsep.linear.least_squares.DependentFeaturesWarning")
 def test_fits_without_features_or_estimates(name):
     given = {"clusters": CODES} if name == "CR1" else {}
     mean = LinearRegression(covariance=name).fit(np.zeros((60, 1)), Y, **given)

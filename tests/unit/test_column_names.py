@@ -21,7 +21,7 @@ from linsep import (
     plot,
 )
 from linsep.errors import DataError
-from linsep.linear.solving import DependentFeaturesWarning
+from linsep.linear.least_squares import DependentFeaturesWarning
 from refusals import refused
 
 mpl.use("agg")

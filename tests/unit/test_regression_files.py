@@ -11,7 +11,7 @@ import linsep
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, model_files
 from linsep._system.sealed import unsealed
 from linsep.errors import ModelFileError, SeparationWarning
-from linsep.linear.solving import DependentFeaturesWarning
+from linsep.linear.least_squares import DependentFeaturesWarning
 from parameters_in_order import ends_of, last
 from refusals import refused
 

@@ -15,7 +15,6 @@ from linsep.inference.robust import CLUSTERED, refuse_weights
 from linsep.lanes import no_weight
 from linsep.linear import estimator as linear
 from linsep.rows.arrays import summed
-from linsep.sources.base import Source
 
 
 class Numbers(NamedTuple):
@@ -69,7 +68,7 @@ def fit_linear(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -
     """Fit a linear regression; Dask collections, like arrays, are cheap to read again."""
     clustered = check_shards(estimator, rows)
     lanes = ClusterLanes(rows, Numbers(estimator.weight_type == "frequency", clustered))
-    linear.fit_lanes(estimator, lanes, not isinstance(source, Source))
+    linear.fit_lanes(estimator, lanes)
 
 
 def fit_naive_bayes(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -> None:

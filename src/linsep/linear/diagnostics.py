@@ -23,8 +23,7 @@ from linsep.inference.tails import f_tail, t_tail
 from linsep.layout import table_lines
 from linsep.linear.inference import ROUNDING, Inference
 from linsep.linear.influence import Deletion, examined, undefined_residuals
-from linsep.linear.result import LeastSquares
-from linsep.linear.solving import IllConditionedWarning, least_squares
+from linsep.linear.least_squares import IllConditionedWarning, LeastSquares, least_squares
 
 
 class Finding(NamedTuple):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep._system.interrupts import interrupts_deferred
 from linsep._system.threads import one_blas_thread
-from linsep.batches import Batch, Batches
+from linsep.batches import Batch
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint, warn_caller
 from linsep.estimators._common.fitted_state import count, finite
@@ -50,6 +50,7 @@ from linsep.inference.robust import (
 from linsep.inference.summary import check_level
 from linsep.lanes import Lanes
 from linsep.linear.inference import Bands, LinearResults, dependence
+from linsep.linear.least_squares import DependentFeaturesWarning, LeastSquares, least_squares
 from linsep.linear.predictions import (
     LinearPrediction,
     check_whole,
@@ -57,14 +58,7 @@ from linsep.linear.predictions import (
     refuse_counts,
     source_blocks,
 )
-from linsep.linear.result import LeastSquares
 from linsep.linear.several import SeveralTargets, columns_of, one_target
-from linsep.linear.solving import (
-    EXACT_VALUES,
-    EXACT_WIDTH,
-    DependentFeaturesWarning,
-    least_squares,
-)
 from linsep.parameters import (
     INTERVALS,
     HasParameters,
@@ -106,9 +100,8 @@ def _penalty(l2: Any) -> float:
 class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimator):
     """Least squares regression with standard errors, tests, intervals and tests of assumptions.
 
-    Data with up to thirty columns and a few hundred thousand values are solved exactly and rounded
-    once. Larger data are solved in float64 with iterative refinement if their condition number
-    allows it, else with 106-bit sums. A feature that is a linear combination of earlier features is
+    Solved by a QR factorization of the rows, refined where features are correlated, with residuals
+    in twice the precision of floats. A feature that is a linear combination of earlier features is
     left out with a warning, as in R's ``lm``.
 
     Parameters
@@ -149,7 +142,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     r_squared_, adjusted_r_squared_, f_statistic_, f_p_value_ : float
     residual_variance_, residual_error_, rss_, df_residual_, df_model_, n_rows_ : float or int
     log_likelihood_, aic_, bic_ : float
-    solution_ : linsep.linear.result.LeastSquares
+    solution_ : linsep.linear.least_squares.LeastSquares
     correlation_, moments_ : Pearson's r and moments of y and a single feature
     n_features_in_ : int
     feature_names_in_ : array of shape (features,), if X has names
@@ -203,9 +196,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
-            Not copied. For small data the extra digits of ``numpy.longdouble`` are used. A source
-            (:func:`linsep.open_source`) has its own y and is read once or twice, in constant
-            memory.
+            Not copied. A source (:func:`linsep.open_source`) has its own y and is read once or
+            twice, in constant memory.
         y : array of shape (rows,) or (rows, targets)
             The targets, as numbers. With several targets, ``coef_``, ``params_`` and all attributes
             computed from them have one row per target; ``predict`` returns one column per target.
@@ -279,7 +271,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         self.__dict__.pop("recipe_", None)
         name = getattr(y, "name", None)
         with features_named(self):
-            self._take(Lanes(lambda: iter([block])), True, None if name is None else str(name))
+            self._take(Lanes(lambda: iter([block])), None if name is None else str(name))
 
     def _block(self, X: Any, y: Any, sample_weight: Any, offset: Any, *, reset: bool) -> Batch:
         """Return the checked rows of positive weight as a block; y is minus the offset."""
@@ -290,18 +282,14 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         offset = known(offset, X.shape[0])
         if (self.weight_type if reset else fitted_parameter(self, "weight_type")) == "frequency":
             check_whole(weights, lambda row: row_text(row).capitalize())
-        if X.dtype == np.longdouble and (
-            (X.shape[1] + 2) * X.shape[0] > EXACT_VALUES or X.shape[1] + 2 > EXACT_WIDTH
-        ):
-            X = X.astype(np.float64)
-        y = y.astype(np.longdouble if X.dtype == np.longdouble else np.float64, copy=False)
+        y = y.astype(np.float64, copy=False)
         y = y if offset is None else y - offset
         if weights.size and not weights.all():
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         return Batch(X, y, weights=weights if weights.size else None)
 
     def _features(self, X: Any, reset: bool) -> Any:
-        kinds = (np.float64, np.float32, np.longdouble)
+        kinds = (np.float64, np.float32)
         if reset:
             return rows_to_fit(X, self, kinds)
         check_prepared(self)
@@ -345,20 +333,19 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         reading = Reading()
         with interrupts_deferred():
             whole = self.weight_type == "frequency"
-            self._take_rows(source_blocks(source, reading, whole, self.covariance))
+            self._take_rows(Lanes(source_blocks(source, reading, whole, self.covariance)))
             self._with_offset = source.offsets
             describe(self, source, self.coef_.size)
             if reading.interrupted:
                 reading.finish_interrupted(self, source.name)
 
-    def _take_rows(self, rows: Batches | Lanes, reread: bool = False) -> None:
-        """Fit to rows of files, which are expensive to read again unless ``reread``."""
-        self._take(rows if isinstance(rows, Lanes) else Lanes(rows), reread)
+    def _take_rows(self, lanes: Lanes) -> None:
+        """Fit to rows of files."""
+        self._take(lanes)
         self.training_deviation_ = self._fitted.deviation
 
-    def _take(self, lanes: Lanes, reread: bool, target: str | None = None) -> None:
-        how: dict[str, Any] = {"reread": reread, "l2": float(self.l2)}
-        fitted = least_squares(lanes, fit_intercept=self.fit_intercept, **how)
+    def _take(self, lanes: Lanes, target: str | None = None) -> None:
+        fitted = least_squares(lanes, fit_intercept=self.fit_intercept, l2=float(self.l2))
         if self.weight_type == "frequency":
             fitted = replace(fitted, n_rows=round(fitted.total_weight), log_weights=0.0)
         if self.covariance is not None:
@@ -383,8 +370,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             For d features of which r estimates remain (with the intercept) and o are left out:
             ``coef``, ``kept`` (bool), ``means`` and ``spread`` of shape (d,), ``means_rest``
             (1 + d,), ``root`` (r, 1 + d), ``out`` (o,), the numbers of the features left out, and
-            ``combinations`` (o, 1 + d); see :class:`linsep.linear.result.LeastSquares`. With a
-            robust covariance ``robust`` (r, r), see :class:`linsep.inference.robust.Robust`.
+            ``combinations`` (o, 1 + d); see :class:`~linsep.linear.least_squares.LeastSquares`.
+            With a robust covariance ``robust`` (r, r), see :class:`linsep.inference.robust.Robust`.
         facts : dict
             ``fit`` (the numbers of the solution), ``two_values`` (of y, or None), ``target`` (the
             name of y, or None), ``interrupted`` (whether Ctrl-C ended the reading), ``signature``
@@ -402,9 +389,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             "out": np.array(out, dtype=np.int64),
             "combinations": np.array([fit.combinations[j] for j in out]).reshape(len(out), 1 + d),
         }
-        numbers = {
-            name: getattr(fit, name) for name in (*NUMBERS, *FLAGS, "n_rows", "method", "l2")
-        }
+        numbers = {name: getattr(fit, name) for name in (*NUMBERS, *FLAGS, "n_rows", "l2")}
         facts: dict[str, Any] = {
             "fit": numbers,
             "two_values": self._two_values,
@@ -453,7 +438,6 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             fit_intercept=numbers["fit_intercept"] is True,
             n_rows=count(numbers["n_rows"], 1),
             l2=_penalty(numbers.get("l2", 0.0)),  # older files have none
-            method=str(numbers["method"] if "method" in numbers else numbers["way"]),  # older name
             signature=signatures.checked(facts.get("signature")),  # older files have none
             robust=robust,
         )
@@ -689,7 +673,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             yield block, *named(numbers)
 
 
-def fit_lanes(model: LinearRegression, lanes: Lanes, reread: bool) -> None:
-    """Fit a regression to lanes of rows; ``reread``: whether they are cheap to read again."""
-    model._take_rows(lanes, reread)
+def fit_lanes(model: LinearRegression, lanes: Lanes) -> None:
+    """Fit a regression to lanes of rows."""
+    model._take_rows(lanes)
     model._warn_of_dependence()

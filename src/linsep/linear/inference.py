@@ -19,7 +19,7 @@ from linsep.inference.results import Bands, HasInference
 from linsep.inference.robust import NOTHING, Robust, robust_words
 from linsep.inference.summary import check_level
 from linsep.inference.tails import f_tail, t_reach
-from linsep.linear.result import LeastSquares
+from linsep.linear.least_squares import LeastSquares
 from linsep.linear.several import SeveralTargets, one_target
 from linsep.parameters import fitted_parameter
 

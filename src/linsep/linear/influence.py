@@ -20,8 +20,7 @@ from linsep.inference.diagnostics import (
 from linsep.inference.factors import Term
 from linsep.inference.summary import number_text
 from linsep.linear.inference import Inference
-from linsep.linear.result import LeastSquares
-from linsep.linear.solving import least_squares
+from linsep.linear.least_squares import LeastSquares, least_squares
 
 #: relative change of a residual norm that rounding of the rows may make
 SAME = 1e-3

@@ -36,8 +36,7 @@ from linsep.inference.factors import terms_of
 from linsep.inference.summary import number_text
 from linsep.layout import wrapped
 from linsep.linear.influence import collinearity_of, directions, leverages
-from linsep.linear.result import LeastSquares
-from linsep.linear.solving import IllConditionedWarning, least_squares
+from linsep.linear.least_squares import IllConditionedWarning, LeastSquares, least_squares
 from linsep.logistic.hosmer_lemeshow import HosmerLemeshow, hosmer_lemeshow
 from linsep.logistic.inference import LogisticResults
 from linsep.logistic.outcomes import SEPARATED
