@@ -21,14 +21,8 @@ from linsep.errors import (
     warn_caller,
 )
 from linsep.estimators._common import labels
-from linsep.estimators._common.fitted_state import (
-    adds_rows,
-    classes_of,
-    count,
-    described,
-    finite,
-)
-from linsep.estimators._common.frames import to_learn, to_predict
+from linsep.estimators._common.fitted_state import classes_of, count, described, finite
+from linsep.estimators._common.frames import adds_rows, to_learn, to_predict
 from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode
 from linsep.estimators._common.predicting import Prediction, share_right
 from linsep.estimators._common.reading import Reading, describe
