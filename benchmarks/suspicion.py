@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from linsep import LogisticRegression
-from linsep.logistic import no_maximum
+from linsep.logistic import limits as no_maximum
 
 Rows = tuple[str, np.ndarray, np.ndarray]
 

@@ -21,8 +21,14 @@ from linsep.errors import (
     warn_caller,
 )
 from linsep.estimators._common import labels
-from linsep.estimators._common.fitted_state import classes_of, count, described, finite
-from linsep.estimators._common.frames import adds_rows, to_learn, to_predict
+from linsep.estimators._common.fitted_state import (
+    adds_rows,
+    classes_of,
+    count,
+    described,
+    finite,
+)
+from linsep.estimators._common.frames import to_learn, to_predict
 from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode
 from linsep.estimators._common.predicting import Prediction, share_right
 from linsep.estimators._common.reading import Reading, describe
@@ -350,10 +356,9 @@ class GaussianNaiveBayes(
             )
         codes = labels.encode_with(y := labels.label_a_row(self, y, X.shape[0]), known)
         if codes is None:
-            raise DataError(
+            raise ValueError(
                 f"y has labels that are not in classes: {labels.unknown_labels(y, known)}; "
-                "list every label in the first call to partial_fit.",
-                code="unknown-label",
+                "list every label in the first call to partial_fit."
             )
         weights = labels.check_sample_weight(sample_weight, len(y))
         block = Batch(X, codes, weights=weights if weights.size else None)
@@ -369,28 +374,18 @@ class GaussianNaiveBayes(
         """Return the moments of the rows seen so far; None if there are no rows."""
         if not hasattr(self, "classes_"):
             if classes is None:
-                raise DataError(
-                    "classes must be passed on the first call to partial_fit.",
-                    code="needs-option", option="classes",
-                )  # fmt: skip
+                raise ValueError("classes must be passed on the first call to partial_fit.")
             return None
         found: ClassMoments | None = getattr(self, "_moments", None)
         if found is None:
-            raise DataError(
-                "This model was saved without the sums that partial_fit needs: call fit again.",
-                code="unsupported",
+            raise ValueError(
+                "This model was saved without the sums that partial_fit needs: call fit again."
             )
         if (found.own is None) != (self.variances == "shared"):
-            raise DataError(
-                "variances differs from the first call to partial_fit.",
-                code="other-model", option="variances",
-            )  # fmt: skip
+            raise ValueError("variances differs from the first call to partial_fit.")
         known = self.classes_ if classes is None else np.unique(labels_of(list(classes)))
         if not np.array_equal(known, self.classes_):
-            raise DataError(
-                "classes differ from the first call to partial_fit.",
-                code="other-model", option="classes",
-            )  # fmt: skip
+            raise ValueError("classes differ from the first call to partial_fit.")
         return found
 
     def _moments_of(self, rows: Lanes, n_classes: int) -> ClassMoments:
@@ -676,8 +671,6 @@ class GaussianNaiveBayes(
         """Return log-odds of several classes against the reference; against the most probable class
         where the reference is less probable by a factor below exp(-BEYOND).
         """
-        from linsep.logistic.inference import centered
-
         coef, known = self._weights(reference)[0], np.flatnonzero(self.priors_ > 0)
         squares = (coef[known] ** 2 * self.variances_).sum(axis=1)
         if squares.max() <= BEYOND:
@@ -686,7 +679,8 @@ class GaussianNaiveBayes(
         for _ in known:  # rounding may hide the best class at first
             for k in np.unique(codes[left]):
                 rows = left[codes[left] == k]
-                found[rows] = centered(*self._weights(int(k), self.means_[k])).scores(X[rows])
+                own, center, at = self._weights(int(k), self.means_[k])
+                found[rows] = X[rows] @ own[:, : X.shape[1]].T + (at - own @ center)
             best = found[left].argmax(axis=1)
             changed = best != codes[left]
             left, best = left[changed], best[changed]

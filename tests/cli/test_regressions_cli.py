@@ -135,7 +135,7 @@ def test_of_several_classes_any_is_the_reference(folder):
     assert_refused(*other, cwd=folder, code="unknown-label")
 
 
-@pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient_ascent"])
+@pytest.mark.parametrize("solver", ["newton", "gradient_ascent"])
 def test_solvers_and_their_options(folder, solver):
     fit = ("fit", "t.svm", "--learner", "logistic", "--solver", solver, "--scale", "standard")
     assert_refused(*fit, cwd=folder, code="conflict")

@@ -76,7 +76,7 @@ GRIDS = {
         "coef0": [1.0, 0.0], "keep": ["last", "average", "vote"],
     },
     "LogisticRegression": INTERCEPT | {
-        "solver": ["newton", "lbfgs", "gradient_ascent"],
+        "solver": ["newton", "gradient_ascent"],
         "l2": [0.0, 1.0],
         "penalty": [None, "firth"],
         "reference": [None],

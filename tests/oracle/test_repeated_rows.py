@@ -121,7 +121,7 @@ def test_a_kernel_of_repeated_rows():
 @pytest.mark.parametrize("seed", some(range(3), 2))
 @pytest.mark.parametrize("separating", [False, True])
 def test_logistic_fits(seed, separating, monkeypatch):
-    monkeypatch.setattr("linsep.logistic.no_maximum.TIME_LIMIT", 300.0)
+    monkeypatch.setattr("linsep.logistic.limits.TIME_LIMIT", 300.0)
     X, y = drawn(2 * seed + 1)
     if separating:  # a column that is on in one class only, often
         X = np.column_stack([X, (y == 1) & (np.arange(len(y)) % 3 == 0)])

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 from linsep import LogisticRegression, separation
 from linsep.certificate.constraints import Subject, question_of
 from linsep.errors import SeparationWarning
-from linsep.logistic.no_maximum import Contrasts
+from linsep.logistic.limits import Contrasts
 from linsep.separability import recession
 from linsep.separability.data import data_of
 from linsep.separability.recession import Cone, cone_of, corners

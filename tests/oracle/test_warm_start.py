@@ -15,13 +15,12 @@ IRIS = load_iris(return_X_y=True)
 OVERLAPPING = CANCER[0][:, :4], CANCER[1]
 
 
-@pytest.mark.parametrize("solver", ["newton", "lbfgs"])
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array, "source"])
-def test_the_maximum_is_the_same_and_near(solver, storage):
+def test_the_maximum_is_the_same_and_near(storage):
     X, y = OVERLAPPING
     rows = (ArraySource(X, y),) if storage == "source" else (storage(X), y)
-    cold = LogisticRegression(solver=solver).fit(*rows)
-    warm = LogisticRegression(solver=solver, warm_start=True).fit(*rows)
+    cold = LogisticRegression().fit(*rows)
+    warm = LogisticRegression(warm_start=True).fit(*rows)
     assert warm.n_iter_ == cold.n_iter_ > 4
     warm.fit(*rows)
     assert warm.n_iter_ <= 2

@@ -13,7 +13,7 @@ import pytest
 from linsep import LogisticRegression, open_source
 from linsep.distributed import ClusterError, fit
 from linsep.errors import DataError, LinsepError, SeparationWarning
-from linsep.logistic import rows
+from linsep.logistic import task as rows
 from linsep.logistic.checkpointing import Journal
 from linsep.separability.time_limit import TooLarge
 from linsep.sources.base import Source
@@ -30,7 +30,7 @@ def short_lanes(monkeypatch):
         monkeypatch.setattr(rows, name, value)  # 64 rows
     monkeypatch.setattr(rows, "HEAD_ROWS", 300)
     monkeypatch.setattr(rows, "HEAD_VALUES", 1)
-    monkeypatch.setattr("linsep.logistic.likelihood.SPARSE_LANE_ROWS", 50)
+    monkeypatch.setattr("linsep.logistic.objective.SPARSE_LANE_ROWS", 50)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ CASES = {
     "weights": ("t.parquet", {"weight": "w"}, {}),
     "text": ("t.csv", {"target": "three"}, {"l2": 0.5, "reference": "b"}),
     "balanced": ("t.parquet", {"target": "three", "weight": "w"}, {"class_weight": "balanced"}),
-    "no intercept": ("t.csv", {}, {"fit_intercept": False, "solver": "lbfgs"}),
+    "no intercept": ("t.csv", {}, {"fit_intercept": False}),
     "ascent": ("t.parquet", {}, {"solver": "gradient_ascent", "max_iter": 5, "l2": 1.0}),
     "dependent": ("t.parquet", {"leave": ("near",)}, {}),
     "nearly dependent": ("t.parquet", {"leave": ("twice",)}, {}),
@@ -107,7 +107,7 @@ CASES = {
 def test_logistic_regression_to_the_bit(workers, client, folder, monkeypatch, case):
     name, how, parameters = CASES[case]
     if case == "sparse, many":
-        monkeypatch.setattr("linsep.logistic.rows.MOST_WEIGHTS", 20)
+        monkeypatch.setattr("linsep.logistic.task.MOST_WEIGHTS", 20)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         one = LogisticRegression(**parameters).fit(read(folder, name, **how))
@@ -175,7 +175,7 @@ def test_weights_that_separate_every_row_prove_it(endless, client, folder, monke
 @pytest.mark.parametrize("memory", [1 << 28, 1])
 def test_without_a_verdict_nothing_is_inferred(endless, client, folder, monkeypatch, memory):
     monkeypatch.setattr(Source, "memory_bytes", memory)
-    monkeypatch.setattr("linsep.logistic.ascent.examined", lambda *given: (False, True))
+    monkeypatch.setattr("linsep.logistic.newton.examined", lambda *given: (False, True))
     table = pq.read_table(folder / "t.parquet").to_pandas()
     X, y, weights = collections(table, "two")
     with pytest.warns(UserWarning, match="maximum is undecided"):

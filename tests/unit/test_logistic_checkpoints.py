@@ -12,8 +12,7 @@ import linsep.errors
 from linsep import Checkpoint, LogisticRegression
 from linsep.errors import CheckpointError
 from linsep.logistic.checkpointing import Journal
-from linsep.logistic.likelihood import Likelihood
-from linsep.separability.time_limit import TooLarge
+from linsep.logistic.objective import Objective
 from parameters_in_order import ends_of, last
 from refusals import refused
 
@@ -67,15 +66,15 @@ def assert_same_bits(one, other):
 @pytest.mark.parametrize(
     ("how", "y", "every"),
     [
-        ({}, Y, 3), ({"l2": 0.5}, Y, 3), ({"solver": "lbfgs"}, Y, 6),
+        ({}, Y, 3), ({"l2": 0.5}, Y, 3),
         ({"penalty": "firth"}, Y > 0, 40), ({"intervals": "profile"}, Y > 0, 20),
         ({"solver": "gradient_ascent", "learning_rate": 1e-4, "max_iter": 30}, Y > 0, 12),
     ],
-    ids=["newton", "l2", "lbfgs", "firth", "profile", "ascent"],
+    ids=["newton", "l2", "firth", "profile", "ascent"],
 )  # fmt: skip
 def test_every_solver_goes_on(tmp_path, monkeypatch, how, y, every):
     # profiles of few rows are evaluated in one loop, without a journal
-    monkeypatch.setattr("linsep.logistic.profiles._few_rows", lambda *_: None)
+    monkeypatch.setattr("linsep.logistic.firth.block_rows", lambda _: 0)
     expected = LogisticRegression(**how).fit(X, y)
     found, times = ended(
         lambda path: LogisticRegression(**how).fit(X, y, checkpoint=path), tmp_path / "c", every
@@ -87,12 +86,11 @@ def test_every_solver_goes_on(tmp_path, monkeypatch, how, y, every):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize(("solver", "every"), [("newton", 14), ("lbfgs", 7)])
-def test_many_weights_go_on(tmp_path, solver, every):
+def test_many_weights_go_on(tmp_path):
     def fit(path=None):
-        return LogisticRegression(solver=solver, l2=1.0).fit(WIDE, LABELS, checkpoint=path)
+        return LogisticRegression(l2=1.0).fit(WIDE, LABELS, checkpoint=path)
 
-    found, times = ended(fit, tmp_path / "c", every)
+    found, times = ended(fit, tmp_path / "c", 14)
     assert times > 1
     assert_same_bits(found, fit())
 
@@ -109,45 +107,13 @@ def test_separable_rows_go_on_to_the_same_verdict(tmp_path):
     np.testing.assert_array_equal(last(found, "limits_"), last(fit(), "limits_"))
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("wide", [False, True])
-def test_what_only_the_weights_prove_goes_on(tmp_path, monkeypatch, wide):
-    def late(*given):
-        raise TooLarge("rows would take too long")
-
-    monkeypatch.setattr("linsep.separability.deciding.search", late)
-    rows, y = (WIDE, LABELS) if wide else (X, (X[:, 0] > 3).astype(int))
-
-    def fit(path=None):
-        with pytest.warns(linsep.errors.SeparationWarning):
-            return LogisticRegression().fit(rows, y, checkpoint=path)
-
-    found, times = ended(fit, tmp_path / "c", 3)
-    assert times > 1
-    used = np.asarray(np.abs(rows).sum(axis=0)).ravel() > 0
-    assert found.separation_.verify(rows[:, used], y)
-    assert_same_bits(found, fit())
-
-
-def test_a_maximum_that_barely_exists_goes_on(tmp_path):
-    rows = np.array([[0.0], [0.3], [1.0], [1.0 + 1e-14], [1.7], [2.0]])
-
-    def fit(path=None):
-        with pytest.warns(UserWarning, match="the classes overlap by at most"):
-            return LogisticRegression().fit(rows, [0, 0, 1, 0, 1, 1], checkpoint=path)
-
-    found, times = ended(fit, tmp_path / "c", 14)
-    assert times > 1
-    assert_same_bits(found, fit())
-
-
 def test_passes_are_not_made_again(tmp_path, monkeypatch):
     def fit(path=None):
         return LogisticRegression().fit(X, Y, checkpoint=path)
 
-    total, passes = Likelihood.sum, []
+    total, passes = Objective.sum, []
     monkeypatch.setattr(
-        Likelihood, "sum", lambda self, *of, **how: passes.append(1) or total(self, *of, **how)
+        Objective, "sum", lambda self, *of, **how: passes.append(1) or total(self, *of, **how)
     )
     fit()
     whole = len(passes)
@@ -201,14 +167,6 @@ def test_an_interrupt_before_the_rows_are_checked_changes_nothing(tmp_path, monk
     with pytest.raises(KeyboardInterrupt):
         fit(tmp_path / "c")
     assert (tmp_path / "c").read_bytes() == before
-
-
-def test_rows_are_counted_between_two_checkpoints(tmp_path, monkeypatch):
-    written = []
-    monkeypatch.setattr(Checkpoint, "write", lambda self, arrays, about: written.append(about))
-    LogisticRegression().fit(X, Y, checkpoint=Checkpoint(tmp_path / "c", every="800 rows"))
-    assert [len(about["passes"]) for about in written] == list(range(2, 2 * len(written) + 1, 2))
-    assert len(written) > 1
 
 
 def test_another_fit_is_refused(tmp_path):

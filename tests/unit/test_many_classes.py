@@ -9,7 +9,7 @@ from sklearn.datasets import load_diabetes, load_digits
 
 from command_line import here, run
 from linsep import GaussianNaiveBayes, LogisticRegression, Perceptron, open_source, separation
-from linsep.logistic import ascent
+from linsep.logistic import fitting
 
 pytestmark = pytest.mark.compiled
 SAID = "30 different numbers in 60 rows, and each is treated as a class"
@@ -83,13 +83,13 @@ def test_a_title_names_some_classes_only():
 def test_the_command_warns_before_the_work(tmp_path, monkeypatch):
     """And once, though more than one part of the work sees it."""
     measured(tmp_path)
-    climb, said = ascent.newton, []
+    climb, said = fitting.newton, []
 
-    def climbing(*given):
+    def climbing(*given, **how):
         said.append(sys.stderr.getvalue())
-        return climb(*given)
+        return climb(*given, **how)
 
-    monkeypatch.setattr(ascent, "newton", climbing)
+    monkeypatch.setattr(fitting, "newton", climbing)
     done = here("fit", "rows.svm", "--learner", "logistic", "--l2", 1, cwd=tmp_path)
     assert SAID in said[0]
     assert done.stderr.count(SAID) == 1

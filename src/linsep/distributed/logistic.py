@@ -19,8 +19,7 @@ from linsep.inference.robust import CLUSTERED
 from linsep.lanes import Add, Work, in_lanes
 from linsep.learners.from_source import class_importance
 from linsep.logistic.estimator import fit_rows
-from linsep.logistic.preparing import Standardization
-from linsep.logistic.rows import (
+from linsep.logistic.task import (
     Batches,
     BatchRows,
     FittedClasses,
@@ -61,18 +60,16 @@ class Placed(NamedTuple):
 
 @dataclass(frozen=True)
 class BatchCut:
-    """Lanes of ``size`` rows, in which a standardization may have replaced columns."""
+    """Lanes of ``size`` rows."""
 
     size: int
     placed: Placed
-    how: Standardization | None
 
     def __call__(self, parts: list[Batch], start: int) -> Iterator[Batch]:
         """Yield the lanes that begin at row ``start`` of the first part."""
         batches = [self.placed.batch(block) for block in parts]
         batches[0] = batches[0].between(start, batches[0].size)
-        found = in_lanes(batches, self.size)
-        return found if self.how is None else iter(self.how.batches(lambda: found)())
+        return in_lanes(batches, self.size)
 
 
 class LogisticLanes(RowLanes):
@@ -83,24 +80,14 @@ class LogisticLanes(RowLanes):
     shards : ClusterLanes
     batches : function that returns all rows, for work of the client itself
     placed : Placed
-    how : Standardization that has replaced columns, or None
     """
 
-    def __init__(
-        self, shards: ClusterLanes, batches: Batches, placed: Placed,
-        how: Standardization | None = None,
-    ):  # fmt: skip
+    def __init__(self, shards: ClusterLanes, batches: Batches, placed: Placed):
         super().__init__(batches)
-        self._shards, self._placed, self._how = shards, placed, how
-
-    def replaced(self, how: Standardization) -> "LogisticLanes":
-        """Return the lanes with the columns that a standardization replaces."""
-        if how.straight is None:
-            return self
-        return LogisticLanes(self._shards, how.batches(self.batches), self._placed, how)
+        self._shards, self._placed = shards, placed
 
     def _cut(self, size: int) -> BatchCut:
-        return BatchCut(size, self._placed, self._how)
+        return BatchCut(size, self._placed)
 
     def sum(self, work: Work, add: Add, size: int) -> Any:
         """Return the sum of ``work(lane)`` over all lanes, of ``size`` rows each."""

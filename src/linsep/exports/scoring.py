@@ -12,7 +12,6 @@ from linsep.estimators._common.labels import label_text, pairs, plain_labels, po
 from linsep.estimators._common.offsets import has_offset
 from linsep.linear.estimator import LinearRegression
 from linsep.linear.several import one_target
-from linsep.logistic.inference import in_use
 from linsep.naive_bayes import exportable_regression
 from linsep.sources.tables.columns import Columns, from_recipe
 
@@ -282,9 +281,7 @@ def linear_scores(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None
     """
     one_target(model, "an export")
     coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
-    around = in_use(model)
-    center = None if around is None else around.wide
-    intercept = model.intercept_ if around is None else around.at
+    center, intercept = None, model.intercept_
     if isinstance(model, LinearRegression) and model.solution_.far:
         return coef, np.array([model.solution_.at_means]), model.solution_.means
     intercept = np.atleast_1d(np.asarray(intercept, dtype=np.float64))

@@ -12,8 +12,8 @@ from scipy.special import expit
 
 from linsep.inference.results import Bands
 from linsep.inference.tails import t_reach
-from linsep.logistic.outcomes import SEPARATED
-from linsep.logistic.rows import NO_WEIGHT, UNKNOWN, order_of_classes
+from linsep.logistic.solution import SEPARATED, UNKNOWN
+from linsep.logistic.task import NO_WEIGHT, order_of_classes
 from linsep.parameters import fitted_parameter
 
 #: numbers of an array that is made of some rows at once

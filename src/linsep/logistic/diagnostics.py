@@ -39,8 +39,8 @@ from linsep.linear.influence import collinearity_of, directions, leverages
 from linsep.linear.least_squares import IllConditionedWarning, LeastSquares, least_squares
 from linsep.logistic.hosmer_lemeshow import HosmerLemeshow, hosmer_lemeshow
 from linsep.logistic.inference import LogisticResults
-from linsep.logistic.outcomes import SEPARATED
-from linsep.logistic.rows import NO_WEIGHT
+from linsep.logistic.solution import SEPARATED
+from linsep.logistic.task import NO_WEIGHT
 from linsep.parameters import fitted_parameter
 
 #: difference of log-likelihoods that rounding of the rows may make, as a share of that without
@@ -115,7 +115,6 @@ def diagnosed(
     DataError
         If there are more than two classes, or these are not the rows of the fit.
     """
-    _refuse_classes(model)
     check_size(*X.shape)
     X, outcomes, weights, some = _of_weight(model, X, y, sample_weight)
     numbers, index = named(some)
@@ -147,8 +146,14 @@ def diagnosed(
     )  # fmt: skip
 
 
-def _refuse_classes(model: LogisticResults) -> None:
+def refuse_classes(model: LogisticResults) -> None:
     """Raise DataError for a model whose rows have no diagnostics."""
+    if model._saturated is not None:
+        raise DataError(
+            "Diagnostics need single rows, and the model was fitted to counts: from the p of "
+            "predict_proba, compute residuals (successes - trials p) / sqrt(trials p (1 - p)).",
+            code="unsupported",
+        )
     if len(model.classes_) > 2:
         raise DataError(
             f"Diagnostics need a model of two classes, and this model has {len(model.classes_)}: "

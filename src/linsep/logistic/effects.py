@@ -22,8 +22,8 @@ from linsep.estimators._common.offsets import refuse_with_offset
 from linsep.inference.summary import Coefficient, Summary, check_level
 from linsep.inference.tails import t_reach, t_tail
 from linsep.logistic.delta import MOST, Curves, delta_errors, widened_rows
-from linsep.logistic.outcomes import SEPARATED
-from linsep.logistic.rows import NO_WEIGHT
+from linsep.logistic.solution import SEPARATED
+from linsep.logistic.task import NO_WEIGHT
 from linsep.logistic.variables import MOST_NAMED, Variable, variables_of
 
 #: how far a 0/1 feature of a scaled column may be from its two values

@@ -39,7 +39,6 @@ from linsep.estimators._common.predicting import (
     share_right,
 )
 from linsep.estimators._common.showing import PlotsProbability
-from linsep.estimators._common.stop_reasons import StopReason
 from linsep.inference.results import Bands
 from linsep.inference.robust import (
     HELP,
@@ -49,35 +48,32 @@ from linsep.inference.robust import (
     cluster_numbers,
 )
 from linsep.inference.summary import OPPOSITE, check_level
-from linsep.logistic.fitting import fitted, gradient_ascent
-from linsep.logistic.groups import (
+from linsep.logistic.counts import (
+    Groups,
     check_both,
     given_counts,
-    groups_of,
     refuse_beside_counts,
     refuse_class_weights,
-    refuse_diagnostics_of_counts,
 )
-from linsep.logistic.inference import LogisticResults, in_use
-from linsep.logistic.outcomes import (
+from linsep.logistic.fitting import fitted, gradient_ascent, with_robust
+from linsep.logistic.inference import LogisticResults
+from linsep.logistic.predictions import LogisticPrediction
+from linsep.logistic.solution import (
     BY_L2,
     FINITE,
     SEPARATED,
-    Around,
     Callbacks,
-    FitOutcome,
+    Solution,
+    State,
     Steps,
     Stopped,
-    by_rounding,
     ending_of,
-    limits_without,
     refuse_no_progress,
     refuse_together,
     separation_sentence,
     widened,
 )
-from linsep.logistic.predictions import LogisticPrediction
-from linsep.logistic.rows import (
+from linsep.logistic.task import (
     BatchRows,
     FittedClasses,
     Rows,
@@ -85,9 +81,7 @@ from linsep.logistic.rows import (
     Task,
     order_of,
     order_of_classes,
-    signature_of,
 )
-from linsep.logistic.sandwich import with_robust
 from linsep.parameters import HasParameters, ScheduleName, check_parameters, parameter
 from linsep.sources.base import Source
 from linsep.validation.sparse import as_csr
@@ -97,14 +91,14 @@ from linsep.words import row_text
 if TYPE_CHECKING:
     from linsep.logistic.diagnostics import LogisticDiagnostics
 
-Solver = Literal["newton", "lbfgs", "gradient_ascent"]
+Solver = Literal["newton", "gradient_ascent"]
 OnSeparation = Literal["warn", "raise"]
 Intervals = Literal["wald", "profile"]
 
 
 #: attributes that a fit sets
 LEARNED = (
-    "coef_", "intercept_", "_centered", "_limits", "log_likelihood_", "null_log_likelihood_",
+    "coef_", "intercept_", "_limits", "log_likelihood_", "null_log_likelihood_",
     "_covariance", "_clusters", "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_",
     "_intervals", "_gained", "_total_weight", "training_accuracy_", "training_rows_",
     "training_baseline_", "training_sampled_", "training_balanced_accuracy_", "threshold_",
@@ -127,13 +121,11 @@ class LogisticRegression(
 
     Parameters
     ----------
-    solver : {"newton", "lbfgs", "gradient_ascent"}, default="newton"
+    solver : {"newton", "gradient_ascent"}, default="newton"
         "newton": Newton's method, with a Cholesky factor for up to 2,500 weights, and with
-        conjugate gradients for more, or with l2 where a factor is slow. "lbfgs": preconditioned
-        limited-memory quasi-Newton; for up to 2,500 weights the last steps are Newton's.
-        "gradient_ascent": w += eta sum of x (y - p) until this step is at most ``tol`` long. With
-        every solver the existence of the maximum is then proved, or decided by
-        :func:`linsep.separation`.
+        conjugate gradients for more, or with l2 where a factor is slow. "gradient_ascent":
+        w += eta sum of x (y - p) until this step is at most ``tol`` long. With both the existence
+        of the maximum is then proved, or decided by :func:`linsep.separation`.
     l2 : float, default=0.0
         Ridge penalty: maximize the log-likelihood - l2 / 2 times the sum of squared coefficients,
         without intercepts (scikit-learn's C is 1 / l2). For several classes the coefficients of all
@@ -169,7 +161,7 @@ class LogisticRegression(
         classes * weight of the rows of the class); rows of weight 0 are ignored.
     max_iter : int, default=1000
     tol : float or None, default=None
-        "newton", "lbfgs": stop when the Newton decrement is at most tol; every linear combination
+        "newton": stop when the Newton decrement is at most tol; every linear combination
         of weights is then within tol standard errors of its maximizer. "gradient_ascent": stop when
         the next step is at most tol long. None: 1e-8, or 1e-3 for more than 2,500 weights (which
         have no standard errors).
@@ -196,9 +188,7 @@ class LogisticRegression(
         columns of zeros and ones. Their direction is nearly the direction of the widest margin.
         (With more than 400 weights, if the sum of rows and weights, times the squared weights,
         exceeds 2e9, the penalty is 1e-4 times the total weight, or the first of 1e-2, 1e-3 and 1e-4
-        times it that classifies every row correctly.) For columns whose mean is large compared to
-        their spread, predictions are computed around the center of the fit, where ``coef_ @ x +
-        intercept_`` would lose digits.
+        times it that classifies every row correctly.)
     intercept_ : array of shape (1,) or (classes - 1,)
         -inf for a class whose rows all have weight 0: its probability is 0. (If this class is the
         reference: +inf with two classes; with several, the last class with weight becomes the
@@ -212,6 +202,7 @@ class LogisticRegression(
         no maximum, but there are more than 2,500 weights and no penalty, or deciding took, or would
         take, too long, or the fit was stopped before. Standard errors, tests, AIC and BIC are then
         NaN. "no weight": all rows of the class have weight 0.
+    dependent_ : dict of the names of dependent features to those that they are combinations of
     log_likelihood_, null_log_likelihood_, deviance_, null_deviance_ : float
         For counts, likelihoods include the binomial coefficients, and deviances are relative to the
         saturated model (one probability per row), as in R's ``glm(cbind(s, t - s) ~ x, binomial)``.
@@ -252,9 +243,7 @@ class LogisticRegression(
     (9, -105.6834, [[9.429, -0.238, -1.151, -0.033]])
     """
 
-    solver: Solver = parameter(
-        default="newton", help="method: Newton, quasi-Newton, or gradient ascent"
-    )
+    solver: Solver = parameter(default="newton", help="method: Newton, or gradient ascent")
     l2: float = parameter(default=0.0, at_least=0.0, help="penalty on squared coefficients")
     penalty: Literal["firth"] | None = parameter(
         default=None, help="Firth's penalized likelihood: less bias, finite estimates"
@@ -425,7 +414,7 @@ class LogisticRegression(
         refuse_several_with_offsets(classes, offset is not None)
         if saving is not None:
             saving.check_arrays(X, classes, codes, weights, *([] if offset is None else [offset]))
-        groups = groups_of([weights]) if counted else None
+        groups = Groups().and_more(weights[::2], weights[1::2]) if counted else None
         return Rows(given, X, known, known.places[codes], weights, offset, groups, clusters), y
 
     def _fit_source(self, source: Source, saving: Saving) -> None:
@@ -485,12 +474,12 @@ class LogisticRegression(
             if self.warm_start and hasattr(self, "coef_"):
                 task = replace(task, start=self._start(task, rows.known))
             self._begin(rows.known)
-            signature = signature_of(task)
+            signature = task.signature()
             self.rows_signature_, self._fractional = signature.text, not signature.whole
             callbacks = Callbacks(self, given)
 
             def snapshot() -> dict[str, Any]:
-                model, found = copy(self), steps.outcome(self, StopReason.EARLY_STOP)
+                model, found = copy(self), steps.outcome(self, State.EARLY_STOP)
                 assert found is not None
                 model._set_attributes(task, found, rows.known)
                 return dict(vars(model))
@@ -502,8 +491,7 @@ class LogisticRegression(
                     found = self._found(task, rows, steps)
             except (KeyboardInterrupt, Stopped) as ending:
                 interrupted = isinstance(ending, KeyboardInterrupt)
-                reason = StopReason.INTERRUPTED if interrupted else StopReason.EARLY_STOP
-                so_far = steps.outcome(self, reason)
+                so_far = steps.outcome(self, State.INTERRUPTED if interrupted else State.EARLY_STOP)
                 if so_far is None:
                     raise
                 found = so_far
@@ -513,7 +501,7 @@ class LogisticRegression(
                 raise KeyboardInterrupt
             callbacks.ended(lambda: dict(vars(self)))
 
-    def _start(self, task: Task, known: FittedClasses) -> tuple[np.ndarray, Around]:
+    def _start(self, task: Task, known: FittedClasses) -> np.ndarray:
         """Return the weights of the last fit against the reference of this one."""
         same = np.array_equal(self.classes_, known.classes) and len(known.codes) == len(known.order)
         same = same and self.coef_.shape[1] == task.n_features
@@ -522,13 +510,10 @@ class LogisticRegression(
                 "With warm_start, the rows must have the classes and features of the last fit",
                 hint("leave {} out", warm_start=None), code="other-model", option="warm_start",
             )  # fmt: skip
-        around, old = in_use(self), order_of_classes(self)
-        at = np.zeros(len(old)) if around is None else np.append(around.at, 0.0)[np.argsort(old)]
+        old = order_of_classes(self)
         weights = np.zeros((len(old), task.n_features + 1))
         weights[old[:-1]] = np.column_stack([self.coef_, self.intercept_])
-        kept, last = known.codes[:-1], known.codes[-1]
-        found = (weights[kept] - weights[last])[:, : task.width]
-        return found, None if around is None else (around.wide, at[kept] - at[last])
+        return (weights[known.codes[:-1]] - weights[known.codes[-1]])[:, : task.width]
 
     def _begin(self, known: FittedClasses) -> None:
         """Delete the attributes of an earlier fit, in case this one fails."""
@@ -541,10 +526,10 @@ class LogisticRegression(
         if self.l2:
             self.method_ = "penalized likelihood"
 
-    def _found(self, task: Task, rows: Rows | BatchRows, steps: Steps) -> FitOutcome:
+    def _found(self, task: Task, rows: Rows | BatchRows, steps: Steps) -> Solution:
         """Return the fitted weights with their covariance or intervals."""
         if self.penalty and task.q:
-            from linsep.logistic.profiles import by_firth
+            from linsep.logistic.firth import by_firth
 
             self.method_ = "Firth"
             return by_firth(self, task, rows, steps)
@@ -555,28 +540,27 @@ class LogisticRegression(
             return with_profiles(self, task, rows, found, steps)
         return found
 
-    def _maximized(self, task: Task, rows: Rows | BatchRows, steps: Steps) -> FitOutcome:
+    def _maximized(self, task: Task, rows: Rows | BatchRows, steps: Steps) -> Solution:
         """Maximize the (penalized) likelihood, or find its limit if there is no maximum."""
         if self.solver == "gradient_ascent" and task.q:
             rates = self.learning_rate, self.schedule, bool(self.trace)
             fit, self.ascent_ = gradient_ascent(task, *rates, steps)
         else:
             fit = fitted(task, steps)
-        limits = limits_without(fit.standardization.dependent, (task.q, task.width))
-        if fit.suspect:
-            from linsep.logistic.no_maximum import outcome_of_suspect
+        if not (fit.suspect or (fit.columns.nearly and not task.l2)):
+            return with_robust(task, fit) if fit.proved else fit.unproved()
+        from linsep.logistic.limits import outcome_of_suspect
 
-            found = outcome_of_suspect(task, rows, fit, limits, steps)
-            self._warn_separable(found, rows.known, FINITE if task.factored else (BY_L2,))
-            return found
-        return with_robust(task, fit).outcome(limits) if fit.proved else fit.without_proof(limits)
+        found = outcome_of_suspect(task, rows, fit, steps)
+        self._warn_separable(found, rows.known, FINITE if task.factored else (BY_L2,))
+        return found
 
     def _warn_separable(
-        self, found: FitOutcome, known: FittedClasses, hints: tuple[Hint, ...]
+        self, found: Solution, known: FittedClasses, hints: tuple[Hint, ...]
     ) -> None:
         """Keep the verdict; warn or raise if there is no maximum."""
         self.separation_ = found.verdict
-        if found.reason not in SEPARATED:
+        if found.state not in SEPARATED:
             return
         lost = self._arranged(widened(found, known).limits).ravel().tolist()
         words, signs = self._words_and_signs()
@@ -584,29 +568,25 @@ class LogisticRegression(
             name: OPPOSITE.get(word, word) if sign < 0 else word
             for name, word, sign in zip(words, lost, signs, strict=True)
         }
-        message = separation_sentence(found.reason, names)
-        if found.rounded:
-            message = f"{by_rounding(found.rounded, self)}. {message}"
+        message = separation_sentence(found.state, names)
         if self.on_separation == "raise":
             raise SeparationError(message, *hints, verdict=found.verdict, limits=names)
         warn_caller(SeparationWarning(message, *hints, verdict=found.verdict, limits=names))
 
-    def _set_attributes(self, task: Task, found: FitOutcome, known: FittedClasses) -> None:
+    def _set_attributes(self, task: Task, found: Solution, known: FittedClasses) -> None:
         """Set the fitted attributes."""
-        null, groups = task.null.log_likelihood, task.groups
-        if not task.n_features and task.intercept:  # the same model; both are rounded
+        null, groups, d = task.null.log_likelihood, task.groups, task.n_features
+        if not d and task.intercept:  # the same model; both are rounded
             null = found.log_likelihood
         more = 0.0 if groups is None else groups.coefficients
-        refuse_no_progress(found.reason, found.log_likelihood, null)
-        d = task.n_features
+        refuse_no_progress(found.state, found.log_likelihood, null)
         fitted_ones = found.weights[:, d] if task.intercept else np.zeros(task.q)
         self.intercept_ = known.intercepts(fitted_ones)
-        center, at = found.around or (None, fitted_ones)
         found = widened(found, known)
         self.coef_ = found.weights[:, :d].copy()
-        self.keep_centered(center, known.intercepts(at))
         self._intervals, self._gained = found.intervals, found.gained
         self._limits = found.limits
+        self._depends = {} if found.columns is None else found.columns.dependent
         self.log_likelihood_ = float(found.log_likelihood) + more
         self._covariance = None if self.l2 else found.covariance
         self.null_log_likelihood_ = null + more
@@ -614,10 +594,10 @@ class LogisticRegression(
         self._saturated = None if groups is None else groups.saturated
         self.n_iter_, self.n_rows_ = found.n_iter, task.n_rows if groups is None else groups.rows
         self._total_weight = float(task.totals.sum())
-        self.stop_reason_ = found.reason
+        self.stop_reason_ = str(found.state)
         self.stop_sentence_, _ = ending_of(self, found)
 
-    def _warn_unfinished(self, found: FitOutcome) -> None:
+    def _warn_unfinished(self, found: Solution) -> None:
         """Warn if the fit did not end at a maximum."""
         _, warning = ending_of(self, found)
         if warning is not None:
@@ -665,12 +645,9 @@ class LogisticRegression(
             )  # fmt: skip
 
     def _scores(self, X: Any, offset: np.ndarray | None = None) -> np.ndarray:
-        d, around = X.shape[1], in_use(self)  # rows of a sparse source may be narrower
+        d = X.shape[1]  # rows of a sparse source may be narrower
         with np.errstate(over="ignore", invalid="ignore"):  # said below
-            if around is None:
-                scores = np.asarray(X @ self.coef_[:, :d].T) + self.intercept_
-            else:
-                scores = around.scores(X)
+            scores = np.asarray(X @ self.coef_[:, :d].T) + self.intercept_
             if offset is not None:
                 scores = scores + offset[:, None]
         bad = ~np.isfinite(scores) & np.isfinite(self.intercept_)  # of classes with weight
@@ -726,13 +703,13 @@ class LogisticRegression(
             If these are not the rows of the fit (another number of rows or features, or another
             log-likelihood), and for models of several classes or of counts.
         """
+        from linsep.logistic.diagnostics import diagnosed, refuse_classes
+
         check_is_fitted(self)
-        refuse_diagnostics_of_counts(self)
+        refuse_classes(self)
         with self.fitted_rows(X, y, sample_weight, offset) as (rows, given, weights, known, named):
             features = self._features(rows)
             offsets = offset_to_predict(self, known, features.shape[0])
-            from linsep.logistic.diagnostics import diagnosed
-
             return diagnosed(self, features, given, weights, named, offsets)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> float:

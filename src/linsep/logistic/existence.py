@@ -20,14 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
-import scipy.sparse as sp
 
-from linsep.batches import weighed
-from linsep.logistic.likelihood import Likelihood, Moves, Point, Sums
-from linsep.logistic.rows import Task
+from linsep.logistic.columns import UNIT
+from linsep.logistic.objective import Moves, Objective, Point, Sums
 
-#: half a unit in the last place of 1.0
-UNIT = 2.0**-53
 #: number of roundings of one term, without the roundings of the classes and of the sum
 TERM = 80
 #: ratio of the largest backward to the largest forward move below which the classes seem separable
@@ -38,65 +34,29 @@ BACKWARD = 1e-3
 HUGE = 1e200
 
 
-def examined(likelihood: Likelihood, point: Point, step: np.ndarray) -> tuple[bool, bool]:
+def examined(objective: Objective, point: Point, step: np.ndarray) -> tuple[bool, bool]:
     """Return whether a Newton step proves that a maximum exists, and whether it may not exist.
 
     Parameters
     ----------
-    likelihood : Likelihood, without penalty
+    objective : Objective, without a penalty of the columns in use
     point : Point, with a Hessian
     step : array of the shape of the weights, approximately the inverse Hessian times the gradient
     """
-    if not likelihood.used.any():  # no weights, so the likelihood is at its maximum
+    if not objective.used.any():  # no weights, so the likelihood is at its maximum
         return True, False
-    proof = _Proof.begun(likelihood, point, step)
+    proof = _Proof.begun(objective, point, step)
     if proof is not None and proof.by_curvature() < 1.0:
         return True, False
-    moves = likelihood.moves(step)
+    moves = objective.moves(step)
     if proof is not None and proof.by_moves(moves) < 1.0:
         return True, False
     return False, one_sided(moves)
 
 
-def column_without_maximum(task: Task) -> bool:
-    """Return whether a single column proves that the likelihood has no maximum: all values of a
-    class are at most, or at least, all values of the other classes, and not all are equal. Without
-    an intercept, zero has to be between them.
-
-    As the column's weight for this class, relative to the others, goes to infinity, no row gets a
-    worse score.
-    """
-    from linsep.certificate.numbers import padded  # which estimators load without
-
-    shape = task.q + 1, task.n_features
-    low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
-    for batch in weighed(task.batches()):
-        for k in range(task.q + 1):
-            X = padded(batch.X[batch.y == k], task.n_features)
-            if X.shape[0]:
-                ends = X.min(axis=0), X.max(axis=0)
-                least, most = (end.toarray()[0] if sp.issparse(end) else end for end in ends)
-                low[k], high[k] = np.minimum(low[k], least), np.maximum(high[k], most)
-    apart = low.min(axis=0) < high.max(axis=0)
-
-    def bounded(high: np.ndarray, low: np.ndarray, k: int) -> np.ndarray:
-        """Return the columns in which no value of class k exceeds a value of another class."""
-        mine, theirs = high[k], np.delete(low, k, axis=0).min(axis=0)
-        zero_between = (mine <= 0.0) & (theirs >= 0.0)
-        return apart & (mine <= theirs) & (zero_between | task.intercept)
-
-    ends = (high, low), (-low, -high)
-    return any(bounded(*end, k).any() for end in ends for k in range(task.q + 1))
-
-
 def one_sided(moves: Moves) -> bool:
     """Return whether hardly any score moves backward."""
     return moves.backward <= BACKWARD * moves.forward
-
-
-def separates(moves: Moves) -> bool:
-    """Return whether weights that move the scores so from zero have every row on its side."""
-    return moves.backward <= 0.0 < moves.forward
 
 
 class _Proof(NamedTuple):
@@ -106,7 +66,7 @@ class _Proof(NamedTuple):
     ----------
     sums : of the point
     used : bool array, the columns not left out; all arrays here have only these
-    noise : array of shape (width,), of the likelihood
+    noise : array of shape (width,), of the objective
     roots : array of shape (q, width), factors of the gradient and divisors of the weights
     step, left : arrays of shape (q width,), the step and a bound on the residual gradient
     square : float, upper bound on the squared step in the metric of the Hessian
@@ -125,18 +85,18 @@ class _Proof(NamedTuple):
     unit: float
 
     @classmethod
-    def begun(cls, likelihood: Likelihood, point: Point, step: np.ndarray) -> "_Proof | None":
+    def begun(cls, objective: Objective, point: Point, step: np.ndarray) -> "_Proof | None":
         """Compute the bounds; return None if the Hessian cannot be proved regular."""
-        used, sums = likelihood.used, point.sums
-        every, noise = np.tile(used, likelihood.q), likelihood.noise[used]
-        H = point.hessian[np.ix_(every, every)]  # type: ignore[index]
+        used, sums = objective.used, point.sums
+        every, noise = np.tile(used, objective.q), objective.noise[used]
+        H = point.hessian[np.ix_(every, every)]
         diagonal, n = np.diag(H), len(H)
         if not ((diagonal > 1.0 / HUGE) & (diagonal < HUGE)).all():
             return None
         roots = 1.0 / np.sqrt(diagonal)
-        unit = 1.01 * UNIT * (likelihood.terms.block_rows + sums.blocks + likelihood.q + TERM)
+        unit = 1.01 * UNIT * (objective.terms.block_rows + sums.blocks + objective.q + TERM)
         # effect of the features' noise on the Hessian, whose curvature is at most w / 4
-        scaled_noise = np.sqrt(sums.weight) * np.tile(noise, likelihood.q) * roots
+        scaled_noise = np.sqrt(sums.weight) * np.tile(noise, objective.q) * roots
         largest_noise = float(scaled_noise.max())
         unit_of_hessian = 2.0 * unit + 2.0 * largest_noise + largest_noise**2
         M = H * roots * roots[:, None]
@@ -149,7 +109,7 @@ class _Proof(NamedTuple):
         rounding = (unit_of_hessian + n * UNIT) * size + n * UNIT * np.abs(slope)
         left = np.abs(slope - product) + rounding + scaled_noise * np.sqrt(sums.weight)
         square = float(y @ product) + 2.0 * unit_of_hessian * size**2 + n * UNIT * size**2
-        shape = likelihood.q, len(noise)
+        shape = objective.q, len(noise)
         return cls(sums, used, noise, roots.reshape(shape), y, left, square, lowest, unit)
 
     def by_curvature(self) -> float:

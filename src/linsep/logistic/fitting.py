@@ -1,6 +1,7 @@
-"""Fit a logistic regression: standardization, starting weights, maximization."""
+"""Fit a logistic regression: standardization, starting weights, maximization, covariance."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, Any
 
@@ -8,174 +9,110 @@ import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
 
+from linsep.batches import Batch
 from linsep.errors import DataError
-from linsep.logistic import ascent, preparing
-from linsep.logistic.ascent import Ascent, Goal, Penalty, solved
-from linsep.logistic.existence import UNIT, column_without_maximum, separates
-from linsep.logistic.likelihood import Likelihood, Point, SparseTerms, Terms
-from linsep.logistic.outcomes import (
-    Around,
-    FitOutcome,
-    Report,
-    Sharpness,
-    Steps,
-    no_report,
-    unchecked,
+from linsep.inference.robust import (
+    CLUSTERED,
+    Robust,
+    Scores,
+    added_scores,
+    clusters_in,
+    scores_of,
+    without_noise,
 )
-from linsep.logistic.preparing import Standardization, refuse_overflow, sampled, standardization
-from linsep.logistic.rows import Batches, RowLanes, Task
-from linsep.logistic.vanishing import down_ridges, is_large
+from linsep.logistic import columns
+from linsep.logistic.columns import UNIT, Columns, sampled, standardization
+from linsep.logistic.newton import Goal, newton, solved
+from linsep.logistic.objective import Objective, Penalty, Point, SparseTerms, Terms
+from linsep.logistic.solution import (
+    Report,
+    Solution,
+    State,
+    Steps,
+    limits_without,
+)
+from linsep.logistic.task import Batches, RowLanes, Task
 
 if TYPE_CHECKING:
     from linsep.descent import Descent
 
-#: Newton steps to prove that there is a maximum, after other steps came near
-LAST = 20
-#: and after an ascent that stopped early
-QUESTION = 100
-#: distance to the maximum, in standard errors, at which Newton's method takes over
+#: Newton steps to prove that there is a maximum, after an ascent without a Hessian, and with one
+LAST, QUESTION = 20, 100
+#: distance to the maximum of a sample, in standard errors, that is near enough to start
 NEAR = 0.01
+#: most weights for a Hessian, which is worth its time here for fewer weights than inference needs,
+#: and with more weights the most products of it and its factor: rows and weights, times squared
+#: weights
+MOST_FACTORED, MOST_PRODUCTS = 400, 2e9
 
 
-@dataclass(frozen=True)
-class Fit:
-    """A fitted regression, in the raw features.
-
-    Attributes
-    ----------
-    weights : array of shape (q, width), the intercept last
-    log_likelihood : float, without the penalty
-    covariance : array of shape (q width, q width) or None
-        The inverse of the information, 0 for features left out; None with too many weights.
-    n_iter : int
-    reason, distance, proved, suspect : as in :class:`linsep.logistic.ascent.Ascent`
-    B : array of shape (q, width), the weights of the standardized features
-    standardization : Standardization
-    ridge : int or None, the index of the vanishing ridge whose weights these are
-    clusters : int or None, their number if the covariance is summed over clusters
-    rounded : indices of features that are combinations of others up to rounding, if the classes
-        overlap without them and only they may separate the classes
-    """
-
-    weights: np.ndarray
-    log_likelihood: float
-    covariance: np.ndarray | None
-    n_iter: int
-    reason: str
-    distance: float
-    proved: bool
-    suspect: bool
-    B: np.ndarray
-    standardization: Standardization
-    ridge: int | None = None
-    clusters: int | None = None
-    rounded: tuple[int, ...] = ()
-
-    @property
-    def around(self) -> Around:
-        """The scores at a center of the raw features."""
-        return self.standardization.around(self.B)
-
-    def outcome(self, limits: np.ndarray) -> FitOutcome:
-        """Return the fit as an outcome."""
-        return FitOutcome(
-            self.weights, limits, self.log_likelihood, self.covariance, self.reason, self.n_iter,
-            distance=self.distance, around=self.around, clusters=self.clusters,
-        )  # fmt: skip
-
-    def without_proof(self, limits: np.ndarray) -> FitOutcome:
-        """Return the fit if its likelihood may have no maximum, so that nothing can be inferred."""
-        reason = "suspect" if self.suspect and self.reason == "converged" else self.reason
-        return replace(self.outcome(unchecked(limits)), covariance=None, reason=reason)
+def is_large(task: Task) -> bool:
+    """Return whether there may be a Hessian, but it is slow to sum."""
+    n_weights = task.q * task.width
+    products = (task.n_rows + n_weights) * n_weights**2
+    return task.factored and n_weights > MOST_FACTORED and products > MOST_PRODUCTS
 
 
-def goal_of(task: Task) -> Goal:
+def goal_of(task: Task, **more: Any) -> Goal:
     """Return the stopping criteria; existence of a maximum has to be proved unless l2 is given."""
     rows = task.n_rows / float(task.totals.sum())
-    return Goal(
-        rows, task.tol, task.max_iter, task.factored, prove=not task.l2, penalized=task.l2 > 0.0
-    )
+    plain = Goal(task.tol, task.max_iter, rows, prove=not task.l2, penalized=task.l2 > 0.0)
+    return plain._replace(**more)
 
 
-def fitted(task: Task, steps: Steps) -> Fit:
+def fitted(task: Task, steps: Steps) -> Solution:
     """Maximize the (penalized) likelihood.
 
     The ascent starts from the weights fitted to a sample, so that all rows are read only a few
     times. It stops if a maximum does not seem to exist. A single class has probability 1.
     """
+    d = task.n_features
     if not task.q:
-        plain, none = (
-            Standardization(np.zeros(task.n_features), np.ones(task.n_features)),
-            np.zeros((0, 0)),
-        )
-        B = np.zeros((0, task.width))
-        return Fit(B, 0.0, none, 0, "converged", 0.0, True, False, B, plain)
+        B, none = np.zeros((0, task.width)), np.zeros((0, 0))
+        alone = Solution(B, Point(0.0, B, none), State.CONVERGED, 0, 0.0)
+        return alone._replace(
+            columns=Columns(np.zeros(d), np.ones(d)), weights=B, log_likelihood=0.0,
+            limits=limits_without((), B.shape), covariance=none,
+        )  # fmt: skip
     sample, whole = sampled(task.batches, max(20_000, 20 * task.q * task.width))
     how = estimate_scaling(task, sample, whole)
     start, report = _start(task, how, sample, whole), reporter(task, how, steps)
-    ridge = None
+    problem, goal = objective_of(task, how), goal_of(task)
     # conjugate gradients read the rows more often, so these have to be in memory
-    slow = is_large(task) and whole and task.solver == "newton"
-    if slow and task.l2:
-        found = _penalized(task, how, start, report)
-    elif slow and column_without_maximum(task):
-        found, ridge = _of_ridge(task, how, report)
-    else:
-        found = _maximize(task, how, start, report)
-    nearly = not found.suspect and _nearly(task, how)
-    fit = fit_of(task, how, found._replace(suspect=found.suspect or nearly))
-    return replace(fit, ridge=ridge, rounded=how.nearly if nearly and found.proved else ())
+    first = not task.factored or (task.l2 > 0.0 and whole and is_large(task))
+    found = newton(problem, start, goal, report, conjugate=first, else_stuck=task.factored)
+    if first and task.factored and found.state is State.STUCK:  # slower than the Hessian
+        left = max(1, goal.max_iter - found.n_iter)
+        last = newton(problem, found.B, goal._replace(max_iter=left), report)
+        found = last._replace(n_iter=found.n_iter + last.n_iter)
+    return solution_of(task, how, with_existence(task, problem, found))
 
 
-def _penalized(task: Task, how: Standardization, start: np.ndarray, report: Report) -> Ascent:
-    """Maximize by conjugate gradients, for a penalty needs no Hessian, which is slow to sum; where
-    they are slower than the Hessian, continue with it.
-    """
-    problem, goal = problem_of(task, how), goal_of(task)
-    rough = goal._replace(factored=False)
-    found = ascent.newton_cg(*problem, start, rough, report, else_stuck=True)
-    if found.reason != "stuck":
-        return found
-    left = goal._replace(max_iter=max(1, goal.max_iter - found.n_iter))
-    last = ascent.newton(*problem, found.B, left, report)
-    return last._replace(n_iter=found.n_iter + last.n_iter)
-
-
-def _of_ridge(task: Task, how: Standardization, report: Report) -> tuple[Ascent, int]:
-    """Return the weights of a small ridge, for there is no maximum, and its index."""
-    likelihood, penalty = problem_of(task, how)
-    path = down_ridges(task, likelihood, penalty, report=report)
-    value = likelihood.at(path.B, hessian=False).value
-    return Ascent(path.B, value, None, path.n_iter, "suspect", np.nan, False, True), path.ridge
-
-
-def reporter(task: Task, how: Standardization, steps: Steps) -> Report:
+def reporter(task: Task, how: Columns, steps: Steps) -> Report:
     """Return the callback for an ascent in standardized features."""
-    return steps.of(lambda B: how.raw(B, task.intercept), how.dependent, how.around)
+    return steps.of(lambda B: how.raw(B, task.intercept), how.dependent)
 
 
-def resume(task: Task, fit: Fit, steps: Steps) -> Fit:
+def resume(task: Task, fit: Solution, steps: Steps) -> Solution:
     """Continue a fit to its maximum, which is known to exist."""
-    problem = problem_of(task, fit.standardization)
-    left = max(1, task.max_iter - fit.n_iter)
-    goal = goal_of(task)._replace(prove=False, max_iter=left)
-    newton = ascent.newton if task.factored else ascent.newton_cg
-    found = newton(*problem, fit.B, goal, reporter(task, fit.standardization, steps))
-    return fit_of(task, fit.standardization, found._replace(n_iter=fit.n_iter + found.n_iter))
+    goal = goal_of(task, prove=False, max_iter=max(1, task.max_iter - fit.n_iter))
+    problem, report = objective_of(task, fit.columns), reporter(task, fit.columns, steps)
+    found = newton(problem, fit.B, goal, report, conjugate=not task.factored)
+    return solution_of(task, fit.columns, found._replace(n_iter=fit.n_iter + found.n_iter))
 
 
-def estimate_scaling(task: Task, sample: Batches, whole: bool) -> Standardization:
+def estimate_scaling(task: Task, sample: Batches, whole: bool) -> Columns:
     """Return the standardization; with too many weights, only a scaling."""
     if not task.factored:
-        return preparing.sized(task.batches, task.n_features, not task.l2)
+        return columns.sized(task.batches, task.n_features, not task.l2)
     form = task.n_features, task.intercept
     return standardization(sample, task.batches, whole, *form, not task.l2)
 
 
-def _start(task: Task, how: Standardization, sample: Batches, whole: bool) -> np.ndarray:
+def _start(task: Task, how: Columns, sample: Batches, whole: bool) -> np.ndarray:
     """Return starting weights: those given, those fitted to the sample, or intercepts only."""
     if task.start is not None:
-        return how.standard(task.start[0], task.intercept, task.start[1])
+        return how.standard(task.start, task.intercept)
     B = np.zeros((task.q, task.width))
     if task.intercept:
         B[:, -1] = task.null.intercepts
@@ -183,100 +120,63 @@ def _start(task: Task, how: Standardization, sample: Batches, whole: bool) -> np
         return B
     part = next(iter(sample()))
     share = (part.size if part.weights is None else part.weights.sum()) / task.totals.sum()
-    few = replace(task, batches=sample, lanes=None, l2=task.l2 * share, totals=task.totals * share)
+    few = replace(
+        task, batches=sample, lanes=None, l2=task.l2 * share, totals=task.totals * share,
+        journal=None,
+    )  # fmt: skip
     # The maximum of a sample differs from the maximum of all rows: closer steps to it are wasted.
-    goal = goal_of(few)._replace(tol=NEAR, max_iter=20, rows=goal_of(task).rows)
-    found = ascent.newton(*problem_of(few, how), B, goal)
-    return found.B if found.reason == "converged" else B
+    goal = goal_of(few, tol=NEAR, max_iter=20, rows=goal_of(task).rows)
+    found = newton(objective_of(few, how), B, goal)
+    return found.B if found.state is State.CONVERGED else B
 
 
-def _nearly(task: Task, how: Standardization) -> bool:
-    """Return whether nearly dependent features that were left out may separate the classes."""
-    if not how.nearly:
-        return False
-    all_of_them = preparing.whole(task.batches, task.n_features, task.intercept)
-    problem = problem_of(task, all_of_them)
-    goal = goal_of(task)._replace(max_iter=QUESTION, only=True)
-    return not ascent.newton(*problem, np.zeros(problem[0].shape), goal).proved
+def objective_of(task: Task, how: Columns, factors: np.ndarray | None = None,
+                 levels: tuple[np.ndarray, ...] = ()) -> Objective:  # fmt: skip
+    """Return the objective in standardized features; ``factors`` of a penalty other than l2."""
+    kind = SparseTerms if not task.factored and sp.issparse(next(iter(task.batches())).X) else Terms
+    share = task.share if factors is None else 1.0 / (task.q + 1) if task.several else 0.0
+    if factors is None:
+        factors = np.zeros(task.width)
+        factors[: task.n_features] = task.l2 * how.scales**2
+        factors[how.left_out] = 1.0  # keeps the weight of a column of zeros at 0
+    terms, penalty = how.terms(task.q, task.intercept, kind), Penalty(factors, share, levels)
+    return Objective(task.row_lanes, terms, penalty, how.noise, task.journal)
 
 
-def problem_of(task: Task, how: Standardization) -> tuple[Likelihood, Penalty]:
-    """Return the likelihood to maximize and the penalty to subtract."""
-    kind = SparseTerms if not task.factored and _sparse(task.batches) else Terms
-    terms = kind(task.q, how.centers, how.scales, task.intercept)
-    likelihood = Likelihood(lanes_as(task, how), terms, how.noise, task.journal)
-    factors = np.zeros(task.width)
-    factors[: task.n_features] = task.l2 * how.scales**2
-    factors[list(how.dependent)] = 1.0  # keeps the weight of a column of zeros at 0
-    return likelihood, Penalty(factors, task.share)
+def with_existence(task: Task, objective: Objective, found: Solution) -> Solution:
+    """Return the ascent as proved or suspect.
 
-
-def lanes_as(task: Task, how: Standardization) -> RowLanes:
-    """Return the rows of a task with the columns that the standardization replaces."""
-    return (task.lanes or RowLanes(task.batches)).replaced(how)
-
-
-def _maximize(
-    task: Task,
-    how: Standardization,
-    start: np.ndarray,
-    report: Report = no_report,
-) -> Ascent:
-    """Maximize with the solver of the task, then check that there is a maximum."""
-    problem, goal = problem_of(task, how), goal_of(task)
-    if task.solver != "lbfgs":
-        newton = ascent.newton if task.factored else ascent.newton_cg
-        return with_existence(*problem, newton(*problem, start, goal, report), goal)
-    if not task.factored:
-        return with_existence(*problem, ascent.lbfgs(*problem, start, goal, report), goal)
-    found = ascent.lbfgs(*problem, start, goal._replace(tol=max(goal.tol, NEAR)), report)
-    if found.reason in ("converged", "stuck"):  # Newton's method takes the last steps
-        most = LAST if found.reason == "converged" else max(1, goal.max_iter - found.n_iter)
-        last = ascent.newton(*problem, found.B, goal._replace(max_iter=most), report)
-        found = last._replace(n_iter=found.n_iter + last.n_iter)
-    return with_existence(*problem, found, goal)
-
-
-def with_existence(likelihood: Likelihood, penalty: Penalty, found: Ascent, goal: Goal) -> Ascent:
-    """Return the ascent with ``proved`` or ``suspect`` set.
-
-    If neither is, Newton steps follow until one proves that there is a maximum. Without a Hessian
-    they prove nothing; weights on the right side of every row are suspect.
+    If it is neither, Newton steps follow until one proves that there is a maximum. Without a
+    Hessian they prove nothing; weights on the right side of every row are suspect.
     """
     if found.proved or found.suspect:
         return found
-    if not goal.factored:
-        if separates(likelihood.moves(found.B)):
-            return found._replace(suspect=True)
-        few = goal._replace(max_iter=LAST, tol=goal.tol / 1000)
-        found_again = ascent.newton_cg(likelihood, penalty, found.B, few)
-        return found._replace(suspect=found_again.suspect)
-    only = goal._replace(max_iter=QUESTION, only=True)
-    found_again = ascent.newton(likelihood, penalty, found.B, only)
-    distance = found_again.distance if np.isnan(found.distance) else found.distance
-    proved = found_again.proved
-    return found._replace(proved=proved, suspect=not proved, distance=distance)
+    if not task.factored:
+        suspect = objective.moves(found.B).separates
+        if not suspect:
+            few = goal_of(task, max_iter=LAST, tol=task.tol / 1000)
+            suspect = newton(objective, found.B, few, conjugate=True).suspect
+        return found._replace(state=State.SUSPECT) if suspect else found
+    again = newton(objective, found.B, goal_of(task, max_iter=QUESTION, only=True))
+    if not again.proved:
+        return found._replace(state=State.SUSPECT)
+    distance = again.distance if np.isnan(found.distance) else found.distance
+    return found._replace(proved=True, distance=distance)
 
 
-def _sparse(batches: Batches) -> bool:
-    return sp.issparse(next(iter(batches())).X)
-
-
-def fit_of(task: Task, how: Standardization, found: Ascent) -> Fit:
-    """Convert an ascent to a fit in the raw features."""
-    covariance = None
-    if found.information is not None:
-        covariance = raw_covariance(task, how, inverted(found.information))
-    return Fit(
-        how.raw(found.B, task.intercept), found.value, covariance, found.n_iter, found.reason,
-        found.distance, found.proved, found.suspect, found.B, how,
+def solution_of(task: Task, how: Columns, found: Solution) -> Solution:
+    """Convert a solution to the raw features."""
+    covariance, shape = None, (task.q, task.width)
+    if found.point.hessian is not None:
+        covariance = raw_covariance(task, how, inverted(found.point.hessian))
+    return found._replace(
+        columns=how, weights=how.raw(found.B, task.intercept), covariance=covariance,
+        limits=limits_without(how.dependent, shape), log_likelihood=found.point.log_likelihood,
     )  # fmt: skip
 
 
-def raw_covariance(task: Task, how: Standardization, inverse: np.ndarray) -> np.ndarray:
-    """Return the inverse information of the raw features, given the one of the standardized
-    features.
-    """
+def raw_covariance(task: Task, how: Columns, inverse: np.ndarray) -> np.ndarray:
+    """Return the inverse information of the raw features, given that of the standardized ones."""
     T = np.kron(np.eye(task.q), how.matrix(task.intercept))
     return np.asarray(T @ inverse @ T.T)
 
@@ -296,113 +196,139 @@ def inverted(H: np.ndarray) -> np.ndarray:
 
 def gradient_ascent(
     task: Task, learning_rate: Any, schedule: str, trace: bool, steps: Steps
-) -> tuple[Fit, "Descent"]:
+) -> tuple[Solution, "Descent"]:
     """Maximize from zero, in the raw features, then check that there is a maximum.
 
     Weights of dependent features stay at zero.
 
     Raises
     ------
-    ValueError
+    DataError
         If the learning rate is so large that the ascent diverges or cycles.
     """
-    refuse_overflow(task.batches, task.n_features, task.intercept)
-    how = estimate_scaling(task, *sampled(task.batches, 20 * task.q * task.width + 20_000))
-    free = np.ones(task.width, dtype=bool)
-    free[list(how.dependent)] = False
-    report = steps.of(lambda W: W, how.dependent)
-    found = _ascend(task, learning_rate, schedule, trace, free, report)
-    if found.reason in {"cycle", "diverged"}:
-        raise DataError(f"Gradient ascent diverged: {found.sentence}.", code="not-converged")
-    problem = problem_of(task, how)
-    B = how.standard(found.x, task.intercept)
-    there = problem[0].at(B, hessian=task.factored)
-    information = None
-    if there.hessian is not None:
-        information = there.hessian + problem[1].matrix(task.q)
-    reason = "converged" if found.reason == "converged" else "max_iter"
-    ended = Ascent(B, there.value, information, found.n_iter, reason, np.nan, task.l2 > 0.0)
-    fit = fit_of(task, how, with_existence(*problem, ended, goal_of(task)))
-    x, path = (_in_order(values, task) for values in (found.x, found.path))
-    gradient = _in_order(found.gradient, task)
-    return replace(fit, weights=found.x), replace(found, x=x, gradient=gradient, path=path)
-
-
-def _in_order(values: Any, task: Task) -> Any:
-    """Return weights with the intercept first, without an axis of classes if there are two."""
-    if values is None:
-        return None
-    values = np.roll(values, 1, axis=-1) if task.intercept else values
-    return values[..., 0, :] if task.q == 1 else values
-
-
-def _ascend(
-    task: Task, learning_rate: Any, schedule: str, trace: bool, free: np.ndarray, report: Report
-) -> "Descent":
-    """Run gradient ascent on the free columns."""
     from linsep.descent import minimize
 
-    plain = Standardization(np.zeros(task.n_features), np.ones(task.n_features))
-    terms = Terms(task.q, plain.centers, plain.scales, task.intercept)
-    likelihood = Likelihood(lanes_as(task, plain), terms, journal=task.journal)
-    factors = np.zeros(task.width)
-    factors[: task.n_features] = task.l2
-    penalty = Penalty(factors, task.share)
+    d = task.n_features
+    how = estimate_scaling(task, *sampled(task.batches, 20 * task.q * task.width + 20_000))
+    free = np.append(np.isin(np.arange(d), how.left_out, invert=True), [True] * task.intercept)
+    report = steps.of(lambda W: W, how.dependent)
+    raw = objective_of(task, Columns(np.zeros(d), np.ones(d)))
     if isinstance(learning_rate, str):
-        learning_rate = 1.0 / (_steepest(task, likelihood) or 1.0)
-    once = _LastPoint(likelihood, report)
-    return minimize(
-        lambda B: once(B).value - penalty.value(B),
-        np.zeros(likelihood.shape) if task.start is None else task.start[0] * free,
-        lambda B: free * (once(B).gradient - penalty.times(B)),
+        learning_rate = 1.0 / (_steepest(task, raw.terms, raw.lanes) or 1.0)
+    last: list[Any] = [None, None]
+
+    def once(B: np.ndarray) -> Point:
+        """Return the point, of which value and gradient are asked for one after the other."""
+        if last[0] is None or not np.array_equal(last[0], B):
+            begun = last[0] is not None
+            last[:] = B, raw.at(B, hessian=False)
+            if begun and np.isfinite(last[1].value):
+                report(B, last[1].log_likelihood, np.nan)
+        return last[1]
+
+    ascent = minimize(
+        lambda B: once(B).value,
+        np.zeros(raw.shape) if task.start is None else task.start * free,
+        lambda B: free * once(B).gradient,
         learning_rate=learning_rate, schedule=schedule, tol=task.tol, maximize=True,
         trace=trace, max_iter=task.max_iter,
     )  # fmt: skip
+    if ascent.reason in {"cycle", "diverged"}:
+        raise DataError(f"Gradient ascent diverged: {ascent.sentence}.", code="not-converged")
+    problem, B = objective_of(task, how), how.standard(ascent.x, task.intercept)
+    state = State.CONVERGED if ascent.reason == "converged" else State.MAX_ITER
+    there = problem.at(B, hessian=task.factored)
+    found = Solution(B, there, state, ascent.n_iter, proved=task.l2 > 0.0)
+    fit = solution_of(task, how, with_existence(task, problem, found))
+
+    def shown(values: Any) -> Any:
+        """Return weights with the intercept first, for two classes without an axis of classes."""
+        values = np.roll(values, 1, axis=-1) if task.intercept else values
+        return values[..., 0, :] if task.q == 1 else values
+
+    path = None if ascent.path is None else shown(ascent.path)
+    told = replace(ascent, x=shown(ascent.x), gradient=shown(ascent.gradient), path=path)
+    return fit._replace(weights=ascent.x), told
 
 
-def _steepest(task: Task, likelihood: Likelihood) -> float:
+def _steepest(task: Task, terms: Terms, lanes: RowLanes) -> float:
     """Return Böhning's (1992) bound on the curvature of the objective."""
     if not task.factored:
-        return 0.5 * likelihood.sum(likelihood.terms.squares, add) + task.l2
-    plain = Likelihood(likelihood.lanes, replace(likelihood.terms, q=1, offsets=False))
-    quarter = plain.at(np.zeros(plain.shape)).hessian
-    assert quarter is not None
-    top = float(np.linalg.eigvalsh(quarter)[-1])
+        squares = lanes.sum(terms.weighted_squares, add, terms.lane_rows)
+        return 0.5 * float(squares) + task.l2
+    products = lanes.sum(partial(terms.products, weighted=True), add, terms.lane_rows)
+    top = float(np.linalg.eigvalsh(products)[-1]) / 4.0
     return (1.0 if task.q == 1 else 2.0) * top + task.l2
 
 
-class _LastPoint:
-    """Value and gradient at a point, computed together; reports each step."""
-
-    def __init__(self, likelihood: Likelihood, report: Report):
-        self.likelihood, self.report = likelihood, report
-        self.last: tuple[np.ndarray, Point] | None = None
-
-    def __call__(self, B: np.ndarray) -> Point:
-        if self.last is None or not np.array_equal(self.last[0], B):
-            begun, self.last = self.last is not None, (B, self.likelihood.at(B, hessian=False))
-            if begun and np.isfinite(self.last[1].value):
-                self.report(B, self.last[1].value, np.nan)
-        return self.last[1]
-
-
-def sharpened(task: Task, fit: Fit) -> tuple[Fit, Sharpness]:
-    """Return a fit with the covariance at its weights, not before the last step, and how well
-    floats determine its maximum, in three passes.
+def sharpened(task: Task, fit: Solution) -> Solution:
+    """Return a fit with the covariance at its weights, not before the last step, and how many
+    digits of it floats determine.
     """
-    likelihood, penalty = problem_of(task, fit.standardization)
-    point = likelihood.at(fit.B)
-    H = point.hessian + penalty.matrix(likelihood.q)
-    step, sure = solved(H, point.gradient)
-    left, reached = likelihood.moves(step), likelihood.moves(fit.B)
-    inverse, noise = inverted(H), np.tile(likelihood.noise, likelihood.q)
+    objective = objective_of(task, fit.columns)
+    point = objective.at(fit.B)
+    step, sure = solved(point.hessian, point.gradient)
+    inverse = inverted(point.hessian)
     # a term of the gradient is w r z, and the sum of w r^2 z^2 is at most about the term of the
     # Hessian
-    slope = UNIT * np.sqrt(np.abs(np.diag(H))) + point.sums.weight * noise
-    weights = (np.abs(inverse) @ slope).reshape(likelihood.shape)
-    off = left.apart + float((weights @ reached.reach).max())
-    rounding = UNIT * float((np.abs(fit.B) @ reached.reach).max())
-    overlap = (max(reached.backward, 0.0) + 2.0 * rounding) / max(reached.forward, rounding)
-    covariance = raw_covariance(task, fit.standardization, inverse)
-    sharp = Sharpness(min(overlap, 1.0), off if sure else np.inf)
-    return replace(fit, covariance=covariance), sharp
+    slope = UNIT * np.sqrt(np.abs(np.diag(point.hessian)))
+    slope = slope + np.sqrt(point.sums.weight) * np.tile(objective.noise, objective.q)
+    left = (np.abs(inverse) @ slope).reshape(objective.shape)
+    moves = objective.moves(step)
+    off = moves.apart + float((left @ moves.reach).max()) if sure else np.inf
+    digits = int(np.clip(np.floor(-np.log10(max(off, UNIT))), 0, 16))
+    covariance = raw_covariance(task, fit.columns, inverse)
+    return fit._replace(covariance=covariance, digits=digits)
+
+
+@dataclass(frozen=True)
+class RowScores:
+    """The scores of the rows of a lane at weights B, in standardized features: w (y - p) x of each
+    class beside the reference.
+    """
+
+    terms: Terms
+    B: np.ndarray
+    covariance: str
+
+    def __call__(self, lane: Batch) -> Scores:
+        """Return the sum of a lane."""
+        found: Scores | None = None
+        for start, Z in self.terms.blocks(lane):
+            _, residuals, _, _ = self.terms.residuals(lane, start, Z, self.B)
+            groups = clusters_in(lane, self.covariance)
+            part = None if groups is None else groups[start : start + len(Z)]
+            some = scores_of(each_class(residuals, Z), part)
+            found = some if found is None else added_scores(found, some)
+        assert found is not None
+        return found
+
+
+def each_class(residuals: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    """Return the products of the residuals of each class with the features, shape (rows,
+    weights).
+    """
+    return (residuals[:, :, None] * Z[:, None, :]).reshape(len(Z), -1)
+
+
+def with_robust(task: Task, fit: Solution) -> Solution:
+    """Return a fit at its maximum with the robust covariance that the task names, if any."""
+    if task.covariance is None or fit.covariance is None or not task.q:
+        return fit
+    how, objective = fit.columns, objective_of(task, fit.columns)
+    inverse, lanes = inverted(objective.at(fit.B).hessian), objective.lanes
+    if task.covariance == CLUSTERED and task.lanes is None:
+        assert task.clustered is not None
+        lanes = RowLanes(task.clustered)
+    work = RowScores(objective.terms, fit.B, task.covariance)
+    found = lanes.sum(work, added_scores, objective.terms.lane_rows)
+    robust = robust_of(task, found, task.width - len(how.dependent))
+    back = np.kron(np.eye(task.q), how.matrix(task.intercept))
+    root, plain = robust.root @ inverse @ back.T, back @ inverse @ back.T
+    covariance = without_noise(root.T @ root, plain)
+    return fit._replace(covariance=covariance, clusters=robust.clusters)
+
+
+def robust_of(task: Task, found: Scores, width: int) -> Robust:
+    """Return the inner part of the covariance of ``width`` estimates a class."""
+    return Robust.of(str(task.covariance), found, task.n_rows, task.q * width)

@@ -7,7 +7,7 @@ import numpy as np
 
 from linsep.logistic.estimator import LogisticRegression
 from linsep.logistic.inference import Nearer
-from linsep.logistic.rows import NO_WEIGHT, FittedClasses, order_of
+from linsep.logistic.task import NO_WEIGHT, FittedClasses, order_of
 
 
 def implied(
@@ -37,7 +37,6 @@ def implied(
     model._learned_with = model.get_params(deep=False)
     model.reference_ = classes.tolist()[known.order[-1]]
     model.coef_, model.intercept_ = coef, at - coef @ center
-    model.keep_centered(center, at)
     finite = np.full((len(known.codes) - 1, coef.shape[1] + 1), "finite", dtype="U9")
     model._limits = known.wide(finite, NO_WEIGHT)
     model._covariance, model.separation_, model.method_ = None, None, method

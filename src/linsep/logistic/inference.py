@@ -2,23 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.special import chdtrc
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common.fitted_state import classes_of, count, described, finite, plain
-from linsep.estimators._common.labels import label_text
+from linsep.estimators._common.labels import feature_names, label_text
 from linsep.estimators._common.offsets import note_of_offset, offset_of_facts
 from linsep.inference import signatures
 from linsep.inference.results import HasInference
 from linsep.inference.robust import NOTHING, robust_words, stored_clusters
 from linsep.inference.summary import ODDS_RATIO, Summary, check_level
-from linsep.logistic.outcomes import SEPARATED, UNINFERRED
-from linsep.logistic.rows import NO_WEIGHT, UNKNOWN, UNSIGNED, has_hessian
+from linsep.logistic.solution import SEPARATED, UNINFERRED, UNKNOWN, UNSIGNED
+from linsep.logistic.task import NO_WEIGHT, has_hessian
 from linsep.parameters import as_fitted, fitted_parameter
 
 if TYPE_CHECKING:
@@ -81,8 +80,9 @@ class LogisticResults(HasInference):
     _intervals: dict[float, Any]
     _gained: float
     rows_signature_: str | None
+    #: the features that each dependent one is a combination of, their number for the intercept
+    _depends: dict[int, list[int]] = {}  # noqa: RUF012 - never changed
 
-    _centered: "Centered | None" = None
     _nearer: Nearer | None = None
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -93,21 +93,19 @@ class LogisticResults(HasInference):
         arrays : dict
             For q classes beside the reference, d features and w weights per class (d, or d + 1 with
             an intercept): ``coef`` of shape (q, d), ``intercept`` (q,), ``limits`` (q, w), numbers
-            of :data:`LIMITS`; ``covariance`` (q w, q w) if there is one; ``center`` (d,) and
-            ``at_center`` (q,) if scores are computed around a center; ``low``, ``high`` and ``p``
-            (q, w) with the level in the name, of each level of profile intervals.
+            of :data:`LIMITS`; ``covariance`` (q w, q w) if there is one; ``low``, ``high`` and
+            ``p`` (q, w) with the level in the name, of each level of profile intervals.
         facts : dict
             ``classes`` (``type`` and ``values``), ``reference``, ``fit`` (log-likelihoods, None if
             not known), ``n_rows``, ``total_weight``, ``n_iter``, ``method``, ``stop_reason``,
-            ``stop_sentence``, ``levels``, ``centered`` (bool), ``clusters`` (how many, or None),
-            ``separation`` (a verdict as text, or None) and ``signature`` (of the rows, 16
-            hexadecimal digits, or None). If there are offsets, ``offset`` (true); of counts,
+            ``stop_sentence``, ``levels``, ``clusters`` (how many, or None),
+            ``separation`` (a verdict as text, or None), ``signature`` (of the rows, 16
+            hexadecimal digits, or None) and ``dependent`` (numbers of features left out, with
+            those they depend on). If there are offsets, ``offset`` (true); of counts,
             ``saturated``, the log-likelihood of the saturated model.
         """
         arrays = {"coef": self.coef_, "intercept": self.intercept_}
-        arrays["limits"], around = _codes_of_limits(self._limits), in_use(self)
-        if around is not None:
-            arrays |= {"center": around.wide, "at_center": around.at}
+        arrays["limits"] = _codes_of_limits(self._limits)
         if self._covariance is not None:
             arrays["covariance"] = self._covariance
         for level, ends in self._intervals.items():
@@ -123,13 +121,13 @@ class LogisticResults(HasInference):
             "stop_reason": self.stop_reason_,
             "stop_sentence": self.stop_sentence_,
             "levels": list(self._intervals),
-            "centered": around is not None,
             "clusters": self._clusters,
             **({"offset": True} if self._with_offset else {}),
             **({"fractional": True} if self._fractional else {}),
             **({} if self._saturated is None else {"saturated": self._saturated}),
             "separation": None if self.separation_ is None else self.separation_.to_json(),
             "signature": getattr(self, "rows_signature_", None),
+            "dependent": {str(j): others for j, others in self._depends.items()},
         }
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
@@ -149,9 +147,6 @@ class LogisticResults(HasInference):
         self.coef_ = finite(arrays, "coef", (q, d))
         self._limits = _limits_of_codes(arrays["limits"], (q, width))
         self.intercept_ = _intercepts(arrays["intercept"], self._limits)
-        if facts.get("centered"):  # files of earlier versions have no center
-            at = _intercepts(arrays["at_center"], self._limits)
-            self.keep_centered(finite(arrays, "center", (d,)), at)
         self._covariance = None
         if "covariance" in arrays:
             self._covariance = _floats(arrays["covariance"], (q * width,) * 2, "covariance")
@@ -184,13 +179,11 @@ class LogisticResults(HasInference):
         self.rows_signature_ = signatures.checked(facts.get("signature"))  # older files have none
         self.n_features_in_, self._with_offset = d, offset_of_facts(facts)
         self._fractional = bool(facts.get("fractional", False))
-
-    def keep_centered(self, center: np.ndarray | None, at: np.ndarray) -> None:
-        """Keep the scores ``at`` a center for predictions where the raw intercept loses digits."""
-        self._centered = None
-        if center is not None:
-            found = centered(self.coef_, center, at, self.intercept_)
-            self._centered = found if found.columns.size else None
+        self._depends = {
+            int(j): [count(k) for k in others] for j, others in facts.get("dependent", {}).items()
+        }
+        if max((k for j, of in self._depends.items() for k in (j, *of)), default=0) > d:
+            raise ValueError("a dependent feature that there is not")
 
     @property
     def deviance_(self) -> float:
@@ -302,6 +295,19 @@ class LogisticResults(HasInference):
         return self._arranged(self._limits)
 
     @property
+    def dependent_(self) -> dict[str, list[str]]:
+        """The features left out because they are linear combinations of others, by name, with these
+        others, "intercept" among them; none for a feature that is zero in all rows.
+        """
+        check_is_fitted(self)
+        names, dependent = [*feature_names(self), "intercept"], (self._limits == "dependent").any(0)
+        return {
+            names[j]: [names[k] for k in others]
+            for j, others in self._depends.items()
+            if dependent[j]
+        }
+
+    @property
     def params_(self) -> np.ndarray:
         """The estimates, the intercept first: infinite where they diverge because the likelihood
         has no maximum.
@@ -365,13 +371,13 @@ class LogisticResults(HasInference):
     def _held_at_zero(
         self, X: Any, y: Any, sample_weight: Any, terms: list[list[int]]
     ) -> "FirthTests":
-        from linsep.logistic.profiles import held_at_zero
+        from linsep.logistic.firth import held_at_zero
 
         again = as_fitted(self)
         return held_at_zero(again.rows_in_memory(X, y, sample_weight)[0].task(again), terms)
 
     def _scored(self, X: Any, y: Any, sample_weight: Any) -> "Scored":
-        from linsep.logistic.profiles import scored
+        from linsep.logistic.firth import scored
 
         again = as_fitted(self)
         rows, _ = again.rows_in_memory(X, y, sample_weight)
@@ -382,7 +388,7 @@ class LogisticResults(HasInference):
                 "weights: pass the rows of the fit, and few columns.",
                 code="other-rows",
             )
-        return scored(self, in_use(self), task, rows.known)
+        return scored(self, task, rows.known)
 
     @property
     def df_residual_(self) -> int:
@@ -596,10 +602,10 @@ class LogisticResults(HasInference):
 
     def _notes(self, profiles: bool = True) -> list[str]:
         """Return sentences on the fit; ``profiles``: whether the table has profile intervals."""
-        from linsep.inference.factors import notes_of_columns
+        from linsep.inference.factors import notes_of_one_level
 
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
-        notes += notes_of_columns(self) + self._notes_of_dimension()
+        notes += notes_of_one_level(self) + self._notes_of_dimension()
         notes += note_of_offset(self, "added to the log-odds of every row")
         if (name := self._robust) is not None:
             notes.append(robust_words(name, self._clusters, "from scores of single rows"))
@@ -628,9 +634,12 @@ class LogisticResults(HasInference):
             )
         notes += self._notes_of_limits()
         if (self._limits == "dependent").any():
+            said = [f"{j} of {' and '.join(k)}" for j, k in self.dependent_.items() if k]
+            more = ", ..." if len(said) > MOST_NAMED else ""
+            listed = f": {', '.join(said[:MOST_NAMED])}{more}" if said else ""
             notes.append(
                 "Dependent: the column is a linear combination of earlier columns and the "
-                "intercept, or zero in all rows: it is dropped (redundant)."
+                f"intercept, or zero in all rows: it is dropped (redundant){listed}."
             )
         if (self._limits == NO_WEIGHT).any():
             notes.append("No weight: all rows of a class have weight 0, so its probability is 0.")
@@ -705,79 +714,3 @@ def _floats(array: np.ndarray, shape: tuple[int, ...], name: str) -> np.ndarray:
     if array.shape != shape or array.dtype != np.float64:
         raise ValueError(f"{name} of {array.dtype} {array.shape}")
     return array
-
-
-#: a column is centered if rounding of its products, of this size at the center, costs 1e-13 or more
-FAR = 1024.0
-
-
-class Centered(NamedTuple):
-    """Scores <w, x - c> + b, the same as <w, x> + b0 but for rounding.
-
-    Attributes
-    ----------
-    coef : array of shape (scores, features)
-    columns : array of int, those in which the center is not zero
-    center : array of shape (columns,)
-    at : array of shape (scores,), the scores at the center
-    intercept : array of shape (scores,), b0
-    """
-
-    coef: np.ndarray
-    columns: np.ndarray
-    center: np.ndarray
-    at: np.ndarray
-    intercept: np.ndarray
-
-    def scores(self, X: Any) -> np.ndarray:
-        """Return the scores of rows, an array or CSR matrix that may be narrower than the model."""
-        coef, columns = self.coef[:, : X.shape[1]].copy(), self.columns
-        inside = columns < X.shape[1]
-        far = np.zeros((X.shape[0], columns.size))
-        chosen = X[:, columns[inside]]
-        far[:, inside] = chosen.toarray() if sp.issparse(chosen) else chosen
-        far -= self.center
-        coef[:, columns[inside]] = 0.0
-        return np.asarray(X @ coef.T) + (far @ self.coef[:, columns].T + self.at)
-
-    def belongs_to(self, model: Any) -> bool:
-        """Return whether a model still has the weights of the fit, which a user may change."""
-        mine = np.array_equal(self.coef, model.coef_)
-        return mine and np.array_equal(self.intercept, model.intercept_)
-
-    @property
-    def wide(self) -> np.ndarray:
-        """The center of all columns."""
-        found = np.zeros(self.coef.shape[1])
-        found[self.columns] = self.center
-        return found
-
-
-def centered(
-    coef: np.ndarray, center: np.ndarray, at: np.ndarray, intercept: np.ndarray | None = None
-) -> Centered:
-    """Return the scores around the center of the columns that are far from zero for their weights.
-
-    Parameters
-    ----------
-    coef : array of shape (scores, features)
-    center : array of shape (features,)
-    at : array of shape (scores,), the scores at the center
-    intercept : array of shape (scores,), the scores at zero, if they are known better than from
-        these
-    """
-    with np.errstate(over="ignore"):
-        far = np.abs(coef * center).max(axis=0, initial=0.0) > FAR
-    if intercept is None:
-        intercept = at - coef @ center
-    at = at - coef[:, ~far] @ center[~far]
-    columns = np.flatnonzero(far)
-    return Centered(coef.copy(), columns, center[columns], at, intercept.copy())
-
-
-def in_use(model: Any) -> Centered | None:
-    """Return the centered scores of a fitted logistic regression; None if its weights suffice, or
-    were changed since the fit.
-    """
-    found = getattr(model, "_centered", None)
-    return found if found is not None and found.belongs_to(model) else None

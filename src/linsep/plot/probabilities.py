@@ -13,7 +13,7 @@ from linsep.estimators._common.labels import feature_names, label_text
 from linsep.inference.summary import check_level
 from linsep.logistic.delta import Curves
 from linsep.logistic.estimator import LogisticRegression
-from linsep.logistic.outcomes import SEPARATED
+from linsep.logistic.solution import SEPARATED
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.plot.display import (
     MARKERS,

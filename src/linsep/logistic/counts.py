@@ -2,7 +2,6 @@
 weighted by the counts.
 """
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,14 +39,6 @@ class Groups(NamedTuple):
         )
 
 
-def groups_of(parts: Iterable[np.ndarray]) -> Groups:
-    """Return the groups of weights of rows, successes and failures in turn."""
-    found = Groups()
-    for weights in parts:
-        found = found.and_more(weights[::2], weights[1::2])
-    return found
-
-
 def refuse_beside_counts(model: Any, y: Any, sample_weight: Any, counts: dict[str, Any]) -> bool:
     """Return whether there are counts; DataError for one kind only, or beside labels or weights."""
     missing = [name for name, values in counts.items() if values is None]
@@ -75,16 +66,6 @@ def refuse_class_weights(model: Any) -> None:
             "Successes and trials are counts, which class weights would change",
             hint("leave out {}", class_weight=None), code="conflict", option="class_weight",
         )  # fmt: skip
-
-
-def refuse_diagnostics_of_counts(model: Any) -> None:
-    """Raise DataError for a model that was fitted to counts."""
-    if model._saturated is not None:
-        raise DataError(
-            "Diagnostics need single rows, and the model was fitted to counts: from the p of "
-            "predict_proba, compute residuals (successes - trials p) / sqrt(trials p (1 - p)).",
-            code="unsupported",
-        )
 
 
 def given_counts(successes: Any, trials: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:

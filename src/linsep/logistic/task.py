@@ -5,27 +5,24 @@ A lane is a fixed-size block of rows, counted from the first row of the data. It
 the batches that the rows are read in nor on the process that sums them.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from itertools import chain, islice
 from operator import add
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from linsep._system.interrupts import interruption_point
-from linsep._system.threads import thread_count, thread_pool
+from linsep._system.threads import map_in_order
 from linsep.batches import Batch, joined, weight_totals
 from linsep.errors import DataError
 from linsep.estimators._common.labels import check_two_classes, encode_with
 from linsep.inference.robust import CLUSTERED, refuse_weights
 from linsep.inference.signatures import Signature, of_lane
 from linsep.lanes import Add, Tree, in_lanes
-from linsep.logistic.groups import Groups
-from linsep.logistic.null_model import Null, null_of_offsets, null_of_totals
+from linsep.logistic.counts import Groups
 from linsep.rows.arrays import summed
 from linsep.sources.base import Source
 
@@ -37,8 +34,6 @@ if TYPE_CHECKING:
 MOST_WEIGHTS = 2500
 #: default tolerances: with inference, and without
 WITH_INFERENCE, WITHOUT = 1e-8, 1e-3
-#: longest time before a Ctrl-C is noticed while lanes are processed
-SECONDS = 0.1
 #: values in a block of dense rows, which fits in the cache
 BLOCK_VALUES = 1 << 16
 #: fewest and most rows in a lane of dense rows, and values in between: short lanes cost threads
@@ -46,7 +41,12 @@ BLOCK_VALUES = 1 << 16
 LEAST_LANE_ROWS, MOST_LANE_ROWS, LANE_VALUES = 1 << 10, 1 << 15, 1 << 21
 #: fewest rows and values in the first batch of a stream, of which a sample is taken
 HEAD_ROWS, HEAD_VALUES = 20_000, 1 << 21
-
+#: dense rows with a smaller share of nonzeros are copied into a CSR matrix
+SPARSE = 0.3
+#: what the weights of all rows add up to at least, so that curvatures and their inverses are finite
+LEAST_WEIGHT = 1e-200
+#: value of ``limits_`` for the weights of a class without weight
+NO_WEIGHT = "no weight"
 
 #: a function that returns an iterator over all batches, or a list of them: rows in memory
 Batches: TypeAlias = Callable[[], Iterable[Batch]]
@@ -75,22 +75,8 @@ def with_head(given: Iterable[Batch], n_features: int) -> Iterator[Batch]:
     """Yield the batches of a stream, the first with a number of rows that does not depend on how
     they were read.
     """
-    most = max(HEAD_ROWS, HEAD_VALUES // (n_features + 1))
-    held: list[Batch] = []
-    count = 0
-    for batch in given:
-        if count == most:
-            yield batch
-            continue
-        taken = min(batch.size, most - count)
-        held.append(batch.between(0, taken))
-        count += taken
-        if count == most:
-            yield joined(held)
-            if taken < batch.size:
-                yield batch.between(taken, batch.size)
-    if held and count < most:
-        yield joined(held)
+    lanes = in_lanes(given, max(HEAD_ROWS, HEAD_VALUES // (n_features + 1)))
+    return iter(lanes)
 
 
 class RowLanes:
@@ -104,18 +90,14 @@ class RowLanes:
     def __init__(self, batches: Batches):
         self.batches = batches
 
-    def replaced(self, how: Any) -> "RowLanes":
-        """Return the lanes with the columns that a standardization replaces."""
-        return RowLanes(how.batches(self.batches))
-
     def sum(self, work: Work, add: Add, size: int) -> Any:
         """Return the sum of ``work(lane)`` over all lanes, of ``size`` rows each."""
-        lanes = self._lanes(size)
+        lanes = in_lanes(self.batches(), size)
         first = list(islice(lanes, 2))
         if len(first) == 1:
             interruption_point()
             return work(first[0])
-        return self._added(self._done((work, lane) for lane in chain(first, lanes)), add)
+        return _added(map_in_order(work, chain(first, lanes)), add)
 
     def sum_and_keep(self, work: Work, add: Add, size: int) -> tuple[Any, list[Any]]:
         """Return the sum of the first of two results of ``work(lane)``, and the others, for
@@ -124,69 +106,29 @@ class RowLanes:
         kept: list[Any] = []
 
         def values() -> Iterator[Any]:
-            for value, other in self._done((work, lane) for lane in self._lanes(size)):
+            for value, other in map_in_order(work, in_lanes(self.batches(), size)):
                 kept.append(other)
                 yield value
 
-        return self._added(values(), add), kept
+        return _added(values(), add), kept
 
     def sum_with(self, kept: list[Any], work: Work, add: Add, size: int) -> Any:
         """Return the sum of ``work(lane, what was kept of it)``."""
-        pairs = zip(self._lanes(size), kept, strict=True)
-        return self._added(self._done((work, *pair) for pair in pairs), add)
-
-    def _lanes(self, size: int) -> Iterator[Batch]:
-        return in_lanes(self.batches(), size)
-
-    def _added(self, values: Iterator[Any], add: Add) -> Any:
-        tree = Tree(add)
-        for value in values:
-            tree.push(value)
-        return tree.total()
-
-    def _done(self, calls: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
-        """Yield the results of calls, in order; Ctrl-C takes effect between waits and ends them."""
-        first = list(islice(calls, 2))  # to start threads takes longer than one short lane
-        if len(first) == 1:  # too few rows for threads
-            interruption_point()
-            yield first[0][0](*first[0][1:])
-            return
-        running: deque[Future[Any]] = deque()
-        with thread_pool() as pool:
-            try:
-                for call in chain(first, calls):
-                    running.append(pool.submit(*call))
-                    if len(running) > 2 * thread_count():  # few lanes in memory at a time
-                        yield _result(running.popleft())
-                while running:
-                    yield _result(running.popleft())
-            finally:
-                for left in running:
-                    left.cancel()
+        pairs = zip(in_lanes(self.batches(), size), kept, strict=True)
+        return _added(map_in_order(lambda pair: work(*pair), pairs), add)
 
 
-def _result(call: "Future[Any]") -> Any:
-    interruption_point()
-    while not call.done():
-        wait([call], SECONDS)
+def _added(values: Iterator[Any], add: Add) -> Any:
+    tree = Tree(add)
+    for value in values:
         interruption_point()
-    return call.result()
-
-
-#: value of ``limits_`` where the existence of a maximum, or a limit, was not checked
-UNKNOWN = "not checked"
-#: value of ``limits_`` for the weights of a class without weight
-NO_WEIGHT = "no weight"
-#: limit of a coefficient that diverges, if the work limit ended before its sign was found
-UNSIGNED = "sign not checked"
-#: what the weights of all rows add up to at least, so that curvatures and their inverses are finite
-LEAST_WEIGHT = 1e-200
+        tree.push(value)
+    return tree.total()
 
 
 class FittedClasses:
-    """Classes with weight, in the order of a logistic regression.
-
-    The others stay among the labels, with probability 0.
+    """Classes with weight, in the order of a logistic regression; the others stay among the labels,
+    with probability 0.
 
     Parameters
     ----------
@@ -198,10 +140,9 @@ class FittedClasses:
     ----------
     order : as given; with several classes, a reference without weight is replaced by the last class
         with weight
-    codes : the codes of the classes with weight, the reference last
-    labels, totals : labels and summed weights of these, in this order
-    places : int32 array of shape (classes,), the index of each class in ``codes``; 0 for a class
-        without weight, whose rows are ignored
+    codes : list of the codes with weight, in this order
+    labels, totals : arrays of their labels and of their weights
+    places : int32 array of shape (classes,), the place of a class among those with weight
     """
 
     def __init__(self, classes: np.ndarray, order: list[int], totals: np.ndarray):
@@ -212,8 +153,8 @@ class FittedClasses:
             raise DataError(
                 f"The weights of all rows add up to only {totals.sum():.3g}, which underflows "
                 "float64: divide the weights by the largest.",
-                code="overflow",
-            )
+                code="overflow", option="sample_weight",
+            )  # fmt: skip
         if len(order) > 2 and not counted[order[-1]]:
             last = int(np.flatnonzero(counted)[-1])
             order = [*(code for code in sorted(order) if code != last), last]
@@ -254,19 +195,64 @@ class FittedClasses:
         return found.reshape(q * width, q * width)
 
     def intercepts(self, fitted: np.ndarray) -> np.ndarray:
-        """Return the intercepts of all classes, infinite for classes of probability 0.
-
-        Parameters
-        ----------
-        fitted : array of shape (fitted rows,)
-
-        Returns
-        -------
-        array of shape (classes - 1,): -inf for a class without weight, +inf against a reference
-        without weight (of two classes)
+        """Return the intercepts of all classes: -inf for a class without weight, +inf against a
+        reference without weight (of two classes).
         """
         rest = -np.inf if self.order[-1] in self.codes else np.inf
         return self.wide(fitted[:, None], rest)[:, 0]
+
+
+class Null(NamedTuple):
+    """A logistic regression without features, but with the offsets of the rows.
+
+    Attributes
+    ----------
+    intercepts : array of shape (classes - 1,), zeros without an intercept
+    log_likelihood : float
+    """
+
+    intercepts: np.ndarray
+    log_likelihood: float
+
+
+def null_of(
+    totals: np.ndarray, intercept: bool, with_offsets: Iterable[Batch] | None = None
+) -> Null:
+    """Return the model without features: of class frequencies with an intercept, else of equal
+    probabilities; of rows of two classes with offsets, whose log-likelihood is a concave function
+    of the intercept.
+
+    Parameters
+    ----------
+    totals : array of shape (classes,), summed row weights of each class, the reference last
+    intercept : bool
+    with_offsets : the rows, or None without offsets
+    """
+    total, others = totals.sum(), totals[:-1]
+    if with_offsets is None and not intercept:
+        return Null(np.zeros(len(others)), -float(total) * float(np.log(len(totals))))
+    if with_offsets is None:
+        value = float((totals * np.log(totals / total)).sum())
+        return Null(np.log(others / totals[-1]), value)
+    from scipy.optimize import brentq
+    from scipy.special import expit
+
+    parts = [(b.y == 0, np.ones(b.size) if b.weights is None else b.weights, b.offset)
+             for b in with_offsets]  # fmt: skip
+    own, weights, offsets = (np.concatenate(part) for part in zip(*parts, strict=True))
+    own, weights, offsets = (part[weights > 0] for part in (own, weights, offsets))
+
+    def slope(b: float) -> float:
+        return float((weights * (own - expit(b + offsets))).sum())
+
+    b = 0.0
+    if intercept:  # between the log-odds of all rows less the largest offset, and the smallest
+        odds = float(np.log(totals[0] / totals[1]))
+        b, high = odds - float(offsets.max()), odds - float(offsets.min())
+        if slope(b) > 0.0:  # but for rounding it is zero at the other end
+            b = brentq(slope, b, high, xtol=1e-14, maxiter=2_000) if slope(high) < 0.0 else high
+    scores = np.where(own, 1.0, -1.0) * (b + offsets)
+    return Null(np.array([b]), -float((weights * np.logaddexp(0.0, -scores)).sum()))
 
 
 @dataclass(frozen=True)
@@ -278,10 +264,10 @@ class Task:
     batches : function that returns the batches; the code of the reference is ``q``
     n_features, q : int, numbers of features, and of classes without the reference
     totals : array of shape (q + 1,), summed row weights of each class, the reference last
+    null : Null, the model without features
     n_rows : int, number of rows with nonzero weight
     intercept : bool
     l2 : float
-    solver : "newton" or "lbfgs"
     given_tol : float or None, distance to the maximum from which the last step may begin, in
         standard errors
     max_iter : int
@@ -289,10 +275,9 @@ class Task:
     journal : Journal of the passes over the rows, or None
     lanes : RowLanes that others than this process sum, or None
     levels : column numbers of the levels of each text column that has a reference level
-    start : weights of the raw features to start from, and their scores at a center, or None
+    start : weights of the raw features to start from, or None
     covariance : "HC0", "HC1", "CR1" or None, for the inverse information
     clustered : function that returns the batches with the numbers of the clusters, for "CR1"
-    null : Null, the model without features
     groups : Groups of rows that are two each, None if rows are single
     """
 
@@ -304,14 +289,13 @@ class Task:
     n_rows: int
     intercept: bool
     l2: float
-    solver: str
     given_tol: float | None
     max_iter: int
     several: bool
     journal: "Journal | None" = None
     lanes: RowLanes | None = None
     levels: tuple[tuple[int, ...], ...] = ()
-    start: tuple[np.ndarray, tuple[np.ndarray, np.ndarray] | None] | None = None
+    start: np.ndarray | None = None
     covariance: str | None = None
     clustered: Batches | None = None
     groups: Groups | None = None
@@ -334,8 +318,18 @@ class Task:
 
     @property
     def share(self) -> float:
-        """Share of a class in the sum of all, for :class:`linsep.logistic.ascent.Penalty`."""
+        """Share of a class in the sum of all, for :class:`linsep.logistic.objective.Penalty`."""
         return 1.0 / (self.q + 1) if self.several and self.l2 else 0.0
+
+    @property
+    def row_lanes(self) -> RowLanes:
+        """The rows in lanes."""
+        return self.lanes or RowLanes(self.batches)
+
+    def signature(self) -> Signature:
+        """Return the signature of the rows with weight."""
+        found: Signature = self.row_lanes.sum(of_lane, add, lane_rows(self.n_features))
+        return found
 
 
 def task_of(
@@ -350,27 +344,12 @@ def task_of(
     texts, references = recipe.get("text") or {}, recipe.get("reference") or {}
     levels = tuple(tuple(of.values()) for name, of in texts.items() if name in references)
     intercept, q = bool(model.fit_intercept), len(known.codes) - 1
-    if offsets and q:
-        null = null_of_offsets(batches(), known.totals, intercept)
-    else:
-        null = null_of_totals(known.totals, intercept)
     return Task(
-        batches, n_features, q, known.totals, null, n_rows,
-        intercept, float(model.l2), model.solver, model.tol, int(model.max_iter),
-        len(known.order) > 2, levels=levels, groups=groups,
-        covariance=getattr(model, "covariance", None), clustered=clustered or batches,
+        batches, n_features, q, known.totals,
+        null_of(known.totals, intercept, batches() if offsets and q else None), n_rows, intercept,
+        float(model.l2), model.tol, int(model.max_iter), len(known.order) > 2, levels=levels,
+        groups=groups, covariance=model.covariance, clustered=clustered or batches,
     )  # fmt: skip
-
-
-def signature_of(task: Task) -> Signature:
-    """Return the signature of the rows with weight."""
-    lanes = task.lanes or RowLanes(task.batches)
-    found: Signature = lanes.sum(of_lane, add, lane_rows(task.n_features))
-    return found
-
-
-#: dense rows with a smaller share of nonzeros are copied into a CSR matrix
-SPARSE = 0.3
 
 
 class Rows:
@@ -400,13 +379,13 @@ class Rows:
 
     def task(self, model: Any) -> Task:
         """Return the task of fitting these rows."""
-        q, width = len(self.known.codes) - 1, self.X.shape[1] + bool(model.fit_intercept)
-        many = not has_hessian(q * width)
-        X = sp.csr_matrix(self.X) if many and _mostly_zeros(self.X) else self.X
+        X, d = self.X, self.X.shape[1]
+        many = not has_hessian((len(self.known.codes) - 1) * (d + bool(model.fit_intercept)))
+        if many and not sp.issparse(X) and np.count_nonzero(X) < SPARSE * X.size:
+            X = sp.csr_matrix(X)  # such as images, which are processed faster so
         weights = self.weights if self.weights.size else None
         batch = Batch(X, self.places, weights=weights, offset=self.offset, groups=self.clusters)
-        n_rows = int((self.weights > 0).sum()) if self.weights.size else len(self.places)
-        form = self.X.shape[1], n_rows, self.offset is not None, self.groups
+        form = d, len(self.counted()), self.offset is not None, self.groups
         return task_of(model, self.known, lambda: [batch], *form)
 
     def in_memory(self, task: Task) -> "Rows | None":
@@ -416,18 +395,6 @@ class Rows:
     def counted(self) -> np.ndarray:
         """Return the indices of the rows with nonzero weight."""
         return np.flatnonzero(self.weights) if self.weights.size else np.arange(len(self.places))
-
-    def augmented(self, rows: np.ndarray, kept: np.ndarray, intercept: bool) -> np.ndarray:
-        """Return some columns of some rows as float64, with a column of ones for an intercept."""
-        X = self.X[rows][:, kept]
-        X = X.toarray() if sp.issparse(X) else X
-        X = X.astype(np.float64)
-        return np.column_stack([X, np.ones(len(X))]) if intercept else X
-
-
-def _mostly_zeros(X: Any) -> bool:
-    """Return whether dense rows, such as images, are processed faster as CSR."""
-    return not sp.issparse(X) and np.count_nonzero(X) < SPARSE * X.size
 
 
 def order_of_classes(model: Any) -> list[int]:
@@ -498,8 +465,8 @@ class BatchRows:
         """Return the rows in memory; None if they need more than may be kept there."""
         if 8 * task.n_rows * task.width > self.memory_bytes:
             return None
-        clustered = task.covariance == CLUSTERED
-        whole = joined(list((self.clustered if clustered else self.batches)()), task.n_features)
+        read = self.clustered if task.covariance == CLUSTERED else self.batches
+        whole = joined(list(read()), task.n_features)
         form = whole.X, whole.X, self.known, whole.y, whole.importance
         return Rows(*form, offset=whole.offset, clusters=whole.groups)
 
@@ -525,29 +492,23 @@ class StreamRows(BatchRows):
                 break
             except StartAgain:  # a class turned up late, or a cache was damaged
                 continue
-        check_two_classes(stream.classes, stream.source.name)
-        self.known = FittedClasses(
-            stream.classes, order_of(model.reference, stream.classes), self._totals
-        )
+        classes = stream.classes
+        check_two_classes(classes, stream.source.name)
+        self.known = FittedClasses(classes, order_of(model.reference, classes), self.totals)
         self.n_features = max(stream.n_features, len(stream.feature_names or []))
         self.offsets = stream.offsets is not None
 
-    @property
-    def totals(self) -> np.ndarray:
-        """The summed weights of the rows of each class, in the order of the labels."""
-        return self._totals
-
     def _count(self) -> None:
         """Read all rows once to sum the weights of each class and count the rows with weight."""
-        self._totals, self._n_rows = np.zeros(self.stream.classes.size), 0
-        counted: list[Groups] = [Groups()] * self.stream.source.counts
+        self.totals, self._n_rows = np.zeros(self.stream.classes.size), 0
+        groups = Groups() if self.stream.source.counts else None
         for row_batch in self.stream.row_batches(0):
             weights, codes = row_batch.importance, row_batch.codes
             refuse_weights(self._covariance, weights if weights.size else None)
-            self._totals = weight_totals(self._totals, codes, weights)
+            self.totals = weight_totals(self.totals, codes, weights)
             self._n_rows += int((weights > 0).sum()) if weights.size else len(codes)
-            counted = [groups.and_more(weights[::2], weights[1::2]) for groups in counted]
-        self.groups = next(iter(counted), None)
+            groups = groups and groups.and_more(weights[::2], weights[1::2])
+        self.groups = groups
 
     def batches(self) -> Iterator[Batch]:
         """Yield all rows in their order."""
@@ -563,10 +524,9 @@ class StreamRows(BatchRows):
 
     def clustered(self) -> Iterator[Batch]:
         """Yield all rows with the numbers of their clusters, which the stream does not keep."""
-        classes, places = self.stream.classes, self.known.places
         for batch in self.stream.source.batches():
             if batch.size:
-                codes = encode_with(batch.y, classes)
+                codes = encode_with(batch.y, self.stream.classes)
                 assert codes is not None
                 beside = {"groups": batch.groups, "offset": batch.offset}
-                yield Batch(summed(batch.X), places[codes], batch.first, **beside)
+                yield Batch(summed(batch.X), self.known.places[codes], batch.first, **beside)

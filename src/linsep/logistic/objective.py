@@ -1,11 +1,11 @@
-"""The terms of a logistic likelihood for a fixed-size block of rows (a lane): the log-likelihood,
-its derivatives, and the effect of a step on the scores.
+"""The objective of a logistic regression: log-likelihood less penalty, its gradient and Hessian, as
+sums of the terms of fixed-size blocks of rows (lanes).
 
 Terms can be pickled, so that any process can compute them.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from operator import add
@@ -18,7 +18,7 @@ from linsep.batches import Batch
 from linsep.compiled import logistic
 from linsep.compiled.rows import as_rows
 from linsep.lanes import Add
-from linsep.logistic.rows import RowLanes, Work, block_rows, lane_rows
+from linsep.logistic.task import RowLanes, Work, block_rows, lane_rows
 
 if TYPE_CHECKING:
     from linsep.logistic.checkpointing import Journal
@@ -27,6 +27,55 @@ if TYPE_CHECKING:
 FEW = 4
 #: values of rows times each of their factors that are in memory at a time
 SPREAD_VALUES = 1 << 21
+#: rows in a lane of :class:`SparseTerms`
+SPARSE_LANE_ROWS = 8192
+#: pieces of a batch that make a sample, and the fewest rows in a piece
+SAMPLES, SAMPLE_ROWS = 16, 64
+
+
+class Penalty(NamedTuple):
+    """L2 penalty: half the weighted squared norm of the weights.
+
+    With several classes the weights of all classes, shifted to sum to zero, are penalized, so that
+    the choice of the reference does not matter.
+
+    Attributes
+    ----------
+    factors : array of shape (width,), factors of the squared weights
+    share : 1 / classes for several classes, 0 for two
+    levels : arrays of column numbers, of equal factors each
+        Columns of the levels of a text column but one: the weights of all levels, shifted to sum to
+        zero, are penalized, so that the choice of the reference level does not matter.
+    """
+
+    factors: np.ndarray
+    share: float = 0.0
+    levels: tuple[np.ndarray, ...] = ()
+
+    def times(self, B: np.ndarray) -> np.ndarray:
+        """Return the gradient at B."""
+        found = self.factors * (B - self.share * B.sum(axis=0))
+        for of in self.levels:
+            found[:, of] -= found[:, of].sum(axis=1, keepdims=True) / (len(of) + 1)
+        return found
+
+    def value(self, B: np.ndarray) -> float:
+        """Return the penalty of B."""
+        return 0.5 * float((B * self.times(B)).sum())
+
+    def matrix(self, q: int) -> np.ndarray:
+        """Return the Hessian."""
+        of_class = np.diag(self.factors)
+        for of in self.levels:
+            of_class[np.ix_(of, of)] -= self.factors[of] / (len(of) + 1)
+        return np.kron(np.eye(q) - self.share, of_class)
+
+    def diagonal(self, q: int) -> np.ndarray:
+        """Return the diagonal of the Hessian, in the shape of the weights."""
+        of_class = self.factors * (1.0 - self.share)
+        for of in self.levels:
+            of_class[of] *= len(of) / (len(of) + 1)
+        return np.tile(of_class, (q, 1))
 
 
 class Sums(NamedTuple):
@@ -69,44 +118,47 @@ class Moves(NamedTuple):
     reach: np.ndarray
     squares: np.ndarray
 
+    @property
+    def separates(self) -> bool:
+        """Whether weights that move the scores so from zero have every row on its side."""
+        return self.backward <= 0.0 < self.forward
+
 
 def furthest(one: Moves, other: Moves) -> Moves:
     """Return the effect on the rows of both."""
-    return Moves(
-        max(one.forward, other.forward),
-        max(one.backward, other.backward),
-        max(one.apart, other.apart),
-        np.maximum(one.reach, other.reach),
-        one.squares + other.squares,
-    )
+    forward, backward, apart = map(max, one[:3], other[:3])
+    reach = np.maximum(one.reach, other.reach)
+    return Moves(forward, backward, apart, reach, one.squares + other.squares)
 
 
 class Point(NamedTuple):
-    """A log-likelihood evaluated at some weights.
+    """An objective evaluated at some weights.
 
     Attributes
     ----------
     value : float
-    gradient : array of shape (weight rows, features + intercept)
+    gradient : array of the shape of the weights
     hessian : array of shape (weights, weights) or None
-        The negative Hessian, which is the Fisher information; weights are numbered row by row.
+        The negative Hessian, without a penalty the information; weights are numbered row by row.
     shares : list or None
-        Class probabilities for each lane, for :meth:`Likelihood.curved`.
+        Class probabilities for each lane, for :meth:`Objective.curved`.
     sums : Sums
+    log_likelihood : float, the value without the penalty
+    pull : array of the shape of the weights, Firth's part of the gradient, or None
     """
 
     value: float
     gradient: np.ndarray
-    hessian: np.ndarray | None = None
+    hessian: Any = None
     shares: list[Any] | None = None
     sums: Sums = Sums()
+    log_likelihood: float = np.nan
+    pull: Any = None
 
 
 def together(one: Point, other: Point) -> Point:
     """Return the sum of two points without shares."""
-    hessian = None
-    if one.hessian is not None and other.hessian is not None:
-        hessian = one.hessian + other.hessian
+    hessian = None if one.hessian is None else one.hessian + other.hessian
     gradient = one.gradient + other.gradient
     return Point(one.value + other.value, gradient, hessian, None, one.sums + other.sums)
 
@@ -183,15 +235,15 @@ class Terms:
         Features are standardized to (x - center) * scale.
     intercept : bool
         Whether weights have one more column, for a constant 1.
-    offsets : bool
-        Whether the offsets of rows, which two classes may have, are added to their scores.
+    turn : array of shape (features, features) or None
+        What the standardized features are then multiplied by.
     """
 
     q: int
     centers: np.ndarray
     scales: np.ndarray
     intercept: bool
-    offsets: bool = True
+    turn: np.ndarray | None = None
 
     @property
     def width(self) -> int:
@@ -221,21 +273,16 @@ class Terms:
         """Yield the standardized rows of a lane in blocks, in a buffer that is reused; rows of
         weight 0 are zero, because their scores may overflow float64.
         """
-        most, rows, weights = self.block_rows, as_rows(lane.X), lane.importance
+        most, rows, weights, d = self.block_rows, as_rows(lane.X), lane.importance, len(self.scales)
         room = np.empty((min(most, lane.size), self.width))
         for start in range(0, lane.size, most):
             Z = room[: min(most, lane.size - start)]
             logistic.standardized(rows, start, Z, self.centers, self.scales)
+            if self.turn is not None:
+                Z[:, :d] = Z[:, :d] @ self.turn
             if weights.size:
                 Z[weights[start : start + len(Z)] == 0] = 0.0
             yield start, Z
-
-    def scores(self, lane: Batch, start: int, Z: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Return the scores of a block of standardized rows at the weights B, shape (rows, q)."""
-        found = np.ascontiguousarray(Z @ B.T)
-        if self.offsets and lane.offset is not None:
-            found += lane.offset[start : start + len(Z), None]
-        return found
 
     def residuals(
         self, lane: Batch, start: int, Z: np.ndarray, B: np.ndarray
@@ -244,7 +291,9 @@ class Terms:
         probabilities (of two classes the curvature), weighted residuals, what
         :meth:`Information.add` calls ``rest``, and sums.
         """
-        P, residuals = self.scores(lane, start, Z, B), np.empty((len(Z), self.q))
+        P, residuals = np.ascontiguousarray(Z @ B.T), np.empty((len(Z), self.q))
+        if lane.offset is not None:
+            P += lane.offset[start : start + len(Z), None]
         known, rest = (lane.y, lane.importance, start), np.empty(len(Z))
         if self.q == 1:
             found = logistic.two_classes(P[:, 0], *known, residuals[:, 0], rest)
@@ -253,23 +302,20 @@ class Terms:
             found = logistic.several_classes(P, *known, residuals, rest)
         return P, residuals, rest, found
 
-    def point(self, lane: Batch, B: np.ndarray, hessian: bool) -> Point:
-        """Return value, gradient and, if wanted, the Hessian at the weights B."""
-        return self.point_and_shares(lane, B, hessian, False)[0]
-
-    def point_and_shares(
-        self, lane: Batch, B: np.ndarray, hessian: bool, shares: bool = True
+    def point(
+        self, lane: Batch, B: np.ndarray, hessian: bool, shares: bool = False
     ) -> tuple[Point, np.ndarray]:
-        """Return the same, and the class probabilities, shape (rows, q)."""
+        """Return value, gradient and, if wanted, the Hessian at the weights B, and the class
+        probabilities, shape (rows, q), if wanted.
+        """
         value, gradient, sums = 0.0, np.zeros(self.shape), Sums()
         information = Information(self.q, self.width) if hessian else None
         kept = np.empty((lane.size if shares else 0, self.q))
         for start, Z in self.blocks(lane):
-            P, residuals, rest, found = self.residuals(lane, start, Z, B)
-            value += found[0]
+            P, residuals, rest, (own, least, inverses) = self.residuals(lane, start, Z, B)
+            value += own
             weights = lane.importance[start : start + len(Z)]
             counted = float(weights.sum()) if weights.size else float(len(Z))
-            _, least, inverses = found
             sums = sums + Sums(counted, least, inverses, 1)
             gradient += residuals.T @ Z
             if shares:
@@ -279,14 +325,17 @@ class Terms:
         square = None if information is None else information.matrix()
         return Point(value, gradient, square, None, sums), kept
 
+    def point_alone(self, lane: Batch, **form: Any) -> Point:
+        """Return the point without class probabilities."""
+        return self.point(lane, **form)[0]
+
     def moves(self, lane: Batch, step: np.ndarray) -> Moves:
         """Return the effect of a step, of the shape of the weights, on the scores."""
         most, reach, squares = (np.zeros(size) for size in (3, self.width, self.width))
         for start, Z in self.blocks(lane):
             logistic.extents(Z, lane.importance, start, reach, squares)
             scores = np.ascontiguousarray(Z @ step.T)
-            some = logistic.moves(scores, lane.y, lane.importance, start)
-            most = np.maximum(most, some)
+            most = np.maximum(most, logistic.moves(scores, lane.y, lane.importance, start))
         forward, backward, apart = most.tolist()
         return Moves(forward, backward, apart, reach, squares)
 
@@ -317,17 +366,17 @@ class Terms:
             out += amounts.T @ np.square(Z, out=Z)
         return out
 
-    def squares(self, lane: Batch) -> float:
-        """Return the sum of all squared values."""
-        return sum(float((Z**2).sum()) for _, Z in self.blocks(lane))
+    def weighted_squares(self, lane: Batch) -> float:
+        """Return the weighted sum of all squared values."""
+        weights = np.ones(lane.size) if lane.weights is None else lane.weights
+        return float(replace(self, q=1).diagonal(lane, weights[:, None]).sum())
 
-    def products(self, lane: Batch) -> np.ndarray:
+    def products(self, lane: Batch, weighted: bool = False) -> np.ndarray:
         """Return sums of products of the features of rows with weight, shape (width, width)."""
         found = np.zeros((self.width, self.width))
         for start, Z in self.blocks(lane):
             weights = lane.importance[start : start + len(Z)]
-            counted = Z[weights > 0] if weights.size else Z
-            found += counted.T @ counted
+            found += Z.T @ (Z * weights[:, None] if weighted and weights.size else Z)
         return found
 
 
@@ -336,10 +385,6 @@ def _of_all(P: np.ndarray) -> np.ndarray:
     if P.shape[1] == 1:
         return P
     return np.column_stack([P, np.maximum(0.0, 1.0 - P.sum(axis=1))])
-
-
-#: rows in a lane
-SPARSE_LANE_ROWS = 8192
 
 
 @dataclass(frozen=True)
@@ -351,12 +396,12 @@ class SparseTerms(Terms):
         """Number of rows in a lane."""
         return SPARSE_LANE_ROWS
 
-    def point_and_shares(
-        self, lane: Batch, B: np.ndarray, hessian: bool, shares: bool = True
+    def point(
+        self, lane: Batch, B: np.ndarray, hessian: bool, shares: bool = False
     ) -> tuple[Point, np.ndarray]:
         """Return value, gradient and class probabilities at the weights B."""
         G, kept = np.zeros_like(B), np.empty((lane.size, self.q))
-        offsets = np.empty(0) if lane.offset is None or not self.offsets else lane.offset
+        offsets = np.empty(0) if lane.offset is None else lane.offset
         value = logistic.sparse_pass(
             as_rows(lane.X), lane.y, lane.importance, offsets, 0, lane.size, B, G, kept
         )
@@ -398,10 +443,6 @@ class SparseTerms(Terms):
         return found[:, : self.width]
 
 
-#: pieces of a batch that make a sample, and the fewest rows in a piece
-SAMPLES, SAMPLE_ROWS = 16, 64
-
-
 class Lost(list):
     """Class probabilities of a point from a journal, which are computed when they are needed, at
     these weights.
@@ -412,13 +453,14 @@ class Lost(list):
         self.B = B
 
 
-class Likelihood:
-    """The log-likelihood of rows in standardized features.
+class Objective:
+    """The log-likelihood of rows in standardized features, less a penalty.
 
     Parameters
     ----------
     lanes : RowLanes
     terms : Terms
+    penalty : Penalty or None
     noise : array of shape (features,) or None
         Errors of the standardized features, beside rounding.
     journal : Journal or None
@@ -426,11 +468,13 @@ class Likelihood:
     """
 
     def __init__(
-        self, lanes: RowLanes, terms: Terms, noise: np.ndarray | None = None,
-        journal: "Journal | None" = None,
+        self, lanes: RowLanes, terms: Terms, penalty: Penalty | None = None,
+        noise: np.ndarray | None = None, journal: "Journal | None" = None,
     ):  # fmt: skip
         self.lanes, self.terms, self.journal = lanes, terms, journal
         self.q, self.width, self.shape = terms.q, terms.width, terms.shape
+        self.penalty = Penalty(np.zeros(self.width)) if penalty is None else penalty
+        self._matrix: np.ndarray | None = None
         self.noise = np.zeros(self.width)
         if noise is not None:
             self.noise[: len(terms.scales)] = noise
@@ -442,7 +486,7 @@ class Likelihood:
         return np.append(self.terms.scales > 0.0, constant)
 
     def at(self, B: np.ndarray, hessian: bool = True, shares: bool = False) -> Point:
-        """Evaluate at weights B of shape (weight rows, width), with Hessian or shares if asked."""
+        """Evaluate at weights B of shape (q, width), with Hessian or shares if asked."""
         kept: list[Any] | None = Lost(np.array(B)) if shares else None
 
         def compute() -> list[np.ndarray]:
@@ -453,18 +497,25 @@ class Likelihood:
             return [np.array([point.value, *point.sums]), point.gradient, *more]
 
         found = self._recorded(f"at {hessian:d}", B, compute)
-        (value, *sums), gradient, *more = found
-        weight, least, inverses, blocks = map(float, sums)
-        bounds = Sums(weight, least, inverses, int(blocks))
-        return Point(float(value), gradient, more[0] if more else None, kept, bounds)
+        (value, weight, least, inverses, blocks), gradient, *more = found
+        sums = Sums(float(weight), float(least), float(inverses), int(blocks))
+        square, lost = more[0] if more else None, 0.0
+        if self.penalty.factors.any():
+            pull = self.penalty.times(B)
+            lost, gradient = 0.5 * float((B * pull).sum()), gradient - pull
+            if square is not None:
+                if self._matrix is None:
+                    self._matrix = self.penalty.matrix(self.q)
+                square = square + self._matrix
+        return Point(float(value) - lost, gradient, square, kept, sums, float(value))
 
     def _evaluated(self, B: np.ndarray, hessian: bool, shares: bool) -> Point:
-        weights = self.terms.given(B)
-        if not shares:
-            return self.sum(partial(self.terms.point, B=weights, hessian=hessian), together)
-        work = partial(self.terms.point_and_shares, B=weights, hessian=hessian)
-        point, kept = self.lanes.sum_and_keep(work, together, self.terms.lane_rows)
-        return point._replace(shares=kept)
+        form: dict[str, Any] = {"B": self.terms.given(B), "hessian": hessian}
+        if shares:
+            work = partial(self.terms.point, **form, shares=True)
+            point, kept = self.lanes.sum_and_keep(work, together, self.terms.lane_rows)
+            return point._replace(shares=kept)
+        return self.sum(partial(self.terms.point_alone, **form), together)
 
     def moves(self, step: np.ndarray) -> Moves:
         """Return the effect of a step, of the shape of the weights, on the scores."""
@@ -474,18 +525,18 @@ class Likelihood:
             forward, backward, apart, *more = self.sum(work, furthest)
             return [np.array([forward, backward, apart]), *more]
 
-        most, *more = self._recorded("moves", step, compute)
-        return Moves(*most.tolist(), *more)
+        (forward, backward, apart), reach, squares = self._recorded("moves", step, compute)
+        return Moves(float(forward), float(backward), float(apart), reach, squares)
 
     def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
         """Return the negative Hessian at a point with shares, times V of the weights' shape."""
         work = partial(self.terms.curved, V=self.terms.given(V))
         (found,) = self._recorded("curved", V, lambda: [self._with_shares(point, work)])
-        return found
+        return found + self.penalty.times(V)
 
     def diagonal(self, point: Point) -> np.ndarray:
-        """Return the diagonal of the negative Hessian at a point with shares; of several classes
-        with a last row for the reference, as if its weights were not zero.
+        """Return the diagonal of the information at a point with shares; of several classes with a
+        last row for the reference, as if its weights were not zero.
         """
         (found,) = self._recorded(
             "diagonals", point.gradient, lambda: [self._with_shares(point, self.terms.diagonal)]

@@ -1,0 +1,250 @@
+"""Firth's penalized likelihood: its objective, its maximum, and its maxima with some weights at 0.
+
+Firth's likelihood is l*(b) = l(b) + ln |I(b)| / 2, the likelihood times Jeffreys' prior, whose
+maximum is finite whatever the data (D. Firth, Bias reduction of maximum likelihood estimates,
+Biometrika 80, 1993; finite: I. Kosmidis and D. Firth, Jeffreys-prior penalty, finiteness and
+shrinkage in binomial-response generalized linear models, Biometrika 108, 2021); of several classes:
+S. Bull, C. Mak and C. Greenwood, A modified score function estimator for multinomial logistic
+regression in small samples, Computational Statistics and Data Analysis 39 (2002).
+"""
+
+from dataclasses import dataclass
+from itertools import islice
+from operator import add
+from typing import Any
+
+import numpy as np
+from scipy.linalg import null_space
+
+from linsep._system.interrupts import interruption_point
+from linsep.batches import Batch
+from linsep.compiled import logistic
+from linsep.errors import DataError, ParameterError, hint
+from linsep.inference.refitting import FirthTests, Scored
+from linsep.logistic.columns import Columns, sampled, standardization
+from linsep.logistic.newton import Goal, inverse_of, newton
+from linsep.logistic.objective import Objective, Point, Terms
+from linsep.logistic.solution import Solution, State, Steps, ends_of, limits_without
+from linsep.logistic.task import MOST_WEIGHTS, BatchRows, FittedClasses, Rows, Task, block_rows
+
+#: longest step of a weight, in standardized features, far from which a quadratic model is poor
+LONGEST = 5.0
+#: distance to the maximum, in standard errors, from which the last step begins at the latest
+NEAREST = 3e-8
+
+
+class Flat:
+    """An objective of the weights of independent columns, flat, with Firth's penalty or without.
+
+    Parameters
+    ----------
+    objective : Objective
+    penalized : bool
+
+    Attributes
+    ----------
+    used : array of int, the numbers of these weights among all
+    few : (columns, codes, weights) of standardized rows of two classes without offsets, if they
+        are one block, else None
+    """
+
+    def __init__(self, objective: Objective, penalized: bool):
+        self.objective, self.penalized = objective, penalized
+        self.used = np.flatnonzero(np.tile(objective.used, objective.q))
+        self.size, self.few = len(self.used), None
+        batches, terms = list(islice(objective.lanes.batches(), 2)), objective.terms
+        self.rows = sum(batch.size for batch in batches)
+        alone = len(batches) == 1 and batches[0].offset is None
+        alone = alone and self.rows <= block_rows(len(terms.scales))
+        if alone and objective.q == 1:
+            ((_, Z),) = terms.blocks(batches[0])
+            columns = np.ascontiguousarray(Z[:, self.used].T)
+            self.few = columns, batches[0].y, batches[0].importance
+
+    def wide(self, b: np.ndarray) -> np.ndarray:
+        """Return the weights of all columns, shape (q, width)."""
+        found = np.zeros(self.objective.q * self.objective.width)
+        found[self.used] = b
+        return found.reshape(self.objective.shape)
+
+    def at(self, b: np.ndarray, **_: Any) -> Point:
+        """Evaluate the objective; its value is -inf where the information is singular."""
+        scores = curvature = None
+        B = np.empty(0)
+        if self.few is not None:
+            interruption_point()
+            value, slope, information, scores, curvature = logistic.two_class_terms(*self.few, b)
+        else:
+            B = self.wide(b)
+            point = self.objective.at(B)
+            value, slope = point.log_likelihood, point.gradient.ravel()[self.used]
+            information = point.hessian
+            if self.size < B.size:
+                information = information[np.ix_(self.used, self.used)]
+        if not self.penalized:
+            return Point(value, slope, information, log_likelihood=value)
+        inverse = inverse_of(information)
+        if inverse is None:
+            nothing = np.zeros(len(b))
+            return Point(-np.inf, nothing, information, log_likelihood=value, pull=nothing)
+        if self.few is not None:
+            pull = logistic.penalty_slope(self.few[0], scores, curvature, inverse)
+        else:
+            pull = self._pull(B, inverse).ravel()[self.used]
+        penalized = value + np.linalg.slogdet(information)[1] / 2
+        return Point(penalized, slope + pull, information, log_likelihood=value, pull=pull)
+
+    def _pull(self, B: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+        """Return the gradient of ln |I| / 2, of the shape of the weights B."""
+        covariance = np.zeros((B.size, B.size))
+        covariance[np.ix_(self.used, self.used)] = inverse
+        blocks = covariance.reshape(*B.shape, *B.shape)
+        return self.objective.sum(_Pull(self.objective.terms, B, blocks), add)
+
+
+@dataclass(frozen=True)
+class _Pull:
+    """The gradient of ln |I| / 2 of the rows of a lane, where the inverse of I has these blocks."""
+
+    terms: Terms
+    B: np.ndarray
+    blocks: np.ndarray
+
+    def __call__(self, lane: Batch) -> np.ndarray:
+        found, q = np.zeros(self.B.shape), len(self.B)
+        for start, Z in self.terms.blocks(lane):
+            scores = np.column_stack([Z @ self.B.T, np.zeros(len(Z))])
+            if lane.offset is not None:
+                scores[:, :q] += lane.offset[start : start + len(Z), None]
+            shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+            p = (shares / shares.sum(axis=1, keepdims=True))[:, :q]
+            # z' (block of classes k and l) z of every row, and its derivative by the scores: the
+            # sum of the third cumulants of the classes times H; of two p (1 - p) h (1/2 - p)
+            H = np.empty((len(Z), q, q))
+            for k in range(q):
+                for m in range(k + 1):
+                    H[:, k, m] = H[:, m, k] = ((Z @ self.blocks[k, :, m]) * Z).sum(axis=1)
+            own = np.einsum("nkk->nk", H)
+            Hp = np.einsum("nkl,nl->nk", H, p)
+            both = (p * Hp).sum(axis=1, keepdims=True)
+            pull = p * (own - 2 * Hp - (p * own).sum(axis=1, keepdims=True) + 2 * both) / 2
+            if lane.weights is not None:
+                pull *= lane.weights[start : start + len(Z), None]
+            found += pull.T @ Z
+        return found
+
+
+def maximum(
+    flat: Flat, start: np.ndarray, task: Task, free: np.ndarray | None = None, **more: Any
+) -> Solution:
+    """Return the maximum of a flat objective that Newton's method reaches."""
+    if free is not None and not free.shape[1]:
+        return Solution(start, flat.at(start), State.CONVERGED, 0)
+    goal = Goal(max(task.tol, NEAREST), task.max_iter, longest=LONGEST)
+    bend = more.pop("bend", np.zeros((len(start),) * 2))
+    return newton(flat, start, goal, free=free, bend=bend, **more)
+
+
+def opened(task: Task, penalized: bool) -> tuple[Flat, Columns, np.ndarray]:
+    """Return the objective of a task, the standardization, and the matrix that converts flat
+    weights to those of the raw features.
+    """
+    sample, whole = sampled(task.batches, max(20_000, 20 * task.q * task.width))
+    how = standardization(sample, task.batches, whole, task.n_features, task.intercept)
+    terms = how.terms(task.q, task.intercept)
+    flat = Flat(Objective(task.row_lanes, terms, journal=task.journal), penalized)
+    return flat, how, np.kron(np.eye(task.q), how.matrix(task.intercept))[:, flat.used]
+
+
+def begun(task: Task, flat: Flat) -> np.ndarray:
+    """Return the weights of the model without features, where the maximization begins."""
+    start = np.zeros((task.q, task.width))
+    if task.intercept:
+        start[:, -1] = task.null.intercepts
+    return start.ravel()[flat.used]
+
+
+def in_memory(model: Any, task: Task, rows: Rows | BatchRows) -> Task:
+    """Return the task with its rows in memory; raise ParameterError if they do not fit."""
+    kept = rows.in_memory(task) if task.factored else None
+    if kept is None:
+        what = "Firth's penalized likelihood is" if model.penalty else "Profile intervals are"
+        instead = (
+            hint("use {} instead", l2=None) if model.penalty else hint("use {}", intervals="wald")
+        )
+        raise ParameterError(
+            f"{what} for rows that fit in memory and at most {MOST_WEIGHTS:,} weights; this fit "
+            f"has {task.n_rows:,} rows and {task.q * task.width:,} weights", instead,
+            code="too-large",
+        )  # fmt: skip
+    return task if kept is rows else kept.task(model)
+
+
+def by_firth(model: Any, task: Task, rows: Rows | BatchRows, steps: Steps) -> Solution:
+    """Maximize Firth's penalized likelihood, which always has a maximum."""
+    task = in_memory(model, task, rows)
+    flat, how, raw = opened(task, penalized=True)
+    start, shape = begun(task, flat), (task.q, task.width)
+    report = steps.of(lambda b: (raw @ b).reshape(shape), how.dependent)
+    top = maximum(flat, start, task, report=report)
+    constant = flat.used % task.width == task.n_features
+    none = maximum(flat, start * constant, task, np.eye(flat.size)[:, constant])
+    inverse = inverse_of(top.point.hessian)
+    covariance = np.full(2 * (len(raw),), np.nan) if inverse is None else raw @ inverse @ raw.T
+    found = top._replace(
+        columns=how, weights=(raw @ top.B).reshape(shape), covariance=covariance,
+        limits=limits_without(how.dependent, shape), log_likelihood=top.point.log_likelihood,
+        gained=2.0 * (top.point.value - none.point.value),
+    )  # fmt: skip
+    if model.intervals == "wald":
+        return found
+    from linsep.logistic.profiles import profiled
+
+    steps.finished = found
+    if top.state is State.CONVERGED:
+        profiled(flat, top, raw, model.level, np.full(shape, ""), steps)
+    return found._replace(intervals={model.level: ends_of(steps, shape)})
+
+
+def held_at_zero(task: Task, terms: list[list[int]]) -> FirthTests:
+    """Return the maximum of Firth's likelihood, and its maxima with all coefficients of some
+    features held at zero; ``terms`` are lists of features.
+    """
+    flat, _, raw = opened(task, penalized=True)
+    start = begun(task, flat)
+    top, found = maximum(flat, start, task), []
+    for features in terms:
+        places = np.arange(task.q)[:, None] * task.width + np.array(features)
+        held = raw[places.ravel()]
+        held = held[held.any(axis=1)]  # without features that are left out
+        if not len(held):
+            found.append((top.point.value, 0))
+            continue
+        free = null_space(held / np.linalg.norm(held, axis=1, keepdims=True))
+        starts = [free @ (free.T @ b) for b in (top.B, start)]
+        best = max(starts, key=lambda b: flat.at(b).value)
+        end = maximum(flat, best, task, free, bend=top.bend)
+        reached = top.state is State.CONVERGED and end.state is State.CONVERGED
+        found.append((end.point.value if reached else np.nan, len(held)))
+    return FirthTests(task.n_rows, top.point.log_likelihood, top.point.value, found)
+
+
+def scored(model: Any, task: Task, known: FittedClasses) -> Scored:
+    """Return Rao's score statistic of the weights of a model, with zeros for the features that a
+    task has beyond its own.
+    """
+    flat, how, _ = opened(task, penalized=False)
+    d, weights = model.coef_.shape[1], np.zeros((task.q, task.width))
+    weights[:, :d] = model.coef_[known.fitted]
+    if task.intercept:
+        weights[:, -1] = model.intercept_[known.fitted]
+    there = flat.at(how.standard(weights, task.intercept).ravel()[flat.used])
+    inverse = inverse_of(there.hessian)
+    if inverse is None:
+        raise DataError(
+            "The information of the larger model is singular at the estimates, so the score test "
+            "is not defined: leave out columns that are nearly linear combinations of others.",
+            code="no-estimate",
+        )
+    statistic = float(there.gradient @ inverse @ there.gradient)
+    return Scored(task.n_rows, there.log_likelihood, statistic, flat.size)

@@ -1,0 +1,541 @@
+"""What a logistic regression is if its likelihood seems to have no maximum: whether that is so, and
+the limit.
+
+Along a direction with no row on the wrong side the likelihood keeps growing. In the limit the rows
+on the right side have probability 1 and no information; those on the boundary determine the
+coefficients that stay finite (Albert and Anderson 1984; Geyer 2009: the limiting conditional
+model).
+
+Coefficients that diverge predict by the weights of a ridge that vanishes. As its factor goes to
+zero, the weights of separable classes, divided by their length, converge to the direction of the
+widest margin (Rosset, Zhu and Hastie, Margin maximizing loss functions, NIPS 16, 2004), and the
+scores of the rows on a boundary to their limits. A ridge has one maximum, which Newton's method
+finds in a few steps from the weights of larger ridges. With many rows and weights the smallest
+ridges take long and matter less, so that the path ends early.
+"""
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep._system.interrupts import interruption_point, interrupts_allowed
+from linsep.batches import Batch, weighed
+from linsep.certificate.numbers import padded
+from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
+from linsep.inference.robust import CLUSTERED, scores_of, without_noise
+from linsep.inference.summary import OPPOSITE
+from linsep.logistic.columns import Columns, of_all
+from linsep.logistic.fitting import (
+    each_class,
+    goal_of,
+    is_large,
+    objective_of,
+    resume,
+    robust_of,
+    sharpened,
+    with_robust,
+)
+from linsep.logistic.newton import Goal, newton
+from linsep.logistic.objective import Point
+from linsep.logistic.solution import UNKNOWN, UNSIGNED, Solution, State, Steps
+from linsep.logistic.task import MOST_WEIGHTS as MOST_FACTORED, BatchRows, Rows, Task
+from linsep.separability.data import Data, data_of
+from linsep.separability.deciding import separated_by, separation
+from linsep.separability.recession import Cone, cone_of
+from linsep.separability.search import MOST_WEIGHTS
+from linsep.separability.time_limit import Task as Timed, TooLarge, limited
+
+#: seconds for a verdict in a fit, which :func:`linsep.separation` may exceed
+TIME_LIMIT = 10.0
+#: difference of scores that saturates the probabilities
+CERTAIN = 40.0
+#: a difference of scores below this share of their terms is treated as zero
+TIE = 1e-9
+#: less information about a direction, as a share of the largest, is treated as none
+NOTHING = 1e-10
+#: loss of log-likelihood, in rows of mean weight, below which the classes may be separable
+FEW = 10.0
+#: factors of the ridge on the way and at the end, per unit of weight of the rows
+RIDGES = tuple(10.0**-k for k in range(2, 9))
+#: distance to the maximum of the first, in standard errors; share of the penalty that the last step
+#: of each later factor may gain; most steps for one factor
+NEAR, GAIN, STEPS = 0.01, 1e-2, 50
+#: number of factors for many rows and weights, and distance to the maximum of the first
+FIRST, FAR = 3, 1.0
+
+
+def question_weights(weights: np.ndarray, order: list[int]) -> np.ndarray:
+    """Return weights of a regression as weights of a verdict; :class:`Contrasts` converts them
+    back.
+
+    Parameters
+    ----------
+    weights : array of shape (q, width)
+    order : class codes in the order of the regression, the reference last
+    """
+    every = np.zeros((len(order), weights.shape[1]))
+    every[order[:-1]] = weights
+    return (every[1] - every[0] if len(order) == 2 else every[:-1] - every[-1]).ravel()
+
+
+class Contrasts:
+    """Converts a verdict's weights to the weights of a regression: differences from the reference.
+
+    Parameters
+    ----------
+    verdict : for two classes, or of the multinomial formulation
+    data : its data, from :func:`linsep.separability.data.data_of`
+    order : class codes in the order of the regression, the reference last
+    width : int, number of weights per class
+    """
+
+    def __init__(self, verdict: Any, data: Data, order: list[int], width: int):
+        self.verdict, self.data, self.order, self.width = verdict, data, order, width
+        two = len(order) == 2
+        self.block = {1: 0} if two else {code: code for code in range(len(order) - 1)}
+
+    def functional(self, row: int, j: int) -> dict[int, int]:
+        """Return a weight of the regression as a combination of the verdict's weights."""
+        sides = ((self.order[row], 1), (self.order[-1], -1))
+        return {self.block[c] * self.width + j: s for c, s in sides if c in self.block}
+
+    def direction(self, how: Columns, kept: np.ndarray, intercept: bool) -> np.ndarray:
+        """Return a direction of standardized features along which the likelihood keeps growing,
+        scaled to maximum 1; intercepts at the centers are exact.
+        """
+        verdict, q = self.verdict, len(self.order) - 1
+        if isinstance(verdict, QuasiSeparable):
+            flat: Any = verdict.direction
+        else:
+            d, numbers = verdict.subject.n_features, []
+            for row, b in zip(verdict.coef, verdict.intercept, strict=True):
+                numbers += [*row[:d], *([b] if verdict.subject.fit_intercept else [])]
+            flat = dict(enumerate(numbers))
+        places = [(row, j) for row in range(q) for j in range(self.width)]
+        found = [
+            Fraction(sum(s * flat.get(i, 0) for i, s in self.functional(row, j).items()))
+            for row, j in places
+        ]
+        lines = [found[k * self.width : (k + 1) * self.width] for k in range(q)]
+        if intercept:
+            for j, center in enumerate(how.centers[kept].tolist()):
+                for line in lines:
+                    line[-1] += line[j] * Fraction(center)
+        top = max((abs(x) for line in lines for x in line), default=0) or 1
+        direction = np.array([[float(x / top) for x in line] for line in lines])
+        direction[:, : len(kept)] /= np.where(how.scales[kept] > 0, how.scales[kept], 1.0)
+        return direction / (np.abs(direction).max(initial=0.0) or 1.0)
+
+    def _n_moving(self) -> int:
+        """Return how many weights of the verdict can be nonzero: columns of zeros have weight 0."""
+        if isinstance(self.verdict, QuasiSeparable):
+            return len(self.verdict.direction)
+        return sum(int(np.count_nonzero(row)) for row in self.verdict.coef)
+
+    def _told(self, functions: list[dict[int, int]]) -> list[str] | None:
+        """Return the limits of functions by the verdict, if it is about them or their negatives."""
+        if not isinstance(self.verdict, QuasiSeparable) or any(len(f) > 1 for f in functions):
+            return None
+        words = list(self.verdict.limits().values())
+        if "dependent" in words:
+            return None
+        signed = [item for function in functions for item in function.items()]
+        return [words[j] if m > 0 else OPPOSITE.get(words[j], words[j]) for j, m in signed]
+
+    def limits(self) -> np.ndarray:
+        """Return the limit of every weight, "not checked" after the time limit.
+
+        With more than 2,500 weights no sign is searched for. Where the classes are separable, every
+        weight can diverge.
+        """
+        limits = np.full((len(self.order) - 1, self.width), UNKNOWN, dtype="U16")
+        many = self._n_moving() > MOST_FACTORED
+        if many and isinstance(self.verdict, Separable):
+            limits[:] = UNSIGNED
+            return limits
+        functions = [self.functional(row, j) for row, j in np.ndindex(*limits.shape)]
+        flat = limits.reshape(-1)
+        try:
+            if many:
+                inside = self.verdict.space.holds
+                flat[:] = ["finite" if inside(function) else UNSIGNED for function in functions]
+                return limits
+            told = self._told(functions)
+            open_ones = [k for k, word in enumerate(told or ()) if word == UNSIGNED]
+            if told is not None:
+                flat[:] = told
+                if open_ones:
+                    cone = cone_of(self.verdict, self.data)
+                    cone.look_for_both_signs([functions[k] for k in open_ones], corners=False)
+                    for k in open_ones:
+                        flat[k] = "infinite" if cone.has_both_signs(functions[k]) else told[k]
+                return limits
+            cone = cone_of(self.verdict, self.data)
+            cone.look_for_both_signs(functions)
+            cone.look_for_single_rows([f for f in functions if not cone.has_both_signs(f)])
+            for k, function in enumerate(functions):
+                flat[k] = _limit_of(cone, function)
+        except TooLarge:  # those found so far are valid
+            return limits
+        return limits
+
+
+def _limit_of(cone: Cone, function: dict[int, int]) -> str:
+    """Return the limit of a linear function of the weights."""
+    if not cone.boundary.remainder(function):
+        return "finite"
+    try:
+        sign = cone.sign(function)
+    except TooLarge:
+        return UNSIGNED
+    return "infinite" if sign is None else "+inf" if sign.value > 0 else "-inf"
+
+
+class Choices:
+    """The objective of rows with weight that can each only belong to some classes, at least two.
+
+    Parameters
+    ----------
+    Z : array of shape (rows, width), standardized
+    codes : array of shape (rows,); the code of the reference is q
+    weights : array of shape (rows,)
+    allowed : array of bool of shape (rows, q + 1)
+    offset : array of shape (rows,), added to the scores of all classes but the reference
+
+    Attributes
+    ----------
+    basis : array of shape (q width, directions)
+        Orthonormal directions that change a choice; weights without an effect are zero.
+    """
+
+    def __init__(
+        self, Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, allowed: np.ndarray,
+        offset: np.ndarray,
+    ):  # fmt: skip
+        used = (allowed.sum(axis=1) > 1) & (weights > 0)
+        self.used, self.Z, self.codes, self.weights = used, Z[used], codes[used], weights[used]
+        self.q, self.allowed, self.offset = (
+            allowed.shape[1] - 1,
+            allowed[used],
+            np.zeros(used.sum()),
+        )
+        sizes, vectors = np.linalg.eigh(self.at(np.zeros(self.q * Z.shape[1])).hessian)
+        self.basis = vectors[:, sizes > NOTHING * sizes.max(initial=0.0)]
+        self.offset = offset[used]
+
+    def at(self, b: np.ndarray, **_: Any) -> Point:
+        """Evaluate the log-likelihood at flat weights."""
+        interruption_point()
+        B = b.reshape(self.q, -1)
+        residuals, P, value = self._residuals(B)
+        slope = (self.weights[:, None] * residuals).T @ self.Z
+        H = np.empty((*B.shape, *B.shape))
+        for k in range(self.q):
+            for m in range(self.q):
+                curvature = self.weights * P[:, k] * (float(k == m) - P[:, m])
+                H[k, :, m, :] = self.Z.T @ (self.Z * curvature[:, None])
+        return Point(value, slope.ravel(), H.reshape(b.size, b.size), log_likelihood=value)
+
+    def _residuals(self, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return y - p of all classes but the reference, the probabilities of all, and the
+        log-likelihood.
+        """
+        scores = np.column_stack([self.Z @ B.T + self.offset[:, None], np.zeros(len(self.Z))])
+        scores[~self.allowed] = -np.inf
+        scores -= scores.max(axis=1, keepdims=True, initial=-1e300)
+        P = np.exp(scores)
+        sums = P.sum(axis=1, keepdims=True)
+        P /= sums
+        rows = np.arange(len(self.Z))
+        value = float((self.weights * (scores[rows, self.codes] - np.log(sums[:, 0]))).sum())
+        own = np.zeros_like(P)
+        own[rows, self.codes] = 1.0
+        return (own - P)[:, : self.q], P, value
+
+    def covariance(
+        self, b: np.ndarray, back: np.ndarray, task: Task, clusters: np.ndarray | None
+    ) -> tuple[np.ndarray, int | None]:
+        """Return the covariance that the task names, of flat weights times ``back``, and the number
+        of clusters, if any.
+        """
+        inner = np.linalg.inv(self.basis.T @ self.at(b).hessian @ self.basis)
+        inverse = self.basis @ inner @ self.basis.T
+        plain = back @ inverse @ back.T
+        if task.covariance is None:
+            return plain, None
+        residuals, _, _ = self._residuals(b.reshape(self.q, -1))
+        own = each_class(residuals * np.sqrt(self.weights)[:, None], self.Z)
+        if task.covariance == CLUSTERED:
+            every = np.zeros((len(self.used), b.size))
+            every[self.used] = own
+            found = scores_of(every, clusters)
+        else:
+            found = scores_of(own, None)
+        robust = robust_of(task, found, b.size // self.q)
+        root = robust.root @ inverse @ back.T
+        return without_noise(root.T @ root, plain), robust.clusters
+
+
+def _gaps(W: np.ndarray, Z: np.ndarray, codes: np.ndarray, offset: Any) -> np.ndarray:
+    """Return how far the score of each row's class is above the scores of all classes."""
+    scores = np.column_stack([Z @ W.T + np.reshape(offset, (-1, 1)), np.zeros(len(Z))])
+    return scores[np.arange(len(Z)), codes][:, None] - scores
+
+
+class VerdictData(NamedTuple):
+    """The data of a verdict on a likelihood that seems to have no maximum.
+
+    Attributes
+    ----------
+    task : Task
+    data : Data
+    columns : int array, the numbers of the weights of each class that the verdict is about
+    order : class codes of the data in the order of the regression, the reference last
+    rows : the rows in memory, or None
+    dependent : bool, whether some of the columns are exact linear combinations of others
+    """
+
+    task: Task
+    data: Data
+    columns: np.ndarray
+    order: list[int]
+    rows: Rows | None
+    dependent: bool
+
+    @classmethod
+    def of(cls, task: Task, given: Rows | BatchRows, fit: Solution) -> "VerdictData | None":
+        """Return the data to decide about; None if they differ from the data of the fit. Exactly
+        dependent features are left out; nearly dependent ones are not, because they may separate
+        the classes.
+        """
+        rows, order = given.in_memory(task), given.known.ranks
+        exactly = sorted(set(fit.columns.dependent) - set(fit.columns.nearly))
+        if rows is not None:
+            counted = rows.counted()
+            kept = np.setdiff1d(np.arange(task.n_features), exactly)
+            everything = len(counted) == len(rows.places) and len(kept) == task.n_features
+            # keeps the names of a data frame
+            named = everything and hasattr(rows.given, "columns")
+            X = rows.given if named else rows.X if everything else rows.X[counted][:, kept]
+            data = data_of(X, rows.known.labels[rows.places[counted]])
+            columns = np.concatenate([kept, [task.n_features] * task.intercept]).astype(int)
+            return cls(task, data, columns, order, rows, False)
+        assert isinstance(given, BatchRows)
+        with interrupts_allowed():
+            data = data_of_batches(given) if given.source is None else data_of(given.source)
+        if len(data.classes) != len(order):  # a weight of 0 leaves out a class that the data have
+            return None
+        # columns of a source cannot be left out; columns of zeros, among very many, need not be
+        return cls(task, data, np.arange(task.width), order, None, task.factored and bool(exactly))
+
+    def by_weights(self, fit: Solution) -> Any:
+        """Return the verdict that the weights of the fit prove, or None."""
+        weights = question_weights(fit.weights[:, self.columns], self.order)
+        with interrupts_allowed():
+            return separated_by(self.data, weights, self.task.intercept)
+
+    def by_either(self, fit: Solution, ridge: Callable[[], Solution]) -> Any:
+        """Return the verdict proved by the weights of the fit, or by the weights of a ridge if the
+        fit lost so little that they may classify all rows correctly; None if a search is quick,
+        which also bounds the margin.
+        """
+        if self.rows is not None and self.task.q == 1 and len(self.columns) <= MOST_WEIGHTS:
+            return None
+        little = -fit.log_likelihood < FEW * self.task.totals.sum() / self.task.n_rows
+        return self.by_weights(fit) or (self.by_weights(ridge()) if little else None)
+
+    def by_search(self) -> Any:
+        """Return the multinomial verdict; Ctrl-C takes effect at any time."""
+        joint = ("multinomial",)
+        with interrupts_allowed():
+            answer: Any = separation(
+                self.data, fit_intercept=self.task.intercept, formulations=joint
+            )
+        return answer.multinomial if isinstance(answer, Separations) else answer
+
+
+def proves(verdict: Verdict) -> bool:
+    """Return whether the verdict proves that the likelihood has no maximum."""
+    return isinstance(verdict, Separable | QuasiSeparable)
+
+
+def outcome_of_suspect(
+    task: Task, given: Rows | BatchRows, fit: Solution, steps: Steps
+) -> Solution:
+    """Decide separability; if there is a maximum, continue to it, else compute the limit.
+
+    Coefficients without a finite estimate come from a vanishing ridge; with too many weights for a
+    Hessian, or more rows than a source may keep in memory, all are.
+
+    Unless a search is quick, the weights at hand are checked exactly first, in one pass. The
+    search, with the limit of the weights, takes no longer than the time limit of a verdict.
+    """
+    steps.suspect, proved = fit, fit.proved and not fit.suspect
+    asked = VerdictData.of(task, given, fit)
+    if asked is None:
+        return fit.unproved()
+    ridge = cache(lambda: of_ridge(task, fit))
+    verdict = asked.by_either(fit, ridge)
+    if verdict is None and asked.dependent:
+        return fit.unproved()
+    with limited(Timed(TIME_LIMIT)):
+        verdict = verdict or asked.by_search()
+        if proves(verdict):
+            return _limit(asked, ridge(), verdict, fit.limits)
+    steps.suspect = None
+    if proved:  # only columns that are left out might have separated the classes
+        return with_robust(task, fit)
+    if fit.suspect:
+        fit = resume(task, fit, steps)
+    if not isinstance(verdict, Undecided):
+        if task.factored and fit.state in (State.CONVERGED, State.STUCK):
+            fit = sharpened(task, fit)
+        return with_robust(task, fit)._replace(verdict=verdict)
+    separated = asked.by_weights(fit)
+    if separated is None:
+        return fit.unproved()._replace(verdict=verdict, state=State.UNDECIDED)
+    with limited(Timed(TIME_LIMIT)):
+        return _limit(asked, ridge(), separated, fit.limits)
+
+
+def of_ridge(task: Task, fit: Solution) -> Solution:
+    """Return the fit with the weights of a vanishing ridge: on coefficients per standard deviation,
+    or per unit for columns of zeros and ones, where columns that depend on others share their
+    weight. If the Hessian is slow to sum, of the third ridge, or of the first that classifies every
+    row correctly.
+    """
+    how = of_all(task.batches, task.n_features, task.intercept) if task.factored else fit.columns
+    total, large = float(task.totals.sum()), is_large(task)
+    free = np.arange(task.width) < task.n_features
+    levels = tuple(np.array(of) for of in task.levels if of)
+    B = before = np.zeros((task.q, task.width))
+    for k, ridge in enumerate(RIDGES[: FIRST if large else None]):
+        objective = objective_of(task, how, np.where(free, ridge * total, 0.0), levels)
+        # weights grow as the logarithm of the factor
+        begun = B if k < 2 else 2.0 * B - before
+        tol = FAR if large else NEAR
+        if k:
+            tol = float(np.sqrt(GAIN * objective.penalty.value(begun) * task.n_rows / total))
+        goal = goal_of(task, tol=tol, max_iter=STEPS, prove=False, penalized=True)
+        found = newton(objective, begun, goal, conjugate=large or not task.factored)
+        before, B = B, found.B
+        if large and objective.moves(B).separates:
+            break
+    return fit._replace(
+        B=B, columns=how, weights=how.raw(B, task.intercept),
+        log_likelihood=found.point.log_likelihood,
+    )  # fmt: skip
+
+
+def _limit(asked: VerdictData, ridge: Solution, verdict: Any, limits: np.ndarray) -> Solution:
+    """Return the limit of a likelihood that has no maximum, by the verdict.
+
+    The weights of the ridge are kept for rows that are not in memory and for too many weights, and
+    where they separate all rows.
+    """
+    task, rows, columns = asked.task, asked.rows, asked.columns
+    contrasts = Contrasts(verdict, asked.data, asked.order, len(columns))
+    lost = limits.copy()
+    with interrupts_allowed():
+        lost[:, columns] = UNSIGNED if asked.dependent else contrasts.limits()
+    if rows is None:  # whose columns cannot be left out
+        lost = np.where(limits == "dependent", limits, lost)
+    apart = isinstance(verdict, Separable)
+    value = 0.0 if apart else ridge.log_likelihood
+    found = ridge._replace(
+        limits=lost, log_likelihood=value, covariance=None, verdict=verdict,
+        state=State(verdict.kind), at_limit=False,
+    )  # fmt: skip
+    if rows is None or not task.factored:
+        return found
+    counted = rows.counted()
+    codes, how = rows.places[counted], ridge.columns
+    offset = np.zeros(len(counted)) if rows.offset is None else rows.offset[counted]
+    blocks = how.terms(task.q, task.intercept).blocks(Batch(rows.X[counted], codes))
+    Z = np.concatenate([block.copy() for _, block in blocks])
+    found = found._replace(covariance=np.zeros((task.q * task.width,) * 2), at_limit=True)
+    ahead = _gaps(ridge.B, Z, codes, offset)
+    ahead[np.arange(len(Z)), codes] = np.inf
+    if apart and (ahead > 0).all():
+        found.covariance[_places(task, columns)] = np.nan
+        return found
+    with interrupts_allowed():
+        direction = contrasts.direction(how, columns[columns < task.n_features], task.intercept)
+        gaps = _gaps(direction, Z[:, columns], codes, 0.0)
+        sizes = np.column_stack([np.abs(Z[:, columns]) @ np.abs(direction).T, np.zeros(len(Z))])
+        right = gaps > TIE * (sizes.max(axis=1, keepdims=True) + 1e-300)
+        if task.q == 1 and not apart:  # the verdict is exact in this case
+            right[:] = False
+            right[np.arange(len(Z)), 1 - codes] = True
+            right[list(verdict.boundary)] = False
+        return _conditional(asked, found, Z, offset, right, gaps, direction)
+
+
+def _places(task: Task, columns: np.ndarray) -> Any:
+    """Return the places of the weights of some columns of each class in a covariance."""
+    every = (np.arange(task.q)[:, None] * task.width + columns).ravel()
+    return np.ix_(every, every)
+
+
+def _conditional(
+    asked: VerdictData, found: Solution, Z: np.ndarray, offset: np.ndarray, right: np.ndarray,
+    gaps: np.ndarray, direction: np.ndarray,
+) -> Solution:  # fmt: skip
+    """Return the limiting conditional model.
+
+    Parameters
+    ----------
+    found : Solution with the weights of a ridge
+    Z : array of shape (rows with weight, width), standardized
+    right : array of bool of shape (rows, q + 1), classes without the row in the limit
+    gaps, direction : how far the row's class gets ahead of others along the direction
+    """
+    task, rows, columns, q, how = asked.task, asked.rows, asked.columns, asked.task.q, found.columns
+    assert rows is not None
+    counted = rows.counted()
+    codes = rows.places[counted]
+    weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))
+    scores, Z = Z @ found.B.T, Z[:, columns]
+    # weights of these columns, which span all, with the same scores
+    last = np.linalg.lstsq(Z, scores, rcond=None)[0].T
+    boundary = Choices(Z, codes, weights, ~right, offset)
+    start = np.zeros(last.size)
+    bend = np.zeros((start.size,) * 2)
+    top = newton(boundary, start, Goal(1e-9, 100), free=boundary.basis, bend=bend)
+    B, rest = top.B.reshape(q, -1), last.ravel() - top.B
+    W = B + (rest - boundary.basis @ (boundary.basis.T @ rest)).reshape(B.shape)
+    if not (_gaps(W, Z, codes, offset)[right] > 0).all():  # the ridge was not small enough
+        with np.errstate(divide="ignore", invalid="ignore"):
+            far = ((CERTAIN - _gaps(B, Z, codes, offset)[right]) / gaps[right]).max(initial=0.0)
+        W = B + max(0.0, float(far)) * direction
+    wide = np.zeros((2, q, task.width))
+    wide[:, :, columns] = B, W
+    finite, other = (how.raw(one, task.intercept) for one in wide)
+    back = np.kron(np.eye(q), how.matrix(task.intercept)[np.ix_(columns, columns)])
+    covariance, many = boundary.covariance(top.B, back, task, rows.clusters)
+    out = (found.limits[:, columns] != "finite").ravel()
+    covariance[out] = covariance[:, out] = np.nan
+    found.covariance[_places(task, columns)] = covariance
+    separable = found.state is State.SEPARABLE  # in exact arithmetic, even where floats are equal
+    return found._replace(
+        weights=np.where(found.limits == "finite", finite, other), clusters=many,
+        log_likelihood=0.0 if separable else top.point.log_likelihood,
+    )  # fmt: skip
+
+
+def data_of_batches(given: BatchRows) -> Data:
+    """Return the rows with weight as data of a verdict, which reads them again in every pass."""
+    codes = np.array(given.known.ranks, dtype=np.int64)
+
+    def parts() -> Iterator[Batch]:
+        for batch in weighed(given.batches()):
+            yield Batch(padded(batch.X, given.n_features), codes[batch.y], batch.first)
+
+    shape = given._n_rows, given.n_features
+    data = Data(parts, np.sort(given.known.labels), shape, None)
+    data.sparse = sp.issparse(next(parts()).X)
+    return data

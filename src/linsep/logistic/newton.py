@@ -1,0 +1,382 @@
+"""Maximize an objective by Newton's method with step halving: steps by a Cholesky factor, or by
+conjugate gradients for too many weights for one.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg as sla
+
+from linsep.compiled import logistic
+from linsep.logistic.existence import examined, one_sided
+from linsep.logistic.objective import Objective, Point
+from linsep.logistic.solution import Report, Solution, State, no_report
+
+#: consecutive steps that shrink more slowly than Newton steps near a maximum, which cause a check
+SLOW = 3
+#: most products with the Hessian for a step by conjugate gradients, and the number up to which the
+#: next step has the same blocks
+MOST_PRODUCTS, ENOUGH_PRODUCTS = 200, 10
+#: values of a Hessian from which on the line search begins without it
+MOST_AT_ONCE = 1 << 16
+#: factors of the step in the line search
+PARTS = (*(0.5**k for k in range(5)), *(0.5**k for k in range(8, 200, 4)))
+#: distance left by a step, as a share of the tolerance, at which conjugate gradients may stop
+ENOUGH = 0.01
+#: smallest acceptable diagonal entry of a Cholesky factor of a matrix with unit diagonal; values
+#: then added to the diagonal, in turn
+LEAST_PIVOT = 1e-7
+DAMPINGS = (1e-13, 1e-10, 1e-7, 1e-4, 1.0)
+#: relative rounding error of a log-likelihood
+ROUNDING = 1e-13
+#: most weights for which LAPACK is slower than a loop
+FEW = 32
+#: a curvature correction that is a smaller share of its terms is noise
+NOISE = 1e-8
+#: most values in the factors of all classes; with more weights only the diagonal is used
+MOST_VALUES = 1 << 24
+#: rows per feature to estimate correlations from, fewest, and their shrinkage factor
+ROWS_A_FEATURE, LEAST_A_FEATURE, BELIEVED = 6, 2, 0.97
+
+Inverse = Callable[[np.ndarray], np.ndarray]
+
+
+class Goal(NamedTuple):
+    """When to stop.
+
+    Attributes
+    ----------
+    tol : float, distance to the maximum, in standard errors, from which the last step may begin
+    max_iter : int
+    rows : float, the number of rows with weight, divided by their total weight
+    prove : bool, whether the existence of a maximum has to be proved
+    penalized : bool, whether a penalty makes the Hessian regular
+    only : bool, whether to stop once existence is proved
+    longest : float, the longest step of a weight
+    """
+
+    tol: float
+    max_iter: int
+    rows: float = 1.0
+    prove: bool = False
+    penalized: bool = False
+    only: bool = False
+    longest: float = np.inf
+
+    def distance(self, gain: float) -> float:
+        """Return the length of a Newton step in standard errors, given the step times the gradient.
+
+        This is the Newton decrement, the square root of that product (Boyd and Vandenberghe, Convex
+        Optimization, 2004, section 9.5): no linear combination of the weights moves by more of its
+        standard errors. Row weights are scaled to mean 1.
+        """
+        return float(np.sqrt(max(gain, 0.0) * self.rows))
+
+
+class _Watch:
+    """Decides after every Newton step whether to stop.
+
+    If there is a maximum, the steps converge quadratically, and one of them proves it. If there is
+    none, each step moves the scores of the separated rows by one and the possible gain falls by the
+    factor e: such a fit is suspect if no row moves back.
+    """
+
+    def __init__(self, objective: Any, goal: Goal):
+        self.objective, self.goal = objective, goal
+        self.gains: list[float] = []
+        self.proved, self.distance = not goal.prove, float("nan")
+
+    def state(self, point: Point, step: np.ndarray) -> State | None:
+        """Return the state in which to stop with this step, or None to continue."""
+        self.gains.append(float(np.vdot(step, point.gradient)))
+        self.distance = self.goal.distance(self.gains[-1])
+        small = self._small(point.value)
+        suspect = False
+        if not self.proved:
+            slow = self._slow()
+            if point.hessian is None:  # nothing can be proved
+                suspect = slow and one_sided(self.objective.moves(step))
+            elif small or slow or self.goal.only:
+                self.proved, seems_none = examined(self.objective, point, step)
+                suspect = not self.proved and (small or (slow and seems_none))
+        if suspect:
+            return State.SUSPECT
+        return State.CONVERGED if small or (self.proved and self.goal.only) else None
+
+    def _small(self, value: float) -> bool:
+        """Return whether the step is small enough, or steps no longer shrink and gain less than the
+        rounding error of the value.
+        """
+        gain, before = self.gains[-1], ([np.nan, *self.gains])[-2]
+        lost = 0.25 * before < gain <= ROUNDING * max(1.0, -value)
+        return self.distance <= self.goal.tol or bool(lost)
+
+    def _slow(self) -> bool:
+        """Return whether the last steps shrink as slowly as if there were no maximum."""
+        last = self.gains[-SLOW - 1 :]
+        pairs = zip(last[1:], last[:-1], strict=True)
+        return len(last) > SLOW and last[0] < 1.0 and all(b > 0.1 * a for a, b in pairs)
+
+
+def newton(
+    objective: Any, start: np.ndarray, goal: Goal, report: Report = no_report, *,
+    conjugate: bool = False, else_stuck: bool = False, known: Point | None = None,
+    free: np.ndarray | None = None, bend: np.ndarray | None = None,
+) -> Solution:  # fmt: skip
+    """Maximize an objective from some weights.
+
+    The last step of a Cholesky factor is taken without another evaluation, even if it is tiny.
+
+    Parameters
+    ----------
+    objective : Objective, or anything with its ``at``
+    start : array of the shape of its weights
+    goal : Goal
+    report : called after each step
+    conjugate : bool
+        Steps by conjugate gradients, inexact (Dembo and Steihaug 1983) and preconditioned.
+    else_stuck : bool, whether to end before a step for which those do not suffice
+    known : Point at ``start``, if it was evaluated
+    free : array of shape (weights, directions), orthonormal columns, to which steps are confined
+    bend : array of shape (weights, weights)
+        What the negative Hessian is beside ``hessian`` of a point, approximately; updated by
+        changes of the gradient's ``pull`` (symmetric rank-one updates; A. Conn, N. Gould and P.
+        Toint, Mathematical Programming 50, 1991).
+    """
+    B, watch = start, _Watch(objective, goal)
+    needs = {"hessian": not conjugate, "shares": conjugate}
+    point = objective.at(B, **needs) if known is None else known
+    steps = _Conjugate(objective, goal) if conjugate else None
+    for n_iter in range(1, goal.max_iter + 1):
+        sure = True
+        if steps is not None:
+            step = steps.step(point)
+        else:
+            step, sure = direction(point, free, bend, goal.longest)
+        if not np.isfinite(point.value):
+            return Solution(B, point, State.STUCK, n_iter, bend=bend)
+        state = watch.state(point, step)
+        found = Solution(B, point, state or State.MAX_ITER, n_iter, watch.distance, watch.proved,
+                         bend=bend)  # fmt: skip
+        if else_stuck and steps is not None and steps.n_products == MOST_PRODUCTS:
+            return found._replace(state=State.STUCK, n_iter=n_iter - 1)
+        if state is State.SUSPECT or (state and goal.only):
+            first = goal.distance(watch.gains[0]) if goal.only else watch.distance
+            return found._replace(distance=first, n_iter=n_iter - 1)
+        if state and steps is None and bend is None:
+            likely = point.log_likelihood + _gained(objective, point, B, step)
+            report(B + step, likely, watch.distance)
+            after = point._replace(value=point.value + 0.5 * watch.gains[-1], log_likelihood=likely)
+            state = state if sure or goal.penalized else State.STUCK
+            return found._replace(B=B + step, point=after, state=state)
+        better = _searched(objective, B, point, step, needs)
+        if better is None:  # only rounding errors are left
+            lost = state or watch.gains[-1] <= ROUNDING * max(1.0, -point.value)
+            return found._replace(state=State.CONVERGED if lost else State.STUCK)
+        if bend is not None and better[1].pull is not None:
+            bend = updated(bend, better[0] - B, point.pull - better[1].pull)
+        B, point = better
+        report(B, point.log_likelihood, watch.distance)
+        if state:
+            return found._replace(B=B, point=point, bend=bend)
+    return Solution(B, point, State.MAX_ITER, goal.max_iter, watch.distance, watch.proved,
+                    bend=bend)  # fmt: skip
+
+
+def _gained(objective: Any, point: Point, B: np.ndarray, step: np.ndarray) -> float:
+    """Return what a last step adds to the log-likelihood, by the quadratic model of it."""
+    gain, penalty = 0.5 * float(np.vdot(step, point.gradient)), objective.penalty
+    return gain + penalty.value(B + step) - penalty.value(B) if penalty.factors.any() else gain
+
+
+def direction(
+    point: Point, free: np.ndarray | None, bend: np.ndarray | None, longest: float = np.inf
+) -> tuple[np.ndarray, bool]:
+    """Return the Newton step, and whether the Hessian is numerically positive definite; by the
+    information alone where the objective is not concave.
+    """
+    if free is None and bend is None:
+        return solved(point.hessian, point.gradient)
+    slope = point.gradient if free is None else free.T @ point.gradient
+    for matrix in (point.hessian if bend is None else point.hessian + bend, point.hessian):
+        inner = matrix if free is None else free.T @ matrix @ free
+        inverse = inverse_of(inner)
+        if inverse is not None:
+            step, sure = inverse @ slope, True
+            break
+    else:
+        step, sure = solved(inner, slope)
+    step = step if free is None else free @ step
+    return step * min(1.0, longest / max(np.abs(step).max(initial=0.0), 1e-300)), sure
+
+
+def solved(H: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return the Newton step, and whether H is numerically positive definite; if it is not, its
+    diagonal is increased until it is (Levenberg 1944).
+    """
+    diagonal = H.diagonal()
+    roots = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scaled = H * roots * roots[:, None]
+    for more in (0.0, *DAMPINGS):
+        factor, failed = sla.lapack.dpotrf(
+            scaled + more * np.eye(len(H)) if more else scaled, lower=1
+        )
+        if not failed and factor.diagonal().min(initial=1.0) > LEAST_PIVOT:
+            break
+    step, _ = sla.lapack.dpotrs(factor, roots * slope.ravel(), lower=1)
+    return (roots * step).reshape(slope.shape), not more
+
+
+def inverse_of(matrix: np.ndarray) -> np.ndarray | None:
+    """Return the inverse of a positive definite matrix; None if numerically singular."""
+    if not matrix.size:  # which older releases of scipy do not take
+        return matrix.copy()
+    if len(matrix) <= FEW:
+        inverse, regular = logistic.inverse_of_few(matrix, LEAST_PIVOT)
+        return inverse if regular else None
+    diagonal = matrix.diagonal()
+    if not (diagonal.min() > 0.0 and diagonal.max() < np.inf):  # nor NaN
+        return None
+    roots = 1.0 / np.sqrt(diagonal)
+    factor, failed = sla.lapack.dpotrf(matrix * roots * roots[:, None], lower=1, clean=0)
+    if failed or factor.diagonal().min() < LEAST_PIVOT:
+        return None
+    with np.errstate(over="ignore"):
+        inverse = sla.lapack.dpotrs(factor, np.diag(roots), lower=1)[0] * roots[:, None]
+    return inverse if np.isfinite(inverse).all() else None
+
+
+def updated(bend: np.ndarray, moved: np.ndarray, lost: np.ndarray) -> np.ndarray:
+    """Return the rank-one update of ``bend`` for a change of the penalty's gradient; unchanged if
+    the update would be noise.
+    """
+    error = lost - bend @ moved
+    size = float(error @ moved)
+    if size * size <= NOISE * NOISE * float(error @ error) * float(moved @ moved):
+        return bend
+    return bend + error[:, None] * (error / size)
+
+
+def _searched(
+    objective: Any, B: np.ndarray, point: Point, step: np.ndarray, needs: dict[str, bool]
+) -> tuple[np.ndarray, Point] | None:
+    """Return the first shortened step that does not decrease the objective, and its point."""
+    slack = ROUNDING * max(1.0, abs(point.value))
+    slow = point.hessian is not None and point.hessian.size > MOST_AT_ONCE
+    for part in PARTS:
+        moved = B + part * step
+        # A whole step is nearly always taken; of shorter ones, or of those with a Hessian that is
+        # slow to sum, first the value, which costs less.
+        at_once = part == 1.0 and not slow
+        there = objective.at(moved, **(needs if at_once else {"hessian": False}))
+        if there.value >= point.value - slack:
+            return moved, there if at_once else objective.at(moved, **needs)
+    return None
+
+
+class _Conjugate:
+    """Newton steps by preconditioned conjugate gradients.
+
+    Attributes
+    ----------
+    n_products : int, products with the Hessian for the last step
+    """
+
+    def __init__(self, objective: Objective, goal: Goal):
+        self.objective, self.goal, self.n_products = objective, goal, MOST_PRODUCTS
+        self.preconditioner = Preconditioner(objective)
+
+    def step(self, point: Point) -> np.ndarray:
+        """Return a step whose residual is at most a tenth of the gradient, or less as it shrinks,
+        to converge fast, or, preconditioned, a small share of the tolerance.
+        """
+        slope, goal = point.gradient, self.goal
+        inverse, most = self.preconditioner.at(point, anew=self.n_products > ENOUGH_PRODUCTS)
+        share = min(0.1, np.sqrt(np.abs(slope).max() / max(1.0, most)))
+        step, residual = np.zeros_like(slope), slope.copy()
+        z = inverse(residual)
+        along, size = z.copy(), float((residual * z).sum())
+        enough = max(share**2 * size, (ENOUGH * goal.tol) ** 2 / goal.rows)
+        self.n_products = 0
+        while self.n_products < MOST_PRODUCTS:
+            self.n_products += 1
+            product = self.objective.curved(point, along)
+            curvature = float((along * product).sum())
+            if curvature <= 0.0:
+                break
+            length = size / curvature
+            step += length * along
+            residual -= length * product
+            z = inverse(residual)
+            size, before = float((residual * z).sum()), size
+            if size <= enough:
+                break
+            along = z + size / before * along
+        return step if step.any() else inverse(slope)
+
+
+class Preconditioner:
+    """Block-diagonal preconditioner with a block per class: feature correlations of a sample with
+    the exact diagonal; with too many weights, or too few rows, only the diagonal.
+
+    For several classes the reference has a block as well: with weights of all classes that add up
+    to zero, the Hessian is nearer to its blocks than with differences from a reference.
+    """
+
+    def __init__(self, objective: Objective):
+        self.objective, self.penalty = objective, objective.penalty
+        self.correlations: np.ndarray | None = None
+        self._inverses: np.ndarray | None = None
+        width = objective.width
+        enough = objective.first_rows() >= LEAST_A_FEATURE * width
+        if enough and 1 < objective.q * width**2 <= MOST_VALUES:
+            moments = objective.moments(ROWS_A_FEATURE * width)
+            roots = np.sqrt(np.diag(moments))
+            roots[roots == 0.0] = 1.0
+            self.correlations = BELIEVED * moments / roots / roots[:, None]
+            self.correlations[np.diag_indices(width)] = 1.0
+
+    def at(self, point: Point, anew: bool = True) -> tuple[Inverse, float]:
+        """Return the inverse at a point, and the largest diagonal entry; unless ``anew``, with the
+        correlations within blocks of the point before.
+        """
+        q, penalty = self.objective.q, self.penalty
+        classes = q if q == 1 else q + 1
+        counted = self.objective.diagonal(point)[:classes]
+        if classes > q:  # the weights of all classes add up to zero
+            penalty = penalty._replace(share=0.0)
+        diagonal = counted + penalty.diagonal(classes)
+        most = float(diagonal.max(initial=0.0))
+        if self.correlations is None or not (diagonal > 1e-12 * most).all():
+            self._inverses = None
+            inverse = 1.0 / np.maximum(diagonal, 1e-12 * max(most, 1e-288))
+            of_each: Inverse = lambda slope: inverse * slope  # noqa: E731
+        else:
+            if anew or self._inverses is None:
+                shares = np.sqrt(counted / diagonal)
+                self._inverses = np.array([self._block(own) for own in shares])
+            scale, inverses = 1.0 / np.sqrt(diagonal), self._inverses
+
+            def of_each(slope: np.ndarray) -> np.ndarray:
+                short = (slope * scale).astype(np.float32)
+                return np.matmul(inverses, short[:, :, None])[:, :, 0] * scale
+
+        if q == 1:
+            return of_each, most
+
+        def times(slope: np.ndarray) -> np.ndarray:
+            found = of_each(np.vstack([slope, -slope.sum(axis=0)]))
+            return found[:-1] - found[-1]
+
+        return times, most
+
+    def _block(self, own: np.ndarray) -> np.ndarray:
+        """Return the inverse of the correlations, for the shares of the penalized diagonal."""
+        block = (self.correlations * own * own[:, None]).astype(np.float32)
+        block[np.diag_indices(len(own))] = 1.0
+        factor, failed = sla.lapack.spotrf(block, lower=1, overwrite_a=1)
+        if failed:
+            return np.eye(len(block), dtype=np.float32)
+        half, _ = sla.lapack.spotri(factor, lower=1, overwrite_c=1)
+        return np.tril(half) + np.tril(half, -1).T

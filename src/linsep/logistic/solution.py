@@ -1,0 +1,398 @@
+"""The solution of a logistic regression, its progress step by step, and sentences about both."""
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from linsep._system.interrupts import interruption_point, interrupts_allowed
+from linsep.errors import DataError, Hint, LinsepError, ParameterError, hint
+from linsep.inference.robust import refuse_robust
+from linsep.logistic.task import NO_WEIGHT, FittedClasses
+
+if TYPE_CHECKING:
+    from linsep.logistic.columns import Columns
+    from linsep.logistic.objective import Point
+
+#: ends of intervals, and p-values of zero
+Ends: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
+#: called after each step with the weights, the log-likelihood there, and the distance to the
+#: maximum, in standard errors, from where the step began (NaN: unknown)
+Report = Callable[[np.ndarray, float, float], None]
+
+#: value of ``limits_`` where the existence of a maximum, or a limit, was not checked
+UNKNOWN = "not checked"
+#: limit of a coefficient that diverges, if the work limit ended before its sign was found
+UNSIGNED = "sign not checked"
+#: limits of coefficients that diverge
+DIVERGING = ("+inf", "-inf", "infinite", UNSIGNED)
+#: digits of standard errors that are enough to say nothing
+ENOUGH_DIGITS = 4
+#: beyond this distance, in standard errors, the Newton decrement means no more than "far"
+NEAR = 10.0
+
+
+class State(StrEnum):
+    """How a fit ended; equal to its name."""
+
+    CONVERGED = "converged"
+    MAX_ITER = "max_iter"
+    STUCK = "stuck"
+    SEPARABLE = "separable"
+    QUASI_SEPARABLE = "quasi-separable"
+    UNDECIDED = "undecided"
+    SUSPECT = "suspect"
+    INTERRUPTED = "interrupted"
+    EARLY_STOP = "early_stop"
+    IMPLIED = "implied"
+
+
+#: states of fits to classes that are proved to be separable, or quasi-separable
+SEPARATED = (State.SEPARABLE, State.QUASI_SEPARABLE)
+#: all states without inference, and those that cause a warning
+UNINFERRED = (State.INTERRUPTED, State.EARLY_STOP, State.SUSPECT, State.UNDECIDED)
+UNFINISHED = (State.MAX_ITER, State.STUCK, State.SUSPECT, State.UNDECIDED)
+
+SENTENCES = {
+    State.CONVERGED: "",
+    State.SUSPECT: "The likelihood probably has no maximum, but this was not checked",
+    State.UNDECIDED: "Whether the likelihood has a maximum is undecided",
+    State.SEPARABLE: "The classes are separable: no coefficient has a finite estimate",
+    State.QUASI_SEPARABLE: (
+        "The classes are quasi-separable: coefficients shown as a status code have no finite "
+        "estimate; the others "
+    ),
+}
+#: hints to get finite estimates although there is no maximum
+BY_L2 = hint("use {} for finite estimates", l2=None)
+FINITE = (hint("use {}", l2=None), hint("{} for finite estimates", penalty="firth"))
+
+
+class Stopped(Exception):
+    """A callback has asked the fit to stop."""
+
+
+class Solution(NamedTuple):
+    """Weights of standardized features, and what is known of them in the raw features.
+
+    Attributes
+    ----------
+    B : array of the shape of the weights
+    point : Point at B, or just before the last step, with the value after it
+    state : State
+    n_iter : int, number of steps
+    distance : float, to the maximum from where the last step began, in standard errors; NaN if
+        unknown
+    proved : bool, whether a maximum is proved to exist
+    bend : what the negative Hessian is beside the information, approximately, or None
+    columns : Columns, the standardization
+    weights : array of shape (q, width), of the raw features, the intercept last
+    limits : array of str of that shape
+    log_likelihood : float, without the penalty; without a maximum the supremum, if it is known
+    covariance : array of shape (q width, q width) or None, 0 for features left out
+    verdict : of :func:`linsep.separation`
+    intervals : {level: (low, high, p)} of profiles
+    gained : float, twice what the features add to Firth's penalized log-likelihood
+    at_limit : bool, False if finite weights come from a small ridge, not from the limit
+    digits : int, how many digits of standard errors floats determine
+    stopped_in : "ascent", "verdict" or "intervals" if Ctrl-C or a callback stopped it; else empty
+    clusters : int or None, their number if the covariance is summed over clusters
+    """
+
+    B: np.ndarray
+    point: "Point"
+    state: State
+    n_iter: int
+    distance: float = np.nan
+    proved: bool = True
+    bend: Any = None
+    columns: "Columns | Any" = None
+    weights: Any = None
+    limits: Any = None
+    log_likelihood: float = np.nan
+    covariance: Any = None
+    verdict: Any = None
+    intervals: dict[float, Any] = {}  # noqa: RUF012 - never changed
+    gained: float = np.nan
+    at_limit: bool = True
+    digits: int = 16
+    stopped_in: str = ""
+    clusters: int | None = None
+
+    @property
+    def suspect(self) -> bool:
+        """Whether a maximum may not exist."""
+        return self.state is State.SUSPECT
+
+    def unproved(self) -> "Solution":
+        """Return the solution if its likelihood may have no maximum: nothing can be inferred."""
+        return self._replace(limits=unchecked(self.limits), covariance=None)
+
+
+def limits_without(dependent: Iterable[int], shape: tuple[int, ...]) -> np.ndarray:
+    """Return the limits of weights that are finite, except for dependent features."""
+    limits = np.full(shape, "finite", dtype="U16")
+    limits[:, list(dependent)] = "dependent"
+    return limits
+
+
+def unchecked(limits: np.ndarray) -> np.ndarray:
+    """Return the limits with "not checked" instead of "finite"."""
+    return np.where(limits == "finite", UNKNOWN, limits)
+
+
+def widened(found: Solution, known: FittedClasses) -> Solution:
+    """Return the solution with weights for all classes, including those without weight."""
+    if known.complete:
+        return found
+    width, covariance = found.weights.shape[1], found.covariance
+    return found._replace(
+        weights=known.wide(found.weights, 0.0),
+        limits=known.wide(found.limits, NO_WEIGHT),
+        covariance=None if covariance is None else known.wide_square(covariance, width),
+        intervals={
+            level: tuple(known.wide(end, np.nan) for end in ends)
+            for level, ends in found.intervals.items()
+        },
+    )
+
+
+class Steps:
+    """Records the progress of one fit.
+
+    Parameters
+    ----------
+    after_step : function without arguments, called after each step; may raise :class:`Stopped`
+
+    Attributes
+    ----------
+    so_far : function that returns the Solution of the weights so far; None before the first step
+    suspect : Solution while separation is being decided; else None
+    finished : Solution without intervals while these are computed; else None
+    intervals : list of the profile intervals computed so far, (low, high, p)
+    """
+
+    def __init__(self, after_step: Callable[[], None] = lambda: None) -> None:
+        self.after_step, self._made = after_step, 0
+        self.so_far: Callable[[], Solution] | None = None
+        self.suspect: Solution | None = None
+        self.finished: Solution | None = None
+        self.intervals: list[Any] = []
+
+    def of(self, raw: Callable[[np.ndarray], np.ndarray], dependent: Iterable[int] = ()) -> Report:
+        """Return the callback of an ascent; ``raw`` converts its weights to the raw features."""
+
+        def report(B: np.ndarray, log_likelihood: float, distance: float) -> None:
+            self._made += 1
+            made, here = self._made, B.copy()
+
+            def so_far() -> Solution:
+                weights = raw(here)
+                return Solution(
+                    here, None, State.MAX_ITER, made, distance, weights=weights,  # type: ignore
+                    limits=limits_without(dependent, weights.shape),
+                    log_likelihood=float(log_likelihood),
+                )  # fmt: skip
+
+            self.so_far = so_far
+            self.after_step()
+
+        return report
+
+    def outcome(self, model: Any, state: State) -> Solution | None:
+        """Return the result of a model whose fit is stopped now; None before the first step."""
+        if self.finished is not None:
+            ends = ends_of(self, self.finished.weights.shape)
+            return self.finished._replace(intervals={model.level: ends}, stopped_in="intervals")
+        if self.suspect is not None:
+            return self.suspect.unproved()._replace(state=state, stopped_in="verdict")
+        if self.so_far is None:
+            return None
+        found = self.so_far()
+        # With a penalty there is a maximum, without the proof that was not reached.
+        found = found if model.l2 or model.penalty else found.unproved()
+        return found._replace(state=state, stopped_in="ascent")
+
+    def doing(self, max_iter: int) -> str:
+        """Return the current stage as text; steps beyond ``max_iter`` are possible, to prove that
+        there is a maximum.
+        """
+        if self.finished is not None:
+            size = self.finished.weights.size
+            return f"profile interval {len(self.intervals) + 1:,} of {size:,}"
+        if self.suspect is not None:
+            return "deciding whether there is a maximum"
+        most = f" of at most {max_iter:,}" if self._made < max_iter else ""
+        return f"iteration {self._made + 1:,}{most}"
+
+
+def no_report(B: np.ndarray, log_likelihood: float, distance: float) -> None:
+    """Ignore the step."""
+
+
+def ends_of(steps: Steps, shape: tuple[int, ...]) -> Ends:
+    """Return the intervals as arrays, NaN for those not computed."""
+    missing = int(np.prod(shape)) - len(steps.intervals)
+    found = [*steps.intervals, *[(np.nan, np.nan, np.nan)] * missing]
+    low, high, p = (np.array(part).reshape(shape) for part in zip(*found, strict=True))
+    return low, high, p
+
+
+class UnfinishedWarning(ConvergenceWarning):
+    """The fit stopped before a maximum, or floats do not determine its digits.
+
+    ``refusal`` is the same as an error with separate hints.
+    """
+
+    def __init__(self, message: str, *hints: str | Hint):
+        self.refusal = LinsepError(message, *hints, code="not-converged")
+        super().__init__(str(self.refusal))
+
+
+def ending_of(model: Any, found: Solution) -> tuple[str, Warning | None]:
+    """Return a sentence on how a fit ended, and a warning if not at a maximum."""
+    away: str = ""
+    hints: tuple[Any, ...] = ()
+    if not np.isnan(found.distance):
+        away = f", about {found.distance:.2g} standard errors away from it"
+        away = away if found.distance <= NEAR else ", far away from it"
+    if found.stopped_in:
+        message = _stopped(found, away)
+    elif found.digits < ENOUGH_DIGITS:
+        few = f"only about {found.digits} digits" if found.digits > 1 else "hardly a digit"
+        message = (
+            f"A maximum exists, but float64 determines {few} of the estimates and standard errors"
+        )
+        hints = FINITE
+    elif found.state == State.MAX_ITER:
+        message = f"The fit reached the iteration limit before the maximum{away}"
+        hints = (hint("raise {}", max_iter=None),)
+        if model.solver == "gradient_ascent" and not model.penalty:
+            hints = (*hints, hint("use {}", solver="newton"))
+            if not isinstance(model.learning_rate, str):
+                message = f"Gradient ascent ended before the maximum{away}: "
+                message, hints = message + model.ascent_.sentence, ()
+    elif found.state == State.STUCK:
+        message = (
+            f"The fit stopped before the maximum{away}: rounding errors exceed the gain of another "
+            "step"
+        )
+        hints = ("scale the features",)
+    else:
+        message = SENTENCES[found.state]
+        if found.state == State.QUASI_SEPARABLE:
+            limit = "are estimated in the limit"
+            message += limit if found.at_limit else "come from a very small ridge"
+    said = found.stopped_in or found.state in UNFINISHED or found.digits < ENOUGH_DIGITS
+    warning = UnfinishedWarning(message if hints else f"{message}.", *hints) if said else None
+    return f"{message}." if message else "", warning
+
+
+def _stopped(found: Solution, away: str) -> str:
+    """Return the sentence on a fit that Ctrl-C or a callback stopped."""
+    interrupted = found.state == State.INTERRUPTED
+    who = "The fit was interrupted" if interrupted else "A callback stopped the fit"
+    if found.stopped_in == "intervals":
+        (ends,) = found.intervals.values()
+        missing = int(np.isnan(ends[2][found.limits != "dependent"]).sum())
+        return f"The fit was interrupted while computing intervals: {missing} have no interval"
+    if found.stopped_in == "verdict":
+        return f"{who} before it was decided whether the likelihood has a maximum"
+    return (
+        f"{who} before the maximum was reached{away}: the weights are those after "
+        f"{found.n_iter} {'iteration' if found.n_iter == 1 else 'iterations'}, and nothing can "
+        "be inferred from them"
+    )
+
+
+def refuse_no_progress(state: State, log_likelihood: float, null: float) -> None:
+    """Raise DataError if a fit made no progress from its start, which is not a maximum."""
+    stopped = state in (State.STUCK, State.SUSPECT, State.UNDECIDED)
+    if stopped and log_likelihood <= null * (1.0 - 1e-12):
+        raise DataError(
+            "The fit made no progress: rounding errors exceed the gain of the first step. Scale "
+            "the features, or leave out features that nearly depend on others.",
+            code="not-converged",
+        )
+
+
+def separation_sentence(kind: str, limits: dict[str, str]) -> str:
+    """Return the message for separable data, whose likelihood has no maximum."""
+    shown = [f"{name} ({word})" for name, word in limits.items() if word in DIVERGING]
+    if not shown:
+        return (
+            f"The data are {kind}, so the likelihood has no maximum: it keeps growing as some "
+            "coefficients diverge. The time limit ended before it was known which"
+        )
+    listed = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
+    finite = sum(word == "finite" for word in limits.values())
+    rest = f"; the other {finite} are finite" if finite else ""
+    return (
+        f"The data are {kind}, so the likelihood has no maximum: it keeps growing as these "
+        f"coefficients diverge: {listed}{rest}"
+    )
+
+
+class Callbacks:
+    """scikit-learn's callbacks of one fit: a task for the fit and one for each iteration.
+
+    Parameters
+    ----------
+    model : LogisticRegression
+    known : other arguments of the hooks: X, y and metadata
+    """
+
+    def __init__(self, model: Any, known: dict[str, Any]) -> None:
+        self.model, self.known = model, {"estimator": model} | known
+        # the number of iterations is unknown, and max_iter alone does not bound it
+        self.root = model._init_callback_context(max_subtasks=None)
+        with interrupts_allowed():
+            self.root.call_on_fit_task_begin(**self.known)
+
+    def iterated(self, snapshot: Callable[[], dict[str, Any]]) -> None:
+        """Report one iteration; raise Stopped if a callback asks to stop."""
+        if not hasattr(self.model, "_skl_callbacks"):
+            interruption_point()
+            return
+        task = self.root.subcontext(task_name="iteration")
+        with interrupts_allowed():
+            task.call_on_fit_task_begin(**self.known)
+            if task.call_on_fit_task_end(**self.known, reconstruction_attributes=snapshot):
+                raise Stopped
+
+    def ended(self, snapshot: Callable[[], dict[str, Any]]) -> None:
+        """Report the end of the fit."""
+        self.root.call_on_fit_task_end(**self.known, reconstruction_attributes=snapshot)
+
+
+def refuse_together(model: Any) -> None:
+    """Raise ParameterError for incompatible parameters."""
+    if model.on_separation == "firth":
+        raise ParameterError(
+            "Firth's penalty is not an option of on_separation; its estimates are always finite",
+            hint("use {}", penalty="firth"), option="on_separation", value=model.on_separation,
+        )  # fmt: skip
+    if model.penalty and model.l2:
+        raise ParameterError(
+            "Firth's penalty and l2 exclude each other",
+            "leave one of them out", code="conflict", option="l2",
+        )  # fmt: skip
+    if model.penalty and model.warm_start:
+        raise ParameterError(
+            "Firth's penalized likelihood may have several maxima, and its estimates are the "
+            "maximum reached from zero", hint("leave {} out", warm_start=None),
+            code="conflict", option="warm_start",
+        )  # fmt: skip
+    if model.penalty and model.solver != "newton":
+        raise ParameterError(
+            "Only Newton's method maximizes Firth's penalized likelihood",
+            hint("use {}", solver="newton"), code="conflict", option="solver", value=model.solver,
+        )  # fmt: skip
+    refuse_robust(model)
+    if model.intervals and model.l2:
+        raise ParameterError(
+            "Standard errors, tests and intervals are not known with l2", "leave l2 out",
+            hint("leave {} out", intervals=None), code="conflict", option="intervals"
+        )  # fmt: skip
