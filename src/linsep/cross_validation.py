@@ -185,8 +185,8 @@ class LabeledRows(NamedTuple):
             if problem.row is None:
                 raise
             place = self.where(int(chosen[problem.row - 1]))
-            said = f"(?i){re.escape(row_text(problem.row - 1))}"
-            words = re.sub(said, lambda _: place, problem.message)
+            said = row_text(problem.row - 1)
+            words = re.sub(f"(?i){re.escape(said)}", lambda _: place, problem.message)
             fields = {"row": None} | getattr(place, "fields", {})
             raise problem.with_message(words, problem.hints, **fields) from None
 

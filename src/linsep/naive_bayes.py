@@ -21,14 +21,8 @@ from linsep.errors import (
     warn_caller,
 )
 from linsep.estimators._common import labels
-from linsep.estimators._common.fitted_state import (
-    adds_rows,
-    classes_of,
-    count,
-    described,
-    finite,
-)
-from linsep.estimators._common.frames import to_learn, to_predict
+from linsep.estimators._common.fitted_state import classes_of, count, described, finite
+from linsep.estimators._common.frames import adds_rows, to_learn, to_predict
 from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode
 from linsep.estimators._common.predicting import Prediction, share_right
 from linsep.estimators._common.reading import Reading, describe
@@ -356,9 +350,10 @@ class GaussianNaiveBayes(
             )
         codes = labels.encode_with(y := labels.label_a_row(self, y, X.shape[0]), known)
         if codes is None:
-            raise ValueError(
+            raise DataError(
                 f"y has labels that are not in classes: {labels.unknown_labels(y, known)}; "
-                "list every label in the first call to partial_fit."
+                "list every label in the first call to partial_fit.",
+                code="unknown-label",
             )
         weights = labels.check_sample_weight(sample_weight, len(y))
         block = Batch(X, codes, weights=weights if weights.size else None)
@@ -374,18 +369,28 @@ class GaussianNaiveBayes(
         """Return the moments of the rows seen so far; None if there are no rows."""
         if not hasattr(self, "classes_"):
             if classes is None:
-                raise ValueError("classes must be passed on the first call to partial_fit.")
+                raise DataError(
+                    "classes must be passed on the first call to partial_fit.",
+                    code="needs-option", option="classes",
+                )  # fmt: skip
             return None
         found: ClassMoments | None = getattr(self, "_moments", None)
         if found is None:
-            raise ValueError(
-                "This model was saved without the sums that partial_fit needs: call fit again."
+            raise DataError(
+                "This model was saved without the sums that partial_fit needs: call fit again.",
+                code="unsupported",
             )
         if (found.own is None) != (self.variances == "shared"):
-            raise ValueError("variances differs from the first call to partial_fit.")
+            raise DataError(
+                "variances differs from the first call to partial_fit.",
+                code="other-model", option="variances",
+            )  # fmt: skip
         known = self.classes_ if classes is None else np.unique(labels_of(list(classes)))
         if not np.array_equal(known, self.classes_):
-            raise ValueError("classes differ from the first call to partial_fit.")
+            raise DataError(
+                "classes differ from the first call to partial_fit.",
+                code="other-model", option="classes",
+            )  # fmt: skip
         return found
 
     def _moments_of(self, rows: Lanes, n_classes: int) -> ClassMoments:

@@ -300,3 +300,43 @@ def test_columns_left_as_they_are(folder):
     assert_refused(
         *fit, "--scale", "both", cwd=folder, said="one of 'none', 'standard'", exit_code=2
     )
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("learner", ["perceptron", "logistic", "naive-bayes", "kernel"])
+def test_what_is_in_standard_deviations_is_said(folder, learner, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = {}
+    for scale in ("standard", "none"):
+        words = ["--learner", learner, "--scale", scale, "--model", scale]
+        words += ["--l2", 1] * (learner == "logistic")
+        here("fit", "t.csv", "--target", "kind", *words, cwd=folder)
+        commands = [("inspect", scale)]
+        commands += [("audit", scale, "t.csv")] * (learner != "kernel")
+        commands += [("summary", scale)] * (learner in ("logistic", "naive-bayes"))
+        for table in (["--odds-ratios"], ["--table", "latex"], ["--table", "markdown"]):
+            commands += [("summary", scale, *table)] * (learner == "logistic")
+        shown[scale] = [here(*command, cwd=folder).stdout for command in commands]
+    for scaled, raw in zip(shown["standard"], shown["none"], strict=True):
+        assert "standard deviation" in " ".join(scaled.split())
+        assert "standard deviation" not in " ".join(raw.split())
+        assert max(map(len, scaled.splitlines())) <= 80 or "tabular" in scaled
+    if learner != "kernel":
+        told = json.loads(here("audit", "standard", "t.csv", "--json", cwd=folder).stdout)
+        assert told["standardized"] == ["income", "share", "same"]
+        told = json.loads(here("audit", "none", "t.csv", "--json", cwd=folder).stdout)
+        assert told["standardized"] == []
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("learner", ["logistic", "linear"])
+def test_estimates_of_standardized_columns_have_a_note(folder, learner):
+    how = {"target": "share"} if learner == "linear" else {"target": "kind", "l2": 1.0}
+    how |= {"learner": learner, "exclude": "same"}
+    notes = {
+        scale: linsep.fit(folder / "t.csv", scale=scale, **how).summary().to_dict()["notes"]
+        for scale in ("standard", "none")
+    }
+    (more,) = set(notes["standard"]) - set(notes["none"])
+    assert "income" in more
+    assert len(notes["standard"]) == len(notes["none"]) + 1

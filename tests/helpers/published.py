@@ -1,6 +1,7 @@
 """Small data sets of the literature, whose results others have published."""
 
 import numpy as np
+import pandas as pd
 
 
 def _repeated(cells):
@@ -73,3 +74,18 @@ BUDWORMS = (
     np.repeat([1, 0], 12),
     np.concatenate([_DEAD, 20 - _DEAD]),
 )
+
+
+#: O. Duncan, A socioeconomic index for all occupations, 1961: type, income, education, prestige
+_JOBS = """
+prof 62 86 82 prof 72 76 83 prof 75 92 90 prof 55 90 76 prof 64 86 90 prof 21 84 87 prof 64 93 93
+    prof 80 100 90 wc 67 87 52 prof 72 86 88 prof 42 74 57 prof 76 98 89 prof 76 97 97 prof 41 84 59
+    prof 48 91 73 wc 76 34 38 prof 53 45 76 prof 60 56 81 prof 42 44 45 prof 78 82 92 wc 29 72 39
+    wc 48 55 34 wc 55 71 41 wc 29 50 16 bc 21 23 33 bc 47 39 53 bc 81 28 67 bc 36 32 57
+    bc 22 22 26 bc 44 25 29 bc 15 29 10 bc 7 7 15 bc 42 26 19 bc 9 19 10 bc 21 15 13
+    bc 21 20 24 bc 16 26 20 bc 16 28 7 bc 9 17 3 bc 14 22 16 bc 12 30 6 bc 17 25 11
+    bc 7 20 8 bc 34 47 41 bc 8 32 10
+"""
+_CELLS = np.array(_JOBS.split()).reshape(-1, 4)
+DUNCAN = pd.DataFrame(_CELLS[:, 1:].astype(int), columns=["income", "education", "prestige"])
+DUNCAN.insert(0, "type", _CELLS[:, 0])

@@ -1,5 +1,6 @@
 """Offsets of linear and logistic regressions, beside statsmodels and optima by brute force."""
 
+import json
 import pickle
 
 import numpy as np
@@ -11,33 +12,31 @@ from scipy.optimize import minimize
 from sklearn.exceptions import UnsetMetadataPassedError
 
 import linsep
-from linsep import LinearRegression, LogisticRegression
+from command_line import assert_refused, here
+from linsep import LinearRegression, LogisticRegression, open_source
 from linsep.errors import DataError
 from refusals import refused
 
 N = 120
 
 
-def rows(seed: int, spread: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def rows(seed, spread=1.0):
     rng = np.random.default_rng(seed)
     X, offset = rng.normal(size=(N, 3)) * [1.0, 30.0, 0.01] + [0, 1000, 0], rng.normal(size=N)
     scores = X @ [1.0, 0.02, -50.0] - 20 + spread * offset
     return X, (rng.random(N) < 1 / (1 + np.exp(-scores))).astype(int), spread * offset
 
 
-def binomial(X: np.ndarray, y: np.ndarray, offset: np.ndarray, weights: object = None) -> object:
+def binomial(X, y, offset, weights=None):
     family = sm.families.Binomial()
     model = sm.GLM(y, X, family=family, offset=offset, freq_weights=weights)
     return model.fit(tol=1e-14, maxiter=200)
 
 
-@pytest.mark.parametrize("spread", [1.0, 6.0])
 @pytest.mark.parametrize(
-    "parameters",
-    [{}, {"intervals": "profile"}, {"reference": 1}],
-    ids=["newton", "profile", "reference"],
+    ("spread", "parameters"), [(6.0, {"intervals": "profile"}), (1.0, {"reference": 1})]
 )
-def test_logistic_beside_statsmodels(spread: float, parameters: dict[str, object]) -> None:
+def test_logistic_beside_statsmodels(spread, parameters):
     X, y, offset = rows(0, spread)
     theirs = binomial(sm.add_constant(X), y, offset)
     sign = -1.0 if parameters.get("reference") == 1 else 1.0
@@ -54,7 +53,7 @@ def test_logistic_beside_statsmodels(spread: float, parameters: dict[str, object
     assert score == pytest.approx(np.mean((p > 0.5) == y))
 
 
-def test_weights_and_no_intercept() -> None:
+def test_weights_and_no_intercept():
     X, y, offset = rows(1)
     weights = np.random.default_rng(2).integers(0, 4, N)
     X = X - X.mean(axis=0)
@@ -68,7 +67,7 @@ def test_weights_and_no_intercept() -> None:
     assert ours.null_log_likelihood_ == pytest.approx(null.llf, rel=1e-13)
 
 
-def test_what_offsets_shift() -> None:
+def test_what_offsets_shift():
     X, y, _ = rows(3)
     plain = LogisticRegression().fit(X, y)
     moved = LogisticRegression().fit(X, y, offset=7.5)
@@ -81,10 +80,10 @@ def test_what_offsets_shift() -> None:
     np.testing.assert_allclose(moved.standard_errors_, plain.standard_errors_, rtol=1e-8)
 
 
-def penalized(X: np.ndarray, y: np.ndarray, offset: np.ndarray) -> np.ndarray:
+def penalized(X, y, offset):
     """Return the weights of Firth's likelihood by a general optimizer, the intercept first."""
 
-    def loss(b: np.ndarray) -> float:
+    def loss(b):
         score = X @ b + offset
         p = 1 / (1 + np.exp(-score))
         information = (X * (p * (1 - p))[:, None]).T @ X
@@ -95,7 +94,7 @@ def penalized(X: np.ndarray, y: np.ndarray, offset: np.ndarray) -> np.ndarray:
     return minimize(loss, found.x, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13}).x
 
 
-def test_firth_with_offsets() -> None:
+def test_firth_with_offsets():
     rng = np.random.default_rng(5)
     X, offset = rng.normal(size=(25, 2)), 2 * rng.normal(size=25)
     y = (X[:, 0] + rng.normal(size=25) > 0.3).astype(int)
@@ -107,7 +106,7 @@ def test_firth_with_offsets() -> None:
     np.testing.assert_allclose(np.add(others, [[0], [0], [3]]), ends, atol=1e-4)
 
 
-def test_limits_of_separated_data_do_not_depend_on_offsets() -> None:
+def test_limits_of_separated_data_do_not_depend_on_offsets():
     rng = np.random.default_rng(6)
     group = np.repeat([0.0, 1.0], 40)
     X = np.column_stack([group, rng.normal(size=80)])
@@ -129,19 +128,17 @@ def test_limits_of_separated_data_do_not_depend_on_offsets() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
-def test_many_weights(kind: object) -> None:
+def test_many_weights():
     rng = np.random.default_rng(7)
     X = sp.random(200, 2600, 0.02, format="csr", random_state=7)
     y, offset = (rng.random(200) < 0.5).astype(int), 2 * rng.normal(size=200)
-    given = X if kind is sp.csr_matrix else X.toarray()
-    model = LogisticRegression(l2=1.0, tol=1e-9).fit(given, y, offset=offset)
-    p = model.predict_proba(given, offset=offset)[:, 1]
+    model = LogisticRegression(l2=1.0, tol=1e-9).fit(X, y, offset=offset)
+    p = model.predict_proba(X, offset=offset)[:, 1]
     np.testing.assert_allclose(X.T @ (y - p), model.coef_[0], atol=1e-6)
     assert (y - p).sum() == pytest.approx(0, abs=1e-6)
 
 
-def test_gradient_ascent() -> None:
+def test_gradient_ascent():
     rng = np.random.default_rng(8)
     X, offset = rng.normal(size=(60, 1)), 20 * rng.normal(size=60)
     y = (rng.random(60) < 1 / (1 + np.exp(-X[:, 0] - offset))).astype(int)
@@ -151,7 +148,7 @@ def test_gradient_ascent() -> None:
     assert ascent.stop_reason_ == "converged"
 
 
-def test_huge_offsets() -> None:
+def test_huge_offsets():
     X, y, _ = rows(9)
     plain = LogisticRegression().fit(X, y)
     moved = LogisticRegression().fit(X, y, offset=1e6)
@@ -163,7 +160,7 @@ def test_huge_offsets() -> None:
     np.testing.assert_allclose(model.coef_, few.coef_, rtol=1e-7)
 
 
-def test_linear_is_the_regression_of_the_difference() -> None:
+def test_linear_is_the_regression_of_the_difference():
     X, _, offset = rows(10)
     y = X @ [1.0, 2.0, 300.0] + np.random.default_rng(11).normal(size=N)
     weights = np.random.default_rng(12).random(N)
@@ -186,7 +183,7 @@ def test_linear_is_the_regression_of_the_difference() -> None:
     assert ours.score(X, y, offset=offset) == pytest.approx(1 - (errors**2).sum() / spread)
 
 
-def test_linear_shifts_are_exact() -> None:
+def test_linear_shifts_are_exact():
     rng = np.random.default_rng(13)
     X, y = rng.integers(-9, 9, (30, 2)).astype(float), rng.integers(-50, 50, 30).astype(float)
     plain = LinearRegression().fit(X, y)
@@ -204,27 +201,23 @@ def test_linear_shifts_are_exact() -> None:
 
 
 BAD = [
-    (np.r_[np.nan, np.zeros(N - 1)], "row 1 (index 0) is missing"),
-    (np.r_[0, np.inf, np.zeros(N - 2)], "row 2 (index 1) is inf"),
-    ([None] * N, "row 1 (index 0) is missing"),
-    (pd.Series([1.0] * (N - 1) + [pd.NA], dtype="Float64"), f"row {N} (index {N - 1}) is missing"),
-    (["x"] * N, "row 1 (index 0) is x"),
-    (np.zeros(3), f"offset has shape (3,), but X has {N} rows"),
-    (np.zeros((N, 1)), f"offset has shape ({N}, 1), but X has {N} rows"),
-]
+    (np.r_[np.nan, np.zeros(N - 1)], "missing-value", 1),
+    (np.r_[0, np.inf, np.zeros(N - 2)], "not-finite", 2), ([None] * N, "missing-value", 1),
+    (pd.Series([1.0] * (N - 1) + [pd.NA], dtype="Float64"), "missing-value", N),
+    (["x"] * N, "not-finite", 1), (np.zeros(3), "shape", None), (np.zeros((N, 1)), "shape", None),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", [LinearRegression, LogisticRegression])
-@pytest.mark.parametrize(("offset", "said"), BAD, ids=[said for _, said in BAD])
-def test_bad_offsets(kind: type, offset: object, said: str) -> None:
+def test_bad_offsets(kind):
     X, y, _ = rows(14)
-    with pytest.raises(DataError) as problem:
-        kind().fit(X, y, offset=offset)
-    assert said in str(problem.value)
+    for offset, code, row in BAD:
+        with refused(DataError, code, option="offset", row=row):
+            kind().fit(X, y, offset=offset)
 
 
 @pytest.mark.parametrize("kind", [LinearRegression, LogisticRegression])
-def test_predictions_need_an_offset(kind: type, tmp_path: object) -> None:
+def test_predictions_need_an_offset(kind, tmp_path):
     X, y, offset = rows(15)
     model, plain = kind().fit(X, y, offset=offset), kind().fit(X, y)
     assert model._with_offset
@@ -243,13 +236,13 @@ def test_predictions_need_an_offset(kind: type, tmp_path: object) -> None:
     assert (again.predict(X) == plain.predict(X)).all()
 
 
-def test_several_classes_are_refused() -> None:
+def test_several_classes_are_refused():
     X, _, offset = rows(16)
     with refused(DataError, "class-count", option="offset"):
         LogisticRegression().fit(X, np.arange(N) % 3, offset=offset)
 
 
-def test_several_targets_are_refused() -> None:
+def test_several_targets_are_refused():
     X, y, offset = rows(23)
     targets = np.column_stack([y, offset])
     with refused(DataError, "unsupported", option="offset"):
@@ -264,7 +257,7 @@ def test_several_targets_are_refused() -> None:
     np.testing.assert_allclose(warm.fit(X, y, offset=offset).coef_, before, rtol=1e-9)
 
 
-def test_a_class_without_weight() -> None:
+def test_a_class_without_weight():
     X, y, offset = rows(17)
     with pytest.warns(UserWarning, match="have weight 0"):
         model = LogisticRegression().fit(X, y, y, offset=offset)
@@ -272,7 +265,7 @@ def test_a_class_without_weight() -> None:
     assert model.null_log_likelihood_ == 0
 
 
-def test_a_checkpoint_is_of_its_offsets(tmp_path: object) -> None:
+def test_a_checkpoint_is_of_its_offsets(tmp_path):
     X, y, offset = rows(18)
     path = tmp_path / "fit.checkpoint"
     whole = LogisticRegression().fit(X, y, offset=offset)
@@ -285,7 +278,7 @@ def test_a_checkpoint_is_of_its_offsets(tmp_path: object) -> None:
             LogisticRegression().fit(X, y, checkpoint=kept, offset=other)
 
 
-def test_thresholds_and_routing() -> None:
+def test_thresholds_and_routing():
     from sklearn import config_context
     from sklearn.model_selection import cross_val_score
     from sklearn.pipeline import make_pipeline
@@ -307,7 +300,7 @@ def test_thresholds_and_routing() -> None:
 
 
 @pytest.mark.parametrize("kind", [LinearRegression, LogisticRegression])
-def test_models_of_other_offsets_are_not_nested(kind: type) -> None:
+def test_models_of_other_offsets_are_not_nested(kind):
     X, y, offset = rows(20)
     features = pd.DataFrame(X, columns=["a", "b", "c"])
     few = features[["a", "b"]]
@@ -326,7 +319,7 @@ def test_models_of_other_offsets_are_not_nested(kind: type) -> None:
 
 
 @pytest.mark.parametrize("kind", [LinearRegression, LogisticRegression])
-def test_fits_again_refuse_offsets_and_counts(kind: type) -> None:
+def test_fits_again_refuse_offsets_and_counts(kind):
     X, y, offset = rows(21)
     model = kind().fit(X, y, offset=offset)
     counted = LogisticRegression().fit(X, successes=y, trials=1)
@@ -337,7 +330,7 @@ def test_fits_again_refuse_offsets_and_counts(kind: type) -> None:
             one.score_test(X, y, X[:, :1] ** 2)
 
 
-def test_diagnostics_have_the_offsets() -> None:
+def test_diagnostics_have_the_offsets():
     X, y, offset = rows(22)
     theirs = binomial(sm.add_constant(X), y, offset)
     for reference in (0, 1):
@@ -368,19 +361,16 @@ def test_diagnostics_have_the_offsets() -> None:
         counted.diagnostics(X, y)
 
 
-def test_tables_say_that_there_is_an_offset() -> None:
-    x, offset = [[1.0], [2], [3], [4]], [1, 2, 3, 4]
-    line = LinearRegression().fit(x, [1, 3, 2, 5], offset=offset)
-    assert line.summary().notes == ["Offset: estimates, R^2 and F refer to y minus the offset."]
-    curve = LogisticRegression().fit(x, [0, 1, 0, 1], offset=offset)
-    assert curve.summary().notes == ["Offset: added to the log-odds of every row."]
-    assert not curve.fit(x, [0, 1, 0, 1]).summary().notes
-    frame = pd.DataFrame({"a": [1, 2, 3, 4.0], "k": offset, "y": [1, 3, 2, 5]})
+def test_tables_say_that_there_is_an_offset():
+    frame = pd.DataFrame({"a": [1, 2, 3, 4.0], "k": [1, 2, 3, 4], "y": [1, 3, 2, 5]})
     read = linsep.fit(frame, target="y", learner="linear", offset="k")
     assert read.summary().notes[0].startswith("Offset k: ")
+    curve = LogisticRegression().fit(frame[["a"]], [0, 1, 0, 1], offset=frame.k)
+    assert curve.summary().notes[0].startswith("Offset")
+    assert not curve.fit(frame[["a"]], [0, 1, 0, 1]).summary().notes
 
 
-def test_intervals_of_probabilities_beside_statsmodels(tmp_path: object) -> None:
+def test_intervals_of_probabilities_beside_statsmodels(tmp_path):
     X, y, offset = rows(3)
     model = LogisticRegression().fit(X, y, offset=offset)
     found = model.predict_proba(X[:20], interval="confidence", level=0.9, offset=offset[:20])
@@ -390,3 +380,217 @@ def test_intervals_of_probabilities_beside_statsmodels(tmp_path: object) -> None
         assert np.allclose(ours[:, 1], told[expected], rtol=1e-6)
     with refused(DataError, "needs-option", option="offset"):
         model.predict_proba(X, interval="confidence")
+
+
+MANY = 300
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame(rng.normal(size=(MANY, 3)), columns=["a", "b", "o"])
+    data["town"] = rng.choice(["x", "y", "z"], MANY)
+    data["y"] = (rng.random(MANY) < 1 / (1 + np.exp(-data.a - data.o))).astype(int)
+    data["v"] = data.a + data.o + rng.normal(size=MANY)
+    return data
+
+
+@pytest.fixture
+def path(table, tmp_path):
+    table.to_csv(tmp_path / "table.csv", index=False)
+    return str(tmp_path / "table.csv")
+
+
+def arrays(table):
+    return pd.get_dummies(table[["a", "b", "town"]], drop_first=True).astype(float)
+
+
+LEARNERS = [("logistic", "y", LogisticRegression), ("linear", "v", LinearRegression)]
+
+
+@pytest.mark.parametrize(("learner", "target", "kind"), LEARNERS, ids=["logistic", "linear"])
+def test_columns_and_formulas(table, path, learner, target, kind: type):
+    other = {"y": "v", "v": "y"}[target]
+    expected = kind().fit(arrays(table), table[target], offset=table.o)
+    predicted = expected.predict(arrays(table), offset=table.o)
+    asked = [
+        {"target": target, "offset": "o", "exclude": other},
+        {"formula": f"{target} ~ a + b + town + offset(o)"},
+        {"formula": f"{target} ~ offset(2 * o) + a + b + town + offset(log(exp(-o)))"},
+        {"formula": f"{target} ~ . + offset(o)", "data": table.drop(columns=other)},
+    ]
+    for how in asked:
+        for data in [how.pop("data")] if "data" in how else [table, path]:
+            model = linsep.fit(data, learner=learner, **how)
+            assert model._with_offset
+            np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
+            np.testing.assert_allclose(model.predict(data), predicted, rtol=1e-9)
+            score = expected.score(arrays(table), table[target], offset=table.o)
+            assert model.score(data) == pytest.approx(score)
+            assert linsep.score(model, data)["rows"] == MANY
+    beside = linsep.score(expected, (arrays(table), table[target]), offset=table.o)
+    there = linsep.score(model, table)["metrics"]
+    values = {name: metric["value"] for name, metric in there.items()}
+    assert {k: m["value"] for k, m in beside["metrics"].items()} == pytest.approx(values)
+    with refused(DataError, "needs-option", option="offset"):
+        linsep.score(expected, (arrays(table), table[target]))
+
+
+def test_frames_beside_offsets(table):
+    features = table[["a", "b", "town"]]
+    for kind, target in ((LogisticRegression, table.y), (LinearRegression, table.v)):
+        model = kind().fit(features, target, offset=table.o)
+        expected = kind().fit(arrays(table), target, offset=table.o)
+        np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
+        found = model.predict(features, offset=table.o)
+        np.testing.assert_allclose(found, expected.predict(arrays(table), offset=table.o))
+        with refused(DataError, "unknown-column", column="offset"):
+            model.predict(features)
+        with refused(DataError, "missing-value", row=1, option="offset"):
+            kind().fit(features, target, offset=table.o.where(table.o != table.o[0]))
+
+
+@pytest.mark.parametrize(("memory", "weight"), [(1 << 10, "w"), (256 << 20, None)])
+def test_files_larger_than_memory(table, tmp_path, memory, weight: str | None):
+    data = table[["a", "b", "o", "y"]].assign(w=np.arange(MANY) % 3)
+    data.to_csv(tmp_path / "d.csv", index=False)
+    how = {"target": "y", "offset": "o", "weight": weight}
+    how |= {} if weight else {"exclude": "w"}
+    weights = None if weight is None else data.w
+    plain = LogisticRegression().fit(data[["a", "b"]], data.y, weights, offset=data.o)
+    for _ in range(2):  # with a cache that the first fit may have left
+        source = open_source(tmp_path / "d.csv", cache=tmp_path / "cache", **how)
+        source.memory_bytes = memory
+        model = LogisticRegression().fit(source)
+        np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-11)
+        assert model.null_log_likelihood_ == pytest.approx(plain.null_log_likelihood_, rel=1e-13)
+        assert model.training_accuracy_ == pytest.approx(
+            plain.score(data[["a", "b"]], data.y, weights, offset=data.o)
+        )
+    linear = {"target": "o", "offset": "a", "exclude": ["y", "w"]}
+    found = LinearRegression().fit(open_source(tmp_path / "d.csv", **linear))
+    expected = LinearRegression().fit(data[["b"]], data.o - data.a)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-14)
+
+
+def test_offsets_of_the_command_line(table, path, tmp_path):
+    model = str(tmp_path / "m.linsep")
+    options = ["--target", "y", "--learner", "logistic", "--exclude", "v"]
+    done = here("fit", path, *options, "--offset", "o", "--model", model, "--cv", "3", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    loaded = linsep.load(model)
+    expected = LogisticRegression().fit(arrays(table), table.y, offset=table.o)
+    np.testing.assert_allclose(loaded.coef_, expected.coef_, rtol=1e-9)
+    done = here("predict", model, path, "--probabilities", "--json", cwd=tmp_path)
+    lines = [json.loads(line)["probabilities"] for line in done.stdout.splitlines()]
+    p = expected.predict_proba(arrays(table), offset=table.o)
+    np.testing.assert_allclose(lines, p, rtol=1e-9)
+    done = here("score", model, path, "--json", cwd=tmp_path)
+    right = expected.score(arrays(table), table.y, offset=table.o)
+    assert json.loads(done.stdout)["accuracy"] == pytest.approx(right)
+    terms = json.loads(here("audit", model, path, "--row", "5", "--json", cwd=tmp_path).stdout)[
+        "terms"
+    ]
+    (offset,) = [term for term in terms if term["feature"] == "offset"]
+    assert offset["product"] == table.o[4]
+    table.drop(columns="o").to_csv(tmp_path / "without.csv", index=False)
+    without = str(tmp_path / "without.csv")
+    for command in ("predict", "score"):
+        assert_refused(command, model, without, cwd=tmp_path, code="unknown-column")
+    no_learner = [*options[:2], "--exclude", "v", "--offset", "o"]
+    assert_refused("fit", path, *no_learner, cwd=tmp_path, code="unsupported")
+
+
+def test_tuning_with_offsets(path, tmp_path):
+    options = ["--formula", "y ~ a + offset(o)"]
+    done = here("tune", path, *options, "--learner", "logistic", "--cv", "3", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for more in (["--cv", "3"], ["--grid", "keep=last,average"]):
+        tune = ["tune", path, *options, "--learner", "perceptron", *more]
+        assert_refused(*tune, cwd=tmp_path, code="unsupported")
+
+
+REFUSED_COLUMNS = [
+    ({"offset": "q"}, "unknown-column"), ({"offset": "town"}, "not-a-number"),
+    ({"offset": "y"}, "column-role"), ({"offset": "o", "weight": "o"}, "column-role"),
+    ({"offset": "o", "group": "o"}, "column-role"),
+    ({"offset": "o", "exclude": "o"}, "column-role"),
+    ({"formula": "y ~ a + o", "offset": "o"}, "column-role"),
+    ({"formula": "y ~ a:offset(o)"}, "bad-formula"),
+    ({"formula": "y ~ a - offset(o)"}, "bad-formula"),
+    ({"formula": "y ~ a + log(offset(o))"}, "bad-formula"),
+    ({"formula": "y ~ a + offset(C(town))"}, "bad-formula"),
+    ({"formula": "y ~ a + offset(town)"}, "column-type"),
+    ({"formula": "y ~ a + offset(__import__('os'))"}, "bad-formula"),
+    ({"formula": "y ~ a + offset()"}, "bad-formula"),
+    ({"formula": "y ~ a + offset(q)"}, "unknown-column"),
+    ({"formula": "y ~ a + offset(y)"}, "bad-formula"),
+    ({"formula": "y ~ a + offset(log(o))"}, "missing-value"),
+    ({"formula": "y ~ a + offset(1 / (o - o))"}, "not-finite"),
+]  # fmt: skip
+
+
+def test_refused_columns(path):
+    for how, code in REFUSED_COLUMNS:
+        target = {} if "formula" in how else {"target": "y"}
+        with refused(DataError, code):
+            linsep.fit(path, learner="logistic", **target, **how)
+
+
+def test_missing_offsets(path):
+    with open(path) as file:
+        lines = file.read().splitlines()
+    cells = lines[7].split(",")
+    for cell, code in (("", "missing-value"), ("inf", "not-finite")):
+        lines[7] = ",".join([*cells[:2], cell, *cells[3:]])
+        with open(path, "w") as file:
+            file.write("\n".join(lines))
+        how = {"target": "y", "learner": "logistic", "offset": "o", "exclude": "v"}
+        for missing in ("error", "drop"):
+            with refused(DataError, code, row=8):
+                linsep.fit(path, missing=missing, **how)
+
+
+def test_predictions_without_some_offsets(table):
+    how = [{"target": "y", "offset": "o", "exclude": "v"}, {"formula": "y ~ a + offset(o)"}]
+    gaps = table.assign(o=table.o.where(np.arange(MANY) != 7))
+    for one in how:
+        model = linsep.fit(table, learner="logistic", **one)
+        found = model.predict(gaps, missing="skip")
+        assert found[7] is None
+        assert (np.delete(found, 7) == np.delete(model.predict(table), 7)).all()
+        with refused(DataError, "missing-value", row=8, column="o"):
+            model.predict(gaps)
+
+
+def test_forged_recipes(table):
+    model = linsep.fit(table, formula="y ~ a + offset(o)", learner="logistic")
+    for forged in (["__import__('os')"], ["C(o)"], ["town"], ["q"], 5):
+        recipe = json.loads(json.dumps(model.recipe_))
+        recipe["formula"]["offset"] = forged
+        with pytest.raises(DataError):
+            open_source(table, recipe=recipe)
+    model = linsep.fit(table, target="y", offset="o", exclude="v", learner="logistic")
+    with refused(DataError, "bad-model-file"):
+        open_source(table, recipe=model.recipe_ | {"offset": 5})
+    facts = model.get_state()
+    with pytest.raises(ValueError, match="offset"):
+        LogisticRegression().set_state(facts[0], facts[1] | {"offset": "yes"})
+
+
+def test_other_uses_are_refused(table, tmp_path):
+    source = open_source(table, target="y", offset="o", exclude="v")
+    for kind in ("Perceptron", "GaussianNaiveBayes", "SoftMargin", "KernelPerceptron"):
+        with refused(DataError, "unsupported", option="offset"):
+            getattr(linsep, kind)().fit(source)
+    with refused(DataError, "conflict", option="offset"):
+        LogisticRegression().fit(source, offset=table.o)
+    model = linsep.LogisticRegression().fit(source)
+    with refused(DataError, "other-model"):
+        model.predict(open_source(table, target="y", exclude=["v", "o"]))
+    linsep.save(model, tmp_path / "m.linsep")
+    from linsep.serving.limits import Limits
+    from linsep.serving.model import read_model
+
+    with refused(DataError, "unsupported"):
+        read_model(tmp_path / "m.linsep", Limits())

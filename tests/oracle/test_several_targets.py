@@ -17,7 +17,6 @@ X = pd.DataFrame(rng.normal(size=(40, 3)), columns=["a", "b", "c"])
 TARGETS = X.to_numpy() @ rng.normal(size=(3, 2)) + rng.normal(size=(40, 2))
 Y = pd.DataFrame(TARGETS, columns=["u", "v"])
 WEIGHTS = rng.integers(1, 5, 40).astype(float)
-OPTIONS = [{}, {"fit_intercept": False}, {"weight_type": "frequency"}, {"l2": 3.0}]
 OF_EACH = (
     "coef_", "intercept_", "params_", "standard_errors_", "statistics_", "p_values_", "r_squared_",
     "adjusted_r_squared_", "f_statistic_", "f_p_value_", "df_residual_", "df_model_", "aic_",
@@ -25,8 +24,11 @@ OF_EACH = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("weights", [None, WEIGHTS])
+@pytest.mark.parametrize(
+    ("options", "weights"),
+    [({}, None), ({"fit_intercept": False}, WEIGHTS), ({"weight_type": "frequency"}, WEIGHTS),
+     ({"l2": 3.0}, None)],
+)  # fmt: skip
 def test_numbers_are_those_of_a_fit_for_each_target(options, weights):
     model = LinearRegression(**options).fit(X, Y, weights)
     each = [LinearRegression(**options).fit(X, Y[name], weights) for name in Y]
@@ -43,8 +45,7 @@ def test_numbers_are_those_of_a_fit_for_each_target(options, weights):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("weights", [None, WEIGHTS])
-@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(("intercept", "weights"), [(True, WEIGHTS), (False, None)])
 def test_the_covariance_of_all_estimates(intercept, weights):
     model = LinearRegression(fit_intercept=intercept).fit(X, Y, weights)
     Z = sm.add_constant(X) if intercept else X
@@ -112,7 +113,7 @@ def test_files(tmp_path):
     ):  # fmt: skip
         with pytest.raises((ValueError, LookupError)):
             LinearRegression().set_state(arrays | change, facts)
-    with pytest.raises(ValueError, match="targets without names of their own"):
+    with pytest.raises(ValueError, match="names"):
         LinearRegression().set_state(arrays, {"targets": [facts["targets"][0]] * 2})
 
 

@@ -121,7 +121,6 @@ def test_terms_within_products_stay():
     assert found.columns["term"] == ["x2", "region:x1"] or found.columns["term"] == [
         "region:x1", "x2",
     ]  # fmt: skip
-    assert "Not tested, as part of a product: region, x1." in str(found)
     wald = model.wald_test("region[T.north]:x1, region[T.south]:x1")
     place = found.columns["term"].index("region:x1")
     assert np.isclose(found.columns["F"][place], wald.statistic, rtol=1e-8)
@@ -154,7 +153,6 @@ def test_a_diverging_coefficient_is_tested_by_the_supremum():
     with pytest.warns(SeparationWarning):
         profile.fit(X, FRAME.k)
     assert np.allclose(table.p_value, profile.p_values_[1:], rtol=1e-4)
-    assert "supremum" in str(found)
 
 
 def firth_likelihood(X, y, b):
@@ -195,7 +193,6 @@ def test_firths_test_of_separated_classes():
     model = LogisticRegression(penalty="firth").fit(X, FRAME.k)
     found = model.likelihood_ratio_tests(X, FRAME.k)
     assert np.allclose(found.columns["p_value"], model.p_values_[1:], rtol=1e-5)
-    assert "held at 0" in str(found)
     several = LogisticRegression(penalty="firth", intervals="wald").fit(X, FRAME.kind)
     assert several.likelihood_ratio_tests(X, FRAME.kind).columns["df"] == [2, 2, 2]
 
@@ -272,7 +269,6 @@ def test_columns_that_add_nothing_have_no_score():
         found = kind().fit(X, y).score_test(X, y, 2 * X.x1 - X.x2)
         assert found.df == 0
         assert np.isnan(found.p_value)
-        assert "combinations of the model's columns" in str(found)
 
 
 def test_dependent_features_have_no_test():
@@ -281,7 +277,6 @@ def test_dependent_features_have_no_test():
         model = LinearRegression().fit(X, FRAME.y)
     found = model.likelihood_ratio_tests(X, FRAME.y)
     assert found.columns["df"] == [0, 0]
-    assert "A dash" in str(found)
 
 
 @pytest.mark.parametrize("kind", [LinearRegression, LogisticRegression])

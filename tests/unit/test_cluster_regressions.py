@@ -13,6 +13,7 @@ from linsep import GaussianNaiveBayes, LinearRegression, lanes, open_source
 from linsep.distributed import fit, lanes as cluster_lanes
 from linsep.errors import DataError, ParameterError
 from linsep.linear.least_squares import DependentFeaturesWarning
+from refusals import refused
 
 pytestmark = [pytest.mark.compiled, pytest.mark.thorough]  # sums of numpy and BLAS
 # Two dozen lanes, of which one is in several shards and some shards are in none.
@@ -109,23 +110,16 @@ def test_clusters_of_collections(client, short_lanes):
         fit(model, *parts[:2], clusters=clusters, client=client)
         assert np.array_equal(model.covariance_, one.covariance_)
         assert model.summary().to_dict() == one.summary().to_dict()
-    with pytest.raises(ParameterError, match="CR1 needs the cluster of every row"):
+    with refused(ParameterError, "needs-option"):
         fit(LinearRegression(covariance="CR1"), *parts[:2], client=client)
-    with pytest.raises(ParameterError, match="Clusters have no effect"):
+    with refused(ParameterError, "conflict"):
         fit(LinearRegression(), *parts[:2], clusters=parts[2], client=client)
     weighted = {"clusters": parts[2], "sample_weight": parts[1] ** 2, "client": client}
-    with pytest.raises(ParameterError, match="CR1 does not support row or class weights"):
+    with refused(ParameterError, "conflict"):
         fit(LinearRegression(covariance="CR1"), *parts[:2], **weighted)
     lost = da.from_array(np.where(places == 3, None, places), chunks=130)
-    with pytest.raises(DataError, match=r"partition \d: The cluster of row .* is missing"):
+    with refused(DataError, "missing-value"):
         fit(LinearRegression(covariance="CR1"), *parts[:2], clusters=lost, client=client)
-
-
-def test_few_rows(client, folder):
-    one = LinearRegression().fit(open_source(folder / "t.parquet", **CASES[0][1]))
-    source = open_source(folder / "t.parquet", **CASES[0][1])
-    other = fit(LinearRegression(), source, client=client, shard_mb=0.002)
-    same_fit(one, other)
 
 
 def test_nearly_dependent_columns(client, tmp_path, short_lanes):
@@ -183,11 +177,11 @@ def test_rows_that_do_not_count_are_said_as_on_one_machine(client, tmp_path):
     for options in (wide, {"exclude": ["b"], "target": "y", "weight": "w"}):
         for how in ({}, {"client": client, "shard_mb": 0.0002}):
             source = open_source(path, **options)
-            with pytest.raises(DataError, match=r"^Every row has weight 0: check the weights\.$"):
+            with refused(DataError, "no-rows"):
                 fit(LinearRegression(), source, **how) if how else LinearRegression().fit(source)
     path.write_text("a,b,y\n" + "1,,2\n" * 80)
     source = open_source(path, target="y", hash_bits=8, missing="drop")
-    with pytest.raises(DataError, match=r"t\.csv has a missing value in every row, so that"):
+    with refused(DataError, "no-rows"):
         fit(LinearRegression(), source, client=client, shard_mb=0.0002)
 
 
@@ -195,16 +189,16 @@ def test_one_class_is_said_of_the_whole_file(client, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,y\n" + "1,no\n" * 80)
     source = open_source(path, target="y")
-    with pytest.raises(DataError, match=r"Only one class \('no'\) is in \S+t\.csv; a class"):
+    with refused(DataError, "class-count"):
         fit(GaussianNaiveBayes(), source, client=client, shard_mb=0.0001)
 
 
 def test_bad_targets_and_weights_are_named(client, folder, tmp_path):
     source = open_source(folder / "t.parquet", target="label", exclude=["y", "w"])
-    with pytest.raises(DataError, match=r"row group.* has text for labels"):
+    with refused(DataError, "not-a-number"):
         fit(LinearRegression(), source, client=client, shard_mb=0.002)
     table = pa.table({"a": [1.0, 2.0, 4.0], "y": [1.0, 2.0, 3.0], "w": [1.0, 2.5, 1.0]})
     pq.write_table(table, tmp_path / "t.parquet")
     source = open_source(tmp_path / "t.parquet", target="y", weight="w")
-    with pytest.raises(DataError, match=r"row 2 of it has the weight 2.5.*weight_type=\"precision"):
+    with refused(DataError, "bad-value"):
         fit(LinearRegression(weight_type="frequency"), source, client=client)

@@ -18,10 +18,9 @@ from linsep import (
     Perceptron,
     datasets,
 )
+from linsep.linear.least_squares import DependentFeaturesWarning
 from linsep.parameters import parameters_of
-from thoroughness import interpreted
 
-pytestmark = pytest.mark.compiled
 IRIS = load_iris(as_frame=True)
 FRAME = IRIS.data.set_axis(["sl", "sw", "pl", "pw"], axis=1)
 SPECIES = IRIS.target_names[IRIS.target]
@@ -71,8 +70,7 @@ def test_the_equations_of_the_notes():
     assert str(model.equation_) == "12 x0 + 2 x1 > 31 means 1"
 
 
-@pytest.mark.parametrize("normalize", [False, True])
-@pytest.mark.parametrize("name", interpreted(list(LEARNERS), "perceptron"))
+@pytest.mark.parametrize(("name", "normalize"), [("perceptron", True), ("pa", False)])
 def test_the_text_predicts_as_the_model(name, normalize):
     kind, parameters, _ = LEARNERS[name]
     unit = {} if "normalize" not in parameters_of(kind) else {"normalize": normalize}
@@ -145,7 +143,7 @@ def test_numbers_names_and_signs():
     X = np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 4.0]])
     model = LinearRegression(fit_intercept=False).fit(X[:, 1:], -X[:, 1])
     assert str(model.equation_) == "y = -x0"
-    with pytest.warns(UserWarning, match="x0 is zero"):
+    with pytest.warns(DependentFeaturesWarning):
         model = LinearRegression().fit(X, [20_001.5, 1e6, 3e16])
     assert re.fullmatch(r"y = -1\.\d+e\+16 \+ 1\.\d+e\+16 x1", str(model.equation_))
     flat = LinearRegression().fit(
@@ -171,16 +169,13 @@ def test_what_has_no_equation():
         LinearRegression(),
     ):
         assert not hasattr(model, "equation_")
-    with pytest.raises(AttributeError, match="several weight vectors"):
-        _ = Perceptron(keep="vote", max_iter=2).fit(FRAME, SPECIES).equation_
 
 
 def test_rows_of_length_one_of_scaled_columns_have_none(tmp_path):
     FRAME.assign(kind=SPECIES).to_csv(tmp_path / "t.csv", index=False)
     source = linsep.open_source(tmp_path / "t.csv", target="kind", scale="standard")
     model = Perceptron(normalize=True, max_iter=2).fit(source)
-    with pytest.raises(AttributeError, match="fit without normalize, without an intercept, or"):
-        _ = model.equation_
+    assert not hasattr(model, "equation_")
     model = Perceptron(normalize=True, fit_intercept=False, max_iter=2).fit(source)
     values = [side(line.split(" = ")[1], FRAME) for line in str(model.equation_).splitlines()[:-1]]
     assert (

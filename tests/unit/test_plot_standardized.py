@@ -15,6 +15,7 @@ from linsep.plot import (
     DiagnosticsDisplay,
     KernelDisplay,
     LogisticDisplay,
+    MarginDisplay,
     RegressionDisplay,
     RunDisplay,
     UpdateDisplay,
@@ -25,6 +26,7 @@ pytestmark = [
     pytest.mark.uncompiled,
     pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
 ]
+DISTANCE = "distance from the boundary"
 HEIGHT, WEIGHT = "height_m (standardized)", "weight_kg (standardized)"
 
 
@@ -74,6 +76,22 @@ def test_three_features_are_chosen_by_their_own_names():
     far = DecisionDisplay.from_estimator(model, frame.drop(columns="y"), frame.y)
     distance = far.points @ far.line[0]
     np.testing.assert_allclose(distance, scores, atol=1e-9)
+    assert far.plane.names == (f"{DISTANCE} (standardized)", "widest direction (standardized)")
+
+
+def test_distances_are_of_standardized_columns():
+    X = FRAME.assign(age=np.arange(60.0) % 17)[["height_m", "weight_kg", "age"]]
+    for scale, end in (("standard", " (standardized)"), ("none", "")):
+        model = linsep.fit(X.assign(y=Y), target="y", scale=scale, shuffle=False, keep="last",
+                           max_iter=2)  # fmt: skip
+        assert DecisionDisplay.from_estimator(model, X, Y).plane.names[0] == f"{DISTANCE}{end}"
+        assert MarginDisplay.from_estimator(model, X, Y).name == f"geometric margin{end}"
+        assert RunDisplay.from_estimator(model, X, Y).view.names[0] == f"{DISTANCE}{end}"
+        updates = UpdateDisplay.from_estimator(model, X, Y)
+        assert updates.axes_[0].get_xlabel().replace("\n", " ") == f"along the update{end}"
+        several = linsep.fit(X.assign(y=np.arange(60) % 3), target="y", scale=scale, max_iter=1)
+        drawn = DecisionDisplay.from_estimator(several, X)
+        assert drawn.plane.names[1] == f"second direction{end}"
 
 
 def test_columns_that_are_not_standardized_keep_their_names():

@@ -36,7 +36,7 @@ def dated():
     return linsep.fit(HOUSES, target="sold", date="day=%d.%m.%Y", **READ)
 
 
-@pytest.mark.parametrize("kind", [int, float, str])
+@pytest.mark.parametrize("kind", [int, str])
 def test_exports_take_categories_as_numbers_or_text(tmp_path, model, kind):
     wanted = model.predict(HOUSES).tolist()
     rows = [{"price": row.price, "rank": kind(row.rank)} for row in NUMBERS.itertuples(index=False)]
@@ -77,8 +77,7 @@ def test_servers_read_rows_as_training_did(tmp_path, dated):
         assert "column 'day' holds 3, not a date in text" in refused[1]
 
 
-@pytest.mark.parametrize("how", [{"numeric": "id"}, {"units": True}, {"thousands": ","}])
-@pytest.mark.parametrize("form", ["frame", "csv"])
+@pytest.mark.parametrize(("how", "form"), [({"numeric": "id"}, "frame"), ({"units": True}, "csv")])
 def test_long_numbers_in_text_are_refused(tmp_path, how, form):
     frame = pd.DataFrame({"id": ["12345678901234561", "12"] * 3, "y": [0, 1] * 3})
     frame.to_csv(tmp_path / "t.csv", index=False)
@@ -105,21 +104,16 @@ def test_a_stream_of_record_batches_is_a_table(model):
 
 @pytest.mark.parametrize(
     ("first", "then"),
-    [("5 €", "6 $"), ("EUR 5", "USD 6"), ("5%", "6 €"), ("(£5)", "-6 kr"), ("5 MIN", "2 HRS")],
+    [("5 €", "6 $"), ("5 MIN", "2 HRS")],
 )
 def test_numbers_of_two_units_in_a_column_are_refused(first, then, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("\n".join(["price,kind", *[f"{first},a"] * 3, "4,b", f"{then},b"]), "utf-8")
-    with pytest.raises(DataError) as error:
+    with refused(DataError, "bad-value", column="price"):
         linsep.fit(path, target="kind", units=True)
-    assert str(error.value) == (
-        f"{path} line 6, column 'price' holds {then!r}, but {first!r} in an earlier row: the "
-        "numbers of a column need the same unit: convert them or leave the column out with "
-        'exclude=["price"].'
-    )
 
 
-@pytest.mark.parametrize("values", [("5 €", "EUR 6"), ("$5", "US$ 6"), ("5%", "6"), ("€5", "-7€")])
+@pytest.mark.parametrize("values", [("5 €", "EUR 6"), ("5%", "6")])
 def test_numbers_of_one_unit_may_be_written_in_several_ways(values, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("\n".join(["price,kind", *[f"{v},{k}" for k, v in enumerate(values)]]), "utf-8")

@@ -139,15 +139,8 @@ def _changed(model: Any) -> list[str]:
 def print_model(model: Any, summary: dict[str, Any]) -> None:
     """Print the output of ``linsep inspect``."""
     given = options_of_model(model)
-    pairs = [
-        *_training_pairs(model, summary),
-        (
-            "options",
-            f"{given}; other learner options at their defaults"
-            if given
-            else "learner options at their defaults",
-        ),
-    ]
+    said = f"{given}; other learner options" if given else "learner options"
+    pairs = [*_training_pairs(model, summary), ("options", f"{said} at their defaults")]
     machines = summary["weights"]
     if len(machines) == 1:
         print_pairs([*pairs, ("weights", f"{machines[0]['machine']}: {_size(machines[0])}")])
@@ -174,22 +167,18 @@ def _print_heaviest(machine: dict[str, Any], what: str) -> None:
 
 def _training_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
     """Return how a model was trained, as pairs of a heading and a text."""
-    if is_regression(model):
-        return [
-            ("learned", report.learned_text(summary)),
-            *report.text_pairs(model),
-            *report.equation_pairs(model),
-            *report.threshold_pairs(summary),
-            ("inference", "`linsep summary` shows estimates, standard errors and tests"),
-        ]
+    which = "the kernel takes" if summary.get("kernel") else "weights are in"
+    units = report.scaled_pairs(model, f"{which} these units")
+    inferred = [("inference", "`linsep summary` shows estimates, standard errors and tests")]
     return [
         ("learned", report.learned_text(summary)),
         *report.text_pairs(model),
+        *units,
         *report.equation_pairs(model),
         *kernel_pairs(summary),
         *([("calibrated", summary["calibration"])] if summary["calibration"] else []),
         *report.threshold_pairs(summary),
-        *course_pairs(model, summary),
+        *(inferred if is_regression(model) else course_pairs(model, summary)),
     ]
 
 
@@ -254,7 +243,8 @@ def print_audit(found: dict[str, Any], top: int, model: Any) -> None:
     if prediction != found["score"]:
         pairs.insert(1, ("prediction", label_text(prediction)))
     gaps = {"rows_dropped": 0, "fields_ignored": {}} | found
-    print_pairs(pairs + report.unscored_pairs(gaps, model))
+    units = report.scaled_pairs(model, "values and weights are in these units")
+    print_pairs(pairs + units + report.unscored_pairs(gaps, model))
     shown, rest = found["terms"][:top], found["terms"][top:]
     sure = bool(shown) and "standard_deviation" in shown[0]
     rows = [
@@ -443,6 +433,8 @@ def summary(
         print_json(about["summary"] | {"equation": about["equation"]} | more)
         return
     report.print_statistics(fitted, top, level)
+    if not hasattr(fitted, "summary"):
+        print_pairs(report.scaled_pairs(fitted, "means and weights are in these units"))
     if "rows" in more:
         _print_residuals(fitted, more["rows"])
     if lines:

@@ -110,15 +110,15 @@ def recipe_pairs(model: Any) -> list[tuple[str, str]]:
     recipe, pairs = getattr(model, "recipe_", {}), text_pairs(model)
     if converted := recipe.get("converted"):
         pairs.append(("converted", _conversions(recipe, converted)))
-    if scale := recipe.get("scale"):
-        pairs.append(
-            (
-                "scaled",
-                f"{counted(len(scale), 'numeric column')} to mean 0 and standard deviation 1; "
-                "--scale none leaves them unchanged",
-            )
-        )
+    pairs += scaled_pairs(model, "--scale none leaves them unchanged")
     return pairs + reference_pairs(recipe)
+
+
+def scaled_pairs(model: Any, more: str) -> list[tuple[str, str]]:
+    """Return that numeric columns are standardized, if they are, as a pair."""
+    scaled = len(getattr(model, "recipe_", {}).get("scale") or ())
+    text = f"{counted(scaled, 'numeric column')} to mean 0 and standard deviation 1; {more}"
+    return [("scaled", text)] if scaled else []
 
 
 def reference_pairs(recipe: dict[str, Any]) -> list[tuple[str, str]]:
@@ -174,77 +174,64 @@ def training_summary(model: Any, level: float | None = None) -> dict[str, Any]:
         return _solved(model)
     passes = model.fitted_run().reports
     rows = passes[0].rows if passes else 0
-    threshold = threshold_of(model)
-    # What passes measured was measured before the threshold was chosen.
-    measured = {"passes_at_score": 0.0} if threshold else {}
-    return (
-        threshold
-        | measured
-        | {
-            "learner": type(model).__name__,
-            "rows": rows,
-            "features": getattr(model, "n_features_in_", None),
-            "classes": plain_labels(model.classes_),
-            "kernel": repr(model.kernel_) if hasattr(model, "kernel_") else None,
-            "support_vectors": model.support_.size if hasattr(model, "support_") else None,
-            "passes": len(passes),
-            "mistakes": model.mistakes_.tolist(),
-            "updates": model.n_updates_,
-            "equation": equation_text(model),
-            "stop_reason": model.stop_reason_,
-            "shards": len(model.mixture_.rows) if hasattr(model, "mixture_") else None,
-            "mixing": model.mixture_.mixing if hasattr(model, "mixture_") else None,
-            "keep": model.keep,
-            "progressive_accuracy": model.progressive_accuracy_ if rows else None,
-            **training_scores(model),
-            "validation_accuracy": max(
-                (p.validation_score for p in model.fitted_run().scored), default=None
-            ),
-            "curve": [
-                {
-                    "pass": p.number + 1,
-                    "training_error": _error(p.training_score),
-                    "held_out_error": _error(p.validation_score),
-                }
-                for p in model.fitted_run().scored
-            ],
-            "criterion": [p.criterion for p in passes if p.criterion is not None],
-        }
-    )
+    return _described(model, rows) | {
+        "kernel": repr(model.kernel_) if hasattr(model, "kernel_") else None,
+        "support_vectors": model.support_.size if hasattr(model, "support_") else None,
+        "passes": len(passes),
+        "mistakes": model.mistakes_.tolist(),
+        "updates": model.n_updates_,
+        "stop_reason": model.stop_reason_,
+        "shards": len(model.mixture_.rows) if hasattr(model, "mixture_") else None,
+        "mixing": model.mixture_.mixing if hasattr(model, "mixture_") else None,
+        "keep": model.keep,
+        **({"passes_at_score": 0.0} if hasattr(model, "threshold_") else {}),
+        "progressive_accuracy": model.progressive_accuracy_ if rows else None,
+        "validation_accuracy": max(
+            (p.validation_score for p in model.fitted_run().scored), default=None
+        ),
+        "curve": [
+            {
+                "pass": p.number + 1,
+                "training_error": _error(p.training_score),
+                "held_out_error": _error(p.validation_score),
+            }
+            for p in model.fitted_run().scored
+        ],
+        "criterion": [p.criterion for p in passes if p.criterion is not None],
+    }
+
+
+def _described(model: Any, rows: int) -> dict[str, Any]:
+    """Return what all models have: their threshold, and results on the training rows, if any."""
+    classes = getattr(model, "classes_", None)
+    return threshold_of(model) | {
+        "learner": type(model).__name__,
+        "rows": int(rows),
+        "features": getattr(model, "n_features_in_", None),
+        "classes": None if classes is None else plain_labels(classes),
+        "equation": equation_text(model),
+        **({} if classes is None else training_scores(model)),
+    }
 
 
 def _solved(model: Any) -> dict[str, Any]:
     """Return how a soft margin was found, and how near it is to the optimum."""
-    return threshold_of(model) | {
-        "learner": type(model).__name__,
-        "rows": model.n_rows_,
-        "features": getattr(model, "n_features_in_", None),
-        "classes": plain_labels(model.classes_),
+    return _described(model, model.n_rows_) | {
         "kernel": repr(model.kernel_) if hasattr(model, "kernel_") else None,
         "support_vectors": model.n_support_.tolist(),
         "at_bound": model.n_bounded_.tolist(),
-        "equation": equation_text(model),
         "objective": model.objective_,
         "lower_bound": model.lower_bound_,
         "duality_gap": model.duality_gap_,
         "stop_reason": model.stop_reason_,
-        **training_scores(model),
     }
 
 
 def _estimated(model: Any, level: float | None = None) -> dict[str, Any]:
     """Return how a regression was estimated, with its table."""
-    classes = getattr(model, "classes_", None)
     table = model.summary(level) if hasattr(model, "summary") else None
-    return threshold_of(model) | {
-        "learner": type(model).__name__,
-        "rows": int(model.n_rows_),
-        "features": model.n_features_in_,
-        "classes": None if classes is None else plain_labels(classes),
-        **({} if classes is None else training_scores(model)),
-        "equation": equation_text(model),
-        "summary": _naive_bayes(model) if table is None else table.to_dict(),
-    }
+    summary = _naive_bayes(model) if table is None else table.to_dict()
+    return _described(model, model.n_rows_) | {"summary": summary}
 
 
 def training_scores(model: Any) -> dict[str, Any]:
@@ -309,13 +296,8 @@ def _run_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
         pairs.append(("held out", f"{percent(held_out)} right {then}{_at_zero(summary)}"))
     if summary.get("progressive_accuracy") is not None:
         share = percent(summary["progressive_accuracy"])
-        pairs.append(
-            (
-                "progressive",
-                f"{share} right in the first pass, each row predicted before it was used"
-                + _at_zero(summary),
-            )
-        )
+        text = f"{share} right in the first pass, each row predicted before it was used"
+        pairs.append(("progressive", text + _at_zero(summary)))
     why = interruption(model) if summary["interrupted"] else "the rows were not kept"
     measured = f"not measured: {why}; `linsep score` measures it"
     return [
@@ -356,12 +338,9 @@ def course_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
 def chosen_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """Return why the learner differs from the default, if it was chosen automatically, as a
     pair."""
-    rows = summary.get("chosen_for")
-    return (
-        []
-        if rows is None
-        else [("chosen", f"{summary['learner']} for {rows}; --learner selects another")]
-    )
+    if (rows := summary.get("chosen_for")) is None:
+        return []
+    return [("chosen", f"{summary['learner']} for {rows}; --learner selects another")]
 
 
 def _estimation_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
@@ -418,7 +397,7 @@ def learned_text(summary: dict[str, Any]) -> str:
 
 def kernel_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the kernel of a model and its number of support vectors, if any."""
-    if summary["kernel"] is None:
+    if summary.get("kernel") is None:
         return []
     many = summary["support_vectors"]
     with_them = "" if isinstance(many, list) else f", {counted(many, 'support vector')}"

@@ -10,8 +10,8 @@ from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import Unit, as_rows, scales
 from linsep.errors import DataError
 from linsep.estimators._common import labels
-from linsep.estimators._common.fitted_state import adds_rows, calls_back
-from linsep.estimators._common.frames import in_memory, to_learn, with_features
+from linsep.estimators._common.fitted_state import calls_back
+from linsep.estimators._common.frames import adds_rows, in_memory, to_learn, with_features
 from linsep.estimators._common.labels import FLOATS, brings_labels
 from linsep.estimators._common.showing import HasEquation
 from linsep.learners.online import OnlineClassifier

@@ -14,8 +14,8 @@ from linsep._system.threads import in_background, one_blas_thread
 from linsep.batches import joined
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, ParameterError, hint, warn_caller
-from linsep.estimators._common.fitted_state import adds_rows, calls_back, count
-from linsep.estimators._common.frames import in_memory, to_learn
+from linsep.estimators._common.fitted_state import calls_back, count
+from linsep.estimators._common.frames import adds_rows, in_memory, to_learn
 from linsep.estimators._common.labels import brings_labels, label_a_row, labeled, source_labels
 from linsep.estimators._common.reading import describe
 from linsep.kernels.base import Kernel

@@ -302,30 +302,32 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     def _targets(self, y: Any, n_rows: int) -> np.ndarray:
         """Return y as one finite number per row."""
         if y is None:
-            raise ValueError(
-                "This LinearRegression estimator requires y to be passed, but the target y is None."
-            )
+            raise DataError(
+                "This LinearRegression estimator requires y to be passed, but the target y is "
+                "None.", code="no-labels",
+            )  # fmt: skip
         y = one_column(np.asarray(y))
         if y.dtype.kind in "mM":
             what = "dates" if y.dtype.kind == "M" else "durations"
-            raise ValueError(
-                f"y holds {what}: give one number per row, such as the seconds since the first one."
-            )
+            raise DataError(
+                f"y holds {what}: give one number per row, such as the seconds since the first "
+                "one.", code="not-a-number",
+            )  # fmt: skip
         refuse_rounded_targets(y, lambda row: row_text(row).capitalize())
         if y.dtype.kind not in "biuf":
             try:
                 y = y.astype(np.float64)
             except (TypeError, ValueError):
-                raise ValueError(
+                raise DataError(
                     "y has values that are not numbers. A regression needs one number per row; "
-                    "for class labels, use a classifier."
-                ) from None
+                    "for class labels, use a classifier.", code="not-a-number",
+                ) from None  # fmt: skip
         refuse_gaps(y, "give the number, or leave the row out")
         if y.size != n_rows:
-            raise ValueError(
+            raise DataError(
                 f"Found input variables with inconsistent numbers of samples: X has {n_rows} "
-                f"rows, y has {y.size}."
-            )
+                f"rows, y has {y.size}.", code="shape",
+            )  # fmt: skip
         return y
 
     def _fit_source(self, source: Source) -> None:

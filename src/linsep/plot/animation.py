@@ -35,6 +35,7 @@ from linsep.plot.plane import (
     box_around,
     completed,
     grid_around,
+    in_units,
     mean_of,
     names_of,
     numbers_of,
@@ -596,7 +597,7 @@ def view_of(
     points = np.column_stack([np.zeros(n), np.asarray(rows @ up) - mean_of(rows) @ up])
     ends = np.array(limits(points[:, 1]))
     said = f"{d:,} features: the distance from the boundary, and the widest direction"
-    names_of_plane = "distance from the boundary", "widest direction"
+    names_of_plane = in_units(names, "distance from the boundary", "widest direction")
     return View(points, names_of_plane, said, basis, ends, ends, None, length)
 
 

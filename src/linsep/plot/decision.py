@@ -30,8 +30,10 @@ from linsep.plot.plane import (
     Plane,
     completed,
     grid_around,
+    in_units,
     line_ends,
     mean_of,
+    names_of,
     normal_of,
     numbers_of,
     plane_along,
@@ -410,11 +412,12 @@ def _along_scores(
         return None
     normal, what = normal_of(estimator), "score"
     if normal is not None:
-        plane = plane_along(normal, rows)
+        names = names_of(rows, d, estimator)
+        plane = plane_along(normal, rows, names)
         across, offset = plane.line(normal, np.ravel(estimator.intercept_)[0] - cut)
         start = plane.origin - offset / (plane.across @ normal) * plane.across
-        names = "distance from the boundary", plane.names[1]
-        plane = plane._replace(origin=start, names=names)
+        axes = in_units(names, "distance from the boundary", "widest direction")
+        plane = plane._replace(origin=start, names=axes)
         return plane, plane.coordinates(rows), (across, 0.0)
     if not hasattr(estimator, "decision_function"):
         what = f"probability of {label_text(estimator.classes_[1])}, less 0.5"

@@ -74,6 +74,12 @@ def said_of(model: Any, names: Sequence[str]) -> list[str]:
     return [f"{name}{STANDARDIZED * (k < scaled)}" for k, name in enumerate(names)]
 
 
+def in_units(names: Sequence[str], across: str, up: str) -> tuple[str, str]:
+    """Return the labels of two directions in the space of features of these names."""
+    said = STANDARDIZED if any(name.endswith(STANDARDIZED) for name in names) else ""
+    return across + said, up + said
+
+
 def weight_of(name: str) -> str:
     """Return the label of an axis for the weight of a feature, or for the intercept."""
     return name if name == "intercept" else f"weight of {name}"
@@ -109,13 +115,15 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
         return plane_of_features(names)
     normal = normal_of(model)
     if normal is not None:
-        return plane_along(normal, X)
+        return plane_along(normal, X, names)
     found = _across_weights(model)
     if found is not None:
         said = f"{d:,} features, projected onto the plane in which weights of classes vary most"
-        return Plane(mean, *found, ("first direction", "second direction"), said)
+        axes = in_units(names, "first direction", "second direction")
+        return Plane(mean, *found, axes, said)
     said = f"{d:,} features, projected on their two principal components"
-    return Plane(mean, *completed([], X), ("first component", "second component"), said)
+    axes = in_units(names, "first component", "second component")
+    return Plane(mean, *completed([], X), axes, said)
 
 
 def mean_of(X: Any) -> np.ndarray:
@@ -171,13 +179,13 @@ def line_ends(
     return -(b * ys + offset) / a, ys
 
 
-def plane_along(normal: np.ndarray, X: Any) -> Plane:
+def plane_along(normal: np.ndarray, X: Any, names: Sequence[str]) -> Plane:
     """Return the plane of a normal vector and the orthogonal direction in which rows vary most."""
     across = normal / np.abs(normal).max()
     across /= np.linalg.norm(across)
     said = f"{X.shape[1]:,} features, projected on w and the widest direction orthogonal to it"
-    names = "distance along w", "widest direction"
-    return Plane(mean_of(X), *completed([across], X), names, said)
+    axes = in_units(names, "distance along w", "widest direction")
+    return Plane(mean_of(X), *completed([across], X), axes, said)
 
 
 def plane_of_features(names: Sequence[str]) -> Plane:

@@ -33,6 +33,7 @@ from linsep.plot.plane import (
     numbers_of,
     plane_along,
     plane_of_features,
+    said_of,
     show_plane,
 )
 from linsep.validation.labels import labels_of
@@ -144,8 +145,9 @@ class SeparationDisplay(Display):
             hulls, common = [plane.coordinates(end) for end in ends], plane.coordinates(common)
         else:
             two = len(names) == 2
-            plane = plane_of_features(names) if two else plane_along(weights[:-1], rows[chosen])
-            line = plane.line(weights[:-1], weights[-1])
+            w = weights[:-1]
+            plane = plane_of_features(names) if two else plane_along(w, rows[chosen], names)
+            line = plane.line(w, weights[-1])
         if isinstance(verdict, QuasiSeparable):
             proof = np.array(verdict.boundary, dtype=int)
         return cls(
@@ -358,6 +360,8 @@ class MarginDisplay(Display):
         The margins of each set of rows, by name.
     certified : tuple of two floats or None
         The proved interval of the widest margin of the rows, or None.
+    name : str
+        The label of the axis.
 
     Attributes
     ----------
@@ -381,6 +385,7 @@ class MarginDisplay(Display):
 
     margins: dict[str, np.ndarray]
     certified: tuple[float, float] | None = None
+    name: str = "geometric margin"
 
     @classmethod
     def from_estimator(
@@ -417,7 +422,8 @@ class MarginDisplay(Display):
         if X_test is not None:
             found["test"] = margin_distribution(estimator, X_test, y_test).rows
         certified = getattr(verdict, "margin", None)
-        return cls(margins=found, certified=certified).plot(ax, **kwargs)
+        (name,) = said_of(estimator, [cls.name])
+        return cls(margins=found, certified=certified, name=name).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax`` or on new axes.
@@ -448,6 +454,6 @@ class MarginDisplay(Display):
                 low, max(high, np.nextafter(low, np.inf)), color=COLORS[2], alpha=0.8,
                 label=f"widest margin of all: {low:.4g}",
             )  # fmt: skip
-        self.ax_.set(xlabel="geometric margin", ylabel="share of the rows", ylim=(0, 1.02))
+        self.ax_.set(xlabel=self.name, ylabel="share of the rows", ylim=(0, 1.02))
         self.legend_ = legend(self.ax_, [*self.curves_, self.certified_])
         return self

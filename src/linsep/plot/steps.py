@@ -31,6 +31,7 @@ from linsep.plot.plane import (
     box_around,
     completed,
     grid_around,
+    in_units,
     line_ends,
     names_of,
     numbers_of,
@@ -353,7 +354,7 @@ def _plane_of(update: Update, rows: Any, names: list[str]) -> Plane:
             found.append(rest / np.linalg.norm(rest))
     said = f"{d:,} features, in the plane of w and the update"
     along = "w" if np.any(update.before[:-1]) else "the update"
-    names_of_plane = f"along {along}", f"across {along}"
+    names_of_plane = in_units(names, f"along {along}", f"across {along}")
     return Plane(np.zeros(d), *completed(found, rows), names_of_plane, said)
 
 

@@ -39,9 +39,7 @@ _OTHERS = {
 
 #: what leaves out how a model makes its features
 AS_THEY_ARE = "arrays are used as they are: pass a data frame or a file with these columns"
-IN_PARTS = (
-    "partial_fit leaves that out: pass batches of linsep.open_source(data, recipe=model.recipe_)"
-)
+IN_PARTS = "partial_fit needs batches: linsep.open_source(data, recipe=model.recipe_).batches()"
 AGAIN = "fit and clone leave that out: call linsep.fit again, with cv= for folds"
 #: kinds of dates, durations and times of day
 _TIMES = ("M", "m", "t")

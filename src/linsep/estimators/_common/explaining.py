@@ -12,6 +12,7 @@ from linsep.estimators._common.labels import (
     pairs,
     plain_labels,
     positive_code,
+    standardized,
     target_name,
 )
 from linsep.parameters import fitted_parameter
@@ -96,6 +97,7 @@ def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dic
         "score_of": machines[k],
         "score": score,
         "terms": [term.to_dict() for term in terms],
+        "standardized": standardized(model),
         "rounding": float(rest),
         "without_effect": int(scored.columns.size + bool(intercept[k]) - len(terms)),
     }

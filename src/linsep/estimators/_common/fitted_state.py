@@ -2,15 +2,12 @@
 
 import re
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from linsep.batches import Batch
 from linsep.errors import ModelFileError
-from linsep.validation.values import IN_PARTS, check_prepared, of_features
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -19,26 +16,6 @@ def calls_back(fit: Method) -> Method:
     """Return a method ``fit`` with scikit-learn's callbacks that keeps its type."""
     found: Method = with_callbacks(fit)
     return found
-
-
-def adds_rows(partial_fit: Method) -> Method:
-    """Return a method ``partial_fit`` that also takes a batch of a source, whose rows are features;
-    other rows are refused by a model that makes its features from columns.
-    """
-
-    @wraps(partial_fit)
-    def added(
-        self: Any, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> Any:
-        if not isinstance(X, Batch):
-            check_prepared(self, IN_PARTS)
-            return partial_fit(self, X, y, classes, sample_weight)
-        y = X.y if y is None else y
-        weights = X.weights if sample_weight is None else sample_weight
-        with of_features():
-            return partial_fit(self, X.X, y, classes, weights)
-
-    return cast(Method, added)
 
 
 #: allowed dtypes of labels; others could declare any size

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from linsep.batches import join, joined
+from linsep.batches import Batch, join, joined
 from linsep.errors import DataError, ParameterError, warn_caller
+from linsep.estimators._common.fitted_state import Method
 from linsep.estimators._common.labels import FLOATS, brings_labels
 from linsep.estimators._common.offsets import (
     check_offset,
@@ -21,7 +23,7 @@ from linsep.estimators._common.offsets import (
 from linsep.sources.base import Source, is_frame
 from linsep.validation.labels import check_beside, row_labels
 from linsep.validation.sparse import as_csr
-from linsep.validation.values import check_again, check_prepared, of_features
+from linsep.validation.values import IN_PARTS, check_again, check_prepared, of_features
 from linsep.words import counted
 
 
@@ -121,6 +123,26 @@ class TakesFrames:
 
         with nullcontext() if features is X else of_features():
             yield features, y, sample_weight, offset, named
+
+
+def adds_rows(partial_fit: Method) -> Method:
+    """Return a method ``partial_fit`` that also takes a batch of a source, whose rows are features;
+    other rows are refused by a model that makes its features from columns.
+    """
+
+    @wraps(partial_fit)
+    def added(
+        self: Any, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Any:
+        if not isinstance(X, Batch):
+            check_prepared(self, IN_PARTS)
+            return partial_fit(self, X, y, classes, sample_weight)
+        y = X.y if y is None else y
+        weights = X.weights if sample_weight is None else sample_weight
+        with of_features():
+            return partial_fit(self, X.X, y, classes, weights)
+
+    return cast(Method, added)
 
 
 def to_learn(
