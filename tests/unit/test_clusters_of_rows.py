@@ -118,7 +118,7 @@ def test_batches_change_no_bit(monkeypatch, kind, batch_rows, sparse):
     monkeypatch.setattr(lanes, "SPARSE_ROWS", 11)
     monkeypatch.setattr(lanes, "LEAST_ROWS", 11)
     monkeypatch.setattr(lanes, "DENSE_VALUES", 11)
-    monkeypatch.setattr("linsep.logistic.likelihood.lane_rows", lambda width: 11)
+    monkeypatch.setattr("linsep.logistic.objective.lane_rows", lambda width: 11)
     monkeypatch.setattr("linsep.inference.robust.block_rows", lambda width: 4)
     rows = sp.csr_matrix(X * (rng.random(X.shape) < 0.7)) if sparse else X
     y = Y if kind is LinearRegression else (Y > 0).astype(int)
