@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linsep.catalog import LINEAR
-from linsep.errors import DataError
+from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.frames import in_memory
 from linsep.learners.perceptron import Perceptron
 from linsep.learners.proofs import check_literals
@@ -95,12 +95,19 @@ def bounds(
     kept: 3 of at most 26 mistakes (Novikoff)
     """
     if multiclass not in ("native", "ovr", "ovo"):
-        raise ValueError(f"multiclass is {multiclass!r}: choose native, ovr or ovo.")
+        raise ParameterError(
+            f"multiclass is {multiclass!r}: choose native, ovr or ovo.", option="multiclass",
+            value=multiclass,
+        )  # fmt: skip
     if passes < 1:
-        raise ValueError(f"passes is {passes!r}: it must be at least 1.")
+        raise ParameterError(
+            f"passes is {passes!r}: it must be at least 1.", option="passes", value=passes
+        )
     check_literals(literals, majority)
     if gamma is not None and not (isinstance(gamma, Real) and 0 < gamma <= LARGEST):
-        raise ValueError(f"gamma is {gamma!r}: it must be a finite number above 0.")
+        raise ParameterError(
+            f"gamma is {gamma!r}: it must be a finite number above 0.", option="gamma", value=gamma
+        )
     check_beside(X, y=y)
     X, y, *_ = in_memory(X, y)
     refuse_continuous(y := labels_of(y))

@@ -1,4 +1,4 @@
-"""Weights that come back: found by a run, proved by a replay in whole numbers."""
+"""Runs whose weights recur stop, with a proof that nothing else will happen."""
 
 import dataclasses
 import json
@@ -10,13 +10,11 @@ from hypothesis import given, strategies as st
 from test_worked_numbers import OVERLAP, XOR, estimator
 
 from command_line import here
-from linsep import KernelPerceptron, Perceptron, from_json, load, save, textbook, trace
+from linsep import KernelPerceptron, Perceptron, from_json, load, save, textbook
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import DataError
 from linsep.estimators._common.labels import pairs
 from linsep.kernels import RBF, Spectrum
-from linsep.separability import cycles as cycle_search
-from linsep.separability.cycles import FloatRow, machines
 from linsep.sources import ArraySource
 from refusals import refused
 from storages import SCHEMES, classes_of
@@ -60,6 +58,8 @@ def test_what_is_claimed_is_true(rows, fit_intercept, rate, scale):
 
 
 TIES = ["negative", "positive", "random"]
+
+
 RULES = {"single": textbook.Perceptron(), "batch": textbook.BatchPerceptron()}
 
 
@@ -136,30 +136,12 @@ def test_every_machine_stops_where_it_was_before(scheme, update, rows, data):
         assert lengths[0] == lengths[1]
 
 
-def test_the_batch_rule_on_the_five_points_of_the_notes():
-    X, y = np.array(OVERLAP.X, float), OVERLAP.y
-    model = fitted(X, y, update="batch", max_iter=1000)
-    assert model.stop_reason_ == "cycle"
-    model = Perceptron(update="batch", shuffle=False)
-    model.fit(X, y, coef_init=[[1, 1]], intercept_init=[1])
-    assert (model.cycle_.first, model.cycle_.again, model.n_iter_) == (258, 272, 272)
-    assert model.cycle_.verify(X, y)
-    assert not replaced(model.cycle_, update="single").verify(X, y)
-    zero = fitted(XOR_X, XOR_Y, update="batch", max_iter=2000)
-    assert (zero.stop_reason_, zero.n_iter_, zero.coef_.tolist()) == ("cycle", 1, [[0, 0]])
-    assert "4 mistakes in 1 pass over 4 rows" in zero.cycle_.verify(XOR_X, XOR_Y).reason
-    told = trace(Perceptron(update="batch", shuffle=False), XOR_X, XOR_Y)
-    assert (told.stop_reason, len(told)) == ("cycle", 4)
-
-
 def test_kernel_machines_on_exact_values():
     for kernel, K in (("linear", XOR_X @ XOR_X.T), (lambda a, b: a @ b, XOR_X @ XOR_X.T)):
         model = KernelPerceptron(kernel=kernel, shuffle=False).fit(XOR_X, XOR_Y)
         assert (model.stop_reason_, model.n_iter_) == ("cycle", 1)
         assert model.cycle_.verify(K, XOR_Y)
-        assert "the scores before pass 1" in model.stop_sentence_
-    check = model.cycle_.verify(XOR_X, XOR_Y)
-    assert "the Gram matrix of 4 rows" in check.reason
+    assert model.cycle_.verify(XOR_X, XOR_Y).holds is False
     assert not model.cycle_.verify(K + np.eye(4), XOR_Y)
     assert not model.cycle_.verify(K, -XOR_Y * [1, 1, 1, -1])
     # The same row in two classes cannot be told apart, whatever the kernel.
@@ -171,8 +153,7 @@ def test_kernel_machines_on_exact_values():
     assert (apart.stop_reason_, apart.cycle_) == ("max_iter", None)
     strings = KernelPerceptron(kernel=Spectrum(1), shuffle=False).fit(["ab", "ba"], [0, 1])
     assert strings.cycle_.verify([[2, 2], [2, 2]], [0, 1])
-    for options in ({"budget": 2}, {"keep": "average"}, {"class_weight": {-1: 2.0}},
-                    {"cache_mb": 0.0}, {"shuffle": True}):  # fmt: skip
+    for options in ({"budget": 2}, {"cache_mb": 0.0}, {"shuffle": True}):
         settings = {"kernel": "linear", "shuffle": False, "max_iter": 5} | options
         assert KernelPerceptron(**settings).fit(XOR_X, XOR_Y).cycle_ is None
 
@@ -188,8 +169,6 @@ def test_cycles_of_several_machines(tmp_path):
     # The rows of the third class are far from all others, and their machine is done.
     assert [cycle.positive for cycle in model.cycle_] == [(0,), (1,)]
     assert model.cycle_.verify(X, y)
-    assert "the weights of class number 1 against the rest before pass" in model.stop_sentence_
-    assert "no number of passes will separate these rows" in model.stop_sentence_
     assert str(model.cycle_).count("cycle: ") == len(model.cycle_) == 2
     first, second = model.cycle_
     assert not Cycles((first, replaced(second, positive=(2,), negative=(0, 1)))).verify(X, y)
@@ -206,14 +185,6 @@ def test_cycles_of_several_machines(tmp_path):
     lines = [f"{label} 1:{a} 2:{b}" for label, (a, b) in zip(y, X.tolist(), strict=True)]
     (tmp_path / "rows.svm").write_text("\n".join(lines) + "\n")
     assert here("verify", "cycle.json", "rows.svm", cwd=tmp_path).returncode == 0
-
-
-@pytest.mark.parametrize("store", [np.asarray, sp.csr_matrix, lambda X: X.astype(np.float32)])
-def test_exclusive_or_in_any_storage(store):
-    for scale in (1.0, 0.1, 2.0**-20, 1e6):
-        model = fitted(store(XOR_X * scale), XOR_Y, fit_intercept=False)
-        assert (model.stop_reason_, model.n_iter_) == ("cycle", 1)
-        assert model.cycle_.verify(store(XOR_X * scale), XOR_Y)
 
 
 def test_decimals_whose_floats_are_separable_are_no_cycle():
@@ -240,50 +211,6 @@ def test_decimals_are_taken_for_decimals():
     assert model.separation(X, y).kind != "separable"
 
 
-@pytest.mark.parametrize("options", [
-    {"shuffle": True}, {"keep": "average"}, {"schedule": "inverse"},
-    {"learning_rate": lambda k: 1.0}, {"early_stopping": True}, {"normalize": True},
-    {"class_weight": {-1: 2.0}},
-])  # fmt: skip
-def test_runs_that_have_no_cycle(options):
-    X, y = np.tile(XOR_X, (5, 1)), np.tile(XOR_Y, 5)
-    model = Perceptron(**({"shuffle": False, "max_iter": 8} | options)).fit(X, y)
-    assert model.stop_reason_ != "cycle"
-    assert model.cycle_ is None
-
-
-def test_random_floats_are_left_alone():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((20, 3)), np.arange(20) % 2
-    model = fitted(X, y, max_iter=200)
-    assert (model.stop_reason_, model.n_iter_, model.cycle_) == ("max_iter", 200, None)
-    assert "linsep.separation(X, y)" in model.stop_sentence_
-
-
-def test_weights_up_to_the_cycle_are_those_of_the_run():
-    for passes in (1, 60, 130):
-        one, other = estimator(OVERLAP, passes), estimator(OVERLAP, 1000)
-        assert one.mistakes_.tolist() == other.mistakes_[:passes].tolist()
-    assert one.coef_.tolist() == other.coef_.tolist()
-
-
-def test_sources_cycle_like_arrays():
-    X, y = np.array(OVERLAP.X, float), OVERLAP.y
-    array = fitted(X, y)
-    source = fitted(ArraySource(X, np.array(y), batch_rows=2), None)
-    assert array.stop_reason_ == source.stop_reason_ == "cycle"
-    assert array.cycle_ == source.cycle_
-
-
-def test_the_command_line_says_it(tmp_path):
-    rows = "".join(f"{label} 1:{a} 2:{b}\n" for (a, b), label in zip(XOR.X, XOR.y, strict=True))
-    (tmp_path / "xor.svm").write_text(rows)
-    options = ("--keep", "last", "--no-shuffle", "--no-fit-intercept", "--no-cache")
-    done = here("fit", "xor.svm", *options, cwd=tmp_path)
-    said = " ".join(done.stdout.split())
-    assert "cycle: the weights before pass 1 recurred before pass 2, so no number" in said
-
-
 def test_the_command_line_verifies_it(tmp_path):
     (tmp_path / "cycle.json").write_text(fitted(XOR_X, XOR_Y, fit_intercept=False).cycle_.to_json())
     for labels, code in (("1 -1 -1 1", 0), ("1 -1 -1 -1", 1)):
@@ -305,63 +232,65 @@ def changed(cycle, **fields):
     return json.dumps(plain, indent=1) + "\n"
 
 
-def test_a_search_that_replays_wrongly_is_not_believed(monkeypatch):
-    monkeypatch.setattr(cycle_search, "replay", lambda machine, rows, start, *_: (start, 1))
-    X = np.array([[1.0, 0.0], [0.0, 1.0]])
-    given = [FloatRow(np.arange(2), row, code) for row, code in zip(X, (0, 1), strict=True)]
-    (machine,) = machines("native", 2, "single", "negative", gram=False, fit_intercept=True)
-    standing = [cycle_search.Standing(machine, np.zeros((1, 3)), passes=1)]
-    found = cycle_search.find_cycles(given, standing, 1.0, 2)
-    assert "after 1 pass the weights differ" in found.verify(X, [0, 1]).reason
+def test_runs_that_have_no_cycle():
+    X, y = np.tile(XOR_X, (5, 1)), np.tile(XOR_Y, 5)
+    for options in (
+        {"shuffle": True}, {"keep": "average"}, {"schedule": "inverse"}, {"early_stopping": True},
+        {"normalize": True}, {"class_weight": {-1: 2.0}},
+    ):  # fmt: skip
+        model = Perceptron(**({"shuffle": False, "max_iter": 8} | options)).fit(X, y)
+        assert (model.stop_reason_ != "cycle", model.cycle_) == (True, None)
+    rng = np.random.default_rng(0)
+    model = fitted(rng.standard_normal((20, 3)), np.arange(20) % 2, max_iter=200)
+    assert (model.stop_reason_, model.n_iter_, model.cycle_) == ("max_iter", 200, None)
 
 
-def test_tampered_cycles_fail():
+def test_the_batch_rule_on_the_five_points_of_the_notes():
+    X, y = np.array(OVERLAP.X, float), OVERLAP.y
+    model = Perceptron(update="batch", shuffle=False)
+    model.fit(X, y, coef_init=[[1, 1]], intercept_init=[1])
+    assert (model.cycle_.first, model.cycle_.again, model.n_iter_) == (258, 272, 272)
+    assert model.cycle_.verify(X, y)
+    assert not replaced(model.cycle_, update="single").verify(X, y)
+    zero = fitted(XOR_X, XOR_Y, update="batch", max_iter=2000)
+    assert (zero.stop_reason_, zero.n_iter_, zero.coef_.tolist()) == ("cycle", 1, [[0, 0]])
+
+
+def test_sources_cycle_like_arrays():
+    X, y = np.array(OVERLAP.X, float), OVERLAP.y
+    array = fitted(X, y)
+    assert array.stop_reason_ == "cycle"
+    assert fitted(ArraySource(X, np.array(y), batch_rows=2), None).cycle_ == array.cycle_
+    short = estimator(OVERLAP, 60)
+    assert short.mistakes_.tolist() == estimator(OVERLAP, 1000).mistakes_[:60].tolist()
+
+
+@pytest.mark.parametrize("fields", [
+    {"weights": ["0x1", "0x0", "0x0"]}, {"weights": ["0x1"]}, {"passes": 8}, {"passes": 0},
+    {"unit": "0x0"}, {"positive": [0], "negative": [0]}, {"positive": [2]},
+    {"positive": [], "negative": []}, {"update": "twice"}, {"tie": "none"}, {"gram": True},
+    {"n_classes": 3}, {"base": 3}, {"power": -1}, {"step": "0x0"}, {"fit_intercept": False},
+    {"n_rows": 6},
+], ids=str)  # fmt: skip
+def test_tampered_cycles_fail(fields):
     cycle = estimator(OVERLAP, 1000).cycle_
-    X, y = OVERLAP.X, OVERLAP.y
-    assert cycle.verify(X, y)
-    for fields, said in [
-        ({"weights": ["0x1", "0x0", "0x0"]}, "the weights differ"),
-        ({"weights": ["0x1"]}, "inconsistent"),
-        ({"passes": 8}, "the weights differ"),
-        ({"passes": 0}, "inconsistent"),
-        ({"unit": "0x0"}, "inconsistent"),
-        ({"positive": [0], "negative": [0]}, "inconsistent"),
-        ({"positive": [2]}, "inconsistent"),
-        ({"positive": [], "negative": []}, "inconsistent"),
-        ({"update": "twice"}, "inconsistent"),
-        ({"tie": "none"}, "inconsistent"),
-        ({"gram": True}, "inconsistent"),
-        ({"n_classes": 3}, "3 classes, but the data have 2"),
-        ({"base": 3}, "inconsistent"),
-        ({"power": -1}, "inconsistent"),
-        ({"step": "0x0"}, "inconsistent"),
-        ({"fit_intercept": False}, "the weights differ"),
-        ({"n_rows": 6}, "6 rows of 2 features, but the data have 5 of 2"),
-    ]:
-        check = from_json(changed(cycle, **fields)).verify(X, y)
-        assert not check
-        assert said in check.reason
+    assert cycle.verify(OVERLAP.X, OVERLAP.y)
+    assert from_json(changed(cycle, **fields)).verify(OVERLAP.X, OVERLAP.y).holds is False
+
+
+def test_other_rows_and_texts_fail():
+    cycle, X, y = estimator(OVERLAP, 1000).cycle_, OVERLAP.X, OVERLAP.y
     assert not cycle.verify([(0.5, 1), *X[1:]], y)
     assert not cycle.verify(X, [1, 1, 1, -1, 1])
     assert not cycle.verify(X, [1, 1, 0, -1, 1])
     for text in (
-        cycle.to_json()[:-20],
-        changed(cycle, more=1),
-        changed(cycle, weights=[1, 2, 3]),
-        changed(cycle, passes="9"),
-        changed(cycle, power=False),
-        changed(cycle, again=130),
+        cycle.to_json()[:-20], changed(cycle, more=1), changed(cycle, weights=[1, 2, 3]),
+        changed(cycle, passes="9"), changed(cycle, power=False), changed(cycle, again=130),
         cycle.to_json().replace('"base": 2', '"base": 2, "base": 2'),
-        cycle.to_json().replace('"0x', '"0x0'),
-        cycle.to_json() + " ",
-    ):
+        cycle.to_json().replace('"0x', '"0x0'), cycle.to_json() + " ",
+    ):  # fmt: skip
         with refused(DataError, "bad-proof"):
             from_json(text)
-
-
-def test_weights_that_separate_are_no_cycle():
     who = (2, (1,), (0,), "single", "negative", False, False)
-    cycle = Cycle(*who, 1, (1, 0), 1, 1, 2, 0, 2, 1)
-    check = cycle.verify([[1], [-1]], [1, 0])
-    assert not check
-    assert "no mistake" in check.reason
+    separates = Cycle(*who, 1, (1, 0), 1, 1, 2, 0, 2, 1)
+    assert separates.verify([[1], [-1]], [1, 0]).holds is False

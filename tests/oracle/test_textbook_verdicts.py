@@ -14,9 +14,6 @@ from linsep.lab.scene import checked_scene
 from linsep.teaching.textbook.separation import among, decided, joint_rows, root, separation
 from linsep.teaching.textbook.shuffling import orders_of, permutation, seed_of
 from scenes import random_scenes
-from thoroughness import some
-
-pytestmark = pytest.mark.uncompiled
 
 
 def random_rows(random, k=2, most=200):
@@ -37,7 +34,7 @@ def random_rows(random, k=2, most=200):
     return X, [present.index(code) for code in codes], len(present)
 
 
-@pytest.mark.parametrize("seed", some(range(12)))
+@pytest.mark.parametrize("seed", range(2))
 def test_verdicts_on_two_classes(seed):
     random = Random(seed)
     for _ in range(12):
@@ -68,7 +65,7 @@ def test_verdicts_on_two_classes(seed):
             assert min(values) == 0
 
 
-@pytest.mark.parametrize("seed", some(range(4)))
+@pytest.mark.parametrize("seed", range(1))
 def test_joint_verdicts_on_several_classes(seed):
     random = Random(seed)
     for _ in range(5):
@@ -88,7 +85,7 @@ def test_a_point_among_others_is_their_mean():
         among([1, 1], X, until=0.0)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 60, 500])
+@pytest.mark.parametrize("n", [1, 7, 500])
 def test_orders_are_those_of_numpy(n):
     for state in (0, 1, 77, 2**31 - 1):
         seed = seed_of(state)
@@ -117,7 +114,7 @@ def outcome(run, scene):
         return problem
 
 
-@pytest.mark.parametrize("seed", some(range(6)))
+@pytest.mark.parametrize("seed", range(1))
 def test_the_lab_runs_as_the_library_traces(seed):
     met = 0
     for scene in random_scenes(48, seed):
@@ -142,7 +139,7 @@ def test_the_lab_makes_the_twins_that_estimators_name():
             assert shown.rule_of(called.parameters) == called.make().twin()
 
 
-@pytest.mark.parametrize("seed", some(range(4)))
+@pytest.mark.parametrize("seed", range(2))
 def test_cycles_are_those_of_the_library(seed):
     random, reasons = Random(seed), set()
     for _ in range(40):

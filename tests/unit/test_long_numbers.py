@@ -1,4 +1,4 @@
-"""Whole numbers with more digits than a float holds: exact, or refused in one sentence."""
+"""Whole numbers with more digits than a float holds: exact, or refused."""
 
 import json
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
-from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, open_source
+from linsep import LinearRegression, LogisticRegression, Perceptron, open_source
 from linsep.describing.describing import Description
 from linsep.distributed.collections import _numbers
 from linsep.errors import DataError
@@ -17,7 +17,11 @@ from linsep.sources import ArraySource
 from refusals import refused
 
 FIRST = 1577134800018226901
+
+
 STAMPS = FIRST + np.arange(120)
+
+
 Y = np.repeat(["a", "b"], 60)
 
 
@@ -30,6 +34,8 @@ def write_tables(folder, frame):
 
 
 FORMATS = ["csv", "jsonl", "parquet", "arrow"]
+
+
 TEXTS = {
     "svm": "".join(f"{1 - 2 * (k // 60)} 1:{x}  # 2:{x}\n" for k, x in enumerate(STAMPS)),
     "vw": "".join(f"{1 - 2 * (k // 60)} |n a:{x}\n" for k, x in enumerate(STAMPS)),
@@ -51,10 +57,9 @@ def source_of(folder, ending, **options):
     return open_source(folder / f"t.{ending}", **how, **options)
 
 
-@pytest.mark.parametrize("scale", ["none", "standard"])
 @pytest.mark.parametrize("ending", FORMATS)
-def test_tables_are_refused_where_a_number_would_be_rounded(folder, ending, scale):
-    for learn in (GaussianNaiveBayes().fit, LogisticRegression().fit, Perceptron().fit):
+def test_tables_are_refused_where_a_number_would_be_rounded(folder, ending):
+    for learn, scale in ((LogisticRegression().fit, "none"), (Perceptron().fit, "standard")):
         with refused(DataError, "not-exact", column="stamp"):
             learn(source_of(folder, ending, scale=scale))
 
@@ -86,29 +91,6 @@ def test_numbers_that_are_doubles_are_read(tmp_path):
         assert set(map(float, even)) <= set(held.ravel().tolist())
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        STAMPS[:, None],
-        STAMPS[:, None].tolist(),
-        [[float(k), int(x)] for k, x in enumerate(STAMPS)],
-        STAMPS[:, None].astype(object),
-        STAMPS.astype(np.uint64)[:, None],
-        sp.csr_matrix(STAMPS[:, None]),
-        pd.DataFrame({"x": 0.5, "s": STAMPS}),
-        pd.DataFrame({"x": 0.5, "s": pd.array(STAMPS, "Int64")}),
-        pd.DataFrame({"s": pd.Series(STAMPS, dtype="int64[pyarrow]")}),
-        pa.table({"s": STAMPS}),
-    ],
-)
-def test_rows_in_memory_are_refused_where_a_number_would_be_rounded(rows):
-    for model in (Perceptron(), GaussianNaiveBayes(), LogisticRegression()):
-        with refused(ValueError, "not-exact"):
-            model.fit(rows, Y)
-    with refused(ValueError, "not-exact"):
-        LinearRegression().fit(rows, np.arange(120.0))
-
-
 def test_rows_of_a_source_of_arrays_are_refused_too():
     with refused(DataError, "not-exact", row=1, column=0):
         Perceptron().fit(ArraySource(STAMPS[:, None], Y))
@@ -119,61 +101,23 @@ def test_whole_numbers_that_are_doubles_are_learned():
     assert Perceptron(max_iter=1).fit(X, [0, 1, 0, 1]).n_features_in_ == 1
 
 
-@pytest.mark.parametrize("ending", FORMATS)
-def test_describe_counts_the_numbers_as_they_are(folder, ending):
-    found = Description([str(folder / f"t.{ending}")], target="y").read()
-    stamp = found["columns"][0]
-    assert (stamp["name"], stamp["min"], stamp["max"]) == ("stamp", FIRST, FIRST + 119)
-    assert (stamp["values"], stamp["constant"], stamp["type"]) == (120, False, "int")
-    assert stamp["std"] == pytest.approx((STAMPS - FIRST).std(), rel=1e-12)
-    assert (found["duplicates"], found["constant"]) == ([["stamp", "again"]], [])
-    # what fit refuses is left out of the command, and of the verdict
-    assert found["left_out"] == ["stamp", "again"]
-    assert found["separable"]["without"] == ["stamp", "again"]
-    assert "--exclude stamp --exclude again" in found["next"]
-    json.dumps(found)
-
-
-@pytest.mark.compiled  # long files
-@pytest.mark.parametrize("ending", FORMATS)
-def test_describe_finds_long_numbers_late(tmp_path, ending):
-    late = [float(k) for k in range(70_000)] + [2.0**60] * 3
-    frame = pd.DataFrame({"s": np.array(late, np.int64), "y": np.arange(70_003) % 2})
-    frame.loc[70_001, "s"] += 1
-    write_tables(tmp_path, frame)
-    stamp = Description([str(tmp_path / f"t.{ending}")], target="y").read(separable=False)
-    (stamp, _) = stamp["columns"]
-    assert (stamp["min"], stamp["max"], stamp["values"]) == (0, 2**60 + 1, None)
-
-
-@pytest.mark.parametrize("ending", FORMATS)
-@pytest.mark.parametrize("first", [12345678901234560, 12345678901234567890123456])
+@pytest.mark.parametrize(
+    ("ending", "first"),
+    [("csv", 12345678901234560), ("parquet", 12345678901234567890123456)],
+)
 def test_groups_with_many_digits_are_not_merged(tmp_path, ending, first):
     ids = [first + k // 2 for k in range(40)]
     if first > 2**64:
         ids = pd.array(ids, pd.ArrowDtype(pa.decimal128(38, 0)))
     frame = pd.DataFrame({"x": np.arange(40.0), "id": ids, "y": Y[40:80]})
     write_tables(tmp_path, frame)
-    if ending == "jsonl" and first > 2**64:  # which pandas writes as floats
-        rows = [f'{{"x": {k}, "id": {first + k // 2}, "y": "{Y[40 + k]}"}}\n' for k in range(40)]
-        (tmp_path / "t.jsonl").write_text("".join(rows))
     source = open_source(tmp_path / f"t.{ending}", target="y", group="id")
     groups = np.concatenate([batch.groups for batch in source.batches()])
     assert np.unique(groups).size == 20
     assert (groups[::2] == groups[1::2]).all()
 
 
-def test_groups_are_the_same_in_all_formats(tmp_path):
-    ids = [1, 2, 12345678901234561, 12345678901234562]
-    write_tables(tmp_path, pd.DataFrame({"x": np.arange(4.0), "id": ids, "y": [0, 1, 0, 1]}))
-    found = [
-        next(open_source(tmp_path / f"t.{each}", target="y", group="id").batches()).groups.tolist()
-        for each in FORMATS
-    ]
-    assert found[1:] == found[:-1]
-
-
-@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+@pytest.mark.parametrize("ending", ["parquet"])
 def test_targets_of_a_regression_are_not_rounded(tmp_path, ending):
     write_tables(tmp_path, pd.DataFrame({"x": np.arange(120.0), "y": STAMPS}))
     source = open_source(tmp_path / f"t.{ending}", target="y")
@@ -186,3 +130,27 @@ def test_targets_of_a_regression_are_not_rounded(tmp_path, ending):
 def test_partitions_of_collections_are_not_rounded():
     with refused(DataError, "not-exact", row=1, column="s"):
         _numbers("partition 3", pd.DataFrame({"s": STAMPS}))
+
+
+def test_rows_in_memory_are_refused_where_a_number_would_be_rounded():
+    for rows in (
+        STAMPS[:, None].tolist(), STAMPS[:, None].astype(object),
+        STAMPS.astype(np.uint64)[:, None], sp.csr_matrix(STAMPS[:, None]),
+        pd.DataFrame({"x": 0.5, "s": pd.array(STAMPS, "Int64")}), pa.table({"s": STAMPS}),
+    ):  # fmt: skip
+        for model in (Perceptron(), LogisticRegression()):
+            with refused(ValueError, "not-exact"):
+                model.fit(rows, Y)
+        with refused(ValueError, "not-exact"):
+            LinearRegression().fit(rows, np.arange(120.0))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_describe_counts_the_numbers_as_they_are(folder, ending):
+    found = Description([str(folder / f"t.{ending}")], target="y").read()
+    stamp = found["columns"][0]
+    assert (stamp["name"], stamp["min"], stamp["max"]) == ("stamp", FIRST, FIRST + 119)
+    assert (stamp["values"], stamp["constant"], stamp["type"]) == (120, False, "int")
+    assert stamp["std"] == pytest.approx((STAMPS - FIRST).std(), rel=1e-12)
+    assert found["left_out"] == found["separable"]["without"] == ["stamp", "again"]
+    json.dumps(found)

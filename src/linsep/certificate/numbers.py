@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array
 
 from linsep.errors import DataError
 from linsep.validation.labels import check_beside, labels_of
@@ -74,14 +74,23 @@ class Labeled(NamedTuple):
     names: list[str] | None
 
 
+def check_labels(n_rows: int, n_labels: int) -> None:
+    """Raise DataError unless there is a label for every row."""
+    if n_rows != n_labels:
+        raise DataError(
+            f"X has {n_rows:,} rows, but y has {n_labels:,} labels: pass one label per row.",
+            code="shape", option="y",
+        )  # fmt: skip
+
+
 def labeled_rows(X: Any, y: Any) -> Labeled:
     """Return rows and labels; raise ValueError for missing values and different lengths."""
     if y is None:
-        raise ValueError("The labels y are missing: pass y with X.")
+        raise DataError("The labels y are missing: pass y with X.", code="no-labels", option="y")
     check_beside(X, y=y)
     names, rows = names_of(X), tidy(exact_rows(X))
     y = labels_of(y)
-    check_consistent_length(rows, y)
+    check_labels(rows.shape[0], len(y))
     classes, codes = np.unique(y, return_inverse=True)
     return Labeled(rows, classes, codes, names)
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.checkpoints.saving import Saving
-from linsep.errors import DataError
+from linsep.errors import DataError, ParameterError
 from linsep.estimators._common import labels
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.validation.labels import check_beside
@@ -72,17 +72,21 @@ def run_to_come(model: Any, passes: int) -> tuple[Any, str | None]:
 
 
 def check_literals(literals: Any, majority: Any = 1) -> None:
-    """Raise ValueError unless ``literals`` is None or a positive integer, and ``majority`` is a
+    """Raise ParameterError unless ``literals`` is None or a positive integer, and ``majority`` is a
     positive integer not above it.
     """
     for name, value in (("literals", 1 if literals is None else literals), ("majority", majority)):
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         if not (whole and value >= 1):
-            raise ValueError(f"{name} is {value!r}: it must be a whole number of at least 1.")
+            raise ParameterError(
+                f"{name} is {value!r}: it must be a whole number of at least 1.", option=name,
+                value=value,
+            )  # fmt: skip
     if majority > (literals or 1):
-        raise ValueError(
-            f"majority is {majority}, but literals {literals}: literals must be at least majority."
-        )
+        raise ParameterError(
+            f"majority is {majority}, but literals {literals}: literals must be at least majority.",
+            option="majority", value=majority,
+        )  # fmt: skip
 
 
 def in_its_fit(model: Any) -> Any:

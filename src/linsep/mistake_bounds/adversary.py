@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from linsep.errors import ParameterError
+
 CLASSES = np.array([-1, 1])
 #: smallest margin whose rows are counted
 LEAST_MARGIN = 1e-4
@@ -55,20 +57,21 @@ class Adversary:
 
     def __init__(self, gamma: float) -> None:
         if not _is_margin(gamma):
-            raise ValueError(
-                f"gamma is {gamma!r}: the margin of rows of length 1 must be in (0, 1]."
-            )
+            raise ParameterError(
+                f"gamma is {gamma!r}: the margin of rows of length 1 must be in (0, 1].",
+                option="gamma", value=gamma,
+            )  # fmt: skip
         if gamma < LEAST_MARGIN:
-            raise ValueError(
+            raise ParameterError(
                 f"gamma is {gamma!r}: its 1 / gamma^2 rows do not fit in memory; choose a larger "
-                f"gamma."
-            )
+                "gamma.", option="gamma", value=gamma,
+            )  # fmt: skip
         rows = round(1 / gamma**2)
         if abs(1 / gamma**2 - rows) > 1e-9 * rows:
-            raise ValueError(
+            raise ParameterError(
                 f"1 / gamma^2 is {1 / gamma**2:.6g}, which must be a whole number of rows: try "
-                f"gamma = {rows**-0.5:.6g}."
-            )
+                f"gamma = {rows**-0.5:.6g}.", option="gamma", value=gamma,
+            )  # fmt: skip
         self.gamma, self.n_rows = float(gamma), rows
         self.y = np.zeros(rows, dtype=int)
 

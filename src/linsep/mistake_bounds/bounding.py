@@ -19,9 +19,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_consistent_length
 
 from linsep.certificate.checking import TIME_LIMIT
+from linsep.certificate.numbers import check_labels
+from linsep.errors import DataError
 from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
 from linsep.mistake_bounds.problems import (
     Comparator,
@@ -105,7 +106,7 @@ def bounds_of_run(
 ) -> Bounds:
     """Return the bounds of a run on its training rows."""
     case = Case(run, X, np.searchsorted(classes, labels_of(y)), len(classes), weights)
-    check_consistent_length(case.Z, case.codes)
+    check_labels(case.Z.shape[0], len(case.codes))
     found = run.learner.theorems(case)
     if (widest := run.widest) is not None:
         found.append(Theorem("||w||/M", lambda: widest, "margin", NOVIKOFF))
@@ -146,10 +147,11 @@ class Case:
         if self.run.fit_intercept and w.size == width - 1:
             w = np.append(w, 0.0)
         if self.n_classes > 2 or w.size != width or not np.isfinite(w).all():
-            raise ValueError(
+            raise DataError(
                 f"weights must be {width} finite numbers (the intercept last, if it is fitted), "
-                f"for two classes only: got shape {np.shape(weights)}, {self.n_classes} classes."
-            )
+                f"for two classes only: got shape {np.shape(weights)}, {self.n_classes} classes.",
+                code="shape" if self.n_classes == 2 else "class-count", option="weights",
+            )  # fmt: skip
         return w
 
     @cached_property

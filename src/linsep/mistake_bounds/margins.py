@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_consistent_length
 
-from linsep.certificate.numbers import exact_rows, same_as_doubles
-from linsep.errors import DataError
+from linsep.certificate.numbers import check_labels, exact_rows, same_as_doubles
+from linsep.errors import DataError, ParameterError
 from linsep.mistake_bounds.rounding import length
 from linsep.parameters import fitted_parameter
 from linsep.validation.labels import check_beside, labels_of
-from linsep.validation.values import check_columns
+from linsep.validation.values import check_columns, faults_named
 from linsep.words import row_text
 
 #: squares of shorter rows may underflow
@@ -185,7 +184,10 @@ def margin_distribution(
         As for :func:`linsep.functional_margin`; ValueError for a share outside [0, 1].
     """
     if not all(0 <= share <= 1 for share in quantiles):
-        raise ValueError(f"quantiles are {quantiles!r}: they must be between 0 and 1.")
+        raise ParameterError(
+            f"quantiles are {quantiles!r}: they must be between 0 and 1.", option="quantiles",
+            value=quantiles,
+        )  # fmt: skip
     found = _margins(linear_of(estimator, y), X, y, _distances)
     values = np.quantile(found, quantiles, method="inverted_cdf").tolist()
     return Margins(found, dict(zip(quantiles, values, strict=True)))
@@ -323,7 +325,7 @@ class Linear(NamedTuple):
     def codes(self, y: Any, n_rows: int) -> np.ndarray:
         """Return the index of each label among the classes."""
         y = labels_of(y)
-        check_consistent_length(np.empty((n_rows, 0)), y)
+        check_labels(n_rows, len(y))
         known = np.isin(y, self.classes)
         if not known.all():
             row = int(np.argmin(known))
@@ -417,7 +419,8 @@ def _given(weights: Any, y: Any) -> Linear:
 
 def checked_rows(X: Any) -> Any:
     """Return X as float64, dense or CSR; DataError if that would round a number."""
-    X = exact_rows(X)
+    with faults_named(X, exact=True):
+        X = exact_rows(X)
     if not same_as_doubles(X):
         raise DataError(
             "X holds numbers that are not representable as float64 and that learners round: pass "

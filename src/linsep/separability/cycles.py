@@ -1,13 +1,9 @@
-"""Weights that recur in floats, turned into a proof in integers.
-
-The passes are replayed from floats, or from the decimals that they print as, without rounding.
-This replay shares no code with :mod:`linsep.certificate.cycles`, which checks the proof.
-"""
+"""Weights that recur in floats, proposed as a cycle in integers, which the checker replays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations
@@ -17,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.cycles import Cycle, Cycles
+from linsep.certificate.cycles import Cycle, Cycles, WholeRow, replay, scaled
 from linsep.certificate.verdicts import Blocked, Separations
 from linsep.separability.deciding import separation
 
@@ -27,25 +23,56 @@ MOST_VALUES = 20_000
 MOST_DECIMALS = 15
 #: binary fractions with more bits would become very long integers
 MOST_BITS = 256
-#: weight vectors, or score vectors for a Gram matrix
-Vectors = list[list[int]]
 
 
 class Standing(NamedTuple):
     """A binary classifier whose weights recur in floats after ``passes`` passes.
 
     ``weights`` has shape (vectors, features + 1), the intercept last, or, for a Gram matrix,
-    (vectors, rows) with the scores.
+    (vectors, rows) with the scores. ``machine`` is a :class:`Cycle` without numbers.
     """
 
-    machine: Machine
+    machine: Cycle
     weights: np.ndarray
     passes: int
 
 
-def inseparable(given: Sequence[FloatRow], machine: Machine, n_features: int) -> bool:
+class FloatRow(NamedTuple):
+    """A row as stored, and its class code."""
+
+    columns: np.ndarray
+    values: np.ndarray
+    code: int
+
+
+def machines(
+    multiclass: str, n_classes: int, update: str, tie: str, gram: bool, fit_intercept: bool,
+    zero: str = "mistake",
+) -> list[Cycle]:  # fmt: skip
+    """Return the binary classifiers of a learner in order: one, or one per class or pair of
+    classes, with the classes on each side; the joint rule has no sides.
+    """
+    every = range(n_classes)
+    sides: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), ())]
+    if n_classes == 2:
+        sides = [((1,), (0,))]
+    elif multiclass == "ovr":
+        sides = [((k,), tuple(c for c in every if c != k)) for k in every]
+    elif multiclass == "ovo":
+        sides = [((b,), (a,)) for a, b in combinations(every, 2)]
+    return [
+        Cycle(
+            n_classes, positive, negative, update, tie, gram, fit_intercept, passes=1, weights=(),
+            step=1, unit=1, base=2, power=0, n_rows=0, n_features=0, zero=zero,
+        )
+        for positive, negative in sides
+    ]  # fmt: skip
+
+
+def inseparable(given: Sequence[FloatRow], machine: Cycle, n_features: int) -> bool:
     """Return whether a verdict proves that no weights separate the rows as stored."""
-    rows = [row for row in given if machine.sees(row.code)]
+    seen = (*machine.positive, *machine.negative)
+    rows = [row for row in given if machine.joint or row.code in seen]
     sizes = [len(row.columns) for row in rows]
     if sum(sizes) > MOST_VALUES:
         return False
@@ -59,191 +86,21 @@ def inseparable(given: Sequence[FloatRow], machine: Machine, n_features: int) ->
     return isinstance(found.multinomial if isinstance(found, Separations) else found, Blocked)
 
 
-class FloatRow(NamedTuple):
-    """A row as stored, and its class code."""
-
-    columns: np.ndarray
-    values: np.ndarray
-    code: int
-
-
-class IntegerRow(NamedTuple):
-    """A row in integers, and its class code."""
-
-    columns: list[int]
-    values: list[int]
-    code: int
-
-
-@dataclass(frozen=True)
-class Machine:
-    """A perceptron at a constant rate, with rows in a fixed order.
-
-    Attributes
-    ----------
-    n_classes : int
-    positive, negative : tuple of int
-        The class codes on each side; rows of other classes are skipped. Both are empty for the
-        joint rule, which has a weight vector for each class.
-    update : "single" or "batch"
-        At every mistake, or once per pass by the sum of its mistakes.
-    tie : "negative", "positive" or "random"
-        The class that the joint rule predicts for equal scores: the first, the last, or any.
-    gram : bool
-        Whether the rows form a Gram matrix: the state is then the score of every row, and an update
-        adds kernel values to all scores.
-    fit_intercept : bool
-    zero : "mistake", "negative" or "correct"
-        For two sides, whether a score of zero is a mistake for every row, for rows of the positive
-        side only ("negative"), or for no row ("correct").
-    """
-
-    n_classes: int
-    positive: tuple[int, ...]
-    negative: tuple[int, ...]
-    update: str
-    tie: str
-    gram: bool
-    fit_intercept: bool
-    zero: str = "mistake"
-
-    @property
-    def joint(self) -> bool:
-        """Whether one joint rule learns all classes."""
-        return not self.positive
-
-    @property
-    def n_vectors(self) -> int:
-        """How many vectors of weights it has."""
-        return self.n_classes if self.joint else 1
-
-    def sees(self, code: int) -> bool:
-        """Return whether it learns from rows of this class."""
-        return self.joint or code in self.positive or code in self.negative
-
-    def changes(self, scores: list[int], code: int) -> list[tuple[int, int]]:
-        """Return (vector, sign) for each vector that a row is added to; empty if no mistake."""
-        if not self.joint:
-            y = 1 if code in self.positive else -1
-            if not scores[0] and (self.zero == "correct" or (self.zero == "negative" and y < 0)):
-                return []
-            return [(0, y)] if y * scores[0] <= 0 else []
-        top = [k for k, score in enumerate(scores) if score == max(scores)]
-        if self.tie == "random":  # a mistake if a wrong class may be drawn
-            rivals = [k for k in top if k != code]
-            rival = rivals[0] if rivals else code
-        else:
-            rival = top[-1] if self.tie == "positive" else top[0]
-        return [] if rival == code else [(code, 1), (rival, -1)]
-
-
-def machines(
-    multiclass: str, n_classes: int, update: str, tie: str, gram: bool, fit_intercept: bool,
-    zero: str = "mistake",
-) -> list[Machine]:  # fmt: skip
-    """Return the binary classifiers of a learner in order: one, or one per class or pair of
-    classes.
-    """
-    common = (update, tie, gram, fit_intercept, zero)
-    if n_classes == 2:
-        return [Machine(2, (1,), (0,), *common)]
-    if multiclass == "ovr":
-        others = [tuple(c for c in range(n_classes) if c != k) for k in range(n_classes)]
-        return [Machine(n_classes, (k,), rest, *common) for k, rest in enumerate(others)]
-    if multiclass == "ovo":
-        return [
-            Machine(n_classes, (b,), (a,), *common) for a, b in combinations(range(n_classes), 2)
-        ]
-    return [Machine(n_classes, (), (), *common)]
-
-
-def replay(
-    machine: Machine, rows: Sequence[IntegerRow], weights: Vectors, step: int, one: int, passes: int
-) -> tuple[Vectors, int]:  # fmt: skip
-    """Learn for some passes; return the weights (or scores) and the number of mistakes.
-
-    ``one`` is the constant feature, whose weight is the last; updates add rows times ``step``.
-    """
-    vectors, mistakes = [list(vector) for vector in weights], 0
-    for _ in range(passes):
-        waiting: list[tuple[IntegerRow, list[tuple[int, int]]]] = []
-        for i, row in enumerate(rows):
-            if not machine.sees(row.code):
-                continue
-            found = machine.changes(list(_scores(machine, vectors, i, row, one)), row.code)
-            if found:
-                mistakes += 1
-                waiting.append((row, found))
-                if machine.update == "single":
-                    _make(machine, vectors, waiting, step, one)
-        _make(machine, vectors, waiting, step, one)
-    return vectors, mistakes
-
-
-def _scores(machine: Machine, vectors: Vectors, i: int, row: IntegerRow, one: int) -> Iterator[int]:
-    for vector in vectors:
-        if machine.gram:
-            yield vector[i]
-        else:
-            yield sum(
-                (vector[j] * x for j, x in zip(row.columns, row.values, strict=True)),
-                start=vector[-1] * one,
-            )
-
-
-def _make(machine: Machine, vectors: Vectors, waiting: list, step: int, one: int) -> None:
-    """Make the deferred changes."""
-    for row, found in waiting:
-        for k, sign in found:
-            vector, amount = vectors[k], sign * step
-            for j, x in zip(row.columns, row.values, strict=True):
-                vector[j] += amount * x
-            if one:
-                vector[-1] += amount * one
-    waiting.clear()
-
-
-def scale(given: Iterable[FloatRow], base: int) -> int | None:
+def power_of(given: Sequence[FloatRow], base: int) -> int | None:
     """Return the smallest power of the base that makes all values integers, or None."""
-    most = MOST_BITS if base == 2 else MOST_DECIMALS
-    least = 0
+    most, least = MOST_BITS if base == 2 else MOST_DECIMALS, 0
     for row in given:
         if row.values.dtype.kind in "iu":
             continue
-        for x in row.values:
-            least = max(least, _digits(x, base))
+        if base == 2:
+            digits = [Fraction(float(x)).denominator.bit_length() - 1 for x in row.values]
+        else:  # shortest decimals: float32 prints 0.1 as float64 does, though their values differ
+            exponents = (Decimal(str(x)).normalize().as_tuple().exponent for x in row.values)
+            digits = [-int(exponent) for exponent in exponents]
+        least = max([least, *digits])
         if least > most:
             return None
     return least
-
-
-def _digits(x: np.floating, base: int) -> int:
-    """Return the number of fractional digits of x to this base."""
-    if base == 2:
-        return Fraction(float(x)).denominator.bit_length() - 1
-    # Shortest decimals: float32 prints 0.1 as float64 does, though their values differ.
-    exponent = Decimal(str(x)).normalize().as_tuple().exponent
-    return max(0, -int(exponent))
-
-
-def in_whole_numbers(given: Iterable[FloatRow], base: int, power: int) -> list[IntegerRow] | None:
-    """Return the rows times ``base ** power``, or None if some value is not an integer."""
-    rows = []
-    for columns, values, code in given:
-        whole = _as_integers(values, base, power)
-        if whole is None:
-            return None
-        rows.append(IntegerRow(columns.tolist(), whole, code))
-    return rows
-
-
-def _as_integers(values: np.ndarray, base: int, power: int) -> list[int] | None:
-    """Return the values times ``base ** power``, or None if one is not an integer."""
-    if values.dtype.kind in "iu":
-        return [int(x) * base**power for x in values.tolist()]
-    exact = map(Fraction, values.tolist() if base == 2 else map(str, values))
-    scaled = [x * base**power for x in exact]
-    return [int(x) for x in scaled] if all(x.denominator == 1 for x in scaled) else None
 
 
 def on_grid(
@@ -282,23 +139,26 @@ def find_cycles(
     not recur exactly, or none makes mistakes.
     """
     for base in (2,) if standing[0].machine.gram else (2, 10):
-        power = scale(given, base)
-        rows = None if power is None else in_whole_numbers(given, base, power)
-        if power is None or rows is None:
+        power = power_of(given, base)
+        if power is None:
             continue
+        rows = [
+            WholeRow(row.columns.tolist(), [int(x) for x in scaled(row.values, base, power)],
+                     row.code)
+            for row in given
+        ]  # fmt: skip
         found = []
         for one in standing:
             whole = on_grid(one.weights.ravel(), rate, base, power)
             if whole is None:
                 break
             weights, step, unit = whole
-            cycle = Cycle(
-                **asdict(one.machine), passes=one.passes, weights=tuple(weights), step=step,
-                unit=unit, base=base, power=power, n_rows=len(rows), n_features=n_features,
+            cycle = replace(
+                one.machine, passes=one.passes, weights=tuple(weights), step=step, unit=unit,
+                base=base, power=power, n_rows=len(rows), n_features=n_features,
             )  # fmt: skip
-            start = cycle.vectors()
-            after, mistakes = replay(one.machine, rows, start, step, cycle.one, one.passes)
-            if after != start:
+            after, mistakes = replay(cycle, rows)
+            if after != cycle.vectors():
                 break
             if mistakes and base == 10 and not inseparable(given, one.machine, n_features):
                 break

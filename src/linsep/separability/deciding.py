@@ -180,11 +180,14 @@ def decide(
     constraint of a question.
     """
     if margin not in (None, "max"):
-        raise ValueError(f'margin is {margin!r}: it must be "max" or None.')
-    if not set(formulations) <= set(FORMULATIONS):
-        raise ValueError(
-            f"formulations are {formulations!r}: choose among {', '.join(FORMULATIONS)}."
+        raise ParameterError(
+            f'margin is {margin!r}: it must be "max" or None.', option="margin", value=margin
         )
+    if not set(formulations) <= set(FORMULATIONS):
+        raise ParameterError(
+            f"formulations are {formulations!r}: choose among {', '.join(FORMULATIONS)}.",
+            option="formulations", value=formulations,
+        )  # fmt: skip
     task = task or Task(None)
     warn_of_many_classes(data.classes, data.n_rows)
     tolerance = WIDTH if margin == "max" else None

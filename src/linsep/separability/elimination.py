@@ -4,7 +4,6 @@ Signs and zeros do not change when a row, or all weights, are multiplied by a po
 rows and weight vectors are scaled to integers, which are added and multiplied exactly.
 """
 
-import sys
 from collections.abc import Iterable
 from fractions import Fraction
 from math import gcd, lcm
@@ -16,8 +15,7 @@ from flint import fmpz_mat, nmod_mat
 from scipy.linalg import qr
 
 from linsep.certificate.integers import Row, Space, combination, in_lowest_terms
-from linsep.separability.elimination_process import reduced_elsewhere
-from linsep.separability.lifting import lifted
+from linsep.separability.elimination_process import elsewhere, reduced_form, solved_form
 from linsep.separability.time_limit import check_time
 
 #: primes below 2^61; one is nearly always enough
@@ -59,13 +57,8 @@ def common_divisor(numbers: Iterable[int]) -> int:
 def rref(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
     """Return the reduced echelon form of a matrix, scaled to integers, the scale, and the rank."""
     check_time()
-    entries = matrix.entries()
-    ends = max(entries, default=0), min(entries, default=0)
-    bits = max(int(end).bit_length() for end in ends)
-    if seconds_of(matrix.nrows(), matrix.ncols(), bits) >= SHORT and sys.executable:
-        return reduced_elsewhere(matrix)
-    found, below, rank = matrix.rref()
-    return found, int(below), rank
+    seconds = seconds_of(matrix.nrows(), matrix.ncols(), _bits(matrix))
+    return elsewhere("reduced_form", matrix) if seconds >= SHORT else reduced_form(matrix)
 
 
 def seconds_of(rows: int, columns: int, bits: int) -> float:
@@ -74,21 +67,22 @@ def seconds_of(rows: int, columns: int, bits: int) -> float:
     return float(4e-11 * rank**2.7 * bits**1.75 * max(1.0, columns / (rank + 1)))
 
 
+def _bits(matrix: fmpz_mat) -> int:
+    entries = matrix.entries()
+    ends = max(entries, default=0), min(entries, default=0)
+    return max(int(end).bit_length() for end in ends)
+
+
 def solution(square: fmpz_mat, right: fmpz_mat) -> tuple[fmpz_mat, int] | None:
     """Return the X with ``square X = right`` times a positive number, and that number.
 
     None if the matrix is singular.
     """
-    n = square.nrows()
-    if right.ncols() == 1 and (found := lifted(square, right)) is not None:
-        return fmpz_mat(n, 1, found[0]), found[1]
-    both = [[*a, *b] for a, b in zip(square.tolist(), right.tolist(), strict=True)]
-    matrix, below, rank = rref(fmpz_mat(both))
-    if rank < n or matrix[n - 1, n - 1] == 0:
-        return None
-    side = 1 if below > 0 else -1
-    table = fmpz_mat([[side * m for m in line[n:]] for line in matrix.tolist()])
-    return table, below * side
+    check_time()
+    both = fmpz_mat([[*a, *b] for a, b in zip(square.tolist(), right.tolist(), strict=True)])
+    seconds = 1e-9 * square.nrows() ** 3 * _bits(both) * right.ncols() ** 0.5
+    found = elsewhere("solved_form", both) if seconds >= SHORT else solved_form(both)
+    return found[:2] if found[2] else None
 
 
 def reduced(rows: list[Row]) -> Space:

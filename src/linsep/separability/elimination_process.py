@@ -1,7 +1,7 @@
-"""Long eliminations in a separate process, which can be stopped, unlike FLINT.
+"""Long computations of FLINT in a separate process, which can be stopped, unlike FLINT.
 
-``python -m linsep.separability.elimination_process`` reads a matrix from its input and writes
-its reduced echelon form. Numbers are hexadecimal, which is fast to read and write.
+``python -m linsep.separability.elimination_process`` reads a matrix from its input and writes the
+result. Numbers are hexadecimal, which is fast to read and write.
 """
 
 import math
@@ -14,8 +14,27 @@ from flint import fmpz_mat
 from linsep.separability.time_limit import check_time, doing, seconds_left
 
 
-def reduced_elsewhere(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
-    """Return the result of ``matrix.rref()``: the scaled reduced form, the scale, and the rank.
+def reduced_form(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
+    """Return the reduced echelon form, scaled to integers, the scale, and the rank."""
+    found, below, rank = matrix.rref()
+    return found, int(below), rank
+
+
+def solved_form(both: fmpz_mat) -> tuple[fmpz_mat, int, int]:
+    """Return the solution of a square system beside its right sides, as integers over a positive
+    one, by Dixon's p-adic expansions; the rank is 0 if the system is singular.
+    """
+    n, table = both.nrows(), both.tolist()
+    try:
+        found = fmpz_mat([line[:n] for line in table]).solve(fmpz_mat([line[n:] for line in table]))
+    except ZeroDivisionError:
+        return fmpz_mat(0, 0), 1, 0
+    above, below = found.numer_denom()  # type: ignore[attr-defined]
+    return above, int(below), n
+
+
+def elsewhere(task: str, matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
+    """Return the result of a function above, computed by another process.
 
     Raises
     ------
@@ -24,15 +43,12 @@ def reduced_elsewhere(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
     """
     doing(f"exact elimination of {matrix.nrows():,} rows and {matrix.ncols():,} columns")
     left = max(0.0, seconds_left())
-    search_path = os.pathsep.join(path for path in sys.path if path)
     with subprocess.Popen(
-        [sys.executable, "-m", "linsep.separability.elimination_process", repr(left)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=os.environ | {"PYTHONPATH": search_path},
+        [sys.executable, "-m", __name__, task, repr(left)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         text=True,
-    ) as process:
+    ) as process:  # fmt: skip
         try:
             answer, _ = process.communicate(_written(matrix), left if math.isfinite(left) else None)
         except subprocess.TimeoutExpired:
@@ -48,15 +64,6 @@ def reduced_elsewhere(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
     return _read(text), below, rank
 
 
-def _end_after(seconds: float) -> None:
-    """Let the system end this process, in case its parent is killed."""
-    if os.name == "posix" and math.isfinite(seconds):
-        import resource  # not on Windows
-
-        most = math.ceil(seconds) + 1
-        resource.setrlimit(resource.RLIMIT_CPU, (most, most))
-
-
 def _written(matrix: fmpz_mat) -> str:
     numbers = " ".join(hex(int(m)) for m in matrix.entries())
     return f"{matrix.nrows()} {matrix.ncols()}\n{numbers}\n"
@@ -69,10 +76,17 @@ def _read(text: str) -> fmpz_mat:
 
 
 def main() -> None:
-    """Reduce the matrix on standard input, within the seconds given as the argument."""
-    _end_after(float(sys.argv[1]))
-    matrix, below, rank = _read(sys.stdin.read()).rref()
-    sys.stdout.write(f"{hex(int(below))} {hex(rank)}\n{_written(matrix)}")
+    """Answer for the matrix on standard input, within the seconds given as the last argument."""
+    task, seconds = sys.argv[1], float(sys.argv[2])
+    if os.name == "posix" and math.isfinite(seconds):  # in case the parent is killed
+        import resource  # not on Windows
+
+        most = math.ceil(seconds) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+    matrix, below, rank = {"reduced_form": reduced_form, "solved_form": solved_form}[task](
+        _read(sys.stdin.read())
+    )
+    sys.stdout.write(f"{hex(below)} {hex(rank)}\n{_written(matrix)}")
 
 
 if __name__ == "__main__":
