@@ -5,6 +5,7 @@ from .answers import (
     ConfusionDisplay as ConfusionDisplay,
     GainDisplay as GainDisplay,
     PrecisionRecallDisplay as PrecisionRecallDisplay,
+    ReliabilityDisplay as ReliabilityDisplay,
     RocDisplay as RocDisplay,
     ThresholdDisplay as ThresholdDisplay,
 )
@@ -17,10 +18,7 @@ from .diagnostics import DiagnosticsDisplay as DiagnosticsDisplay
 from .errors import FewestErrorsDisplay as FewestErrorsDisplay
 from .kernel import KernelDisplay as KernelDisplay
 from .palettes import palette as palette
-from .probabilities import (
-    LogisticDisplay as LogisticDisplay,
-    ReliabilityDisplay as ReliabilityDisplay,
-)
+from .probabilities import LogisticDisplay as LogisticDisplay
 from .regression import (
     AssumptionsDisplay as AssumptionsDisplay,
     RegressionDisplay as RegressionDisplay,

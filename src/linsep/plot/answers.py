@@ -1,11 +1,15 @@
 """Quality of predictions on labeled rows: which classes are confused, and the effect of other
 thresholds.
+
+scikit-learn computes the numbers. Its displays are not used: they import pyplot, and have neither
+the mean of many classes nor the place of the predictions.
 """
 
 from textwrap import wrap
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from sklearn.calibration import calibration_curve
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -14,30 +18,30 @@ from linsep.estimators._common.frames import to_score
 from linsep.estimators._common.labels import brings_labels, check_sample_weight, label_text
 from linsep.estimators._common.thresholds import Cuts, Rule, Threshold, check_two, number_of
 from linsep.plot.display import (
+    MARKERS,
     Display,
     codes_of,
     colors,
+    cut,
+    draw_reference,
     ink,
     legend,
     limits,
     literal,
-    make_room,
     new_axes,
-    shortened,
     show_title,
     wrapped,
 )
 from linsep.plot.palettes import COLORS, color_map
 from linsep.scoring import Scored, scored
+from linsep.validation.labels import check_beside, labels_of
 
 #: classes beyond which a curve is the mean of the curves of all
 MOST_CURVES = 8
 #: points of a curve that is drawn; more are indistinguishable
 MOST_PLACES = 2_000
-#: classes of a confusion matrix that can be read
-MOST_CONFUSED = 20
-#: classes of a matrix whose names have room for two lines
-MOST_NAMED = 12
+#: classes of a confusion matrix that can be read, and those whose names have room for two lines
+MOST_CONFUSED, MOST_NAMED = 20, 12
 #: letters in a line of a name beside a matrix
 LONGEST_NAME = 24
 #: places at which curves of many classes are averaged
@@ -108,27 +112,27 @@ class Ranked(NamedTuple):
     Attributes
     ----------
     cuts : Cuts
-    point : (share of the negative rows, share of the positive rows) predicted positive
+    alarms, recall : float, the shares of negative and of positive rows predicted positive
+    positive : float, the share of the rows that belong to the class
     auc, average_precision : float, by scikit-learn
     """
 
     cuts: Cuts
-    point: tuple[float, float]
+    alarms: float
+    recall: float
+    positive: float
     auc: float
     average_precision: float
 
     @property
-    def positive(self) -> float:
-        """The share of the rows that belong to the class."""
-        right, wrong = self.cuts.right[-1], self.cuts.wrong[-1]
-        return float(right / (right + wrong))
+    def said(self) -> float:
+        """The share of the rows that are predicted to be of the class."""
+        return self.recall * self.positive + self.alarms * (1 - self.positive)
 
     @property
-    def predicted(self) -> tuple[float, float]:
-        """Precision, and the share of the rows that are predicted to be of the class."""
-        alarms, recall = self.point
-        right, wrong = recall * self.positive, alarms * (1 - self.positive)
-        return (right / (right + wrong) if right + wrong else np.nan), right + wrong
+    def precision(self) -> float:
+        """The share of the class among the rows predicted to be of it."""
+        return self.recall * self.positive / self.said if self.said else np.nan
 
 
 def ranked(found: Scored, what: str) -> dict[Any, Ranked]:
@@ -140,26 +144,24 @@ def ranked(found: Scored, what: str) -> dict[Any, Ranked]:
     known = _counting(found)
     present = np.unique(known.truth)
     if present.size < 2:
-        label = label_text(known.classes[present[0]])
         raise DataError(
             f"linsep.plot needs rows of two or more classes to draw {what}, but all of these are "
-            f"of class "
-            f"{label}: add rows of other classes.",
+            f"of class {label_text(known.classes[present[0]])}: add rows of other classes.",
             code="class-count",
         )
-    of = [known.positive] if known.classes.size == 2 else present.tolist()
-    return {known.classes[k]: _ranked(known, k, known.column(k)) for k in of}
-
-
-def _ranked(known: Scored, code: int, scores: np.ndarray) -> Ranked:
-    positive, said, weights = known.truth == code, known.predicted == code, known.weights
-    right, wrong = (float(weights[said & side].sum()) for side in (positive, ~positive))
-    cuts = Cuts.of(positive, scores, weights)
-    area, precision = (
-        float(metric(positive, scores, sample_weight=weights))
-        for metric in (roc_auc_score, average_precision_score)
-    )
-    return Ranked(cuts, (wrong / cuts.wrong[-1], right / cuts.right[-1]), area, precision)
+    curves = {}
+    for code in [known.positive] if known.classes.size == 2 else present.tolist():
+        scores, weights = known.column(code), known.weights
+        positive, said = known.truth == code, known.predicted == code
+        cuts = Cuts.of(positive, scores, weights)
+        total = cuts.right[-1], cuts.wrong[-1]
+        curves[known.classes[code]] = Ranked(
+            cuts, float(weights[said & ~positive].sum() / total[1]),
+            float(weights[said & positive].sum() / total[0]), float(total[0] / sum(total)),
+            float(roc_auc_score(positive, scores, sample_weight=weights)),
+            float(average_precision_score(positive, scores, sample_weight=weights)),
+        )  # fmt: skip
+    return curves
 
 
 def _thinned(*parts: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -171,32 +173,15 @@ def _thinned(*parts: np.ndarray) -> tuple[np.ndarray, ...]:
     return tuple(part[kept] for part in parts)
 
 
-class Curves(Display):
-    """Base class for curves of classes, each against all others, with a point for the predictions.
-
-    Parameters
-    ----------
-    classes : dict of label to Ranked
-        The positive of two classes, else all classes that have rows.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-    curves_ : list of Line2D, one per class; for more than eight classes one, the mean
-    others_ : list of Line2D of the single classes, if their mean is drawn
-    points_ : list of Line2D, where the classifier's predictions lie
-    baseline_ : Line2D of uninformative scores
-    legend_ : Legend
-    """
-
-    classes: dict[Any, Ranked]
+class _Answers(Display):
+    """Base class of pictures of scored predictions."""
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any = None, *, sample_weight: Any = None, ax: Any = None,
         **kwargs: Any,
     ) -> Self:  # fmt: skip
-        """Draw the curves of a fitted classifier on rows not used for training.
+        """Draw a fitted classifier on rows not used for training.
 
         Parameters
         ----------
@@ -212,40 +197,49 @@ class Curves(Display):
         DataError
             If all rows are of one class, or a label is not a class of the classifier.
         """
-        return cls.from_scored(
-            estimator, answers_of(estimator, X, y, sample_weight), ax=ax, **kwargs
-        )
+        found = answers_of(estimator, X, y, sample_weight)
+        return cls.from_scored(estimator, found, ax=ax, **kwargs)
 
     @classmethod
     def from_scored(cls, estimator: Any, found: Scored, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the curves of the result of :func:`linsep.scoring.scored`, as
-        :meth:`from_estimator`.
-        """
+        """Draw the result of :func:`linsep.scoring.scored`, as :meth:`from_estimator`."""
+        raise NotImplementedError
+
+
+class Curves(_Answers):
+    """Base class for curves of classes, each against all others, with a point for the predictions.
+
+    Attributes
+    ----------
+    classes : dict of label to Ranked
+        The positive of two classes, else all classes that have rows.
+    ax_, figure_ : matplotlib Axes and Figure
+    curves_ : list of Line2D, one per class; for more than eight classes one, the mean
+    others_ : list of Line2D of the single classes, if their mean is drawn
+    points_ : list of Line2D, where the classifier's predictions lie
+    baseline_ : Line2D of uninformative scores
+    legend_ : Legend
+    """
+
+    classes: dict[Any, Ranked]
+    #: what is drawn, the labels of the axes, the measure of a curve, and the style of its steps
+    _what: ClassVar[str]
+    _axes: ClassVar[tuple[str, str]]
+    _measure: ClassVar[str]
+    _chance: ClassVar[str] = ""
+    _steps: ClassVar[str] = "default"
+
+    @classmethod
+    def from_scored(cls, estimator: Any, found: Scored, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the result of :func:`linsep.scoring.scored`, as :meth:`from_estimator`."""
         return cls(classes=ranked(found, cls._what)).plot(ax, **kwargs)
 
-    #: what is drawn, and the style in which steps are
-    _what, _steps = "", "default"
-
-    def _line(self, one: Ranked) -> tuple[np.ndarray, np.ndarray]:
-        """Return the curve of a class."""
-        raise NotImplementedError
-
-    def _height(self, one: Ranked) -> np.ndarray:
-        """Return the curve of a class at the points of the grid."""
-        x, y = self._line(one)
-        return np.interp(GRID, x, y)
-
-    def _place(self, one: Ranked) -> tuple[float, float]:
-        """Return where the predictions of a class are."""
-        raise NotImplementedError
-
-    def _worth(self, one: Ranked) -> tuple[str, float]:
-        """Return the name of a curve's quality measure, with {} for its value, and the value."""
+    def _curve(self, one: Ranked) -> tuple[np.ndarray, np.ndarray, tuple[float, float], float]:
+        """Return the curve of a class, where its predictions are, and its measure."""
         raise NotImplementedError
 
     def _baseline(self) -> Any:
-        """Draw the line of uninformative scores; return it."""
-        raise NotImplementedError
+        return draw_reference(self.ax_, label=self._chance)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax`` or on new axes.
@@ -260,59 +254,55 @@ class Curves(Display):
         self.others_: list[Any] = []
         self.points_: list[Any] = []
         self.baseline_ = self._baseline()
-        if len(self.classes) > MOST_CURVES:
-            self._draw_mean(kwargs)
+        found = {label_text(label): self._curve(one) for label, one in self.classes.items()}
+        dot = None
+        if len(found) > MOST_CURVES:
+            self._draw_mean(found, kwargs)
         else:
-            for (label, one), color in zip(
-                self.classes.items(), colors(len(self.classes)), strict=True
-            ):
-                self._draw_class(label_text(label), one, color, kwargs)
-        self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-        self.legend_ = legend(self.ax_, [*self.curves_, self._dot(), self.baseline_])
-        if ax is None:
-            make_room(self.figure_, self.legend_)
+            for (name, curve), color in zip(found.items(), colors(len(found)), strict=True):
+                dot = self._draw_class(name, *curve, color, kwargs)
+        self.ax_.set(
+            xlabel=self._axes[0], ylabel=self._axes[1], xlim=(-0.02, 1.02), ylim=(-0.02, 1.02),
+            aspect="equal",
+        )  # fmt: skip
+        self.legend_ = legend(self.ax_, [*self.curves_, dot, self.baseline_])
         return self
 
-    def _dot(self) -> Any:
-        """Return the legend entry for the points; None without points."""
-        from matplotlib.lines import Line2D
-
-        if len(self.points_) < 2:
-            return self.points_[0] if self.points_ else None
-        return Line2D([], [], color=ink(), marker="o", ls="none", label="as predicted")
-
-    def _draw_class(self, name: str, one: Ranked, color: Any, kwargs: dict[str, Any]) -> None:
-        look = {"color": color, "linewidth": 1.5, "drawstyle": self._steps} | kwargs
-        (line,) = self.ax_.plot(*_thinned(*self._line(one)), **look)
-        what, value = self._worth(one)
-        line.set_label(wrapped(f"{name}: {what.format(f'{value:.3g}')}"))
-        self.curves_.append(line)
-        look = {"color": color, "marker": "o", "markersize": 7, "ls": "none", "zorder": 4}
-        (point,) = self.ax_.plot(*([x] for x in self._place(one)), **look)
-        point.set(markeredgecolor=self.ax_.get_facecolor(), label="as predicted")
+    def _draw_class(
+        self, name: str, x: Any, y: Any, place: Any, worth: float, color: Any, look: dict[str, Any]
+    ) -> Any:
+        """Draw a curve and its point; return the legend entry of the points."""
+        look = {"color": color, "linewidth": 1.5, "drawstyle": self._steps} | look
+        said = wrapped(f"{name}: {self._measure.format(f'{worth:.3g}')}")
+        self.curves_ += self.ax_.plot(*_thinned(x, y), label=said, **look)
+        (point,) = self.ax_.plot(
+            *np.reshape(place, (2, 1)), color=color, marker="o", markersize=7, ls="none", zorder=4,
+            markeredgecolor=self.ax_.get_facecolor(), label="as predicted",
+        )  # fmt: skip
         self.points_.append(point)
+        return point
 
-    def _draw_mean(self, kwargs: dict[str, Any]) -> None:
+    def _draw_mean(self, found: dict[str, Any], look: dict[str, Any]) -> None:
         """Draw all curves thinly, the best and the worst class with their names, and the mean."""
-        heights = {label: self._height(one) for label, one in self.classes.items()}
-        worth = {label: self._worth(one)[1] for label, one in self.classes.items()}
-        what, _ = self._worth(next(iter(self.classes.values())))
+        worth = {name: curve[3] for name, curve in found.items()}
         ends = {max(worth, key=worth.__getitem__): ("highest", COLORS[0])}
         ends[min(worth, key=worth.__getitem__)] = ("lowest", COLORS[5])
-        named = []
-        for label, height in heights.items():
-            word, color = ends.get(label, ("", ink()))
-            look = {"linewidth": 1.2 if word else 0.6, "alpha": 1.0 if word else 0.35}
-            (line,) = self.ax_.plot(GRID, height, color=color, **look)
-            line.set_label(wrapped(f"{word} {worth[label]:.3g}: {label_text(label)}"))
-            self.others_.append(line)
-            named += [line] if word else []
-        look = {"color": ink(), "linewidth": 2.0, "zorder": 4} | kwargs
-        (mean,) = self.ax_.plot(GRID, np.mean(list(heights.values()), axis=0), **look)
-        average = float(np.mean(list(worth.values())))
-        said = what.format(f"{average:.3g}")
-        mean.set_label(f"mean of {len(worth):,} classes: {said}")
-        self.curves_ = [mean, *named]
+        heights = []
+        for name, (x, y, *_) in found.items():
+            stepped = self._steps != "default"
+            at = np.searchsorted(x, GRID).clip(max=x.size - 1)
+            heights.append(y[at] if stepped else np.interp(GRID, x, y))
+            word, color = ends.get(name, ("", ink()))
+            width = {"linewidth": 1.2 if word else 0.6, "alpha": 1.0 if word else 0.35}
+            said = wrapped(f"{word} {worth[name]:.3g}: {name}")
+            self.others_ += self.ax_.plot(GRID, heights[-1], color=color, label=said, **width)
+        look = {"color": ink(), "linewidth": 2.0, "zorder": 4} | look
+        said = self._measure.format(f"{np.mean(list(worth.values())):.3g}")
+        self.curves_ = self.ax_.plot(
+            GRID, np.mean(heights, axis=0), label=f"mean of {len(worth):,} classes: {said}", **look
+        )
+        named = zip(found, self.others_, strict=True)
+        self.curves_ += [line for name, line in named if name in ends]
 
 
 class RocDisplay(Curves):
@@ -336,22 +326,11 @@ class RocDisplay(Curves):
     [0.984]
     """
 
-    _what = "the ROC curve"
+    _what, _measure, _chance = "the ROC curve", "AUC {}", "chance: 0.5"
+    _axes = "false positive rate", "true positive rate (recall)"
 
-    def _line(self, one: Ranked) -> tuple[np.ndarray, np.ndarray]:
-        return one.cuts.alarms, one.cuts.recall
-
-    def _place(self, one: Ranked) -> tuple[float, float]:
-        return one.point
-
-    def _worth(self, one: Ranked) -> tuple[str, float]:
-        return "AUC {}", one.auc
-
-    def _baseline(self) -> Any:
-        self.ax_.set(xlabel="false positive rate", ylabel="true positive rate (recall)")
-        return self.ax_.axline(
-            (0.0, 0.0), slope=1.0, color=ink(), linewidth=0.8, ls=":", label="chance: 0.5"
-        )
+    def _curve(self, one: Ranked) -> Any:
+        return one.cuts.alarms, one.cuts.recall, (one.alarms, one.recall), one.auc
 
 
 class PrecisionRecallDisplay(Curves):
@@ -373,33 +352,24 @@ class PrecisionRecallDisplay(Curves):
     [0.995]
     """
 
-    _what, _steps = "precision and recall", "steps-pre"
+    _what, _measure, _steps = "precision and recall", "AP {}", "steps-pre"
+    _axes = "recall", "precision"
 
-    def _line(self, one: Ranked) -> tuple[np.ndarray, np.ndarray]:
+    def _curve(self, one: Ranked) -> Any:
         precision = one.cuts.precision
-        return one.cuts.recall, np.append(precision[1], precision[1:])  # from the left edge on
-
-    def _height(self, one: Ranked) -> np.ndarray:
-        recall, precision = self._line(one)
-        return precision[np.searchsorted(recall, GRID).clip(max=recall.size - 1)]
-
-    def _place(self, one: Ranked) -> tuple[float, float]:
-        return one.point[1], one.predicted[0]
-
-    def _worth(self, one: Ranked) -> tuple[str, float]:
-        return "AP {}", one.average_precision
+        steps = np.append(precision[1], precision[1:])  # from the left edge on
+        return one.cuts.recall, steps, (one.recall, one.precision), one.average_precision
 
     def _baseline(self) -> Any:
-        self.ax_.set(xlabel="recall", ylabel="precision")
         shares = [one.positive for one in self.classes.values()]
-        look = {"color": ink(), "linewidth": 0.8, "ls": ":"}
-        if 1 < len(shares) <= MOST_CURVES:
-            for share, color in zip(shares, colors(len(shares)), strict=True):
-                line = self.ax_.axhline(share, **look | {"color": color})
-            line.set_label("chance: the share of the class")
-            return line
-        share = float(np.mean(shares))
-        return self.ax_.axhline(share, label=f"chance: {share:.3g}", **look)
+        look, several = {"linewidth": 0.8, "ls": ":"}, 1 < len(shares) <= MOST_CURVES
+        if not several:
+            shares = [float(np.mean(shares))]
+        said = "chance: the share of the class" if several else f"chance: {shares[0]:.3g}"
+        palette = colors(len(shares)) if several else [ink()]
+        for share, color in zip(shares, palette, strict=True):
+            line = self.ax_.axhline(share, color=color, label=said, **look)
+        return line
 
 
 class GainDisplay(Curves):
@@ -422,52 +392,31 @@ class GainDisplay(Curves):
     'share of the rows, highest scores first'
     """
 
-    _what = "the gain"
+    _what, _chance = "the gain", "chance: lift 1"
+    _measure = f"lift {{}} in the first {100 * FIRST_ROWS:g}%"
+    _axes = "share of the rows, highest scores first", "share of the class found"
 
-    def _line(self, one: Ranked) -> tuple[np.ndarray, np.ndarray]:
-        return one.cuts.share, one.cuts.recall
-
-    def _place(self, one: Ranked) -> tuple[float, float]:
-        return one.predicted[1], one.point[1]
-
-    def _worth(self, one: Ranked) -> tuple[str, float]:
-        gain = float(np.interp(FIRST_ROWS, one.cuts.share, one.cuts.recall))
-        return f"lift {{}} in the first {100 * FIRST_ROWS:g}%", gain / FIRST_ROWS
-
-    def _baseline(self) -> Any:
-        self.ax_.set(
-            xlabel="share of the rows, highest scores first", ylabel="share of the class found"
-        )
-        return self.ax_.axline(
-            (0.0, 0.0), slope=1.0, color=ink(), linewidth=0.8, ls=":", label="chance: lift 1"
-        )
+    def _curve(self, one: Ranked) -> Any:
+        share, recall = one.cuts.share, one.cuts.recall
+        lift = float(np.interp(FIRST_ROWS, share, recall)) / FIRST_ROWS
+        return share, recall, (one.said, one.recall), lift
 
 
-class ThresholdDisplay(Display):
+class ThresholdDisplay(_Answers):
     """Precision, recall, F1 and the share of rows predicted positive at every threshold.
 
     The threshold is a probability, or a score of a classifier without probabilities. A vertical
     line marks the classifier's threshold; if it was chosen by cost, the mean cost per row is also
     drawn, on the right axis. Create it with :meth:`from_estimator`.
 
-    Parameters
-    ----------
-    at : array of shape (places,), ascending thresholds
-    curves : dict of str to array of shape (places,)
-        The curves drawn, by name.
-    costs : array of shape (places,) or None
-        The mean cost per row.
-    used : float
-        The threshold that the classifier uses.
-    rule : str
-        The rule that chose it; empty without a rule.
-    usual : float
-        The default threshold.
-    name : str
-        What the threshold applies to, such as "probability of yes".
-
     Attributes
     ----------
+    at : array of shape (places,), ascending thresholds
+    curves : dict of str to array of shape (places,), the curves drawn
+    costs : array of shape (places,), the mean cost per row, or None
+    used, usual : float, the threshold that the classifier uses, and the default
+    rule : str, the rule that chose it, or ""
+    name : str, what the threshold applies to, such as "probability of yes"
     ax_, figure_ : matplotlib Axes and Figure
     curves_ : list of Line2D
     cost_ : Line2D or None
@@ -497,16 +446,6 @@ class ThresholdDisplay(Display):
     name: str
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any = None, *, sample_weight: Any = None, ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:  # fmt: skip
-        """Draw a fitted classifier of two classes; see :meth:`RocDisplay.from_estimator`."""
-        return cls.from_scored(
-            estimator, answers_of(estimator, X, y, sample_weight), ax=ax, **kwargs
-        )
-
-    @classmethod
     def from_scored(cls, estimator: Any, found: Scored, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the result of :func:`linsep.scoring.scored`."""
         positive = check_two(estimator)
@@ -519,19 +458,21 @@ class ThresholdDisplay(Display):
         if known.probabilities is not None:
             what, values = "probability", known.probabilities[:, positive]
             cuts = Cuts.of(known.truth == positive, values, known.weights)
-            used, usual = (_probability(estimator, positive, score) for score in (used, usual))
-        order = slice(None, None, -1)
-        named = {
+            # of other libraries it is 1/2, whatever the scores are
+            ours = type(estimator).__module__.startswith("linsep.")
+            usual, used = (
+                number_of(estimator, positive, score) if ours else 0.5 for score in (usual, used)
+            )
+        costs = None
+        if rule is not None and rule.name == "cost":
+            costs = cuts.cost(rule)[::-1] / (cuts.right[-1] + cuts.wrong[-1])
+        curves = {
             "precision": cuts.precision, "recall": cuts.recall, "F1": cuts.f1,
             "share predicted": cuts.share,
         }  # fmt: skip
-        total = cuts.right[-1] + cuts.wrong[-1]
-        costs = None
-        if rule is not None and rule.name == "cost":
-            costs = cuts.cost(rule)[order] / total
         return cls(
-            at=cuts.at[order], curves={k: v[order] for k, v in named.items()}, costs=costs,
-            used=used, rule="" if rule is None else str(rule), usual=usual,
+            at=cuts.at[::-1], curves={name: curve[::-1] for name, curve in curves.items()},
+            costs=costs, used=used, rule="" if rule is None else str(rule), usual=usual,
             name=f"{what} of {label_text(label)}",
         ).plot(ax, **kwargs)  # fmt: skip
 
@@ -544,31 +485,32 @@ class ThresholdDisplay(Display):
         **kwargs : passed to the curves, such as ``linewidth=2``
         """
         self.figure_, self.ax_ = new_axes(ax)
-        probability = self.name.startswith("probability")
-        ends = (-0.02, 1.02) if probability else limits(np.append(self.at, [self.used, self.usual]))
+        ends = limits(np.append(self.at, [self.used, self.usual]))
+        ends = (-0.02, 1.02) if self.name.startswith("probability") else ends
         look = {"linewidth": 1.5, "drawstyle": "steps-pre"} | kwargs
         self.curves_ = []
         for (name, values), color in zip(self.curves.items(), COLORS, strict=False):
             self.curves_ += self._step(self.ax_, values, ends, color=color, label=name, **look)
-        self.cost_: Any = None
-        self.cost_ax_: Any = None
         if self.costs is not None:
-            self._draw_costs(ends, look)
-        said = f" ({self.rule})" if self.rule else ""
-        self.used_ = self.ax_.axvline(
-            self.used, color=ink(), linewidth=1.2, ls="--", label=f"used: {self.used:.3g}{said}"
-        )
-        self.usual_ = None
+            self.cost_ax_ = self.ax_.twinx()
+            missed = self.rule.removeprefix("cost=").replace(":", " a missed positive, ")
+            look = look | {"linewidth": 2.0, "color": COLORS[5], "label": "cost"}
+            (self.cost_,) = self._step(self.cost_ax_, self.costs, ends, **look)
+            said = f"mean cost per row ({missed} a false alarm)"
+            self.cost_ax_.set_ylabel(said, color=COLORS[5])
+            self.cost_ax_.tick_params(axis="y", colors=COLORS[5])
+            # the cost of predicting all positive may be many times the cost of predicting none
+            self.cost_ax_.set_ylim(0, 1.1 * min(self.costs.max(), 2 * self.costs[-1]))
+        said = f"used: {self.used:.3g}" + f" ({self.rule})" * bool(self.rule)
+        self.used_ = self.ax_.axvline(self.used, color=ink(), linewidth=1.2, ls="--", label=said)
         if self.used != self.usual:
+            said = f"default: {self.usual:.3g}"
             self.usual_ = self.ax_.axvline(
-                self.usual, color=ink(), linewidth=0.8, ls=":", label=f"default: {self.usual:.3g}"
+                self.usual, color=ink(), linewidth=0.8, ls=":", label=said
             )
         self.ax_.set(xlabel=wrapped(f"threshold: {self.name}"), xlim=ends, ylim=(-0.02, 1.02))
-        self.legend_ = legend(self.ax_, [*self.curves_, self.cost_, self.used_, self.usual_])
-        if self.cost_ax_ is not None:  # beside the scale of the costs
-            self.legend_.set_bbox_to_anchor((1.2, 1.0))
-        if ax is None:
-            make_room(self.figure_, self.legend_)
+        drawn = [*self.curves_, self.cost_, self.used_, self.usual_]
+        self.legend_ = legend(self.ax_, drawn, 1.01 if self.costs is None else 1.2)
         return self
 
     def _step(self, ax: Any, values: np.ndarray, ends: tuple[float, float], **look: Any) -> Any:
@@ -576,44 +518,21 @@ class ThresholdDisplay(Display):
         x, y = _thinned(np.append(self.at, ends[1]), np.append(values, values[-1]))
         return ax.plot(np.append(ends[0], x), np.append(values[0], y), **look)
 
-    def _draw_costs(self, ends: tuple[float, float], look: dict[str, Any]) -> None:
-        self.cost_ax_ = self.ax_.twinx()
-        missed = self.rule.removeprefix("cost=").replace(":", " a missed positive, ")
-        (self.cost_,) = self._step(
-            self.cost_ax_, np.asarray(self.costs), ends, color=COLORS[5], label="cost",
-            **look | {"linewidth": 2.0},
-        )  # fmt: skip
-        self.cost_ax_.set_ylabel(f"mean cost per row ({missed} a false alarm)", color=COLORS[5])
-        self.cost_ax_.tick_params(axis="y", colors=COLORS[5])
-        # the cost of predicting all positive may be many times the cost of predicting none
-        costs = np.asarray(self.costs)
-        self.cost_ax_.set_ylim(0, 1.1 * min(costs.max(), 2 * costs[-1]))
 
-
-def _probability(estimator: Any, positive: int, score: float) -> float:
-    """Return the probability at a score; 1/2 for other libraries, whatever the scores are."""
-    known = type(estimator).__module__.startswith("linsep.")
-    return number_of(estimator, positive, score) if known else 0.5
-
-
-class ConfusionDisplay(Display):
+class ConfusionDisplay(_Answers):
     """Confusion matrix: one row per class, one column per prediction.
 
     Each cell shows the number of rows (or their weight) and the share of the rows of the class,
     which also sets the color. With more than 20 classes, those with the most mistakes are drawn.
     Create it with :meth:`from_estimator`.
 
-    Parameters
+    Attributes
     ----------
     counts : array of shape (classes, classes)
         The number or weight of rows of a class (row) predicted as a class (column).
-    totals : array of shape (classes,)
-        The weight of the rows of each class.
+    totals : array of shape (classes,), the weight of the rows of each class
     names : list of str
     title : str
-
-    Attributes
-    ----------
     ax_, figure_ : matplotlib Axes and Figure
     image_ : AxesImage of the shares
     texts_ : list of Text
@@ -635,18 +554,6 @@ class ConfusionDisplay(Display):
     title: str = ""
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any = None, *, sample_weight: Any = None, ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:  # fmt: skip
-        """Draw the confusion matrix of a fitted classifier; arguments as in
-        :meth:`RocDisplay.from_estimator`.
-        """
-        return cls.from_scored(
-            estimator, answers_of(estimator, X, y, sample_weight), ax=ax, **kwargs
-        )
-
-    @classmethod
     def from_scored(cls, estimator: Any, found: Scored, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the result of :func:`linsep.scoring.scored`."""
         known, k = _counting(found), found.classes.size
@@ -655,11 +562,10 @@ class ConfusionDisplay(Display):
         ).astype(np.float64)
         totals, title, shown = counts.sum(axis=1), "", np.arange(k)
         if k > MOST_CONFUSED:
-            wrong = counts - np.diag(np.diag(counts))
-            mistakes = wrong.sum(axis=0) + wrong.sum(axis=1)
+            mistakes = totals + counts.sum(axis=0) - 2 * np.diag(counts)
             shown = np.sort(np.argsort(-mistakes, kind="stable")[:MOST_CONFUSED])
             title = f"the {MOST_CONFUSED} of {k:,} classes with the most mistakes"
-        names = [label_text(found.classes[c]) for c in shown]
+        names = [label_text(found.classes[code]) for code in shown]
         return cls(
             counts=counts[np.ix_(shown, shown)], totals=totals[shown], names=names, title=title
         ).plot(ax, **kwargs)
@@ -677,39 +583,149 @@ class ConfusionDisplay(Display):
         k = len(self.names)
         if ax is None:
             self.figure_.set_size_inches(4.4 + 0.42 * k, 3.4 + 0.42 * k)
-        shares = np.divide(
-            self.counts, self.totals[:, None], out=np.zeros_like(self.counts),
-            where=self.totals[:, None] > 0,
-        )  # fmt: skip
+        shares = self.counts / np.where(self.totals > 0, self.totals, 1.0)[:, None]
         cmap = color_map("Blues") if cmap is None else cmap
         self.image_ = self.ax_.imshow(shares, cmap=cmap, vmin=0.0, vmax=1.0)
         size = "medium" if k <= 4 else "small" if k <= 8 else 6.5
         self.texts_ = []
         for (row, column), count in np.ndenumerate(self.counts):
             share = shares[row, column]
-            text = f"{_amount(count)}\n{100 * share:.{int(share < 0.0995)}f}%" if count else "0"
+            amount = f"{count:,.0f}" if count == int(count) else f"{count:.3g}"
+            text = f"{amount}\n{100 * share:.{int(share < 0.0995)}f}%" if count else "0"
             self.texts_.append(
                 self.ax_.text(
                     column, row, text, ha="center", va="center", fontsize=size,
                     color="white" if share > 0.5 else "black", alpha=1.0 if count else 0.4,
                 )
             )  # fmt: skip
-        names = [_in_lines(name) if k <= MOST_NAMED else name for name in self.names]
-        names = [literal(name if "\n" in name else shortened(name, LONGEST_NAME)) for name in names]
-        self.ax_.set(xticks=range(k), yticks=range(k), xlabel="predicted", ylabel="class")
+        names = [literal(name) for name in cut(self.names, LONGEST_NAME)]
+        if k <= MOST_NAMED:
+            how: dict[str, Any] = {"width": LONGEST_NAME, "max_lines": 2, "placeholder": " ..."}
+            names = [literal("\n".join(wrap(name, **how)) or name) for name in self.names]
         aslant = max(map(len, names)) * k > 40
         look = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if aslant else {}
-        self.ax_.set_xticklabels(names, **look)
-        self.ax_.set_yticklabels(names)
+        self.ax_.set_xticks(range(k), names, **look)
+        self.ax_.set_yticks(range(k), names)
+        self.ax_.set(xlabel="predicted", ylabel="class")
         show_title(self.ax_, self.title, "rows, and their share of the class")
         return self
 
 
-def _in_lines(name: str) -> str:
-    """Return a name in at most two lines, each short enough to fit beside a matrix."""
-    return "\n".join(wrap(name, LONGEST_NAME, max_lines=2, placeholder=" ...")) or name
+class Curve(NamedTuple):
+    """Mean predicted probability and observed frequency of a class by bin, and its Brier score."""
+
+    predicted: np.ndarray
+    observed: np.ndarray
+    brier: float
 
 
-def _amount(weight: float) -> str:
-    """Return a number of rows, or their weight."""
-    return f"{weight:,.0f}" if weight == int(weight) else f"{weight:.3g}"
+class ReliabilityDisplay(Display):
+    """Calibration curves: mean predicted probability against observed frequency.
+
+    The bins have equal numbers of rows, as in scikit-learn's ``calibration_curve`` with
+    ``strategy="quantile"``. There is one curve for two classes, for the larger class, else one per
+    class. Create it with :meth:`from_estimator`.
+
+    Attributes
+    ----------
+    curves : dict of label to Curve
+    ax_, figure_ : matplotlib Axes and Figure
+    curves_ : list of Line2D, one per class
+    diagonal_ : Line2D
+    legend_ : Legend
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import linsep
+    >>> from linsep.plot import ReliabilityDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = linsep.Perceptron(keep="average").fit(X[:200], y[:200])
+    >>> model = linsep.calibrate(model, X[200:400], y[200:400])
+    >>> display = ReliabilityDisplay.from_estimator(model, X[400:], y[400:])
+    >>> len(display.curves_)
+    1
+    """
+
+    curves: dict[Any, Curve]
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, n_bins: int = 10,
+        ax: Any = None, **kwargs: Any,
+    ) -> Self:  # fmt: skip
+        """Draw the calibration curves of a classifier with probabilities.
+
+        Parameters
+        ----------
+        estimator : fitted classifier with ``predict_proba``
+        X, y : rows not used for training, and their classes
+        sample_weight : array of shape (rows,), default ones
+        n_bins : int, default 10
+        ax : matplotlib Axes, default None
+        **kwargs : passed to :meth:`plot`
+
+        Raises
+        ------
+        DataError
+            If the classifier has no probabilities, or a label is not one of its classes.
+        """
+        if not hasattr(estimator, "predict_proba"):
+            raise DataError(
+                f"This {type(estimator).__name__} has no probabilities: calibrate its scores with "
+                f"linsep.calibrate or `linsep fit --calibrate`.",
+                code="unsupported",
+            )
+        check_beside(X, y=y)
+        found, y = estimator.predict_proba(X), labels_of(y)
+        codes, curves = codes_of(y, estimator.classes_, len(found)), {}
+        for k in range(int(len(estimator.classes_) == 2), len(estimator.classes_)):
+            own, p = codes == k, found[:, k]
+            observed, predicted = _calibration_curve(own, p, sample_weight, n_bins)
+            brier = float(np.average((p - own) ** 2, weights=sample_weight))
+            curves[estimator.classes_[k]] = Curve(predicted, observed, brier)
+        return cls(curves=curves).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on ``ax`` or on new axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default None
+        **kwargs : passed to the curves, such as ``linewidth=2``
+        """
+        self.figure_, self.ax_ = new_axes(ax)
+        self.diagonal_ = draw_reference(self.ax_, label="as predicted")
+        self.curves_ = []
+        shades = colors(len(self.curves))
+        for k, ((label, curve), color) in enumerate(zip(self.curves.items(), shades, strict=True)):
+            name = wrapped(f"{label_text(label)}: Brier score {curve.brier:.3g}")
+            mark = MARKERS[k % len(MARKERS)]
+            look = {"color": color, "marker": mark, "markersize": 4, "label": name} | kwargs
+            self.curves_ += self.ax_.plot(curve.predicted, curve.observed, **look)
+        self.ax_.set(
+            xlabel="predicted probability", ylabel="observed frequency",
+            xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal",
+        )  # fmt: skip
+        self.legend_ = legend(self.ax_, [*self.curves_, self.diagonal_])
+        return self
+
+
+def _calibration_curve(
+    is_class: np.ndarray, predicted: np.ndarray, weights: Any, n_bins: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return observed frequencies and mean probabilities of bins with equal numbers of rows, as
+    scikit-learn's ``calibration_curve``, which does not support weights.
+    """
+    if weights is None:
+        found: tuple[np.ndarray, np.ndarray] = calibration_curve(
+            is_class, predicted, n_bins=n_bins, strategy="quantile", pos_label=True
+        )
+        return found
+    edges = np.quantile(predicted, np.linspace(0.0, 1.0, n_bins + 1))
+    bins = np.searchsorted(edges[1:-1], predicted)
+    totals, right, sums = (
+        np.bincount(bins, np.asarray(weights) * part, n_bins) for part in (1.0, is_class, predicted)
+    )
+    some = totals > 0
+    return right[some] / totals[some], sums[some] / totals[some]

@@ -17,7 +17,7 @@ from linsep.plot.display import (
     codes_of,
     colors,
     density_title,
-    draw_dots,
+    draw_mistakes,
     draw_rings,
     draw_rows,
     ink,
@@ -59,39 +59,22 @@ class DecisionDisplay(Display):
     are drawn if more than 5% of the rows would lie in another class's color. Alternatively, choose
     two features. The title shows which projection is used. Create it with :meth:`from_estimator`.
 
-    Parameters
-    ----------
-    plane : the plane to draw
-    xs, ys : arrays of shape (columns,) and (rows,)
-        Coordinates of the grid in that plane.
-    codes : int array of shape (rows, columns)
-        The index, among the sorted classes, of the class predicted at each point of the grid.
-    classes : array of labels
-    boundary : array of shape (rows, columns) or None
-        For two classes a score; its contour at 0 is the boundary.
-    undecided : bool array of shape (rows, columns) or None
-        Points claimed by no one-vs-rest classifier, or by more than one.
-    line : tuple (normal, offset) or None
-        For a linear classifier of two classes, in coordinates of the plane: ``normal @ p + offset``
-        is the score.
-    sides : pair of float or None
-        For a soft margin of two classes: the scores at which its margin ends.
-    points : array of shape (n, 2)
-        Coordinates of the rows.
-    y : int array of shape (n,) or None
-        The indices of their classes among the sorted classes.
-    wrong : bool array of shape (n,)
-        Rows that are predicted wrongly.
-    misplaced : float or None
-        The share of the rows that lie in the color of a class other than the predicted one, because
-        the regions are a slice through the rows; None if that is impossible.
-    chosen : bool
-        Whether the features of the slice were chosen; it is then always drawn.
-    marked : dict of str to int array
-        Rows to mark, by kind: support vectors, infeasibility certificates.
-
     Attributes
     ----------
+    plane : the plane that is drawn
+    xs, ys : arrays, the coordinates of a grid in it
+    codes, boundary, undecided : arrays of shape (rows, columns) or None
+        At each point of the grid the class that is predicted, for two classes a score whose contour
+        at 0 is the boundary, and whether one-vs-rest claims it once.
+    classes : array of labels
+    line : (normal, offset) or None, the score of a linear classifier in coordinates of the plane
+    sides : pair of float or None, the scores at which a soft margin of two classes ends
+    points, y, wrong : arrays, the coordinates of the rows, their classes, and which are mistakes
+    misplaced : float or None
+        The share of the rows that lie in the color of a class other than the predicted one, because
+        the regions are a slice through the rows.
+    chosen : bool, whether the features of the slice were chosen
+    marked : dict of str to int array, the rows that are marked, by kind
     ax_, figure_ : matplotlib Axes and Figure
     regions_ : QuadMesh of the predicted classes, or None if not drawn
     undecided_ : ContourSet with hatches, or None
@@ -193,7 +176,14 @@ class DecisionDisplay(Display):
         rows = numbers_of(X)
         said = np.searchsorted(estimator.classes_, predicted)
         along = None if features is not None else _along_scores(estimator, X, rows, said)
-        plane, points, line = along or _projected(estimator, rows, features)
+        if along is not None:
+            plane, points, line = along
+        else:
+            plane, line = plane_of(estimator, rows, features), None
+            points, normal = plane.coordinates(rows), normal_of(estimator)
+            if normal is not None and len(estimator.classes_) == 2:
+                line = plane.line(normal, np.ravel(estimator.intercept_)[0] - _cut(estimator))
+                line = line if np.any(line[0]) else None
         codes, wrong = None, np.zeros(len(points), dtype=bool)
         if y is not None:
             codes = codes_of(y, estimator.classes_, len(points))
@@ -206,7 +196,10 @@ class DecisionDisplay(Display):
         else:
             on_grid, boundary, undecided = _predicted_on_grid(estimator, X, plane, places, shape)
             if plane.title:
-                column, row = (_nearest(axis, points[:, k]) for k, axis in enumerate((xs, ys)))
+                column, row = (
+                    np.rint((points[:, k] - axis[0]) / (axis[1] - axis[0])).astype(int)
+                    for k, axis in enumerate((xs, ys))
+                )
                 misplaced = float((on_grid[row, column] != said).mean())
         return cls(
             plane=plane, xs=xs, ys=ys, codes=on_grid, classes=estimator.classes_,
@@ -217,7 +210,7 @@ class DecisionDisplay(Display):
 
     def plot(
         self, ax: Any = None, *, regions: bool | None = None, alpha: float = 0.25,
-        size: float = 22.0,
+        size: float = 28.0,
     ) -> Self:  # fmt: skip
         """Draw on ``ax`` or on new axes.
 
@@ -229,39 +222,35 @@ class DecisionDisplay(Display):
             through projected rows and more than 5% of the rows lie in another class's color.
         alpha : float, default=0.25
             Opacity of the regions.
-        size : float, default=22
+        size : float, default=28
             Area of a point, in square points.
         """
         self.figure_, self.ax_ = new_axes(ax)
+        self.borders_: list[Any] = []
+        self.margin_lines_: list[Any] = []
+        self.marked_: list[Any] = []
         if regions is None:
             regions = self.chosen or (self.misplaced or 0.0) <= MOST_MISPLACED
-        self._draw_regions(regions, alpha)
-        self._draw_boundary(regions)
+        if regions:
+            self._draw_regions(alpha)
+            self._draw_boundary()
         self._draw_points(size)
         show_plane(self.ax_, self.plane.names, self.xs, self.ys)
         if not np.any(self.plane.across):  # scores have another unit than rows
             self.ax_.set_aspect("auto")
-        title = self.plane.title, self._slice_title(regions), density_title(len(self.points))
-        show_title(self.ax_, *title)
+        said = ""
+        if self.misplaced:
+            lies = "regions of the slice: {} of the rows lie in" if regions else ""
+            lies = lies or "no regions: {} of the rows would lie in"
+            said = f"{lies.format(percent(self.misplaced))} another class's color"
+        show_title(self.ax_, self.plane.title, said, density_title(len(self.points)))
         self.legend_ = legend(self.ax_, self._handles())
         return self
 
-    def _slice_title(self, drawn: bool) -> str:
-        """The part of the title about regions that are a slice."""
-        if not self.misplaced:
-            return ""
-        share = percent(self.misplaced)
-        if not drawn:
-            return f"no regions: {share} of the rows would lie in another class's color"
-        return f"regions of the slice: {share} of the rows lie in another class's color"
-
-    def _draw_regions(self, drawn: bool, alpha: float) -> None:
+    def _draw_regions(self, alpha: float) -> None:
         from matplotlib.colors import ListedColormap
 
         n = len(self.classes)
-        self.regions_ = self.undecided_ = None
-        if not drawn:
-            return
         self.regions_ = self.ax_.pcolormesh(
             self.xs, self.ys, self.codes, cmap=ListedColormap(colors(n)), vmin=-0.5, vmax=n - 0.5,
             shading="nearest", alpha=alpha, linewidth=0, rasterized=True, zorder=0,
@@ -272,62 +261,33 @@ class DecisionDisplay(Display):
                 hatches=["////"], zorder=1,
             )  # fmt: skip
 
-    def _draw_boundary(self, drawn: bool) -> None:
-        self.line_: Any = None
-        self.curve_: Any = None
-        self.borders_: list[Any] = []
-        self.normal_: Any = None
-        self.margin_lines_: list[Any] = []
-        if not drawn:
-            return
+    def _contour(self, values: np.ndarray, levels: list[float], **look: Any) -> Any:
+        look = {"colors": [ink()], "linewidths": 1.5, "zorder": 3} | look
+        return self.ax_.contour(self.xs, self.ys, values, levels=levels, **look)
+
+    def _draw_boundary(self) -> None:
+        """The line of a linear classifier, or contours, and where a margin ends."""
         if self.line is not None:
-            normal, offset = self.line
-            (self.line_,) = self.ax_.plot(*self._ends(0.0), color=ink(), linewidth=1.5, zorder=3)
-            margin = self._margin(normal, offset)
-            band = (-margin, margin) if margin > 0 else ()
-            for side in self.sides or band:
-                ends = self._ends(side)
-                self.margin_lines_ += self.ax_.plot(*ends, color=ink(), linewidth=0.8, ls="--")
-            self._draw_normal(normal, offset)
+            scores = np.abs(self.points @ self.line[0] + self.line[1])
+            exact = self.y is not None and not self.wrong.any() and self.misplaced is None
+            margin = float(scores.min()) if exact else 0.0  # of rows that are all on their side
+            for score in (0.0, *(self.sides or ((-margin, margin) if margin else ()))):
+                normal, offset = self.line
+                ends = line_ends(normal, offset - score, self.xs[[0, -1]], self.ys[[0, -1]])
+                look = {"linewidth": 0.8, "ls": "--"} if score else {"linewidth": 1.5, "zorder": 3}
+                self.margin_lines_ += self.ax_.plot(*ends, color=ink(), **look)
+            self.line_ = self.margin_lines_.pop(0)
+            self._draw_normal(*self.line)
         elif len(self.classes) > 2:
-            self.borders_ = [
-                self.ax_.contour(
-                    self.xs, self.ys, (self.codes == k).astype(float), levels=[0.5],
-                    colors=[ink()], linewidths=0.6, zorder=1,
-                )
-                for k in range(len(self.classes))
-                if 0 < np.count_nonzero(self.codes == k) < self.codes.size
-            ]  # fmt: skip
+            for k in np.unique(self.codes) if np.ptp(self.codes) else ():
+                inside = (self.codes == k).astype(float)
+                self.borders_.append(self._contour(inside, [0.5], linewidths=0.6, zorder=1))
         elif self.boundary is not None and self.boundary.min() < 0 < self.boundary.max():
-            self.curve_ = self.ax_.contour(
-                self.xs, self.ys, self.boundary, levels=[0.0], colors=[ink()], linewidths=1.5,
-                zorder=3,
-            )  # fmt: skip
-            self._draw_curved_sides()
-
-    def _draw_curved_sides(self) -> None:
-        """The curves on which a soft margin ends, where they are in the picture."""
-        assert self.boundary is not None
-        low, high = float(self.boundary.min()), float(self.boundary.max())
-        inside = [side for side in self.sides or () if low < side < high]
-        if inside:
-            drawn = self.ax_.contour(
-                self.xs, self.ys, self.boundary, levels=inside, colors=[ink()], linewidths=0.8,
-                linestyles="--", zorder=3,
-            )  # fmt: skip
-            self.margin_lines_.append(drawn)
-
-    def _ends(self, score: float) -> tuple[np.ndarray, np.ndarray]:
-        """Both ends, at the edges of the axes, of the line with this score."""
-        normal, offset = self.line  # type: ignore[misc]
-        return line_ends(normal, offset - score, self.xs[[0, -1]], self.ys[[0, -1]])
-
-    def _margin(self, normal: np.ndarray, offset: float) -> float:
-        """The smallest score of a row if all are on their side and not a slice; else 0."""
-        if self.y is None or self.wrong.any() or self.misplaced is not None:
-            return 0.0
-        scores = self.points @ normal + offset
-        return float(np.abs(scores).min())
+            self.curve_ = self._contour(self.boundary, [0.0])
+            ends = self.boundary.min(), self.boundary.max()
+            if inner := [side for side in self.sides or () if ends[0] < side < ends[1]]:
+                look = {"linewidths": 0.8, "linestyles": "--"}
+                self.margin_lines_.append(self._contour(self.boundary, inner, **look))
 
     def _draw_normal(self, normal: np.ndarray, offset: float) -> None:
         """The weight vector as an arrow from the line, at most a fifth of the picture long."""
@@ -350,27 +310,18 @@ class DecisionDisplay(Display):
         )
 
     def _draw_points(self, size: float) -> None:
-        self.mistakes_: Any = None
-        self.marked_: list[Any] = []
-        many = len(self.points) > MOST_POINTS
+        n = len(self.points)
         self.points_ = draw_rows(self.ax_, self.points, self.y, self.classes, size)
         if self.wrong.any():
             found = self.points[self.wrong]
-            if many:
-                self.mistakes_ = draw_dots(self.ax_, found, "mistakes")
-            else:
-                said = f"mistakes ({len(found):,})"
-                self.mistakes_ = draw_rings(self.ax_, found, 3.5 * size, "-", said)
-        if many:
-            return
-        for k, (name, rows) in enumerate(self.marked.items()):
-            chosen = self.points[np.isin(np.arange(len(self.points)), rows)]
+            self.mistakes_ = draw_mistakes(self.ax_, found, n, 3.5 * size, "mistakes")
+        for k, (name, rows) in enumerate(self.marked.items() if n <= MOST_POINTS else ()):
+            chosen = self.points[np.isin(np.arange(n), rows)]
+            inside = name in INSIDE
+            style, area = ("-", 3.5 * size) if inside else (":", (6 + 3 * k) * size)
+            look: dict[str, Any] = {"marker": "s", "width": 0.6} if inside else {}
             said = f"{name} ({len(chosen):,})"
-            if name in INSIDE:
-                drawn = draw_rings(self.ax_, chosen, 3.5 * size, "-", said, "s", 0.6)
-            else:
-                drawn = draw_rings(self.ax_, chosen, (6 + 3 * k) * size, ":", said)
-            self.marked_.append(drawn)
+            self.marked_.append(draw_rings(self.ax_, chosen, area, style, said, **look))
 
     def _handles(self) -> list[Any]:
         """The legend entries: classes that occur, rings, and hatches."""
@@ -381,9 +332,8 @@ class DecisionDisplay(Display):
             handles = class_handles(self.points_, len(self.points), self.classes)
         handles += [self.mistakes_, *self.marked_]
         if self.undecided_ is not None:
-            handles.append(
-                Patch(facecolor="none", edgecolor=ink(), hatch="////", label="undecided")
-            )
+            hatched = {"facecolor": "none", "edgecolor": ink(), "hatch": "////"}
+            handles.append(Patch(**hatched, label="undecided"))
         return handles
 
 
@@ -427,23 +377,6 @@ def _along_scores(
     points = plane.coordinates(rows)
     points[:, 0] = scores
     return plane, points, (np.array([1.0, 0.0]), -cut)
-
-
-def _projected(
-    estimator: Any, rows: Any, features: Sequence[int | str] | None
-) -> tuple[Plane, np.ndarray, tuple[np.ndarray, float] | None]:
-    """Return the plane of two features or of projected rows, the coordinates of the rows, and the
-    line of a linear classifier of two classes.
-    """
-    plane, normal, line = plane_of(estimator, rows, features), normal_of(estimator), None
-    if normal is not None and len(estimator.classes_) == 2:
-        line = plane.line(normal, np.ravel(estimator.intercept_)[0] - _cut(estimator))
-    return plane, plane.coordinates(rows), line if line and np.any(line[0]) else None
-
-
-def _nearest(axis: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the index of the evenly spaced point nearest to each value."""
-    return np.rint((values - axis[0]) / (axis[1] - axis[0])).astype(int)
 
 
 def _predicted_on_grid(

@@ -48,15 +48,12 @@ class DiagnosticsDisplay(Display):
     and Lemeshow, with 95% Wilson intervals. Create it with :meth:`from_estimator` or
     :meth:`from_diagnostics`.
 
-    Parameters
+    Attributes
     ----------
     found : Diagnostics
     feature : int, the index of the feature of the partial residuals
     test : HosmerLemeshow or None
     name : str, what the feature is called
-
-    Attributes
-    ----------
     figure_ : matplotlib Figure
     ax_ : Axes of the first panel
     axes_ : dict of str to Axes: "residuals", "influence", "partial" and, for classes, "calibration"
@@ -159,8 +156,6 @@ class DiagnosticsDisplay(Display):
         self.points_: dict[str, Any] = {}
         self.smooth_: dict[str, Any] = {}
         self.legends_: dict[str, Any] = {}
-        self.fitted_: Any = None
-        self.intervals_: Any = None
         self._draw_residuals(size)
         self._draw_influence(size)
         if "partial" in self.axes_:

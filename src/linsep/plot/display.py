@@ -1,13 +1,13 @@
 """Shared parts of all pictures: axes without pyplot, colors and markers of classes, rows as points
-or, if there are too many, as a density, saving.
+or, if there are too many, as a density, names that fit, saving.
 """
 
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import wraps
+from functools import cache, wraps
 from io import BytesIO
 from math import ceil
 from textwrap import wrap
@@ -26,18 +26,22 @@ from linsep.words import escaped, row_text
 #: of what has no name
 GRAY = "#999999"
 MARKERS = "os^DvP*X<>hpd8H"
-#: characters in a line of a name
-LONGEST_LINE = 34
+#: characters in a line of a name, and of a title
+LONGEST_LINE, TITLE_LINE = 34, 78
 #: lines of a legend beyond which its entries are small and of so many characters
-MANY, SHORT_LINE = 16, 20
-#: inches of a square picture without its legend
-SQUARE = (5.8, 4.6)
+MANY, SHORT_LINE = 16, 34
+#: inches of a new picture beside its legend
+WIDE, HIGH = 5.4, 4.6
 #: a hyphen before a number, as in -1 and 1e-05
 HYPHEN = re.compile(r"(?<![\w.)-])-(?=\.?\d|inf)|(?<=\de)-(?=\d)")
+#: letters and signs of the fonts that come with matplotlib, roughly
+COVERED = "\u2e80"
+#: installed fonts that may have other letters
+FALLBACKS = re.compile(r"cjk|fallback|unifont|unicode|hei|gothic|mincho|song|hiragino", re.I)
 #: more points than these are drawn as a density
 MOST_POINTS = 20_000
-#: points that are drawn over a density; more would hide it
-MOST_DOTS = 1_000
+#: points that are drawn over a density, and rings around points; more would hide what is below
+MOST_DOTS, MOST_RINGS = 1_000, 300
 #: beyond, a legend would be longer than the picture
 MOST_IN_LEGEND = 20
 #: more pixels do not fit in memory
@@ -64,27 +68,31 @@ def of_features(draw: Callable[..., Any]) -> Callable[..., Any]:
 
 def new_axes(ax: Any, projection: str | None = None) -> tuple[Any, Any]:
     """Return the figure and axes to draw on: ``ax``, or new ones that are not registered with
-    pyplot.
+    pyplot and become wider with their legend.
     """
     if ax is not None:
         return ax.figure, ax
+    figure = new_figure(WIDE, HIGH)
+    figure.grows = True
+    return figure, figure.add_subplot(projection=projection)
+
+
+def new_figure(width: float, height: float) -> Any:
+    """Return a new figure without axes."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise NoMatplotlib(
             "linsep.plot draws with matplotlib, which is not installed: pip install matplotlib."
         ) from None
-    figure = Figure(layout="constrained")
-    return figure, figure.add_subplot(projection=projection)
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def new_grid(n: int, columns: int, width: float, height: float) -> tuple[Any, list[Any]]:
     """Return a new figure with ``n`` axes of the given size in inches."""
-    figure, first = new_axes(None)
-    first.remove()
     columns = min(columns, n)
     rows = ceil(n / columns)
-    figure.set_size_inches(width * columns + 1.0, height * rows)
+    figure = new_figure(width * columns + 1.0, height * rows)
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax in grid[n:]:
         ax.set_axis_off()
@@ -123,31 +131,38 @@ def draw_arrow(ax: Any, tail: Any, tip: Any, *, color: Any, **look: Any) -> Any:
     return shaft
 
 
-def legend(ax: Any, drawn: Iterable[Any]) -> Any:
+def draw_reference(ax: Any, **look: Any) -> Any:
+    """Draw the dotted diagonal of what chance, or a perfect model, would give."""
+    return ax.axline((0.0, 0.0), slope=1.0, **{"color": ink(), "linewidth": 0.8, "ls": ":"} | look)
+
+
+def legend(ax: Any, drawn: Iterable[Any], right: float = 1.01) -> Any:
     """Draw a legend beside the axes, where it covers no data; use small text for many entries.
 
-    Handles that are None were not drawn and are left out.
+    Handles that are None were not drawn and are left out. A new figure becomes wider by it.
     """
     handles = [artist for artist in drawn if artist is not None]
     look: dict[str, Any] = {}
     names = [handle.get_label().replace(r"\$", "$") for handle in handles]
     if sum(1 + name.count("\n") for name in names) > MANY:
-        labels = [shortened(name, SHORT_LINE).replace("$", r"\$") for name in names]
+        labels = [name.replace("$", r"\$") for name in cut(names, SHORT_LINE)]
         look = {"labels": labels, "fontsize": "x-small", "labelspacing": 0.3}
-    return ax.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0),
+    made = ax.legend(
+        handles=handles, loc="upper left", bbox_to_anchor=(right, 1.0),
         borderaxespad=0.0, frameon=False, **look,
     )  # fmt: skip
-
-
-def make_room(figure: Any, beside: Any) -> None:
-    """Widen a new figure of one square picture to make room for the legend beside it."""
-    figure.set_size_inches(SQUARE[0] + beside.get_window_extent().width / figure.dpi, SQUARE[1])
+    for text in made.get_texts():
+        make_readable(text)
+    if getattr(ax.figure, "grows", False) and handles:
+        width = made.get_window_extent().width / ax.figure.dpi
+        ax.figure.set_size_inches(WIDE + width, ax.figure.get_size_inches()[1])
+    return made
 
 
 def show_title(ax: Any, *lines: str) -> None:
-    """Set the title to the lines that are not empty."""
-    ax.set_title("\n".join(filter(None, lines)), fontsize="medium")
+    """Set the title to the lines that are not empty, those that are too long in several lines."""
+    shown = [part for line in lines for text in line.split("\n") for part in wrap(text, TITLE_LINE)]
+    ax.set_title("\n".join(shown), fontsize="medium")
 
 
 def literal(name: str) -> str:
@@ -162,12 +177,15 @@ def with_minus(text: str) -> str:
     return HYPHEN.sub("\N{MINUS SIGN}", text) if rcParams["axes.unicode_minus"] else text
 
 
-def shortened(name: str, most: int) -> str:
-    """Return a name in one line of at most ``width`` characters, with the middle of a longer one
-    removed.
+def cut(names: Sequence[str], most: int) -> list[str]:
+    """Return names of at most ``most`` characters, each in one line, that differ where the names
+    do: their beginnings, or their ends where the beginnings are alike.
     """
-    line, half = " ".join(name.split()), (most - 3) // 2
-    return line if len(line) <= most else f"{line[:half]}...{line[-half:]}"
+    lines = [" ".join(name.split()) for name in names]
+    short = [line if len(line) <= most else line[: most - 3] + "..." for line in lines]
+    if len(set(short)) < len(set(lines)):
+        short = [line if len(line) <= most else "..." + line[3 - most :] for line in lines]
+    return short
 
 
 def wrapped(name: str) -> str:
@@ -191,17 +209,24 @@ class Display:
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
+    legend_ : matplotlib Legend, or None
     """
 
     ax_: Any
     figure_: Any
 
     def __init_subclass__(cls) -> None:
-        """Generate ``__init__`` and wrap ``plot`` so that all texts use the same minus sign."""
+        """Generate ``__init__`` and wrap ``plot`` so that all texts can be read."""
         super().__init_subclass__()
         dataclass(kw_only=True, eq=False, repr=False)(cls)
         if "plot" in cls.__dict__:
-            cls.plot = _with_one_minus(cls.plot)  # type: ignore[attr-defined]
+            cls.plot = _with_readable_texts(cls.plot)  # type: ignore[attr-defined]
+
+    def __getattr__(self, name: str) -> Any:
+        """None for an artist that was not drawn."""
+        if name.endswith("_") and not name.startswith("_"):
+            return None
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def save(
         self, path: Any, *, size: tuple[float, float] | None = None, title: str = "", **kwargs: Any
@@ -271,11 +296,13 @@ def _entitle(figure: Any, title: str) -> None:
             value=title,
         ) from None
     above = [] if figure._suptitle is None else [figure._suptitle.get_text()]
-    figure.suptitle("\n".join([*lines, *above]), fontsize="large")
+    make_readable(figure.suptitle("\n".join([*lines, *above]), fontsize="large"))
 
 
-def _with_one_minus(plot: Any) -> Any:
-    """Return a method ``plot`` after which the numbers in all texts have the minus of the axes."""
+def _with_readable_texts(plot: Any) -> Any:
+    """Return a method ``plot`` after which texts have the minus of the axes, and fonts with their
+    letters.
+    """
 
     @wraps(plot)
     def drawn(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -283,10 +310,29 @@ def _with_one_minus(plot: Any) -> Any:
 
         made = plot(self, *args, **kwargs)
         for text in self.figure_.findobj(Text):
-            text.set_text(with_minus(text.get_text()))
+            make_readable(text)
         return made
 
     return drawn
+
+
+def make_readable(text: Any) -> None:
+    """Give a text the minus of the axes, and a font with its letters, or their escapes."""
+    words = with_minus(text.get_text())
+    if others := {letter for letter in words if letter >= COVERED}:
+        known = set().union(*fallbacks().values())
+        words = "".join(ascii(x)[1:-1] if x in others and ord(x) not in known else x for x in words)
+        text.set_fontfamily(list(dict.fromkeys([*text.get_fontfamily(), *fallbacks()])))
+    text.set_text(words)
+
+
+@cache
+def fallbacks() -> dict[str, Any]:
+    """Return the code points of installed fonts that may have what matplotlib's do not."""
+    from matplotlib.font_manager import fontManager, get_font
+
+    found = {one.name: one.fname for one in fontManager.ttflist if FALLBACKS.search(one.name)}
+    return {name: get_font(path).get_charmap().keys() for name, path in sorted(found.items())}
 
 
 def check_drawable(estimator: Any, attribute: str, lacks: str) -> None:
@@ -318,10 +364,9 @@ def codes_of(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
     unknown = classes[codes] != y
     if unknown.any():
         row = int(np.argmax(unknown))
-        known = listed(classes.tolist())
         raise DataError(
             f"{row_text(row).capitalize()}: {listed(y[[row]].tolist())} is not a class of the fit, "
-            f"which has {known}.",
+            f"which has {listed(classes.tolist())}.",
             code="unknown-label",
             row=row + 1,
         )
@@ -360,17 +405,23 @@ def draw_rows(
 def _densities(
     ax: Any, points: np.ndarray, own: np.ndarray, palette: list[Any], most: float
 ) -> list[Any]:
-    """Draw the density of each class. Each cell shows the class of which it has the largest share,
-    so a rare class is visible where it is concentrated.
+    """Draw the density of each class, from transparent to opaque or ``most``. Each cell shows the
+    class of which it has the largest share, so a rare class is visible where it is concentrated.
     """
-    ends = [limits(axis) for axis in points.T]
-    drawn = [
-        ax.hexbin(
-            *points[own == k].T, gridsize=60, bins="log", mincnt=0, linewidths=0, zorder=2,
-            extent=(*ends[0], *ends[1]), cmap=_shades(color, most), rasterized=True,
-        )
-        for k, color in enumerate(palette)
-    ]  # fmt: skip
+    from matplotlib.colors import LinearSegmentedColormap, to_rgba
+
+    ends = [end for axis in points.T for end in limits(axis)]
+    drawn = []
+    for k, color in enumerate(palette):
+        solid = to_rgba(color)
+        shades = [(*solid[:3], 0.1), (*solid[:3], most)]
+        drawn.append(
+            ax.hexbin(
+                *points[own == k].T, gridsize=60, bins="log", mincnt=0, linewidths=0, zorder=2,
+                extent=ends, cmap=LinearSegmentedColormap.from_list("density", shades),
+                rasterized=True,
+            )
+        )  # fmt: skip
     counts = np.array([cells.get_array() for cells in drawn])
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
     for k, cells in enumerate(drawn):
@@ -380,36 +431,23 @@ def _densities(
     return drawn
 
 
-def _shades(color: Any, most: float) -> Any:
-    """Shades of a color, with this opacity where rows are most dense."""
-    from matplotlib.colors import LinearSegmentedColormap, to_rgba
-
-    full = to_rgba(color)
-    ends = [(*full[:3], alpha) for alpha in (0.1, most)]
-    return LinearSegmentedColormap.from_list("shades", ends)
-
-
 def class_handles(drawn: list[Any], n_rows: int, classes: np.ndarray) -> list[Any]:
-    """Return the legend handles of the classes: their points, or patches without points."""
+    """Return the legend handles of the classes: their points, or patches without points; of very
+    many classes the first, and one that counts the others.
+    """
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
+    handles = [points for points in drawn if n_rows > MOST_POINTS or len(points.get_offsets())]
     if n_rows > MOST_POINTS:
-        patches = [
+        handles = [
             Patch(facecolor=color, alpha=0.5, label=wrapped(label_text(label)))
             for label, color in zip(classes, colors(len(classes)), strict=True)
         ]
-        return _first(patches)
-    return _first([points for points in drawn if len(points.get_offsets())])
-
-
-def _first(handles: list[Any]) -> list[Any]:
-    """Return the handles that fit in a legend, and one that counts the others."""
-    from matplotlib.lines import Line2D
-
-    more = len(handles) - MOST_IN_LEGEND
-    if more <= 0:
-        return handles
-    return [*handles[:MOST_IN_LEGEND], Line2D([], [], ls="none", label=f"and {more:,} more")]
+    if (more := len(handles) - MOST_IN_LEGEND) > 0:
+        rest = Line2D([], [], ls="none", label=f"and {more:,} more")
+        handles = [*handles[:MOST_IN_LEGEND], rest]
+    return handles
 
 
 def draw_rings(
@@ -423,9 +461,11 @@ def draw_rings(
     )  # fmt: skip
 
 
-def draw_dots(ax: Any, points: np.ndarray, name: str) -> Any:
-    """Draw some of many points over a density as dots, with a legend entry."""
+def draw_mistakes(ax: Any, points: np.ndarray, n_rows: int, size: float, name: str) -> Any:
+    """Draw a ring around each of some points; a dot in each of many, or in some of very many."""
     n = len(points)
+    if n_rows <= MOST_POINTS and n <= MOST_RINGS:
+        return draw_rings(ax, points, size, "-", f"{name} ({n:,})")
     shown = points[np.linspace(0, n - 1, min(n, MOST_DOTS)).round().astype(int)]
     said = f"{len(shown):,} of {n:,}" if len(shown) < n else f"{n:,}"
     return ax.scatter(

@@ -21,7 +21,7 @@ from linsep.plot.display import (
     colors,
     ink,
     literal,
-    new_axes,
+    new_figure,
     of_features,
     show_title,
     wrapped,
@@ -49,27 +49,15 @@ class KernelDisplay(Display):
     Other classifiers, and a kernel without a classifier, have no third panel. Create it with
     :meth:`from_estimator` or :meth:`from_kernel`.
 
-    Parameters
-    ----------
-    gram : array of shape (rows, rows)
-    y : int array of shape (rows,) or None
-        Class indices, in ascending order.
-    classes : array of labels
-    title : str
-        Which rows are drawn, if not all.
-    grid : pair of arrays, or None
-        Coordinates of the grid on which f is computed.
-    values : array of shape (rows, columns) or None
-        f at these points.
-    points : array of shape (rows, 2) or None
-        Two features of the rows.
-    names : list of str
-        The names of the two features.
-    substrings : list of (str, float)
-        Substrings and their weights, the largest first.
-
     Attributes
     ----------
+    gram : array of shape (rows, rows)
+    y : int array of shape (rows,), class indices, in ascending order; or None
+    classes : array of labels
+    title : str, which rows are drawn, if not all
+    grid, values : a pair of arrays, coordinates of a grid, and f at its points; or None
+    points, names : two features of the rows, and their names; or None
+    substrings : list of (str, float), substrings and their weights, the largest first
     figure_ : matplotlib Figure
     ax_ : Axes of the Gram matrix
     axes_ : list of Axes, one for each panel
@@ -169,34 +157,24 @@ class KernelDisplay(Display):
         return cls(classes=classes, **found).plot(**kwargs)
 
     def plot(self, *, cmap: Any = None) -> Self:
-        """Draw on a new figure.
-
-        Parameters
-        ----------
-        cmap : str or Colormap, default None
-            A matplotlib color map for the values of the kernel.
-        """
-        third = "3d" if self.values is not None else "rectilinear" if self.substrings else None
-        self.figure_, first = new_axes(None)
-        first.remove()
-        kinds = [kind for kind in ("rectilinear", "rectilinear", third) if kind]
-        self.figure_.set_size_inches(4.6 * len(kinds), 4.2)
+        """Draw on a new figure; ``cmap`` is a matplotlib color map for the values of the kernel."""
+        kinds = ["rectilinear", "rectilinear"]
+        kinds += ["3d"] if self.values is not None else ["rectilinear"] * bool(self.substrings)
+        n = len(kinds)
+        self.figure_ = new_figure(4.6 * n, 4.2)
         self.figure_.get_layout_engine().set(w_pad=0.1)
-        places = self.figure_.add_gridspec(1, len(kinds), width_ratios=WIDTHS[: len(kinds)])
+        places = self.figure_.add_gridspec(1, n, width_ratios=WIDTHS[:n])
         self.axes_ = [
             self.figure_.add_subplot(place, projection=kind)
             for place, kind in zip(places, kinds, strict=True)
         ]
         self.ax_ = self.axes_[0]
+        self.points_: list[Any] = []
         self._draw_gram(color_map("viridis") if cmap is None else cmap)
         self._draw_spectrum(self.axes_[1])
-        self.surface_: Any = None
-        self.boundary_: Any = None
-        self.points_: list[Any] = []
-        self.bars_: Any = None
-        if third == "3d":
-            self._draw_surface(self.axes_[2])
-        elif third:
+        if self.values is not None:
+            self._draw_surface(self.axes_[2], self.values)
+        elif self.substrings:
             self._draw_substrings(self.axes_[2])
         return self
 
@@ -206,18 +184,16 @@ class KernelDisplay(Display):
         self.gram_ = ax.imshow(self.gram, cmap=cmap, interpolation="none")
         self.colorbar_ = self.figure_.colorbar(self.gram_, ax=ax, shrink=0.8)
         self.borders_: list[Any] = []
-        said = "Gram matrix"
         if self.y is not None:
-            said += ", rows by class"
             known, starts, counts = np.unique(self.y, return_index=True, return_counts=True)
             if len(known) <= MOST_NAMES:
                 for start in starts[1:]:
-                    self.borders_.append(ax.axhline(start - 0.5, color="white", linewidth=1.2))
-                    self.borders_.append(ax.axvline(start - 0.5, color="white", linewidth=1.2))
+                    for line in (ax.axhline, ax.axvline):
+                        self.borders_.append(line(start - 0.5, color="white", linewidth=1.2))
                 middles = starts + (counts - 1) / 2
                 ax.set_yticks(middles, [wrapped(label_text(self.classes[k])) for k in known])
                 ax.set_xticks([])  # the same as on the left
-        show_title(ax, said, self.title)
+        show_title(ax, "Gram matrix" + ", rows by class" * (self.y is not None), self.title)
 
     def _draw_spectrum(self, ax: Any) -> None:
         """Draw the eigenvalues above rounding error, the negative ones by magnitude."""
@@ -226,51 +202,44 @@ class KernelDisplay(Display):
         n = len(values)
         rounding = n * np.finfo(np.float64).eps * np.abs(values).max()
         positive, negative = values[values > rounding], -values[values < -rounding][::-1]
+        look: dict[str, Any] = {"markersize": 4, "linewidth": 0.8}
         (self.eigenvalues_,) = ax.plot(
-            np.arange(1, len(positive) + 1), positive, color=COLORS[0], marker="o", markersize=3,
-            linewidth=0.8, label="eigenvalues",
+            np.arange(1, len(positive) + 1), positive, color=COLORS[0], marker="o",
+            label="eigenvalues", **look,
         )  # fmt: skip
-        self.negative_: Any = None
         if len(negative):
             (self.negative_,) = ax.plot(
-                np.arange(1, len(negative) + 1), negative, color=COLORS[5], marker="x",
-                markersize=4, linewidth=0.8, ls="--", label="magnitude of negative eigenvalues",
+                np.arange(1, len(negative) + 1), negative, color=COLORS[5], marker="x", ls="--",
+                label="magnitude of negative eigenvalues", **look,
             )  # fmt: skip
             ax.legend(frameon=False, loc="upper right")
-        if len(positive) + len(negative):
-            ax.set_yscale("log")
         rank = len(positive) + len(negative)
-        ax.set(xlabel="number", ylabel="eigenvalue")
+        ax.set(xlabel="number", ylabel="eigenvalue", yscale="log" if rank else "linear")
         show_title(ax, f"spectrum: rank {rank:,} of {n:,}")
 
-    def _draw_surface(self, ax: Any) -> None:
+    def _draw_surface(self, ax: Any, values: np.ndarray) -> None:
         """Draw f over two features, its contour at 0, and the rows below."""
         from matplotlib.colors import LinearSegmentedColormap
 
         assert self.grid is not None
-        assert self.values is not None
         assert self.points is not None
-        first, second = colors(2)
-        shades = LinearSegmentedColormap.from_list("classes", [first, "#eeeeee", second])
+        pair = colors(2)
+        shades = LinearSegmentedColormap.from_list("classes", [pair[0], "#eeeeee", pair[1]])
         x, y = np.meshgrid(*self.grid)
-        full = float(np.median(np.abs(self.values))) or 1.0  # boundary between two classes
+        full = float(np.median(np.abs(values))) or 1.0  # boundary between two classes
         self.surface_ = ax.plot_surface(
-            x, y, self.values, cmap=shades, vmin=-full, vmax=full, alpha=0.75, linewidth=0,
+            x, y, values, cmap=shades, vmin=-full, vmax=full, alpha=0.75, linewidth=0,
             rcount=RESOLUTION, ccount=RESOLUTION, rasterized=True,
         )  # fmt: skip
-        floor = float(self.values.min()) - 0.6 * float(np.ptp(self.values))
-        if self.values.min() < 0 < self.values.max():
-            self.boundary_ = ax.contour(x, y, self.values, levels=[0.0], colors=[ink()])
-            ax.contour(x, y, self.values, levels=[0.0], colors=[ink()], offset=floor)
+        floor = float(values.min()) - 0.6 * float(np.ptp(values))
+        if values.min() < 0 < values.max():
+            self.boundary_ = ax.contour(x, y, values, levels=[0.0], colors=[ink()])
+            ax.contour(x, y, values, levels=[0.0], colors=[ink()], offset=floor)
         codes = np.zeros(len(self.points), int) if self.y is None else self.y
-        for k, color in enumerate((first, second)):
-            own = self.points[codes == k]
-            self.points_.append(
-                ax.scatter(
-                    *own.T, floor, color=[color], marker=MARKERS[k], s=8, depthshade=False,
-                    label=wrapped(label_text(self.classes[k])),
-                )
-            )  # fmt: skip
+        for k, color in enumerate(pair):
+            look = {"marker": MARKERS[k], "s": 16, "depthshade": False, "color": [color]}
+            said = wrapped(label_text(self.classes[k]))
+            self.points_.append(ax.scatter(*self.points[codes == k].T, floor, label=said, **look))
         ax.set_zlim(floor, None)
         ax.set(xlabel=wrapped(self.names[0]), ylabel=wrapped(self.names[1]), zlabel="f(x)")
         ax.zaxis.labelpad = 8
@@ -283,26 +252,24 @@ class KernelDisplay(Display):
         from matplotlib.patches import Patch
 
         names, weights = zip(*self.substrings, strict=True)
-        places, signs = np.arange(len(names))[::-1], np.array(weights) > 0
-        self.bars_ = ax.barh(places, weights, color=[colors(2)[int(sign)] for sign in signs])
-        for bar, sign in zip(self.bars_, signs, strict=True):
-            bar.set_hatch("" if sign else "////")
-            bar.set_edgecolor(ax.get_facecolor())
+        places, pair, paper = np.arange(len(names))[::-1], colors(2), ax.get_facecolor()
+        signs = [int(weight > 0) for weight in weights]
+        hatches = ["////", ""]
+        self.bars_ = ax.barh(
+            places, weights, color=[pair[sign] for sign in signs], edgecolor=paper,
+            hatch=[hatches[sign] for sign in signs],
+        )  # fmt: skip
         ax.axvline(0.0, color=ink(), linewidth=0.8)
         ax.set_yticks(places, map(literal, names), family="monospace")
         ax.set(xlabel="weight per occurrence", ylim=(-0.7, len(names) - 0.3))
         show_title(ax, "substrings with the largest weights")
         handles = [
             Patch(
-                facecolor=color,
-                edgecolor=ax.get_facecolor(),
-                hatch=hatch,
-                label=wrapped(f"for {label}"),
+                facecolor=pair[k], edgecolor=paper, hatch=hatches[k],
+                label=wrapped(f"for {label_text(self.classes[k])}"),
             )
-            for color, hatch, label in zip(
-                colors(2), ("////", ""), map(label_text, self.classes), strict=True
-            )
-        ]
+            for k in range(2)
+        ]  # fmt: skip
         ax.legend(
             handles=handles, frameon=False, loc="upper left", bbox_to_anchor=(0.0, -0.13), ncols=2,
             borderaxespad=0.0,

@@ -101,29 +101,49 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
     the two directions in which their weights vary most; any other classifier along the two
     directions in which rows vary most.
     """
-    d = X.shape[1]
-    names, mean = names_of(X, d, model), mean_of(X)
-    if features is not None:
-        return _of_features(_two_positions(features, names), mean, names)
+    d, names = X.shape[1], names_of(X, X.shape[1], model)
+    if features is not None or d == 2:
+        return plane_through(names, X, features)
     if d == 1:
         raise DataError(
             "A plane needs two features, but there is one: draw a line with AugmentationDisplay or "
             "`linsep plot augmentation`.",
             code="unsupported",
         )
-    if d == 2:
-        return plane_of_features(names)
-    normal = normal_of(model)
-    if normal is not None:
+    if (normal := normal_of(model)) is not None:
         return plane_along(normal, X, names)
-    found = _across_weights(model)
-    if found is not None:
+    coef = _weights(model)
+    _, sizes, directions = np.linalg.svd(coef - coef.mean(axis=0), full_matrices=False)
+    if len(coef) > 1 and sizes[1] > 1e-9 * sizes[0]:
         said = f"{d:,} features, projected onto the plane in which weights of classes vary most"
         axes = in_units(names, "first direction", "second direction")
-        return Plane(mean, *found, axes, said)
+        return Plane(mean_of(X), directions[0], directions[1], axes, said)
     said = f"{d:,} features, projected on their two principal components"
     axes = in_units(names, "first component", "second component")
-    return Plane(mean, *completed([], X), axes, said)
+    return Plane(mean_of(X), *completed([], X), axes, said)
+
+
+def plane_through(
+    names: Sequence[str], X: Any, features: Sequence[int | str] | None = None
+) -> Plane:
+    """Return the plane of the only two features, or of two given by index or name with the others
+    fixed at their means.
+    """
+    known = list(names)
+    first, second = (0, 1) if features is None else _two_positions(features, known)
+    axes, origin = np.eye(len(known)), mean_of(X)
+    origin[[first, second]] = 0.0
+    about = others_fixed(len(known) - 2)
+    return Plane(origin, axes[first], axes[second], (known[first], known[second]), about)
+
+
+def plane_along(normal: np.ndarray, X: Any, names: Sequence[str]) -> Plane:
+    """Return the plane of a normal vector and the orthogonal direction in which rows vary most."""
+    across = normal / np.abs(normal).max()
+    across /= np.linalg.norm(across)
+    said = f"{X.shape[1]:,} features, projected on w and the widest direction orthogonal to it"
+    axes = in_units(names, "distance along w", "widest direction")
+    return Plane(mean_of(X), *completed([across], X), axes, said)
 
 
 def mean_of(X: Any) -> np.ndarray:
@@ -179,32 +199,6 @@ def line_ends(
     return -(b * ys + offset) / a, ys
 
 
-def plane_along(normal: np.ndarray, X: Any, names: Sequence[str]) -> Plane:
-    """Return the plane of a normal vector and the orthogonal direction in which rows vary most."""
-    across = normal / np.abs(normal).max()
-    across /= np.linalg.norm(across)
-    said = f"{X.shape[1]:,} features, projected on w and the widest direction orthogonal to it"
-    axes = in_units(names, "distance along w", "widest direction")
-    return Plane(mean_of(X), *completed([across], X), axes, said)
-
-
-def plane_of_features(names: Sequence[str]) -> Plane:
-    """Return the plane of the only two features."""
-    return _of_features((0, 1), np.zeros(2), list(names))
-
-
-def plane_through(
-    names: Sequence[str], X: Any, features: Sequence[int | str] | None = None
-) -> Plane:
-    """Return the plane of the only two features, or of two given by index or name with the others
-    fixed at their means.
-    """
-    if features is None:
-        return plane_of_features(names)
-    known = list(names)
-    return _of_features(_two_positions(features, known), mean_of(X), known)
-
-
 def normal_of(model: Any) -> np.ndarray | None:
     """Return the weights of a linear classifier of two classes; None for others, and if all are
     zero.
@@ -219,17 +213,6 @@ def _weights(model: Any) -> np.ndarray:
         return np.zeros((1, 1))
     coef: Any = getattr(model, "coef_", np.zeros(1))
     return np.atleast_2d(coef.toarray() if sp.issparse(coef) else coef).astype(np.float64)
-
-
-def _across_weights(model: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """The two directions in which the weight vectors of several classes vary most, or None."""
-    coef = _weights(model)
-    if len(coef) < 2:
-        return None
-    _, sizes, directions = np.linalg.svd(coef - coef.mean(axis=0), full_matrices=False)
-    if sizes[1] <= 1e-9 * sizes[0]:
-        return None
-    return directions[0], directions[1]
 
 
 def completed(found: list[np.ndarray], X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -255,15 +238,11 @@ def _widest(X: Any, without: list[np.ndarray]) -> np.ndarray:
     operator = sp.linalg.LinearOperator(
         (mean.size, mean.size), matvec=lambda v: project(times(project(np.ravel(v))))
     )
-    if mean.size <= 3:  # too few for Lanczos
-        dense = np.column_stack([operator @ e for e in np.eye(mean.size)])
-        found = np.linalg.eigh((dense + dense.T) / 2)[1][:, -1]
-    else:
-        start = project(np.random.default_rng(0).standard_normal(mean.size))
-        try:
-            found = sp.linalg.eigsh(operator, k=1, v0=start)[1][:, 0]
-        except sp.linalg.ArpackError:  # there is no such direction
-            found = np.zeros(mean.size)
+    start = project(np.random.default_rng(0).standard_normal(mean.size))
+    try:
+        found = sp.linalg.eigsh(operator, k=1, v0=start)[1][:, 0]
+    except sp.linalg.ArpackError:  # there is no such direction
+        found = np.zeros(mean.size)
     found = project(found)
     length = np.linalg.norm(found)
     if length == 0.0 or not np.isfinite(length):  # all rows are alike but along those left out
@@ -286,29 +265,19 @@ def along_feature(X: Any, j: int, n: int) -> tuple[np.ndarray, np.ndarray, np.nd
     return x, grid, places
 
 
-def _of_features(chosen: tuple[int, int], fixed: np.ndarray, names: list[str]) -> Plane:
-    d = fixed.size
-    origin = fixed.copy()
-    origin[list(chosen)] = 0.0
-    said = others_fixed(d - 2)
-    across, up = np.eye(d)[chosen[0]], np.eye(d)[chosen[1]]
-    return Plane(origin, across, up, (names[chosen[0]], names[chosen[1]]), said)
-
-
-def others_fixed(others: int, where: str = "") -> str:
+def others_fixed(others: int) -> str:
     """Return the title line for the number of other features that are fixed."""
     if others == 1:
-        return f"the other feature fixed at its mean{where}"
-    return f"the other {others:,} features fixed at their means{where}" if others else ""
+        return "the other feature fixed at its mean"
+    return f"the other {others:,} features fixed at their means" if others else ""
 
 
 def _two_positions(features: Sequence[int | str], names: list[str]) -> tuple[int, int]:
     """The indices of two features given by index or name."""
-    if len(features) != 2 or isinstance(features, str):
+    given = [features] if isinstance(features, str) else list(features)
+    if len(given) != 2 or given[0] == given[1]:
         raise DataError(
-            "A plane needs two features, but one is named"
-            if isinstance(features, str) or len(features) == 1
-            else f"A plane has two features, and {len(features)} are named",
+            f"A plane needs two different features, but {len(given)} are named: {given}",
             hint(
                 "name two, such as {}", features=[n.removesuffix(STANDARDIZED) for n in names[:2]]
             ),
@@ -316,18 +285,7 @@ def _two_positions(features: Sequence[int | str], names: list[str]) -> tuple[int
             option="features",
             value=features,
         )
-    first, second = (feature_position(feature, names) for feature in features)
-    if first == second:
-        raise DataError(
-            f"The feature {features[0]!r} is named twice",
-            hint(
-                "name two, such as {}", features=[n.removesuffix(STANDARDIZED) for n in names[:2]]
-            ),
-            code="bad-option",
-            option="features",
-            value=features,
-        )
-    return first, second
+    return feature_position(given[0], names), feature_position(given[1], names)
 
 
 def feature_position(feature: int | str, names: list[str]) -> int:

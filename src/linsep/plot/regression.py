@@ -63,22 +63,17 @@ class RegressionDisplay(Display):
     shifted by the contribution of the others (partial residuals), so residual sticks keep their
     length. Create it with :meth:`from_estimator`.
 
-    Parameters
+    Attributes
     ----------
     x, y : arrays of shape (rows,)
         The feature drawn, and the target minus the contribution of other features.
-    fitted : array of shape (rows,)
-        The prediction of each row on the line.
+    fitted : array of shape (rows,), the prediction of each row on the line
     grid, line : arrays of shape (places,)
     bands : dict of str to pair of arrays
         The ends of the confidence and prediction intervals on the grid; with a robust covariance
         only the confidence interval.
-    names : pair of str
-        The names of the feature and the target.
+    names : pair of str, of the feature and the target
     title : str
-
-    Attributes
-    ----------
     ax_, figure_ : matplotlib Axes and Figure
     points_ : PathCollection
     line_ : Line2D
@@ -109,16 +104,9 @@ class RegressionDisplay(Display):
     @classmethod
     @of_features
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        feature: int | str | None = None,
-        level: float = 0.95,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
+        cls, estimator: Any, X: Any, y: Any, *, feature: int | str | None = None,
+        level: float = 0.95, ax: Any = None, **kwargs: Any,
+    ) -> Self:  # fmt: skip
         """Draw a fitted linear regression and rows.
 
         Parameters
@@ -191,49 +179,44 @@ class RegressionDisplay(Display):
         from matplotlib.patches import Rectangle
 
         self.figure_, self.ax_ = new_axes(ax)
+        n, color = len(self.x), COLORS[0]
         self.bands_ = {
             name: self.ax_.fill_between(
-                self.grid, low, high, color=COLORS[0], alpha=alpha, linewidth=0, label=name
+                self.grid, low, high, color=color, alpha=alpha, linewidth=0, label=name
             )
             for (name, (low, high)), alpha in zip(self.bands.items(), (0.3, 0.12), strict=False)
             if np.isfinite(low).all()
         }
-        (self.line_,) = self.ax_.plot(self.grid, self.line, color=COLORS[0], label="fitted")
-        self.residuals_: Any = None
-        self.squares_: Any = None
-        if residuals if residuals is not None else len(self.x) <= MOST_STICKS:
+        order = 3 if n > MOST_POINTS else 2
+        (self.line_,) = self.ax_.plot(
+            self.grid, self.line, color=color, label="fitted", zorder=order
+        )
+        if residuals if residuals is not None else n <= MOST_STICKS:
             ends = np.stack([[self.x, self.fitted], [self.x, self.y]]).transpose(2, 0, 1)
             self.residuals_ = self.ax_.add_collection(
                 LineCollection(list(ends), colors=[COLORS[5]], linewidths=0.8, label="residuals")
             )
-        self._draw_points()
+        (self.points_,) = draw_rows(
+            self.ax_, np.column_stack([self.x, self.y]), None, np.empty(0), 18.0
+        )
+        self.points_.set_label("rows")
         self.ax_.set(
             xlabel=wrapped(self.names[0]), ylabel=wrapped(self.names[1]), xlim=self.grid[[0, -1]]
         )
-        show_title(self.ax_, self.title, density_title(len(self.x)))
+        show_title(self.ax_, self.title, density_title(n))
         if squares:
             self.ax_.set_aspect("equal")
             boxes = [
-                Rectangle((x, min(y, at)), np.sign(at - y) * abs(y - at), abs(y - at))
+                Rectangle((x, min(y, at)), at - y, abs(y - at))
                 for x, y, at in zip(self.x, self.y, self.fitted, strict=True)
             ]
             self.squares_ = self.ax_.add_collection(
                 PatchCollection(boxes, facecolor=COLORS[5], alpha=0.15, label="squares")
             )
-        rows = self.points_ if len(self.x) <= MOST_POINTS else None
+        rows = self.points_ if n <= MOST_POINTS else None
         drawn = (rows, self.line_, self.residuals_, *self.bands_.values())
         self.legend_ = legend(self.ax_, drawn)
         return self
-
-    def _draw_points(self) -> None:
-        if len(self.x) <= MOST_POINTS:
-            self.points_ = self.ax_.scatter(
-                self.x, self.y, s=14, color=[ink()], zorder=3, label="rows"
-            )
-            return
-        places = np.column_stack([self.x, self.y])
-        (self.points_,) = draw_rows(self.ax_, places, None, np.empty(0), 14.0)
-        self.line_.set_zorder(3)
 
 
 class AssumptionsDisplay(Display):
@@ -245,12 +228,9 @@ class AssumptionsDisplay(Display):
     against leverages, with lines of equal Cook's distance. Lines join the means of up to ten groups
     of neighboring rows. Create it with :meth:`from_estimator` or :meth:`from_assumptions`.
 
-    Parameters
-    ----------
-    found : Assumptions
-
     Attributes
     ----------
+    found : Assumptions
     figure_ : matplotlib Figure
     ax_ : Axes of the first panel
     axes_ : dict of str to Axes, by the assumption
@@ -304,12 +284,12 @@ class AssumptionsDisplay(Display):
         check_drawable(estimator, "assumptions", lacks)
         return cls.from_assumptions(estimator.assumptions(X, y, sample_weight), **kwargs)
 
-    def plot(self, *, size: float = 12.0) -> Self:
+    def plot(self, *, size: float = 16.0) -> Self:
         """Draw on a new figure.
 
         Parameters
         ----------
-        size : float, default=12
+        size : float, default=16
             Area of a point, in square points.
         """
         self.figure_, axes = new_grid(len(PANELS) + 1, 3, 4.0, 4.2)
@@ -325,7 +305,8 @@ class AssumptionsDisplay(Display):
         self._draw_quantiles(size)
         self._draw("independence", found.numbers, found.residuals, size, "row", "residual")
         self._draw("influence", found.leverage, scaled, size, "leverage", "standardized residual")
-        self._draw_distances()
+        n_weights = round(float(found.leverage.sum()))  # the trace of the projection
+        self.distances_, self.named_ = draw_distances(self.axes_["influence"], found, n_weights)
         self.conclusions_ = {panel: self._conclude(panel) for panel in PANELS}
         self._draw_legend(axes[-1])
         self.figure_.suptitle(density_title(found.numbers.size), fontsize="medium")
@@ -368,11 +349,6 @@ class AssumptionsDisplay(Display):
             label="normal residuals",
         )  # fmt: skip
         ax.set(xlabel="normal quantile", ylabel="standardized residual")
-
-    def _draw_distances(self) -> None:
-        found = self.found
-        n_weights = round(float(found.leverage.sum()))  # the trace of the projection
-        self.distances_, self.named_ = draw_distances(self.axes_["influence"], found, n_weights)
 
     def _conclude(self, panel: str) -> Any:
         """Write the results of the tests of an assumption below its panel."""

@@ -39,32 +39,33 @@ MOST_RATIO_OF_LIMIT = 10.0
 MOST_ARROWS = 40
 
 
+def _count_axis(axis: Any) -> None:
+    """Give an axis of counts whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+
+
 class LearningCurveDisplay(Display):
     """Mistakes in every pass; with held-out rows, the errors on both parts and the pass kept.
 
     Create it with :meth:`from_estimator`.
 
-    Parameters
+    Attributes
     ----------
     mistakes : int array of shape (passes,)
     errors : array of shape (passes, 2) or None
         The share of wrong predictions on the training rows and on the held-out rows.
-    criterion : array of shape (passes,) or None
-        The perceptron criterion J_p at the start of each pass.
-    best : int or None
-        The pass, counted from 0, from which the weights were kept.
-    stop : str
-        Why the run ended.
-
-    Attributes
-    ----------
+    criterion : array of shape (passes,), the perceptron criterion J_p of each pass, or None
+    best : int, the pass, counted from 0, from which the weights were kept, or None
+    stop : str, why the run ended
     ax_, figure_ : matplotlib Axes and Figure
     mistakes_ : Line2D
     errors_ : list of Line2D, on the training rows and on the held-out rows
     criterion_ : Line2D or None
     error_ax_ : the Axes of the errors or of J_p, on the right, or None
     kept_ : Line2D at the pass whose weights were kept, or None
-    legend_ : Legend
+    legend_ : Legend, or None where the label of the axis says all
 
     Examples
     --------
@@ -85,13 +86,7 @@ class LearningCurveDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the passes of a fitted online classifier.
-
-        Parameters
-        ----------
-        estimator : fitted classifier that is trained in passes
-        ax : matplotlib Axes, default None
-        **kwargs : passed to :meth:`plot`
+        """Draw the passes of a fitted online classifier; ``kwargs`` are passed to :meth:`plot`.
 
         Raises
         ------
@@ -102,17 +97,16 @@ class LearningCurveDisplay(Display):
             estimator, "mistakes_", "is not trained in passes; use an online classifier."
         )
         errors, best = getattr(estimator, "validation_curve_", None), None
+        stop = str(getattr(estimator, "stop_reason_", None) or "")
         if errors is not None:
             # After learning all rows, or a pass without a mistake, the last weights count.
-            kept = estimator.fitted_run().trial is None and estimator.stop_reason_ != "converged"
+            kept = estimator.fitted_run().trial is None and stop != "converged"
             best = int(np.argmin(errors[:, 1])) if kept else None
-        made = cls(
-            mistakes=estimator.mistakes_, errors=errors, best=best,
+            stop += "; errors at score 0" * hasattr(estimator, "threshold_")
+        return cls(
+            mistakes=estimator.mistakes_, errors=errors, best=best, stop=stop,
             criterion=getattr(estimator, "criterion_", None),
-            stop=str(getattr(estimator, "stop_reason_", None) or "")
-            + "; errors at score 0" * (errors is not None and hasattr(estimator, "threshold_")),
-        )  # fmt: skip
-        return made.plot(ax, **kwargs)
+        ).plot(ax, **kwargs)  # fmt: skip
 
     def plot(self, ax: Any = None, *, log: bool | None = None) -> Self:
         """Draw on ``ax`` or on new axes.
@@ -124,60 +118,54 @@ class LearningCurveDisplay(Display):
             Whether the mistakes have a logarithmic axis; None chooses one if the largest number is
             a hundred times the smallest and no number is zero.
         """
-        from matplotlib.ticker import MaxNLocator
-
         self.figure_, self.ax_ = new_axes(ax)
         passes = np.arange(1, len(self.mistakes) + 1)
         (self.mistakes_,) = self.ax_.plot(
-            passes, self.mistakes, color=COLORS[0], marker="o", markersize=3, label="mistakes"
+            passes, self.mistakes, color=COLORS[0], marker="o", markersize=4, label="mistakes"
         )
         low, high = int(self.mistakes.min()), int(self.mistakes.max())
         if log if log is not None else 0 < 100 * low <= high:
             self.ax_.set_yscale("log")
         else:
             self.ax_.set_ylim(0, 1.05 * max(1, high))
-            self.ax_.yaxis.set_major_locator(MaxNLocator(integer=True))
+            _count_axis(self.ax_.yaxis)
         self.ax_.set(xlabel="pass", ylabel="mistakes")
-        self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        _count_axis(self.ax_.xaxis)
         self.errors_: list[Any] = []
-        self.error_ax_: Any = None
-        self.criterion_: Any = None
-        self.kept_: Any = None
+        drawn = []
         if self.errors is not None:
-            self._draw_errors(self.errors)
+            for share, color, style, part in zip(
+                self.errors.T, (COLORS[1], COLORS[5]), ("-", "--"), ("training", "held-out"),
+                strict=True,
+            ):  # fmt: skip
+                self.errors_ += self._beside(share, "error", color, style, f"error, {part} rows")
+            drawn = self.errors_
         elif self.criterion is not None:
-            self._draw_criterion(passes, self.criterion)
+            drawn = self._beside(self.criterion, "perceptron criterion J_p", COLORS[1], "--", "J_p")
+            (self.criterion_,) = drawn
         if self.best is not None:
-            self.kept_ = self.ax_.axvline(
-                self.best + 1, color=ink(), ls=":", linewidth=1, label=f"kept: pass {self.best + 1}"
-            )
+            said = f"kept: pass {self.best + 1}"
+            look = {"color": ink(), "ls": ":", "linewidth": 1, "label": said}
+            self.kept_ = self.ax_.axvline(self.best + 1, **look)
+            drawn = [*drawn, self.kept_]
         show_title(self.ax_, f"stopped: {self.stop}" if self.stop else "")
-        others = [*self.errors_, self.criterion_, self.kept_]
-        self.legend_ = None  # the label of the axis says what mistakes are
-        if any(artist is not None for artist in others):
-            self.legend_ = legend(self.ax_, [self.mistakes_, *others])
-        if self.legend_ is not None and self.error_ax_ is not None:
-            self.legend_.set_bbox_to_anchor((1.16, 1.0), self.ax_.transAxes)
+        if drawn:
+            right = 1.01 if self.error_ax_ is None else 1.16
+            self.legend_ = legend(self.ax_, [self.mistakes_, *drawn], right)
         return self
 
-    def _draw_errors(self, errors: np.ndarray) -> None:
-        passes = np.arange(1, len(errors) + 1)  # more than those over all rows may be
-        self.error_ax_ = self.ax_.twinx()
-        for share, color, style, label in (
-            (errors[:, 0], COLORS[1], "-", "error, training rows"),
-            (errors[:, 1], COLORS[5], "--", "error, held-out rows"),
-        ):
-            self.errors_ += self.error_ax_.plot(
-                passes, share, color=color, ls=style, marker=".", label=label
-            )
-        self.error_ax_.set(ylabel="error", ylim=(0, None))
-
-    def _draw_criterion(self, passes: np.ndarray, criterion: np.ndarray) -> None:
-        self.error_ax_ = self.ax_.twinx()
-        (self.criterion_,) = self.error_ax_.plot(
-            passes[: len(criterion)], criterion, color=COLORS[1], ls="--", marker=".", label="J_p"
+    def _beside(
+        self, values: np.ndarray, axis: str, color: Any, style: str, name: str
+    ) -> list[Any]:
+        """Draw a number of each pass, of which there may be more than those over all rows."""
+        if self.error_ax_ is None:
+            self.error_ax_: Any = self.ax_.twinx()
+        passes = np.arange(1, len(values) + 1)
+        drawn: list[Any] = self.error_ax_.plot(
+            passes, values, color=color, ls=style, marker=".", label=name
         )
-        self.error_ax_.set(ylabel="perceptron criterion J_p", ylim=(0, None))
+        self.error_ax_.set(ylabel=axis, ylim=(0, None))
+        return drawn
 
 
 class BoundDisplay(Display):
@@ -186,17 +174,12 @@ class BoundDisplay(Display):
     Hinge bounds grow with the passes; other bounds hold for any number of passes. Margin bounds are
     left out. Create it with :meth:`from_estimator`.
 
-    Parameters
-    ----------
-    mistakes : int array of shape (passes,) or (rounds,)
-        The mistakes in each pass or step.
-    bounds : Bounds
-        The bounds, with the numbers counted.
-    passes : int array of shape (rounds,), default None
-        The pass of each step, counted from 1; None if ``mistakes`` are per pass.
-
     Attributes
     ----------
+    mistakes : int array of shape (passes,) or (rounds,), the mistakes in each pass or step
+    bounds : Bounds, with the numbers counted
+    passes : int array of shape (rounds,)
+        The pass of each step, counted from 1; None if ``mistakes`` are per pass.
     ax_, figure_ : matplotlib Axes and Figure
     mistakes_ : Line2D of the cumulative mistakes
     bounds_ : dict of str to Line2D
@@ -222,14 +205,7 @@ class BoundDisplay(Display):
     @classmethod
     @of_features
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        rounds: bool = False,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, estimator: Any, X: Any, y: Any, *, rounds: bool = False, ax: Any = None, **kwargs: Any
     ) -> Self:
         """Draw the mistakes of a fitted learner and the bounds on its training rows.
 
@@ -251,16 +227,16 @@ class BoundDisplay(Display):
             random order with ``random_state=None``.
         """
         check_drawable(estimator, "bounds", "has no mistake bounds; use an online learner.")
-        found = estimator.bounds(X, y)
-        if not rounds:
-            return cls(mistakes=estimator.mistakes_, bounds=found).plot(ax, **kwargs)
-        made = trace(estimator, X, y, max_rounds=len(y) * estimator.n_iter_)
-        mistakes, passes = np.array([(one.mistakes, one.pass_number) for one in made]).T
-        if not np.array_equal(np.bincount(passes, mistakes)[1:], estimator.mistakes_):
-            raise DataError(
-                "The order of these steps cannot be repeated: fit with an integer random_state.",
-                code="unsupported",
-            )
+        found, mistakes, passes = estimator.bounds(X, y), estimator.mistakes_, None
+        if rounds:
+            made = trace(estimator, X, y, max_rounds=len(y) * estimator.n_iter_)
+            mistakes, passes = np.array([(one.mistakes, one.pass_number) for one in made]).T
+            if not np.array_equal(np.bincount(passes, mistakes)[1:], estimator.mistakes_):
+                raise DataError(
+                    "The order of these steps cannot be repeated: fit with an integer "
+                    "random_state.",
+                    code="unsupported",
+                )
         return cls(mistakes=mistakes, bounds=found, passes=passes).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, log: bool | None = None) -> Self:
@@ -272,14 +248,7 @@ class BoundDisplay(Display):
         log : bool, default None
             Whether the numbers have a logarithmic axis; None chooses one if the largest bound is
             more than thirty times the mistakes.
-
-        Raises
-        ------
-        DataError
-            If no bound on mistakes, updates or errors is known.
         """
-        from matplotlib.ticker import MaxNLocator
-
         shown = [bound for bound in self.bounds if bound.what != "margin"]
         if not shown:
             why = next(iter(self.bounds.left_out.values()), "there is no theorem")
@@ -289,16 +258,17 @@ class BoundDisplay(Display):
         passes = places if self.passes is None else self.passes
         (self.mistakes_,) = self.ax_.plot(
             places, total, color=ink(), linewidth=2, label=f"mistakes: {total[-1]:,}",
-            marker="o" if len(places) <= 50 else None, markersize=3,
+            marker="o" if len(places) <= 50 else None, markersize=4,
         )  # fmt: skip
         self.bounds_: dict[str, Any] = {}
         self.counted_: dict[str, Any] = {}
+        steps = "default" if self.passes is None else "steps-mid"
         for k, bound in enumerate(shown):
-            by_pass = bound.by_pass or np.full(passes[-1], bound.value)
+            by_pass = np.asarray(bound.by_pass or np.full(passes[-1], bound.value))
+            look = {"color": COLORS[k % 7], "ls": STYLES[k % 4], "drawstyle": steps}
             (self.bounds_[bound.name],) = self.ax_.plot(
-                places, np.asarray(by_pass)[passes - 1], color=COLORS[k % 7], ls=STYLES[k % 4],
-                drawstyle="default" if self.passes is None else "steps-mid",
-                label=f"{bound.name}: {whole_count(bound.value)}",
+                places, by_pass[passes - 1], label=f"{bound.name}: {whole_count(bound.value)}",
+                **look,
             )  # fmt: skip
             if bound.what != "mistakes" and bound.counted is not None:
                 (self.counted_[bound.what],) = self.ax_.plot(
@@ -310,9 +280,11 @@ class BoundDisplay(Display):
             self.ax_.set_yscale("log")
         else:
             self.ax_.set_ylim(0, 1.05 * largest)
-        self.ax_.set(xlabel="pass" if self.passes is None else "round")
-        self.ax_.set(ylabel="mistakes so far, and their bounds")
-        self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
+        self.ax_.set(
+            xlabel="pass" if self.passes is None else "round",
+            ylabel="mistakes so far, and their bounds",
+        )
+        _count_axis(self.ax_.xaxis)
         self.legend_ = legend(self.ax_, self._handles())
         return self
 
@@ -329,13 +301,9 @@ class ConvergenceDisplay(Display):
     sqrt(k) R, times the learning rate. Since <w, u> is at most ||w||, both stay in the shaded
     region, which ends at (R / gamma)^2 mistakes. Create it with :meth:`from_estimator`.
 
-    Parameters
-    ----------
-    convergence : Convergence
-        The result of :func:`linsep.convergence`.
-
     Attributes
     ----------
+    convergence : Convergence, the result of :func:`linsep.convergence`
     ax_, figure_ : matplotlib Axes and Figure
     products_, lengths_ : Line2D of <w, u> and ||w||
     least_, most_ : Line2D of their bounds in the proof
@@ -359,31 +327,13 @@ class ConvergenceDisplay(Display):
     @classmethod
     @of_features
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        weights: Any = None,
-        coef_init: Any = None,
-        intercept_init: Any = None,
-        max_rounds: int = 1000,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the proof for a run of a perceptron.
+        cls, estimator: Any, X: Any, y: Any, *, weights: Any = None, coef_init: Any = None,
+        intercept_init: Any = None, max_rounds: int = 1000, ax: Any = None, **kwargs: Any,
+    ) -> Self:  # fmt: skip
+        """Draw the proof for a run of a perceptron, which need not be fitted.
 
-        Parameters
-        ----------
-        estimator, X, y, weights, coef_init, intercept_init, max_rounds
-            As for :func:`linsep.convergence`; the estimator need not be fitted.
-        ax : matplotlib Axes, default None
-        **kwargs : passed to :meth:`plot`
-
-        Raises
-        ------
-        TypeError, ValueError
-            As :func:`linsep.convergence`.
+        Parameters and errors are those of :func:`linsep.convergence`; ``ax`` and ``kwargs`` are
+        passed to :meth:`plot`.
         """
         found = convergence(
             estimator, X, y, weights=weights, coef_init=coef_init, intercept_init=intercept_init,
@@ -403,50 +353,36 @@ class ConvergenceDisplay(Display):
         """
         self.figure_, self.ax_ = new_axes(ax)
         shown, made = self.convergence, len(self.convergence.rows)
-        limit = shown.limit
-        log = (
-            log
-            if log is not None
-            else limit is not None and limit > MOST_RATIO_OF_LIMIT * max(1, made)
-        )
-        self.region_: Any = None
-        self.limit_: Any = None
-        curves, places = (shown.least, shown.most), np.arange(made + 1.0)
+        limit, curves = shown.limit, (shown.least, shown.most)
+        places = np.arange(made + 1.0)
+        if log is None:
+            log = limit is not None and limit > MOST_RATIO_OF_LIMIT * max(1, made)
         if limit is not None:
-            grid = np.geomspace(1, limit, 200) if log else limit * np.linspace(0, 1, 200) ** 2
-            curves, places = shown.curves(grid), grid
+            places = np.geomspace(1, limit, 200) if log else limit * np.linspace(0, 1, 200) ** 2
+            curves = shown.curves(places)
             self.region_ = self.ax_.fill_between(
-                places,
-                *curves,
-                color=COLORS[2],
-                alpha=0.25,
-                linewidth=0,
+                places, *curves, color=COLORS[2], alpha=0.25, linewidth=0,
                 label="region allowed by the proof",
-            )
+            )  # fmt: skip
             self.limit_ = self.ax_.axvline(
                 limit, color=ink(), linewidth=0.8, ls=":", label=f"at most {int(limit):,} mistakes"
             )
-        (self.most_,) = self.ax_.plot(
-            places, curves[1], color=COLORS[0], ls="--", label="||w|| is at most"
-        )
-        marks = {"marker": "o", "markersize": 4} if made <= 60 else {}
-        number = np.arange(log, made + 1)  # a logarithmic axis has no 0
-        (self.lengths_,) = self.ax_.plot(
-            number, shown.lengths[int(log) :], color=COLORS[0], label="||w||", **marks
-        )
-        marks = {"marker": "s", "markersize": 4} if made <= 60 else {}
-        (self.products_,) = self.ax_.plot(
-            number, shown.products[int(log) :], color=COLORS[5], label="<w, u>", **marks
-        )
-        (self.least_,) = self.ax_.plot(
-            places, curves[0], color=COLORS[5], ls="-.", label="<w, u> is at least"
-        )
-        self.ax_.set(xlabel="mistakes", ylabel="<w, u> and ||w||")
-        if log:
-            self.ax_.set(xscale="log", yscale="log")
+        first = int(log)  # a logarithmic axis has no 0
+        number, marks = np.arange(first, made + 1), {"markersize": 4} if made <= 60 else {"ms": 0}
+        drawn = [
+            self.ax_.plot(x, y, color=color, label=label, **look)[0]
+            for x, y, color, label, look in (
+                (places, curves[1], COLORS[0], "||w|| is at most", {"ls": "--"}),
+                (number, shown.lengths[first:], COLORS[0], "||w||", {"marker": "o", **marks}),
+                (number, shown.products[first:], COLORS[5], "<w, u>", {"marker": "s", **marks}),
+                (places, curves[0], COLORS[5], "<w, u> is at least", {"ls": "-."}),
+            )
+        ]
+        self.most_, self.lengths_, self.products_, self.least_ = drawn
+        scale = "log" if log else "linear"
+        self.ax_.set(xlabel="mistakes", ylabel="<w, u> and ||w||", xscale=scale, yscale=scale)
         show_title(self.ax_, "" if shown.separates else "u does not separate the rows")
-        drawn = self.most_, self.lengths_, self.products_, self.least_, self.region_, self.limit_
-        self.legend_ = legend(self.ax_, drawn)
+        self.legend_ = legend(self.ax_, [*drawn, self.region_, self.limit_])
         return self
 
 
@@ -456,17 +392,12 @@ class CycleDisplay(Display):
     Two weights are drawn directly; more are projected onto the two principal components of the
     path, and the title says so. Create it with :meth:`from_estimator`.
 
-    Parameters
+    Attributes
     ----------
     path : array of shape (updates + 1, weights)
         The weights at the start and after every update; the last row equals the first.
-    ends : int array of shape (passes,)
-        The number of updates up to the end of each pass.
-    names : list of str
-        The names of the weights.
-
-    Attributes
-    ----------
+    ends : int array of shape (passes,), the number of updates up to the end of each pass
+    names : list of str, the names of the weights
     ax_, figure_ : matplotlib Axes and Figure
     path_ : Line2D through the weights
     passes_ : Line2D, the weights at the start of the passes
@@ -494,20 +425,12 @@ class CycleDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
     ) -> Self:
-        """Draw the cycle that ended a run.
-
-        Parameters
-        ----------
-        estimator : fitted perceptron with ``stop_reason_ == "cycle"``
-        X, y : the training rows in their order, and their labels
-        ax : matplotlib Axes, default None
-        **kwargs : passed to :meth:`plot`
+        """Draw the cycle that ended a run, from the training rows in their order.
 
         Raises
         ------
         DataError
-            If the run did not end in a cycle, or several binary classifiers have cycles; otherwise
-            as in :meth:`from_cycle`.
+            If the run did not end in a cycle; otherwise as in :meth:`from_cycle`.
         """
         check_is_fitted(estimator)
         cycle = getattr(estimator, "cycle_", None)
@@ -532,8 +455,7 @@ class CycleDisplay(Display):
         ----------
         cycle : Cycle
         X, y : the rows of the cycle, and their labels
-        feature_names : names of the columns, default None
-            None: the columns of a data frame, else x0, x1, ...
+        feature_names : names of the columns, default those of a data frame, else x0, x1, ...
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
 
@@ -574,19 +496,22 @@ class CycleDisplay(Display):
         return cls(path=path, ends=ends, names=names).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax`` or on new axes.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default None
-        **kwargs : passed to the path, such as ``linewidth=2``
-        """
+        """Draw on ``ax`` or on new axes; ``kwargs`` are passed to the path, as ``linewidth=2``."""
         self.figure_, self.ax_ = new_axes(ax)
-        points, labels, said = self._projected()
+        points, said = self.path, ""
+        labels = [weight_of(name) for name in self.names]
+        if len(labels) > 2:
+            centered = self.path - self.path.mean(axis=0)
+            _, sizes, directions = np.linalg.svd(centered, full_matrices=False)
+            share = float((sizes[:2] ** 2).sum() / (sizes**2).sum())
+            said = f"{len(labels):,} weights, projected onto their two principal components"
+            said += f"\n({100 * share:.3g}% of their variance)"
+            points, labels = centered @ directions[:2].T, ["first component", "second component"]
+        steps = len(points) - 1
+        many = steps > MOST_ARROWS
         look: dict[str, Any] = {"color": COLORS[5], "linewidth": 0.6, "alpha": 0.5} | kwargs
-        many = len(points) - 1 > MOST_ARROWS
         (self.path_,) = self.ax_.plot(
-            *points.T, marker="" if many else ".", label=f"{len(points) - 1:,} updates", **look
+            *points.T, marker="" if many else ".", label=f"{steps:,} updates", **look
         )
         starts = np.append(0, self.ends[:-1])
         (self.passes_,) = self.ax_.plot(
@@ -598,37 +523,19 @@ class CycleDisplay(Display):
             label="recurring weights",
         )  # fmt: skip
         show_plane(self.ax_, labels, *box_around(points))
-        self._draw_arrows(points)
-        self.numbers_: list[Any] = [] if many else self._draw_numbers(points)
-        show_title(self.ax_, said)
-        self.legend_ = legend(self.ax_, [self.start_, self.passes_, self.path_])
-        return self
-
-    def _projected(self) -> tuple[np.ndarray, tuple[str, str], str]:
-        """The points to draw, the axis labels, and the text of the title."""
-        if len(self.names) == 2:
-            return self.path, (weight_of(self.names[0]), weight_of(self.names[1])), ""
-        centered = self.path - self.path.mean(axis=0)
-        _, sizes, directions = np.linalg.svd(centered, full_matrices=False)
-        share = float((sizes[:2] ** 2).sum() / (sizes**2).sum())
-        said = f"{len(self.names):,} weights, projected onto their two principal components"
-        said += f"\n({100 * share:.3g}% of their variance)"
-        return centered @ directions[:2].T, ("first component", "second component"), said
-
-    def _draw_arrows(self, points: np.ndarray) -> None:
-        """Curved arrows, so that opposite steps lie side by side."""
-        steps = len(points) - 1
         shown = np.unique(np.linspace(0, steps - 1, min(steps, MOST_ARROWS)).astype(int))
-        look = {
+        bent = {  # so that opposite steps lie side by side
             "arrowstyle": "-|>", "color": COLORS[5], "connectionstyle": "arc3,rad=0.12",
             "shrinkA": 3, "shrinkB": 3,
         }  # fmt: skip
         self.arrows_ = [
-            self.ax_.annotate(
-                "", xy=tuple(points[k + 1]), xytext=tuple(points[k]), arrowprops=look, zorder=2
-            )
+            self.ax_.annotate("", tuple(points[k + 1]), tuple(points[k]), arrowprops=bent, zorder=2)
             for k in shown.tolist()
         ]
+        self.numbers_: list[Any] = [] if many else self._draw_numbers(points)
+        show_title(self.ax_, said)
+        self.legend_ = legend(self.ax_, [self.start_, self.passes_, self.path_])
+        return self
 
     def _draw_numbers(self, points: np.ndarray) -> list[Any]:
         """The numbers of the updates beside the resulting weights."""
@@ -650,42 +557,34 @@ class CycleDisplay(Display):
 def _weights_of_cycle(
     cycle: Cycle, X: Any, codes: np.ndarray
 ) -> Iterator[tuple[list[Fraction], int]]:
-    """Yield the weights of a cycle and the pass at the start and after every update.
+    """Yield the weights of a cycle, each intercept after the weights of its class, and the pass, at
+    the start and after every update.
 
     Numbers are exact: the textbook perceptron is run on fractions.
     """
     dense = X.toarray() if hasattr(X, "toarray") else X
     exact = Fraction if cycle.base == 2 else lambda x: Fraction(str(x))
-    rows = [[exact(x) for x in row] for row in dense.tolist()]
-    sides = codes.tolist()
+    rows, sides = [[exact(x) for x in row] for row in dense.tolist()], codes.tolist()
     if not cycle.joint:
         kept = [k for k, code in enumerate(sides) if code in cycle.positive + cycle.negative]
         rows, sides = [rows[k] for k in kept], [int(sides[k] in cycle.positive) for k in kept]
+
+    def flat(coef: list, intercept: list) -> list[Fraction]:
+        pairs = zip(coef, intercept, strict=True)
+        return [w for vector, b in pairs for w in (*vector, *[b] * cycle.fit_intercept)]
+
     weights = [[Fraction(w, cycle.unit) for w in vector] for vector in cycle.vectors()]
     coef, intercept = [vector[:-1] for vector in weights], [vector[-1] for vector in weights]
     rule = Perceptron if cycle.update == "single" else BatchPerceptron
+    joint = cycle.joint
     steps = run(
         rule(Fraction(cycle.step * cycle.base**cycle.power, cycle.unit), zero=cycle.zero),
-        "native" if cycle.joint else "binary", rows, sides, cycle.n_classes if cycle.joint else 2,
+        "native" if joint else "binary", rows, sides, cycle.n_classes if joint else 2,
         fit_intercept=cycle.fit_intercept, max_iter=cycle.passes, tie=cycle.tie,
-        weights=coef if cycle.joint else coef[0],
-        intercept=intercept if cycle.joint else intercept[0],
+        weights=coef if joint else coef[0], intercept=intercept if joint else intercept[0],
     )  # fmt: skip
-    yield _all_weights(coef, intercept, cycle.fit_intercept), 0
+    yield flat(coef, intercept), 0
     for step in steps:
         if step.updates:
-            coef, intercept = (
-                (step.weights, step.intercept)
-                if cycle.joint
-                else ([step.weights], [step.intercept])
-            )
-            yield _all_weights(coef, intercept, cycle.fit_intercept), step.pass_number
-
-
-def _all_weights(coef: list, intercept: list, fit_intercept: bool) -> list[Fraction]:
-    """All weights in one vector, each intercept after the weights of its class."""
-    return [
-        w
-        for vector, b in zip(coef, intercept, strict=True)
-        for w in (*vector, *[b] * fit_intercept)
-    ]
+            now = step.weights, step.intercept
+            yield flat(*(now if joint else ([now[0]], [now[1]]))), step.pass_number

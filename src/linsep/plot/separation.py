@@ -32,7 +32,7 @@ from linsep.plot.plane import (
     names_of,
     numbers_of,
     plane_along,
-    plane_of_features,
+    plane_through,
     said_of,
     show_plane,
 )
@@ -51,27 +51,18 @@ class SeparationDisplay(Display):
     shows a line with no row on the wrong side, and the rows that must lie on it. Create it with
     :meth:`from_verdict`.
 
-    Parameters
-    ----------
-    verdict : Verdict
-    plane : the plane to draw
-    points : array of shape (rows, 2)
-        Coordinates of the rows of both sides.
-    y : int array of shape (rows,)
-        1 on the positive side, 0 on the negative side.
-    sides : array of two str
-        The names of the negative and the positive side.
-    line : tuple (normal, offset) or None
-        In coordinates of the plane: ``normal @ p + offset`` is 0 on the line.
-    proof : int array
-        The rows that prove the verdict, as indices of ``points``.
-    hulls : list of two arrays of shape (places, 2), or empty
-        For overlapping rows, the points whose convex hulls meet.
-    common : array of shape (2,) or None
-        A point in both hulls.
-
     Attributes
     ----------
+    verdict : Verdict
+    plane : the plane that is drawn
+    points : array of shape (rows, 2), coordinates of the rows of both sides
+    y : int array of shape (rows,), 1 on the positive side, 0 on the negative side
+    sides : array of two str, the names of the negative and the positive side
+    line : (normal, offset) or None, in coordinates of the plane
+    proof : int array, the rows that prove the verdict, as indices of ``points``
+    hulls : list of two arrays of shape (places, 2), or empty
+        For overlapping rows, the points whose convex hulls meet.
+    common : array of shape (2,), a point in both hulls, or None
     ax_, figure_ : matplotlib Axes and Figure
     points_ : list of PathCollection, one per side; list of PolyCollection, the density, for many
         rows
@@ -131,87 +122,77 @@ class SeparationDisplay(Display):
         about, rows, labels = verdict.subject, numbers_of(X), labels_of(y)
         positive, negative = (np.isin(labels, side) for side in (about.positive, about.negative))
         chosen = np.flatnonzero(positive | negative)
-        place = np.full(len(labels), -1)
-        place[chosen] = np.arange(len(chosen))
         combined = verdict.support if isinstance(verdict, Separable) else verdict.witness
         proof = np.array(combined.rows, dtype=int)
         names = list(about.names or names_of(X, about.n_features))
-        weights = _weights_of(verdict)
-        line, common, hulls = None, None, []
+        weights, line, common, hulls = _weights_of(verdict), None, None, []
         if weights is None:
             shares = np.array(combined.shares()) * np.where(positive[proof], 1.0, -1.0)
-            ends, common = _meeting(_dense_rows(rows[proof]), shares, about.fit_intercept)
-            plane = _plane_of(ends, common, rows, names)
-            hulls, common = [plane.coordinates(end) for end in ends], plane.coordinates(common)
+            some = rows[proof]
+            some = some.toarray() if hasattr(some, "toarray") else some
+            hulls = [some[shares < 0], some[shares > 0]]
+            # the multipliers of the certificate give a weighted sum of rows of zero
+            total = max(-shares[shares < 0].sum(), shares[shares > 0].sum())
+            common = shares[shares > 0] @ hulls[1] / total
+            if not about.fit_intercept:  # both hulls include the origin
+                hulls = [np.vstack([hull, np.zeros(rows.shape[1])]) for hull in hulls]
+            plane = _plane_of(hulls, common, rows, names)
+            hulls, common = [plane.coordinates(hull) for hull in hulls], plane.coordinates(common)
         else:
+            normal = weights[:-1]
             two = len(names) == 2
-            w = weights[:-1]
-            plane = plane_of_features(names) if two else plane_along(w, rows[chosen], names)
-            line = plane.line(w, weights[-1])
+            plane = plane_through(names, rows) if two else plane_along(normal, rows[chosen], names)
+            line = plane.line(normal, weights[-1])
         if isinstance(verdict, QuasiSeparable):
             proof = np.array(verdict.boundary, dtype=int)
+        sides = [
+            ", ".join(map(label_text, side)) if len(side) <= MOST_LABELS else "the others"
+            for side in (about.negative, about.positive)
+        ]
         return cls(
             verdict=verdict, plane=plane, points=plane.coordinates(rows[chosen]),
-            y=positive[chosen].astype(int), sides=_names_of_sides(about), line=line,
-            proof=place[proof], hulls=hulls, common=common,
+            y=positive[chosen].astype(int), sides=np.array(sides, dtype=object), line=line,
+            proof=np.searchsorted(chosen, proof), hulls=hulls, common=common,
         ).plot(ax, **kwargs)  # fmt: skip
 
-    def plot(self, ax: Any = None, *, size: float = 22.0) -> Self:
-        """Draw on ``ax`` or on new axes.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default None
-        size : float, default=22
-            Area of a point, in square points.
-        """
+    def plot(self, ax: Any = None, *, size: float = 28.0) -> Self:
+        """Draw on ``ax`` or on new axes; ``size`` is the area of a point, in square points."""
         self.figure_, self.ax_ = new_axes(ax)
+        self.margin_lines_: list[Any] = []
+        separable = isinstance(self.verdict, Separable)
         box = box_around(np.vstack([self.points, *self.hulls]), 0.08)
         self.points_ = draw_rows(self.ax_, self.points, self.y, self.sides, size)
-        self._draw_line(box)
+        if self.line is not None:
+            normal, offset = self.line
+            nearest = float(np.abs(self.points @ normal + offset).min()) if separable else 0.0
+            said = "separator" if separable else "no row on the wrong side"
+            for shift in (0.0, -nearest, nearest) if separable else (0.0,):
+                look = {"linewidth": 0.8, "ls": "--", "label": "its margin"}
+                look = look if shift else {"linewidth": 1.5, "zorder": 3, "label": said}
+                ends = line_ends(normal, offset + shift, *box)
+                self.margin_lines_ += self.ax_.plot(*ends, color=ink(), **look)
+            self.line_ = self.margin_lines_.pop(0)
         self._draw_hulls()
-        said = {"separable": "rows that bound the margin", "overlapping": "witness"}
-        name = said.get(self.verdict.kind, "rows on the boundary")
+        claim = self.verdict.kind
+        if separable:
+            low, high = (f"{end:.4g}" for end in self.verdict.margin)  # type: ignore[attr-defined]
+            claim = f"separable, widest margin {low}" + f" to {high}" * (low != high)
+        names = {"separable": "rows that bound the margin", "overlapping": "witness"}
         shown = self.points[self.proof]
-        self.proof_ = draw_rings(self.ax_, shown, 4 * size, "-", f"{name} ({len(shown):,})")
+        said = f"{names.get(self.verdict.kind, 'rows on the boundary')} ({len(shown):,})"
+        self.proof_ = draw_rings(self.ax_, shown, 4 * size, "-", said)
         show_plane(self.ax_, self.plane.names, *box)
-        show_title(self.ax_, self._claim(), self.plane.title, density_title(len(self.points)))
+        show_title(self.ax_, claim, self.plane.title, density_title(len(self.points)))
         classes = class_handles(self.points_, len(self.points), self.sides)
         drawn = (self.proof_, self.line_, *self.margin_lines_[:1], *self.hulls_, self.common_)
         self.legend_ = legend(self.ax_, [*classes, *drawn])
         return self
 
-    def _claim(self) -> str:
-        if not isinstance(self.verdict, Separable):
-            return self.verdict.kind
-        low, high = (f"{end:.4g}" for end in self.verdict.margin)
-        return f"separable, widest margin {low}" + f" to {high}" * (low != high)
-
-    def _draw_line(self, box: tuple[np.ndarray, np.ndarray]) -> None:
-        """The line and, for separable rows, the margin on both sides of it."""
-        self.line_: Any = None
-        self.margin_lines_: list[Any] = []
-        if self.line is None:
-            return
-        normal, offset = self.line
-        separable = isinstance(self.verdict, Separable)
-        (self.line_,) = self.ax_.plot(
-            *line_ends(normal, offset, *box), color=ink(), linewidth=1.5, zorder=3,
-            label="separator" if separable else "no row on the wrong side",
-        )  # fmt: skip
-        if separable:
-            nearest = float(np.abs(self.points @ normal + offset).min())
-            for side in (-nearest, nearest):
-                self.margin_lines_ += self.ax_.plot(
-                    *line_ends(normal, offset + side, *box), color=ink(), linewidth=0.8, ls="--",
-                    label="its margin",
-                )  # fmt: skip
-
     def _draw_hulls(self) -> None:
         from matplotlib.patches import Polygon
 
-        self.common_: Any = None
         more = "" if self.verdict.subject.fit_intercept else " and the origin"
+        looks = zip(self.hulls, COLORS, ("--", "-"), self.sides, strict=False)
         self.hulls_ = [
             self.ax_.add_patch(
                 Polygon(
@@ -219,9 +200,7 @@ class SeparationDisplay(Display):
                     ls=style, zorder=2.5, label=wrapped(f"hull of {name}{more}"),
                 )
             )
-            for ends, color, style, name in zip(
-                self.hulls, COLORS, ("--", "-"), self.sides, strict=False
-            )
+            for ends, color, style, name in looks
         ]  # fmt: skip
         if self.common is not None:
             (self.common_,) = self.ax_.plot(
@@ -231,29 +210,13 @@ class SeparationDisplay(Display):
 
 
 def convex_hull(points: np.ndarray) -> np.ndarray:
-    """Return the corners of the convex hull of points in the plane, in order around it.
+    """Return the corners of the convex hull of points in the plane, in order around it."""
+    from scipy.spatial import ConvexHull, QhullError
 
-    A. Andrew, Another efficient algorithm for convex hulls in two dimensions (1979).
-    """
-    ordered = np.unique(points, axis=0)  # sorted by the first coordinate, then by the second
-    if len(ordered) < 3:
-        return ordered
-
-    def half(places: np.ndarray) -> list[np.ndarray]:
-        found: list[np.ndarray] = []
-        for p in places:
-            while len(found) > 1 and _turn_at(found[-2], found[-1], p) <= 0:
-                found.pop()
-            found.append(p)
-        return found[:-1]
-
-    return np.array(half(ordered) + half(ordered[::-1]))
-
-
-def _turn_at(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
-    """Positive for a left turn at b on the way from a to c."""
-    (x, y), (u, v) = b - a, c - b
-    return float(x * v - y * u)
+    try:
+        return points[ConvexHull(points).vertices]
+    except QhullError:  # of few points, or on a line
+        return np.unique(points, axis=0)[[0, -1]]
 
 
 def _check_drawn(verdict: Any, X: Any, y: Any) -> None:
@@ -303,49 +266,18 @@ def _weights_of(verdict: Any) -> np.ndarray | None:
     return weights
 
 
-def _meeting(
-    rows: np.ndarray, shares: np.ndarray, fit_intercept: bool
-) -> tuple[list[np.ndarray], np.ndarray]:
-    """The points whose convex hulls meet, for the negative and the positive side, and a common
-    point.
-
-    The multipliers of the certificate, negative for rows of the negative side, give a weighted sum
-    of rows of zero. Without an intercept both hulls include the origin.
-    """
-    sides = [rows[shares < 0], rows[shares > 0]]
-    total = max(-shares[shares < 0].sum(), shares[shares > 0].sum())
-    common = shares[shares > 0] @ sides[1] / total
-    if not fit_intercept:
-        origin = np.zeros((1, rows.shape[1]))
-        sides = [np.vstack([side, origin]) for side in sides]
-    return sides, common
-
-
 def _plane_of(ends: list[np.ndarray], common: np.ndarray, X: Any, names: list[str]) -> Plane:
     """The plane of two features; with more, the plane in which the rows of the certificate vary
     most.
     """
     d = len(names)
     if d == 2:
-        return plane_of_features(names)
+        return plane_through(names, X)
     rows = np.vstack(ends) - common
     sizes, directions = np.linalg.svd(rows, full_matrices=False)[1:]
     across, up = completed(list(directions[:2][sizes[:2] > 1e-9 * sizes[0]]), X)
     said = f"{d:,} features, projected onto the plane in which the certificate is widest"
     return Plane(common, across, up, ("first direction", "second direction"), said)
-
-
-def _dense_rows(rows: Any) -> np.ndarray:
-    return rows.toarray() if hasattr(rows, "toarray") else rows
-
-
-def _names_of_sides(about: Any) -> np.ndarray:
-    """The names of the negative and the positive side."""
-    names = [
-        ", ".join(map(label_text, side)) if len(side) <= MOST_LABELS else "the others"
-        for side in (about.negative, about.positive)
-    ]
-    return np.array(names, dtype=object)
 
 
 class MarginDisplay(Display):
@@ -354,17 +286,11 @@ class MarginDisplay(Display):
     A row on the wrong side has a negative margin, so the height of a curve at 0 is the error.
     Create it with :meth:`from_estimator`.
 
-    Parameters
-    ----------
-    margins : dict of str to array
-        The margins of each set of rows, by name.
-    certified : tuple of two floats or None
-        The proved interval of the widest margin of the rows, or None.
-    name : str
-        The label of the axis.
-
     Attributes
     ----------
+    margins : dict of str to array, the margins of each set of rows, by name
+    certified : the proved interval of the widest margin of the rows, or None
+    name : str, the label of the axis
     ax_, figure_ : matplotlib Axes and Figure
     curves_ : list of Line2D, one per set of rows
     zero_ : Line2D at 0
@@ -389,17 +315,9 @@ class MarginDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        X_test: Any = None,
-        y_test: Any = None,
-        verdict: Any = None,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
+        cls, estimator: Any, X: Any, y: Any, *, X_test: Any = None, y_test: Any = None,
+        verdict: Any = None, ax: Any = None, **kwargs: Any,
+    ) -> Self:  # fmt: skip
         """Draw the margins of rows under a linear classifier.
 
         Parameters
@@ -426,13 +344,7 @@ class MarginDisplay(Display):
         return cls(margins=found, certified=certified, name=name).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax`` or on new axes.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default None
-        **kwargs : passed to the curves, such as ``linewidth=2``
-        """
+        """Draw on ``ax`` or on new axes; ``kwargs`` are passed to the curves."""
         self.figure_, self.ax_ = new_axes(ax)
         self.curves_ = []
         for (name, margins), color, style in zip(
@@ -440,14 +352,10 @@ class MarginDisplay(Display):
         ):
             ordered = np.sort(margins)
             shares = np.arange(len(ordered) + 1) / len(ordered)
-            wrong = float((ordered <= 0).mean())
-            look = {"color": color, "ls": style, "drawstyle": "steps-post"} | kwargs
-            label = f"{name}: {100 * wrong:.3g}% at most 0"
-            self.curves_ += self.ax_.plot(
-                np.append(ordered[0], ordered), shares, label=label, **look
-            )
+            label = f"{name}: {100 * float((ordered <= 0).mean()):.3g}% at most 0"
+            look = {"color": color, "ls": style, "drawstyle": "steps-post", "label": label} | kwargs
+            self.curves_ += self.ax_.plot(np.append(ordered[0], ordered), shares, **look)
         self.zero_ = self.ax_.axvline(0.0, color=ink(), linewidth=0.8)
-        self.certified_: Any = None
         if self.certified is not None:
             low, high = (float(end) for end in self.certified)
             self.certified_ = self.ax_.axvspan(

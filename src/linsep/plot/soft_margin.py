@@ -9,11 +9,11 @@ from linsep.plot.display import (
     GRAY,
     Display,
     check_drawable,
+    cut,
     ink,
     legend,
     literal,
     new_axes,
-    shortened,
     show_title,
 )
 from linsep.plot.palettes import COLORS
@@ -96,13 +96,13 @@ class GapDisplay(Display):
         self.objectives_: list[Any] = []
         self.bounds_: list[Any] = []
         self.gaps_: list[Any] = []
-        for k, name in enumerate(self.machines):
+        for k, name in enumerate(map(literal, cut(self.machines, LONGEST_NAME))):
             own = self.trace[self.trace[:, 0] == k, 1:]
             steps, color = np.arange(1, len(own) + 1), COLORS[k % MOST_NAMED]
             pair = [name, ""] if several else ["objective", "lower bound"]
             look: dict[str, Any] = {"marker": ".", "markersize": 5, "color": color}
             bounds = np.where(own[:, 1] > 0, own[:, 1], np.nan)  # others say nothing
-            self.objectives_ += self.ax_.plot(steps, own[:, 0], label=_named(pair[0]), **look)
+            self.objectives_ += self.ax_.plot(steps, own[:, 0], label=pair[0], **look)
             self.bounds_ += self.ax_.plot(steps, bounds, ls="--", label=pair[1], **look)
             gaps = [max(relative_gap(*both), LEAST_GAP) for both in own.tolist()]
             self.gaps_ += self.gap_ax_.plot(steps, gaps, **look)
@@ -173,11 +173,11 @@ class SoftMarginPathDisplay(Display):
         self.figure_, self.ax_, self.count_ax_ = _two_panels((3, 2))
         path, top = self.path, min(top, MOST_NAMED)
         order = np.argsort(-np.abs(path.coef[-1]), kind="stable")
-        names = path.feature_names
+        names = list(map(literal, cut(path.feature_names, LONGEST_NAME)))
         gray: dict[str, Any] = {"color": GRAY, "linewidth": 0.6, "zorder": 1}
         self.weights_: list[Any] = []
         for place, j in enumerate(order.tolist()):
-            look = {"color": COLORS[place], "label": _named(names[j])} if place < top else gray
+            look = {"color": COLORS[place], "label": names[j]} if place < top else gray
             self.weights_ += self.ax_.plot(path.Cs, path.coef[:, j], **look)
         self.ax_.axhline(0.0, color=ink(), linewidth=0.6)
         self.ax_.set(xscale="log", ylabel="weight")
@@ -223,7 +223,3 @@ def _two_panels(heights: tuple[int, int]) -> tuple[Any, Any, Any]:
     figure.set_size_inches(6.4, 5.6)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=heights)
     return figure, upper, lower
-
-
-def _named(name: str) -> str:
-    return literal(shortened(name, LONGEST_NAME))

@@ -35,7 +35,7 @@ from linsep.plot.plane import (
     line_ends,
     names_of,
     numbers_of,
-    plane_of_features,
+    plane_through,
     show_plane,
 )
 from linsep.teaching import Trace
@@ -77,21 +77,14 @@ class UpdateDisplay(Display):
     plane of the weights and the update; both lines are exact in it, and other rows are projected.
     Create it with :meth:`from_estimator`.
 
-    Parameters
-    ----------
-    updates : list of Update
-        One picture per update.
-    rows : array or CSR matrix of shape (rows, features)
-        The rows used for training, with the constant feature if there is only one other feature.
-    y : int array of shape (rows,)
-        The indices of their classes among the sorted classes.
-    classes : array of two labels
-    names : list of str
-        The names of the features.
-    row_names : sequence of str, default row 1, row 2, ...
-
     Attributes
     ----------
+    updates : list of Update, one picture per update
+    rows : array or CSR matrix of shape (rows, features)
+        The rows used for training, with the constant feature if there is only one other feature.
+    y, classes : arrays, the indices of their classes among the sorted classes, and the classes
+    names : list of str, the names of the features
+    row_names : sequence of str, or None
     ax_, figure_ : matplotlib Axes of the first picture, and Figure
     axes_ : list of Axes
     old_weights_, changes_, new_weights_ : list of Line2D, the shafts of the arrows
@@ -123,31 +116,18 @@ class UpdateDisplay(Display):
     @classmethod
     @of_features
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        mistake: int = 1,
-        n_mistakes: int = 1,
-        coef_init: Any = None,
-        intercept_init: Any = None,
-        max_rounds: int = 1000,
-        run: Trace | None = None,
-        feature_names: Sequence[str] | None = None,
-        row_names: Sequence[str] | None = None,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw mistakes of a learner, from its trace.
+        cls, estimator: Any, X: Any, y: Any, *, mistake: int = 1, n_mistakes: int = 1,
+        coef_init: Any = None, intercept_init: Any = None, max_rounds: int = 1000,
+        run: Trace | None = None, feature_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None, ax: Any = None, **kwargs: Any,
+    ) -> Self:  # fmt: skip
+        """Draw mistakes of a learner of two classes, from its trace.
 
         Parameters
         ----------
         estimator : online linear learner of this library
             Only its parameters are used, as by :func:`linsep.trace`; it need not be fitted.
-        X : array, sparse matrix or data frame of shape (rows, features)
-        y : array of shape (rows,)
-            Two classes.
+        X, y : rows, and their classes
         mistake : int, default=1
             The number of the mistake to draw, or of the first one, counted from 1.
         n_mistakes : int, default=1
@@ -169,9 +149,7 @@ class UpdateDisplay(Display):
         ------
         DataError
             If there is no such mistake, for the batch rule, more than two classes, and a single
-            weight.
-        TypeError, ValueError
-            As in :func:`linsep.trace`.
+            weight; otherwise as in :func:`linsep.trace`.
         """
         if getattr(estimator, "update", "single") == "batch":
             raise DataError(
@@ -195,15 +173,17 @@ class UpdateDisplay(Display):
                     code="unsupported",
                 )
             rows, names = augmented(rows), [*names, "constant feature"]
-            found = [_with_constant(update) for update in found]
+            found = [  # with the intercept as the weight of a feature, and a zero intercept
+                Update(*update[:3], *(np.append(part, 0.0) for part in update[3:]))
+                for update in found
+            ]
         if row_names is None and (labels := row_labels(X)) is not None:
             row_names = [literal(f"row {label}") for label in labels]
-        shown = cls(
+        return cls(
             updates=found, rows=rows, y=codes, classes=classes, names=names, row_names=row_names
-        )
-        return shown.plot(ax, **kwargs)
+        ).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, steps: bool = False, size: float = 22.0) -> Self:
+    def plot(self, ax: Any = None, *, steps: bool = False, size: float = 28.0) -> Self:
         """Draw on ``ax`` or on new axes.
 
         Parameters
@@ -212,24 +192,20 @@ class UpdateDisplay(Display):
             For a single picture only.
         steps : bool, default=False
             Whether to draw each update as three pictures: before, the update, after.
-        size : float, default=22
+        size : float, default=28
             Area of a point, in square points.
-
-        Raises
-        ------
-        DataError
-            If there are several pictures for ``ax``.
         """
         panels = [(update, step) for update in self.updates for step in (STEPS if steps else ("",))]
-        if len(panels) == 1:
-            self.figure_, first = new_axes(ax)
-            self.axes_ = [first]
-        elif ax is not None:
+        n = len(panels)
+        if n > 1 and ax is not None:
             raise DataError(
-                f"ax holds one picture, not {len(panels)}: omit ax.", code="conflict", option="ax"
+                f"ax holds one picture, not {n}: omit ax.", code="conflict", option="ax"
             )
+        if n > 1:
+            self.figure_, self.axes_ = new_grid(n, 3, 3.2, 3.4)
         else:
-            self.figure_, self.axes_ = new_grid(len(panels), 3, 3.2, 3.4)
+            self.figure_, self.ax_ = new_axes(ax)
+            self.axes_ = [self.ax_]
         self.ax_ = self.axes_[0]
         self.points_: list[Any] = []
         self.examples_: list[Any] = []
@@ -239,21 +215,23 @@ class UpdateDisplay(Display):
         self.new_weights_: list[Any] = []
         self.old_lines_: list[Any] = []
         self.new_lines_: list[Any] = []
-        for place, (update, step) in zip(self.axes_, panels, strict=True):
-            plane = self._draw(place, update, step, size)
-        for k, place in enumerate(self.axes_):  # beside an axis of the same name none is needed
-            if place.get_ylabel() == self.axes_[k - k % 3].get_ylabel() and k % 3:
-                place.set_ylabel("")
-        self._say(plane, density_title(self.rows.shape[0]))
-        self.legend_ = legend(self.axes_[min(len(panels), 3) - 1], self._handles())
-        return self
-
-    def _say(self, *lines: str) -> None:
-        """The text about all pictures: below the title of a single picture, above several."""
-        if len(self.axes_) > 1:
+        for k, (place, (update, step)) in enumerate(zip(self.axes_, panels, strict=True)):
+            about = self._draw(place, update, step, size)
+            if k % 3 and place.get_ylabel() == self.axes_[k - k % 3].get_ylabel():
+                place.set_ylabel("")  # beside an axis of the same name none is needed
+        lines = about, density_title(self.rows.shape[0])
+        if n > 1:
             self.figure_.suptitle("\n".join(filter(None, lines)), fontsize="medium")
         else:
             show_title(self.ax_, self.ax_.get_title(), *lines)
+        happened = (
+            self.examples_, self.old_weights_, self.old_lines_, self.changes_, self.reflected_,
+            self.new_weights_, self.new_lines_,
+        )  # fmt: skip
+        classes = class_handles(self.points_[:2], self.rows.shape[0], self.classes)
+        drawn = [artists[-1] for artists in happened if artists]
+        self.legend_ = legend(self.axes_[min(n, 3) - 1], [*classes, *drawn])
+        return self
 
     def _draw(self, ax: Any, update: Update, step: str, size: float) -> str:
         """One picture: a step of the update, or all of it; returns the text about its plane."""
@@ -265,16 +243,21 @@ class UpdateDisplay(Display):
         box = box_around(np.vstack([points, np.zeros(2), before, after, after - before]))
         self.points_ += draw_rows(ax, points, self.y, self.classes, size)
         self.examples_.append(draw_rings(ax, points[[update.row]], 4 * size, "-", "the example"))
-        lines = [
-            None if step == "update" else _line_of(w, plane, box)
-            for w in (update.before, update.after)
+        sides = [
+            (before, update.before, ink(), "--", "before", self.old_weights_, self.old_lines_),
+            (after, update.after, COLORS[2], "-", "after", self.new_weights_, self.new_lines_),
         ]
-        if step != "after":
-            self._weights(ax, before, lines[0], old=True)
+        if step in STEPS[::2]:  # one of both
+            sides = [sides[step == "after"]]
+        for tip, w, color, ls, name, arrows, lines in sides:
+            look = {"color": color, "ls": ls}
+            if np.any(tip):
+                arrows.append(draw_arrow(ax, 0 * tip, tip, label=f"w {name}", **look))
+            if step != "update" and np.any(w[:-1]):
+                ends = line_ends(*plane.line(w[:-1], w[-1]), *box)
+                lines.extend(ax.plot(*ends, linewidth=1.0, label=f"line {name}", **look))
         if step in ("", "update"):
             self._change(ax, before, after)
-        if step != "before":
-            self._weights(ax, after, lines[1], old=False)
         show_plane(ax, plane.names, *box)
         row = f"row {update.row + 1:,}" if self.row_names is None else self.row_names[update.row]
         said = f"mistake {update.mistake:,}: {step or row}"
@@ -289,28 +272,6 @@ class UpdateDisplay(Display):
         if np.any(before):
             look = {"color": COLORS[5], "ls": ":", "label": "update, from the origin"}
             self.reflected_.append(draw_arrow(ax, 0 * before, after - before, **look))
-
-    def _weights(
-        self, ax: Any, tip: np.ndarray, line: tuple[np.ndarray, np.ndarray] | None, *, old: bool
-    ) -> None:
-        """Weights as an arrow from the origin, and their line by its ends."""
-        color, ls, name = (ink(), "--", "before") if old else (COLORS[2], "-", "after")
-        arrows, lines = (
-            (self.old_weights_, self.old_lines_) if old else (self.new_weights_, self.new_lines_)
-        )
-        if np.any(tip):
-            arrows.append(draw_arrow(ax, 0 * tip, tip, color=color, ls=ls, label=f"w {name}"))
-        if line is not None:
-            lines += ax.plot(*line, color=color, ls=ls, linewidth=1.0, label=f"line {name}")
-
-    def _handles(self) -> list[Any]:
-        """The legend entries, in the order of events."""
-        happened = (
-            self.examples_, self.old_weights_, self.old_lines_, self.changes_, self.reflected_,
-            self.new_weights_, self.new_lines_,
-        )  # fmt: skip
-        classes = class_handles(self.points_[:2], self.rows.shape[0], self.classes)
-        return classes + [artists[-1] for artists in happened if artists]
 
 
 def _updates(trace: Trace, mistake: int, n_mistakes: int) -> list[Update]:
@@ -336,17 +297,11 @@ def _updates(trace: Trace, mistake: int, n_mistakes: int) -> list[Update]:
     return found
 
 
-def _with_constant(update: Update) -> Update:
-    """The update with the intercept as a feature weight and a zero intercept."""
-    parts = (np.append(part, 0.0) for part in (update.before, update.change, update.after))
-    return Update(*update[:3], *parts)
-
-
 def _plane_of(update: Update, rows: Any, names: list[str]) -> Plane:
     """The plane of two features; with more, the plane of the weights and the update."""
     d = rows.shape[1]
     if d == 2:
-        return plane_of_features(names)
+        return plane_through(names, rows)
     found: list[np.ndarray] = []
     for vector in (update.before[:-1], update.change[:-1]):
         rest = vector - sum((u @ vector) * u for u in found)
@@ -356,13 +311,6 @@ def _plane_of(update: Update, rows: Any, names: list[str]) -> Plane:
     along = "w" if np.any(update.before[:-1]) else "the update"
     names_of_plane = in_units(names, f"along {along}", f"across {along}")
     return Plane(np.zeros(d), *completed(found, rows), names_of_plane, said)
-
-
-def _line_of(w: np.ndarray, plane: Plane, box: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """The ends of the line of weights in a box of the plane; None if all are zero."""
-    if not np.any(w[:-1]):
-        return None
-    return line_ends(*plane.line(w[:-1], w[-1]), *box)
 
 
 def _scale_of(tips: np.ndarray, points: np.ndarray) -> float:
@@ -379,19 +327,12 @@ class DescentDisplay(Display):
 
     Create it with :meth:`from_descent` from descents with ``trace=True``.
 
-    Parameters
-    ----------
-    paths : dict of str to array of shape (steps + 1, 1 or 2)
-        The points of each descent, by name.
-    grid : tuple of arrays
-        Coordinates of the points where J is drawn, one array per weight (one or two).
-    values : array of shape (places,) or (rows, columns), or None
-        J at these points.
-    heights : dict of str to array of shape (steps + 1,)
-        J at the points of each descent.
-
     Attributes
     ----------
+    paths : dict of str to array of shape (steps + 1, 1 or 2), the points of each descent
+    grid : list of arrays, coordinates of the points where J is drawn, one array per weight
+    values : array of shape (places,) or (rows, columns), J at these points, or None
+    heights : dict of str to array of shape (steps + 1,), J at the points of each descent
     ax_, figure_ : matplotlib Axes and Figure
     curve_ : Line2D of J for one weight, or None
     contours_ : ContourSet of J for two weights, or None
@@ -416,14 +357,9 @@ class DescentDisplay(Display):
 
     @classmethod
     def from_descent(
-        cls,
-        descents: Descent | dict[str, Descent],
-        J: Callable[[np.ndarray], Any] | None,
-        *,
-        resolution: int = 120,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
+        cls, descents: Descent | dict[str, Descent], J: Callable[[np.ndarray], Any] | None, *,
+        resolution: int = 120, ax: Any = None, **kwargs: Any,
+    ) -> Self:  # fmt: skip
         """Draw descents on the function they minimized.
 
         Parameters
@@ -443,16 +379,16 @@ class DescentDisplay(Display):
             For a descent without a trace or of more than two weights.
         """
         named = {"path": descents} if isinstance(descents, Descent) else descents
-        paths, heights = {}, {}
+        paths, heights, values = {}, {}, None
         for name, one in named.items():
             if one.path is None or one.values is None:
                 raise DataError(
                     "This descent has no trace to draw: call minimize with trace=True.",
                     code="unsupported",
                 )
-            paths[name] = one.path.reshape(len(one.path), -1)
-            finite = np.isfinite(paths[name]).all(axis=1) & np.isfinite(one.values)
-            paths[name], heights[name] = paths[name][finite], one.values[finite]
+            path = one.path.reshape(len(one.path), -1)
+            finite = np.isfinite(path).all(axis=1) & np.isfinite(one.values)
+            paths[name], heights[name] = path[finite], one.values[finite]
         points = np.concatenate(list(paths.values()))
         if points.shape[1] > 2:
             raise DataError(
@@ -460,8 +396,8 @@ class DescentDisplay(Display):
                 code="unsupported",
             )
         grid, places = grid_around(points, resolution, 0.25)
-        shape, values = next(iter(named.values())).x.shape, None
         if J is not None:
+            shape = next(iter(named.values())).x.shape
             values = np.array([float(J(place.reshape(shape))) for place in places])
             values = values.reshape([axis.size for axis in grid[::-1]])
         return cls(paths=paths, grid=grid, values=values, heights=heights).plot(ax, **kwargs)
@@ -477,8 +413,6 @@ class DescentDisplay(Display):
             point.
         """
         self.figure_, self.ax_ = new_axes(ax)
-        self.curve_: Any = None
-        self.contours_: Any = None
         one = len(self.grid) == 1
         labels = ("weight", "J") if one else ("first weight", "second weight")
         self.ax_.set(xlabel=labels[0], ylabel=labels[1])
@@ -487,16 +421,11 @@ class DescentDisplay(Display):
         elif self.values is not None:
             low, high = float(self.values.min()), float(self.values.max())
             heights = low + (high - low) * np.linspace(0.0, 1.0, levels + 1)[1:] ** 2
-            self.contours_ = self.ax_.contour(
-                *self.grid,
-                self.values,
-                levels=heights,
-                cmap=color_map("viridis"),
-                linewidths=0.7,
-            )
+            look = {"cmap": color_map("viridis"), "linewidths": 0.7}
+            self.contours_ = self.ax_.contour(*self.grid, self.values, levels=heights, **look)
         self.paths_ = []
         for k, (name, path) in enumerate(self.paths.items()):
-            y = self.heights[name] if len(self.grid) == 1 else path[:, 1]
+            y = self.heights[name] if one else path[:, 1]
             self.paths_ += self.ax_.plot(
                 path[:, 0], y, color=COLORS[(5, 0, 1, 2)[k % 4]], linewidth=1.0, markersize=4,
                 marker=MARKS[k % len(MARKS)], label=f"{name}: {len(path) - 1:,} steps",

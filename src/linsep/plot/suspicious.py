@@ -4,7 +4,7 @@ from typing import Any, Self
 
 from linsep.errors import DataError
 from linsep.estimators._common.labels import label_text
-from linsep.plot.display import Display, literal, new_axes, shortened, show_title
+from linsep.plot.display import Display, cut, literal, new_axes, show_title
 from linsep.plot.palettes import COLORS
 from linsep.suspecting import SuspiciousLabels
 
@@ -67,7 +67,8 @@ class SuspiciousLabelsDisplay(Display):
         """
         self.figure_, self.ax_ = new_axes(ax)
         shown = self.labels[:most]
-        shorter = [shortened(literal(label_text(one.label)), LONGEST) for one in shown]
+        labels = [label_text(one.label) for one in shown]
+        shorter = map(literal, cut(labels, LONGEST))
         rows = [f"row {literal(self.labels.name(one))}" for one in shown]
         names = [f"{row}: {label}" for row, label in zip(rows, shorter, strict=True)]
         places = range(len(shown))

@@ -48,17 +48,11 @@ class WeightSpaceDisplay(Display):
     cone: exactly the weights that make no mistake. Create it with :meth:`from_data` or
     :meth:`from_trace`.
 
-    Parameters
-    ----------
-    reflected : array of shape (rows, 2)
-        The sign-flipped rows ``y z``, with y = 1 or -1.
-    names : tuple of two str
-        Of the weights.
-    path : array of shape (rounds, 2) or None
-        The weights of a run, step by step.
-
     Attributes
     ----------
+    reflected : array of shape (rows, 2), the sign-flipped rows ``y z``
+    names : pair of str, of the weights
+    path : array of shape (rounds, 2), the weights of a run, step by step, or None
     ax_, figure_ : matplotlib Axes and Figure
     lines_ : LineCollection, the boundary of every half-plane
     region_ : Polygon of the solution region, or None if it is empty
@@ -81,16 +75,9 @@ class WeightSpaceDisplay(Display):
 
     @classmethod
     def from_data(
-        cls,
-        X: Any,
-        y: Any,
-        *,
-        fit_intercept: bool = False,
-        path: Any = None,
-        feature_names: Sequence[str] | None = None,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
+        cls, X: Any, y: Any, *, fit_intercept: bool = False, path: Any = None,
+        feature_names: Sequence[str] | None = None, ax: Any = None, **kwargs: Any,
+    ) -> Self:  # fmt: skip
         """Draw the weight space of rows of two classes.
 
         Parameters
@@ -168,62 +155,43 @@ class WeightSpaceDisplay(Display):
         reach = 1.0 if self.path is None else 1.25 * float(np.abs(self.path).max())
         reach = radius or reach or 1.0
         cone = self._cone()
-        self.region_: Any = None
-        if cone is not None:
-            corners = 4 * reach * np.array([[0.0, 0.0], *cone])
-            self.region_ = self.ax_.add_patch(
-                Polygon(corners, color=COLORS[2], alpha=0.3, linewidth=0, label="solutions")
-            )
         directions = np.column_stack([-self.reflected[:, 1], self.reflected[:, 0]])
         lengths = np.linalg.norm(directions, axis=1)
-        directions = directions[lengths > 0] / lengths[lengths > 0, None]
-        ends = 3 * reach * directions[:MOST_LINES]
+        ends = 3 * reach * (directions[lengths > 0] / lengths[lengths > 0, None])[:MOST_LINES]
         self.lines_ = self.ax_.add_collection(
             LineCollection(
                 list(np.stack([-ends, ends], axis=1)), colors=[ink()], linewidths=0.6, alpha=0.5,
                 label="rows",
             )
         )  # fmt: skip
-        self._draw_center(cone, reach)
-        self._draw_path()
+        if cone is not None:
+            corners = 4 * reach * np.array([[0.0, 0.0], *cone])
+            self.region_ = self.ax_.add_patch(
+                Polygon(corners, color=COLORS[2], alpha=0.3, linewidth=0, label="solutions")
+            )
+            middle = cone.sum(axis=0)  # where the smallest angle with a line is largest
+            if np.any(middle):
+                end = 3 * reach * middle / np.linalg.norm(middle)
+                look = {"color": COLORS[2], "linewidth": 1.5, "label": "largest cosine margin"}
+                (self.center_,) = self.ax_.plot([0, end[0]], [0, end[1]], **look)
+        if self.path is not None:
+            look = {"color": COLORS[5], "marker": "o", "ls": "", "label": "last weights"}
+            (self.end_,) = self.ax_.plot(*self.path[-1:].T, **look)
+            if len(self.path) > 1:
+                (self.path_,) = self.ax_.plot(
+                    *self.path.T, color=COLORS[5], linewidth=1.0, marker=".", markersize=4,
+                    label="weights, step by step",
+                )  # fmt: skip
+                look = {"color": COLORS[0], "marker": "s", "ls": "", "label": "first weights"}
+                (self.start_,) = self.ax_.plot(*self.path[:1].T, **look)
         self.ax_.set(
             xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal",
             xlabel=wrapped(weight_of(self.names[0])), ylabel=wrapped(weight_of(self.names[1])),
         )  # fmt: skip
-        self.ax_.set_title("" if cone is not None else "no weights satisfy every row")
+        show_title(self.ax_, "" if cone is not None else "no weights satisfy every row")
         drawn = (self.region_, self.lines_, self.center_, self.path_, self.start_, self.end_)
         self.legend_ = legend(self.ax_, drawn)
         return self
-
-    def _draw_center(self, cone: np.ndarray | None, reach: float) -> None:
-        """The weights of the largest cosine margin: the smallest angle with a line is largest."""
-        self.center_: Any = None
-        middle = np.zeros(2) if cone is None else cone.sum(axis=0)
-        if np.any(middle):
-            end = 3 * reach * middle / np.linalg.norm(middle)
-            (self.center_,) = self.ax_.plot(
-                [0, end[0]], [0, end[1]], color=COLORS[2], linewidth=1.5,
-                label="largest cosine margin",
-            )  # fmt: skip
-
-    def _draw_path(self) -> None:
-        self.path_: Any = None
-        self.start_: Any = None
-        self.end_: Any = None
-        if self.path is None:
-            return
-        if len(self.path) > 1:
-            (self.path_,) = self.ax_.plot(
-                *self.path.T, color=COLORS[5], linewidth=1.0, marker=".", markersize=4,
-                label="weights, step by step",
-            )  # fmt: skip
-        (self.end_,) = self.ax_.plot(
-            *self.path[-1:].T, color=COLORS[5], marker="o", ls="", label="last weights"
-        )
-        if len(self.path) > 1:
-            (self.start_,) = self.ax_.plot(
-                *self.path[:1].T, color=COLORS[0], marker="s", ls="", label="first weights"
-            )
 
     def _cone(self) -> np.ndarray | None:
         """The two unit vectors that bound the solution region; None if it is empty.
@@ -250,19 +218,12 @@ class AugmentationDisplay(Display):
     intercept is the weight of the height, so the separator goes through the origin; the boundary is
     where it cuts the line or the plane of the rows. Create it with :meth:`from_estimator`.
 
-    Parameters
-    ----------
-    rows : array of shape (rows, 1 or 2)
-    y : int array of shape (rows,)
-        The indices of their classes among the sorted classes.
-    classes : array of two labels
-    weights : array of shape (2 or 3,)
-        The feature weights, then the intercept.
-    names : list of str
-        The names of the features.
-
     Attributes
     ----------
+    rows : array of shape (rows, 1 or 2)
+    y, classes : arrays, the indices of their classes among the sorted classes, and the classes
+    weights : array of shape (2 or 3,), the feature weights, then the intercept
+    names : list of str, the names of the features
     ax_, figure_ : matplotlib Axes or Axes3D, and Figure
     points_ : list of PathCollection at height 1, one per class; for many rows of one feature a
         list of StepPatch, histograms above height 1; for two features the occupied cells
@@ -337,19 +298,14 @@ class AugmentationDisplay(Display):
         )  # fmt: skip
         return shown.plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, size: float = 22.0) -> Self:
+    def plot(self, ax: Any = None, *, size: float = 28.0) -> Self:
         """Draw on ``ax`` or on new axes.
 
         Parameters
         ----------
         ax : matplotlib Axes, with ``projection="3d"`` for two features; default None
-        size : float, default=22
+        size : float, default=28
             Area of a point, in square points.
-
-        Raises
-        ------
-        DataError
-            For two-dimensional axes with two features.
         """
         space = self.rows.shape[1] == 2
         if space and ax is not None and not hasattr(ax, "get_zlim"):
@@ -359,18 +315,21 @@ class AugmentationDisplay(Display):
                 option="ax",
             )
         self.figure_, self.ax_ = new_axes(ax, "3d" if space else None)
-        self.line_: Any = None
-        self.plane_: Any = None
-        self.cut_: Any = None
-        self.normal_: Any = None
+        (self.origin_,) = self.ax_.plot(
+            *np.zeros((2 + space, 1)), color=ink(), marker="+", ls="", markersize=10
+        )
         if space:
             self._draw_space(size)
         else:
             self._draw_plane(size)
         show_title(self.ax_, density_title(len(self.rows)))
-        self.legend_ = legend(self.ax_, self._handles())
-        if space:
-            self.legend_.set_bbox_to_anchor((1.15, 1.0), self.ax_.transAxes)
+        handles = class_handles(self.points_, len(self.rows), self.classes)
+        if self.plane_ is not None:
+            from matplotlib.patches import Patch
+
+            handles.append(Patch(facecolor=COLORS[2], alpha=0.3, label="separator"))
+        drawn = [*handles, self.line_, self.cut_, self.normal_]
+        self.legend_ = legend(self.ax_, drawn, 1.15 if space else 1.01)
         return self
 
     def _draw_plane(self, size: float) -> None:
@@ -383,17 +342,20 @@ class AugmentationDisplay(Display):
         xs = np.array(limits(np.append(places, [tip[0], cut[0] if near else 0.0])))
         ys = np.array([-0.4, 1.6])
         self.height_ = self.ax_.axhline(1.0, color=ink(), linewidth=0.8, ls=":")
-        if len(self.rows) > MOST_POINTS:
-            self.points_ = [self._histogram(k, xs) for k in range(2)]
+        if len(self.rows) > MOST_POINTS:  # histograms of the classes above height 1
+            self.points_ = []
+            for k in range(2):
+                own = self.rows[self.y == k]
+                counts, edges = np.histogram(own, bins=4 * CELLS, range=tuple(xs))
+                tall = 1.0 + 0.4 * counts / max(1, counts.max(initial=0))
+                look = {"baseline": 1.0, "fill": True, "color": COLORS[k], "alpha": 0.5}
+                self.points_.append(self.ax_.stairs(tall, edges, **look))
         else:
             points = np.column_stack([self.rows, np.ones(len(self.rows))])
             self.points_ = draw_rows(self.ax_, points, self.y, self.classes, size)
-        (self.origin_,) = self.ax_.plot([0], [0], color=ink(), marker="+", ls="", markersize=10)
         if np.any(self.weights):
-            (self.line_,) = self.ax_.plot(
-                *line_ends(self.weights, 0.0, xs, ys), color=ink(), linewidth=1.5, zorder=2,
-                label="separator",
-            )  # fmt: skip
+            ends, look = line_ends(self.weights, 0.0, xs, ys), {"linewidth": 1.5, "zorder": 2}
+            (self.line_,) = self.ax_.plot(*ends, color=ink(), label="separator", **look)
         if near:
             (self.cut_,) = self.ax_.plot(
                 *cut[:, None], color=COLORS[5], marker="D", ls="", markersize=8, zorder=5,
@@ -402,18 +364,8 @@ class AugmentationDisplay(Display):
         self.ax_.set(xlim=xs, ylim=ys, xlabel=wrapped(self.names[0]), ylabel="constant feature")
         if same_scale(xs, ys) and np.any(self.weights):
             self.ax_.set_aspect("equal")
-            self.normal_ = draw_arrow(
-                self.ax_, 0 * tip, tip, color=COLORS[2], label="w and the intercept"
-            )
-
-    def _histogram(self, k: int, xs: np.ndarray) -> Any:
-        """Histogram of the rows of a class, drawn above height 1."""
-        counts, edges = np.histogram(self.rows[self.y == k], bins=4 * CELLS, range=tuple(xs))
-        tall = 1.0 + 0.4 * counts / max(1, counts.max(initial=0))
-        return self.ax_.stairs(
-            tall, edges, baseline=1.0, fill=True, color=COLORS[k], alpha=0.5,
-            label=wrapped(label_text(self.classes[k])),
-        )  # fmt: skip
+            look = {"color": COLORS[2], "label": "w and the intercept"}
+            self.normal_ = draw_arrow(self.ax_, 0 * tip, tip, **look)
 
     def _draw_space(self, size: float) -> None:
         """Two features: the rows on a plane, and the separator through the origin."""
@@ -424,10 +376,19 @@ class AugmentationDisplay(Display):
         self.height_ = self.ax_.add_collection3d(
             Poly3DCollection([corners], facecolor=("0.5", 0.12), edgecolor=("0.5", 0.5))
         )
-        self.points_ = [self._scatter(k, size) for k in range(2)]
-        (self.origin_,) = self.ax_.plot(
-            [0], [0], [0], color=ink(), marker="+", ls="", markersize=10
-        )
+        self.points_ = []
+        for k in range(2):  # of many rows the cells that contain some
+            own, look = self.rows[self.y == k], {}
+            if len(self.rows) > MOST_POINTS:
+                own, shares = _occupied_cells(own)
+                look = {"alpha": 0.1 + 0.6 * shares, "linewidths": 0}
+            self.points_.append(
+                self.ax_.scatter(
+                    *own.T, np.ones(len(own)), s=size, color=[COLORS[k]] * len(own),
+                    marker=MARKERS[k], depthshade=False,
+                    label=wrapped(label_text(self.classes[k])), **look,
+                )
+            )  # fmt: skip
         ends = self._cut_within(xs, ys)
         if ends is not None:
             cut = np.column_stack([ends, np.ones(2)])
@@ -435,30 +396,17 @@ class AugmentationDisplay(Display):
                 Poly3DCollection([[(0.0, 0.0, 0.0), *map(tuple, cut)]], facecolor=(COLORS[2], 0.3))
             )
             (self.cut_,) = self.ax_.plot(*cut.T, color=COLORS[5], linewidth=2.0, label="boundary")
-        self.ax_.set(xlim=xs, ylim=ys, zlim=(0.0, 1.2))
         self.ax_.set(
-            xlabel=wrapped(self.names[0]), ylabel=wrapped(self.names[1]), zlabel="constant feature"
-        )
+            xlim=xs, ylim=ys, zlim=(0.0, 1.2), xlabel=wrapped(self.names[0]),
+            ylabel=wrapped(self.names[1]), zlabel="constant feature",
+        )  # fmt: skip
         for axis in (self.ax_.xaxis, self.ax_.yaxis):
             axis.labelpad = 4.0 + 8.0 * axis.get_label_text().count("\n")
-        self.ax_.view_init(elev=20.0, azim=self._side(float(np.ptp(xs)), float(np.ptp(ys))))
-
-    def _side(self, width: float, depth: float) -> float:
-        """The viewing direction: the default, or one that does not look along the separator."""
-        across = np.degrees(np.arctan2(self.weights[1] * depth, self.weights[0] * width))
+        # from the usual side, unless that looks along the separator
+        across = np.degrees(np.arctan2(*(self.weights[:2] * [np.ptp(xs), np.ptp(ys)])[::-1]))
         along = (USUAL_SIDE - across) % 180.0 - 90.0
-        return USUAL_SIDE + (np.copysign(30.0, along) - along if abs(along) < 30.0 else 0.0)
-
-    def _scatter(self, k: int, size: float) -> Any:
-        """The rows of a class at height 1, or the cells that contain some."""
-        own, look = self.rows[self.y == k], {}
-        if len(self.rows) > MOST_POINTS:
-            own, shares = _occupied_cells(own)
-            look = {"alpha": 0.1 + 0.6 * shares, "linewidths": 0}
-        return self.ax_.scatter(
-            *own.T, np.ones(len(own)), s=size, color=[COLORS[k]] * len(own), marker=MARKERS[k],
-            depthshade=False, label=wrapped(label_text(self.classes[k])), **look,
-        )  # fmt: skip
+        turn = np.copysign(30.0, along) - along if abs(along) < 30.0 else 0.0
+        self.ax_.view_init(elev=20.0, azim=USUAL_SIDE + turn)
 
     def _cut_within(self, xs: np.ndarray, ys: np.ndarray) -> np.ndarray | None:
         """The ends of the boundary in a rectangle, or None if it does not cross it."""
@@ -473,14 +421,6 @@ class AugmentationDisplay(Display):
             elif not least <= start <= most:
                 return None
         return np.array([first + low * step, first + high * step]) if low < high else None
-
-    def _handles(self) -> list[Any]:
-        from matplotlib.patches import Patch
-
-        handles = class_handles(self.points_, len(self.rows), self.classes)
-        if self.plane_ is not None:
-            handles.append(Patch(facecolor=COLORS[2], alpha=0.3, label="separator"))
-        return [*handles, self.line_, self.cut_, self.normal_]
 
 
 def _occupied_cells(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

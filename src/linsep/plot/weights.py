@@ -15,11 +15,11 @@ from linsep.estimators._common.labels import label_text, words_and_signs
 from linsep.inference.summary import DIVERGING, ODDS_RATIO, Coefficient, Summary
 from linsep.plot.display import (
     Display,
+    cut,
     ink,
     literal,
     new_axes,
     new_grid,
-    shortened,
     show_title,
     with_minus,
 )
@@ -40,8 +40,6 @@ ROOM = 0.25
 LEAST_RATIO = 1e-250
 #: texts at both ends of the axis of coefficients, and of the axis of odds ratios
 ENDS = (("\N{MINUS SIGN}\N{INFINITY}", "\N{INFINITY}"), ("0", "\N{INFINITY}"))
-#: estimates that diverge, nobody knows to which end
-EITHER = tuple(" or ".join(ends) for ends in ENDS)
 #: more images than that are too small to look at
 MOST_IMAGES = 30
 
@@ -52,7 +50,7 @@ class CoefficientDisplay(Display):
 
     Create it with :meth:`from_estimator`.
 
-    Parameters
+    Attributes
     ----------
     names : list of str
     estimates, low, high : arrays of shape (coefficients,)
@@ -62,13 +60,8 @@ class CoefficientDisplay(Display):
     level : float or None
         The confidence level of the intervals; None for weights, with intervals of one standard
         deviation on either side.
-    odds : bool
-        Whether the numbers are odds ratios, on a logarithmic axis.
-    left_out : int
-        Number of coefficients that are not shown.
-
-    Attributes
-    ----------
+    odds : bool, whether the numbers are odds ratios, on a logarithmic axis
+    left_out : int, number of coefficients that are not shown
     ax_, figure_ : matplotlib Axes and Figure
     points_ : Line2D of the estimates
     intervals_ : LineCollection of the intervals with both ends on the axis
@@ -115,11 +108,10 @@ class CoefficientDisplay(Display):
         DataError
             For an estimator with neither, and for odds ratios of weights.
         """
-        name = type(estimator).__name__
-        summary = estimator.summary() if hasattr(estimator, "summary") else None
         how: dict[str, Any] = {"top": top, "intercept": intercept, "ax": ax} | kwargs
-        if summary is not None:
-            return cls.from_summary(summary, odds=odds, **how)
+        if hasattr(estimator, "summary"):
+            return cls.from_summary(estimator.summary(), odds=odds, **how)
+        name = type(estimator).__name__
         if deviations(estimator) is None:
             raise DataError(
                 f"{name} has no intervals; use a regression, or a learner with variances.",
@@ -135,41 +127,30 @@ class CoefficientDisplay(Display):
         return cls._of_weights(estimator, **how)
 
     @classmethod
-    def _of_weights(
-        cls, model: Any, top: int, intercept: bool, ax: Any, **kwargs: Any
-    ) -> Self:  # fmt: skip
+    def _of_weights(cls, model: Any, top: int, intercept: bool, ax: Any, **kwargs: Any) -> Self:
         """Draw the largest weights of all binary classifiers, each with its standard deviation."""
-        (names, signs), machines = words_and_signs(model), machine_names(model)
-        names = said_of(model, names)
+        (words, signs), machines = words_and_signs(model), machine_names(model)
         weights, spread = signs * np.atleast_2d(model.coef_), deviations(model)
         assert spread is not None
-        sure, more = spread[0], np.atleast_1d(model.intercept_)[:, None]
+        names, sure = said_of(model, words), spread[0]
         if intercept:
-            names, weights = ["intercept", *names], np.hstack([more, weights])
+            names = ["intercept", *names]
+            weights = np.hstack([np.atleast_1d(model.intercept_)[:, None], weights])
             sure = np.hstack([spread[1][:, None], sure])
         order = np.argsort(-np.abs(weights), axis=None, kind="stable")[:top]
         at = np.unravel_index(order, weights.shape)
         w, s, several = weights[at], sure[at], len(machines) > 1
+        shown = [f"{machines[k]}: " * several + names[j] for k, j in zip(*at, strict=True)]
         return cls(
-            names=[
-                f"{machines[k]}: {names[j]}" if several else names[j]
-                for k, j in zip(*at, strict=True)
-            ],
-            estimates=w, low=w - s, high=w + s, status=[""] * w.size, level=None,
+            names=shown, estimates=w, low=w - s, high=w + s, status=[""] * w.size, level=None,
             left_out=weights.size - w.size,
         ).plot(ax, **kwargs)  # fmt: skip
 
     @classmethod
     def from_summary(
-        cls,
-        summary: Summary,
-        *,
-        odds: bool = False,
-        top: int = 30,
-        intercept: bool = False,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
+        cls, summary: Summary, *, odds: bool = False, top: int = 30, intercept: bool = False,
+        ax: Any = None, **kwargs: Any,
+    ) -> Self:  # fmt: skip
         """Draw the coefficients of a summary.
 
         Parameters
@@ -185,14 +166,16 @@ class CoefficientDisplay(Display):
         ax : matplotlib Axes, default None
         **kwargs : passed to :meth:`plot`
         """
-        rows = [c for c in summary.coefficients if intercept or not _is_intercept(c.name)]
+        rows = [
+            row for row in summary.coefficients
+            if intercept or not (row.name == "intercept" or row.name.endswith(": intercept"))
+        ]  # fmt: skip
         shown = rows if len(rows) <= top else replace(summary, coefficients=rows).largest(top)
         if odds and summary.heading != ODDS_RATIO:
             shown = [_ratio(row) for row in shown]
-        estimates, low, high = (
-            np.array([getattr(row, field) for row in shown], dtype=np.float64)
-            for field in ("estimate", "low", "high")
-        )
+        estimates, low, high = np.array(
+            [(row.estimate, row.low, row.high) for row in shown], dtype=np.float64
+        ).reshape(-1, 3).T  # fmt: skip
         return cls(
             names=[row.name for row in shown], estimates=estimates, low=low, high=high,
             status=[row.status for row in shown], level=summary.level,
@@ -208,101 +191,95 @@ class CoefficientDisplay(Display):
         **kwargs : passed to the points, such as ``markersize=8``
         """
         self.figure_, self.ax_ = new_axes(ax)
+        n = len(self.names)
         if ax is None:
-            width, height = self.figure_.get_size_inches()
-            self.figure_.set_size_inches(width, max(height, 1.0 + LINE * len(self.names)))
+            self.figure_.set_size_inches(6.4, max(4.8, 1.0 + LINE * n))
         neutral = 1.0 if self.odds else 0.0
         self.zero_ = self.ax_.axvline(neutral, color=ink(), linewidth=0.8, ls=":")
-        estimates, low, high = map(self._placed, (self._with_diverging(), self.low, self.high))
-        places = np.arange(len(self.names))[::-1]  # the first on top
-        inside, whole = np.isfinite(estimates), np.isfinite(low) & np.isfinite(high)
+        places = np.arange(n)[::-1]  # the first on top
+        words = np.array([DIVERGING.get(word, np.nan) for word in self.status], dtype=np.float64)
+        estimates = np.where(np.isnan(self.estimates), words, self.estimates)
+        ends = np.column_stack([self.low, self.high, estimates])
+        if self.odds:  # beyond the ends of the axis
+            ends[ends < LEAST_RATIO] = -np.inf
+            ends[ends > 1 / LEAST_RATIO] = np.inf
+        inside, whole = np.isfinite(ends[:, 2]), np.isfinite(ends[:, :2]).all(axis=1)
         self.intervals_ = self.ax_.hlines(
-            places[whole], low[whole], high[whole], color=COLORS[0], linewidth=1.5
+            places[whole], *ends[whole, :2].T, color=COLORS[0], linewidth=1.5
         )
         look: dict[str, Any] = {"color": COLORS[0], "marker": "o", "ls": ""} | kwargs
-        (self.points_,) = self.ax_.plot(estimates[inside], places[inside], **look)
-        self.ax_.set_yticks(places, [literal(shortened(n, LONGEST_NAME)) for n in self.names])
-        self.ax_.set_ylim(-0.7, len(self.names) - 0.3)
+        (self.points_,) = self.ax_.plot(ends[inside, 2], places[inside], **look)
+        self.ax_.set_yticks(places, map(literal, cut(self.names, LONGEST_NAME)))
+        self.ax_.set_ylim(-0.7, n - 0.3)
         self.arrows_: list[Any] = []
         self.words_: list[Any] = []
-        ends = np.column_stack([low, high, estimates])
         for place, word, own in zip(places.tolist(), self.status, ends.tolist(), strict=True):
-            if word and np.isnan(own[2]):
-                self._say(place, EITHER[self.odds] if word == "infinite" else word, neutral)
+            if word and np.isnan(own[2]):  # why there is no estimate
+                said = " or ".join(ENDS[self.odds]) if word == "infinite" else word
+                self._say(said, (neutral, place), self.ax_.transData, 6, ink())
             else:
                 self._arrows(place, word, own, neutral)
-        self._scale_axis(np.append(ends[np.isfinite(ends)], neutral), np.isinf(ends) * ends)
-        self._name_axis()
-        what = "weights" if self.level is None else "coefficients"
-        show_title(self.ax_, f"{self.left_out:,} {what} not shown" if self.left_out else "")
+        self._scale_axis(np.append(ends[np.isfinite(ends)], neutral), ends)
+        what = "odds ratio" if self.odds else "coefficient"
+        if self.level is None:
+            what = "weight ± one standard deviation"
+        elif np.isfinite([self.low, self.high]).any():
+            what = f"{what}, with its {100 * self.level:g}% interval"
+        self.ax_.set_xlabel(what)
+        left = "weights" if self.level is None else "coefficients"
+        show_title(self.ax_, f"{self.left_out:,} {left} not shown" if self.left_out else "")
         return self
 
-    def _with_diverging(self) -> np.ndarray:
-        """Return the estimates, which status may say are infinite or 0."""
-        pairs = zip(self.status, self.estimates.tolist(), strict=True)
-        return np.array([
-            DIVERGING.get(word, np.nan) if np.isnan(number) else number
-            for word, number in pairs
-        ], dtype=np.float64)  # fmt: skip
-
-    def _placed(self, numbers: np.ndarray) -> np.ndarray:
-        """Return numbers, infinite if they are beyond an end of the axis."""
-        if not self.odds:
-            return numbers
-        return np.where(
-            numbers < LEAST_RATIO, -np.inf, np.where(numbers > 1 / LEAST_RATIO, np.inf, numbers)
-        )
+    def _say(self, word: str, at: Any, coordinates: Any, across: float, color: Any) -> None:
+        """Write a word beside a place."""
+        self.words_.append(
+            self.ax_.annotate(
+                word, at, xycoords=coordinates, xytext=(across, 0), textcoords="offset points",
+                va="center", ha="left" if across > 0 else "right", color=color, size="large",
+            )
+        )  # fmt: skip
 
     def _arrows(self, place: int, word: str, ends: list[float], neutral: float) -> None:
         """Draw arrows to the ends of the axis reached by an interval and its estimate."""
+        from matplotlib.transforms import ScaledTranslation
+
         low, high, estimate = ends
         color = COLORS[5] if np.isinf(estimate) else COLORS[0]
-        sides = {int(np.sign(x)) for x in (low, high, estimate) if np.isinf(x)}
+        sides = {int(np.sign(x)) for x in ends if np.isinf(x)}
         tails = [x for x in (low, high) if np.isfinite(x)]
         if tails and sides:
             look = {"color": color, "marker": "|", "markersize": 7}
             self.ax_.plot(tails, [place] * len(tails), **look)
         elif np.isfinite(estimate):
             tails = [estimate]
-        elif np.isinf(low) and np.isinf(high) and low < high:
+        elif low == -np.inf and high == np.inf:
             tails = [neutral]
+        edges = self.ax_.get_yaxis_transform()  # shares of the width, and rows
         for side in sorted(sides):
-            said = ENDS[self.odds][side > 0]
-            if word.startswith("exp(") and estimate == side * np.inf:
-                said = word
-            tip = self._inset(side, 8.0 + 8.0 * len(said))
-            head = "-|>" if estimate == side * np.inf else "->"
-            look = {"arrowstyle": head, "color": color, "linewidth": 1.5}
-            whence = (tails[0], place) if tails else (-SHORT * side, 0.0)
+            reached = estimate == side * np.inf
+            said = word if reached and word.startswith("exp(") else ENDS[self.odds][side > 0]
+            inset = -side * (8.0 + 8.0 * len(said)) / 72
+            tip = edges + ScaledTranslation(inset, 0.0, self.figure_.dpi_scale_trans)
+            at = float(side > 0), place
             self.arrows_.append(
                 self.ax_.annotate(
-                    "", (float(side > 0), place), xycoords=tip, xytext=whence,
+                    "", at, xycoords=tip, xytext=(tails[0], place) if tails else (-SHORT * side, 0),
                     textcoords="data" if tails else "offset points",
-                    arrowprops={"shrinkA": 0, "shrinkB": 0, **look},
+                    arrowprops={
+                        "arrowstyle": "-|>" if reached else "->", "color": color, "shrinkA": 0,
+                        "linewidth": 1.5, "shrinkB": 0,
+                    },
                 )
             )  # fmt: skip
-            self.words_.append(
-                self.ax_.annotate(
-                    said, (float(side > 0), place), xycoords=self.ax_.get_yaxis_transform(),
-                    xytext=(-4 * side, 0), textcoords="offset points", va="center",
-                    ha="right" if side > 0 else "left", color=color, size="large",
-                )
-            )  # fmt: skip
+            self._say(said, at, edges, -4 * side, color)
 
-    def _inset(self, side: int, points: float) -> Any:
-        """Return coordinates: shares of the width, shifted by points from an end, and rows."""
-        from matplotlib.transforms import ScaledTranslation
-
-        shift = ScaledTranslation(-side * points / 72, 0.0, self.figure_.dpi_scale_trans)
-        return self.ax_.get_yaxis_transform() + shift
-
-    def _scale_axis(self, numbers: np.ndarray, beyond: np.ndarray) -> None:
+    def _scale_axis(self, numbers: np.ndarray, ends: np.ndarray) -> None:
         """Set the limits of the axis, with room for arrows; logarithmic for odds ratios."""
         scaled = np.log(numbers) if self.odds else numbers
         low, high = scaled.min(), scaled.max()
         size = high - low
-        low -= size * (ROOM if (beyond < 0).any() else 0.05) or 1.0
-        high += size * (ROOM if (beyond > 0).any() else 0.05) or 1.0
+        low -= size * (ROOM if (ends == -np.inf).any() else 0.05) or 1.0
+        high += size * (ROOM if (ends == np.inf).any() else 0.05) or 1.0
         if not self.odds:
             self.ax_.set_xlim(low, high)
             return
@@ -321,24 +298,6 @@ class CoefficientDisplay(Display):
         self.ax_.xaxis.set_major_locator(Ratios())
         self.ax_.xaxis.set_major_formatter(FuncFormatter(lambda x, _: with_minus(f"{x:g}")))
         self.ax_.xaxis.set_minor_locator(NullLocator())
-
-    def _name_axis(self) -> None:
-        what = "odds ratio" if self.odds else "coefficient"
-        some = np.isfinite(self.low).any() or np.isfinite(self.high).any()
-        if self.level is None:
-            what = "weight ± one standard deviation"
-        elif some:
-            what = f"{what}, with its {100 * self.level:g}% interval"
-        self.ax_.set_xlabel(what)
-
-    def _say(self, place: int, word: str, neutral: float) -> None:
-        """Write why there is no estimate, at the value of no effect."""
-        self.words_.append(
-            self.ax_.annotate(
-                word, (neutral, place), xytext=(6, 0), textcoords="offset points", va="center",
-                color=ink(),
-            )
-        )  # fmt: skip
 
 
 def _ratio(row: Coefficient) -> Coefficient:
@@ -365,23 +324,16 @@ def _ticks(low: float, high: float, most: int) -> Sequence[float]:
     return ticks
 
 
-def _is_intercept(name: str) -> bool:
-    return name == "intercept" or name.endswith(": intercept")
-
-
 class WeightImageDisplay(Display):
     """The weights of a linear image classifier as images, one for each class or pair of classes.
 
     Positive and negative weights have different colors, on the same scale in all images. Create it
     with :meth:`from_estimator`.
 
-    Parameters
+    Attributes
     ----------
     images : array of shape (binary classifiers, height, width)
     titles : list of str
-
-    Attributes
-    ----------
     figure_ : matplotlib Figure
     ax_ : Axes of the first image
     axes_ : list of Axes
@@ -430,25 +382,25 @@ class WeightImageDisplay(Display):
             )
         coef = np.atleast_2d(estimator.coef_)[:MOST_IMAGES]
         d = coef.shape[1]
-        if shape is None:
-            if isqrt(d) ** 2 != d:
-                raise DataError(
-                    f"{d:,} features do not form a square image",
-                    hint("pass the height and width of the images with {}", shape=None),
-                    code="needs-option",
-                    option="shape",
-                )
-            shape = (isqrt(d), isqrt(d))
-        if shape[0] * shape[1] != d:
+        side = isqrt(d)
+        if shape is None and side * side != d:
             raise DataError(
-                f"Images of {shape[0]:,} x {shape[1]:,} pixels have {shape[0] * shape[1]:,} "
-                f"pixels, but there are {d:,} features.",
+                f"{d:,} features do not form a square image",
+                hint("pass the height and width of the images with {}", shape=None),
+                code="needs-option",
+                option="shape",
+            )
+        height, width = shape or (side, side)
+        if height * width != d:
+            raise DataError(
+                f"Images of {height:,} x {width:,} pixels have {height * width:,} pixels, but "
+                f"there are {d:,} features.",
                 code="shape",
                 option="shape",
                 value=shape,
             )
-        made = cls(images=coef.reshape(-1, *shape), titles=_titles(estimator)[: len(coef)])
-        return made.plot(**kwargs)
+        images = coef.reshape(-1, height, width)
+        return cls(images=images, titles=_titles(estimator)[: len(coef)]).plot(**kwargs)
 
     def plot(self, *, columns: int = 5, cmap: Any = None) -> Self:
         """Draw on a new figure.
