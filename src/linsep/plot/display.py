@@ -190,7 +190,8 @@ def cut(names: Sequence[str], most: int) -> list[str]:
 
 def wrapped(name: str) -> str:
     """Return a name in lines that fit beside the axes; a very long name is truncated."""
-    lines = wrap(escaped(name), LONGEST_LINE, max_lines=3, placeholder=" ...")
+    how: dict[str, Any] = {"max_lines": 3, "placeholder": " ...", "break_on_hyphens": False}
+    lines = wrap(escaped(name), LONGEST_LINE, **how)
     return literal("\n".join(lines) or name)
 
 
