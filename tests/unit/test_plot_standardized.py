@@ -159,6 +159,12 @@ def test_kernels_and_coefficients():
     assert list(drawn.names) == [HEIGHT, WEIGHT]
     sure = CoefficientDisplay.from_estimator(fitted(learner="arow"))
     assert sorted(sure.names) == [HEIGHT, WEIGHT]
+    model = fitted(learner="logistic", scale="standard")
+    for drawn in (CoefficientDisplay.from_estimator(model, odds=True), model.summary().plot()):
+        assert sorted(drawn.names) == [HEIGHT, WEIGHT]
+    three = FRAME.assign(y=np.arange(60) % 3, town=np.where(np.arange(60) % 5, "Ulm", "Bonn"))
+    several = fitted(three, learner="logistic", scale="standard").summary().plot()
+    assert {f"1: {HEIGHT}", f"0: {WEIGHT}", "1: town=Ulm"} < {*several.names}
 
 
 @pytest.mark.parametrize("kind", ["decision", "augmentation", "updates"])

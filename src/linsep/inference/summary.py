@@ -109,6 +109,8 @@ class Summary:
         term``; empty for one equation.
     equation : str
         Kind of the equations: "class" or "target".
+    standardized : list of str
+        The names of features that the fit standardized.
     """
 
     title: str
@@ -120,6 +122,7 @@ class Summary:
     heading: str = "estimate"
     equations: list[str] = field(default_factory=list)
     equation: str = "class"
+    standardized: list[str] = field(default_factory=list)
 
     def with_signs(self, signs: np.ndarray) -> "Summary":
         """Return the summary with the coefficients of sign -1 negated."""

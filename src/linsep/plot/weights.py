@@ -24,7 +24,7 @@ from linsep.plot.display import (
     with_minus,
 )
 from linsep.plot.palettes import COLORS, color_map
-from linsep.plot.plane import said_of
+from linsep.plot.plane import STANDARDIZED, said_of
 
 #: characters of a name
 LONGEST_NAME = 40
@@ -176,8 +176,12 @@ class CoefficientDisplay(Display):
         estimates, low, high = np.array(
             [(row.estimate, row.low, row.high) for row in shown], dtype=np.float64
         ).reshape(-1, 3).T  # fmt: skip
+        names = [row.name for row in shown]
+        terms = [n.rpartition(": ")[2] if summary.equations else n for n in names]
+        scaled = set(summary.standardized)
+        names = [n + STANDARDIZED * (t in scaled) for n, t in zip(names, terms, strict=True)]
         return cls(
-            names=[row.name for row in shown], estimates=estimates, low=low, high=high,
+            names=names, estimates=estimates, low=low, high=high,
             status=[row.status for row in shown], level=summary.level,
             odds=odds or summary.heading == ODDS_RATIO, left_out=len(rows) - len(shown),
         ).plot(ax, **kwargs)  # fmt: skip
