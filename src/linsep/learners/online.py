@@ -407,9 +407,8 @@ class OnlineClassifier(
         """
         self.progress_ = Progress()
         plan = Plan(
-            self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie,
-            watched=hasattr(self, "_skl_callbacks"),
-        )  # fmt: skip
+            self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie
+        )
         known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         try:
             with interrupts_deferred(), closing(start(plan)) as made:  # type: ignore[type-var]

@@ -10,12 +10,12 @@ import numpy as np
 
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep.checkpoints.saving import Saving
-from linsep.compiled.loop import MISTAKES, UPDATES, pass_loop, passes_loop
+from linsep.compiled.loop import MISTAKES, UPDATES, pass_loop
 from linsep.compiled.rows import Block, is_waiting
 from linsep.compiled.weights import Last
 from linsep.errors import DataError, hint
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.learners.keeping import KeepAverage, KeepLast, count_changes
+from linsep.learners.keeping import KeepLast, count_changes
 from linsep.learners.state import (
     TOO_LARGE,
     BadRow,
@@ -27,8 +27,6 @@ from linsep.learners.state import (
     too_large,
 )
 from linsep.rows.arrays import (
-    SMALL,
-    ArrayStream,
     RowBatch,
     RowStream,
     longest_row,
@@ -46,14 +44,12 @@ def without_mistakes(learner: Learner, state: State, updates: int) -> StopReason
 class Plan(NamedTuple):
     """Stopping criteria: ``max_iter`` passes, or ``patience`` passes without a better score on the
     held-out rows (None: no held-out rows). ``last`` is the reason of a run that makes all passes.
-    ``watched``: the weights may be inspected after every pass.
     """
 
     max_iter: int
     patience: int | None
     tie: str
     last: StopReason = StopReason.MAX_ITER
-    watched: bool = True
 
 
 def nothing_counted() -> np.ndarray:
@@ -91,15 +87,7 @@ class Progress:
     def finish(self, reports: "list[PassReport]") -> None:
         """Set the position to the end of a run with these reports."""
         self.stage, self.curve = "learning", [report.mistakes for report in reports[:-1]]
-        self._stand_after(reports[-1])
-
-    def go_on(self, reports: "list[PassReport]") -> None:
-        """Set the position to the end of the next passes, with these reports."""
-        if reports:
-            self.curve += [self.mistakes, *(report.mistakes for report in reports[:-1])]
-            self._stand_after(reports[-1])
-
-    def _stand_after(self, last: "PassReport") -> None:
+        last = reports[-1]
         self.pass_number, self.rows = last.number, last.rows
         self.tally = np.array([last.mistakes, last.updates, last.errors], np.int64)
 
@@ -266,7 +254,6 @@ class Course:
     n_updates : int, updates in the completed passes
     best, since_best : Best or None, and the passes since the best
     detection : :class:`linsep.learners.cycle_detection.CycleDetection` or None
-    ahead : the rows and counts of the next pass, if it was made in advance, or None
     """
 
     def __init__(
@@ -277,7 +264,6 @@ class Course:
         self.best: Best | None = None
         self.since_best = 0
         self.detection: Any = None
-        self.ahead: tuple[int, np.ndarray] | None = None
 
     @property
     def over(self) -> bool:
@@ -291,9 +277,9 @@ class Course:
         self.run.reports.append(PassReport(*counts, *scores, reason))
         return self.run.reports[-1]
 
-    def advance(self, passes: int = 1) -> None:
-        """Count passes."""
-        self.number, self.learned = self.number + passes, False
+    def advance(self) -> None:
+        """Count a pass."""
+        self.number, self.learned = self.number + 1, False
         self.n_updates = self.run.state.n_updates
 
 
@@ -342,62 +328,6 @@ def learn_batch(
             elif rest.size:
                 raise _unlearnable(learner, row_batch, int(rest[0]))
     progress.learning += perf_counter() - started
-
-
-#: passes after which the next ones may be made ahead, and most rows to learn in these
-FEW_PASSES, MOST_AHEAD = 2, 1 << 16
-
-
-def may_go_ahead(course: Course, saving: Saving) -> bool:
-    """Return whether passes may be made in advance of their reports: for few rows in memory, if
-    nothing but reports happens between passes.
-    """
-    run, stream, plan = course.run, course.stream, course.plan
-    learner = run.learner
-    return (
-        course.number >= FEW_PASSES
-        and not plan.watched
-        and (plan.patience, course.detection, type(saving)) == (None, None, Saving)
-        and (type(stream) is ArrayStream and stream.shuffle and stream.codes.size <= SMALL)
-        and type(run.keeping) in (KeepLast, KeepAverage)
-        and not (learner.by_pass or learner.rows_at_once)
-        and type(learner).restarts is Learner.restarts
-    )
-
-
-def go_ahead(course: Course) -> list[PassReport]:
-    """Make as many passes as completed so far, up to the first without a mistake; return the
-    reports of all but the last, which is left to :func:`one_pass`.
-    """
-    run, stream, state, progress = course.run, course.stream, course.run.state, course.progress
-    rows_at_once = min(MOST_AHEAD, rows_per_slice(stream.rows, state.n_columns))
-    passes = min(course.number, course.plan.max_iter - course.number)
-    passes = max(1, min(passes, rows_at_once // stream.codes.size))
-    started, orders = perf_counter(), stream.orders(course.number, passes)
-    tallies = np.zeros((passes, 3), np.int64)
-    (row_batch,), scheme = stream.row_batches(0), state.scheme(course.plan.tie, count_errors=False)
-    with interrupts_deferred():  # weights and counts must stay consistent
-        done = passes_loop(
-            scheme, run.learner.rule(state), run.keeping.compiled(state, 0), state.W, state.bias,
-            row_batch.rows, row_batch.codes, row_batch.importance, orders, state.rounds, tallies,
-        )  # fmt: skip
-        state.rounds += done
-    run.learner.check_updates(state)
-    n_rows = orders.shape[1]
-    made, rest = divmod(done, n_rows)
-    if rest or not made or (made < passes and tallies[made - 1, MISTAKES]):
-        raise _unlearnable(run.learner, row_batch, int(orders[made, rest]))
-    reports = [
-        PassReport(course.number + k, n_rows, mistakes, updates, errors, *NO_SCORES, None)
-        for k, (mistakes, updates, errors) in enumerate(tallies[: made - 1].tolist())
-    ]
-    run.reports += reports
-    state.n_updates += sum(report.updates for report in reports)
-    course.ahead = n_rows, tallies[made - 1]
-    course.advance(len(reports))
-    progress.go_on(reports)
-    progress.learning += perf_counter() - started
-    return reports
 
 
 def checked(row_batches: Iterator[RowBatch], learner: Learner) -> Iterator[RowBatch]:
@@ -470,11 +400,6 @@ def passes(course: Course, saving: Saving) -> Iterator[PassReport]:
             yield run.reports[-1]
             return
         while course.number < plan.max_iter:
-            if may_go_ahead(course, saving):
-                interruption_point()
-                with interrupts_deferred():  # reports must belong to the weights
-                    reports = go_ahead(course)
-                yield from reports
             try:
                 scores = one_pass(course, saving)
             except KeyboardInterrupt:
@@ -495,10 +420,7 @@ def passes(course: Course, saving: Saving) -> Iterator[PassReport]:
             yield report
             if reason is not None:
                 return
-    except (KeyboardInterrupt, GeneratorExit) as ending:
-        reports = unreported(course, saving)
-        if isinstance(ending, KeyboardInterrupt):
-            yield from reports
+    except (KeyboardInterrupt, GeneratorExit):
         saving.interrupted(course)
         raise
     finally:
@@ -507,23 +429,11 @@ def passes(course: Course, saving: Saving) -> Iterator[PassReport]:
             run.keeping.put_back(course.best.kept)
 
 
-def unreported(course: Course, saving: Saving) -> list[PassReport]:
-    """Return the report of a pass that was made in advance and is not reported yet, if any."""
-    if course.ahead is None:
-        return []
-    one_pass(course, saving)
-    course.run.state.n_updates += course.progress.updates
-    return [course.report(NO_SCORES, StopReason.INTERRUPTED)]
-
-
 def one_pass(course: Course, saving: Saving) -> Scores:
     """Train on every row once; return the scores of the kept weights, if needed."""
     run, stream, progress, tie = course.run, course.stream, course.progress, course.plan.tie
     number = course.number
     progress.begin(number, stream.n_rows)
-    if course.ahead is not None:
-        (progress.rows, progress.tally), course.ahead = course.ahead, None
-        return NO_SCORES
     scheme = run.state.scheme(tie, count_errors=number == 0)
 
     def pause() -> None:

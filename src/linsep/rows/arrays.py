@@ -8,10 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import NO_IMPORTANCE, Batch
-from linsep.compiled.jit import COMPILING
 from linsep.compiled.loop import BLOCK, interleave
 from linsep.compiled.rows import Block, Csr, Dense, Unit, as_rows, packed
-from linsep.compiled.shuffling import permutations
 
 
 def hold_out(codes: np.ndarray, fraction: float, start: np.ndarray, seen: np.ndarray) -> np.ndarray:
@@ -153,15 +151,6 @@ def shuffled(n_rows: int, seed: int, pass_number: int, group_size: int = FEW) ->
         return np.random.default_rng([seed, pass_number]).permutation(n_rows)
     blocks = shuffled_blocks(n_rows, seed, pass_number)
     return interleave(blocks * BLOCK, block_sizes(n_rows, blocks), group_size)
-
-
-def shuffled_alike(n_rows: int, seed: int, first: int, passes: int) -> np.ndarray:
-    """Return the shuffled orders of several passes over few rows, shape (passes, rows)."""
-    if not COMPILING:  # what the loop does is slow in Python
-        return np.array([shuffled(n_rows, seed, first + k) for k in range(passes)])
-    orders = np.empty((passes, n_rows), np.int64)
-    permutations(n_rows, seed, first, orders)
-    return orders
 
 
 def slices(order: np.ndarray | range, rows_per_slice: int) -> Iterator[np.ndarray]:
@@ -363,13 +352,6 @@ class ArrayStream(MemoryStream):
             held, weights = self.held_out_rows(), self.score_weights
             rows, order = as_rows(X[held], unit), range(len(held))
             self._scored = RowBatch(rows, codes[held], weights[held], order, X.shape[1], None)
-
-    def orders(self, first: int, passes: int) -> np.ndarray:
-        """Return the training rows in the orders of some shuffled passes, a row for each."""
-        found = shuffled_alike(self.codes.size, self.seed, first, passes)
-        return (
-            found if self._learnable is None else found[self._learnable[found]].reshape(passes, -1)
-        )
 
     def learn_all(self, state: Any, keeping: Any) -> None:
         """Stop holding rows out; rows of weight 0 are still skipped."""
