@@ -107,7 +107,6 @@ def small_pieces(folder: Path) -> Iterator[None]:
     places = [
         (tempfile, "tempdir", str(folder / "scratch")),
         (linsep.rows.arrays, "SMALL", 100), (linsep.rows.stored, "SMALL", 100),
-        (linsep.learners.passes, "SMALL", 100),
         (linsep.rows.source_stream, "BATCH_BYTES", 4000),
         (linsep.learners.passes, "rows_per_slice", lambda *_: 37),
     ]  # fmt: skip

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+import numpy as np
 import scipy.sparse as sp
 
 from linsep._system.threads import map_in_order
@@ -217,13 +218,15 @@ def lanes_of(blocks: Iterable[Batch]) -> Iterator[Batch]:
     given = iter(blocks)
     first = next((block for block in given if block.size), None)
     if first is not None:
-        yield from map(_used_columns, in_lanes(chain([first], given), lane_rows(first.X)))
+        yield from map(_alike, in_lanes(chain([first], given), lane_rows(first.X)))
 
 
-def _used_columns(lane: Batch) -> Batch:
-    """Return sparse rows up to the last column in use, whatever columns other rows have."""
+def _alike(lane: Batch) -> Batch:
+    """Return rows in one form: dense rows one after the other, as sums by BLAS depend on it, and
+    sparse rows up to the last column in use, whatever columns other rows have.
+    """
     X = lane.X
     if not sp.issparse(X):
-        return lane
+        return lane if X.flags.c_contiguous else lane._replace(X=np.ascontiguousarray(X))
     width = int(X.indices.max(initial=-1)) + 1
     return lane._replace(X=sp.csr_matrix((X.data, X.indices, X.indptr), (lane.size, width)))

@@ -5,18 +5,19 @@ import shutil
 import signal
 import subprocess
 import sys
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
 import linsep
+import linsep.cli.fit
 import linsep.learners.passes
 import linsep.logistic.checkpointing
 from command_line import assert_refused, here
 from interrupting import in_pass
-
-pytestmark = pytest.mark.compiled
+from linsep.errors import ModelFileError
 
 rng = np.random.default_rng(2)
 Y = rng.integers(0, 2, 200)
@@ -80,14 +81,6 @@ def test_resume_needs_nothing_but_the_file(folder, learned, tmp_path_factory):
     assert os.listdir(elsewhere) == []
 
 
-def test_names_are_quoted_and_options_may_end(folder, learned):
-    command = ("fit", *SAVED[2:-1], "c k", "--", "t.svm")
-    done = stopped(folder, 2, command=command)
-    assert done.stderr == "linsep: interrupted; `linsep fit --resume 'c k'` resumes the fit.\n"
-    assert here("fit", "--resume", "c k", cwd=folder).returncode == 0
-    assert_same_models(folder / "m", learned)
-
-
 def test_a_logistic_regression_goes_on(folder):
     command = ("fit", "t.svm", "--learner", "logistic", "--model", "m")
     assert here(*command, cwd=folder).returncode == 0
@@ -100,7 +93,7 @@ def test_a_logistic_regression_goes_on(folder):
         if len(count) == 4:
             signal.raise_signal(signal.SIGTERM)
 
-    command += ("--checkpoint", "c", "--every", "10rows")
+    command += ("--checkpoint", "c", "--every", "0.001s")
     with pytest.MonkeyPatch.context() as patch:
         walk = linsep.logistic.checkpointing.SavedAscent._passed
         patch.setattr(
@@ -125,7 +118,7 @@ def test_a_killed_process_goes_on(folder, learned):
         "    return walk(course, saving)\n"
         "passes.one_pass = one_pass\nmain()"
     )
-    command = [sys.executable, "-c", code, *SAVED, "--every", "10 rows"]
+    command = [sys.executable, "-c", code, *SAVED, "--every", "0.0001s"]
     killed = subprocess.run(command, cwd=folder, check=False, capture_output=True)
     assert killed.returncode == -signal.SIGKILL
     assert {"c", "t.svm"} < set(os.listdir(folder))
@@ -158,23 +151,17 @@ def test_an_interrupt_before_the_first_row_forgets_no_checkpoint(folder, learned
     assert_same_models(folder / "m", learned)
 
 
-REFUSED = {
-    "--checkpoint needs --model FILE": (*SAVED[:-4], "--checkpoint", "c"),
-    "--every needs --checkpoint FILE": (*FIT, "--every", "5s"),
-    "--every '5' is not an interval between checkpoints": (*SAVED, "--every", "5"),
-    "this learner reads the rows once": ("fit", "t.svm", "--learner", "naive-bayes", *SAVED[-4:]),
-    "so http://h/x.csv must be a URL": (*SAVED, "--test", "http://user:secret@h/x.csv"),
-    r"so http://h/y.csv\?\.\.\. must be a URL": (*SAVED, "--calibrate=http://h/y.csv?sig=secret"),
-    "so tcp://h:1 must be a URL": (*SAVED, "--dask", "tcp://user:secret@h:1"),
-    "--resume needs a checkpoint FILE": ("fit", "--resume"),
-    "--resume FILE takes no other arguments": ("fit", "--resume", "c", "--max-iter", "9"),
-}
-
-
-@pytest.mark.parametrize("said", REFUSED)
-def test_options_that_do_not_fit(folder, said):
-    assert_refused(*REFUSED[said], cwd=folder, said=said, exit_code=2)
-    assert "secret" not in here(*REFUSED[said], cwd=folder).stderr
+def test_options_that_do_not_fit(folder):
+    for options in (
+        (*SAVED[:-4], "--checkpoint", "c"), (*FIT, "--every", "5s"), (*SAVED, "--every", "5"),
+        ("fit", "t.svm", "--learner", "naive-bayes", *SAVED[-4:]),
+        (*SAVED, "--test", "http://user:secret@h/x.csv"),
+        (*SAVED, "--calibrate=http://h/y.csv?sig=secret"),
+        (*SAVED, "--dask", "tcp://user:secret@h:1"), ("fit", "--resume"),
+        ("fit", "--resume", "c", "--max-iter", "9"),
+    ):  # fmt: skip
+        assert_refused(*options, cwd=folder, exit_code=2)
+        assert "secret" not in here(*options, cwd=folder).stderr
 
 
 def test_files_that_do_not_fit(folder, learned):
@@ -188,11 +175,7 @@ def test_files_that_do_not_fit(folder, learned):
     stopped(folder, 2)
     assert_refused("predict", "c", "t.svm", cwd=folder, code="wrong-format")
     other = ("fit", "t.svm", "--max-iter", "9", *SAVED[4:])
-    done = here(*other, cwd=folder)
-    assert done.returncode == 1
-    assert done.stderr.startswith(
-        "linsep: error: c is the checkpoint of another fit: max_iter was 6 and"
-    )
+    assert_refused(*other, cwd=folder, code="bad-checkpoint")
 
 
 def test_a_checkpoint_of_python_is_no_command(folder):
@@ -215,3 +198,161 @@ def test_standard_input_has_no_checkpoint(folder):
     )  # fmt: skip
     assert done.returncode == 2
     assert b"standard input cannot be read again" in done.stderr
+
+
+TESTED = ("fit", "t.svm", "--max-iter", "4", "--model", "m", "--test", "new.svm")
+CALIBRATED = (*TESTED, "--calibrate", "new.svm")
+#: what comes after the fit, and what of it is written when it is ended before or within a step
+STEPS = {
+    "linsep.estimators._common.calibration.calibrate": [],
+    "linsep.model_files.save": [],
+    "linsep.cli.fit.score_source": ["m"],
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    covered = tmp_path_factory.mktemp("whole")
+    dump_svmlight_file(X, Y, str(covered / "t.svm"))
+    dump_svmlight_file(X[::-1] + 0.5, Y[::-1], str(covered / "new.svm"))
+    assert here(*CALIBRATED, cwd=covered).returncode == 0
+    return covered
+
+
+@pytest.fixture
+def covered(whole, tmp_path):
+    for name in ("t.svm", "new.svm"):
+        shutil.copy2(whole / name, tmp_path / name)
+    return tmp_path
+
+
+def ended(covered, step, how, command):
+    """Run a command that is ended at a step; what it says, None if it was killed."""
+
+    def struck(*arguments, **options):
+        if isinstance(how, Exception):
+            raise how
+        os.kill(os.getpid(), how)
+        return real(*arguments, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        real = resolve_name(step)
+        patch.setattr(step, struck)
+        if how != signal.SIGKILL:
+            return here(*command, cwd=covered)
+        if (child := os.fork()) == 0:
+            try:
+                here(*command, cwd=covered)
+            finally:
+                os._exit(1)
+        assert os.waitpid(child, 0)[1] == signal.SIGKILL
+        return None
+
+
+def assert_goes_on(covered, whole):
+    """The command goes on from its checkpoint, to the end."""
+    with pytest.MonkeyPatch.context() as patch:  # nothing is learned twice
+        patch.setattr(linsep.learners.passes, "one_pass", None)
+        done = here("fit", "--resume", "c", cwd=covered)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "linsep: resuming from c: training is complete.\n".replace(
+        " c:", f" {covered / 'c'}:"
+    )
+    kept = ("test ", "training ", "calibrated ", "passes ", "stopped ")
+    expected = here(*CALIBRATED, "--force", cwd=whole).stdout.splitlines()
+    said = done.stdout.splitlines()
+    assert [line for line in said if line.startswith(kept)] == [
+        line for line in expected if line.startswith(kept)
+    ]
+    assert sorted(os.listdir(covered)) == ["m", "new.svm", "t.svm"]
+    ours, theirs = (
+        linsep.load(covered / "m"),
+        linsep.load(whole / "m"),
+    )
+    assert ours.coef_.tolist() == theirs.coef_.tolist()
+    assert ours.predict_proba(X[:9]).tolist() == theirs.predict_proba(X[:9]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("step", "number"),
+    [
+        ("linsep.estimators._common.calibration.calibrate", signal.SIGINT),
+        ("linsep.cli.fit.score_source", signal.SIGTERM),
+    ],
+)
+def test_a_signal_after_the_fit(covered, whole, step, number):
+    done = ended(covered, step, number, (*CALIBRATED, "--checkpoint", "c"))
+    assert done.returncode == 128 + number
+    assert done.stderr == "linsep: interrupted; `linsep fit --resume c` resumes the fit.\n"
+    assert sorted(os.listdir(covered)) == sorted([*STEPS[step], "c", "new.svm", "t.svm"])
+    assert_goes_on(covered, whole)
+
+
+def test_killed_after_the_fit(covered, whole):
+    for step in ["linsep.model_files.save"]:
+        ended(
+            covered,
+            step,
+            signal.SIGKILL,
+            (*CALIBRATED, "--checkpoint", "c"),
+        )
+        assert set(os.listdir(covered)) >= {*STEPS[step], "c"}
+        assert_goes_on(covered, whole)
+
+
+def test_a_full_disk_or_another_error_after_the_fit(covered, whole):
+    for step in ["linsep.model_files.save"]:
+        full = ModelFileError("it cannot be written: No space left on device.")
+        done = ended(covered, step, full, (*CALIBRATED, "--checkpoint", "c"))
+        assert done.returncode == 1
+        assert "No space left" in done.stderr
+        assert sorted(os.listdir(covered)) == sorted([*STEPS[step], "c", "new.svm", "t.svm"])
+        assert_goes_on(covered, whole)
+
+
+def test_killed_before_the_checkpoint_is_removed(covered, whole):
+    step = "linsep.checkpoints.saving.Checkpoint.remove"
+    ended(covered, step, signal.SIGKILL, (*CALIBRATED, "--checkpoint", "c"))
+    assert {"c", "m"} < set(os.listdir(covered))
+    assert_goes_on(covered, whole)
+
+
+def test_another_model_of_that_name_stays(covered, whole):
+    step = "linsep.cli.fit.score_source"
+    ended(covered, step, signal.SIGTERM, (*CALIBRATED, "--checkpoint", "c"))
+    assert here("fit", "new.svm", "--model", "m", "--force", cwd=covered).returncode == 0
+    before = (covered / "m").read_bytes()
+    done = here("fit", "--resume", "c", cwd=covered)
+    assert (done.returncode, "m exists" in done.stderr) == (1, True)
+    assert (covered / "m").read_bytes() == before
+    (covered / "m").unlink()
+    assert_goes_on(covered, whole)
+
+
+def test_without_a_checkpoint_it_says_what_is_missing(covered):
+    step = "linsep.estimators._common.calibration.calibrate"
+    done = ended(covered, step, signal.SIGINT, (*CALIBRATED, "--json"))
+    assert done.returncode == 130
+    assert (
+        done.stderr
+        == "linsep: warning: the model is not calibrated: the command was interrupted.\n"
+    )
+    assert not hasattr(linsep.load(covered / "m"), "predict_proba")
+
+
+def test_a_logistic_regression_is_covered(covered):
+    fit = ("fit", "t.svm", "--learner", "logistic", "--model", "m", "--test", "new.svm")
+    assert here(*fit, cwd=covered).returncode == 0
+    expected = linsep.load(covered / "m").coef_.tolist()
+    (covered / "m").unlink()
+    done = ended(
+        covered,
+        "linsep.cli.fit.score_source",
+        signal.SIGTERM,
+        (*fit, "--checkpoint", "c"),
+    )
+    assert (done.returncode, (covered / "c").exists()) == (143, True)
+    (covered / "m").unlink()
+    assert here("fit", "--resume", "c", cwd=covered).returncode == 0
+    assert linsep.load(covered / "m").coef_.tolist() == expected
+    assert sorted(os.listdir(covered)) == ["m", "new.svm", "t.svm"]

@@ -1,23 +1,26 @@
-"""Compiled code on disk: what was damaged or planted is not run, and nobody compiles it twice."""
+"""Compiled code on disk: compiled once, never older than its source, and nothing planted runs."""
 
+import json
 import os
 import pickle
 import re
 import resource
+import shutil
 import stat
 import subprocess
 import sys
 import threading
 import warnings
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
+import linsep
+from command_line import here, run
 from linsep._system.caches import CacheWarning, _warned
 from linsep.compiled import code_cache
-from linsep.compiled.jit import compiled
-
-pytestmark = pytest.mark.compiled
+from linsep.compiled.jit import COMPILING, compiled
 
 
 def twice(x):
@@ -60,6 +63,7 @@ def runs_without(cache, said):
     assert re.search(said, str(warning.message))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "swapped", "unreadable"])
 def test_damaged_code_is_compiled_again(cache, damage):
     assert cache.run() == (0, 1)
@@ -76,6 +80,7 @@ def test_damaged_code_is_compiled_again(cache, damage):
     assert cache.run() == (1, 0)
 
 
+@pytest.mark.compiled
 def test_folders_and_files_are_for_their_owner_alone(cache):
     umask = os.umask(0)
     try:
@@ -104,6 +109,7 @@ def plant(cache, tmp_path):
     cache.file.write_bytes(head + content)
 
 
+@pytest.mark.compiled
 def test_code_in_a_folder_that_others_can_write_never_runs(cache, tmp_path):
     plant(cache, tmp_path)
     folder = cache.path / "compiled"
@@ -121,6 +127,7 @@ def test_code_in_a_folder_that_others_can_write_never_runs(cache, tmp_path):
     assert not (tmp_path / "trace").exists()
 
 
+@pytest.mark.compiled
 def test_code_of_somebody_else_never_runs(cache, tmp_path, monkeypatch):
     plant(cache, tmp_path)
     user = os.geteuid()
@@ -130,6 +137,7 @@ def test_code_of_somebody_else_never_runs(cache, tmp_path, monkeypatch):
     assert not (tmp_path / "trace").exists()
 
 
+@pytest.mark.compiled
 def test_a_link_to_the_code_of_somebody_else_never_runs(cache, tmp_path):
     plant(cache, tmp_path)
     cache.file.rename(tmp_path / "elsewhere.code")
@@ -139,6 +147,7 @@ def test_a_link_to_the_code_of_somebody_else_never_runs(cache, tmp_path):
     assert not (tmp_path / "trace").exists()
 
 
+@pytest.mark.compiled
 def test_a_full_disk_costs_a_warning_and_leaves_no_file(cache):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
@@ -151,6 +160,7 @@ def test_a_full_disk_costs_a_warning_and_leaves_no_file(cache):
     assert cache.run() == (1, 0)
 
 
+@pytest.mark.compiled
 def test_a_folder_that_cannot_be_made_costs_a_warning(cache):
     cache.path.write_text("no folder can be made below a file")
     runs_without(cache, r"cannot be cached in .* \(Not a directory\)")
@@ -174,6 +184,7 @@ print(loop(21), sum(loop.stats.cache_hits.values()), sum(loop.stats.cache_misses
 """
 
 
+@pytest.mark.compiled
 def test_the_second_of_two_cold_processes_waits_and_loads(cache, tmp_path):
     # The function stands in the same line of a file of the same name, so the code is the same.
     lines = "\n" * (twice.__code__.co_firstlineno - 1) + "def twice(x):\n    return 2 * x\n"
@@ -203,6 +214,7 @@ def compile_without_lock(cache):
         assert cache.run() == (0, 1)
 
 
+@pytest.mark.compiled
 def test_a_lock_that_is_never_released_is_waited_for_no_longer_than_said(cache, monkeypatch):
     cache.run()
     lock = cache.file.with_suffix(".lock")
@@ -214,6 +226,7 @@ def test_a_lock_that_is_never_released_is_waited_for_no_longer_than_said(cache, 
     assert cache.run() == (1, 0)
 
 
+@pytest.mark.compiled
 def test_old_versions_go_and_nothing_else(cache, monkeypatch):
     cache.run()
     (version,) = (cache.path / "compiled").iterdir()
@@ -256,6 +269,7 @@ print(Own(max_iter=1, shuffle=False).fit([[1.0], [2.0]], [0, 1]).coef_[0, 0])
 """
 
 
+@pytest.mark.compiled
 @pytest.mark.thorough
 def test_a_rule_from_elsewhere_is_never_older_than_its_file(tmp_path):
     """The hash is of our own files: of a rule in another nothing compiled may be kept."""
@@ -269,3 +283,164 @@ def test_a_rule_from_elsewhere_is_never_older_than_its_file(tmp_path):
         )  # fmt: skip
         found.append(float(done.stdout))
     assert found == [1.0, 10.0]
+
+
+def made(folder):
+    return {path.name for path in folder.rglob("*.code")}
+
+
+@pytest.mark.compiled
+def test_a_fit_afterwards_compiles_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("LINSEP_CACHE_DIR", str(tmp_path / "cache"))
+    done = run("compile", "--learner", "naive-bayes", cwd=tmp_path)
+    count, path = re.fullmatch(
+        r"(\d+) loops compiled, 0 already compiled: (.*)\n", done.stdout
+    ).groups()
+    before = made(tmp_path)
+    assert len(before) == int(count) > 0
+    assert path.startswith(str(tmp_path / "cache"))
+    (tmp_path / "t.svm").write_text("".join(f"{i % 2} 1:{i} 3:{i * i % 7}\n" for i in range(30)))
+    for command in (
+        ["fit", "t.svm", "--learner", "naive-bayes", "--model", "m", "--test", "t.svm"],
+        ["predict", "m", "t.svm", "--output", "p"],
+    ):
+        assert run(*command, cwd=tmp_path).returncode == 0
+    assert made(tmp_path) == before
+
+
+def test_no_such_learner(tmp_path):
+    done = here("compile", "--learner", "forest", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "'forest'" in done.stderr
+
+
+@pytest.mark.skipif(COMPILING, reason="compiling every loop takes minutes")
+@pytest.mark.parametrize(
+    "learner", ["naive-bayes", "kernel", pytest.param("winnow", marks=pytest.mark.thorough)]
+)
+def test_without_the_compiler_nothing_is_kept_and_every_run_is_made(tmp_path, learner):
+    done = here("compile", "--learner", learner, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+LEARN = """
+import json
+import numpy as np
+import linsep
+from linsep.compiled.code_cache import code_folder
+from linsep.compiled.weights import Last
+from linsep.compiled.rules.perceptron import Constant
+from linsep.compiled.rows import as_rows
+from linsep.compiled.rules.perceptron import PerceptronRule
+from linsep.compiled.loop import pass_loop
+from linsep.learners.state import State
+
+state, rows = State("native", 2, 1, True), as_rows(np.full((1, 1), 3.0))
+pass_loop(
+    state.scheme("negative", False), PerceptronRule(Constant(1.0)), Last(), state.W, 1.0, rows,
+    np.ones(1, np.int32), np.full(1, 4.0), np.zeros(1, np.int64), 0, np.zeros(3, np.int64),
+)
+print(json.dumps({
+    "package": linsep.__file__, "folder": str(code_folder()), "weights": state.W.tolist(),
+    "loaded": sum(pass_loop.stats.cache_hits.values()),
+    "made": sum(pass_loop.stats.cache_misses.values()),
+}))
+"""
+ONCE = "machine(weights)) * importance * y)"
+TWICE = "machine(weights)) * importance * y * 2.0)"
+
+
+class Copy:
+    """A copy of the package with a compile cache of its own."""
+
+    def __init__(self, folder):
+        self.package, self.cache = folder / "linsep", folder / "cache"
+        shutil.copytree(
+            Path(linsep.__file__).parent, self.package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+
+    def learn(self, cache=None):
+        """What one mistake on the row [3] of weight 4 does, in a new process."""
+        # Without bytecode files: Python itself does not notice an edit that keeps size and time.
+        settings = {"PYTHONPATH": str(self.package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+        settings["LINSEP_CACHE_DIR"] = str(cache or self.cache)
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", LEARN],
+            env=os.environ | settings, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert Path(found["package"]).parent == self.package
+        return found
+
+    def edit(self, name, old, new):
+        """Replace text of an inner file; where the size stays, so does the time."""
+        path = self.package / "compiled" / name
+        before, text = path.stat(), path.read_text()
+        assert text.count(old) == 1
+        path.write_text(text.replace(old, new))
+        if len(old) == len(new):
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+            assert path.stat().st_size == before.st_size
+            assert path.stat().st_mtime_ns == before.st_mtime_ns
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not COMPILING, reason="nothing is compiled")
+def test_code_is_compiled_once_and_again_after_any_edit(tmp_path):
+    copy = Copy(tmp_path)
+    first, second = copy.learn(), copy.learn()
+    assert (first["loaded"], first["made"]) == (0, 1)
+    assert (second["loaded"], second["made"]) == (1, 0)
+    assert first["weights"] == second["weights"] == [12.0, 4.0]
+    assert Path(first["folder"]).is_relative_to(copy.cache)
+
+    # Neither file is the one the loop stands in, whose time and size are all that numba looks at.
+    copy.edit("rules/perceptron.py", ONCE, TWICE)
+    edited = copy.learn()
+    assert edited["weights"] == [24.0, 8.0]
+    assert (edited["loaded"], edited["made"]) == (0, 1)
+    copy.edit("weights.py", "    array[j] += amount", "    array[j] -= amount")
+    assert copy.learn()["weights"] == [-24.0, -8.0]
+
+    copy.edit("weights.py", "    array[j] -= amount", "    array[j] += amount")
+    copy.edit("rules/perceptron.py", TWICE, ONCE)
+    again = copy.learn()
+    assert (again["weights"], again["loaded"]) == ([12.0, 4.0], 1)
+
+
+PRESSED = """
+import signal
+import numpy as np
+from numba.core import event
+from linsep.compiled.row_records import checksum
+
+class Presser(event.Listener):
+    def on_start(self, happened):
+        signal.raise_signal(signal.SIGINT)
+
+    def on_end(self, happened):
+        signal.raise_signal(signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+words, seed = np.ones(3, np.uint64), np.uint64(1)
+before = signal.getsignal(signal.SIGINT)
+with event.install_listener("numba:compile", Presser()):
+    try:
+        checksum(words, seed)
+    except KeyboardInterrupt:
+        assert signal.getsignal(signal.SIGINT) is before
+        print(len(checksum.signatures), sum(checksum.stats.cache_misses.values()))
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not COMPILING, reason="nothing is compiled")
+def test_ctrl_c_waits_for_the_compiler(tmp_path):
+    # Within it, Ctrl-C would be swallowed by a callback, or leave half a function behind.
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PRESSED],
+        env=os.environ | {"LINSEP_CACHE_DIR": str(tmp_path)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 1\n", "")

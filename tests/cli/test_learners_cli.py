@@ -1,18 +1,21 @@
-"""Every learner on the command line, and what it refuses there: one sentence, nothing written."""
+"""Every learner on the command line: what it learns, starts from, makes of zeros, and refuses."""
 
+import csv
+import io
 import json
 from functools import partial
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import linsep
-from command_line import assert_refused, here
+from command_line import assert_refused, here, table
+from linsep import MarginPerceptron, Perceptron, Winnow, datasets, load
 from linsep.catalog import LEARNERS
 from linsep.cli.learner_options import NEEDED
 from linsep.kernels.naming import NAMED
-
-pytestmark = pytest.mark.uncompiled
+from refusals import refused
 
 DATA = "".join(f"{k % 3} 1:{k % 7} 2:{k * k % 5} 3:1\n" for k in range(90))
 
@@ -42,57 +45,30 @@ def test_a_kernel_learns_from_files(tmp_path):
     assert ": row " in shown
     scored = here("score", "m", "t.svm", "--json", cwd=tmp_path).stdout
     assert json.loads(scored)["accuracy"] == model.training_accuracy_
-    for options, said, code in (
-        (("--keep", "best"), "--keep must be one of 'last', 'average', 'vote', not 'best'", 2),
-        (("--gamma", "auto"), "--gamma must be a number above 0 or 'scale', not 'auto'", 2),
-        (("--budget", 0), "--budget must be a whole number of at least 1", 2),
-        (("--budget", 3, "--keep", "vote"), "choose --keep average or --keep last", 2),
-    ):
-        assert_refused(*fit, *options, cwd=tmp_path, said=said, exit_code=code)
-    square = "Gram matrix must be square"
-    assert_refused(*fit[:5], "precomputed", cwd=tmp_path, said=square)
-    assert_refused(
-        "trace", "t.svm", "--learner", "kernel", cwd=tmp_path, said="must be one of", exit_code=2
-    )
+    for options in (
+        ("--keep", "best"), ("--gamma", "auto"), ("--budget", 0), ("--budget", 3, "--keep", "vote")
+    ):  # fmt: skip
+        assert_refused(*fit, *options, cwd=tmp_path, said=options[0][2:], exit_code=2)
+    assert_refused(*fit[:5], "precomputed", cwd=tmp_path, code="shape")
+    assert_refused("trace", "t.svm", "--learner", "kernel", cwd=tmp_path, exit_code=2)
 
 
 def test_options_belong_to_learners(tmp_path):
     (tmp_path / "t.svm").write_text(DATA)
-    for_margin = "--gamma is for --learner margin"
-    assert_refused("fit", "t.svm", "--gamma", 0.5, cwd=tmp_path, said=for_margin, exit_code=2)
-    assert_refused("fit", "t.svm", "--learner", "margin", "--gamma", "wide", cwd=tmp_path,
-            said="at most 1 or 'auto'", exit_code=2)  # fmt: skip
-    assert_refused("fit", "t.svm", "--learner", "margin", "--gamma", 2, cwd=tmp_path,
-            said="--gamma must be a number above 0 and at most 1", exit_code=2)  # fmt: skip
-    assert_refused(
-        "fit", "t.svm", "--curve", cwd=tmp_path, said="--curve needs --early-stopping", exit_code=2
-    )
+    for options in (
+        ("--gamma", 0.5), ("--curve",), ("--validation-fraction", 0.5), ("--n-iter-no-change", 2),
+        ("--vote-mb", 2), ("--degree", 2, "--learner", "kernel"),
+        ("--gamma", 2, "--learner", "kernel", "--kernel", "linear"),
+        ("--learning-rate", 2, "--learner", "logistic"),
+    ):  # fmt: skip
+        assert_refused(
+            "fit", "t.svm", "--model", "m", *options, cwd=tmp_path, said=options[0], exit_code=2
+        )
     shown = here("fit", "t.svm", "--early-stopping", "--curve", cwd=tmp_path).stdout
     assert "held-out error" in shown
     assert "% right on held-out rows (best pass); then trained on all rows in " in shown
     last = here("fit", "t.svm", "--early-stopping", "--keep", "last", cwd=tmp_path).stdout
     assert "% right on held-out rows (best pass)" in last
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--validation-fraction", 0.5), "--validation-fraction has no .* --early-stopping: "),
-        (("--n-iter-no-change", 2), "--n-iter-no-change has no .* without --early-stopping: "),
-        (("--vote-mb", 2), "--vote-mb has no effect without --keep vote: give both or neither"),
-        (("--learner", "kernel", "--degree", 2), "--degree has no effect without --kernel poly"),
-        (("--learner", "kernel", "--coef0", 2), r"--coef0 has .* --kernel poly\|polynomial: "),
-        (
-            ("--learner", "kernel", "--kernel", "linear", "--gamma", 2),
-            r"--gamma has .* --kernel poly\|polynomial\|rbf: ",
-        ),
-        (("--learner", "logistic", "--learning-rate", 2), "--learning-rate has .* --solver grad"),
-        (("--learner", "logistic", "--schedule", "inverse"), "--schedule has .* --solver grad"),
-    ],
-)
-def test_options_without_effect_are_refused(options, said, tmp_path):
-    (tmp_path / "t.svm").write_text(DATA)
-    assert_refused("fit", "t.svm", "--model", "m", *options, cwd=tmp_path, said=said, exit_code=2)
 
 
 def test_options_beside_those_they_need_are_taken(tmp_path):
@@ -110,72 +86,437 @@ SIGNED = "1 1:1 2:-1\n0 1:-1 2:2\n1 1:3 2:1\n0 1:-2\n1 \n"
 TABLE = "kind,age,size\na,1,-1\nb,2,3\na,0,2\n"
 
 
-@pytest.mark.parametrize(
-    ("options", "said", "code"),
-    [
-        (("margin", "--gamma", 0), "--gamma must be .* above 0 and at most 1 or 'auto'", 2),
-        (("margin", "--gamma", 1.01), "--gamma must be .* above 0 and at most 1 or 'auto'", 2),
-        (("margin", "--epsilon", 0), "--epsilon must be .*above 0 and below 1", 2),
-        (("margin", "--epsilon", 1), "--epsilon must be .*above 0 and below 1", 2),
-        (
-            ("margin", "--no-fit-intercept"),
-            "t.svm line 5: it is all zeros and has no margin; remove such rows",
-            1,
-        ),
-        (
-            ("winnow",),
-            "t.svm line 1: Negative values in data: feature 2 is -1, .*use the balanced Winnow",
-            1,
-        ),
-        (("winnow", "--promotion", 1), "--promotion must be a number above 1", 2),
-        (
-            ("balanced-winnow", "--threshold", 1, "--no-fit-intercept"),
-            "threshold is part of the intercept.*: leave it at --threshold 0",
-            2,
-        ),
-        (("pa", "--C", 0), "--C must be a number above 0", 2),
-        (("scw", "--eta", 0.5), "--eta must be a number above 0.5 and below 1, not '0.5'", 2),
-        (("scw", "--eta", 1), "--eta must be a number above 0.5 and below 1, not '1'", 2),
-        (("scw", "--multiclass", "native"), "one of 'ovr', 'ovo', not 'native'", 2),
-        (("perceptron", "--learning-rate", 0), "--learning-rate must be a number above 0", 2),
-        (("perceptron", "--learning-rate", "nan"), "--learning-rate must be a number above 0", 2),
-        (("perceptron", "--keep", "vote", "--vote-mb", 0), "--vote-mb must be", 2),
-        (
-            ("perceptron", "--keep", "vote", "--vote-mb", 0.00001),
-            "more than 1e-05 MB of updates: raise --vote-mb or use --keep average",
-            1,
-        ),
-        (
-            ("perceptron", "--class-weight", "0=0", "--class-weight", "1=0"),
-            "No row is left for training: all rows have weight 0",
-            1,
-        ),
-    ],
-)
-def test_what_is_refused_is_said_in_a_sentence(options, said, code, tmp_path):
+def test_parameters_that_are_refused(tmp_path):
     (tmp_path / "t.svm").write_text(SIGNED)
-    assert_refused(
-        "fit",
-        "t.svm",
-        "--model",
-        "m",
-        "--learner",
-        *options,
-        cwd=tmp_path,
-        said=said,
-        exit_code=code,
-    )
+    fit = ("fit", "t.svm", "--model", "m", "--learner")
+    for learner, *options in (
+        ("margin", "--gamma", 0), ("margin", "--gamma", "wide"), ("margin", "--epsilon", 1),
+        ("winnow", "--promotion", 1), ("pa", "--C", 0), ("scw", "--eta", 0.5),
+        ("scw", "--multiclass", "native"), ("perceptron", "--learning-rate", "nan"),
+        ("perceptron", "--vote-mb", 0, "--keep", "vote"),
+        ("balanced-winnow", "--threshold", 1, "--no-fit-intercept"),
+    ):  # fmt: skip
+        assert_refused(*fit, learner, *options, cwd=tmp_path, said=options[0], exit_code=2)
+    for options, code in (
+        (("margin", "--no-fit-intercept"), "bad-value"),
+        (("winnow",), "out-of-range"),
+        (("perceptron", "--keep", "vote", "--vote-mb", 0.00001), "too-large"),
+        (("perceptron", "--class-weight", "0=0", "--class-weight", "1=0"), "no-rows"),
+    ):
+        assert_refused(*fit, *options, cwd=tmp_path, code=code)
 
 
 def test_columns_of_tables_are_named(tmp_path):
     (tmp_path / "t.csv").write_text(TABLE)
-    said = "t.csv line 2: Negative values in data: feature 'size' is -1, but Winnow"
-    assert_refused(
-        "fit", "t.csv", "--target", "kind", "--learner", "winnow", cwd=tmp_path, said=said
-    )
+    fit = ("fit", "t.csv", "--target", "kind", "--learner", "winnow")
+    assert_refused(*fit, cwd=tmp_path, code="out-of-range", said="line 2.*'size' is -1")
     frame = pd.DataFrame({"age": [1.0, 2.0], "size": [-1.0, 3.0]})
     for learn in (linsep.Winnow().fit, partial(linsep.Winnow().partial_fit, classes=[0, 1])):
-        with pytest.raises(
-            ValueError, match=r"Row 1 \(index 0\): .* feature 'size' is -1, but Winnow"
-        ):
+        with refused(ValueError, "out-of-range", row=1, column="size"):
             learn(frame, [0, 1])
+
+
+XOR, FIVE = "exclusive_or.csv", "five_points.csv"
+
+
+@pytest.fixture
+def notes(tmp_path):
+    table(tmp_path, XOR, ["x1", "x2", "y"], [(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)])
+    rows = [(1, 1, -1), (3, 2, 1), (2, 4, 1), (3, 4, 1), (2, 3, -1)]
+    table(tmp_path, FIVE, ["x1", "x2", "y"], rows)
+    table(tmp_path, "three.csv", ["x", "y"], [(0, "a"), (1, "b"), (2, "c")])
+    return tmp_path
+
+
+def test_a_trace_of_each_rule(notes):
+    how = ("trace", XOR, "--target", "y", "--no-fit-intercept", "--no-shuffle", "--zero")
+    for zero, expected in (("mistake", ["yes"] * 4), ("negative", ["yes", "no", "no", "yes"])):
+        done = here(*how, zero, cwd=notes)
+        assert (done.returncode, done.stderr) == (0, "")
+        _, *rows = done.stdout.splitlines()
+        last = rows[len(expected)]
+        assert [row.split()[6] for row in rows[: len(expected)]] == expected
+        assert last.startswith("cycle: the weights before pass 1 recurred before pass 2")
+
+
+def test_a_fit_that_leaves_zeros_does_not_claim_to_separate(notes):
+    how = (FIVE, "--target", "y", "--no-shuffle", "--scale", "none", "--keep", "last",
+           "--init-weights", "-1,0,0", "--max-iter", 300)  # fmt: skip
+    for zero, passes, reason in (("mistake", 232, "converged"), ("correct", 112, "clean")):
+        model = f"{zero}.linsep"
+        done = here("fit", *how, "--zero", zero, "--model", model, cwd=notes)
+        assert done.returncode == 0, done.stderr
+        assert f"passes       {passes}," in done.stdout
+        stopped = next(line for line in done.stdout.splitlines() if line.startswith("stopped"))
+        assert stopped.split()[1] == f"{reason}:"
+        assert ("do not separate" in stopped) == (reason == "clean")
+        assert load(notes / model).zero == zero
+        shown = here("inspect", model, cwd=notes).stdout
+        assert ("--zero correct" in shown) == (zero == "correct")
+    # The row (2, 4) of +1 has the score 0, which --tie predicts.
+    done = here("score", "correct.linsep", FIVE, "--json", cwd=notes)
+    assert json.loads(done.stdout)["accuracy"] == 0.8
+
+
+def test_correct_needs_initial_weights(notes):
+    for command in ["fit"]:
+        for start in ((), ("--init-weights", "0,0,0")):
+            assert_refused(command, FIVE, "--target", "y", "--zero", "correct", *start, cwd=notes,
+                           code="conflict", exit_code=2)  # fmt: skip
+
+
+def test_several_classes_need_machines_with_two_sides(notes):
+    how = ("fit", "three.csv", "--target", "y", "--zero", "negative")
+    said = "--multiclass ovr, --multiclass ovo or --zero mistake"
+    assert_refused(*how, cwd=notes, code="conflict", exit_code=2)
+    assert here(*how, "--multiclass", "ovr", cwd=notes).returncode == 0
+    how = ("fit", FIVE, "--target", "y", "--zero")
+    said = "--zero must be one of 'mistake', 'negative', 'correct'"
+    assert_refused(*how, "maybe", cwd=notes, said=said, exit_code=2)
+    said = "--zero is for --learner perceptron, not pa"
+    assert_refused(*how, "negative", "--learner", "pa", cwd=notes, said=said, exit_code=2)
+
+
+def test_a_grid_says_that_a_pass_was_clean(notes):
+    rows = [(1, 0, "p"), (0, 1, "n"), (0, -1, "n")] * 20
+    table(notes, "left.csv", ["x1", "x2", "y"], rows)
+    how = ("tune", "left.csv", "--target", "y", "--no-fit-intercept", "--scale", "none", "--json")
+    done = here(*how, "--grid", "zero=mistake,negative", cwd=notes)
+    assert done.returncode == 0, done.stderr
+    stopped = {m["parameters"]["zero"]: m["stop_reason"] for m in json.loads(done.stdout)["models"]}
+    assert stopped == {"mistake": "dropped", "negative": "clean"}  # the last weights go on and on
+    assert_refused(*how, "--grid", "zero=mistake,correct", cwd=notes, code="conflict", exit_code=2)
+
+
+def test_a_proof_of_a_cycle_is_verified(notes):
+    how = ("--no-fit-intercept", "--no-shuffle", "--scale", "none", "--keep", "last")
+    learn = ("fit", XOR, "--target", "y", *how, "--zero", "negative", "--model", "m.linsep")
+    fit = here(*learn, cwd=notes)
+    assert "stopped      cycle:" in fit.stdout, fit.stdout + fit.stderr
+    cycle = load(notes / "m.linsep").cycle_
+    (notes / "proof.json").write_text(cycle.to_json())
+    done = here("verify", "proof.json", XOR, "--target", "y", cwd=notes)
+    assert done.returncode == 0, done.stderr
+    assert "2 mistakes in 1 pass" in done.stdout
+    assert "mistakes of the positive side only" in done.stdout
+
+
+FIVE_CSV, STUDENTS, INSEPARABLE = "five.csv", "students.csv", "inseparable.csv"
+
+
+@pytest.fixture
+def signed(tmp_path):
+    """The tables of the notes, with the notes' signs as labels."""
+    for name, loaded, positive in (
+        (FIVE_CSV, datasets.load_five_points, 1),
+        (STUDENTS, datasets.load_students, "A"),
+        (INSEPARABLE, datasets.load_inseparable_points, 1),
+    ):
+        data = loaded()
+        signs = np.where(data.target == positive, 1, -1)
+        rows = [[*row, sign] for row, sign in zip(data.data, signs, strict=True)]
+        table(tmp_path, name, [*data.feature_names, "y"], rows)
+    return tmp_path
+
+
+def traced(*arguments, cwd):
+    """The weights after each round, the intercept first, and the numbers of the passes."""
+    done = here("trace", *arguments, "--target", "y", "--format", "csv", cwd=cwd)
+    assert (done.returncode, done.stderr) == (0, "")
+    head, *lines = csv.reader(io.StringIO(done.stdout))
+    first = head.index("update") + 1
+    return [[float(x) for x in line[first:]] for line in lines], [int(line[1]) for line in lines]
+
+
+def test_worked_runs_start_from_the_weights_of_the_notes(signed):
+    how = ("--no-shuffle", "--init-weights")
+    weights, passes = traced(
+        FIVE_CSV,
+        *how,
+        "-1,0,0",
+        "--max-iter",
+        300,
+        "--max-rounds",
+        2000,
+        cwd=signed,
+    )
+    assert (weights[4], weights[-1], passes[-1]) == ([-1, 1, -1], [-31, 12, 2], 232)
+    weights, _ = traced(STUDENTS, *how, ",".join(["0.25"] * 5), cwd=signed)
+    assert weights[-1] == [-0.75, 1.25, -0.75, -0.75, -0.75]
+    weights, _ = traced(STUDENTS, *how, "0,0.5,0.5,0,0", cwd=signed)
+    assert weights[-1] == [-1, 1.5, -0.5, -1, -1]
+    weights, passes = traced(
+        INSEPARABLE,
+        *how,
+        "1,1,1",
+        "--max-iter",
+        140,
+        "--max-rounds",
+        1000,
+        cwd=signed,
+    )
+    assert [weights[n] for n in (3, 5, 8)] == [[0, 0, -2], [1, 2, -1], [0, 1, -4]]
+    assert (weights[5 * 121 - 1], passes[-1]) == (weights[-1], 130)
+
+
+@pytest.mark.parametrize(
+    ("options", "model", "start"),
+    [
+        (("--init-weights", "-1,0,0"), Perceptron(), {"coef_init": [0, 0], "intercept_init": -1}),
+        (("--no-fit-intercept", "--init-weights", "3,-2"), Perceptron(fit_intercept=False),
+         {"coef_init": [3, -2]}),
+        (("--learner", "winnow", "--init-weights", "2,0.5"), Winnow(), {"coef_init": [2, 0.5]}),
+        (("--learner", "margin", "--gamma", 0.1, "--init-weights", "1,2,3"),
+         MarginPerceptron(gamma=0.1), {"coef_init": [2, 3], "intercept_init": 1}),
+    ],
+)  # fmt: skip
+def test_a_fit_from_a_file_starts_as_in_python(signed, options, model, start):
+    how = ("--target", "y", "--scale", "none", "--keep", "last", "--max-iter", 3)
+    done = here("fit", FIVE_CSV, *how, *options, "--model", "m", cwd=signed)
+    assert done.returncode == 0, done.stderr
+    X, y = datasets.load_five_points(return_X_y=True)
+    expected, found = (
+        model.set_params(max_iter=3).fit(X, y, **start),
+        linsep.load(signed / "m"),
+    )
+    assert found.coef_.tolist() == expected.coef_.tolist()
+    assert found.intercept_.tolist() == expected.intercept_.tolist()
+    (signed / "five.svm").write_text(
+        "".join(f"{k} 1:{a} 2:{b}\n" for (a, b), k in zip(X, y, strict=True))
+    )
+    again = ("fit", "five.svm", "--keep", "last", "--max-iter", 3, *options, "--model", "m2")
+    assert here(*again, cwd=signed).returncode == 0
+    assert linsep.load(signed / "m2").coef_.tolist() == expected.coef_.tolist()
+
+
+@pytest.mark.parametrize("command", ["fit", "trace"])
+def test_weights_that_do_not_fit_are_refused(signed, command):
+    start = (command, FIVE_CSV, "--target", "y", "--init-weights")
+    for options in (
+        ("1,2",), ("1,2,3,4",), ("1,2,3", "--no-fit-intercept"), ("1,2,3", "--learner", "winnow"),
+    ):  # fmt: skip
+        assert_refused(*start, *options, cwd=signed, code="shape")
+    for options in (
+        ("1",), ("1,x",), ("1,inf,0",), ("1,2,3;4,5",), ("1,-1", "--learner", "winnow"),
+        ("1,2,3", "--learner", "margin"), ("1,2,3", "--learner", "linear"),
+    ):  # fmt: skip
+        assert_refused(*start, *options, cwd=signed, exit_code=2)
+
+
+def test_other_numbers_of_classes_and_rows_of_more_features_are_refused(signed):
+    given = ("--init-weights", "1,1,1")
+    for command in ("fit", "trace"):
+        assert_refused(
+            command, FIVE_CSV, "--target", "x1", *given, cwd=signed,
+            code="shape",
+        )  # fmt: skip
+        assert_refused(
+            command, FIVE_CSV, "--target", "x1", "--multiclass", "ovo", "--init-weights",
+            "1,1,1;2,2,2", cwd=signed, code="shape",
+        )  # fmt: skip
+        assert_refused(
+            command, FIVE_CSV, "--target", "y", "--init-weights", "1,1,1;2,2,2", cwd=signed,
+            code="shape",
+        )  # fmt: skip
+    (signed / "wide.svm").write_text("1 1:2 2:1\n0 1:1 2:3 5:1\n")
+    assert_refused("fit", "wide.svm", *given, "--model", "m", cwd=signed, code="shape")
+
+
+def test_the_option_is_in_the_help_of_linear_learners_only(tmp_path):
+    for learner, has in (
+        ("perceptron", True),
+        ("winnow", True),
+        ("kernel", False),
+        ("linear", False),
+    ):
+        shown = here("fit", "--learner", learner, "--help", cwd=tmp_path).stdout
+        assert ("--init-weights" in shown) == has
+
+
+def test_the_tables_of_the_notes_with_their_own_labels(tmp_path):
+    for name, loaded in (
+        ("students.csv", datasets.load_students),
+        ("points.csv", datasets.load_inseparable_points),
+    ):
+        data = loaded()
+        rows = [[*row, label] for row, label in zip(data.data, data.target, strict=True)]
+        table(tmp_path, name, [*data.feature_names, "y"], rows)
+    how = ("--no-shuffle", "--init-weights")
+    quarters = ",".join(["0.25"] * 5)
+    weights, _ = traced("students.csv", *how, quarters, "--reference", "F", cwd=tmp_path)
+    assert weights[-1] == [-0.75, 1.25, -0.75, -0.75, -0.75]
+    points = ("points.csv", *how, "1,1,1", "--reference", 2)
+    weights, passes = traced(*points, "--rounds", 915, cwd=tmp_path)
+    assert (len(weights), passes[-1]) == (915, 183)
+    assert weights[5 * 121 - 1] == weights[5 * 130 - 1] == weights[5 * 139 - 1]
+    assert_refused(
+        "trace", *points, "--target", "y", "--rounds", 0, cwd=tmp_path, said="--rounds", exit_code=2
+    )
+    shown = here("trace", "--help", cwd=tmp_path).stdout
+    assert "--reference" in shown.partition("Output:")[0]
+
+
+def test_three_classes_start_from_a_list_each(tmp_path):
+    rows = [[-2, 3, 1, 2], [0, 0, 0, 0], [0, 0, 0, 1]]
+    table(tmp_path, "three.csv", ["x1", "x2", "x3", "y"], rows)
+    how = ("--no-shuffle", "--no-fit-intercept", "--init-weights", "-2,2,1;0,3,4;1,4,-2")
+    weights, _ = traced("three.csv", *how, "--max-rounds", 1, cwd=tmp_path)
+    assert weights == [[-2, 2, 1, 2, 0, 3, -1, 7, -1]]
+    fitted = ("fit", "three.csv", "--target", "y", *how, "--scale", "none", "--keep", "last")
+    done = here(*fitted, "--max-iter", 1, "--model", "m", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    X, y = np.array(rows)[:, :3].astype(float), np.array(rows)[:, 3]
+    model = Perceptron(fit_intercept=False, shuffle=False, max_iter=1)
+    model.fit(X, y, coef_init=[[-2, 2, 1], [0, 3, 4], [1, 4, -2]])
+    assert linsep.load(tmp_path / "m").coef_.tolist() == model.coef_.tolist()
+
+
+def test_a_fit_of_the_students_has_the_weights_of_the_notes(tmp_path):
+    data = datasets.load_students()
+    rows = [[*row, label] for row, label in zip(data.data, data.target, strict=True)]
+    table(tmp_path, "students.csv", [*data.feature_names, "y"], rows)
+    how = ("students.csv", "--target", "y", "--no-shuffle", "--scale", "none", "--keep", "last")
+    for start, expected in (
+        (",".join(["0.25"] * 5), [-0.75, 1.25, -0.75, -0.75, -0.75]),
+        ("0,0.5,0.5,0,0", [-1, 1.5, -0.5, -1, -1]),
+    ):
+        given = ("--reference", "F", "--init-weights", start, "--model", "m", "--force")
+        done = here("fit", *how, *given, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "> 0.75 means A" in done.stdout or "> 1 means A" in done.stdout
+        model = linsep.load(tmp_path / "m")
+        assert [*model.intercept_, *model.coef_[0]] == expected
+        told = here("inspect", "m", cwd=tmp_path).stdout
+        assert "A against F" in told
+        assert "--reference F" in told
+    for learner in ("winnow", "kernel", "pa"):
+        assert_refused(
+            "fit", *how[:3], "--learner", learner, "--reference", "B", cwd=tmp_path,
+            code="unknown-label",
+        )  # fmt: skip
+
+
+def test_odd_names_and_labels_are_shown_as_they_are(folder):
+    labels = ["[/b]", "[red]", "日本語", "tab\there"]
+    rows = [[k, 3 - k % 5, f'"{labels[k % 4]}"'] for k in range(40)]
+    table(folder, "odd.csv", ["[bold]", "{x}", "[/x]"], rows)
+    fit = here("fit", "odd.csv", "--target", "[/x]", "--model", "m", cwd=folder)
+    assert (fit.returncode, fit.stderr) == (0, "")
+    assert "4 classes ([/b], [red], tab\\there, 日本語)" in fit.stdout
+    shown = here("inspect", "m", cwd=folder).stdout
+    assert "[bold]" in shown
+    assert "\t" not in shown
+    *_, classes = here("score", "m", "odd.csv", cwd=folder).stdout.split("\n\n")
+    shown = [line.split()[0] for line in classes.splitlines()]
+    assert shown == ["class", "[/b]", "[red]", "tab\\there", "日本語"]
+    predicted = here("predict", "m", "odd.csv", "--output", "p", cwd=folder)
+    assert predicted.returncode == 0
+    text = (folder / "p").read_text(encoding="utf-8").splitlines()
+    assert len(text) == 40
+    assert set(text) <= {"[/b]", "[red]", "日本語", '"tab\\there"'}
+    assert_refused(
+        "fit", "odd.csv", "--target", "[/x]", "--class-weight", "[/b]=-1", cwd=folder,
+        said=r"with a weight of at least 0, not '\[/b\]=-1'", exit_code=2,
+    )  # fmt: skip
+
+
+def test_a_label_of_two_lines_stays_on_one(folder):
+    rows = [[k, f'"{"one" if k % 2 else "two" + chr(10) + "lines"}"'] for k in range(20)]
+    table(folder, "t.csv", ["x", "kind"], rows)
+    here("fit", "t.csv", "--target", "kind", "--model", "m", cwd=folder)
+    lines = here("predict", "m", "t.csv", cwd=folder).stdout.splitlines()
+    assert len(lines) == 20
+    assert set(lines) <= {"one", '"two\\nlines"'}
+    objects = [
+        json.loads(s)
+        for s in here("predict", "m", "t.csv", "--json", cwd=folder).stdout.splitlines()
+    ]
+    assert {o["prediction"] for o in objects} <= {"one", "two\nlines"}
+
+
+def test_many_classes_are_one_screen_and_no_warning(folder):
+    table(folder, "t.csv", ["x", "kind"], [[k % 7, f"class{k % 26:02}"] for k in range(52)])
+    for multiclass in ("native", "ovo"):
+        fit = ("fit", "t.csv", "--target", "kind", "--multiclass", multiclass)
+        done = here(*fit, "--max-iter", 2, "--model", "m", "--force", cwd=folder)
+        assert (done.returncode, done.stderr) == (0, "")
+        for command, most in (("score m t.csv", 24), ("inspect m", 26)):
+            shown = here(*command.split(), cwd=folder).stdout
+            assert len(shown.splitlines()) <= most
+            assert "--json has all" in shown
+            assert max(map(len, shown.splitlines())) < 160
+    everything = json.loads(here("inspect", "m", "--json", cwd=folder).stdout)
+    assert len(everything["weights"]) == 26 * 25 // 2
+    assert (
+        len(json.loads(here("score", "m", "t.csv", "--json", cwd=folder).stdout)["classes"]) == 26
+    )
+
+
+def test_class_weights_take_labels_of_the_type_they_have(folder):
+    for labels, given, expected in [
+        (["1", "2"], "1=3", {1: 3.0}),
+        (["1.0", "2.0"], "1=3", {1.0: 3.0}),
+        (["true", "false"], "TRUE=3", {True: 3.0}),
+        (["yes", "no"], "no=3", {"no": 3.0}),
+        (["1", "a"], "1=3", {"1": 3.0}),  # a column of text
+        (["a=b", "c"], "a=b=3", {"a=b": 3.0}),
+        ([str(2**53 - 2), str(2**53 - 1)], f"{2**53 - 1}=3", {2**53 - 1: 3.0}),
+    ]:
+        table(folder, "t.csv", ["x", "kind"], [[k % 5, labels[k % 2]] for k in range(40)])
+        done = here(
+            "fit",
+            "t.csv",
+            "--target",
+            "kind",
+            "--class-weight",
+            given,
+            "--model",
+            "m",
+            "--force",
+            cwd=folder,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert linsep.load(folder / "m").class_weight == expected
+
+
+def test_class_weights_that_make_no_sense(folder):
+    fit = ("fit", "t.svm", "--class-weight")
+    assert_refused(*fit, "7=2", cwd=folder, code="unknown-label")
+    for bad in ("1", "1=heavy", "1=nan", "1=inf", "1=-1"):
+        said = f"LABEL=WEIGHT with a weight of at least 0, not '{bad}'"
+        assert_refused(*fit, bad, cwd=folder, said=said, exit_code=2)
+    done = here(*fit, "balanced", "--model", "m", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert linsep.load(folder / "m").class_weight == "balanced"
+
+
+def test_ties_are_drawn_alike_however_the_file_is_cut(folder, monkeypatch):
+    table(folder, "t.csv", ["x", "kind"], [[0, "ab"[k % 2]] for k in range(400)])
+    fit = ("fit", "t.csv", "--target", "kind", "--tie", "random", "--no-fit-intercept")
+    here(*fit, "--max-iter", 1, "--scale", "none", "--model", "m", cwd=folder)
+    # Weights are zero, and a draw depends on the values of the row.
+    table(folder, "t.csv", ["x", "kind"], [[k, "ab"[k % 2]] for k in range(400)])
+    model = linsep.load(folder / "m")
+    del model.feature_names_in_
+    expected = model.predict(np.arange(400.0)[:, None]).tolist()
+    assert set(expected) == {"a", "b"}
+    monkeypatch.setattr("linsep.sources.tables.table._BATCH_VALUES", 60)
+    assert here("predict", "m", "t.csv", cwd=folder).stdout.split() == expected
+    scored = json.loads(here("score", "m", "t.csv", "--json", cwd=folder).stdout)
+    assert scored["accuracy"] == np.mean(np.array(expected) == np.array(["a", "b"] * 200))
+
+
+def test_labels_that_were_never_learned(learned):
+    (learned / "other.svm").write_text("0 1:1\n7 1:1\n7 1:1\n8 1:1\n")
+    scored = json.loads(here("score", "m", "other.svm", "--json", cwd=learned).stdout)
+    assert scored["unknown_labels"] == 3
+    assert scored["most_frequent"] == 0.25
+    assert sum(c["rows"] for c in scored["classes"]) == 1
+    assert "; 3 with unknown classes" in here("score", "m", "other.svm", cwd=learned).stdout
+    table(learned, "a.csv", ["x", "kind"], [[k % 5, "ab"[k % 2]] for k in range(40)])
+    table(learned, "n.csv", ["x", "kind"], [[k % 5, k % 2] for k in range(40)])
+    here("fit", "a.csv", "--target", "kind", "--model", "text", cwd=learned)
+    here("fit", "n.csv", "--target", "kind", "--model", "numbers", cwd=learned)
+    scored = json.loads(here("score", "text", "n.csv", "--json", cwd=learned).stdout)
+    assert (scored["accuracy"], scored["unknown_labels"]) == (0.0, 40)
+    assert_refused("score", "numbers", "a.csv", cwd=learned, code="not-a-number")

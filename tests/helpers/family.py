@@ -4,7 +4,6 @@ import numpy as np
 
 from linsep import textbook
 from linsep.catalog import LINEAR
-from linsep.compiled.jit import COMPILING
 from storages import SCHEMES, replayed
 from thoroughness import THOROUGH
 
@@ -39,30 +38,31 @@ LEARNERS = {
         CONFIGURED | {name: (name, {}) for name in LINEAR if name not in _named}
     ).items()
 }
-COMPILED_ALIKE = {
-    "pa2",
-    "online-logistic-plain",
-    "halving",
-    "root",
-    "callable",
-    "inverse",
-    "batch",
-}  # or not worth another minute of compiling
+#: those that compile a rule of their own
+COMPILED = ("perceptron", "margin", "pa", "winnow", "balanced", "arow", "online-logistic", "scw")
 
 
 def covered():
-    """Learner, scheme and keep: a Latin square, in which every two meet; all without the compiler
-    if there is time, and no two that compile alike with it.
+    """Learner, scheme and keep: of a Latin square, in which every two meet, two for each learner;
+    all of it if there is time.
     """
-    left_out = COMPILED_ALIKE if COMPILING else set()
     for a, learner in enumerate(LEARNERS):
         for b, scheme in enumerate(SCHEMES):
-            for c, keep in enumerate(KEEPS):
-                if scheme == "native" and LEARNERS[learner][2].native is None:
-                    continue
-                in_square = (a + b + c) % 4 == 0 or (THOROUGH and not COMPILING)
-                if in_square and learner not in left_out:
-                    yield learner, scheme, keep
+            if scheme == "native" and LEARNERS[learner][2].native is None:
+                continue
+            if THOROUGH or (a + b) % 2 == 0 or scheme == "native":
+                yield learner, scheme, KEEPS[(b - a) % 4]
+
+
+def one_of_each_rule():
+    """Learner, scheme and keep: each rule once, and every scheme and keep."""
+    for a, learner in enumerate(COMPILED):
+        native = LEARNERS[learner][2].native is not None
+        yield (
+            learner,
+            (SCHEMES if native else ("binary", "ovr", "ovo"))[a % (3 + native)],
+            KEEPS[a // 2],
+        )
 
 
 def storage_of(learner, scheme, keep):

@@ -138,21 +138,21 @@ def test_a_weight_of_two_is_half_the_noise_and_what_two_updates_know():
     assert (heavy.weights, heavy.memory) == (other.weights, other.memory)
 
 
-@pytest.mark.parametrize("rule", [AROW, SCW])
-def test_rows_that_change_nothing(rule):
-    learner = rule()
-    zeros = learned(learner, [(0, 0), (0, 0)], [1, 0], fit_intercept=False)
-    assert [(s.mistakes, s.updates, s.weights, s.memory) for s in zeros] == [
-        (1, 0, [0, 0], (None,))
-    ] * len(zeros)
-    # A margin of exactly 1 is enough for AROW.
-    if rule is AROW:
-        for w, updates in ((Fraction(1), 0), (Fraction(99, 100), 1)):
-            (step,) = learned(learner, [(1, 0)], [1], weights=[w, 0], fit_intercept=False)
-            assert (step.mistakes, step.updates) == (0, updates)
-    same = learned(learner, [(1.0, 0.0), (0.5, 0.0)], [1, 1], passes=4)
-    assert {step.weights[1] for step in same} == {0}
-    assert same[-1].memory[0].variances[0][1] == 1
+def test_rows_that_change_nothing():
+    for rule in [AROW, SCW]:
+        learner = rule()
+        zeros = learned(learner, [(0, 0), (0, 0)], [1, 0], fit_intercept=False)
+        assert [(s.mistakes, s.updates, s.weights, s.memory) for s in zeros] == [
+            (1, 0, [0, 0], (None,))
+        ] * len(zeros)
+        # A margin of exactly 1 is enough for AROW.
+        if rule is AROW:
+            for w, updates in ((Fraction(1), 0), (Fraction(99, 100), 1)):
+                (step,) = learned(learner, [(1, 0)], [1], weights=[w, 0], fit_intercept=False)
+                assert (step.mistakes, step.updates) == (0, updates)
+        same = learned(learner, [(1.0, 0.0), (0.5, 0.0)], [1, 1], passes=4)
+        assert {step.weights[1] for step in same} == {0}
+        assert same[-1].memory[0].variances[0][1] == 1
 
 
 def test_passes_end_without_mistakes_not_without_updates():
@@ -181,8 +181,7 @@ def objective_of(rule, C, mean, variance, z):
     return (variance - log(variance) - 1 + mean * mean) / 2 + C * loss
 
 
-@pytest.mark.parametrize("C", [0.2, 1.0, 5.0])
-@pytest.mark.parametrize("z", [0.5, 2.0])
+@pytest.mark.parametrize(("C", "z"), [(0.2, 0.5), (5.0, 2.0)])
 def test_scw_minimizes_its_objective(C, z):
     """With one weight, a diagonal matrix is the whole."""
     rule = SCW(0.8, C)
@@ -217,24 +216,15 @@ def test_the_weight_of_a_row_multiplies_c():
     assert [turned(s) for s in heavy] == [turned(s) for s in other]
 
 
-def test_scw_refuses_native():
-    with pytest.raises(ValueError, match=r"SCW has no joint rule.* ovr or ovo"):
+def test_parameters_that_are_none():
+    for rule, wrong in (
+        (AROW, {"r": 0}), (SCW, {"eta": 0.5}), (SCW, {"eta": 1.0}), (SCW, {"C": 0}),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
+            rule(**wrong)
+    with pytest.raises(ValueError, match="joint"):
         next(run(SCW(), "native", X, y, 3))
     assert len(next(run(SCW(), "ovr", X, y, 3)).weights) == 3
-
-
-@pytest.mark.parametrize(
-    ("rule", "given", "said"),
-    [
-        (AROW, {"r": 0}, "r must be above 0, got 0"),
-        (SCW, {"eta": 0.5}, "eta must be above 0.5 and below 1"),
-        (SCW, {"eta": 1.0}, "eta must be above 0.5 and below 1"),
-        (SCW, {"C": 0}, "C must be above 0"),
-    ],
-)
-def test_parameters_that_are_none(rule, given, said):
-    with pytest.raises(ValueError, match=said):
-        rule(**given)
 
 
 def test_whole_numbers_of_numpy_are_exact_too():

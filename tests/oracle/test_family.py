@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 import linsep
-from family import LEARNERS, covered, rows, storage_of, twin_run
+from family import LEARNERS, covered, one_of_each_rule, rows, storage_of, twin_run
 from linsep import textbook
+from linsep.compiled.jit import COMPILING
 from linsep.sources import ArraySource
 from storages import classes_of, criterion, per_pass, store, weights
-from thoroughness import interpreted
-
-pytestmark = pytest.mark.both
 
 PASSES = 6
 CASES = list(covered())
@@ -56,32 +54,22 @@ def assert_same_as_twin(learner, scheme, keep, seed, tie="negative", weight=None
     assert model.predict(store(new, storage)).tolist() == expected
 
 
-@pytest.mark.parametrize(("learner", "scheme", "keep"), CASES)
+@pytest.mark.parametrize(("learner", "scheme", "keep"), [
+    *CASES, *(pytest.param(*case, marks=pytest.mark.compiled) for case in one_of_each_rule())
+])  # fmt: skip
 def test_every_learner_does_what_its_twin_does(learner, scheme, keep):
     for seed, tie in ((0, "negative"), (1, "positive"), (2, "negative")):
         assert_same_as_twin(learner, scheme, keep, seed, tie)
-
-
-@pytest.mark.parametrize(("learner", "scheme", "keep"), CASES)
-def test_rows_count_as_in_the_twin(learner, scheme, keep):
     for seed in (3, 4):
         weight = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 3.0], 30)
         assert_same_as_twin(learner, scheme, keep, seed, weight=weight)
+    if not COMPILING and not LEARNERS[learner][0].scales_rows:
+        assert_same_as_twin(learner, scheme, keep, 5, unit=True)
+        weight = np.tile([2.0, 0.0, 1.0], 10)
+        assert_same_as_twin(learner, scheme, keep, 6, weight=weight, unit=True)
 
 
-@pytest.mark.parametrize(
-    ("learner", "scheme", "keep"),
-    interpreted(
-        [c for c in CASES if not LEARNERS[c[0]][0].scales_rows],
-        *[c for c in CASES if c[0] == "perceptron" and c[2] == "vote"],
-    ),
-)
-def test_rows_of_unit_length_are_those_of_the_twin(learner, scheme, keep):
-    assert_same_as_twin(learner, scheme, keep, 5, unit=True)
-    assert_same_as_twin(learner, scheme, keep, 6, weight=np.tile([2.0, 0.0, 1.0], 10), unit=True)
-
-
-@pytest.mark.parametrize(("learner", "scheme", "keep"), CASES)
+@pytest.mark.parametrize(("learner", "scheme", "keep"), CASES[::2])
 def test_files_chunks_and_arrays_are_the_same_to_the_bit(learner, scheme, keep, tmp_path):
     X, y, k = case(learner, scheme, 3)
     X = store(X, storage_of(learner, scheme, keep))
@@ -111,7 +99,6 @@ def test_files_chunks_and_arrays_are_the_same_to_the_bit(learner, scheme, keep, 
         assert np.array_equal(back.decision_function(X), model.decision_function(X))
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize(("learner", "keep"), [(x, k) for x, s, k in CASES if s == "ovo"])
 def test_a_machine_of_pairs_is_the_binary_learner_on_its_two_classes(learner, keep):
     if learner == "halving":  # all machines aim at one margin

@@ -1,23 +1,66 @@
-"""The kernel perceptron against its twin: every kernel, scheme and way to keep weights."""
+"""The kernel perceptron: beside its twin, within a budget, in files, and what it refuses."""
 
 import pickle
+import warnings
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, strategies as st
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 import linsep
-from kernel_twin import KEEPS, PASSES, duals, is_compiled, rows, twin, whole_duals
 from linsep import KernelPerceptron, kernels, textbook
 from linsep.compiled.jit import COMPILING
+from linsep.errors import DataError, ParameterError
+from linsep.learners import kernel_rows as grams, kernel_rows as kernel_feed, passes as loop
 from linsep.teaching.textbook import kernels as plain
-from storages import SCHEMES, classes_of, per_pass, store
-from thoroughness import THOROUGH, examples
+from refusals import refused
+from storages import SCHEMES, classes_of, per_pass, replayed, store
+from thoroughness import examples
 
-pytestmark = pytest.mark.both
+KEEPS = ("last", "average", "vote")
+PASSES = 4
+
+
+def rows(seed, k, n=40, d=4):
+    """Rows of small whole numbers, so that kernel values are exact, of classes that overlap."""
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.arange(k), rng.integers(0, k, n - k)])
+    X = rng.integers(-2, 3, (n, d)) + rng.integers(-1, 2, (k, d))[y]
+    X[:, 0] += (X == 0).all(axis=1)
+    return X.astype(float), y
+
+
+def twin(kernel, scheme, X, y, k, seed, tie="negative", weight=None, max_iter=PASSES):
+    learned = list(X) if isinstance(X, list) else X.tolist()
+    shown = textbook.dual_rows(kernel, learned)
+    steps = list(
+        textbook.run(
+            textbook.KernelPerceptron(len(learned)), scheme, shown, y.tolist(), k,
+            orders=replayed(len(learned), seed), max_iter=max_iter, tie=tie, row_weights=weight,
+            fit_intercept=False,
+        )
+    )  # fmt: skip
+    return steps, lambda keep, x: textbook.kept(steps, keep, scheme, k, tie=tie).predict(
+        textbook.dual_row(kernel, x, learned)
+    )
+
+
+def duals(steps, scheme, keep, k, n, tie="negative"):
+    """The dual weights to predict with, one row a machine."""
+    kept = textbook.kept(steps, "last" if keep == "vote" else keep, scheme, k, tie=tie)
+    W = [kept.weights] if scheme == "binary" else kept.weights
+    return np.array(W, float)[:, :n]
+
+
+def whole_duals(model, n):
+    found = np.zeros((len(model.dual_coef_), n))
+    found[:, model.support_] = model.dual_coef_
+    return found
 
 
 def polynomial(x, z):
@@ -47,39 +90,24 @@ KERNELS = {
     ),
     "callable": ({"kernel": lambda x, z: float(x @ z) ** 3}, lambda x, z: plain.linear(x, z) ** 3),
 }  # fmt: skip
-
 ROUNDED = {"rbf", "normalized", "sum"}
 
 
-@pytest.fixture(params=[512 if COMPILING else 5])
-def block(request, monkeypatch):
-    """Blocks of so many rows, and kernel values of few at once: one with the compiler, many
-    without.
-    """
-    monkeypatch.setattr(kernels.Kernel, "rows_at_once", request.param)
+@pytest.fixture
+def block(monkeypatch):
+    """Blocks of five rows, and kernel values of few at once."""
     if not COMPILING:
+        monkeypatch.setattr(kernels.Kernel, "rows_at_once", 5)
         monkeypatch.setattr("linsep.learners.kernel_rows.AT_ONCE", 1)
         monkeypatch.setattr("linsep.learners.kernel_rows.ROWS_AT_ONCE", 2)
-    return request.param
 
 
-def covered():
-    """Kernel, scheme and keep: a Latin square, in which every two meet. Without the compiler it is
-    another, or all others if there is time; with it every scheme with one keep, if there is not.
-    """
-    squares = {0} if COMPILING else {1, 2, 3} if THOROUGH else {1}
-    for a, name in enumerate(KERNELS):
-        for b, scheme in enumerate(SCHEMES):
-            for c, keep in enumerate(KEEPS):
-                if COMPILING and not THOROUGH:
-                    chosen = b == a % 4 and is_compiled(scheme, keep)
-                else:
-                    chosen = (a + b + c) % 4 in squares
-                if chosen:
-                    yield name, scheme, keep
+#: every kernel, with every scheme and every way to keep weights
+CASES = [(name, SCHEMES[a % 4], KEEPS[a % 3]) for a, name in enumerate(KERNELS)]
+COMPILED = pytest.param("poly", "ovo", "average", marks=pytest.mark.compiled)
 
 
-@pytest.mark.parametrize(("name", "scheme", "keep"), list(covered()))
+@pytest.mark.parametrize(("name", "scheme", "keep"), [*CASES, COMPILED])
 def test_every_kernel_scheme_and_keep_does_what_the_twin_does(name, scheme, keep, block):
     given, kernel = KERNELS[name]
     k, multiclass = classes_of(scheme)
@@ -88,7 +116,7 @@ def test_every_kernel_scheme_and_keep_does_what_the_twin_does(name, scheme, keep
         if name in ROUNDED:  # whose values are rounded: no two are almost equal
             X += np.random.default_rng(seed).random(X.shape)
         kind = "dense64" if name == "callable" else storage
-        cache = 200.0 * (block == 5)
+        cache = 0.0 if COMPILING else 200.0
         model = KernelPerceptron(
             multiclass=multiclass, keep=keep, max_iter=PASSES, random_state=seed, tie=tie,
             cache_mb=cache, **given,
@@ -102,7 +130,6 @@ def test_every_kernel_scheme_and_keep_does_what_the_twin_does(name, scheme, keep
         assert model.predict(store(new, kind)).tolist() == [predict(keep, x) for x in new]
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_rows_count_as_in_the_twin(scheme, block):
     k, multiclass = classes_of(scheme)
@@ -121,9 +148,7 @@ def test_rows_count_as_in_the_twin(scheme, block):
         assert model.predict(new).tolist() == [predict(keep, x) for x in new]
 
 
-@pytest.mark.uncompiled
-@pytest.mark.parametrize("keep", KEEPS)
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(("scheme", "keep"), list(zip(SCHEMES, [*KEEPS, "vote"], strict=True)))
 def test_rows_in_one_call_or_many_are_learned_alike(scheme, keep):
     k, multiclass = classes_of(scheme)
     X, y = rows(4, k)
@@ -148,7 +173,7 @@ EXACT = {
 }
 
 
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("name", ["poly", "all-subsets"])
 @examples(40)
 @given(st.integers(0, 10**6), st.sampled_from([1, 3, 512]))
 def test_mistakes_on_whole_numbers_are_those_of_exact_arithmetic(name, seed, block):
@@ -270,28 +295,20 @@ def test_a_copy_by_pickle_predicts_and_learns_on():
     assert np.array_equal(back.decision_function(X), model.decision_function(X))
 
 
-@pytest.mark.parametrize("keep", KEEPS)
-def test_early_stopping_scores_the_held_out_rows(keep):
+def test_early_stopping_scores_the_held_out_rows():
     X, y = rows(11, 3, n=90)
     model = KernelPerceptron(
-        kernel="poly", keep=keep, early_stopping=True, max_iter=20, n_iter_no_change=2
+        kernel="poly", keep="average", early_stopping=True, max_iter=20, n_iter_no_change=2
     ).fit(X, y)
     assert len(model.validation_scores_) == model.n_iter_
     assert 0 < model.validation_scores_.max() <= 1
     assert model.validation_curve_.shape == (model.n_iter_, 2)
 
 
-def test_a_pass_without_a_mistake_ends_the_run_and_separates():
-    X, y = rows(12, 3)
-    X, first = np.unique(X, axis=0, return_index=True)
-    model = KernelPerceptron(kernel="rbf", gamma=3.0, max_iter=1000).fit(X, y[first])
-    assert model.stop_reason_ == "converged"
-    assert model.mistakes_[-1] == 0
-    assert model.score(X, y[first]) == 1.0
-
-
-@pytest.mark.parametrize("multiclass", ["native", "ovr", "ovo"])
-@pytest.mark.parametrize("options", [{}, {"keep": "average"}, {"keep": "vote", "shuffle": False}])
+@pytest.mark.parametrize(
+    ("multiclass", "options"),
+    [("native", {}), ("ovr", {"keep": "average"}), ("ovo", {"keep": "vote", "shuffle": False})],
+)
 def test_a_cached_gram_matrix_gives_the_mistakes_of_blocks(multiclass, options):
     """All scores are then updated at every mistake, rather than those of a block when it comes."""
     rng = np.random.default_rng(11)
@@ -306,3 +323,334 @@ def test_a_cached_gram_matrix_gives_the_mistakes_of_blocks(multiclass, options):
         np.testing.assert_array_equal(cached.dual_coef_, blocks.dual_coef_)
         np.testing.assert_array_equal(cached.support_, blocks.support_)
         np.testing.assert_array_equal(cached.predict(X), blocks.predict(X))
+
+
+STRINGS = {
+    "spectrum": (kernels.Spectrum(2), lambda x, z: plain.spectrum(x, z, 2)),
+    "blended": (kernels.BlendedSpectrum(3), lambda x, z: plain.blended_spectrum(x, z, [1, 1, 1])),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "keep"),
+    [("spectrum", "binary", "last"), ("spectrum", "native", "vote"), ("blended", "ovr", "average"),
+     ("blended", "ovo", "vote")],
+)  # fmt: skip
+def test_string_kernels_do_what_the_twin_does(name, scheme, keep):
+    kernel, by_definition = STRINGS[name]
+    k, multiclass = classes_of(scheme)
+    rng = np.random.default_rng(len(name))
+    words = ["".join(rng.choice(list("abc"), rng.integers(0, 9))) for _ in range(36)] + ["abc"]
+    y = np.concatenate([np.arange(k), rng.integers(0, k, len(words) - k)])
+    model = KernelPerceptron(
+        kernel=kernel, multiclass=multiclass, keep=keep, max_iter=PASSES, cache_mb=0
+    ).fit(words, y)
+    steps, predict = twin(by_definition, scheme, words, y, k, 0)
+    assert model.mistakes_.tolist() == per_pass(steps)
+    expected = duals(steps, scheme, keep, k, len(y))
+    np.testing.assert_allclose(whole_duals(model, len(y)), expected, atol=1e-12)
+    new = ["abcabc", "", "cab", "bbbbb", "z"]
+    assert model.predict(new).tolist() == [predict(keep, x) for x in new]
+
+
+def test_strings_are_learned_as_they_are():
+    words = ["gattaca", "tacatac", "catgat", "acgt", "ttttt", "gatgat", "ccccc", "tgca"] * 3
+    y = ["gat" in word for word in words]
+    model = KernelPerceptron(kernel=kernels.Spectrum(3)).fit(words, y)
+    assert model.stop_reason_ == "converged"
+    assert model.predict(words).tolist() == y
+    assert cross_val_score(model, words, y, cv=3).min() > 0.5
+    assert list(model.support_vectors_) == [words[i] for i in model.support_]
+    parts = KernelPerceptron(kernel=kernels.Spectrum(3))
+    for at in range(0, len(words), 5):
+        parts.partial_fit(words[at : at + 5], y[at : at + 5], classes=[False, True])
+    assert (
+        parts.mistakes_.sum()
+        == KernelPerceptron(kernel=kernels.Spectrum(3), max_iter=1).fit(words, y).mistakes_.sum()
+    )
+
+
+def test_a_budget_is_kept_and_costs_little():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    free = KernelPerceptron(kernel="rbf", gamma=1.0, max_iter=1).fit(X, y)
+    tight = KernelPerceptron(kernel="rbf", gamma=1.0, max_iter=1, budget=60).fit(X, y)
+    assert free.support_.size > 150
+    assert tight.support_.size <= 60
+    assert tight.progressive_accuracy_ > free.progressive_accuracy_ - 0.02
+
+
+@pytest.mark.parametrize(
+    ("keep", "storage"), [("last", "dense32"), ("average", "csr64"), ("vote", "csr64")]
+)
+def test_a_model_file_predicts_and_learns_on(keep, storage, tmp_path):
+    X, y = rows(20, 3)
+    X = store(X, storage)
+    given = kernels.RBF("scale") + kernels.Polynomial(2)
+    model = KernelPerceptron(kernel=given, keep=keep, max_iter=2).fit(X, y)
+    back = linsep.load(linsep.save(model, tmp_path / "m"))
+    assert back.kernel == given
+    assert back.kernel_ == model.kernel_
+    assert np.array_equal(back.support_, model.support_)
+    assert np.array_equal(back.dual_coef_, model.dual_coef_)
+    assert np.array_equal(back.decision_function(X), model.decision_function(X))
+    back.partial_fit(X, y)
+    model.partial_fit(X, y)
+    assert np.array_equal(back.decision_function(X), model.decision_function(X))
+
+
+def test_models_of_functions_and_gram_matrices_on_disk(tmp_path):
+    X, y = rows(21, 2)
+    with refused(ParameterError, "unsupported"):
+        linsep.save(KernelPerceptron(kernel=lambda x, z: float(x @ z)).fit(X, y), tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+    model = KernelPerceptron(kernel="precomputed", max_iter=5).fit(X @ X.T, y)
+    back = linsep.load(linsep.save(model, tmp_path / "m"))
+    assert np.array_equal(back.decision_function(X @ X.T), model.decision_function(X @ X.T))
+
+
+def test_what_is_given_up_without_loss_changes_nothing():
+    """In a space of three dimensions three support vectors are enough for any weights."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((400, 3))
+    y = (X @ [1, 2, 3] + 0.3 * rng.standard_normal(400) > 0).astype(int)
+    free = KernelPerceptron(kernel="linear", keep="average", max_iter=3, cache_mb=0).fit(X, y)
+    tight = KernelPerceptron(kernel="linear", keep="average", max_iter=3, budget=3).fit(X, y)
+    assert tight.support_.size == 3
+    assert tight.mistakes_.tolist() == free.mistakes_.tolist()
+    np.testing.assert_allclose(
+        tight.decision_function(X), free.decision_function(X), rtol=1e-6, atol=1e-6
+    )
+
+
+def test_a_stream_is_learned_within_its_budget():
+    rng = np.random.default_rng(2)
+    model = KernelPerceptron(kernel="rbf", gamma=1.0, budget=50, keep="average")
+    for _ in range(8):
+        X = rng.standard_normal((700, 2))
+        y = X[:, 0] * X[:, 1] > 0
+        model.partial_fit(X, y, classes=[False, True])
+        assert model.support_.size <= 50
+        assert model.fitted_run().state.W.size < 20_000
+    assert model.score(X, y) > 0.9
+
+
+def test_a_matrix_that_no_kernel_has_is_learned_with_a_warning():
+    X, y = rows(13, 2)
+    gram = X @ X.T
+    gram[0, 0] = -5.0
+    with pytest.warns(kernels.NotPositiveSemidefiniteWarning):
+        model = KernelPerceptron(kernel="precomputed", max_iter=5).fit(gram, y)
+    assert model.support_.size
+
+
+def test_a_parameter_that_cannot_be_is_refused():
+    X, y = rows(14, 2)
+    for parameters, code in (
+        ({"budget": 0}, "bad-option"), ({"budget": 5, "keep": "vote"}, "conflict"),
+        ({"kernel": "polly"}, "bad-option"), ({"kernel": 3}, "bad-option"),
+        ({"degree": 0}, "bad-option"), ({"gamma": -1.0}, "bad-option"),
+        ({"gamma": "large"}, "bad-option"), ({"cache_mb": -1.0}, "bad-option"),
+        ({"keep": "best"}, "bad-option"), ({"coef0": -1.0}, "bad-option"),
+    ):  # fmt: skip
+        with refused(ValueError, code, option=next(iter(parameters))):
+            KernelPerceptron(**parameters).fit(X, y)
+
+
+def test_a_function_that_fails_is_told_with_its_rows():
+    X, y = rows(15, 2)
+    for function, code in (
+        (lambda x, z: 1 / 0, "bad-kernel"),
+        (lambda x, z: float("nan"), "bad-kernel"),
+        (lambda x, z: "a", "bad-kernel"),
+    ):
+        with refused(DataError, code):
+            KernelPerceptron(kernel=function).fit(X, y)
+
+
+def test_a_gram_matrix_of_the_wrong_shape_is_refused():
+    X, y = rows(16, 2)
+    gram = X @ X.T
+    with refused(ValueError, "shape"):
+        KernelPerceptron(kernel="precomputed").fit(gram[:, :5], y)
+    with warnings.catch_warnings():
+        model = KernelPerceptron(kernel="precomputed").fit(gram, y)
+    with pytest.raises(ValueError, match="features"):
+        model.predict(gram[:, :5])
+    with refused(ParameterError, "unsupported", option="kernel"):
+        KernelPerceptron(kernel="precomputed").partial_fit(gram, y, classes=[0, 1])
+
+
+def test_rows_of_another_kind_are_refused():
+    for kernel, these, code in (
+        (kernels.Spectrum(2), ["abc", 3, "abd"], "bad-value"),
+        (kernels.Spectrum(2), ["abc", b"abc", "x"], "bad-value"),
+        (kernels.Spectrum(2), [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], "bad-value"),
+        ("rbf", ["ab", "cd", "ef"], "not-a-number"),
+    ):
+        with refused(ValueError, code):
+            KernelPerceptron(kernel=kernel).fit(these, [0, 1, 1])
+
+
+def test_values_beyond_floating_point_are_told():
+    X = np.array([[1e200, 1.0], [-1e200, 2.0]])
+    with refused(ValueError, "overflow"):
+        KernelPerceptron(kernel="poly", degree=3).fit(X, [0, 1])
+
+
+def test_a_cache_larger_than_memory_is_refused(monkeypatch):
+    monkeypatch.setattr(grams, "memory_bytes", lambda: 1000)
+    X, y = rows(17, 2)
+    with refused(DataError, "too-large", option="cache_mb"):
+        KernelPerceptron(cache_mb=1e6).fit(X, y)
+
+
+def test_kernel_and_shape_stay_the_same_between_calls():
+    X, y = rows(18, 2)
+    model = KernelPerceptron(kernel="rbf").partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match="kernel"):
+        model.set_params(kernel="linear").partial_fit(X, y)
+    with pytest.raises(ValueError, match="features"):
+        model.set_params(kernel="rbf").partial_fit(X[:, :2], y)
+
+
+def test_ctrl_c_leaves_a_model_that_predicts(monkeypatch):
+    X, y = rows(19, 2)
+    caught_up, calls = kernel_feed.KernelStream._caught_up, []
+
+    def interrupted(self, some):
+        calls.append(0)
+        if len(calls) > 9:
+            raise KeyboardInterrupt
+        return caught_up(self, some)
+
+    monkeypatch.setattr(kernel_feed.KernelStream, "_caught_up", interrupted)
+    monkeypatch.setattr(kernels.Kernel, "rows_at_once", 5)
+    model = KernelPerceptron(kernel="linear", cache_mb=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.stop_reason_ == "interrupted"
+    assert model.support_.size == model.dual_coef_.shape[1] < len(y)
+    assert model.predict(X).shape == y.shape
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "strings"])
+def test_ctrl_c_before_the_first_mistake_leaves_a_model_that_is_saved(
+    kernel, tmp_path, monkeypatch
+):
+    X, y = rows(20, 2)
+    if kernel == "strings":
+        kernel, X = (
+            kernels.Spectrum(1),
+            np.array(["ab", "ba", "c"], dtype=object)[np.arange(40) % 3],
+        )
+        y = np.arange(40) % 2
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop, "interruption_point", interrupted)
+    model = KernelPerceptron(kernel=kernel)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    monkeypatch.undo()
+    assert model.support_.size == 0
+    loaded = linsep.load(linsep.save(model, tmp_path / "m"))
+    for same in (model, pickle.loads(pickle.dumps(model)), loaded):
+        assert (same.predict(X) == same.classes_[0]).all()
+        assert same.partial_fit(X[:4], y[:4]).support_.size
+
+
+WORDS = ["banana", "bandana", "cabana", "ananas", "kimono", "kirin", "mimik", "nikki"]
+HAVE_A = [1, 1, 1, 1, 0, 0, 0, 0]
+
+
+def inside(n=80):
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    return X, (np.linalg.norm(X, axis=1) > 1.5).astype(int)
+
+
+def common_letters(x, z):
+    return float(len(set(x) & set(z)))
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame({"w": WORDS}), np.array(WORDS, object)[:, None]])
+def test_a_table_of_strings_is_not_taken_for_a_list(table):
+    """A DataFrame as a list is the names of its columns, for which there was a prediction."""
+    model = KernelPerceptron(kernel=kernels.Spectrum(2)).fit(WORDS, HAVE_A)
+    for ask in (lambda: model.predict(table), lambda: model.fit(table, HAVE_A)):
+        with refused(DataError, "bad-kernel"):
+            ask()
+
+
+@pytest.mark.parametrize("given", [list, pd.Series])
+def test_a_function_of_strings_takes_every_list_of_them(given):
+    model = KernelPerceptron(kernel=common_letters, max_iter=20).fit(given(WORDS), HAVE_A)
+    assert model.score(given(WORDS), HAVE_A) == 1
+
+
+def test_a_function_is_asked_no_more_often_within_a_sum():
+    X, y = inside(60)
+    asked = []
+
+    def product(x, z):
+        asked.append(1)
+        return float(x @ z) ** 2
+
+    KernelPerceptron(kernel=product, max_iter=1).fit(X, y)
+    alone = len(asked)
+    asked.clear()
+    KernelPerceptron(kernel=kernels.Callable(product) * 1.0 + 0.0001, max_iter=1).fit(X, y)
+    assert len(asked) < 1.5 * alone
+
+
+def test_a_function_is_asked_no_more_often_because_of_a_budget():
+    X, y = inside(150)
+    y = np.random.default_rng(1).permutation(y)
+    asked = []
+
+    def near(x, z):
+        asked.append(1)
+        return float(np.exp(-((x - z) ** 2).sum()))
+
+    model = KernelPerceptron(kernel=near, max_iter=1, budget=30).fit(X, y)
+    assert model.support_.size == 30
+    assert len(asked) < len(y) ** 2
+
+
+def test_a_model_of_a_gram_matrix_does_not_hold_it():
+    X, y = inside()
+    model = KernelPerceptron(kernel="precomputed", max_iter=5).fit(X @ X.T, y)
+    assert len(pickle.dumps(model)) < X.shape[0] * model.support_.size * 4
+    back = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(back.predict(X @ X.T), model.predict(X @ X.T))
+    assert model.support_vectors_.size == 0
+
+
+def test_gamma_from_the_data_is_a_plain_number():
+    X, y = inside()
+    assert "np." not in repr(KernelPerceptron().fit(sp.csr_matrix(X), y).kernel_)
+
+
+def test_rows_are_counted_on_after_loading(tmp_path):
+    X, y = inside()
+    model = KernelPerceptron().partial_fit(X[:50], np.zeros(50, int), classes=[0, 1])
+    back = linsep.load(linsep.save(model, tmp_path / "m"))
+    assert back.partial_fit(X[50:], y[50:]).support_.tolist() == (
+        model.partial_fit(X[50:], y[50:]).support_.tolist()
+    )
+
+
+def test_a_table_is_learned_without_a_warning_about_names(tmp_path):
+    X, y = inside()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    source = linsep.open_source(tmp_path / "t.csv", target="y")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = KernelPerceptron(kernel="poly", max_iter=2).fit(source)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert 0 < model.training_accuracy_ <= 1
+    with refused(ParameterError, "unsupported"):
+        KernelPerceptron().partial_fit(source, None, classes=[0, 1])

@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError, SkipTestWarning
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags, murmurhash3_32
@@ -24,9 +24,7 @@ from linsep import Perceptron, Text, textbook
 from linsep.errors import DataError, ParameterError
 from linsep.sources import text as counting
 from refusals import refused
-from thoroughness import THOROUGH, examples, some
-
-pytestmark = pytest.mark.both
+from thoroughness import THOROUGH, examples
 
 ALL = "".join(chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000)
 ODD = "aAzZ09_ \t\n\u00a0\u2003.,-'éÉßİıΣσς\u0301\u0307ǅÅ日本\u200d😀𝐀𐐀ٱ²½\x1c\x85"
@@ -151,18 +149,7 @@ def test_weights_are_those_of_the_twin():
 
 @pytest.mark.compiled
 @pytest.mark.parametrize(
-    ("analyzer", "lowercase"),
-    some(
-        [
-            ("word", True),
-            ("char", True),
-            ("char_wb", False),
-            ("word", False),
-            ("char", False),
-            ("char_wb", True),
-        ],
-        2,
-    ),
+    ("analyzer", "lowercase"), [("word", True), ("char", False), ("char_wb", True)]
 )
 def test_every_code_point(analyzer, lowercase):
     """Each between letters, between blanks, and all of them in one text of 4 MB."""
@@ -177,8 +164,9 @@ def test_every_code_point(analyzer, lowercase):
 
 
 @pytest.mark.compiled  # long texts
-@pytest.mark.parametrize("analyzer", ["word", "char", "char_wb"])
-@pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.parametrize(
+    ("analyzer", "lowercase"), [("word", True), ("char", False), ("char_wb", True)]
+)
 def test_ascii_and_words_of_every_length(analyzer, lowercase):
     """ASCII has loops of its own, short words have, and more n-grams than are hashed at a time."""
     rng = np.random.default_rng(0)
@@ -237,13 +225,12 @@ def test_arrow_arrays_are_texts():
         assert_same(Text().transform(column), Text().transform(texts))
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("check", RULES, ids=lambda check: check.__name__)
-def test_scikit_learn_estimator_rules(check):
+@pytest.mark.filterwarnings("ignore:Can't test estimator Text")
+def test_scikit_learn_estimator_rules():
     """Those that need no numbers: ``check_estimator`` passes all text vectorizers over."""
-    check("Text", Text())
-    with pytest.warns(SkipTestWarning, match="Can't test estimator Text"):
-        check_estimator(Text(), on_fail=None)
+    for check in RULES:
+        check("Text", Text())
+    check_estimator(Text(), on_fail=None)
     for tags, theirs in (
         (get_tags(Text()), get_tags(HashingVectorizer())),
         (get_tags(Text(vocabulary=True)), get_tags(TfidfVectorizer())),
@@ -262,14 +249,13 @@ def test_in_a_pipeline():
 def test_names_and_learned_attributes():
     with refused(DataError, "unsupported", option="vocabulary"):
         Text().get_feature_names_out()
-    with pytest.raises(NotFittedError, match="has not read any text"):
+    with pytest.raises(NotFittedError):
         Text(use_idf=True).transform(["ab"])
     assert Text(use_idf=True, n_features=8).fit(["ab"]).idf_.shape == (8,)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "code"),
-    [
+def test_bad_parameters():
+    for parameters, code in [
         ({"analyzer": "words"}, "bad-option"),
         ({"norm": "l3"}, "bad-option"),
         ({"ngram_range": (2, 1)}, "bad-option"),
@@ -282,41 +268,40 @@ def test_names_and_learned_attributes():
         ({"vocabulary": True, "max_df": 0}, "bad-option"),
         ({"vocabulary": True, "max_df": True}, "bad-option"),
         ({"min_df": 2}, "needs-option"),
-    ],
-)
-def test_bad_parameters(parameters, code):
-    with refused(ParameterError, code):
-        Text(**parameters).fit(["ab"])
+    ]:
+        with refused(ParameterError, code):
+            Text(**parameters).fit(["ab"])
 
 
-@pytest.mark.parametrize(
-    ("texts", "code"),
-    [
+def test_bad_texts():
+    for texts, code in [
         ("one", "bad-value"),
         (["a", None], "bad-value"),
         (["a", 1.5], "bad-value"),
         (["a", "b\ud800"], "encoding"),
         (pa.array(["a", None]), "missing-value"),
         (pa.array([1, 2]), "bad-value"),
-    ],
-)
-def test_bad_texts(texts, code):
-    with refused(DataError, code):
-        Text().transform(texts)
+    ]:
+        with refused(DataError, code):
+            Text().transform(texts)
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [b"\xff", b"\xc3", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x80"],
-)
-def test_bytes_that_are_not_utf8(bad):
-    texts = pa.array([b"fine \xce\xa3", b"a\xc3\xa9\xce\xa3 " + bad + b" b"], pa.binary()).view(
-        pa.string()
-    )
-    f"Text 1 is not UTF-8 (byte 0x{bad[0]:02x} after 6 others): correct it."
-    for how in ({}, {"vocabulary": True}):
-        with refused(DataError, "encoding", row=1):
-            Text(**how).fit_transform(texts)
+def test_bytes_that_are_not_utf8():
+    for bad in [
+        b"\xff",
+        b"\xc3",
+        b"\xc0\x80",
+        b"\xed\xa0\x80",
+        b"\xf4\x90\x80\x80",
+        b"\xe2\x82",
+        b"\x80",
+    ]:
+        texts = pa.array([b"fine \xce\xa3", b"a\xc3\xa9\xce\xa3 " + bad + b" b"], pa.binary()).view(
+            pa.string()
+        )
+        for how in ({}, {"vocabulary": True}):
+            with refused(DataError, "encoding", row=1):
+                Text(**how).fit_transform(texts)
 
 
 def test_a_vocabulary_beyond_its_bound(monkeypatch):
@@ -340,8 +325,7 @@ def test_a_vocabulary_that_grows_counts_each_text_once():
     assert np.array_equal(ours.idf_, theirs.idf_)
 
 
-@pytest.mark.parametrize("bits", [5, 18, 31])
-@pytest.mark.parametrize("pieces", [[3, 1, 2], [6], [1] * 6])
+@pytest.mark.parametrize(("bits", "pieces"), [(5, [3, 1, 2]), (18, [6]), (31, [1] * 6)])
 def test_threads_and_pieces_change_nothing(bits, pieces, monkeypatch):
     """Rows, and the first four terms of each column, whatever is counted at the same time."""
     words = [f"w{k * k % 701}" for k in range(3000)]
@@ -374,17 +358,18 @@ def test_bytes_that_are_not_utf8_behind_other_pieces(monkeypatch):
     texts = pa.chunked_array([[b"aa bb cc dd"] * 3, [b"ee ff", b"gg \xff"]], pa.binary())
     for how in ({}, {"vocabulary": True}):
         counter = counting.TextCounter(Text(**how))
-        with pytest.raises(counting.NotUtf8, match="byte 0xff after 3 others") as found:
+        with pytest.raises(counting.NotUtf8) as found:
             (counter.learn if how else counter.rows)(texts)
         assert found.value.text == 4
 
 
-@pytest.mark.parametrize("texts", [[], [""], ["", "a", ""]])
-def test_texts_without_words(texts):
-    for column in (texts, pa.array(texts, pa.string()), pa.chunked_array([texts], pa.string())):
-        assert_same(Text().transform(column), sp.csr_matrix((len(texts), 1 << 18)))
+def test_texts_without_words():
+    for texts in [[], [""], ["", "a", ""]]:
+        for column in (texts, pa.array(texts, pa.string()), pa.chunked_array([texts], pa.string())):
+            assert_same(Text().transform(column), sp.csr_matrix((len(texts), 1 << 18)))
 
 
+@pytest.mark.compiled
 def test_loops_are_compiled_for_one_kind_of_buffers():
     """Arrow's own may be written to, those of a file may not; without letters there is none."""
     stored = pa.BufferOutputStream()

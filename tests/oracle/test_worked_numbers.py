@@ -117,17 +117,14 @@ def test_long_run():
     assert model.stop_reason_ == "converged"
 
 
-@pytest.mark.parametrize(
-    ("run", "expected"),
-    [
+def test_students():
+    for run, expected in [
         (STUDENTS_QUARTER, [-0.75, 1.25, -0.75, -0.75, -0.75]),
         (STUDENTS_HALF, [-1, 1.5, -0.5, -1, -1]),
-    ],
-)
-def test_students(run, expected):
-    weights_in_first_pass(run)
-    assert after_pass(run, 1000) == expected
-    assert estimator(run).stop_reason_ == "converged"
+    ]:
+        weights_in_first_pass(run)
+        assert after_pass(run, 1000) == expected
+        assert estimator(run).stop_reason_ == "converged"
 
 
 def test_overlap_cycles_after_121_passes():

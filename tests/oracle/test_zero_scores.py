@@ -1,5 +1,7 @@
 """What a score of zero is in training: each note's perceptron, against the twin and by hand."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -7,10 +9,10 @@ from test_worked_numbers import LONG, OVERLAP, SIGNED, STUDENTS_HALF, STUDENTS_Q
 
 from linsep import Perceptron, convergence, from_json, load, save, textbook, trace
 from linsep.batches import Batch
-from linsep.compiled.jit import COMPILING
 from linsep.errors import ParameterError
 from linsep.learners.mixing import fit_mixed, setting_of
 from linsep.sources import ArraySource
+from refusals import refused
 from sharded import fit_in_shards, learn_here
 from storages import classes_of, per_pass, replayed, store, weights
 from thoroughness import examples
@@ -18,27 +20,14 @@ from thoroughness import examples
 ZEROS = ("mistake", "negative", "correct")
 SPARING = ZEROS[1:]
 RULES = {"single": textbook.Perceptron, "batch": textbook.BatchPerceptron}
-#: scheme, update, keep, storage; with the compiler no two that compile alike
+#: scheme, update, keep, storage
 CASES = [
-    ("binary", "single", "best", "dense64"),
-    ("ovr", "single", "average", "csr32"),
-    ("ovo", "batch", "vote", "dense64"),
-    *(
-        ()
-        if COMPILING
-        else (
-            ("binary", "single", "last", "csr64"),
-            ("binary", "batch", "average", "dense32"),
-            ("binary", "batch", "best", "csr32"),
-            ("binary", "single", "vote", "dense64"),
-            ("ovr", "single", "best", "dense64"),
-            ("ovr", "batch", "last", "dense64"),
-            ("ovr", "batch", "best", "csr32"),
-            ("ovo", "single", "best", "csr32"),
-            ("ovo", "single", "last", "dense64"),
-        )
-    ),
-]
+    ("binary", "single", "best", "dense64"), ("binary", "batch", "average", "dense32"),
+    ("binary", "single", "vote", "csr64"), ("ovr", "single", "average", "csr32"),
+    ("ovr", "batch", "best", "dense64"), ("ovo", "single", "last", "dense64"),
+    ("ovo", "batch", "vote", "csr32"),
+    pytest.param("ovr", "single", "best", "csr32", marks=pytest.mark.compiled),
+]  # fmt: skip
 small = st.integers(-2, 2)
 
 
@@ -107,8 +96,9 @@ def reflected_scores(scheme, weights, intercept, X, y, k):
     ]
 
 
-@pytest.mark.parametrize("update", RULES)
-@pytest.mark.parametrize("scheme", ["binary", "ovr", "ovo"])
+@pytest.mark.parametrize(
+    ("update", "scheme"), [("single", "binary"), ("batch", "ovr"), ("single", "ovo")]
+)
 @examples(60, 10)
 @given(st.data())
 def test_converged_means_that_every_score_has_its_sign(scheme, update, data):
@@ -173,23 +163,22 @@ NOTES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("run", "update", "zero", "expected"),
-    [(run, update, zero, e) for run, update, by in NOTES for zero, e in by.items()],
-)
-def test_runs_of_the_notes(run, update, zero, expected):
-    passes, updates, end, cycle = expected
-    model = Perceptron(shuffle=False, update=update, zero=zero, fit_intercept=run.fit_intercept)
-    model.fit(run.X, run.y, [run.weights], [run.intercept] if run.fit_intercept else None)
-    assert model.n_iter_ == passes
-    assert updates in (None, model.n_updates_)
-    assert end in (None, [model.intercept_[0], *model.coef_[0]])
-    found = model.cycle_
-    assert (None if found is None else (found.first, found.again)) == cycle
-    # What is said to separate the rows has no score of zero.
-    signed = np.array(run.y) * (np.array(run.X) @ model.coef_[0] + model.intercept_[0])
-    reason = "converged" if signed.min() > 0 else "clean"
-    assert model.stop_reason_ == (reason if cycle is None else "cycle")
+def test_runs_of_the_notes():
+    for run, update, zero, expected in [
+        (run, update, zero, e) for run, update, by in NOTES for zero, e in by.items()
+    ]:
+        passes, updates, end, cycle = expected
+        model = Perceptron(shuffle=False, update=update, zero=zero, fit_intercept=run.fit_intercept)
+        model.fit(run.X, run.y, [run.weights], [run.intercept] if run.fit_intercept else None)
+        assert model.n_iter_ == passes
+        assert updates in (None, model.n_updates_)
+        assert end in (None, [model.intercept_[0], *model.coef_[0]])
+        found = model.cycle_
+        assert (None if found is None else (found.first, found.again)) == cycle
+        # What is said to separate the rows has no score of zero.
+        signed = np.array(run.y) * (np.array(run.X) @ model.coef_[0] + model.intercept_[0])
+        reason = "converged" if signed.min() > 0 else "clean"
+        assert model.stop_reason_ == (reason if cycle is None else "cycle")
 
 
 def test_exclusive_or_with_zeros_of_the_negative_class():
@@ -202,15 +191,17 @@ def test_exclusive_or_with_zeros_of_the_negative_class():
     assert "yes" in str(table)
 
 
-@pytest.mark.parametrize(("zero", "added"), [("mistake", 3), ("negative", 3), ("correct", 2)])
-def test_the_batch_rule_leaves_out_zeros_that_are_right(zero, added):
+def test_the_batch_rule_leaves_out_zeros_that_are_right():
     """A pass adds the rows with y s < 0 and, unless zeros are correct, the positive one with 0."""
-    X, y = np.array(OVERLAP.X), OVERLAP.y
-    model = Perceptron(update="batch", shuffle=False, max_iter=1, zero=zero, fit_intercept=False)
-    model.fit(X, y, [[1.0, -2.0]])  # scores 0, -2, -7 of the class +1, -5 and -7 of -1
-    assert model.mistakes_.tolist() == [added]
-    assert (model.coef_[0] - [1, -2]).tolist() == X[:3][-added:].sum(axis=0).tolist()
-    assert model.criterion_.tolist() == [9.0]
+    for zero, added in [("mistake", 3), ("negative", 3), ("correct", 2)]:
+        X, y = np.array(OVERLAP.X), OVERLAP.y
+        model = Perceptron(
+            update="batch", shuffle=False, max_iter=1, zero=zero, fit_intercept=False
+        )
+        model.fit(X, y, [[1.0, -2.0]])  # scores 0, -2, -7 of the class +1, -5 and -7 of -1
+        assert model.mistakes_.tolist() == [added]
+        assert (model.coef_[0] - [1, -2]).tolist() == X[:3][-added:].sum(axis=0).tolist()
+        assert model.criterion_.tolist() == [9.0]
 
 
 # Clean without separating.
@@ -235,16 +226,16 @@ def test_a_clean_pass_with_zeros_does_not_separate(update, tmp_path):
     assert Perceptron(fit_intercept=False, max_iter=50).fit(X, y).stop_reason_ == "max_iter"
 
 
-@pytest.mark.parametrize("keep", ["last", "best"])
-def test_accuracy_of_a_clean_pass_is_measured(keep):
+def test_accuracy_of_a_clean_pass_is_measured():
     """A run that separates its rows predicts all of them; zeros are predicted by ``tie``."""
-    X, y = LEFT
-    for tie, share in (("negative", 1.0), ("positive", 1 / 3)):
-        model = Perceptron(fit_intercept=False, zero="negative", tie=tie, keep=keep)
-        model.fit(ArraySource(X, y))
-        assert model.stop_reason_ == "clean"
-        assert model.training_accuracy_ == pytest.approx(share)
-        assert model.score(X, y) == pytest.approx(share)
+    for keep in ["last", "best"]:
+        X, y = LEFT
+        for tie, share in (("negative", 1.0), ("positive", 1 / 3)):
+            model = Perceptron(fit_intercept=False, zero="negative", tie=tie, keep=keep)
+            model.fit(ArraySource(X, y))
+            assert model.stop_reason_ == "clean"
+            assert model.training_accuracy_ == pytest.approx(share)
+            assert model.score(X, y) == pytest.approx(share)
 
 
 def test_the_pocket_counts_mistakes_as_training_does():
@@ -268,61 +259,52 @@ def test_held_out_rows_decide_where_a_pass_is_clean_but_separates_nothing():
 # What cannot be.
 
 
-@pytest.mark.parametrize("start", [
-    {}, {"coef_init": [[0.0, 0.0]]}, {"intercept_init": [0.0]},
-    {"coef_init": [[0.0, 0.0]], "intercept_init": [0.0]},
-])  # fmt: skip
-def test_correct_from_zero_is_refused(start):
-    said = "zero weights never change.*coef_init, or --init-weights.*choose another zero"
+def test_correct_from_zero_is_refused():
     model = Perceptron(zero="correct")
-    with pytest.raises(ParameterError, match=said):
-        model.fit(XOR.X, XOR.y, **start)
-    assert not hasattr(model, "coef_")
-    with pytest.raises(ParameterError, match=said):
-        trace(model, XOR.X, XOR.y, **start)
-    with pytest.raises(ParameterError, match=said):
-        convergence(model, XOR.X, XOR.y, **start)
+    for start in ({}, {"coef_init": [[0.0, 0.0]], "intercept_init": [0.0]}):
+        for act in (model.fit, partial(trace, model), partial(convergence, model)):
+            with refused(ParameterError, "conflict"):
+                act(XOR.X, XOR.y, **start)
+            assert not hasattr(model, "coef_")
 
 
 def test_correct_from_zero_is_refused_for_rows_that_come_later_and_one_machine_of_several():
     X, y = np.eye(3), [0, 1, 2]
-    with pytest.raises(ParameterError, match="never change"):
+    with refused(ParameterError, "conflict"):
         Perceptron(zero="correct", multiclass="ovr").partial_fit(X, y, classes=y)
-    with pytest.raises(ParameterError, match="never change"):
+    with refused(ParameterError, "conflict"):
         Perceptron(zero="correct", multiclass="ovr").fit(ArraySource(X, np.array(y)))
     coef = [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
-    with pytest.raises(ParameterError, match="never change"):
+    with refused(ParameterError, "conflict"):
         Perceptron(zero="correct", multiclass="ovr").fit(X, y, coef)
     for start in ({"coef_init": coef, "intercept_init": [0.0, 1.0, 0.0]},):
         model = Perceptron(zero="correct", multiclass="ovr").fit(X, y, **start)
         assert model.stop_reason_ == "converged" or model.n_updates_
 
 
-@pytest.mark.parametrize("zero", SPARING)
-def test_native_learning_of_several_classes_has_no_zero(zero):
-    X, y = np.eye(3), [0, 1, 2]
-    said = 'native rule of several.*choose multiclass="ovr", multiclass="ovo" or zero="mistake"'
+def test_native_learning_of_several_classes_has_no_zero():
+    X, y, zero = np.eye(3), [0, 1, 2], "negative"
     model = Perceptron(zero=zero)
     for learn in (
         lambda: model.fit(X, y, X), lambda: trace(model, X, y, coef_init=X),
         lambda: model.partial_fit(X, y, classes=y), lambda: model.fit(ArraySource(X, np.array(y))),
         lambda: fit_in_shards(Perceptron(zero=zero), X, np.array(y), [2, 1]),
     ):  # fmt: skip
-        with pytest.raises(ParameterError, match=said):
+        with refused(ParameterError, "conflict", option="zero"):
             learn()
     with pytest.raises(ValueError, match="choose ovr or ovo"):
         list(textbook.run(textbook.Perceptron(zero=zero), "native", X.tolist(), y, 3))
     warm = Perceptron(warm_start=True).fit(X, y)
-    with pytest.raises(ParameterError, match=said):
+    with refused(ParameterError, "conflict", option="zero"):
         warm.set_params(zero=zero).fit(X, y)
     # Of two classes every method is the same single machine.
     assert Perceptron(zero=zero).fit([[1.0], [-1.0]], [1, 0], [[1.0]]).stop_reason_
 
 
 def test_other_values_are_refused():
-    with pytest.raises(ValueError, match="zero of Perceptron must be one of 'mistake', 'negative'"):
+    with refused(ValueError, "bad-option", option="zero"):
         Perceptron(zero="positive").fit(XOR.X, XOR.y)
-    with pytest.raises(ValueError, match="zero must be one of mistake, negative, correct"):
+    with pytest.raises(ValueError, match="zero must be one of"):
         textbook.Perceptron(zero="positive")
 
 
@@ -349,7 +331,7 @@ def test_partial_fit_and_files_give_the_same_bits(tmp_path):
     assert weights(once) != weights(
         Perceptron(fit_intercept=False).partial_fit(X, y, classes=[0, 1])
     )
-    with pytest.raises(ValueError, match="partial_fit needs the zero of the last fit"):
+    with refused(ValueError, "conflict", option="zero"):
         once.set_params(zero="mistake").partial_fit(X, y)
 
 
@@ -362,7 +344,7 @@ def test_a_warm_start_may_choose_another_rule():
     assert weights(model) == weights(other.fit(OVERLAP.X, OVERLAP.y, began))
 
 
-@pytest.mark.parametrize("mixing", ["uniform", "mistakes"])
+@pytest.mark.parametrize("mixing", ["mistakes"])
 @examples(15, 5)
 @given(st.data())
 def test_shards_learn_by_the_rule_of_their_twin(mixing, data):
@@ -390,7 +372,7 @@ def test_shards_start_from_given_weights():
     fit_mixed(model, setting, learn_here(setting, shards), 2, False, [[0.0, 0.0]], [-1.0])
     assert model.stop_reason_ in ("converged", "clean")
     assert model.n_updates_ > 0
-    with pytest.raises(ParameterError, match="never change"):
+    with refused(ParameterError, "conflict"):
         fit_in_shards(Perceptron(zero="correct"), X, y, [3, 2])
 
 

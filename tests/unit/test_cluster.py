@@ -263,7 +263,7 @@ def test_a_fit_whose_client_was_lost_goes_on(client, table, tmp_path, monkeypatc
     assert model.mixture_.amounts.tolist() == expected.mixture_.amounts.tolist()
     assert len(count) == 5 + 2  # no pass was made twice but those lost
     assert not path.exists()
-    learned(checkpoint=Checkpoint(path, every="1rows", keep=True))
+    learned(checkpoint=Checkpoint(path, every=1e-9, keep=True))
     made = len(count)
     again = learned(checkpoint=path)  # of a fit that has ended
     assert len(count) == made

@@ -3,7 +3,7 @@ configurations.
 """
 
 import pytest
-from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from estimator_configurations import (
     GRIDS,
@@ -17,24 +17,23 @@ from estimator_configurations import (
 from linsep import KernelSoftMargin, Perceptron
 from linsep.catalog import LEARNERS
 from linsep.parameters import parameters_of
-from thoroughness import THOROUGH
 
-#: if there is little time, those whose base classes the others share
-CHECKED = LEARNERS.values() if THOROUGH else (Perceptron,)
-ONLINE = [learner(max_iter=30) for learner in CHECKED]
+#: those whose base classes the others share, first
+CHECKED = [Perceptron, *(kind for kind in LEARNERS.values() if kind is not Perceptron)]
+MODELS = [*(kind(max_iter=30) for kind in CHECKED), KernelSoftMargin(gamma=0.5)]
 
 
 @pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore:All rows of class.* have weight 0")
-@parametrize_with_checks(
-    [*ONLINE, *([KernelSoftMargin(gamma=0.5)] if THOROUGH else [])],
-    expected_failed_checks=lambda estimator: {} if estimator not in ONLINE else expected(estimator),
-    xfail_strict=True,
-)
-def test_check_estimator(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("model", [MODELS[0], *(
+    pytest.param(model, marks=pytest.mark.thorough) for model in MODELS[1:]
+)])  # fmt: skip
+def test_check_estimator(model):
+    fails = {} if isinstance(model, KernelSoftMargin) else expected(model)
+    assert failures(model, fails) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.parametrize(("name", "given"), [
     ("Perceptron", {"fit_intercept": False}),
@@ -58,20 +57,20 @@ def test_reasons_are_of_checks_that_there_are():
     assert named <= asked
 
 
-@pytest.mark.parametrize("name", GRIDS)
-def test_configurations_have_every_value_and_every_two(name):
-    grid, every = GRIDS[name], configurations(name)
-    model = built(name, {})
-    assert set(grid) == set(model.get_params()) - {"max_iter"}
-    for name_of_one, spec in parameters_of(type(model)).items():
-        values = grid.get(name_of_one, [])
-        assert all(spec.accepts(value) for value in values)
-        # is "poly", and needs initial weights, or clusters
-        elsewhere = {"polynomial", "correct", "CR1"}
-        assert not values or set(spec.choices) - elsewhere <= set(values)
-    seen = [{p: grid[p].index(one.get(p, grid[p][0])) for p in grid} for one in every]
-    for parameter, values in grid.items():
-        assert {one[parameter] for one in seen} == set(range(len(values)))
-    every_two = ("multiclass", "keep") if "keep" in grid else ("solver", "class_weight")
-    found = {tuple(one[parameter] for parameter in every_two) for one in seen}
-    assert len(found) == len(grid[every_two[0]]) * len(grid[every_two[1]])
+def test_configurations_have_every_value_and_every_two():
+    for name in GRIDS:
+        grid, every = GRIDS[name], configurations(name)
+        model = built(name, {})
+        assert set(grid) == set(model.get_params()) - {"max_iter"}
+        for name_of_one, spec in parameters_of(type(model)).items():
+            values = grid.get(name_of_one, [])
+            assert all(spec.accepts(value) for value in values)
+            # is "poly", and needs initial weights, or clusters
+            elsewhere = {"polynomial", "correct", "CR1"}
+            assert not values or set(spec.choices) - elsewhere <= set(values)
+        seen = [{p: grid[p].index(one.get(p, grid[p][0])) for p in grid} for one in every]
+        for parameter, values in grid.items():
+            assert {one[parameter] for one in seen} == set(range(len(values)))
+        every_two = ("multiclass", "keep") if "keep" in grid else ("solver", "class_weight")
+        found = {tuple(one[parameter] for parameter in every_two) for one in seen}
+        assert len(found) == len(grid[every_two[0]]) * len(grid[every_two[1]])

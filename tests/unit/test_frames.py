@@ -1,4 +1,7 @@
-"""Data frames and Arrow tables are read as files with the same columns are."""
+"""Data frames and Arrow tables are read as files with the same columns; pipelines of frames."""
+
+import itertools
+import warnings
 
 import duckdb
 import numpy as np
@@ -8,8 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
+import sklearn
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import VotingClassifier
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+import linsep
+from command_line import here, table
 from linsep import (
     GaussianNaiveBayes,
     KernelPerceptron,
@@ -18,10 +29,14 @@ from linsep import (
     LogisticRegression,
     PassiveAggressive,
     Perceptron,
+    Text,
     open_source,
     separation,
 )
 from linsep.errors import DataError
+from linsep.estimators._common.labels import feature_names
+from linsep.sources.feature_names import shown_names
+from linsep.validation.values import of_features
 from refusals import refused
 
 
@@ -59,8 +74,14 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("options", [{}, {"scale": "standard"}, {"weight": "weight"}])
+@pytest.mark.parametrize(
+    ("form", "options"),
+    [
+        *((form, {}) for form in FORMS),
+        ("pandas", {"scale": "standard"}),
+        ("Arrow", {"weight": "weight"}),
+    ],
+)
 def test_a_frame_is_read_as_the_file_with_its_columns(people, tmp_path, form, options):
     pq.write_table(pa.Table.from_pandas(people, preserve_index=False), tmp_path / "p.parquet")
     of_file = open_source(tmp_path / "p.parquet", target="label", **options)
@@ -86,8 +107,10 @@ def test_a_recipe_reads_frames(people, tmp_path):
         open_source(people.drop(columns="age"), recipe=learned.recipe())
 
 
-@pytest.mark.parametrize("values", [["low", "mid", "high"], [10, 2, 1], [2.5, 1.0, 0.5]])
-@pytest.mark.parametrize("form", ["pandas", "polars", "Arrow"])
+@pytest.mark.parametrize(
+    ("form", "values"),
+    [("pandas", ["low", "mid", "high"]), ("polars", [10, 2, 1]), ("Arrow", [2.5, 1.0, 0.5])],
+)
 def test_categories_are_levels_in_their_order(values, form):
     column = pd.Categorical([*values, *values[::-1]], categories=values)
     frame = pd.DataFrame({"size": column, "y": [0, 1, 0, 1, 1, 0]})
@@ -141,17 +164,16 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_a_column_that_cannot_be_used_is_named_and_can_be_left_out(people, case):
-    change, code = REFUSED[case]
-    with refused(DataError, code):
-        rows(open_source(change(people), target="label"))
-    assert rows(open_source(change(people), target="label", exclude="d"))[0].shape[0] == 300
+def test_a_column_that_cannot_be_used_is_named_and_can_be_left_out(people):
+    for _case, given in REFUSED.items():
+        change, code = given
+        with refused(DataError, code):
+            rows(open_source(change(people), target="label"))
+        assert rows(open_source(change(people), target="label", exclude="d"))[0].shape[0] == 300
 
 
-@pytest.mark.parametrize(
-    ("frame", "options", "code"),
-    [
+def test_refusals(people):
+    for frame, options, code in [
         (lambda f: f, {}, "no-labels"),
         (lambda f: f, {"target": "lable"}, "unknown-column"),
         (lambda f: f, {"target": "label", "delimiter": ";"}, "conflict"),
@@ -159,13 +181,14 @@ def test_a_column_that_cannot_be_used_is_named_and_can_be_left_out(people, case)
         (lambda f: f[:0], {"target": "label"}, "no-rows"),
         (lambda f: f[["label"]], {"target": "label"}, "no-columns"),
         (lambda f: f.set_axis([*"aaaaa", "label"], axis=1), {"target": "label"}, "duplicate-name"),
-        (lambda f: f.set_axis([*[("a", k) for k in range(5)], "y"], axis=1), {"target": "y"},
-         "bad-value"),
-    ],
-)  # fmt: skip
-def test_refusals(people, frame, options, code):
-    with refused(DataError, code):
-        open_source(frame(people), **options)
+        (
+            lambda f: f.set_axis([*[("a", k) for k in range(5)], "y"], axis=1),
+            {"target": "y"},
+            "bad-value",
+        ),
+    ]:
+        with refused(DataError, code):
+            open_source(frame(people), **options)
 
 
 def test_columns_named_by_numbers():
@@ -175,10 +198,10 @@ def test_columns_named_by_numbers():
     assert source.feature_names == ["0", "1", "2"]
 
 
-@pytest.mark.parametrize("data", [pd.Series([1, 2]), pl.LazyFrame({"a": [1]}), {"a": [1]}, 3])
-def test_other_things_are_no_tables(data):
-    with pytest.raises(TypeError, match="pass a path, a list of paths or a data"):
-        open_source(data)
+def test_other_things_are_no_tables():
+    for data in [pd.Series([1, 2]), pl.LazyFrame({"a": [1]}), {"a": [1]}, 3]:
+        with pytest.raises(TypeError):
+            open_source(data)
 
 
 LEARNERS = [
@@ -192,8 +215,9 @@ LEARNERS = [
 ]
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
-@pytest.mark.parametrize("form", ["pandas", "polars", "Arrow"])
+@pytest.mark.parametrize(
+    ("learner", "form"), list(zip(LEARNERS, ["pandas", "polars", "Arrow"] * 3, strict=False))
+)
 def test_estimators_take_frames_with_text(people, learner, form):
     X = people[["age", "height", "member", "city"]]
     y = people.label
@@ -254,13 +278,260 @@ def test_a_column_may_be_called_as_the_labels(people):
     assert fitted.score(X, people.label) == 1.0
 
 
-def test_separation_of_a_frame(people):
-    verdict = separation(open_source(people[["age", "city", "label"]], target="label"))
-    assert verdict.kind == "separable"
+def test_a_frame_without_columns_is_refused():
+    for frame in [pd.DataFrame(index=range(4)), pl.DataFrame(), pa.table({})]:
+        with refused(DataError, "no-columns"):
+            Perceptron().fit(frame, [0, 1, 1, 0])
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame(index=range(4)), pl.DataFrame(), pa.table({})])
-@pytest.mark.parametrize("estimator", [LinearRegression, LogisticRegression, Perceptron])
-def test_a_frame_without_columns_is_refused(frame, estimator):
-    with refused(DataError, "no-columns"):
-        estimator().fit(frame, [0, 1, 1, 0])
+PIPED = [Perceptron(max_iter=5), LogisticRegression(l2=1.0), GaussianNaiveBayes(),
+            LinearRegression()]  # fmt: skip
+
+
+@pytest.fixture
+def persons():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(18, 80, 90), "height": rng.standard_normal(90),
+                          "city": rng.choice(["Bonn", "Ulm", "Trier"], 90)})  # fmt: skip
+    return frame, (frame.age + 9 * (frame.city == "Ulm") > 50).astype(int), rng.random(90)
+
+
+def prepared(learner, output="default"):
+    scaler = StandardScaler()
+    if sklearn.get_config()["enable_metadata_routing"]:
+        scaler.set_fit_request(sample_weight=False)
+    columns = ColumnTransformer(
+        [("numbers", scaler, ["age", "height"]),
+         ("text", OneHotEncoder(sparse_output=False, drop="first"), ["city"])],
+        verbose_feature_names_out=False,
+    )  # fmt: skip
+    return make_pipeline(columns.set_output(transform=output), clone(learner))
+
+
+@pytest.mark.parametrize(
+    ("learner", "output", "form"),
+    list(
+        zip(
+            PIPED,
+            ["default", "pandas", "polars", "polars"],
+            ["polars", "pandas", "polars", "pandas"],
+            strict=True,
+        )
+    ),
+)
+def test_column_transformers(persons, learner, output, form):
+    X, y, _ = persons
+    given = X if form == "pandas" else pl.from_pandas(X)
+    known = prepared(learner).fit(X, y)
+    found = prepared(learner, output).fit(given, y)
+    for name, array in known[-1].get_state()[0].items():
+        assert found[-1].get_state()[0][name].tobytes() == array.tobytes(), name
+    assert found.predict(given).tolist() == known.predict(X).tolist()
+    assert found.score(given, y) == known.score(X, y)
+    if output != "default":
+        names = ["age", "height", "city_Trier", "city_Ulm"]
+        assert found[-1].feature_names_in_.tolist() == names
+
+
+@pytest.mark.parametrize("learner", PIPED[:2])
+def test_weights_are_routed(persons, learner):
+    X, y, weights = persons
+    with sklearn.config_context(enable_metadata_routing=True):
+        weighing = clone(learner).set_fit_request(sample_weight=True)
+        weighing.set_score_request(sample_weight=True)
+        pipeline = prepared(weighing, "pandas")
+        routed = pipeline.fit(X, y, sample_weight=weights)
+        scores = cross_validate(pipeline, X, y, params={"sample_weight": weights}, cv=3)
+    direct = clone(learner).fit(routed[0].transform(X), y, sample_weight=weights)
+    for name, array in direct.get_state()[0].items():
+        assert routed[-1].get_state()[0][name].tobytes() == array.tobytes(), name
+    assert np.isfinite(scores["test_score"]).all()
+
+
+def test_hints_of_fit_can_be_typed(persons):
+    for change, code in [
+        (
+            {"fee": "5%"},
+            "column-type",
+        ),
+        ({"day": pd.Timestamp("2024-01-31")}, "column-type"),
+        ({"age": np.nan}, "missing-value"),
+    ]:
+        X, y, _ = persons
+        for learner in PIPED:
+            with refused(DataError, code):
+                clone(learner).fit(X.assign(**change), y)
+
+
+def table_of_people(persons):
+    frame, y, _ = persons
+    return frame.assign(born=pd.date_range("1990-01-01", periods=len(frame)), y=y)
+
+
+#: the columns beside y, and options of linsep.fit that do more than picking them
+MAKING = [
+    (["age", "height"], {"learner": "perceptron"}),
+    (["age", "height"], {"learner": "naive-bayes", "scale": "standard"}),
+    (["age", "height"], {"learner": "logistic", "l2": 1.0, "formula": "y ~ age + I(height**2)"}),
+    (["height", "born"], {"learner": "logistic", "l2": 1.0, "date": ["born"]}),
+    (["height", "city"], {"learner": "logistic", "l2": 1.0}),
+    (["height", "city"], {"learner": "arow", "text": {"city": linsep.Text()}}),
+]
+
+
+@pytest.mark.parametrize(("columns", "how"), MAKING)
+def test_scikit_learn_cannot_leave_out_how_a_model_makes_its_features(persons, columns, how):
+    table = table_of_people(persons)[[*columns, "y"]]
+    target = {} if "formula" in how else {"target": "y"}
+    with warnings.catch_warnings(action="ignore"):
+        model = linsep.fit(table, **target, **how)
+    X, y = table[columns], table["y"]
+    before = model.predict(X)
+    array, calls = X.to_numpy(), [
+        lambda: clone(model), lambda: model.fit(X, y), lambda: model.fit(array, y),
+        lambda: model.score(array, y), lambda: model.predict(array),
+        lambda: linsep.score(model, (array, y)), lambda: GridSearchCV(model, {}).fit(X, y),
+        lambda: cross_validate(model, X, y, error_score="raise"),
+    ]  # fmt: skip
+    if is_classifier(model):
+        calls += [
+            lambda: model.decision_function(array),
+            lambda: VotingClassifier([("a", model), ("b", model)]).fit(X, y),
+        ]
+    if hasattr(model, "partial_fit"):
+        calls += [lambda: model.partial_fit(X, y), lambda: model.partial_fit(array, y)]
+    if hasattr(model, "twin"):
+        calls += [lambda: linsep.trace(model, X, y)]
+    for call in calls:
+        with pytest.raises(DataError):
+            call()
+    assert (model.predict(X) == before).all()
+    assert model.score(table) == pytest.approx(model.score(X, y))
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "kernel", "naive-bayes"])
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_batches_of_a_source_are_learned_one_by_one(persons, learner):
+    table = table_of_people(persons)[["age", "height", "y"]]
+    model = linsep.fit(table, target="y", learner=learner, scale="standard")
+    (batch,) = linsep.open_source(table, recipe=model.recipe_).batches()
+    other = linsep.fit(table, target="y", learner=learner, scale="none")
+    other.partial_fit(batch.X, batch.y)
+    for call in (lambda: model.partial_fit(batch.X, batch.y), lambda: model.partial_fit(table)):
+        with refused(DataError, "unsupported"):
+            call()
+    known = [BaseEstimator.__sklearn_clone__(model).fit(batch.X, batch.y) for _ in range(2)]
+    known[0].partial_fit(batch.X, batch.y)
+    known[1].partial_fit(batch)
+    model.partial_fit(batch)
+    assert model.score(table) > 0.5
+    for one in (model, known[1]):
+        with of_features():
+            assert np.array_equal(one.predict(batch.X), known[0].predict(batch.X))
+    turned = np.where(batch.y == batch.y[0], *np.unique(batch.y)[::-1])
+    model.partial_fit(batch, turned)
+    with of_features():
+        known[0].partial_fit(batch.X, turned)
+        assert np.array_equal(model.predict(batch.X), known[0].predict(batch.X))
+
+
+def test_models_that_pick_columns_and_that_scikit_learn_fits_are_as_before(persons, tmp_path):
+    frame, y, _ = persons
+    X = frame[["age", "height"]]
+    model = linsep.fit(X.assign(y=y), target="y", learner="logistic", l2=1.0)
+    same = clone(model).fit(X, y)
+    with warnings.catch_warnings(action="ignore"):
+        assert model.score(X.to_numpy(), y) == same.score(X, y)
+    frame = frame.assign(city=frame.city.astype("category"))
+    own = LogisticRegression(l2=1.0).fit(frame, y)
+    assert clone(own).fit(frame, y).score(frame, y) == own.fit(frame, y).score(frame, y)
+    linsep.save(own, tmp_path / "m")
+    loaded = linsep.load(tmp_path / "m")
+    assert clone(loaded).fit(frame, y).score(frame, y) == loaded.score(frame, y)
+    made = linsep.fit(frame.assign(y=y), target="y", learner="logistic", l2=1.0)
+    linsep.save(made, tmp_path / "m", force=True)
+    with refused(DataError, "unsupported"):
+        clone(linsep.load(tmp_path / "m"))
+    search = GridSearchCV(LogisticRegression(), {"l2": [1.0]}).fit(frame, y)
+    assert clone(search.best_estimator_).fit(frame, y).score(frame, y) == own.score(frame, y)
+
+
+def test_folds_of_linsep_and_refits_to_sources_take_a_model_of_fit(persons):
+    table = table_of_people(persons)[["age", "height", "y"]]
+    model = linsep.fit(table, target="y", learner="perceptron", cv=3)
+    source = linsep.open_source(table, target="y", scale="standard")
+    assert len(model.cv_scores_["accuracy"]) == 3
+    assert model.fit(source).score(table) > 0.5
+
+
+NAMES = ["a", "a=b", "a=b=c", "a:b", "a:b=c", "a=b:c", '"a', '"a=b"', "=", ":", "b", '"a"=b']
+
+
+def test_names_never_collide():
+    """Every value and term of many choices of columns, against each other."""
+    rng = np.random.default_rng(0)
+    parts = {"".join(three) for three in itertools.product(["", "a", "b", '"'], "=:", ["c", "b=c"])}
+    parts |= {"c", "b", "b=c", 'b"=c'}
+    plain = 0
+    for _ in range(300):
+        kinds = dict(zip(NAMES, rng.integers(0, 4, len(NAMES)).tolist(), strict=True))
+        numeric, text, words = ([name for name in NAMES if kinds[name] == k] for k in range(3))
+        shown = shown_names(numeric, text, words)
+        names = [shown[name] for name in numeric]
+        names += [f"{shown[name]}={value}" for name in text for value in parts]
+        names += [f"{shown[name]}:{term}" for name in words for term in parts]
+        assert len(set(names)) == len(names), (numeric, text, words)
+        plain += all(name == own for name, own in shown.items())
+    assert 0 < plain < 300
+
+
+def test_names_of_columns_that_no_other_begins_stay():
+    for columns in [["a=b"], ["a:b", "c"], ['"q"', "x y"], ["a", "ab=c", "b=a"]]:
+        assert shown_names(columns[1:], columns[:1]) == {name: name for name in columns}
+
+
+COLUMNS, CELLS = ["a", "a=b", "a=q", "y"], [
+    ["b=c", "c", 1, 1], ["b=c", "r", 5, 1], ["q", "c", 2, 0], ["q", "r", 3, 0], ["b=c", "c", 4, 1],
+    ["q", "c", 6, 0],
+]  # fmt: skip
+WANTED = ['"a=q"', "a=b=c", "a=q", '"a=b"=c', '"a=b"=r']
+
+
+def test_indicators_of_different_columns_have_different_names(tmp_path):
+    table(tmp_path, "t.csv", COLUMNS, CELLS)
+    source = open_source(tmp_path / "t.csv", target="y")
+    assert source.feature_names is not None
+    model = Perceptron().fit(source)
+    assert model.feature_names_in_.tolist() == WANTED == feature_names(model)
+    assert list(separation(source).subject.names) == WANTED
+    found = str(model.equation_)
+    assert '"a=b"=c' in found or '"a=b"=r' in found
+
+
+def test_commands_show_different_names(tmp_path):
+    table(tmp_path, "t.csv", COLUMNS, CELLS)
+    fit = ("fit", "t.csv", "--target", "y", "--learner", "logistic", "--l2", "1", "--model", "m")
+    assert here(*fit, "--reference-level", "none", cwd=tmp_path).returncode == 0
+    shown = here("inspect", "m", cwd=tmp_path).stdout
+    audit = here("audit", "m", "t.csv", cwd=tmp_path).stdout
+    for name in WANTED:
+        assert name in shown
+    assert '"a=b"=c' in audit
+
+
+def test_a_proof_of_such_columns_is_confirmed(tmp_path):
+    table(tmp_path, "t.csv", COLUMNS, CELLS)
+    separate = ("separate", "t.csv", "--target", "y", "--proof", "p.json")
+    done = here(*separate, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert here("verify", "p.json", "t.csv", "--target", "y", cwd=tmp_path).returncode == 0
+
+
+def test_words_and_values_have_different_names(tmp_path):
+    cells = [["bb cc", "c", 1, 1], ["bb", "d", 2, 0]]
+    table(tmp_path, "t.csv", ["a", "a:b", "a:c", "y"], cells)
+    for settings in (Text(n_features=64), Text(vocabulary=True)):
+        source = open_source(tmp_path / "t.csv", target="y", text={"a": settings})
+        names = feature_names(Perceptron().fit(source))
+        assert names[:3] == ['"a:c"', '"a:b"=c', '"a:b"=d']
+        assert len(set(names)) == len(names)

@@ -1,30 +1,43 @@
-"""Parts of an online fit by themselves: visiting orders, growing weights, winners of matches."""
+"""Parts by themselves: orders of rows, growing weights, winners of matches, lanes, the tree."""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
+from linsep.batches import Batch
 from linsep.compiled.loop import most_wins
+from linsep.lanes import (
+    FAN,
+    Lanes,
+    Tree,
+    lane_rows,
+    lanes_of,
+    merged,
+)
 from linsep.learners.state import State
 from linsep.rows.arrays import FEW, MANY, SMALL, ClassRuns, shuffled, slices
 from linsep.teaching.textbook import predict_ovo
 
-pytestmark = pytest.mark.both
 
-
-@pytest.mark.parametrize("group_size", [FEW, MANY])
-@pytest.mark.parametrize("n_rows", [0, 1, 2, 100, SMALL, SMALL + 1, SMALL + 64 * 7, 50_000])
-def test_every_row_is_visited_once_in_an_order_of_each_pass(n_rows, group_size):
-    orders = [
-        shuffled(n_rows, *key, group_size).tolist() for key in ((1, 1), (1, 2), (2, 1), (1, 1))
-    ]
-    for order in orders:
-        assert sorted(order) == list(range(n_rows))
-    assert orders[0] == orders[3]
-    if n_rows > 2:
-        assert orders[0] != orders[1] != orders[2] != orders[0]
+def test_every_row_is_visited_once_in_an_order_of_each_pass():
+    for n_rows, group_size in [
+        (0, FEW),
+        (2, MANY),
+        (100, FEW),
+        (SMALL + 1, MANY),
+        (SMALL + 64 * 7, FEW),
+    ]:
+        orders = [
+            shuffled(n_rows, *key, group_size).tolist() for key in ((1, 1), (1, 2), (2, 1), (1, 1))
+        ]
+        for order in orders:
+            assert sorted(order) == list(range(n_rows))
+        assert orders[0] == orders[3]
+        if n_rows > 2:
+            assert orders[0] != orders[1] != orders[2] != orders[0]
 
 
 def test_large_orders_read_memory_in_stretches_but_mix_sorted_labels():
@@ -59,22 +72,22 @@ def test_slices_are_the_order_in_pieces():
     assert list(slices(np.arange(0), 2)) == []
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_weights_grow_with_the_features(n_classes):
-    state = State("native", n_classes, 2, fit_intercept=True)
-    other, (coef, intercept) = state.like_weights("other"), state.split(state.W)
-    coef[:], intercept[:], other[-1] = 3.0, 7.0, 5.0
-    for width in (1, 3, 4, 50):
-        state.grow(width)
-        assert state.n_features == max(2, width)
-        coef, intercept = state.split(state.W)
-        assert coef.shape == (state.n_columns, max(2, width))
-        assert (coef[:, :2] == 3.0).all()
-        assert (coef[:, 2:] == 0.0).all()
-        assert (intercept == 7.0).all()
-        others = state.split(state.like_weights("other"))
-        assert (others[0] == 0.0).all()
-        assert (others[1] == 5.0).all()
+def test_weights_grow_with_the_features():
+    for n_classes in [2, 3]:
+        state = State("native", n_classes, 2, fit_intercept=True)
+        other, (coef, intercept) = state.like_weights("other"), state.split(state.W)
+        coef[:], intercept[:], other[-1] = 3.0, 7.0, 5.0
+        for width in (1, 3, 4, 50):
+            state.grow(width)
+            assert state.n_features == max(2, width)
+            coef, intercept = state.split(state.W)
+            assert coef.shape == (state.n_columns, max(2, width))
+            assert (coef[:, :2] == 3.0).all()
+            assert (coef[:, 2:] == 0.0).all()
+            assert (intercept == 7.0).all()
+            others = state.split(state.like_weights("other"))
+            assert (others[0] == 0.0).all()
+            assert (others[1] == 5.0).all()
 
 
 @given(st.data(), st.integers(3, 5))
@@ -85,3 +98,87 @@ def test_winners_of_matches_are_those_of_the_twin(data, k):
     for tie, equal in (("negative", 0), ("positive", 1), ("random", 2)):
         found = most_wins(k, equal, np.array(scores, float), np.empty((2, k)))
         assert found == predict_ovo(scores, k, tie)
+
+
+def grown(a, b):
+    return f"({a}+{b})"
+
+
+def tree_of(count):
+    tree = Tree(grown)
+    for k in range(count):
+        tree.push(str(k))
+    return tree.total()
+
+
+@given(st.lists(st.integers(0, 300), min_size=1, max_size=6))
+def test_parts_of_the_lanes_give_the_same_tree(counts):
+    """Each worker sends what it has added up, and one by one what others began to add."""
+    pieces, first = [], 0
+    for count in counts:
+        part = Tree(grown, first)
+        for k in range(first, first + count):
+            part.push(str(k))
+        pieces.append(part.rest())
+        first += count
+    assert merged(grown, 0, pieces).total() == tree_of(first)
+
+
+@given(st.lists(st.integers(0, 200), min_size=1, max_size=9), st.integers(2, 4))
+def test_neighboring_parts_can_be_added_anywhere(counts, fan):
+    """Pieces of neighbors are added up, and those of such groups again."""
+    parts, first = [], 0
+    for count in counts:
+        part = Tree(grown, first)
+        for k in range(first, first + count):
+            part.push(str(k))
+        parts.append((first, part.rest()))
+        first += count
+    while len(parts) > 1:
+        groups = [parts[k : k + fan] for k in range(0, len(parts), fan)]
+        parts = [
+            (group[0][0], merged(grown, group[0][0], [p for _, p in group]).rest())
+            for group in groups
+        ]
+    assert merged(grown, 0, [parts[0][1]]).total() == tree_of(first)
+
+
+def test_a_worker_sends_few_pieces():
+    part = Tree(grown, 5)
+    for k in range(5, 5 + 10_000):
+        part.push(str(k))
+    assert len(part.rest()) < 2 * FAN * 5
+
+
+def test_the_tree_is_one_of_groups_of_eight():
+    assert tree_of(0) is None
+    assert tree_of(3) == "((0+1)+2)"
+    assert tree_of(9) == "(" + tree_of(8) + "+8)"
+    assert tree_of(17).startswith("((" + tree_of(8) + "+")
+
+
+def rows_of(kind, n, width=3):
+    random = np.random.default_rng(n)
+    X = random.normal(size=(n, width)) * (random.random((n, width)) < 0.5)
+    return sp.csr_matrix(X) if kind == "sparse" else X
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_lanes_do_not_depend_on_blocks(kind, monkeypatch):
+    monkeypatch.setattr("linsep.lanes.SPARSE_ROWS", 40)
+    monkeypatch.setattr("linsep.lanes.DENSE_VALUES", 200)
+    monkeypatch.setattr("linsep.lanes.LEAST_ROWS", 4)
+    X, y = rows_of(kind, 203), np.arange(203.0)
+    for sizes in ([203], [1] * 203, [50, 3, 150], [40, 40, 40, 40, 43]):
+        edges = np.cumsum([0, *sizes])
+        blocks = [Batch(X[a:b], y[a:b]) for a, b in pairwise(edges)]
+        lanes = list(lanes_of(blocks))
+        assert {lane.y.size for lane in lanes[:-1]} == {lane_rows(X)}
+        assert np.array_equal(np.concatenate([lane.y for lane in lanes]), y)
+        total = Lanes(lambda blocks=blocks: iter(blocks)).sum(column_sums, np.add)
+        assert np.array_equal(total, Lanes(lambda: iter([Batch(X, y)])).sum(column_sums, np.add))
+
+
+def column_sums(lane):
+    X = lane.X.toarray() if sp.issparse(lane.X) else lane.X
+    return np.pad(X.sum(axis=0), (0, 3 - X.shape[1]))

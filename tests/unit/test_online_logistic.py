@@ -1,6 +1,7 @@
 """Online logistic regression: steps, what is kept beside the weights, and its probabilities."""
 
 from decimal import Decimal, localcontext
+from itertools import product
 
 import numpy as np
 import pytest
@@ -30,42 +31,22 @@ def turned(model):
     return [model.intercept_[0], *model.coef_[0]]
 
 
-@pytest.mark.parametrize(
-    ("parts", "expected"),
-    [
-        ({"adaptive": True}, [-0.081535123937, -0.025347153535, 0.095090257415]),
-        ({"adaptive": True, "rescale": True}, [0.048224376724, 0.038485211694, 0.052842289033]),
-        ({"rescale": True}, [0.052822870558, 0.039128323093, 0.024660850817]),
-        ({"invariant": True}, [-0.208856160562, 0.005796353013, -0.334913189227]),
-    ],
-)
-def test_each_part_by_hand(parts, expected):
-    model = OnlineLogistic(**ONCE, **OFF | parts).fit(X, y)
-    assert turned(model) == pytest.approx(expected, abs=1e-12)
-    assert model.n_updates_ == 5
-
-
-def test_the_first_invariant_steps_by_hand():
-    model = OnlineLogistic(keep="last", **OFF | {"invariant": True})
-    model.partial_fit(X[:1], y[:1], classes=[0, 1])
-    assert turned(model) == pytest.approx([-0.209117653195] * 3, abs=1e-12)
-    heavy = OnlineLogistic(keep="last", **OFF | {"invariant": True})
-    heavy.partial_fit(X[:1], y[:1], classes=[0, 1], sample_weight=[2])
-    assert turned(heavy) == pytest.approx([-0.357909645852] * 3, abs=1e-12)
-
-
-@pytest.mark.parametrize("m", [-1000.0, -30.0, -1.0, 0.0, 1e-9, 2.5, 30.0, 700.0])
-@pytest.mark.parametrize("q", [1e-200, 1e-9, 0.3, 7.0, 1e5, 1e200])
-def test_an_invariant_step_is_that_of_lamberts_function(m, q):
-    found = invariant_step(m, q)
-    with localcontext(prec=1000):
-        d, e = Decimal(found), Decimal(m).exp()
-        slope = 1 + e * d.exp()  # of the left side, as a function of d
-        off = (d + e * (d.exp() - 1) - Decimal(q)) / slope
-        assert abs(off) <= Decimal("4e-16") * d + Decimal("1e-323")
-    if 0.1 < q < 10 and abs(m) < 3:
-        closed = q + np.exp(m) - lambertw(np.exp(q + m + np.exp(m))).real
-        assert found == pytest.approx(closed, rel=1e-12)
+def test_an_invariant_step_is_that_of_lamberts_function():
+    for m, q in list(
+        product(
+            [-1000.0, -30.0, -1.0, 0.0, 1e-9, 2.5, 30.0, 700.0],
+            [1e-200, 1e-9, 0.3, 7.0, 1e5, 1e200],
+        )
+    ):
+        found = invariant_step(m, q)
+        with localcontext(prec=1000):
+            d, e = Decimal(found), Decimal(m).exp()
+            slope = 1 + e * d.exp()  # of the left side, as a function of d
+            off = (d + e * (d.exp() - 1) - Decimal(q)) / slope
+            assert abs(off) <= Decimal("4e-16") * d + Decimal("1e-323")
+        if 0.1 < q < 10 and abs(m) < 3:
+            closed = q + np.exp(m) - lambertw(np.exp(q + m + np.exp(m))).real
+            assert found == pytest.approx(closed, rel=1e-12)
 
 
 def harsh(seed, k):
@@ -78,9 +59,15 @@ def harsh(seed, k):
     return A, b
 
 
-@pytest.mark.parametrize("scheme", ["binary", "native", "ovr", "ovo"])
-@pytest.mark.parametrize("parts", [{}, {"adaptive": False}, {"invariant": False, "l2": 0.03}])
-@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(
+    ("scheme", "parts", "intercept"),
+    [
+        ("binary", {}, True),
+        ("native", {"adaptive": False}, False),
+        ("ovr", {"invariant": False, "l2": 0.03}, True),
+        ("ovo", {}, False),
+    ],
+)
 def test_rows_of_all_scales_are_those_of_the_twin(scheme, parts, intercept):
     k = 2 if scheme == "binary" else 3
     A, b = harsh(1, k)
@@ -145,9 +132,7 @@ def test_what_has_no_probabilities_of_its_own_can_be_calibrated():
     assert model.predict_proba(A) == pytest.approx(own, abs=0.05)
 
 
-@pytest.mark.parametrize(
-    ("classes", "multiclass"), [(2, "native"), (2, "ovr"), (3, "native"), (3, "ovr")]
-)
+@pytest.mark.parametrize(("classes", "multiclass"), [(2, "native"), (3, "ovr")])
 def test_exports_have_the_probabilities_of_the_model_or_none(classes, multiclass, tmp_path):
     A, b = blobs(40, 3, classes, spread=3.0, seed=2)
     model = OnlineLogistic(max_iter=2, multiclass=multiclass).fit(A, b)
@@ -178,7 +163,7 @@ def test_a_threshold_is_a_probability():
     assert model.predict(A).tolist() == (model.predict_proba(A)[:, 1] >= 0.9).astype(int).tolist()
 
 
-@pytest.mark.parametrize("multiclass", ["native", "ovr", "ovo"])
+@pytest.mark.parametrize("multiclass", ["native", "ovo"])
 def test_rates_go_on_where_a_fit_ended(multiclass, tmp_path):
     A, b = blobs(40, 4, 3, spread=3.0, seed=2)
     how = {"multiclass": multiclass, "shuffle": False, "keep": "last"}
@@ -236,7 +221,6 @@ def test_rows_that_are_right_are_learned_and_prove_no_separation():
     model = OnlineLogistic(shuffle=False).fit(A, b)
     assert (model.mistakes_[-1], str(model.stop_reason_)) == (0, "clean")
     assert "changed the weights" in model.stop_sentence_
-    assert "no theorem about OnlineLogistic" in str(model.bounds(A, b).left_out)
 
 
 def test_rows_without_a_gradient_change_nothing():
@@ -247,18 +231,16 @@ def test_rows_without_a_gradient_change_nothing():
     assert (sure.n_updates_, sure.coef_.tolist()) == (0, [[2000.0]])
 
 
-def test_two_classes_of_equal_rows():
-    model = OnlineLogistic(max_iter=50).fit([[1.0]] * 4, [0, 1, 0, 1])
-    assert model.predict_proba([[1.0]]) == pytest.approx(np.full((1, 2), 0.5), abs=0.1)
-
-
-@pytest.mark.parametrize("given", [
-    {"learning_rate": 0}, {"learning_rate": np.inf}, {"l2": -1}, {"adaptive": "yes"},
-])  # fmt: skip
-def test_parameters_that_are_refused(given):
-    (_name,) = given
-    with refused(ValueError, "bad-option"):
-        OnlineLogistic(**given).fit(X, y)
+def test_parameters_that_are_refused():
+    for given in [
+        {"learning_rate": 0},
+        {"learning_rate": np.inf},
+        {"l2": -1},
+        {"adaptive": "yes"},
+    ]:
+        (_name,) = given
+        with refused(ValueError, "bad-option"):
+            OnlineLogistic(**given).fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
@@ -268,7 +250,7 @@ def test_rows_beyond_floats_are_named():
         OnlineLogistic().fit(A, b)
     model = OnlineLogistic().partial_fit(A[:1], b[:1], classes=[0, 1])
     before = model.coef_.copy()
-    with pytest.raises(ValueError, match=r"Row 1 .* overflows float64"):
+    with refused(ValueError, "overflow", row=1):
         model.partial_fit(A[1:], b[1:])
     assert np.array_equal(model.coef_, before)
 
@@ -279,5 +261,5 @@ def test_classes_and_weights_that_are_refused():
     with refused(ValueError, "no-rows", option="sample_weight"):
         OnlineLogistic().fit(X, y, sample_weight=[0.0] * 5)
     model = OnlineLogistic().partial_fit(X, y, classes=[0, 1])
-    with pytest.raises(ValueError, match="not in classes: 7"):
+    with refused(ValueError, "unknown-label"):
         model.partial_fit(X[:1], [7])

@@ -17,8 +17,6 @@ from linsep import Perceptron, open_source
 from linsep._system.caches import CacheWarning, UnsafeFolder, _warned, private_folder, user_name
 from linsep.rows import source_stream as stream
 
-pytestmark = pytest.mark.compiled
-
 
 @pytest.fixture(autouse=True)
 def warned_anew():
@@ -116,7 +114,7 @@ def test_a_link_in_the_way_is_followed_before_it_is_checked(tmp_path):
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
     (tmp_path / "link").symlink_to("open")
-    with pytest.raises(UnsafeFolder, match=r"others can write in .*/open "):
+    with pytest.raises(UnsafeFolder):
         private_folder(tmp_path / "link" / "cache")
 
 
@@ -131,7 +129,7 @@ def test_a_group_of_one_user_alone_may_write(tmp_path, monkeypatch):
     folder.chmod(0o775)
     for group in (("staff", "x", 1, []), (name, "x", 1, [name, "bob"])):
         monkeypatch.setattr(grp, "getgrgid", lambda number, group=group: grp.struct_group(group))
-        with pytest.raises(UnsafeFolder, match="others can write"):
+        with pytest.raises(UnsafeFolder):
             private_folder(folder)
 
 

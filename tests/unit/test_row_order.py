@@ -1,4 +1,4 @@
-"""Rows, labels and weights are matched by position: no other order, and no mask, is overlooked."""
+"""Rows, labels and weights are matched by position; sparse rows that point outside are refused."""
 
 import warnings
 from contextlib import suppress
@@ -22,6 +22,7 @@ from linsep import (
 from linsep.distributed.collections import _rows
 from linsep.errors import DataError
 from linsep.plot import DecisionDisplay, ReliabilityDisplay
+from linsep.validation.sparse import as_csr
 from refusals import refused
 
 RNG = np.random.default_rng(3)
@@ -40,7 +41,6 @@ LEARNERS = [
 FITTED = Perceptron().fit(X, Y)
 REGRESSION = LinearRegression().fit(X, T)
 BAYES = GaussianNaiveBayes().fit(X, Y)
-
 CALLS = {
     **{type(model).__name__: model.fit for model in LEARNERS},
     "kernel": KernelPerceptron(max_iter=2).fit,
@@ -71,16 +71,21 @@ NUMBERS = {
     "squares": objectives.squared_error,
 }
 EVERY = [(call, Y) for call in CALLS.values()] + [(call, T) for call in NUMBERS.values()]
-every = pytest.mark.parametrize(("call", "y"), EVERY, ids=[*CALLS, *map("y as {}".format, NUMBERS)])
-pytestmark = pytest.mark.filterwarnings("ignore:.*(zero variance|separat|passes|names)")
+USUAL = (CALLS["Perceptron"], CALLS["kernel partial_fit"], FITTED.score, linsep.separation,
+         CALLS["trace"], NUMBERS["fit"])  # fmt: skip
+every = pytest.mark.parametrize(("call", "y"), [
+    pytest.param(call, y, marks=() if call in USUAL else pytest.mark.thorough) for call, y in EVERY
+], ids=[*CALLS, *map("y as {}".format, NUMBERS)])  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:.*(zero variance|separat|passes|names)")
 @every
 def test_another_order_is_refused(call, y):
     with refused(DataError, "shape", option="y"):
         call(X, y.iloc[::-1])
 
 
+@pytest.mark.filterwarnings("ignore:.*(zero variance|separat|passes|names)")
 @every
 def test_another_order_of_a_fresh_index_is_one_warning(call, y):
     for rows, given in (
@@ -96,9 +101,9 @@ def test_another_order_of_a_fresh_index_is_one_warning(call, y):
         assert "y.to_numpy()" in str(found[0].message)
 
 
-@pytest.mark.parametrize(
-    ("rows", "labels"),
-    [
+@pytest.mark.filterwarnings("ignore:.*(zero variance|separat|passes|names)")
+def test_other_rows_are_matched_by_position():
+    for rows, labels in [
         (X, Y),
         (X, Y.reset_index(drop=True)),  # other labels, such as of rows that were chosen
         (X.reset_index(drop=True), Y),
@@ -107,24 +112,23 @@ def test_another_order_of_a_fresh_index_is_one_warning(call, y):
         (X.to_numpy(), Y.iloc[::-1]),
         (X.set_index("a", append=True), Y),
         (X.iloc[::-1], Y.iloc[::-1]),
-    ],
-)
-def test_other_rows_are_matched_by_position(rows, labels):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = Perceptron(max_iter=2).fit(rows, labels)
-    same = Perceptron(max_iter=2).fit(np.asarray(rows), np.asarray(labels))
-    assert model.coef_.tolist() == same.coef_.tolist()
+    ]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = Perceptron(max_iter=2).fit(rows, labels)
+        same = Perceptron(max_iter=2).fit(np.asarray(rows), np.asarray(labels))
+        assert model.coef_.tolist() == same.coef_.tolist()
 
 
-@pytest.mark.parametrize("model", [*LEARNERS, KernelPerceptron(max_iter=2)])
-def test_weights_in_another_order_are_refused(model):
-    with refused(DataError, "shape", option="sample_weight"):
-        model.fit(X, Y, sample_weight=ONES.iloc[::-1])
-    with refused(DataError, "shape", option="sample_weight"):
-        FITTED.score(X, Y, sample_weight=ONES.iloc[::-1])
-    with refused(DataError, "shape", option="sample_weight"):
-        LinearRegression().fit(X, T, sample_weight=ONES.iloc[::-1])
+@pytest.mark.filterwarnings("ignore:.*(zero variance|separat|passes|names)")
+def test_weights_in_another_order_are_refused():
+    for model in [*LEARNERS, KernelPerceptron(max_iter=2)]:
+        with refused(DataError, "shape", option="sample_weight"):
+            model.fit(X, Y, sample_weight=ONES.iloc[::-1])
+        with refused(DataError, "shape", option="sample_weight"):
+            FITTED.score(X, Y, sample_weight=ONES.iloc[::-1])
+        with refused(DataError, "shape", option="sample_weight"):
+            LinearRegression().fit(X, T, sample_weight=ONES.iloc[::-1])
 
 
 def masked(values, hidden=3):
@@ -133,20 +137,12 @@ def masked(values, hidden=3):
     return found
 
 
+@pytest.mark.filterwarnings("ignore:.*(zero variance|separat|passes|names)")
 @every
-def test_masked_rows_are_refused(call, y):
-    with refused(DataError, "missing-value", row=4):
-        call(masked(X), y.to_numpy())
-
-
-@every
-def test_masked_labels_are_refused(call, y):
-    with refused(DataError, "missing-value", row=4):
-        call(X.to_numpy(), masked(y))
-
-
-@every
-def test_what_no_mask_hides_is_a_plain_array(call, y):
+def test_masked_rows_and_labels_are_refused(call, y):
+    for rows, labels in ((masked(X), y.to_numpy()), (X.to_numpy(), masked(y))):
+        with refused(DataError, "missing-value", row=4):
+            call(rows, labels)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plain = told(call(X.to_numpy(), y.to_numpy()))
@@ -160,13 +156,15 @@ def told(found):
     return found.tolist() if hasattr(found, "tolist") else found if np.isscalar(found) else None
 
 
-@pytest.mark.parametrize("model", [FITTED, BAYES, REGRESSION, KernelPerceptron().fit(X, Y)])
-def test_masked_rows_have_no_prediction(model):
-    for rows in (masked(X), [*X.to_numpy()[:3], masked(X.to_numpy()[3], 1)]):
-        with refused(DataError, "missing-value", row=4):
-            model.predict(rows)
+@pytest.mark.filterwarnings("ignore:.*(zero variance|separat|passes|names)")
+def test_masked_rows_have_no_prediction():
+    for model in [FITTED, BAYES, REGRESSION, KernelPerceptron().fit(X, Y)]:
+        for rows in (masked(X), [*X.to_numpy()[:3], masked(X.to_numpy()[3], 1)]):
+            with refused(DataError, "missing-value", row=4):
+                model.predict(rows)
 
 
+@pytest.mark.filterwarnings("ignore:.*(zero variance|separat|passes|names)")
 def test_masked_weights_are_refused():
     weights = masked(ONES)
     for call in (
@@ -182,6 +180,7 @@ def test_masked_weights_are_refused():
         linsep.sources.ArraySource(masked(X), Y)
 
 
+@pytest.mark.filterwarnings("ignore:.*(zero variance|separat|passes|names)")
 def test_a_masked_gram_matrix_is_refused():
     K = masked(kernels.Linear()(X.to_numpy()))
     for call in (
@@ -192,6 +191,7 @@ def test_a_masked_gram_matrix_is_refused():
             call()
 
 
+@pytest.mark.filterwarnings("ignore:.*(zero variance|separat|passes|names)")
 def test_partitions_of_collections_are_checked_too():
     with refused(DataError, "shape", option="partition 7: y"):
         _rows("partition 7", X, Y.iloc[::-1])
@@ -202,10 +202,160 @@ def test_partitions_of_collections_are_checked_too():
             _rows("partition 7", *parts)
 
 
-@pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
-def test_sparse_rows_of_every_form_are_checked(form):
-    rows = sp.coo_array(X.to_numpy()).asformat(form)
-    assert Perceptron(max_iter=2).fit(rows, Y).n_features_in_ == 2
-    long = sp.coo_array(np.array([[1], [2**53 + 1]])).asformat(form)
-    with refused(DataError, "not-exact"):
-        Perceptron(max_iter=2).fit(long, [0, 1])
+@pytest.mark.filterwarnings("ignore:.*(zero variance|separat|passes|names)")
+def test_sparse_rows_of_every_form_are_checked():
+    for form in ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]:
+        rows = sp.coo_array(X.to_numpy()).asformat(form)
+        assert Perceptron(max_iter=2).fit(rows, Y).n_features_in_ == 2
+        long = sp.coo_array(np.array([[1], [2**53 + 1]])).asformat(form)
+        with refused(DataError, "not-exact"):
+            Perceptron(max_iter=2).fit(long, [0, 1])
+
+
+ROWS = np.eye(4)[[0, 1, 2, 3, 0, 1]] + 2 * np.eye(4)[[1, 2, 3, 3, 2, 0]]
+ROWS[0, 0] = 5.0
+CODES = np.array([0, 1, 0, 1, 1, 0])
+
+
+def csr():
+    X = sp.csr_matrix(ROWS)
+    X.sort_indices()
+    return X
+
+
+def with_column(column, kind=np.int32):
+    X = csr()
+    X.indices, X.indptr = X.indices.astype(kind), X.indptr.astype(kind)
+    X.indices[3] = column
+    return X
+
+
+def with_starts(indptr):
+    X = csr()
+    X.indptr = np.array(indptr, np.int32)
+    return X
+
+
+def with_values_missing():
+    X = csr()
+    X.data = X.data[:5]
+    return X
+
+
+def by_column():
+    X = sp.csc_matrix(ROWS)
+    X.indices[2] = 99
+    return X
+
+
+def by_block():
+    X = sp.bsr_matrix(ROWS, blocksize=(2, 2))
+    X.indices[1] = 99
+    return X
+
+
+def by_pairs():
+    X = sp.coo_matrix(ROWS)
+    X.row[2] = -3
+    return X
+
+
+def by_lists():
+    X = sp.lil_matrix(ROWS)
+    X.rows[1] = [1, 99]
+    return X
+
+
+BAD = {
+    "beyond": (lambda: with_column(4), "out-of-range"),
+    "far": (lambda: with_column(2**60, np.int64), "out-of-range"),
+    "below": (lambda: with_column(-1), "out-of-range"),
+    "falling": (lambda: with_starts([0, 2, 9, 6, 8, 10, 11]), "bad-value"),
+    "late": (lambda: with_starts([1, 2, 4, 6, 8, 10, 11]), "bad-value"),
+    "long": (lambda: with_starts([0, 2, 4, 6, 8, 10, 99]), "bad-value"),
+    "few rows": (lambda: with_starts([0, 2, 4, 11]), "bad-value"),
+    "values": (with_values_missing, "bad-value"),
+    "csc": (by_column, "out-of-range"),
+    "bsr": (by_block, "out-of-range"),
+    "coo": (by_pairs, "out-of-range"),
+    "lil": (by_lists, "out-of-range"),
+}  # fmt: skip
+ESTIMATORS = {
+    "linear": Perceptron(max_iter=2),
+    "rbf": KernelPerceptron(max_iter=2),
+    "poly": KernelPerceptron(kernel="poly", max_iter=2),
+    "function": KernelPerceptron(kernel=lambda a, b: float(a @ b.T), max_iter=2),
+    "logistic": LogisticRegression(l2=1.0),
+    "least squares": LinearRegression(),
+    "bayes": GaussianNaiveBayes(),
+}
+
+
+@pytest.mark.parametrize(("bad", "name"), list(zip(BAD, [*ESTIMATORS] * 2, strict=False)))
+def test_every_method_of_every_estimator_refuses_them(name, bad):
+    make, code = BAD[bad]
+    model = ESTIMATORS[name].fit(csr() if name != "function" else ROWS, CODES)
+    calls = [lambda X, y: model.predict(X), model.score]
+    if hasattr(model, "partial_fit"):
+        model.partial_fit(csr(), CODES)
+        calls.append(model.partial_fit)
+    for method in ("decision_function", "predict_proba"):
+        if hasattr(model, method):
+            calls.append(lambda X, y, method=method: getattr(model, method)(X))
+    for call in (*calls, model.fit):
+        with refused(ValueError, code):
+            call(make(), CODES)
+
+
+FUNCTIONS = {
+    "separation": linsep.separation,
+    "bounds": linsep.bounds,
+    "margin": lambda X, y: linsep.geometric_margin(np.ones(4), X, y),
+    "verify": lambda X, y: linsep.separation(csr(), CODES).verify(X, y),
+    "bounds of a fit": lambda X, y: Perceptron().fit(csr(), CODES).bounds(X, y),
+    "linear": lambda X, y: kernels.Linear()(X),
+    "polynomial": lambda X, y: kernels.Polynomial(2)(X, csr()),
+    "rbf": lambda X, y: kernels.RBF()(csr(), X),
+    "subsets": lambda X, y: kernels.AllSubsets()(X),
+    "sum": lambda X, y: (kernels.Linear() + kernels.Polynomial(2))(X),
+    "source": lambda X, y: Perceptron().fit(linsep.sources.ArraySource(X, y)),
+}
+
+
+@pytest.mark.parametrize(("name", "bad"), list(zip(FUNCTIONS, ["beyond", "csc"] * 6, strict=False)))
+def test_every_function_of_rows_refuses_them(name, bad):
+    make, code = BAD[bad]
+    with refused(ValueError, code):
+        FUNCTIONS[name](make(), CODES)
+
+
+def test_sound_ones_are_read_whatever_their_form():
+    for form in ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"]:
+        X = sp.csr_array(ROWS).asformat(form)
+        found = as_csr(X)
+        assert found.format == "csr"
+        assert np.array_equal(found.toarray(), ROWS)
+        assert form != "csr" or found is X
+        assert as_csr(ROWS) is ROWS
+        assert as_csr(sp.csr_matrix((0, 3))).shape == (0, 3)
+
+
+def test_more_places_than_indptr_says_are_nothing():
+    """As scipy has it: what stands beyond the last row is room to grow."""
+    X = csr()
+    X.indices, X.data = np.append(X.indices, 99), np.append(X.data, 1.0)
+    assert as_csr(X) is X
+
+
+def test_winnow_sums_duplicates_before_it_looks_at_signs():
+    for index in [np.int32, np.int64]:
+        values, columns, starts = [1.0, -0.25, 1.0, 2.0], [0, 0, 1, 1], [0, 2, 3, 4]
+        X = sp.csr_matrix((values, np.array(columns, index), np.array(starts, index)), shape=(3, 2))
+        same = sp.csr_matrix([[0.75, 0.0], [0.0, 1.0], [0.0, 2.0]])
+        scores = [
+            linsep.Winnow().fit(rows, [1, 0, 0]).decision_function(same) for rows in (X, same)
+        ]
+        assert np.array_equal(*scores)
+        X.data[1] = -1.25
+        with refused(ValueError, "out-of-range", row=1, column=0):
+            linsep.Winnow().fit(X, [1, 0, 0])

@@ -16,11 +16,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from linsep import KernelPerceptron, MarginPerceptron, Perceptron
+from linsep import KernelPerceptron, Perceptron
 from linsep.estimators._common.labels import pairs
 from linsep.kernels import RBF, Normalized, Polynomial, Spectrum
 from linsep.learners.state import State, decision, predicted
-from storages import SCHEMES, blobs, classes_of, store, twin_predict, weights
+from refusals import refused
+from storages import blobs, classes_of, store, twin_predict, weights
 
 pytestmark = pytest.mark.compiled
 
@@ -41,7 +42,7 @@ def test_parameters_are_what_was_given():
     assert repr(Perceptron(max_iter=7)) == "Perceptron(max_iter=7)"
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", ["binary", "ovo"])
 def test_a_pickle_predicts_and_goes_on_learning(scheme):
     k, multiclass = classes_of(scheme)
     X, y = blobs(40, k=k, spread=5.0)
@@ -94,34 +95,36 @@ def test_sample_weight_is_routed():
         assert weights(routed) != weights(Perceptron(max_iter=3).fit(X[rows], y[rows]))
 
 
-@pytest.mark.parametrize("learner", [Perceptron, MarginPerceptron, KernelPerceptron])
+@pytest.mark.parametrize("learner", [Perceptron, KernelPerceptron])
 def test_early_stopping_has_no_place_in_partial_fit(learner):
     X, y = blobs(40, k=2)
-    with pytest.raises(ValueError, match="early_stopping is not supported by partial_fit"):
+    with refused(ValueError, "unsupported", option="early_stopping"):
         learner(early_stopping=True).partial_fit(X, y, classes=[0, 1])
-    with pytest.raises(ValueError, match="early_stopping should be False with partial_fit"):
-        TheirPerceptron(early_stopping=True).partial_fit(X, y, classes=[0, 1])
     fitted = learner(early_stopping=True, max_iter=3).fit(X, y)
     before = fitted.decision_function(X)
-    with pytest.raises(ValueError, match="or call fit"):
+    with refused(ValueError, "unsupported", option="early_stopping"):
         fitted.partial_fit(X, y)
     assert np.array_equal(fitted.decision_function(X), before)
 
 
-@pytest.mark.parametrize(("kernel", "sparse"), [
-    ("rbf", True), ("precomputed", False), (Normalized(Polynomial(2)), True), (Spectrum(2), False),
-    (lambda x, y: 1.0, True), ("none such", True), (RBF, True),
-])  # fmt: skip
-def test_the_tags_of_a_kernel_machine_are_those_of_its_kernel(kernel, sparse):
-    tags = get_tags(KernelPerceptron(kernel=kernel)).input_tags
-    assert tags.sparse == sparse
-    assert not tags.positive_only
-    assert tags.pairwise == (kernel == "precomputed")
-    assert tags.string == isinstance(kernel, Spectrum)
+def test_the_tags_of_a_kernel_machine_are_those_of_its_kernel():
+    for kernel, sparse in [
+        ("rbf", True),
+        ("precomputed", False),
+        (Normalized(Polynomial(2)), True),
+        (Spectrum(2), False),
+        (lambda x, y: 1.0, True),
+        ("none such", True),
+        (RBF, True),
+    ]:
+        tags = get_tags(KernelPerceptron(kernel=kernel)).input_tags
+        assert tags.sparse == sparse
+        assert not tags.positive_only
+        assert tags.pairwise == (kernel == "precomputed")
+        assert tags.string == isinstance(kernel, Spectrum)
 
 
-@pytest.mark.parametrize("k", [2, 4])
-@pytest.mark.parametrize("multiclass", ["native", "ovr", "ovo"])
+@pytest.mark.parametrize(("k", "multiclass"), [(2, "native"), (4, "ovr"), (4, "ovo")])
 def test_shapes_of_decisions(multiclass, k):
     X, y = blobs(40, 5, k)
     model = Perceptron(multiclass=multiclass).fit(X, y)
@@ -155,22 +158,24 @@ def test_one_vs_one_follows_the_convention_of_scikit_learn():
     )
 
 
-@pytest.mark.parametrize("size", [1.0, 1e-12, 1e9, 1e15])
-def test_one_vs_one_breaks_ties_of_wins_by_scores_of_any_size(size):
-    rng = np.random.default_rng(3)
-    scores = size * rng.integers(-5, 6, (400, 6)).astype(float)
-    state = State("ovo", 4, 5, True)
-    for tie, drawn in (("negative", 0.0), ("positive", 1.0), ("random", 0.5)):
-        values = decision(state, scores, tie)
-        if tie != "random":
-            codes = predicted(values, tie)
-            assert codes.tolist() == [twin_predict("ovo", row, 4, tie) for row in scores.tolist()]
-        wins = np.zeros((400, 4))
-        for machine, (a, b) in enumerate(pairs(4)):
-            won = np.where(scores[:, machine] == 0, drawn, scores[:, machine] > 0)
-            wins[:, b] += won
-            wins[:, a] += 1 - won
-        assert (np.abs(values - wins) < (0.167 if tie == "random" else 0.334)).all()
+def test_one_vs_one_breaks_ties_of_wins_by_scores_of_any_size():
+    for size in [1.0, 1e-12, 1e9, 1e15]:
+        rng = np.random.default_rng(3)
+        scores = size * rng.integers(-5, 6, (400, 6)).astype(float)
+        state = State("ovo", 4, 5, True)
+        for tie, drawn in (("negative", 0.0), ("positive", 1.0), ("random", 0.5)):
+            values = decision(state, scores, tie)
+            if tie != "random":
+                codes = predicted(values, tie)
+                assert codes.tolist() == [
+                    twin_predict("ovo", row, 4, tie) for row in scores.tolist()
+                ]
+            wins = np.zeros((400, 4))
+            for machine, (a, b) in enumerate(pairs(4)):
+                won = np.where(scores[:, machine] == 0, drawn, scores[:, machine] > 0)
+                wins[:, b] += won
+                wins[:, a] += 1 - won
+            assert (np.abs(values - wins) < (0.167 if tie == "random" else 0.334)).all()
 
 
 def test_sparse_and_dense_rows_give_the_same_predictions():

@@ -12,18 +12,14 @@ import linsep.rows.source_stream
 import linsep.rows.stored
 from linsep import PassiveAggressive, Perceptron, open_source
 from linsep.batches import Batch
-from linsep.compiled.jit import COMPILING
-from linsep.errors import DataError, LinsepError
+from linsep.errors import DataError
 from linsep.sources import ArraySource
-from linsep.sources.row_cache import RowCacheError
 from refusals import refused
 from thoroughness import met
 from whole_files import load_svmlight
 
-pytestmark = pytest.mark.both
-
 # Uncompiled loops take a hundred times as long.
-ROWS, FEATURES = (700 if COMPILING else 200), 12
+ROWS, FEATURES = 200, 12
 
 
 def lines(X, y):
@@ -56,7 +52,6 @@ def small_blocks(monkeypatch):
     """Orders and batches as of a large file: several batches of several blocks."""
     monkeypatch.setattr(linsep.rows.arrays, "SMALL", 100)
     monkeypatch.setattr(linsep.rows.stored, "SMALL", 100)
-    monkeypatch.setattr(linsep.learners.passes, "SMALL", 100)
     monkeypatch.setattr(linsep.rows.arrays, "MANY", 4)
     monkeypatch.setattr(linsep.rows.source_stream, "BATCH_BYTES", 8000)
 
@@ -72,7 +67,6 @@ def same(a, b):
     return np.array_equal(a.coef_, b.coef_) and np.array_equal(a.intercept_, b.intercept_)
 
 
-@pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore:All rows of class.* have weight 0")
 @pytest.mark.parametrize(
     ("memory_bytes", "order", "options", "multiclass"),
@@ -126,10 +120,11 @@ def test_full_permutations_of_few_rows_come_from_the_spool_too(text, monkeypatch
     assert same(Perceptron(max_iter=5).fit(source_of(path, 0)), expected)
 
 
-@pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
-@pytest.mark.parametrize("order", ["mixed", "sorted"])
-@pytest.mark.parametrize("extra", [-1, 0, 1, 63, 64, 65])
-@pytest.mark.parametrize("early_stopping", [False, True])
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("extra", "order", "early_stopping"),
+    [(-1, "mixed", True), (0, "sorted", False), (1, "mixed", False), (65, "sorted", True)],
+)
 def test_sizes_at_which_orders_change(extra, order, early_stopping):
     rng = np.random.default_rng(extra + 1)
     X = rng.integers(-3, 4, (linsep.rows.arrays.SMALL + extra, 4)).astype(float)
@@ -157,18 +152,6 @@ def test_small_and_large_batches_are_alike(text):
     assert all(same(model, models[0]) for model in models)
 
 
-@pytest.mark.parametrize("max_iter", [1, 3])
-def test_a_class_seen_late_makes_the_pass_start_again(tmp_path, max_iter):
-    X, y = rows(3)
-    y[:] = np.where(np.arange(ROWS) < ROWS // 2, y % 2, y)
-    y[:50] = 0  # and the first batch holds one class only
-    path = tmp_path / "late.svm"
-    path.write_text("".join(lines(X, y)))
-    learned = Perceptron(max_iter=max_iter).fit(source_of(path, 0))
-    assert same(learned, Perceptron(max_iter=max_iter).fit(*load_svmlight(path)))
-    assert learned.classes_.tolist() == [0, 1, 2]
-
-
 def test_several_files_are_one_stream(tmp_path):
     X, y = rows(2)
     for k, part in enumerate(np.array_split(np.arange(ROWS), 3)):
@@ -176,17 +159,6 @@ def test_several_files_are_one_stream(tmp_path):
     expected = Perceptron(max_iter=4).fit(sp.csr_matrix(X.astype(float)), y)
     for data in (tmp_path, str(tmp_path / "part*.svm"), sorted(tmp_path.iterdir())):
         assert same(Perceptron(max_iter=4).fit(open_source(data)), expected)
-
-
-def test_a_damaged_cache_is_rebuilt(text, tmp_path):
-    path, cache = text(2), tmp_path / "cache"
-    expected = Perceptron(max_iter=3).fit(source_of(path, 0, cache))
-    (row_cache,) = cache.rglob("*.rows")
-    content = bytearray(row_cache.read_bytes())
-    content[len(content) // 3] ^= 1
-    row_cache.write_bytes(content)
-    assert same(Perceptron(max_iter=3).fit(source_of(path, 0, cache)), expected)
-    assert row_cache.read_bytes() != content
 
 
 def test_a_changed_file_is_read_again(text, tmp_path):
@@ -212,84 +184,28 @@ def test_the_kept_cache_is_named_and_temporary_ones_are_gone(text, tmp_path, mon
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
-def test_without_room_for_a_cache_only_unshuffled_passes_go_on(text, monkeypatch):
-    def full(*arguments):
-        raise RowCacheError("The cache cannot be written: no space left.")
-
-    path = text(2)
-    expected = Perceptron(max_iter=3, shuffle=False).fit(*load_svmlight(path))
-    monkeypatch.setattr(linsep.rows.source_stream, "RowCacheWriter", full)
-    learned = Perceptron(max_iter=3, shuffle=False).fit(source_of(path, 0))
-    assert same(learned, expected)
-    with refused(LinsepError, "cannot-write"):
-        Perceptron(max_iter=3).fit(source_of(path, 0))
-
-
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+def test_unusable_files_are_refused_and_nothing_goes_on_behind(tmp_path):
+    for content, code in [
         ("1 1:1\n1 2:1\n", "class-count"),
         ("", "no-rows"),
         ("1 1:1\n-1 1:nan\n", "not-finite"),
         ("0.25 1:1\n0.5 1:2\n0.75 1:3\n1.25 1:1\n", "label-type"),
         ("1 1:1e308 2:1e308\n-1 1:1e308 2:1e308\n", "overflow"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
-def test_unusable_files_are_refused_and_nothing_goes_on_behind(tmp_path, content, code):
-    path = tmp_path / "bad.svm"
-    path.write_text(content)
-    before = set(threading.enumerate())
-    model = Perceptron(max_iter=3)
-    with refused(ValueError, code):
-        model.fit(source_of(path, 0))
-    assert not hasattr(model, "coef_")
-    assert set(threading.enumerate()) <= before
-
-
-@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
-def test_overflow_names_the_line(tmp_path):
-    path = tmp_path / "bad.svm"
-    path.write_text("1 1:1e308\n-1 1:1e308\n")
-    with refused(DataError, "overflow"):
-        Perceptron().fit(open_source(path))
+    ]:
+        path = tmp_path / "bad.svm"
+        path.write_text(content)
+        before = set(threading.enumerate())
+        model = Perceptron(max_iter=3)
+        with refused(ValueError, code):
+            model.fit(source_of(path, 0))
+        assert not hasattr(model, "coef_")
+        assert set(threading.enumerate()) <= before
 
 
 def test_a_source_brings_its_own_labels(text):
-    with pytest.raises(ValueError, match="own labels"):
+    with refused(ValueError, "conflict", option="y"):
         Perceptron().fit(open_source(text(2)), np.zeros(ROWS))
-
-
-def test_initial_weights_and_warm_start_work_with_files(text):
-    path = text(2)
-    X, y = load_svmlight(path)
-    start = {"coef_init": np.ones((1, FEATURES)), "intercept_init": [2.0]}
-    learned = Perceptron(max_iter=1).fit(open_source(path), **start)
-    assert same(learned, Perceptron(max_iter=1).fit(X, y, **start))
-    warm, expected = (Perceptron(max_iter=2, warm_start=True) for _ in range(2))
-    for _ in range(2):
-        warm.fit(open_source(path))
-        expected.fit(X, y)
-    assert same(warm, expected)
-
-
-def test_an_interrupted_run_keeps_what_was_learned(text, monkeypatch):
-    path = text(2)
-    row_batches = linsep.rows.source_stream.SourceStream.row_batches
-
-    def interrupted(stream, pass_number, *start):
-        yield from row_batches(stream, pass_number, *start)
-        if pass_number == 1:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(linsep.rows.source_stream.SourceStream, "row_batches", interrupted)
-    model = Perceptron(max_iter=9)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(source_of(path, 0))
-    monkeypatch.undo()
-    assert model.stop_reason_ == "interrupted"
-    assert model.recipe_ == {"format": "svmlight", "index_base": 1}
-    assert same(model, Perceptron(max_iter=2).fit(*load_svmlight(path)))
 
 
 class Watched(ArraySource):
@@ -324,7 +240,7 @@ def test_nothing_is_read_while_a_fault_is_told(fault):
     else:
         y[3] = 0.5
     source = Watched(X, y)
-    with pytest.raises(DataError, match="row 3"):
+    with pytest.raises(DataError):
         PassiveAggressive(max_iter=1).fit(source)
     assert source.asked
     assert not any(source.asked)

@@ -31,7 +31,6 @@ def small_batches(monkeypatch):
     """Several batches of several blocks, as of a large file."""
     monkeypatch.setattr(linsep.rows.arrays, "SMALL", 100)
     monkeypatch.setattr(linsep.rows.stored, "SMALL", 100)
-    monkeypatch.setattr(linsep.learners.passes, "SMALL", 100)
     monkeypatch.setattr(linsep.rows.source_stream, "BATCH_BYTES", 4000)
 
 
@@ -103,20 +102,16 @@ def flip(path, at):
 # Starting again.
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("memory_bytes", [0, 1 << 20])
 @pytest.mark.parametrize(
-    "options",
+    ("options", "memory_bytes"),
     [
-        {"warm_start": True},
-        {"class_weight": {2: 5.0}},  # about a class that the first rows do not show
-        {"class_weight": {0: 1.0, 1: 2.0, 2: 3.0}},
-        {"class_weight": "balanced"},
-        {"early_stopping": True},
-        {"max_iter": 1, "multiclass": "ovr"},
-        {"multiclass": "ovo", "shuffle": False},
+        ({"warm_start": True}, 0),
+        ({"class_weight": {2: 5.0}}, 1 << 20),
+        ({"class_weight": "balanced"}, 0),
+        ({"early_stopping": True}, 1 << 20),
+        ({"max_iter": 1, "multiclass": "ovr"}, 0),
+        ({"multiclass": "ovo", "shuffle": False}, 0),
     ],
-    ids=str,
 )
 def test_a_class_seen_late(file, options, memory_bytes):
     path = file(LATE)
@@ -134,23 +129,20 @@ def test_a_warm_start_knows_the_classes_of_the_last_fit(file):
         learned.fit(source_of(path))
         expected.fit(*load_svmlight(path))
     assert weights(learned) == weights(expected)
-    with pytest.raises(ValueError, match="warm_start needs the classes of the last fit"):
+    with refused(ValueError, "unknown-label"):
         learned.fit(source_of(file(BINARY)))
     assert weights(learned) == weights(expected)
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("where", [0.1, 0.4, 0.7, 0.999])
 @pytest.mark.parametrize(
-    "options",
+    ("where", "options"),
     [
-        {},
-        {"warm_start": True},
-        {"class_weight": "balanced"},
-        {"early_stopping": True, "shuffle": False},
-        {"max_iter": 1},
+        (0.1, {}),
+        (0.4, {"warm_start": True}),
+        (0.7, {"class_weight": "balanced"}),
+        (0.999, {"early_stopping": True, "shuffle": False}),
+        (0.7, {"max_iter": 1}),
     ],
-    ids=str,
 )
 def test_a_damaged_cache_changes_nothing(file, tmp_path, where, options):
     path, cache = file(Y), tmp_path / "cache"
@@ -280,8 +272,7 @@ def test_places_where_no_cache_can_be(file, tmp_path, monkeypatch):
 # Ends before the end.
 
 
-@pytest.mark.parametrize("cached", [False, True])
-@pytest.mark.parametrize("at_pass", [0, 1])
+@pytest.mark.parametrize(("cached", "at_pass"), [(False, 0), (True, 1)])
 def test_an_exception_in_the_middle_ends_everything_at_once(
     file, tmp_path, monkeypatch, cached, at_pass
 ):
@@ -316,11 +307,8 @@ def test_an_exception_in_the_middle_ends_everything_at_once(
 # Labels.
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("batch_rows", [1, 2, 100])
-@pytest.mark.parametrize(
-    ("labels", "code"),
-    [
+def test_labels_that_are_no_classes_are_named():
+    for labels, code in [
         ([0.0, 1.0, 1.0, 0.5], "label-type"),
         ([0.0, 1.0, np.nan, 1.0], "label-type"),
         ([0.0, np.inf, 1.0, 1.0], "label-type"),
@@ -338,12 +326,10 @@ def test_an_exception_in_the_middle_ends_everything_at_once(
         ),
         ([b"a", b"b", b"a", b"b"], "label-type"),
         (np.arange(4).astype("M8[D]"), "label-type"),
-    ],
-)
-def test_labels_that_are_no_classes_are_named(labels, code, batch_rows):
-    source = ArraySource(np.eye(4), np.array(labels), batch_rows=batch_rows)
-    with refused(DataError, code):
-        Perceptron().fit(source)
+    ]:
+        source = ArraySource(np.eye(4), np.array(labels), batch_rows=2)
+        with refused(DataError, code):
+            Perceptron().fit(source)
 
 
 def test_text_after_numbers_is_noticed_between_batches():
@@ -380,9 +366,7 @@ def test_too_many_classes_are_refused_where_they_become_too_many(monkeypatch):
         np.arange(60) % 2 == 0,
         np.array(["z", "é", "longer than before"])[np.arange(60) // 20],
         np.array([-(2**60), 2**60, 2**60 + 1])[np.arange(60) % 3],
-        np.array([-1e15, 0.0, 1e15])[np.arange(60) % 3],
     ],
-    ids=["26 classes", "bool", "text", "large", "float"],
 )
 def test_labels_of_every_type(labels):
     X = np.random.default_rng(1).integers(-5, 6, (len(labels), 4)).astype(float)

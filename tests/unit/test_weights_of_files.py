@@ -42,7 +42,6 @@ def table(path, X, y, weights, **more):
 def small_blocks(monkeypatch):
     monkeypatch.setattr(linsep.rows.arrays, "SMALL", 100)
     monkeypatch.setattr(linsep.rows.stored, "SMALL", 100)
-    monkeypatch.setattr(linsep.learners.passes, "SMALL", 100)
     monkeypatch.setattr(linsep.rows.source_stream, "BATCH_BYTES", 3000)
 
 

@@ -12,13 +12,19 @@ import numpy as np
 
 from linsep._system.files import check_free, remove_abandoned, written_whole
 from linsep._system.sealed import FileKind, sealed, unsealed
-from linsep.errors import CheckpointError, LinsepError, ModelFileError, warn_caller
+from linsep.errors import (
+    CheckpointError,
+    LinsepError,
+    ModelFileError,
+    ParameterError,
+    warn_caller,
+)
 
 FORMAT = 1
 CHECKPOINT = FileKind(
     "checkpoint", "`linsep fit --checkpoint`", "remove it to start again", CheckpointError
 )
-EVERY = re.compile(r"(\d+(?:\.\d+)?(?! ?rows)|\d+(?= ?rows)) ?(s|m|h|rows)")
+EVERY = re.compile(r"(\d+(?:\.\d+)?) ?(s|m|h)")
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -34,7 +40,8 @@ class Checkpoint:
     ----------
     path : str or Path
     every : str or float, default="60s"
-        Seconds between two writes, or text: "90s", "10m", "2h", or "1000000 rows".
+        Seconds between two writes, or text: "90s", "10m" or "2h". It is written between batches of
+        rows; rows in memory are one batch, so once per pass.
     keep : bool, default=False
         Keep the file when the fit has ended, until :meth:`remove` is called after the results are
         saved. Until then, repeating the fit does not train again.
@@ -42,7 +49,7 @@ class Checkpoint:
     Raises
     ------
     ValueError
-        If ``every`` is not a positive duration or number of rows.
+        If ``every`` is not a positive duration.
 
     Examples
     --------
@@ -57,7 +64,7 @@ class Checkpoint:
         self.on_resume: Callable[[str], None] = lambda place: None
         #: how the fit was started on the command line, stored with it
         self.command: dict[str, Any] | None = None
-        self.seconds, self.rows = _interval(every)
+        self.seconds = _seconds(every)
 
     def __repr__(self) -> str:
         return f"Checkpoint({str(self.path)!r}, every={self.every!r})"
@@ -102,20 +109,16 @@ class Checkpoint:
         return Lock(self.path)
 
 
-def _interval(every: str | float) -> tuple[float, float]:
-    """Return seconds and rows between two writes; infinity for the unused one."""
+def _seconds(every: str | float) -> float:
     if isinstance(every, int | float) and 0 < every < np.inf:
-        return float(every), np.inf
+        return float(every)
     found = EVERY.fullmatch(every) if isinstance(every, str) else None
-    number = float(found[1]) if found else 0.0
-    if found is None or number == 0.0:
-        raise ValueError(
-            f"every={every!r} is not an interval between checkpoints: give one such as 60s, 10m, "
-            "2h or 1000000rows."
-        )
-    if found[2] == "rows":
-        return np.inf, number
-    return number * SECONDS[found[2]], np.inf
+    if found is None or not float(found[1]):
+        raise ParameterError(
+            f"every={every!r} is not an interval between checkpoints: give one such as 60s, 10m "
+            "or 2h.", code="bad-option", option="every", value=every,
+        )  # fmt: skip
+    return float(found[1]) * SECONDS[found[2]]
 
 
 def as_checkpoint(given: Any) -> Checkpoint:
@@ -174,13 +177,12 @@ class Writing:
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self.checkpoint = checkpoint
-        self._last, self._rows, self._failed = time.monotonic(), 0, False
+        self._last, self._failed = time.monotonic(), False
 
-    def due(self, more_rows: int) -> bool:
-        """Return whether it is time to write, after ``more_rows`` rows since the last call."""
-        self._rows += more_rows
-        waited = time.monotonic() - self._last
-        return waited >= self.checkpoint.seconds or self._rows >= self.checkpoint.rows
+    @property
+    def due(self) -> bool:
+        """Whether it is time to write."""
+        return time.monotonic() - self._last >= self.checkpoint.seconds
 
     def write(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Write now; warn if that fails, because training can continue."""
@@ -192,7 +194,7 @@ class Writing:
                 message = f"The checkpoint was not written; the fit continues: {problem}"
                 warn_caller(message)
             self._failed = True
-        self._last, self._rows = time.monotonic(), 0
+        self._last = time.monotonic()
 
 
 class Saving:
@@ -207,8 +209,6 @@ class Saving:
     trial: Any = None
     #: passes over the rows that a regression has made, None if they are not recorded
     journal: Any = None
-    #: rows in one such pass
-    rows_per_pass = 0
 
     def __enter__(self) -> Self:
         return self
@@ -231,7 +231,7 @@ class Saving:
         """Resume an earlier run, if there is one: restore its state and its course."""
 
     def pause(self, course: Any) -> None:
-        """Save the run between two slices of rows, if it is time."""
+        """Save the run between two batches of rows, if it is time."""
 
     def interrupted(self, course: Any) -> None:
         """Save the run, because it is stopped now."""

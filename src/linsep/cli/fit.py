@@ -85,7 +85,7 @@ CHECKPOINT = Option(
 )  # fmt: skip
 EVERY = Option(
     "--every", section="Checkpoints", metavar="INTERVAL",
-    help="Time or rows between checkpoints: 90s, 10m, 2h, 1000000rows.  [default: 60s]",
+    help="Time between checkpoints: 90s, 10m, 2h.  [default: 60s]",
 )  # fmt: skip
 RESUME = Option(
     "--resume", section="Checkpoints", type=options.LocalPath(), metavar="FILE",

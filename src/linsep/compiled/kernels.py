@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from linsep.compiled.jit import COMPILING, compiled, exact, generic, inlined
+from linsep.compiled.jit import compiled, generic, inlined
 from linsep.compiled.rows import Csr, Whole
 
 U = np.uint64
@@ -32,63 +32,6 @@ def powers(values, gamma, coef0, degree, step, out):
                 for i in range(n):
                     out[start + i] *= base[i]
             left >>= 1
-
-
-#: values of a row whose exponentials are computed together, in the fastest cache
-TOGETHER = 512
-#: ln 2 as a sum, of which a multiple of the first part by up to 2,000 is exact
-LN2, LN2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-#: x + ROUNDER - ROUNDER is the whole number nearest to a small x
-ROUNDER = 1.5 * 2.0**52
-#: the exponent of 1.0, and a power of two by which values are too large until the very end, so that
-#: those below the normal range are rounded once
-ONE, SCALED = 1023, 64
-#: exp(LOWEST) is rounded to 0
-LOWEST = -746.0
-#: (exp(r) - 1 - r) / r^2, from the last term to the first
-SERIES = tuple(1 / math.factorial(k) for k in range(13, 1, -1))
-
-
-@inlined
-def _each(n):
-    """Return the indices of n values, one after another; uncompiled, all at once for numpy."""
-    return range(n) if COMPILING else [slice(n)]
-
-
-@exact
-def radial(products, left, right, factor):
-    """Turn <x, y> of all pairs of rows into exp(-factor |x - y|^2), in place.
-
-    exp(x) = 2^k exp(r) with r = x - k ln 2 in [-0.35, 0.35], by its Taylor series: within one unit
-    in the last place, bit-identical on every machine, and several values at a time (SIMD).
-
-    Parameters
-    ----------
-    products : float64 of shape (rows, others), changed
-    left, right : float64, |x|^2 of the rows and of the others
-    factor : float, above 0
-    """
-    bits = np.empty(TOGETHER, np.int64)
-    power = bits.view(np.float64)
-    for i in range(products.shape[0]):
-        length = left[i]
-        for start in range(0, products.shape[1], TOGETHER):
-            row, others = products[i, start : start + TOGETHER], right[start : start + TOGETHER]
-            for j in _each(row.size):
-                squared = np.maximum(row[j] * -2.0 + length + others[j], 0.0)  # despite rounding
-                row[j] = np.maximum(squared * -factor, LOWEST)
-                power[j] = row[j] * (1 / math.log(2)) + ROUNDER
-            for j in _each(row.size):
-                k = power[j] - ROUNDER
-                r = row[j] - k * LN2 - k * LN2_REST
-                tail = SERIES[0] * r + SERIES[1]
-                for term in SERIES[2:]:
-                    tail = tail * r + term
-                row[j] = 1.0 + (r + r * r * tail)
-            for j in _each(row.size):
-                bits[j] = (bits[j] + (ONE + SCALED)) << 52
-            for j in _each(row.size):
-                row[j] = row[j] * power[j] * 2.0**-SCALED
 
 
 @compiled

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep._system.threads import split_rows
-from linsep.compiled.kernels import all_subsets, multiply_sparse, powers, radial
+from linsep.compiled.kernels import all_subsets, multiply_sparse, powers
 from linsep.compiled.rows import Whole, csr_rows, read_only
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import (
@@ -232,7 +232,9 @@ class RBF(WithGamma):
 
         def work(start: int, stop: int) -> None:
             with np.errstate(over="ignore", invalid="ignore"):  # the error names the kernel
-                radial(K[start:stop], left[start:stop], right, self.factor)
+                for row, length in zip(K[start:stop], left[start:stop], strict=True):
+                    np.maximum(row * -2.0 + length + right, 0.0, out=row)  # despite rounding
+                    np.exp(row * -self.factor, out=row)
 
         split_rows(work, len(K), 3.0 * K.size)
         if A is B:

@@ -8,7 +8,7 @@ from sklearn.utils.validation import assert_all_finite, validate_data
 from linsep._system.interrupts import interrupts_deferred
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import Unit, as_rows, scales
-from linsep.errors import DataError
+from linsep.errors import DataError, ParameterError
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import calls_back
 from linsep.estimators._common.frames import adds_rows, in_memory, to_learn, with_features
@@ -134,7 +134,10 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         if classes.size > 2 and self.max_iter > 1 and not learner.needs_lengths:
             stream.pack()
         if self.warm_start and X.shape[1] != getattr(self, "coef_", X).shape[1]:
-            raise ValueError("warm_start needs as many features as the last fit had.")
+            raise DataError(
+                "warm_start needs as many features as the last fit had.",
+                code="shape", option="warm_start",
+            )  # fmt: skip
         with interrupts_deferred():
             run = self.start_run(learner, classes, X.shape[1], coef_init, intercept_init)
             run.seed, run.weighted = seed, bool(counted.size)
@@ -367,9 +370,10 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         warm = self.warm_start and hasattr(self, "_run")
         if warm:
             if not np.array_equal(classes, self.classes_):
-                raise ValueError(
-                    "warm_start needs the classes of the last fit, but y has different ones."
-                )
+                raise DataError(
+                    "warm_start needs the classes of the last fit, but y has different ones.",
+                    code="unknown-label", option="warm_start",
+                )  # fmt: skip
             self.check_same_parameters("warm_start", but=("keep", "normalize", "tie", "zero"))
             state = self._run.state
             state.own()
@@ -380,7 +384,10 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         coef = labels.initial(coef, (state.n_columns, state.n_features), "coef_init")
         intercept = labels.initial(intercept, (state.n_columns,), "intercept_init")
         if intercept is not None and intercept.any() and not self.fit_intercept:
-            raise ValueError("intercept_init must be zero or omitted if fit_intercept is False.")
+            raise ParameterError(
+                "intercept_init must be zero or omitted if fit_intercept is False.",
+                code="conflict", option="intercept_init",
+            )  # fmt: skip
         learner.check_initial(coef, intercept, warm)
         state.forget(learner.beside)
         state.set_weights(coef, intercept)

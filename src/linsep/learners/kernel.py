@@ -288,7 +288,10 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
                 "partial_fit", code="unsupported", option="kernel",
             )  # fmt: skip
         if isinstance(X, Source):
-            raise ValueError("partial_fit takes rows: call it with each batch of X.batches().")
+            raise ParameterError(
+                "partial_fit takes rows: call it with each batch of X.batches().",
+                code="unsupported", option="X",
+            )  # fmt: skip
         check_beside(X, y=y, sample_weight=sample_weight)
         rows = checked_for_kernel(self, kernel, X, reset=first)
         y = label_a_row(self, y, rows.shape[0])
@@ -351,11 +354,15 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         warm = self.warm_start and hasattr(self, "_run") and kernel.takes != "gram"
         if warm:
             if not np.array_equal(classes, self.classes_):
-                raise ValueError(
-                    "warm_start needs the classes of the last fit, but y has different ones."
-                )
+                raise DataError(
+                    "warm_start needs the classes of the last fit, but y has different ones.",
+                    code="unknown-label", option="warm_start",
+                )  # fmt: skip
             if rows.shape[1:] != self._examples.shape[1:]:
-                raise ValueError("warm_start needs as many features as the last fit had.")
+                raise DataError(
+                "warm_start needs as many features as the last fit had.",
+                code="shape", option="warm_start",
+            )  # fmt: skip
             self.check_same_parameters("warm_start", but=("keep", "tie"))
             state = self._run.state
             state.forget()

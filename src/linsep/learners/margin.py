@@ -8,6 +8,7 @@ import numpy as np
 
 from linsep.compiled.rows import Csr, Dense, Unit, values_of
 from linsep.compiled.rules.margin import MarginRule
+from linsep.errors import ParameterError
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import ROUNDING, TOO_LARGE, Learner, State
 from linsep.parameters import Control, Demonstration, fitted_parameter, parameter
@@ -160,9 +161,10 @@ class MarginLearner(Learner):
     ) -> None:
         """Raise ValueError for initial weights with halving, which restarts from zero."""
         if self.gamma is None and (warm or coef is not None or intercept is not None):
-            raise ValueError(
-                "coef_init, intercept_init and warm_start need a number as gamma, not 'auto'."
-            )
+            raise ParameterError(
+                "coef_init, intercept_init and warm_start need a number as gamma, not 'auto'.",
+                code="conflict", option="gamma",
+            )  # fmt: skip
 
     def start(self, state: State) -> None:
         """Compute the lengths of the weights."""

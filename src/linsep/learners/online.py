@@ -15,7 +15,7 @@ from sklearn.utils.validation import assert_all_finite
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.checkpoints.saving import Saving, as_checkpoint
 from linsep.compiled.loop import UPDATES
-from linsep.errors import DataError, LinsepError
+from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators._common import labels
 from linsep.estimators._common.labels import codes_given
 from linsep.estimators._common.stop_reasons import StopReason, stop_sentence
@@ -258,17 +258,21 @@ class OnlineClassifier(
         check_parameters(self)
         learner = self.learner()
         if self.early_stopping:
-            raise ValueError(
+            raise ParameterError(
                 "early_stopping is not supported by partial_fit, which never has all rows to hold "
-                "some out: set it to False, or call fit."
-            )
+                "some out: set it to False, or call fit.",
+                code="unsupported", option="early_stopping",
+            )  # fmt: skip
         if classes is None and not hasattr(self, "_run"):
-            raise ValueError("classes must be passed on the first call to partial_fit.")
+            raise ParameterError(
+                "classes must be passed on the first call to partial_fit.",
+                code="needs-option", option="classes",
+            )  # fmt: skip
         if self.class_weight == "balanced":
-            raise ValueError(
+            raise ParameterError(
                 "class_weight='balanced' needs all labels at once, which partial_fit never has: "
-                "pass a dict of weights."
-            )
+                "pass a dict of weights.", code="unsupported", option="class_weight",
+            )  # fmt: skip
         return learner
 
     def _labeled_so_far(
@@ -278,14 +282,17 @@ class OnlineClassifier(
         listed = list(classes) if isinstance(classes, Set) else classes
         known = np.unique(labels_of(listed)) if classes is not None else self.classes_
         if not np.array_equal(known, self.classes_ if hasattr(self, "_run") else known):
-            raise ValueError("classes differ from the first call to partial_fit.")
+            raise DataError(
+                "classes differ from the first call to partial_fit.",
+                code="unknown-label", option="classes",
+            )  # fmt: skip
         labels.check_two_classes(known)
         codes = labels.encode_with(y, known)
         if codes is None:
-            raise ValueError(
+            raise DataError(
                 f"y has labels that are not in classes: {labels.unknown_labels(y, known)}; "
-                "list every label in the first call to partial_fit."
-            )
+                "list every label in the first call to partial_fit.", code="unknown-label",
+            )  # fmt: skip
         weights = labels.check_sample_weight(sample_weight, len(y), all_may_be_zero=True)
         counted = labels.importance(self.class_weight, known, codes, weights)
         return known, codes_given(self, known, codes), counted
@@ -351,10 +358,11 @@ class OnlineClassifier(
         now = self._shaping().items()
         changed = [k for k, v in now if k not in free and fitted_parameter(self, k) != v]
         if changed:
-            raise ValueError(
+            raise ParameterError(
                 f"{who} needs the {' and '.join(changed)} of the last fit; set "
-                f"{'it' if len(changed) == 1 else 'them'} back, or fit without warm_start."
-            )
+                f"{'it' if len(changed) == 1 else 'them'} back, or fit without warm_start.",
+                code="conflict", option=changed[0],
+            )  # fmt: skip
 
     def _learn_once(self, stream: RowStream) -> None:
         """Train on the rows in an open pass, which the next call to partial_fit continues."""
@@ -371,8 +379,8 @@ class OnlineClassifier(
                     learn_batch(run, scheme, row_batch, progress)
                 progress.tally[UPDATES] += close_pass(run, scheme)
             except Unlearnable as problem:
-                place = "" if problem.row is None else f"{row_text(problem.row).capitalize()}: "
-                raise ValueError(f"{place}{problem} (the rows before it were used).") from None
+                end = " (the rows before it were used)"
+                raise self._refusal(problem.row, problem.bad or problem, end) from None
             finally:
                 run.state.n_updates += progress.updates
                 run.open_mistakes = (run.open_mistakes or 0) + progress.mistakes
@@ -406,9 +414,7 @@ class OnlineClassifier(
         that weights, counts and reports stay consistent.
         """
         self.progress_ = Progress()
-        plan = Plan(
-            self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie
-        )
+        plan = Plan(self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie)
         known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         try:
             with interrupts_deferred(), closing(start(plan)) as made:  # type: ignore[type-var]
@@ -458,7 +464,7 @@ class OnlineClassifier(
         """Return the attributes of a copy that predicts as if fit had ended here."""
         return {"_run": self._run.snapshot(), "_learned_with": self._learned_with}
 
-    def _refusal(self, row: int | None, problem: LinsepError) -> ValueError:
+    def _refusal(self, row: int | None, problem: LinsepError, end: str = "") -> ValueError:
         """Return the error for a row, with the feature's name if it has one."""
         message, names = str(problem), getattr(self, "feature_names_in_", None)
         column = problem.column
@@ -466,4 +472,4 @@ class OnlineClassifier(
             column = names[problem.column]
             message = problem.message_for(f"feature {column!r}")
         place, number = ("", None) if row is None else (f"{row_text(row).capitalize()}: ", row + 1)
-        return DataError(f"{place}{message}.", code=problem.code, row=number, column=column)
+        return DataError(f"{place}{message}{end}.", code=problem.code, row=number, column=column)

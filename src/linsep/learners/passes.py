@@ -1,6 +1,6 @@
 """Run passes until a stopping criterion holds, for any rule, storage and file format."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -291,13 +291,8 @@ def _unlearnable(learner: Learner, row_batch: RowBatch, row: int) -> Unlearnable
     return Unlearnable(number, message, bad, "overflow" if message == TOO_LARGE else "bad-value")
 
 
-def learn_batch(
-    run: Run, scheme: Any, row_batch: RowBatch, progress: Progress,
-    pause: Callable[[], None] = interruption_point,
-) -> None:  # fmt: skip
-    """Train on the rows of a batch, in slices, with a ``pause`` before each; raise Unlearnable for
-    the first invalid row.
-    """
+def learn_batch(run: Run, scheme: Any, row_batch: RowBatch, progress: Progress) -> None:
+    """Train on the rows of a batch, in slices; raise Unlearnable for the first invalid row."""
     state, learner, keeping = run.state, run.learner, run.keeping
     state.grow(row_batch.n_features)
     started, longest = perf_counter(), longest_row(row_batch.rows)
@@ -306,7 +301,7 @@ def learn_batch(
     if isinstance(row_batch.rows, Block):  # few rows, whose changes are collected at their end
         at_once = len(row_batch.order)
     for piece in slices(row_batch.order, at_once):
-        pause()
+        interruption_point()
         rest = piece
         while rest.size:
             changes = rest.size * count_changes(state, longest)
@@ -436,15 +431,12 @@ def one_pass(course: Course, saving: Saving) -> Scores:
     progress.begin(number, stream.n_rows)
     scheme = run.state.scheme(tie, count_errors=number == 0)
 
-    def pause() -> None:
-        interruption_point()
-        saving.pause(course)
-
     if not course.learned:
         found = stream.row_batches(number, progress.rows)
         row_batches = timed(found, progress, stream.reads)
         for row_batch in checked(row_batches, run.learner) if number == 0 else row_batches:
-            learn_batch(run, scheme, row_batch, progress, pause)
+            saving.pause(course)
+            learn_batch(run, scheme, row_batch, progress)
         check_some_rows(progress)
         progress.tally[UPDATES] += close_pass(run, scheme)
         course.learned = True

@@ -72,20 +72,20 @@ def run_to_come(model: Any, passes: int) -> tuple[Any, str | None]:
 
 
 def check_literals(literals: Any, majority: Any = 1) -> None:
-    """Raise ParameterError unless ``literals`` is None or a positive integer, and ``majority`` is a
+    """Raise ValueError unless ``literals`` is None or a positive integer, and ``majority`` is a
     positive integer not above it.
     """
     for name, value in (("literals", 1 if literals is None else literals), ("majority", majority)):
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         if not (whole and value >= 1):
             raise ParameterError(
-                f"{name} is {value!r}: it must be a whole number of at least 1.", option=name,
-                value=value,
+                f"{name} is {value!r}: it must be a whole number of at least 1.",
+                code="bad-option", option=name, value=value,
             )  # fmt: skip
     if majority > (literals or 1):
         raise ParameterError(
             f"majority is {majority}, but literals {literals}: literals must be at least majority.",
-            option="majority", value=majority,
+            code="bad-option", option="majority", value=majority,
         )  # fmt: skip
 
 

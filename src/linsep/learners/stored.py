@@ -208,7 +208,7 @@ class SavedOnlineFit(SavedFit):
 
     def __init__(self, checkpoint: Checkpoint, estimator: Any) -> None:
         super().__init__(checkpoint, estimator)
-        self._at, self._start = (0, 0), ""
+        self._start = ""
 
     def begin(self, arrays: Arrays, about: dict[str, Any]) -> None:
         """Load the seed, the classes, and the trial if it is complete."""
@@ -219,7 +219,7 @@ class SavedOnlineFit(SavedFit):
     def resume(self, course: Course) -> None:
         """Resume an earlier run, if any: restore its state and progress."""
         run, stream, progress = course.run, course.stream, course.progress
-        self._start, self._at = _digest(run.state), (0, 0)
+        self._start = _digest(run.state)
         # Of a trial and the run after it, only the interrupted one resumes.
         if self.found is None or (self.trial is None) != (run.trial is None):
             return
@@ -238,20 +238,13 @@ class SavedOnlineFit(SavedFit):
             restore_contents(arrays, where, course)
             if not stream.of_features and stream.n_features != run.state.n_features:
                 raise ValueError(f"{run.state.n_features} examples")
-        self._at = course.number, progress.rows
         over = " over all rows" * (run.trial is not None)
         place = f"pass {course.number + 1}{over}, after {progress.rows:,} of its rows"
         self.checkpoint.on_resume("training is complete" if course.over else place)
 
     def pause(self, course: Course) -> None:
-        """Save the run between two slices of rows, if it is due."""
-        progress, reports = course.progress, course.run.reports
-        number, rows = self._at
-        fresh = progress.rows - rows
-        if number != course.number:
-            fresh = reports[-1].rows - rows + progress.rows
-        self._at = course.number, progress.rows
-        if self.writing.due(fresh):
+        """Save the run between two batches of rows, if it is due."""
+        if self.writing.due:
             self._write(course)
 
     def interrupted(self, course: Course) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from linsep.compiled.rows import Csr, Dense, Unit, without_duplicates
 from linsep.compiled.rules.winnow import BalancedWinnowRule, WinnowRule
-from linsep.errors import ParameterError, hint
+from linsep.errors import DataError, ParameterError, hint
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import BadRow, Learner, State
 from linsep.parameters import Control, Demonstration, parameter
@@ -241,9 +241,15 @@ class WinnowLearner(Learner):
     ) -> None:
         """Raise ValueError unless initial weights are positive and there is no intercept."""
         if coef is not None and not (coef > 0).all():
-            raise ValueError("coef_init of Winnow must be above 0 everywhere.")
+            raise DataError(
+                "coef_init of Winnow must be above 0 everywhere.",
+                code="out-of-range", option="coef_init",
+            )  # fmt: skip
         if intercept is not None:
-            raise ValueError("Winnow's intercept is minus its threshold: set threshold instead.")
+            raise ParameterError(
+                "Winnow's intercept is minus its threshold: set threshold instead.",
+                code="unsupported", option="intercept_init",
+            )  # fmt: skip
 
     def check(self, rows: Dense | Csr | Unit) -> None:
         """Raise BadRow for a negative feature."""

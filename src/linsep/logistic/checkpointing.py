@@ -80,7 +80,7 @@ class SavedAscent(SavedFit):
 
     def _passed(self) -> None:
         self._fresh = True
-        if self.writing.due(self.rows_per_pass):
+        if self.writing.due:
             self._write()
 
     def _write(self) -> None:

@@ -470,7 +470,7 @@ class LogisticRegression(
                     hint("leave {} out", covariance=None), code="conflict", option="covariance",
                 )  # fmt: skip
             if saving is not None:
-                task, saving.rows_per_pass = replace(task, journal=saving.journal), task.n_rows
+                task = replace(task, journal=saving.journal)
             if self.warm_start and hasattr(self, "coef_"):
                 task = replace(task, start=self._start(task, rows.known))
             self._begin(rows.known)

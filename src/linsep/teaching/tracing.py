@@ -190,7 +190,10 @@ def checked(estimator: Any, max_rounds: int, rounds: int | None) -> Any:
         )
     for name, value in (("max_rounds", max_rounds), ("rounds", 1 if rounds is None else rounds)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+            raise ParameterError(
+                f"{name} must be a whole number of at least 1, got {value!r}.",
+                code="bad-option", option=name, value=value,
+            )  # fmt: skip
     return model
 
 
@@ -223,7 +226,10 @@ def names_of(given: Sequence[Any] | None, default: Sequence[Any], what: str) -> 
     if given is None:
         return default
     if len(given) != len(default):
-        raise ValueError(f"{what} has {len(given)} names, but the data need {len(default)}.")
+        raise DataError(
+            f"{what} has {len(given)} names, but the data need {len(default)}.",
+            code="shape", option=what,
+        )  # fmt: skip
     return given
 
 

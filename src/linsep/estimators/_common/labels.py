@@ -64,16 +64,16 @@ def encode_with(y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
 def label_a_row(estimator: Any, y: Any, n_rows: int) -> np.ndarray:
     """Return y as one label per row; raise ValueError if y is missing or has a different length."""
     if y is None:
-        raise ValueError(
+        raise DataError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
-            "is None."
-        )
+            "is None.", code="no-labels",
+        )  # fmt: skip
     y = labels_of(y)
     if y.shape[0] != n_rows:
-        raise ValueError(
+        raise DataError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} "
-            f"rows, y has {y.shape[0]}."
-        )
+            f"rows, y has {y.shape[0]}.", code="shape", option="y",
+        )  # fmt: skip
     return y
 
 
@@ -179,7 +179,9 @@ def brings_labels(
             code="conflict",
         )
     if isinstance(X, Source) and (y is not None or sample_weight is not None):
-        raise ValueError("A source has its own labels: omit y and sample_weight.")
+        raise DataError(
+            "A source has its own labels: omit y and sample_weight.", code="conflict", option="y"
+        )
     return isinstance(X, Source)
 
 
@@ -224,16 +226,16 @@ def check_sample_weight(
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
     if weights.shape != (n_rows,):
-        raise ValueError(
+        raise DataError(
             f"sample_weight has shape {weights.shape}, but X has {n_rows} rows: pass one weight "
-            f"per row."
-        )
+            "per row.", code="shape", option="sample_weight",
+        )  # fmt: skip
     if not np.isfinite(weights).all() or (weights < 0).any():
         row = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
-        raise ValueError(
+        raise DataError(
             f"sample_weight of {row_text(row)} is {weights[row]}; weights must be finite and at "
-            "least 0."
-        )
+            "least 0.", code="out-of-range", row=row + 1, option="sample_weight",
+        )  # fmt: skip
     if not weights.any() and not all_may_be_zero:
         raise DataError(
             "All values of sample_weight are zero, so there are no rows to train on.",
