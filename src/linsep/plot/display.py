@@ -181,7 +181,8 @@ def cut(names: Sequence[str], most: int) -> list[str]:
     """Return names of at most ``most`` characters, each in one line, that differ where the names
     do: their beginnings, or their ends where the beginnings are alike.
     """
-    lines = [" ".join(name.split()) for name in names]
+    broken = re.compile(rf"(?<=^.{{{LONGEST_LINE}}})\n", re.MULTILINE)  # within a word
+    lines = [" ".join(broken.sub("", name).split()) for name in names]
     short = [line if len(line) <= most else line[: most - 3] + "..." for line in lines]
     if len(set(short)) < len(set(lines)):
         short = [line if len(line) <= most else "..." + line[3 - most :] for line in lines]
