@@ -37,16 +37,6 @@ def test_more_opens_everything_and_what_needs_more_opens_it(tab):
     expect(tab.page.locator(".controls")).to_be_visible()
 
 
-def test_points_are_dragged_on_the_first_screen_and_not_added(tab):
-    tab.open(more=False)
-    box = tab.page.locator(".plane .picture").bounding_box()
-    tab.page.mouse.click(box["x"] + 300, box["y"] + 50)
-    assert tab.page.locator(".dot").count() == 5
-    tab.drag(3, 80, 40)
-    tab.goes_to("points=")
-    assert tab.page.locator(".dot").count() == 5
-
-
 @pytest.mark.parametrize(
     ("address", "steps", "said"),
     [
@@ -113,21 +103,6 @@ def test_xor_is_shown_as_a_cycle_with_a_proof(tab):
     assert "The run cycles" in tab.text("#status")
     assert "everything repeats" in tab.text(".cycle")
     assert "No line through 0 separates" in tab.text("#verdict")
-
-
-def test_the_proof_says_what_a_curve_of_the_kernel_can_do(tab):
-    tab.open("data=moons&learner=kernel&width=2")
-    assert "No line separates" in tab.text("#verdict")
-    assert "A curve of this kernel separates" in tab.text("#kernel-verdict")
-    tab.press("End")
-    assert "in the feature space of the kernel" in tab.text(".bounds")
-    tab.page.get_by_label("Kernel", exact=True).select_option("poly")
-    tab.says("#kernel-verdict", "No curve of this kernel separates")
-    tab.open("points=0,0,0;1,1,1;2,0,0;1,1,0&learner=kernel")
-    assert "Points 2 and 4 have the same coordinates, (1, 1)" in tab.text("#kernel-verdict")
-    assert tab.page.locator(".dot.proof").count() == 2
-    tab.page.get_by_label("Learner", exact=True).select_option("perceptron")
-    expect(tab.page.locator("#kernel-verdict")).to_be_hidden()
 
 
 def test_votes_are_counted_in_the_browser(tab):
@@ -209,25 +184,6 @@ def test_phone_width_is_one_column(new_tab):
     expect(tab.page).to_have_url(re.compile(r"start=[-.\d]+,[.\d]+,[.\d]+"))
 
 
-def test_all_four_lines_are_shown_together(tab):
-    tab.open("data=outlier&rounds=300")
-    tab.press("End")
-    assert not tab.page.locator("line.average").first.is_visible()
-    tab.page.get_by_label("all four lines").check()
-    for name in ("> line.line", "line.average", "line.best"):
-        assert tab.page.locator(f".plane .picture {name}").is_visible()
-    said = tab.text("#legend")
-    for keep in ("last", "average", "best", "vote"):  # each count is that of its own picture
-        tab.page.get_by_label("Weights to predict with").select_option(keep)
-        wrong = int(re.search(rf"{keep}: (\d+) wrong", said)[1])
-        tab.says("#status", f"{wrong} of 31" if wrong else "all 31")
-    assert tab.page.locator("path.kept.vote").get_attribute("d") == ""  # it is the curve itself
-    tab.page.get_by_label("Weights to predict with").select_option("last")
-    expect(tab.page.locator("path.kept.vote")).to_have_attribute("d", re.compile("^M"))
-    tab.open("data=moons&learner=kernel")
-    expect(tab.page.get_by_label("all four lines")).to_be_hidden()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_have_enough_contrast(tab, scheme):
     """WCAG AA: 4.5 to 1 for texts, against the color of the card behind them."""
@@ -260,30 +216,6 @@ def test_texts_have_enough_contrast(tab, scheme):
         }"""
     )
     assert low == []
-
-
-def test_the_legend_names_what_is_drawn_at_each_step(tab):
-    def legend():
-        return [item.inner_text().split(":")[0] for item in tab.page.locator("#key li").all()
-                if item.is_visible()]  # fmt: skip
-
-    always = ["blue", "red", "ring", "line", "shade"]
-    proved = ["green dotted line", "green edge"]
-    tab.open("data=clouds")
-    assert legend() == [*always, "green edge"]  # no line yet
-    tab.press("ArrowRight")
-    assert legend() == [*always, "arrow", *proved]
-    tab.press("End")
-    assert legend() == [*always, "dashed band", "arrow", *proved]
-    tab.page.get_by_label("proof in the plane").click()
-    assert legend() == [*always, "dashed band", "arrow"]
-    tab.page.get_by_label("proof in the plane").click()
-    tab.show_more(False)
-    assert legend() == [*always, "dashed band"]
-    tab.open("data=outlier&at=60")
-    assert legend() == [*always, "arrow", "green edge", "cross"]
-    tab.open("data=four-clouds&at=3")
-    assert legend() == ["blue", "red", "green", "purple", "ring", "line", "shade"]
 
 
 #: at positions of the run: the points with a ring, the counts in words, the classes whose shade

@@ -7,13 +7,10 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.utils.estimator_checks import check_estimator
 
-import linsep
 from documents import ROOT
 from estimator_configurations import expected
-from linsep.errors import ModelFileError
 from linsep.sources import ArraySource
 from storages import blobs, replayed, weights
 
@@ -75,16 +72,3 @@ def test_scikit_learn_accepts_it(relaxation):
         found = check_estimator(model, expected_failed_checks=expected(model), on_skip=None)
     assert {check["status"] for check in found} <= {"passed", "xfail", "skipped"}
     assert repr(model) == "Relaxation(max_iter=30)"
-
-
-def test_what_it_has_not_is_said(relaxation, tmp_path):
-    X, y = blobs(30, 3, 2)
-    model = relaxation.Relaxation().fit(sp.csr_matrix(X), y)
-    found = model.bounds(X, y)
-    assert found.left_out == {"mistake bounds": "linsep has no theorem about Relaxation"}
-    assert "constant rate" in model.report_.left_out["||w||/M"]
-    assert model.separation(X, y).kind in ("separable", "overlapping")
-    with pytest.raises(ModelFileError, match="A Relaxation cannot be saved in a model file"):
-        linsep.save(model, tmp_path / "m")
-    with pytest.raises(ValueError, match="margin of Relaxation must be a number above 0, got 0"):
-        relaxation.Relaxation(margin=0).fit(X, y)

@@ -206,13 +206,6 @@ def test_the_extra_for_a_static_host_is_the_package_of_this_clone():
     assert known == ["https://registry.npmjs.org"]
 
 
-def test_actions_of_workflows_are_pinned_by_hash():
-    flows = [path.read_text("utf-8") for path in (ROOT / ".github" / "workflows").glob("*.yml")]
-    used = [name for text in flows for name in re.findall(r"uses: (.*)", text)]
-    assert len(used) > 10
-    assert [name for name in used if not re.fullmatch(r"\S+@[0-9a-f]{40} # v[\d.]+", name)] == []
-
-
 def test_files_of_tests_have_different_names():
     """In folders that are no packages, pytest imports only one of two files of a name."""
     names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
@@ -283,19 +276,3 @@ def test_tables_show_what_was_measured():
 
 def test_every_row_of_the_readme_was_measured():
     assert speed_page.SHORT.keys() <= speed_page.measured().keys()
-
-
-def test_a_run_adds_its_ratio_and_the_oldest_leaves(tmp_path, monkeypatch):
-    monkeypatch.setattr(speed_page, "MEASURED", tmp_path / "measured.json")
-    monkeypatch.setattr(speed_page, "ROOT", tmp_path)
-    (tmp_path / "docs" / "explanation").mkdir(parents=True)
-    for name in ("docs/explanation/speed.md", "README.md"):
-        empty = f"before\n{speed_page.BEGIN.format('ratios')}\n{speed_page.END}\nafter\n"
-        (tmp_path / name).write_text(empty, "utf-8")
-    row = {"name": "dense", "work": "rows", "against": "other", "measure": "accuracy"}
-    for ratio in (99.0, 4.0, 5.0, 6.0, 12.0, 7.0):
-        speed_page.record([row | {"ratio": ratio, "ours_accuracy": 0.5, "theirs_accuracy": None}])
-    written = (tmp_path / "docs" / "explanation/speed.md").read_text("utf-8")
-    assert "| rows | other | 4.0 to 12 | accuracy 0.5 |  |" in written
-    assert written.startswith("before\n")
-    assert written.endswith("\nafter\n")

@@ -231,8 +231,6 @@ def test_units_and_shifts_of_columns():
         assert np.allclose(errors(found)[2:], errors(plain)[2:], rtol=1e-3)
 
 
-
-
 def test_without_a_covariance_there_are_no_errors():
     model = LogisticRegression(l2=1.0).fit(X, Y)
     table = model.marginal_effects(X)

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from sklearn.datasets import load_iris
-from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 import linsep
@@ -95,23 +94,6 @@ def test_encodings_separators_numbers_and_classes(read):
         assert bool(said) == bool(columns.said)
 
 
-def test_only_the_reader_of_the_server_skips_comments_and_hints_of_excel():
-    for text in (
-        "# of 2026\na,b,k\n1,2,x\n3,4,y\n",
-        "sep=;\na;b;k\n1;2;x\n3;4;y\n", "a,b,k,day\n1,2,x,2026-01-01\n3,4,y,2026-01-02\n",
-    ):  # fmt: skip
-        chosen = {"x": 0, "y": 1, "label": 2} if "day" in text else None
-        scene, _ = scene_of_csv(own(text, chosen), Scene())
-        assert scene.points == ((1, 2, 0), (3, 4, 1))
-    scene, columns = scene_of_csv(own("a,b,k\n1,?,x\n3,4,y\n5,6,y\n", missing="drop"), Scene())
-    assert (scene.points, columns.said) == (
-        ((3, 4, 0), (5, 6, 0)),
-        ("Read with: ? as a missing value.", "1 row has a missing value and is left out."),
-    )
-    with refused(DataError, "field-count", row=2):
-        plain_scene_of_csv(own("sep=\na;b;k\n", delimiter=";"), Scene())
-
-
 @both_readers
 def test_what_cannot_be_read_is_one_sentence(read):
     for text, code in [
@@ -137,34 +119,6 @@ def test_what_cannot_be_read_is_one_sentence(read):
 
 
 @both_readers
-def test_ten_classes_and_no_more_points_than_are_said(read):
-    many = "".join(f"{k},{k % 7},{'abcdefghij'[k % 10]}\n" for k in range(900))
-    scene, columns = read(own("x,y,k\n" + many, scale="none"), Scene())
-    assert (len(scene.points), scene.labels) == (MOST_POINTS, tuple("abcdefghij"))
-    assert columns.said == ("The first 500 of 900 rows are shown.",)
-    late = "".join(f"{k},{k % 7},{'a' if k < 500 else 'b'}\n" for k in range(501))
-    _, columns = read(own("x,y,k\n" + late, scale="none"), Scene())
-    assert columns.said == ("The first 500 of 501 rows are shown, with 1 of 2 classes.",)
-
-
-@both_readers
-def test_options_of_reading_are_followed(read):
-    text = "x;y;k\n1.500;2;a\n2.500;;b\n3.500;4;b\n"
-    scene, columns = read(
-        own(text, decimal=",", thousands=".", missing="drop", scale="none"), Scene()
-    )
-    assert scene.points == ((1500, 2, 0), (3500, 4, 1))
-    assert "1 row has a missing value and is left out." in columns.said
-    scene, _ = read(own(text, missing="drop"), Scene())
-    assert scene.points == ((1.5, 2, 0), (3.5, 4, 1))
-    scene, columns = read(own("2019,2020,k\n1,2,a\n3,4,b\n", header=True), Scene())
-    assert (scene.features, len(scene.points)) == (("2019", "2020"), 2)
-    read(own("x y k\n1 2 a\n", delimiter=" "), Scene())
-    with refused(DataError, "encoding"):
-        read(own("x,y,k\n1,2,ä\n".encode("latin-1"), encoding="utf-8"), Scene())
-
-
-@both_readers
 def test_chosen_columns(read):
     iris = load_iris(as_frame=True).frame.iloc[:140]
     text = iris.to_csv(index=False)
@@ -174,36 +128,6 @@ def test_chosen_columns(read):
     text = "a,b,c,k\n1,2,3,u\n4,5,6,v\n"
     assert read(own(text, {"label": 1}), Scene())[1][2:5] == (0, 2, 1)
     assert read(own(text, {"x": 2, "y": 0}), Scene())[1][2:5] == (2, 0, 3)
-
-
-def test_projected_columns():
-    iris = load_iris(as_frame=True).frame.iloc[:140]
-    started = Scene().with_settings(start=(1.0, 0.0, 0.0), rate=0.5)
-    chosen = {"x": "projected", "y": 1, "label": 4}
-    scene, columns = scene_of_csv(own(iris.to_csv(index=False), chosen), started)
-    assert (scene["start"], scene["rate"]) == ((0.0, 0.0, 0.0), 0.5)
-    assert columns.x == "projected"
-    want = PCA(2).fit_transform(StandardScaler().fit_transform(iris.to_numpy()[:, :4]))
-    np.testing.assert_allclose(np.abs(scene.X), np.abs(want), rtol=1e-9, atol=1e-12)
-    assert scene.features[0].startswith("component 1 (7")
-    assert scene_of_url(url_of(scene)) == scene
-    with refused(DataError, "unsupported"):
-        plain_scene_of_csv(own(iris.to_csv(index=False), chosen), started)
-    with refused(DataError, "no-columns"):
-        scene_of_csv(own("1,2,a,k\n3,2,b,l\n", {"x": "projected", "y": 1, "label": 2}), Scene())
-
-
-@both_readers
-def test_columns_that_cannot_be_chosen(read):
-    for chosen, said in [
-        ({"x": 0, "y": 0, "label": 3}, "Choose different columns"),
-        ({"x": 2, "y": 1, "label": 3}, "olumn 'column_3' (holds 'a'|is not numeric)"),
-        ({"x": 9, "y": 1, "label": 3}, "Choose columns from 1 to 4"),
-        ({"x": True, "y": "y"}, "Choose columns from 1 to 4"),
-        ({"x": 0, "y": 1, "label": 0}, "two numeric columns besides the class|Choose different"),
-    ]:
-        with pytest.raises(DataError, match=said):
-            read(own("1,2,a,k\n3,4,b,l\n", chosen), Scene())
 
 
 CELLS = st.one_of(
@@ -323,25 +247,6 @@ def test_columns_of_different_units_are_standardized(tmp_path):
     np.testing.assert_array_equal(kept.X, X[:MOST_POINTS])
 
 
-@both_readers
-def test_when_columns_are_standardized(read):
-    for text, scaled in [
-        ("x,y,k\n0,0,a\n1,5,b\n", False),  # a factor of 5
-        ("x,y,k\n0,0,a\n1,5.01,b\n", True),
-        ("x,y,k\n5.01,0,a\n0,1,b\n", True),
-        ("x,y,k\n1,0,a\n1,9,b\n", False),  # nothing to divide by
-        ("x,y,k\n1,2,a\n", False),
-        ("x,y,k\n1e-300,1e6,a\n0,-1e6,b\n", True),
-        ("x,y,k\n1000000,0,a\n999999.9999999999,9,b\n", True),
-    ]:
-        scene, columns = read(own(text), Scene())
-        assert (scene.features == ("x (scaled)", "y (scaled)")) == scaled == bool(columns.said)
-        assert np.isfinite(scene.X).all()
-        if scaled:
-            np.testing.assert_allclose(scene.X.std(axis=0), 1, rtol=1e-9)
-            np.testing.assert_allclose(scene.X.mean(axis=0), 0, atol=1e-9)
-
-
 def test_files_of_a_command_say_what_is_not_shown(tmp_path):
     said = []
     (tmp_path / "many.csv").write_text("x,y,k\n" + "1,2,a\n,3,b\n" * 800)
@@ -422,29 +327,6 @@ def test_200_scenes_have_the_answers_of_the_server(sources):
     assert faults == []
 
 
-def test_the_page_offers_what_it_can_do(sources):
-    opened, line, many = asked(
-        sources, {"kind": "open", "url": ""},
-        {"kind": "open", "url": "#data=worked-line&room=line"},
-        {"kind": "proof", "scene": {"points": [[k, k % 7, k % 3] for k in range(151)]}},
-    )  # fmt: skip
-    assert {lesson["name"] for lesson in opened["lessons"]} >= {"perceptron", "margin", "kernels"}
-    assert "regression" not in {lesson["name"] for lesson in opened["lessons"]}
-    assert {"room", "cost", "eta"}.isdisjoint(field["name"] for field in opened["fields"])
-    assert "blood-pressure" not in {ready["name"] for ready in opened["ready"]}
-    assert "The command linsep lab" in line["idle"]
-    assert opened["offers"] == line["idle"]
-    assert many["proof"]["verdict"]["kind"] == "undecided"
-    assert "at most 150 points" in many["proof"]["verdict"]["sentences"][0]
-
-
-def test_a_lesson_of_ones_own_comes_along(tmp_path):
-    text = "# Mine\n\n## One\n[s](#data=xor)\n\nText.\n"
-    zipfile.ZipFile(io.BytesIO(static.zipped(text))).extractall(tmp_path)
-    (answer,) = asked(tmp_path, {"kind": "open", "url": ""})
-    assert answer["lessons"][0] == {"name": "own", "title": "Mine"}
-
-
 def test_the_folder_is_complete_small_and_names_its_licenses(tmp_path):
     pytest.importorskip("linsep_pyodide")
     size = static.write_static(tmp_path, ready_made("xor"))
@@ -479,20 +361,6 @@ def test_proofs_are_read_by_both_checkers(tmp_path):
         assert done.stdout == found["said"] + "\n"
         source = linsep.open_source(tmp_path / "points.csv", target="class")
         assert linsep.from_json(found["proof"]).verify(source).holds
-
-
-def test_a_proof_is_of_two_classes():
-    with refused(DataError, "class-count"):
-        certified(ready_made("iris"))
-
-
-def test_a_proof_of_almost_separable_points():
-    points = [[0, 0, 0], [1, 0, 1], [2, 0, 0], [1, 1, 1], [5, 1, 1]]
-    found = certified(checked_scene(points, "", ["b", "a"], ["class", "x2"], {}, 0))
-    assert (found["target"], found["said"].splitlines()[1]) == (
-        "label", "quasi-separable: b against a",
-    )  # fmt: skip
-    assert json.loads(found["proof"])["verdicts"][0]["boundary"] == [0, 1, 2]
 
 
 RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−", "-0123456789-")

@@ -11,19 +11,17 @@ from scipy.stats import norm
 from sklearn.svm import SVC
 
 import linsep
-from linsep import MarginPerceptron, Perceptron, datasets, descent, kernels, textbook, trace
+from linsep import Perceptron, datasets, descent, textbook, trace
 from linsep.errors import DataError
 from linsep.lab.answer import answer, page_without_server
-from linsep.lab.fits import fit_of, probability_text
-from linsep.lab.library import gram_of
+from linsep.lab.fits import fit_of
 from linsep.lab.optimizing import FORMULAS, surface_of
 from linsep.lab.pages import MODULES, plain_scene, script, standalone
-from linsep.lab.proof import in_plane, monomials, proof_of
+from linsep.lab.proof import monomials, proof_of
 from linsep.lab.run import (
     arguments_of,
     columns_of_trace,
     dense_codes,
-    labels_of,
     run_of,
     scheme_of,
     script_of,
@@ -32,7 +30,7 @@ from linsep.lab.run import (
 from linsep.lab.scene import Scene
 from linsep.lab.scene_sources import READY, ready_made
 from refusals import refused
-from thoroughness import THOROUGH, met, some
+from thoroughness import met, some
 
 pytestmark = pytest.mark.compiled
 
@@ -57,24 +55,6 @@ def test_the_notes_run_of_five_points():
     assert run["weights"][:3] == [-1, 0, 0]
     assert run["scores"][:5] == [-1, -1, 14, 17, 12]
     assert run["reason"] == "converged"
-
-
-def test_a_learner_of_two_sides_learns_several_classes_one_by_one():
-    scene = ready_made("four-clouds").with_settings(learner="scw", rounds=50)
-    run, called = run_of(scene), arguments_of(scene)
-    assert (scheme_of(scene), called.parameters["multiclass"]) == ("ovr", "ovr")
-    assert len(run["vectors"]) == 4
-    model = called.make(max_iter=1).fit(scene.X, scene.codes)
-    after = path(run, "weights")[len(scene.X)]
-    np.testing.assert_allclose(after, np.column_stack([model.intercept_, model.coef_]), rtol=1e-9)
-
-
-def test_cycles_are_shown_from_where_they_begin():
-    assert run_of(ready_made("xor"))["cycle"] == [0, 4]
-    run = run_of(ready_made("inseparable"))
-    assert run["cycle"] == [121 * 5, 130 * 5]
-    weights = path(run, "weights")
-    assert (weights[605] == weights[650]).all()
 
 
 def test_a_run_goes_on_beyond_a_cycle_where_asked():
@@ -135,31 +115,6 @@ def test_kept_weights_are_those_of_the_textbook_at_every_round():
             )
             want = np.column_stack([np.atleast_1d(kept.intercept), np.atleast_2d(kept.weights)])
             np.testing.assert_allclose(found[t], want, rtol=1e-12, atol=1e-12)
-
-
-def test_the_last_weights_are_those_of_the_compiled_estimator():
-    for keep in ["last", "average", "best"]:
-        scene = ready_made("clouds")
-        called = arguments_of(scene)
-        model = called.make(keep=keep).fit(scene.X, labels_of(scene)[0])
-        found = path(run_of(scene), {"last": "weights"}.get(keep, keep))[-1, 0]
-        np.testing.assert_allclose(found, [*model.intercept_, *model.coef_[0]], rtol=1e-12)
-
-
-def test_a_kernel_run_is_that_of_the_compiled_estimator():
-    for name in ("moons", "circles"):
-        scene = ready_made(name)
-        run = run_of(scene)
-        duals = np.zeros(len(scene.points))
-        for changed in run["duals"]:
-            for k in range(0, len(changed), 3):
-                duals[int(changed[k + 1])] += changed[k + 2]
-        model = arguments_of(scene).make().fit(scene.X, scene.codes)
-        whole = np.zeros(len(scene.points))
-        whole[model.support_] = model.dual_coef_[0]
-        assert duals.tolist() == whole.tolist()
-        assert sum(run["mistakes"]) == sum(model.mistakes_)
-        assert run["reason"] == str(model.stop_reason_) == "converged"
 
 
 def test_scripts_print_the_numbers_of_the_page():
@@ -225,14 +180,6 @@ def test_what_a_curve_of_a_kernel_can_do():
             assert proof["bounds"][0]["value"] == pytest.approx(4.5)
 
 
-def test_the_gram_matrix_is_that_of_the_kernels():
-    scene = ready_made("moons").with_settings(width=0.7, degree=3)
-    np.testing.assert_allclose(gram_of(scene), kernels.RBF(0.7)(scene.X), atol=1e-12)
-    scene = scene.with_settings(kernel="poly")
-    want = kernels.Polynomial(3, gamma=0.7)(scene.X)
-    np.testing.assert_allclose(gram_of(scene), want, atol=1e-12)
-
-
 def test_products_of_coordinates_say_what_the_exact_gram_matrix_says():
     for name in ("moons", "outlier", "xor", "inseparable", "almost"):
         scene = ready_made(name)
@@ -294,30 +241,6 @@ def test_winnow_is_bounded_at_its_own_promotion():
     assert values[0] != values[1]
 
 
-def test_the_meeting_point_is_in_both_hulls():
-    """Checked by its barycentric coordinates, which a library computes anew."""
-    from scipy.optimize import linprog
-
-    for name in ("inseparable", "outlier", "moons", "circles"):
-        scene = ready_made(name)
-        verdict = in_plane(scene)
-        for code in (0, 1):
-            mine = np.array([scene.X[j] for j in verdict["rows"] if scene.codes[j] == code])
-            A = np.vstack([mine.T, np.ones(len(mine))])
-            b = np.append(verdict["meeting"], 1.0)
-            assert linprog(np.zeros(len(mine)), A_eq=A, b_eq=b, method="highs").status == 0
-
-
-def test_points_without_a_run_say_why():
-    for points, said in [((), "two classes"), (((1.0, 1.0, 0),), "two classes")]:
-        scene = {"points": [list(point) for point in points]}
-        answered = answer({"kind": "scene", "scene": scene})
-        assert answered["run"] is None
-        assert said in answered["idle"]
-    negative = {"points": [[-1, 1, 0], [1, 1, 1]], "settings": {"learner": "winnow"}}
-    assert "BalancedWinnow" in answer({"kind": "scene", "scene": negative})["idle"]
-
-
 def numbers(fit):
     return dict(fit["numbers"])
 
@@ -328,24 +251,6 @@ def test_the_worked_line_of_the_notes():
     assert numbers(fit)["r"] == "0.98"
     assert numbers(fit)["residual sum of squares"] == "0.811"
     assert sum(row[-1] for row in fit["rows"]) == pytest.approx(0)
-
-
-def test_blood_pressure_against_age():
-    fit = fit_of(ready_made("blood-pressure"))
-    assert fit["title"] == "pressure = 98.7 + 0.971 age"
-    said = dict((name, text) for name, text in fit["assumptions"])
-    assert "residuals are not normal" in said["normality"]
-    assert len(fit["panels"]) == 2
-
-
-def test_the_curve_is_that_of_the_compiled_estimator():
-    for firth in [False, True]:
-        scene = ready_made("hours")
-        curve = fit_of(scene)["curves"][firth]
-        X, y = scene.X[:, :1], scene.codes
-        model = linsep.LogisticRegression(penalty="firth" if firth else None).fit(X, y)
-        want = [model.intercept_[0], model.coef_[0, 0]]
-        np.testing.assert_allclose(curve["weights"], want, rtol=1e-6)
 
 
 def test_separated_classes_have_no_maximum_but_firths():
@@ -372,20 +277,6 @@ def test_points_without_a_fit_say_why():
         assert said in answered["idle"]
 
 
-def test_random_points_are_answered():
-    rng = np.random.default_rng(1)
-    for trial in range(60 if THOROUGH else 20):
-        n = int(rng.integers(2, 12))
-        X = rng.integers(-3, 4, (n, 2)) * 10.0 ** rng.integers(-3, 6)
-        points = [[x, y, int(c)] for (x, y), c in zip(X.tolist(), rng.integers(0, 2, n),
-                                                     strict=True)]  # fmt: skip
-        room = ["line", "curve", "bayes", "soft", "descent", "descent"][trial % 6]
-        settings = {"room": room, "surface": ["squared-error", "likelihood"][trial % 2]}
-        answered = answer({"kind": "scene", "scene": {"points": points, "settings": settings}})
-        json.dumps(answered, allow_nan=False)
-        assert (answered["fit"] is None) == bool(answered["idle"])
-
-
 def test_naive_bayes_multiplies_normal_densities():
     for name in ["five-points", "bayes-iris"]:
         scene = ready_made(name).with_settings(room="bayes")
@@ -401,11 +292,6 @@ def test_naive_bayes_multiplies_normal_densities():
         scores = np.column_stack([np.ones(len(codes)), scene.X]) @ np.array(fit["weights"]).T
         np.testing.assert_allclose(softmax(scores, axis=1), shown, atol=1e-9)
         assert fit["wrong"] == np.flatnonzero(joint.argmax(axis=1) != codes).tolist()
-
-
-def test_a_feature_that_varies_between_the_classes_only_is_said():
-    fit = fit_of(Scene(((0.0, 1.0, 0), (0.0, 2.0, 0), (1.0, 1.5, 1))).with_settings(room="bayes"))
-    assert "zero within-class variance" in fit["sentences"][-1]
 
 
 def test_the_soft_margin_is_that_of_libsvm():
@@ -489,13 +375,6 @@ def test_tables_scripts_and_pages():
         assert '"kind":"' in answer({"kind": "html", "scene": scene})["text"]
 
 
-def test_p_values_in_words():
-    assert (probability_text(0.00001), probability_text(0.25)) == ("< 0.001", "= 0.250")
-    assert fit_of(Scene(((0.0, 0.0, 0), (1.0, 1.0, 0))).with_settings(room="line"))["line"] == (
-        pytest.approx([0, 1])
-    )
-
-
 def answer_in(page):
     return json.loads(re.search(r'id="answer">(.*?)</script>', page, re.S)[1])
 
@@ -533,19 +412,6 @@ def test_a_trace_becomes_a_page():
     assert held["scene"]["settings"]["start"] == [-1, 0, 0]
     assert held["proof"]["verdict"]["kind"] == "separable"
     assert t.to_html().startswith("<table>")
-
-
-def test_bounds_are_those_of_the_learner_that_was_traced():
-    d = datasets.load_five_points()
-    for model, known in [
-        (Perceptron(max_iter=3), True),
-        (Perceptron(max_iter=3, learning_rate=lambda k: 1 / k), False),
-        (MarginPerceptron(max_iter=3, gamma=0.01), True),
-        (MarginPerceptron(max_iter=3, gamma=0.01, epsilon=0.25), False),
-    ]:
-        held = answer_in(trace(model, d.data, d.target).to_html(interactive=True))
-        assert bool(held["proof"]["bounds"]) == known
-        assert ("does not know all parameters" in held["proof"]["unbounded"]) != known
 
 
 def test_what_a_page_cannot_show_is_said():

@@ -3,7 +3,6 @@
 import json
 import re
 
-import numpy as np
 import pytest
 
 from linsep import MarginPerceptron, Perceptron
@@ -50,13 +49,6 @@ def test_an_address_holds_every_setting_and_own_points():
         ((1.0, -2.5, 0), (0.1, 1e5, 3)), "", ("a,b", "c&d", "é;", "="), ("x y", "#")
     ).with_settings(**other)  # fmt: skip
     assert scene_of_url("#" + url_of(scene)) == scene
-
-
-def test_a_changed_ready_made_scene_loses_its_name():
-    given = answer({"kind": "scene", "ready": "xor"})["scene"]
-    given["points"][0][0] = 7
-    assert scene_of(given).name == ""
-    assert answer({"kind": "scene", "scene": given})["url"].startswith("points=7,1,1;")
 
 
 def test_a_fault_in_an_address_is_one_sentence():
@@ -119,44 +111,6 @@ def test_mutated_addresses_are_answered():
             tuple(point) for point in answered["scene"]["points"]
         )
     assert 0.3 * most < faults < most
-
-
-def test_whatever_is_asked_is_answered_by_a_sentence():
-    for request_ in [
-        None,
-        7,
-        [],
-        {},
-        {"kind": None},
-        {"kind": ["open"]},
-        {"kind": "delete"},
-        {"kind": "scene"},
-        {"kind": "scene", "scene": []},
-        {"kind": "scene", "ready": "../etc"},
-        {"kind": "scene", "scene": {"points": {"a": 1}}},
-        {"kind": "scene", "scene": {"points": [[1, 2, True]]}},
-        {"kind": "scene", "scene": {"points": [[10**400, 2, 1]]}},
-        {"kind": "scene", "scene": {"points": [1, 2]}},
-        {"kind": "scene", "scene": {"settings": {"rate": "1"}}},
-        {"kind": "scene", "scene": {"settings": {"rate": {"__class__": 1}}}},
-        {"kind": "scene", "scene": {"settings": {"os.system": 1}}},
-        {"kind": "scene", "scene": {"labels": "ab"}},
-        {"kind": "scene", "scene": {"more": 1}},
-        {"kind": "scene", "scene": {"features": ["x"]}},
-        {"kind": "scene", "scene": {"name": 3}},
-        {"kind": "table", "scene": {}, "format": "pickle"},
-        {"kind": "load", "text": 3},
-        {"kind": "proof", "scene": {}},
-        {"kind": "html", "scene": {}},
-    ]:
-        said = answer(request_)["fault"]
-        assert said.endswith(".")
-        assert len(said) < 250
-
-
-def test_every_setting_spells_its_default():
-    for setting in SETTINGS.values():
-        assert setting.parse(setting.spell(setting.default)) == setting.default
 
 
 def test_controls_are_what_estimators_declare():
@@ -264,38 +218,6 @@ def test_answers_are_true():
         assert holds(run_of(scene_of_url(url)))
 
 
-def test_what_the_lesson_on_support_vectors_tells():
-    """Its distances, what points pay, and what a small and a large C change."""
-    steps = lesson("support-vectors")["steps"]
-    widest, large, usual, last = (fit_of(scene_of_url(step["url"])) for step in steps[1:])
-    small = fit_of(scene_of_url("data=outlier&room=soft&cost=0.01"))
-    clouds = scene_of_url(steps[0]["url"])
-    ended = run_of(clouds)
-    assert (clouds.at, ended["reason"]) == (ended["rounds"], "converged")
-
-    def nearest(weights, scene):
-        b, *w = weights
-        return np.min(np.abs(scene.X @ w + b)) / np.hypot(*w)
-
-    assert round(nearest(ended["weights"][-3:], clouds), 2) == 0.29
-    assert round(nearest(widest["weights"], clouds), 2) == 1.11
-    assert (widest["on"], widest["inside"]) == ([4, 13, 32], [])
-    outlier = scene_of_url("data=outlier")
-    scores = [outlier.X @ one["weights"][1:] + one["weights"][0] for one in (large, small)]
-    signs = 2 * np.array(outlier.codes) - 1
-    pay, pay_little = (np.maximum(0, 1 - signs * s) for s in scores)
-    assert [round(v, 1) for v in (scores[0][30], pay[30])] == [2.2, 3.2]
-    assert np.flatnonzero(pay > 1e-6).tolist() == [21, 30] == large["inside"]
-    assert np.count_nonzero(pay_little > 1e-6) == 16 == len(small["inside"])
-    margins = [round(1 / np.hypot(*one["weights"][1:]), 2) for one in (usual, small)]
-    assert margins == [1.72, 2.89]
-    assert large["weights"] == pytest.approx(usual["weights"], abs=1e-9)
-    assert dict(last["numbers"])["objective"] == dict(last["numbers"])["lower bound"] == "3.59"
-    duals = [row[5] for row in usual["rows"]]
-    assert 0 <= min(duals) <= max(duals) <= 1
-    assert sum(row[5] * (1 if row[3] == "+1" else -1) for row in usual["rows"]) == pytest.approx(0)
-
-
 def test_proofs_that_lessons_tell_of():
     def verdict(url):
         scene = scene_of_url(url)
@@ -314,20 +236,6 @@ def test_proofs_that_lessons_tell_of():
         assert counted == wrong
     curves = fit_of(scene_of_url("data=hours&room=curve"))["curves"]
     assert [round(curve["weights"][1], 5) for curve in curves] == [1.40498, 1.08675]
-
-
-def test_what_a_lesson_looks_like():
-    made = parsed(
-        "# T\n\n## One\n[s](#data=xor)\n\nA *b* **c** `d`\nmore.\n\n> Yes,\n> it is.\n", "f"
-    )
-    assert made["title"] == "T"
-    (step,) = made["steps"]
-    assert (step["title"], step["url"]) == ("One", "data=xor")
-    assert step["body"] == [
-        {"kind": "text", "pieces": [["", "A "], ["em", "b"], ["", " "], ["strong", "c"], ["", " "],
-                                    ["code", "d"], ["", " more."]]},
-        {"kind": "answer", "pieces": [["", "Yes, it is."]]},
-    ]  # fmt: skip
 
 
 def test_a_fault_in_a_lesson_is_one_sentence():

@@ -177,14 +177,6 @@ def test_rows_in_any_storage():
         assert shown._repr_png_().startswith(PNG)
 
 
-def test_a_constant_feature_and_a_class_without_rows():
-    X = np.column_stack([IRIS[:, 0], np.full(150, 3.0)])
-    model = GaussianNaiveBayes().fit(IRIS[:, :2], SPECIES)
-    shown = DecisionDisplay.from_estimator(model, X[SPECIES > 0], SPECIES[SPECIES > 0])
-    assert [text.get_text() for text in shown.legend_.get_texts()][:2] == ["1", "2"]
-    assert shown._repr_png_().startswith(PNG)
-
-
 def test_what_cannot_be_drawn_is_refused():
     model = Perceptron().fit(IRIS[:, :2], SPECIES)
     for y, options, code in [
@@ -216,17 +208,6 @@ def test_the_solution_region_is_exactly_the_weights_without_a_mistake():
                 assert not clean.any()
             else:
                 assert np.array_equal(shown.region_.get_path().contains_points(weights), clean)
-
-
-def test_the_weight_space_of_sparse_rows_is_that_of_dense_ones():
-    for fit_intercept in [False, True]:
-        X, y = IRIS[:, 2 + fit_intercept :] - 1.0, SPECIES == 0
-        model = Perceptron(fit_intercept=fit_intercept, max_iter=5).fit(X, y)
-        shown = [WeightSpaceDisplay.from_estimator(model, rows, y) for rows in (X, sp.csc_array(X))]
-        assert np.array_equal(*(display.reflected for display in shown))
-        assert np.array_equal(*(display.path for display in shown))
-        with refused(ValueError, "unsupported"):
-            WeightSpaceDisplay.from_data(sp.csr_matrix(IRIS), y)
 
 
 def test_the_path_of_the_weights_of_the_notes():

@@ -47,15 +47,6 @@ def test_the_line_goes_through_the_origin_and_cuts_height_one_at_the_boundary():
             assert tip @ weights == pytest.approx(np.linalg.norm(tip) * np.linalg.norm(weights))
 
 
-def test_the_arrow_is_drawn_where_right_angles_look_right():
-    narrow = of(Perceptron(keep="average"), IRIS[:, [3]], SETOSA)
-    assert narrow.normal_ is not None
-    assert narrow.ax_.get_aspect() == 1.0
-    wide = of(Perceptron(keep="average"), IRIS[:, [2]], SETOSA)
-    assert wide.normal_ is None
-    assert wide.ax_.get_aspect() == "auto"
-
-
 def test_the_plane_holds_the_origin_and_cuts_height_one_at_the_boundary():
     for columns in [[0, 1], [2, 3], [1, 2]]:
         for store in [np.asarray, sp.csr_matrix]:

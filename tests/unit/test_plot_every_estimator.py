@@ -176,15 +176,3 @@ def test_images_of_weights_say_what_their_signs_mean():
         model = linsep.Perceptron(reference=reference).fit(IRIS.data, sides)
         shown = plot.WeightImageDisplay.from_estimator(model, shape=(2, 2))
         assert shown.ax_.get_title() == title
-
-
-def test_long_names_are_broken_and_cut():
-    X, y = data_of("pa", [2, 1])
-    X.columns = [LONG[0], "word " * 40]
-    shown = linsep.PassiveAggressive().fit(X, y).plot(X, y)
-    expected = LONG[0].replace("$", r"\$").replace("\x1b", r"\x1b")
-    assert shown.ax_.get_xlabel().replace("\n", " ") == expected
-    lines = shown.ax_.get_ylabel().split("\n")
-    assert len(lines) == 3
-    assert lines[-1].endswith(" ...")
-    assert max(map(len, lines)) <= 34

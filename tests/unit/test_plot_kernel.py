@@ -133,27 +133,6 @@ def test_other_classifiers_have_no_third_panel():
         assert (len(shown.axes_), shown.bars_, shown.surface_) == (2, None, None)
 
 
-def test_a_precomputed_matrix_and_bytes():
-    K = rbf_kernel(X, gamma=1.0)
-    model = KernelPerceptron(kernel="precomputed").fit(K, Y)
-    shown = KernelDisplay.from_estimator(model, K, Y)
-    assert np.array_equal(shown.gram, K[np.ix_(SORTED, SORTED)])
-    assert np.array_equal(KernelDisplay.from_kernel("precomputed", K).gram, K)
-    words = [word.encode() for word in WORDS]
-    model = KernelPerceptron(kernel=Spectrum(2)).fit(words, ENDS)
-    shown = KernelDisplay.from_estimator(model, words, ENDS)
-    assert shown.axes_[2].get_yticklabels()[0].get_text().startswith("b'")
-
-
-def test_of_many_rows_some_are_drawn_of_each_class():
-    rows = np.random.default_rng(0).standard_normal((100_000, 2))
-    y = np.array(["few", "many"])[(np.arange(100_000) % 10 > 0).astype(int)]
-    shown = KernelDisplay.from_kernel("rbf", rows, y)
-    assert shown.gram.shape == (500, 500)
-    assert np.bincount(shown.y).tolist() == [50, 450]
-    assert "500 of 100,000 rows, evenly chosen" in shown.ax_.get_title()
-
-
 def test_what_cannot_be_drawn_is_one_sentence():
     model = KernelPerceptron().fit(X, Y)
     with pytest.raises(ValueError, match="1 features, but KernelPerceptron is expecting 2"):

@@ -7,7 +7,6 @@ import scipy.sparse as sp
 import statsmodels.api as sm
 from scipy.stats import norm
 from sklearn.datasets import load_iris
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron
 from linsep.plot import LogisticDisplay
@@ -60,16 +59,6 @@ def test_one_of_several_features_with_a_dependent_one():
     assert shown.ax_.get_xlabel() == BOTH[1]
 
 
-def test_rows_are_on_the_side_of_their_class():
-    shown = LogisticDisplay.from_estimator(LogisticRegression().fit(WIDTH, Y), WIDTH, Y)
-    below, above = (points.get_offsets() for points in shown.points_)
-    assert np.array_equal(below[:, 0], WIDTH[Y == 1].to_numpy()[:, 0])
-    assert np.array_equal(above[:, 0], WIDTH[Y == 2].to_numpy()[:, 0])
-    assert below[:, 1].max() < 0
-    assert above[:, 1].min() > 1
-    assert len(np.unique(below[:, 1])) == 50
-
-
 def test_the_probability_is_of_the_class_that_is_not_the_reference():
     names = np.array(["", "versicolor", "virginica"])[Y]
     target = pd.Series(names, name="species")
@@ -120,19 +109,6 @@ def test_contours_of_two_features_have_the_probability_they_say():
             shown.values
         )
         assert (shown.ax_.get_xlabel(), shown.ax_.get_ylabel()) == tuple(BOTH)
-
-
-def test_naive_bayes_of_two_features_with_equal_variances_is_discriminant_analysis():
-    rng = np.random.default_rng(0)
-    rows = np.repeat([[0.0, 0.0], [2.0, 1.0]], 50, axis=0)
-    noise = rng.standard_normal((50, 2))
-    noise -= noise.mean(axis=0)
-    noise = noise @ np.linalg.inv(np.linalg.cholesky(noise.T @ noise / 50)).T  # uncorrelated
-    rows, y = rows + np.vstack([noise, noise]), np.repeat(["a", "b"], 50)
-    shown = LogisticDisplay.from_estimator(GaussianNaiveBayes().fit(rows, y), rows, y, resolution=9)
-    places = np.stack(np.meshgrid(*shown.grid), axis=-1).reshape(-1, 2)
-    other = LinearDiscriminantAnalysis(solver="lsqr").fit(rows, y)
-    assert shown.values.ravel() == pytest.approx(other.predict_proba(places)[:, 1], abs=1e-9)
 
 
 def test_two_of_several_features_as_a_sparse_matrix():

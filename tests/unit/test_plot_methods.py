@@ -1,5 +1,6 @@
-"""Estimators and results draw themselves, with the picture that is right for them."""
+"""Estimators and results draw themselves, also in a notebook."""
 
+import pickle
 import subprocess
 import sys
 
@@ -10,9 +11,18 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 import linsep
-from linsep import descent, plot
+from linsep import (
+    LinearRegression,
+    LogisticRegression,
+    Perceptron,
+    datasets,
+    descent,
+    drawing,
+    plot,
+)
 
 pytestmark = pytest.mark.compiled
+
 
 X, Y = load_iris(return_X_y=True, as_frame=True)
 TWO, SIDES = X[Y > 0], Y[Y > 0]
@@ -91,3 +101,54 @@ def test_nothing_of_matplotlib_is_imported_before_a_picture_is_drawn():
         "sys.exit('matplotlib' in sys.modules or 'linsep.plot' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+ROWS, KINDS = load_iris(return_X_y=True)
+PICTURE = 'src="data:image/png;base64,iVBOR'
+
+
+def results():
+    """A result of each kind that knows what its picture needs."""
+    rows, labels = datasets.load_inseparable_points(return_X_y=True)
+    begin = {"coef_init": [1, 1], "intercept_init": 1}
+    return {
+        "verdict": linsep.separation(ROWS, KINDS == 0),
+        "trace": linsep.trace(Perceptron(shuffle=False), rows, labels, max_rounds=20),
+        "summary": LinearRegression().fit(ROWS[:, :2], ROWS[:, 2]).summary(),
+        "logistic": LogisticRegression(l2=1.0).fit(ROWS, KINDS).summary(),
+        "cycle": Perceptron(shuffle=False).fit(rows, labels, **begin).cycle_,
+    }
+
+
+@pytest.mark.parametrize("name", results())
+def test_the_picture_is_beside_the_table(name, monkeypatch):
+    result = results()[name]
+    shown = result._repr_html_()
+    assert PICTURE in shown
+    monkeypatch.setattr(drawing, "find_spec", lambda _: None)
+    alone = result._repr_html_()
+    assert PICTURE not in alone
+    assert alone in shown
+
+
+def test_what_is_large_or_cannot_be_drawn_is_a_table():
+    many = np.vstack([ROWS] * 10)
+    for result in (
+        linsep.separation(many, np.tile(KINDS == 0, 10)),  # 1,500 rows
+        linsep.separation(ROWS[:, :1], KINDS == 0),  # no plane
+        linsep.separation(ROWS, KINDS),  # several verdicts
+        linsep.trace(Perceptron(), ROWS, KINDS == 1, max_rounds=101),
+        linsep.trace(Perceptron(shuffle=False), ROWS, KINDS, max_rounds=9),  # three classes
+    ):
+        shown = result._repr_html_()
+        assert "<table>" in shown
+        assert "<img" not in shown
+
+
+def test_rows_that_a_verdict_remembers_are_not_part_of_it():
+    found = linsep.separation(ROWS, KINDS == 0)
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found
+    assert again.__dict__.keys() < found.__dict__.keys()
+    assert "<img" not in again._repr_html_()
+    assert again.verify(ROWS, KINDS == 0)

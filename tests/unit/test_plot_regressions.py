@@ -1,16 +1,25 @@
-"""Pictures of regressions and descents: their artists hold the numbers that they show."""
+"""Pictures of regressions and descents hold the numbers of statsmodels and scipy."""
 
 import numpy as np
-import pandas as pd
 import pytest
+import statsmodels.api as sm
+from scipy.stats import probplot
 from sklearn.datasets import load_iris
 
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, descent
 from linsep.errors import SeparationWarning
-from linsep.plot import CoefficientDisplay, DescentDisplay, RegressionDisplay
+from linsep.plot import (
+    AssumptionsDisplay,
+    CoefficientDisplay,
+    DescentDisplay,
+    RegressionDisplay,
+)
+from linsep.plot.diagnostics import log_odds, smooth
 from refusals import refused
 
 pytestmark = pytest.mark.compiled
+
+
 IRIS, SPECIES = load_iris(return_X_y=True, as_frame=True)
 PNG = b"\x89PNG"
 
@@ -130,10 +139,217 @@ def test_descents_that_cannot_be_drawn():
         DescentDisplay.from_descent(three, J)
 
 
-def test_frames_and_series_name_the_axes():
-    frame = pd.DataFrame({"age": [1.0, 2.0, 4.0, 5.0]})
-    pressure = pd.Series([1.0, 2.5, 3.5, 5.0], name="pressure")
-    shown = RegressionDisplay.from_estimator(
-        LinearRegression().fit(frame, pressure), frame, pressure
+STACKLOSS = sm.datasets.stackloss.load_pandas()
+X, Y = STACKLOSS.exog, STACKLOSS.endog
+
+
+def test_points_are_those_of_statsmodels():
+    for weighted in [False, True]:
+        weights = 0.5 + np.arange(len(Y)) % 3 if weighted else np.ones(len(Y))
+        shown = AssumptionsDisplay.from_estimator(
+            LinearRegression().fit(X, Y, weights), X, Y, sample_weight=weights
+        )
+        root, Z = np.sqrt(weights), sm.add_constant(X)
+        fit = sm.OLS(root * Y, Z.mul(root, axis=0)).fit()
+        influence = fit.get_influence()
+        internal = influence.resid_studentized_internal
+        wanted = {
+            "linearity": (Z @ fit.params, fit.resid),
+            "equal variance": (Z @ fit.params, np.sqrt(np.abs(internal))),
+            "independence": (np.arange(len(Y)), fit.resid),
+            "influence": (influence.hat_matrix_diag, internal),
+        }
+        for panel, (x, y) in wanted.items():
+            drawn = np.asarray(shown.points_[panel].get_offsets())
+            assert drawn == pytest.approx(np.column_stack([x, y]), abs=1e-9), panel
+        normal, ordered = probplot(internal, fit=False)
+        drawn = np.column_stack(shown.points_["normality"].get_data())
+        assert drawn == pytest.approx(np.column_stack([normal, ordered]), abs=1e-9)
+        assert shown.normal_.get_slope() == 1.0
+        named = [int(note.get_text()) for note in shown.named_]
+        assert named == np.argsort(influence.cooks_distance[0])[::-1][:3].tolist()
+
+
+def test_lines_of_equal_distance_are_at_that_distance():
+    shown = AssumptionsDisplay.from_estimator(LinearRegression().fit(X, Y), X, Y)
+    for distance, pair in shown.distances_.items():
+        for line in pair:
+            h, r = line.get_data()
+            assert r**2 / 4 * h / (1 - h) == pytest.approx(distance)  # Cook 1977, four weights
+    names = [text.get_text() for text in shown.legend_.get_texts()]
+    assert "Cook's distance 1" in names
+    rows = np.arange(40.0)[:, None]
+    small = AssumptionsDisplay.from_estimator(
+        LinearRegression().fit(rows, rows[:, 0] % 3), rows, rows[:, 0] % 3
     )
-    assert (shown.ax_.get_xlabel(), shown.ax_.get_ylabel()) == ("age", "pressure")
+    names = [text.get_text() for text in small.legend_.get_texts()]
+    assert not any("Cook" in name for name in names)  # both lines are beyond the picture
+
+
+def test_lines_join_the_means_of_groups():
+    rng = np.random.default_rng(0)
+    x = rng.permutation(40)[:, None].astype(float)
+    y = x[:, 0] ** 2
+    shown = AssumptionsDisplay.from_estimator(LinearRegression().fit(x, y), x, y)
+    at, means = shown.means_["linearity"].get_data()
+    residuals = y - np.polyval(np.polyfit(x[:, 0], y, 1), x[:, 0])
+    wanted = [residuals[(x[:, 0] >= k) & (x[:, 0] < k + 5)].mean() for k in range(0, 40, 5)]
+    assert means == pytest.approx(wanted)
+    assert means[0] > 0 > means[4]
+    assert np.array_equal(at, np.sort(at))
+    assert "influence" not in shown.means_
+    assert shown.axes_["linearity"].get_title() == "linearity: contradicted"
+    few = AssumptionsDisplay.from_estimator(LinearRegression().fit(x[:9], y[:9]), x[:9], y[:9])
+    assert few.means_ == {}
+
+
+def test_results_are_below_the_panels():
+    model = LinearRegression().fit(X, Y)
+    shown, found = AssumptionsDisplay.from_estimator(model, X, Y), model.assumptions(X, Y)
+    for finding in found.findings:
+        text = " ".join(shown.conclusions_[finding.assumption].get_text().split())
+        text = text.replace("\N{MINUS SIGN}", "-")
+        name = finding.test[0].upper() + finding.test[1:]
+        assert f"{name} {finding.statistic:.4g}" in text
+        assert " ".join(finding.conclusion.split()) in text
+    assert shown.axes_["linearity"].get_title() == "linearity"
+    assert "no data can test" in shown.existence_.get_text()
+
+
+def test_texts_cover_no_panel():
+    shown = AssumptionsDisplay.from_estimator(LinearRegression().fit(X, Y), X, Y)
+    shown.figure_.draw_without_rendering()
+    panels = [ax.get_window_extent() for ax in shown.axes_.values()]
+    texts = [*shown.conclusions_.values(), shown.existence_, shown.legend_]
+    for text in texts:
+        box = text.get_window_extent()
+        assert not any(box.overlaps(panel) for panel in panels)
+        assert not any(box.overlaps(t.get_window_extent()) for t in texts if t is not text)
+        assert box.x0 >= 0
+        assert box.y0 >= 0
+        assert box.x1 <= shown.figure_.bbox.x1
+
+
+def test_a_row_of_leverage_one_has_no_standardized_residual():
+    rows = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [5.0, 0.0], [4.0, 1.0]])
+    y = [1.0, 3.0, 2.0, 6.0, 9.0]
+    shown = AssumptionsDisplay.from_estimator(LinearRegression().fit(rows, y), rows, y)
+    assert len(shown.points_["linearity"].get_offsets()) == 5
+    assert len(shown.points_["influence"].get_offsets()) == 4
+    assert "4" not in [note.get_text() for note in shown.named_]
+    assert shown._repr_png_().startswith(PNG)
+
+
+def test_a_perfect_fit_says_that_nothing_is_defined():
+    rows, y = [[1.0], [2.0], [4.0]], [1.0, 2.0, 4.0]
+    shown = AssumptionsDisplay.from_estimator(LinearRegression().fit(rows, y), rows, y)
+    assert "fit is perfect" in " ".join(shown.conclusions_["normality"].get_text().split())
+    assert "normality" not in shown.points_
+    assert shown.named_ == []
+    assert shown._repr_png_().startswith(PNG)
+
+
+def test_a_hundred_thousand_rows_are_a_density():
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((100_000, 2))
+    y = rows @ [1.0, 2.0] + rng.standard_normal(100_000)
+    shown = AssumptionsDisplay.from_estimator(LinearRegression().fit(rows, y), rows, y)
+    assert shown.figure_.get_suptitle() == "density of 100,000 rows"
+    for panel in ("linearity", "equal variance", "independence", "influence"):
+        assert shown.points_[panel].get_array().sum() == 100_000
+    assert shown.points_["normality"].get_linestyle() == "-"
+
+
+def test_what_cannot_be_drawn_is_one_sentence():
+    model = LinearRegression().fit(X.to_numpy(), Y)
+    with pytest.raises(ValueError, match="2 features, but LinearRegression is expecting 3"):
+        AssumptionsDisplay.from_estimator(model, X.to_numpy()[:, :2], Y)
+    with refused(ValueError, "other-rows"):
+        AssumptionsDisplay.from_estimator(model, X.to_numpy()[:9], Y[:9])
+    other = LogisticRegression().fit(X, Y > 13)
+    with refused(ValueError, "unsupported"):
+        AssumptionsDisplay.from_estimator(other, X, Y)
+
+
+SPECTOR = sm.datasets.spector.load_pandas()
+GRADES, PASSED = SPECTOR.exog, SPECTOR.endog.astype(int)
+
+
+def test_points_are_the_diagnostics_of_each_class():
+    model = LogisticRegression().fit(GRADES, PASSED)
+    found = model.diagnostics(GRADES, PASSED)
+    shown = found.plot(feature="PSI")
+    assert list(shown.axes_) == ["residuals", "influence", "partial", "calibration"]
+    scores = model.decision_function(GRADES)
+    wanted = {
+        "residuals": (scores, found.deviance),
+        "influence": (found.leverage, found.standardized),
+        "partial": (GRADES["PSI"], found.partial[:, 2]),
+    }
+    for panel, (x, y) in wanted.items():
+        for code, points in enumerate(shown.points_[panel]):
+            drawn = np.asarray(points.get_offsets())
+            assert drawn == pytest.approx(np.column_stack([x, y])[code == PASSED]), panel
+    ends, line = shown.fitted_.get_data()
+    assert np.ptp(line) / np.ptp(ends) == pytest.approx(model.coef_[0, 2])
+    named = [int(note.get_text()) for note in shown.named_]
+    assert named == found.most_influential(3)
+    x, share = shown.points_["calibration"].get_data()
+    test = found.hosmer_lemeshow()
+    assert x == pytest.approx(test.expected / test.rows)
+    assert share == pytest.approx(test.observed / test.rows)
+    names = [text.get_text() for text in shown.legends_["residuals"].get_texts()]
+    assert names == ["0", "1"]
+    texts = [text.get_text() for text in shown.axes_["calibration"].texts]
+    assert any("chi-squared 6.09482" in text for text in texts)
+
+
+def test_intervals_of_the_groups_are_wilsons():
+    from statsmodels.stats.proportion import proportion_confint
+
+    found = LogisticRegression().fit(GRADES, PASSED).diagnostics(GRADES, PASSED)
+    shown, test = found.plot(), found.hosmer_lemeshow()
+    low, high = proportion_confint(test.observed, test.rows, method="wilson")
+    (bars,) = shown.intervals_.lines[2]
+    ends = np.array([bar[:, 1] for bar in bars.get_segments()])
+    assert ends == pytest.approx(np.column_stack([low, high]), abs=1e-9)
+
+
+def test_the_smooth_line_is_lowess():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(120)
+    y = np.sin(2 * x) + rng.standard_normal(120) / 3
+    places, line = smooth(x, y, np.ones(120))
+    wanted = sm.nonparametric.lowess(y, x, frac=2 / 3, it=0, xvals=places)
+    assert line == pytest.approx(wanted, abs=2e-3)  # its reach is a little shorter
+    flat, straight = smooth(x, 2 * x - 1, rng.random(120))
+    assert straight == pytest.approx(2 * flat - 1)
+    many = np.linspace(0, 1, 50_000)
+    at, curve = smooth(many, many**2, np.ones(50_000))
+    few = smooth(many[::50], many[::50] ** 2, np.ones(1000))
+    assert curve == pytest.approx(np.interp(at, *few), abs=2e-3)
+    assert smooth(np.array([0.0, 1, 2, 2]), np.zeros(4), np.ones(4))[0].size == 0
+
+
+def test_log_odds_keep_their_digits():
+    x = np.array([-1.0] * 4 + [1.0] * 4 + [300.0, -300.0])[:, None]
+    y = np.array([0, 0, 0, 1, 1, 1, 1, 0, 1, 0])
+    for reference in (0, 1):
+        model = LogisticRegression(reference=reference).fit(x, y)
+        scores = model.decision_function(x) * (1 if reference == 0 else -1)
+        assert log_odds(model.diagnostics(x, y)) == pytest.approx(scores)
+
+
+def test_what_is_not_defined_is_said_in_its_panel():
+    ridge = LogisticRegression(l2=1.0).fit(GRADES, PASSED).diagnostics(GRADES, PASSED).plot()
+    (text,) = ridge.axes_["influence"].texts
+    assert "not defined with l2" in " ".join(text.get_text().split())
+    firth = (
+        LogisticRegression(penalty="firth").fit(GRADES, PASSED).diagnostics(GRADES, PASSED).plot()
+    )
+    assert firth.distances_ == {}  # its distances are of other residuals
+    assert len(firth.named_) == 3
+    assert firth._repr_png_().startswith(PNG)
+    line = GRADES["GPA"] * 2
+    perfect = LinearRegression().fit(GRADES, line).diagnostics(GRADES, line).plot()
+    assert "the fit is perfect" in " ".join(perfect.axes_["influence"].texts[0].get_text().split())

@@ -252,19 +252,6 @@ def test_a_gif_has_every_frame_and_a_pause():
     assert durations == [250] * 4 + [5000]
 
 
-@pytest.mark.thorough
-def test_a_long_run_is_a_small_file(tmp_path):
-    X, y = IRIS[:, :2], SPECIES == 2
-    shown = trace(Perceptron(max_iter=5), X, y).animate()
-    shown.save(tmp_path / "run.gif")
-    assert (tmp_path / "run.gif").stat().st_size < 2_000_000
-    picture, durations = frames_of((tmp_path / "run.gif").read_bytes())
-    assert picture.n_frames == 42
-    assert durations[0] == 1070  # 45 seconds for 42 frames, in hundredths
-    with refused(DataError, "wrong-format", option="format"):
-        shown.save(tmp_path / "run.png")
-
-
 def test_a_notebook_plays_it_unless_nothing_is_to_move():
     X, y = datasets.load_four_points(return_X_y=True)
     html = trace(Perceptron(fit_intercept=False, shuffle=False), X, y).animate()._repr_html_()

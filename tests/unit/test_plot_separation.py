@@ -1,5 +1,6 @@
-"""Pictures of verdicts: lines, rings and hulls are those of the proof."""
+"""Pictures of verdicts and of chance: lines, rings and hulls are those of the proof."""
 
+import io
 from fractions import Fraction
 
 import numpy as np
@@ -7,19 +8,23 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import linprog
-from scipy.spatial import ConvexHull
 from sklearn.datasets import load_iris
 
-from linsep import separation
+import linsep
+from linsep import dichotomies, phase_transition, separation
 from linsep.certificate.verdicts import Undecided
-from linsep.plot import SeparationDisplay
+from linsep.errors import DataError
+from linsep.plot import ChanceDisplay, PhaseTransitionDisplay, SeparationDisplay
 from linsep.plot.separation import convex_hull
 from refusals import refused
 from thoroughness import met
 
 pytestmark = pytest.mark.compiled
+
+
 IRIS, SPECIES = load_iris(return_X_y=True)
 FLAT = np.array([[0.0, 0], [1, 0], [2, 0], [3, 1], [1, 2]])
+GRAM = (FLAT @ FLAT.T).astype(int)
 SIDES_OF_FLAT = np.array(["no", "yes", "no", "yes", "yes"])
 UNSURE = separation(FLAT, SIDES_OF_FLAT)
 
@@ -102,19 +107,9 @@ def test_the_hulls_of_the_witness_meet_where_the_mark_is():
             assert all(np.abs(expected - corner).sum(axis=1).min() < 1e-9 for corner in drawn)
 
 
-def test_hulls_have_the_corners_that_qhull_finds():
-    for seed in range(4):
-        points = np.random.default_rng(seed).integers(0, 12, (15, 2)).astype(float)
-        corners = convex_hull(points)
-        expected = points[ConvexHull(points).vertices]
-        assert {tuple(p) for p in corners} == {tuple(p) for p in expected}
-        x, y = corners.T
-        area = (x * np.roll(y, -1) - y * np.roll(x, -1)).sum() / 2
-        assert area == pytest.approx(ConvexHull(points).volume)
-        assert convex_hull(np.array([[0.0, 0], [2, 2], [1, 1], [0, 0]])).tolist() == [
-            [0, 0],
-            [2, 2],
-        ]
+def test_hulls_of_rows_on_a_line_are_its_ends():
+    flat = np.array([[0.0, 0], [2, 2], [1, 1], [0, 0]])
+    assert convex_hull(flat).tolist() == [[0, 0], [2, 2]]
 
 
 def test_the_rows_on_the_boundary_of_quasi_separable_rows_are_ringed():
@@ -150,7 +145,12 @@ def test_verdicts_that_cannot_be_drawn_are_refused_in_one_sentence():
         (separation(FLAT, SIDES_OF_FLAT), IRIS[:5], SIDES_OF_FLAT, "bad-proof"),
         (separation(FLAT, SIDES_OF_FLAT), FLAT[::-1], SIDES_OF_FLAT, "bad-proof"),
         (separation(FLAT[:, :1], SIDES_OF_FLAT), FLAT[:, :1], SIDES_OF_FLAT, "unsupported"),
-        (separation(K=FLAT @ FLAT.T, y=SIDES_OF_FLAT), FLAT, SIDES_OF_FLAT, "unsupported"),
+        (
+            separation(K=(FLAT @ FLAT.T).astype(int), y=SIDES_OF_FLAT),
+            FLAT,
+            SIDES_OF_FLAT,
+            "unsupported",
+        ),
         (
             Undecided(UNSURE.subject, "no time was left"),
             FLAT,
@@ -165,3 +165,42 @@ def test_verdicts_that_cannot_be_drawn_are_refused_in_one_sentence():
 def test_only_verdicts_are_drawn():
     with pytest.raises(TypeError, match="A str is not a verdict"):
         SeparationDisplay.from_verdict("overlapping", FLAT, SIDES_OF_FLAT)
+
+
+def place(display):
+    return [float(axis[0]) for axis in display.place_.get_data()]
+
+
+def test_the_mark_is_where_the_rows_are():
+    X = np.random.default_rng(0).normal(size=(30, 12))
+    verdict = separation(X, np.arange(30) % 2)
+    display = ChanceDisplay.from_verdict(verdict)
+    assert place(display) == [30 / 13, float(dichotomies(30, 12))]
+    assert display.place_.get_label() == "30 distinct rows"
+    x, p = display.curve_.get_data()
+    for rows, probability in zip(x * 13, p, strict=True):
+        assert probability == float(dichotomies(round(rows), 12))
+    display.save(io.BytesIO(), format="png")
+
+
+def test_many_rows_and_tied_ones_are_bounds():
+    X = np.random.default_rng(0).integers(2, size=(500, 7))
+    display = ChanceDisplay.from_verdict(separation(X, X[:, 0]))
+    assert display.place_.get_label().endswith(", or less")
+    assert display.curve_.get_xdata()[-1] > place(display)[0]
+
+
+def test_what_says_nothing_of_chance_is_refused():
+    X, y = [[0.0], [1.0], [2.0]], [0, 0, 1]
+    read = linsep.from_json(separation(X, y).to_json())
+    for found in (read, separation(X, [0, 1, 2]), "a verdict"):
+        with refused(DataError, "unsupported"):
+            ChanceDisplay.from_verdict(found)
+
+
+def test_the_phase_transition():
+    display = PhaseTransitionDisplay(intercept=1.0, ratio=0.2, signal=2.0).plot()
+    assert place(display) == [2.0, 0.2]
+    gamma, kappa = display.curve_.get_data()
+    assert kappa[10] == phase_transition(1.0, gamma[10])
+    assert PhaseTransitionDisplay().plot().place_ is None
