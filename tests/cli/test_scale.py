@@ -340,3 +340,14 @@ def test_estimates_of_standardized_columns_have_a_note(folder, learner):
     (more,) = set(notes["standard"]) - set(notes["none"])
     assert "income" in more
     assert len(notes["standard"]) == len(notes["none"]) + 1
+
+
+@pytest.mark.uncompiled
+def test_effects_are_of_the_columns_as_they_are(folder):
+    how = {"target": "kind", "learner": "logistic", "exclude": ["same", "word"], "max_iter": 50}
+    rows = pd.read_csv(folder / "t.csv").assign(kind=np.arange(200) % 3 > 0)
+    found = [linsep.fit(rows, scale=scale, **how).marginal_effects(rows)
+             for scale in ("standard", "none")]  # fmt: skip
+    effects = [[row.estimate for row in table.coefficients] for table in found]
+    np.testing.assert_allclose(effects[0], effects[1], rtol=1e-6)
+    assert found[0].notes == found[1].notes

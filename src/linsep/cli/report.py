@@ -285,9 +285,8 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
 
 def _run_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
     """Return how well the rows of a run are predicted, and how the run was made."""
-    held_out, training, pairs = (
-        summary.get("validation_accuracy"), summary["training_accuracy"], [],
-    )  # fmt: skip
+    held_out, training = summary.get("validation_accuracy"), summary["training_accuracy"]
+    pairs: list[tuple[str, str]] = []
     if held_out is not None:
         then = "on held-out rows (best pass)"
         if model.fitted_run().trial is not None:

@@ -7,7 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 from linsep.errors import DataError
-from linsep.estimators._common.labels import feature_names, standardized
+from linsep.estimators._common.labels import feature_names
 from linsep.sources.feature_names import names_in_recipe
 from linsep.words import either
 
@@ -88,25 +88,18 @@ def factors_of(model: Any) -> dict[str, Factor]:
 _UNHASHED = "train without hashing"
 
 
-#: how the note on standardized features begins
-PER_DEVIATION = "Standardized, so the estimates are per standard deviation: "
-
-
-def notes_of_columns(model: Any) -> list[str]:
-    """Return notes on the columns of a model: those that are standardized, and text columns that
-    have no feature, because all rows have the same text.
+def notes_of_one_level(model: Any) -> list[str]:
+    """Return a note on the text columns of a model that have no feature, because all rows have the
+    same text.
     """
-    recipe, alone = getattr(model, "recipe_", None) or {}, []
-    if recipe.get("format") == "table" and recipe.get("hash_bits") is None:
-        alone = [name for name, places in recipe.get("text", {}).items() if not places]
-    return [
-        what + ", ".join(names[:3]) + (f" and {len(names) - 3} more" * (len(names) > 3)) + "."
-        for what, names in (
-            (PER_DEVIATION, standardized(model)),
-            ("No feature, because all rows have the same text: ", alone),
-        )
-        if names
-    ]
+    recipe = getattr(model, "recipe_", None) or {}
+    if recipe.get("format") != "table" or recipe.get("hash_bits") is not None:
+        return []
+    alone = [name for name, places in recipe.get("text", {}).items() if not places]
+    if not alone:
+        return []
+    some = ", ".join(alone[:3]) + (f" and {len(alone) - 3} more" if len(alone) > 3 else "")
+    return [f"No feature, because all rows have the same text: {some}."]
 
 
 def _of_columns(model: Any, recipe: dict[str, Any]) -> dict[str, Factor]:

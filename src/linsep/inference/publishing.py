@@ -6,7 +6,7 @@ import re
 from math import isfinite, isnan
 from typing import Any
 
-from linsep.inference.factors import PER_DEVIATION
+from linsep.inference.summary import units_of
 from linsep.words import escaped
 
 #: what LaTeX reads as commands
@@ -32,7 +32,7 @@ def markdown(table: Any, digits: int) -> str:
         + " |"
         for row in (cells[0], rule, *cells[1:])
     ]
-    return "\n".join(lines + [f"\n{note}" for note in _units(table)])
+    return "\n".join(lines + [f"\n{note}" for note in map(escaped, units_of(table))])
 
 
 def latex(table: Any, digits: int) -> str:
@@ -42,13 +42,9 @@ def latex(table: Any, digits: int) -> str:
     return "\n".join(
         [
             r"\begin{tabular}{lrrr}", r"\toprule", rf"{' & '.join(head)} \\", r"\midrule", *lines,
-            r"\bottomrule", r"\end{tabular}", *map(_in_latex, _units(table)),
+            r"\bottomrule", r"\end{tabular}", *map(_in_latex, units_of(table)),
         ]
     )  # fmt: skip
-
-
-def _units(table: Any) -> list[str]:
-    return [escaped(note) for note in table.notes if note.startswith(PER_DEVIATION)]
 
 
 def _cells(table: Any, digits: int) -> list[list[str]]:

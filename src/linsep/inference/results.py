@@ -5,14 +5,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.estimators._common.labels import (
-    feature_names,
-    standardized,
-    with_intercept,
-    words_and_signs,
-)
+from linsep.estimators._common.explaining import standardized
+from linsep.estimators._common.labels import feature_names, with_intercept, words_and_signs
 from linsep.estimators._common.showing import HasEquation
-from linsep.inference.summary import Coefficient, Summary, check_level
+from linsep.inference.summary import Coefficient, Summary, check_level, units_of
 from linsep.inference.tails import t_reach, t_tail
 from linsep.parameters import fitted_parameter
 
@@ -363,6 +359,7 @@ class HasInference(HasEquation):
             title, header, rows, self._statistic, level, notes, equations=self._equations,
             equation=self._equation, standardized=standardized(self),
         )  # fmt: skip
+        table.notes[:0] = units_of(table)
         return table.with_signs(signs)
 
     def tidy(self, level: float | None = None) -> Any:

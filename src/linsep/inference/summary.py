@@ -273,6 +273,13 @@ class Summary:
         }
 
 
+def units_of(table: Summary) -> list[str]:
+    """Return a note on the estimates of standardized features, if there are any."""
+    names, more = table.standardized, len(table.standardized) - 3
+    shown = ", ".join(names[:3]) + f" and {more} more" * (more > 0)
+    return [f"Standardized, so the estimates are per standard deviation: {shown}."] * bool(names)
+
+
 def as_frame(columns: dict[str, list[Any]]) -> Any:
     """Return columns as a data frame of pandas, or as an Arrow table where it is not installed."""
     try:

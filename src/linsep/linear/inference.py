@@ -481,12 +481,12 @@ class LinearResults(HasInference):
         return self.solution_.signature if self._several is None else None
 
     def _headed(self) -> tuple[str, list[tuple[str, str | int | float]], list[str]]:
-        from linsep.inference.factors import notes_of_columns
+        from linsep.inference.factors import notes_of_one_level
 
         if self._several is not None:
             return self._several.headed()
         names, target = words_and_signs(self)[0], target_name(self)
-        notes = dependence(self._fitted, names) + notes_of_columns(self)
+        notes = dependence(self._fitted, names) + notes_of_one_level(self)
         if getattr(self, "stop_reason_", None) == StopReason.INTERRUPTED:
             notes.append(
                 "The reading was interrupted: the model is fitted to the first "

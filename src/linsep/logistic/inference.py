@@ -602,10 +602,10 @@ class LogisticResults(HasInference):
 
     def _notes(self, profiles: bool = True) -> list[str]:
         """Return sentences on the fit; ``profiles``: whether the table has profile intervals."""
-        from linsep.inference.factors import notes_of_columns
+        from linsep.inference.factors import notes_of_one_level
 
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
-        notes += notes_of_columns(self) + self._notes_of_dimension()
+        notes += notes_of_one_level(self) + self._notes_of_dimension()
         notes += note_of_offset(self, "added to the log-odds of every row")
         if (name := self._robust) is not None:
             notes.append(robust_words(name, self._clusters, "from scores of single rows"))

@@ -8,11 +8,11 @@ import scipy.sparse as sp
 
 from linsep.errors import DataError
 from linsep.estimators._common.labels import (
+    feature_names,
     label_text,
     pairs,
     plain_labels,
     positive_code,
-    standardized,
     target_name,
 )
 from linsep.parameters import fitted_parameter
@@ -39,6 +39,12 @@ class Term(NamedTuple):
         known = {} if self.deviation is None else {"standard_deviation": self.deviation}
         plain = {"feature": self.feature, "value": self.value, "weight": self.weight}
         return plain | known | {"product": self.product}
+
+
+def standardized(model: Any) -> list[str]:
+    """Return the names of the features that the recipe of a model has standardized."""
+    scaled = (getattr(model, "recipe_", None) or {}).get("scale")
+    return feature_names(model)[: len(scaled)] if scaled else []  # which come first
 
 
 class Scored(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,26 +27,17 @@ from linsep.validation.values import IN_PARTS, check_again, check_prepared, of_f
 from linsep.words import counted
 
 
-class Rows(NamedTuple):
-    """Rows in memory with their labels and weights; ``names`` of features made from text or
-    categorical columns, else None.
-    """
-
-    X: Any
-    y: Any
-    sample_weight: Any
-    names: list[str] | None
-
-
-def in_memory(X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
-    """Return rows as they are or, for a data frame with text or categorical columns, with a feature
-    for each of their values.
+def in_memory(
+    X: Any, y: Any = None, sample_weight: Any = None
+) -> tuple[Any, Any, Any, list[str] | None]:
+    """Return rows, labels and weights as they are and None or, for a data frame with text or
+    categorical columns, with a feature for each of their values, and the names of the features.
     """
     source, *_ = with_features(X, y, sample_weight)
     if not isinstance(source, Source) or source is X:
-        return Rows(X, y, sample_weight, None)
+        return X, y, sample_weight, None
     read = joined(list(source.batches()))
-    return Rows(read.X, read.y, read.weights, source.feature_names)
+    return read.X, read.y, read.weights, source.feature_names
 
 
 #: returns the numbers and the labels of rows

@@ -131,12 +131,6 @@ def words_and_signs(model: Any) -> tuple[list[str], np.ndarray]:
     return [str(name) for name in names], np.ones(len(names), dtype=np.int64)
 
 
-def standardized(model: Any) -> list[str]:
-    """Return the names of the features that the recipe of a model has standardized."""
-    scaled = (getattr(model, "recipe_", None) or {}).get("scale")
-    return feature_names(model)[: len(scaled)] if scaled else []  # which come first
-
-
 def with_intercept(names: Iterable[str]) -> list[str]:
     """Return the names of parameters: the intercept, and features, of which one that has its name
     is "intercept (column)".
