@@ -195,8 +195,9 @@ def _wrong_model(
     if (rows := json.loads(_ask(connection, "/model"))["rows_learned"]) != len(entries):
         return f"a model of {rows} rows, and a log of {len(entries)}"
     (folder() / "now.linsep").write_bytes(_ask(connection, "/model/file"))
+    linsep.save(world.replay, folder() / "replay.linsep", force=True)
     served, expected = (
-        model.get_state()[0] for model in (linsep.load(folder() / "now.linsep"), world.replay)
+        linsep.load(folder() / name).get_state()[0] for name in ("now.linsep", "replay.linsep")
     )
     if served.keys() != expected.keys():
         return f"arrays {sorted(served.keys() ^ expected.keys())}"

@@ -249,7 +249,7 @@ def test_a_server_answers_null_in_place(folder, name):
     rows = [{k: v for k, v in row.items() if k in model.recipe_["text"] or k in
              model.recipe_["numeric"]} for row in rows]  # fmt: skip
     limits = Limits()
-    served, bodies = Served(model, "m", "00" * 32, limits), Bodies(limits)
+    served, bodies = Served(model, "m", "00" * 32, limits), Bodies()
     with served.opened(rows, bodies, Budget(limits), "skip") as source:
         found = served.answer(source, wanted, Budget(limits))
     csv = NEW.encode()

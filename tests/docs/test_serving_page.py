@@ -57,7 +57,7 @@ def test_the_page_on_serving(tmp_path, monkeypatch):
         for connection in [value for value in names.values() if hasattr(value, "close")]:
             connection.close()
     assert commands == 8
-    assert (tmp_path / "students.log-2.linsep").exists()
+    assert (tmp_path / "students.log.linsep").exists()
 
 
 def started(command, folder):

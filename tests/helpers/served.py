@@ -116,6 +116,15 @@ class Forked:
             os.close(writing)
         self.stdout, self.stderr = (os.fdopen(reading) for reading, _ in pipes)
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        """End it where a test has failed."""
+        if not self.has_ended:
+            os.kill(self.pid, signal.SIGKILL)
+            self.waited()
+
     def started(self, lines):
         """What it prints at the start."""
         return "".join(self.stdout.readline() for _ in range(lines))
@@ -135,32 +144,3 @@ class Forked:
         self.has_ended = True
         with self.stdout, self.stderr:
             return os.waitstatus_to_exitcode(found[1]), self.stdout.read(), self.stderr.read()
-
-    def peak(self):
-        """Bytes that the process has had in memory at most since :meth:`forget_peak`."""
-        with open(f"/proc/{self.pid}/status") as file:
-            line = next(line for line in file if line.startswith("VmHWM"))
-        return int(line.split()[1]) << 10
-
-    def forget_peak(self):
-        """Let :meth:`peak` begin at what is in memory now."""
-        with open(f"/proc/{self.pid}/clear_refs", "w") as file:
-            file.write("5")
-
-
-@contextmanager
-def process(folder, *words, lines=3, **environment):
-    """``linsep serve`` with these words in a process of its own; yields it and a client."""
-    server = Forked("serve", *words, "--port", 0, cwd=folder, **environment)
-    started = server.started(lines)
-    assert "Ctrl-C ends it" in started, server.waited()
-    port = int(started.splitlines()[0].rstrip("/").rpartition(":")[2])
-    client = Client(port, environment.get("LINSEP_TOKEN"))
-    server.forget_peak()
-    try:
-        yield server, client
-    finally:
-        client.close()
-        if not server.has_ended:
-            os.kill(server.pid, signal.SIGKILL)
-            server.waited()

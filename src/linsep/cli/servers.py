@@ -90,7 +90,7 @@ def serve(
         ) from None
     limits = Limits(
         body=max_body, rows=max_rows, features=max_features, memory=max_memory,
-        seconds=max_seconds, bodies=max(DEFAULT.bodies, 2 * max_body),
+        seconds=max_seconds,
     )  # fmt: skip
     server = Server(
         model, host=host, port=port, token=token, allowed_hosts=allowed_host or [], log=log,

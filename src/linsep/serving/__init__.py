@@ -2,9 +2,8 @@
 
 ``app`` answers the endpoints, and ``openapi`` declares them. ``requests`` checks hosts and tokens
 and reads bodies, ``limits`` has the budget of a request, ``rows`` reads rows as sources. ``model``
-predicts, in batches for small requests; ``learning`` is the only writer, and ``log`` its SQLite
-file with a lock. ``connections`` and ``server`` handle uvicorn, signals and replaced models;
-``metrics`` counts for Prometheus.
+predicts; ``learning`` is the only writer, and ``log`` its SQLite file. ``server`` runs uvicorn and
+handles signals and replaced models; ``metrics`` counts for Prometheus.
 """
 
 import lazy_loader

@@ -7,19 +7,19 @@ than the request and response objects of a framework.
 import asyncio
 import sys
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 from typing import Any
 
-import numpy as np
 import orjson
 
+from linsep import model_files
 from linsep.errors import LinsepError
-from linsep.serving.learning import LabeledRows, Learning, learn_in_order
+from linsep.serving.learning import LabeledRows, Learning
 from linsep.serving.limits import Budget, Limits, Refused
 from linsep.serving.metrics import Metrics
-from linsep.serving.model import JoinedRequests, Served, Wanted
+from linsep.serving.model import Served
 from linsep.serving.openapi import (
     Endpoint,
     LearnedRows,
@@ -31,20 +31,17 @@ from linsep.serving.openapi import (
 )
 from linsep.serving.requests import (
     JSON,
-    BodyReader,
     ClientGone,
     HostCheck,
-    TokenCheck,
+    check_bearer,
     fields_of,
-    head_of,
+    read_body,
     wanted_of,
 )
 from linsep.serving.rows import FORMATS, Bodies
 
 #: JSON bodies up to so many bytes are answered at once, larger ones by another thread
 AT_ONCE = 1 << 16
-#: rows that the served model learns between predictions
-ROWS_A_TURN = 500
 PROMETHEUS, HTML = b"text/plain; version=0.0.4; charset=utf-8", b"text/html; charset=utf-8"
 #: the page may use nothing but what it brings, and this server
 POLICY = (
@@ -83,19 +80,18 @@ class Service:
         bodies: Bodies,
     ):
         self.served, self.limits, self.learning = served, limits, learning
-        self.metrics, self._joined = Metrics(), JoinedRequests(bodies)
+        self.metrics = Metrics()
         if learning is not None:
             self.metrics.watch_log({
                 "rows": lambda: learning.log.n_rows,
                 "commits": lambda: learning.commits,
                 "snapshots": lambda: learning.snapshots,
             })  # fmt: skip
-        self._hosts, self._token = hosts, TokenCheck(token)
-        self._reader, self._bodies = BodyReader(limits), bodies
+        self._hosts, self._token, self._bodies = hosts, token, bodies
         self._frozen: tuple[Served, int, Served] | None = None
         # One thread, so that large bodies are taken apart one after the other.
         self._large = ThreadPoolExecutor(1, thread_name_prefix="large")
-        self._large_bodies, self._large_budget = Bodies(limits), Budget(limits)
+        self._large_bodies, self._large_budget = Bodies(), Budget(limits)
         #: reads rows to learn in that thread; of a log, the model is never another
         self._large_reader = served.copied(learns=False)
         self._endpoints = {endpoint.path: endpoint for endpoint in self._declared()}
@@ -106,22 +102,16 @@ class Service:
         reading = (400, 413, 415, 422, 503)
         return [
             Endpoint("/", "GET", self._page, kind=HTML, needs_token=False),
-            Endpoint(
-                "/predict", "POST", self._predict, "Predict rows.", RowsToPredict, Predictions,
-                errors=reading,
-            ),
-            Endpoint(
-                "/learn", "POST", self._learn,
-                "Train the model on labeled rows, in order. Each row has an ID, so it is safe to "
-                "send it again." + off,
-                RowsToLearn, LearnedRows, errors=(403, 409, *reading),
-            ),
+            Endpoint("/predict", "POST", self._predict, "Predict rows.", RowsToPredict, Predictions,
+                     errors=reading),
+            Endpoint("/learn", "POST", self._learn, "Train the model on labeled rows, in order. "
+                     "Each row has an ID, so it is safe to send it again." + off,
+                     RowsToLearn, LearnedRows, errors=(403, 409, *reading)),
             Endpoint("/model", "GET", self._model,
                      "The version, learner, classes and columns of the model."),
             Endpoint("/model/file", "GET", self._file, "The current model as a file.",
                      answer=str, kind=b"application/octet-stream"),
-            Endpoint("/health", "GET", self._health, "Health check.",
-                     needs_token=False),
+            Endpoint("/health", "GET", self._health, "Health check.", needs_token=False),
             Endpoint("/metrics", "GET", self._metrics, "Metrics in Prometheus format.", answer=str,
                      kind=PROMETHEUS),
             Endpoint("/openapi.json", "GET", self._openapi, "This document."),
@@ -129,40 +119,38 @@ class Service:
 
     async def app(self, scope: Scope, receive: Any, send: Any) -> None:
         """Answer a request, or refuse it with an error message; count it."""
-        started, status, path, kind = perf_counter(), 200, "", JSON
+        started, status, path, kind = perf_counter(), 200, "other", JSON
         headers: list[tuple[bytes, bytes]] = []
         try:
             self._hosts.check(scope["headers"], scope["http_version"])
             endpoint = self._endpoint(scope)
-            path, kind = endpoint.path, endpoint.kind
+            path, own = endpoint.path, endpoint.kind
             if endpoint.needs_token:
-                self._token.check(scope["headers"])
+                check_bearer(self._token, scope["headers"])
             content, headers = await endpoint.make(scope, receive)
+            kind = own
         except ClientGone:
             return
         except asyncio.CancelledError:  # at the end of the server, which waits no longer
-            status, kind = 503, JSON
-            content = _sentence("The server is shutting down: try again.", code="unreachable")
+            status, content = 503, _sentence("The server is shutting down: try again.")
         except Refused as refusal:
-            status, headers, kind = refusal.status, list(refusal.headers), JSON
+            status, headers = refusal.status, list(refusal.headers)
             content = _sentence(refusal.sentence, code="bad-request")
         except LinsepError as problem:
             # Hints are about parameters of Python.
-            text, status, kind = problem.render(lambda hint: None), 422, JSON
-            place = {
-                name: problem.fields[name] for name in ("row", "column") if name in problem.fields
-            }
+            text, status = problem.render(lambda hint: None), 422
+            place = {k: v for k, v in problem.fields.items() if k in ("row", "column")}
             content = _sentence(text, code=problem.code, **place)
         except Exception:
             traceback.print_exc(file=sys.stderr)
-            status, kind = 500, JSON
+            status = 500
             text = "Internal error in linsep: see the log of the server."
             content = _sentence(text, code="bug")
-        await _send(send, status, kind, content, headers)
-        if path:
-            self.metrics.count(path, status, perf_counter() - started)
-        else:
-            self.metrics.count_refused(status)
+        length = str(len(content)).encode()
+        headers = [(b"content-type", kind), (b"content-length", length), *headers]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": content})
+        self.metrics.count(path, status, perf_counter() - started)
 
     def _endpoint(self, scope: Scope) -> Endpoint:
         """Return the handler of a request; raise Refused without one."""
@@ -201,44 +189,35 @@ class Service:
 
     async def _file(self, scope: Scope, receive: Any) -> Answer:
         served = self.frozen()
-        content = await self._elsewhere(lambda budget: served.file_bytes())
+        content = await self._elsewhere(lambda budget: model_files.to_bytes(served.model))
         name = f'attachment; filename="{served.version}.linsep"'.encode()
         return content, [(b"content-disposition", name), _version(served.version)]
 
     async def _predict(self, scope: Scope, receive: Any) -> Answer:
         wanted = wanted_of(scope["query_string"])
-        head = head_of(scope["headers"])
-        if head.type not in FORMATS and head.type not in (JSON, b""):
-            known = ", ".join(kind.decode() for kind in (JSON, *FORMATS))
-            raise Refused(
-                415,
-                f"The Content-Type is {head.type.decode('ascii', 'replace')[:60]!r}: send {known}.",
-            )
-        async with self._reader.reading(head, receive) as body:
-            if head.type in FORMATS or len(body) > AT_ONCE:
-                served, format = self.frozen(), FORMATS.get(head.type)
-                version = served.version
-                found = await self._elsewhere(
-                    lambda budget: self._predicted(served, body, format, wanted, budget)
-                )
+        kind, body = await read_body(scope["headers"], receive, self.limits.body)
+        if kind not in FORMATS and kind not in (JSON, b""):
+            known = ", ".join(each.decode() for each in (JSON, *FORMATS))
+            found = kind.decode("ascii", "replace")[:60]
+            raise Refused(415, f"The Content-Type is {found!r}: send {known}.")
+
+        def answer(served: Served, bodies: Bodies, budget: Budget) -> dict[str, Any]:
+            if (format := FORMATS.get(kind)) is not None:
+                opened = served.opened_body(body, format, bodies, budget, wanted.missing)
             else:
                 (rows,) = fields_of(body, RowsToPredict, self.limits)
-                found, version = await self._joined.answer(self.served, rows, wanted)
-            content = orjson.dumps(found)
-        self.metrics.rows_predicted.inc(len(found["predictions"]))
-        return content, [_version(version)]
-
-    def _predicted(
-        self, served: Served, body: bytes, format: str | None, wanted: Wanted, budget: Budget
-    ) -> dict[str, Any]:
-        """Return the answer to a file of a format, or to JSON."""
-        if format is not None:
-            bodies = self._large_bodies
-            with served.opened_body(body, format, bodies, budget, wanted.missing) as source:
+                opened = served.opened(rows, bodies, budget, wanted.missing)
+            with opened as source:
                 return served.answer(source, wanted, budget)
-        (rows,) = fields_of(body, RowsToPredict, self.limits)
-        with served.opened(rows, self._large_bodies, budget, wanted.missing) as source:
-            return served.answer(source, wanted, budget)
+
+        if kind in FORMATS or len(body) > AT_ONCE:
+            served = self.frozen()
+            answered = await self._elsewhere(lambda b: answer(served, self._large_bodies, b))
+        else:
+            served = self.served
+            answered = answer(served, self._bodies, Budget(self.limits))
+        self.metrics.counters["rows_predicted"].inc(len(answered["predictions"]))
+        return orjson.dumps(answered), [_version(served.version)]
 
     async def _learn(self, scope: Scope, receive: Any) -> Answer:
         learning = self.learning
@@ -246,40 +225,25 @@ class Service:
             raise Refused(
                 403, "This server does not learn: start it with --log FILE and --token WORD."
             )
-        head = head_of(scope["headers"])
-        if head.type not in (JSON, b""):
+        kind, body = await read_body(scope["headers"], receive, self.limits.body)
+        if kind not in (JSON, b""):
             raise Refused(415, "/learn accepts only JSON: send application/json.")
-        async with self._reader.reading(head, receive) as body:
 
-            def labeled(served: Served, bodies: Bodies, budget: Budget) -> LabeledRows:
-                ids, rows, labels = fields_of(body, RowsToLearn, self.limits)
-                return learning.labeled(ids, rows, labels, served, bodies, budget)
+        def labeled(served: Served, bodies: Bodies) -> LabeledRows:
+            ids, rows, labels = fields_of(body, RowsToLearn, self.limits)
+            return learning.labeled(ids, rows, labels, served, bodies)
 
-            if len(body) > AT_ONCE:
-                checked = await self._elsewhere(
-                    lambda budget: labeled(self._large_reader, self._large_bodies, budget)
-                )
-            else:
-                checked = labeled(self.served, self._bodies, Budget(self.limits))
-            found = await asyncio.wrap_future(learning.submit(checked))
-        self.metrics.rows_learned.inc(found.new)
-        self.metrics.rows_duplicate.inc(found.duplicates)
+        if len(body) > AT_ONCE:
+            checked = await self._elsewhere(
+                lambda budget: labeled(self._large_reader, self._large_bodies)
+            )
+        else:
+            checked = labeled(self.served, self._bodies)
+        found = await learning.learned(checked)
+        self.metrics.counters["rows_learned"].inc(found.new)
+        self.metrics.counters["rows_duplicate"].inc(found.duplicates)
         content = LearnedRows(learned=found.new, duplicates=found.duplicates, rows=found.rows)
         return orjson.dumps(content), [_version(self.served.version_after(found.rows))]
-
-    def publish(self, loop: asyncio.AbstractEventLoop) -> Callable[[Any, np.ndarray], None]:
-        """Return the function that updates the served model, called by the writer and run in the
-        loop.
-        """
-
-        async def follow(X: Any, y: np.ndarray) -> None:
-            for first in range(0, len(y), ROWS_A_TURN):
-                part = slice(first, first + ROWS_A_TURN)
-                learn_in_order(self.served.model, X[part], y[part])
-                self.served.learned += len(y[part])
-                await asyncio.sleep(0)
-
-        return lambda X, y: asyncio.run_coroutine_threadsafe(follow(X, y), loop).result()
 
     def frozen(self) -> Served:
         """Return a copy of the current model for the other thread."""
@@ -289,9 +253,7 @@ class Service:
         return self._frozen[2]
 
     async def _elsewhere(self, work: Callable[[Budget], Any]) -> Any:
-        """Run ``work`` in the thread of large bodies, with a budget of its own that starts when the
-        thread starts.
-        """
+        """Run ``work`` in the thread of large bodies, with a budget that starts when it starts."""
 
         def begun() -> Any:
             self._large_budget = budget = Budget(self.limits)
@@ -304,18 +266,5 @@ def _version(version: str) -> tuple[bytes, bytes]:
     return b"linsep-model", version.encode()
 
 
-def _sentence(text: str, **fields: Any) -> bytes:
-    return orjson.dumps({"error": text} | fields)
-
-
-async def _send(
-    send: Callable[[dict[str, Any]], Awaitable[None]],
-    status: int,
-    kind: bytes,
-    content: bytes,
-    more: list[tuple[bytes, bytes]],
-) -> None:
-    length = str(len(content)).encode()
-    headers = [(b"content-type", kind), (b"content-length", length), *more]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": content})
+def _sentence(text: str, code: str = "unreachable", **fields: Any) -> bytes:
+    return orjson.dumps({"error": text, "code": code} | fields)

@@ -1,20 +1,19 @@
 """Online learning of a served model: rows are logged first, then learned in the order of the log.
 
-There is one writer thread. It has its own copy of the model, the tip, and tries each row on it, so
-a row that the learner refuses is never logged. Requests that arrive while a transaction is being
-committed are committed together in the next one. Then the served model learns the same rows in the
-thread that predicts, so no prediction sees a partial update, and the requests are answered.
+There is one writer, which has its own copy of the model, the tip, and tries each row on it, so a
+row that the learner refuses is never logged. Requests that arrive while a transaction is being
+committed are committed together in the next one. Then the served model learns the same rows between
+predictions, and the requests are answered.
 """
 
+import asyncio
 import copy
 import math
-import queue
 import re
 import sys
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,16 +25,16 @@ import scipy.sparse as sp
 from linsep import model_files
 from linsep.errors import LinsepError
 from linsep.learners.kernel import KernelPerceptron
-from linsep.serving.limits import Budget, Refused, too_busy
-from linsep.serving.log import Entry, LogError, RowLog, check_model_name
+from linsep.serving.limits import Budget, Refused
+from linsep.serving.log import Entry, LogError, RowLog
 from linsep.serving.model import Served
 from linsep.serving.rows import Bodies, row_place, start_of
 from linsep.validation.values import of_features
 
 #: a snapshot is taken after so many rows, or seconds
 ROWS_A_SNAPSHOT, SECONDS_A_SNAPSHOT = 10_000, 60.0
-#: rows of waiting requests that are committed together
-ROWS_A_COMMIT = 5_000
+#: rows of waiting requests that are committed together, and that are learned between predictions
+ROWS_A_COMMIT, ROWS_A_TURN = 5_000, 500
 #: requests that may wait
 MOST_WAITING = 1_000
 LONGEST_ID = 200
@@ -48,12 +47,6 @@ class LabeledRows(NamedTuple):
     X: Any
     y: np.ndarray
 
-    def part(self, numbers: list[int]) -> "LabeledRows":
-        """Return some of the rows."""
-        if len(numbers) == len(self.entries):
-            return self
-        return LabeledRows([self.entries[k] for k in numbers], self.X[numbers], self.y[numbers])
-
 
 class Outcome(NamedTuple):
     """Result of a request: numbers of new rows, of rows sent again, and of all rows in the log."""
@@ -64,10 +57,15 @@ class Outcome(NamedTuple):
 
 
 class WaitingRows(NamedTuple):
-    """Rows of a request that wait for the writer; ``outcome`` may be the exception Refused."""
+    """Rows of a request that wait for the writer."""
 
     rows: LabeledRows
-    outcome: Future[Outcome]
+    outcome: asyncio.Future[Outcome]
+
+    def refuse(self, refusal: Refused) -> None:
+        """Answer with a refusal, unless the client is gone."""
+        if not self.outcome.done():
+            self.outcome.set_exception(refusal)
 
 
 def can_learn(model: Any) -> str | None:
@@ -87,11 +85,10 @@ def can_learn(model: Any) -> str | None:
 @of_features()
 def learn_in_order(model: Any, X: Any, y: np.ndarray) -> None:
     """Learn rows in order, bit-identical to one call of ``partial_fit`` per row."""
-    if isinstance(model, KernelPerceptron) or getattr(model, "update", "single") == "batch":
-        for k in range(len(y)):  # these do something at the end of each call
-            model.partial_fit(X[k : k + 1], y[k : k + 1])
-    else:
-        model.partial_fit(X, y)
+    one_by_one = isinstance(model, KernelPerceptron) or getattr(model, "update", "") == "batch"
+    step = 1 if one_by_one else len(y)  # these do something at the end of each call
+    for k in range(0, len(y), step):
+        model.partial_fit(X[k : k + step], y[k : k + step])
 
 
 def labels_of(labels: list[Any], classes: np.ndarray, known: list[Any]) -> np.ndarray:
@@ -122,10 +119,6 @@ class Learning:
     rows_a_snapshot, seconds_a_snapshot : when to take snapshots
     say : function that reports messages to the operator
 
-    Attributes
-    ----------
-    served : Served, the model after all rows of the log
-
     Raises
     ------
     LinsepError
@@ -143,46 +136,45 @@ class Learning:
     ):
         if (why := can_learn(served.model)) is not None:
             raise LinsepError(f"{served.name} {why}: serve it without --log.", code="unsupported")
-        check_model_name(served.name, path)
         self._rows_a_snapshot, self._seconds = rows_a_snapshot, seconds_a_snapshot
-        self.served, self._bodies, self._say = served, bodies, say
-        self.commits, self.snapshots, self._ends = 0, 0, False
+        self.served, self._say = served, say
+        self.commits, self.snapshots = 0, 0
         self.log = RowLog(path, served.digest)
         try:
-            self._restore()
+            if Path(served.name).resolve() == self.log.snapshot.resolve():
+                raise LogError(
+                    f"{served.name} has the name of the snapshot of {path}, which would replace "
+                    "it: rename the model, or name another log.", code="conflict", path=served.name,
+                )  # fmt: skip
+            self._restore(bodies)
         except BaseException:
             self.log.close()
             raise
-        self._jobs: queue.Queue[WaitingRows | None] = queue.Queue(MOST_WAITING)
-        self._writer = threading.Thread(target=self._run, name="writer", daemon=True)
+        self._waiting: asyncio.Queue[WaitingRows | None] = asyncio.Queue()
+        self._ends = False
 
-    def _restore(self) -> None:
-        """Bring the model to the end of the log: from the newest snapshot, then row by row."""
-        snapshot = self.log.newest(self._say)
-        model = self.served.model if snapshot is None else model_files.load(snapshot.path)
-        # Arrays have no names, which scikit-learn would warn about.
-        model.__dict__.pop("feature_names_in_", None)
-        self._taken = 0 if snapshot is None else snapshot.number
+    def _restore(self, bodies: Bodies) -> None:
+        """Bring the model to the end of the log: from the snapshot, then row by row."""
+        self._taken = self.log.snapshot_rows()
+        self._tip = model_files.load(self.log.snapshot) if self._taken else self.served.model
         # These rows were within the limits when they were sent, if of another number at a time.
-        budget = Budget(self.served.limits._replace(memory=sys.maxsize, seconds=math.inf))
+        free = self.served.limits._replace(memory=sys.maxsize, seconds=math.inf, rows=sys.maxsize)
         for entries in self.log.entries(self._taken):
-            for _, same in groupby(entries, lambda entry: entry.row[0]):
-                part = list(same)
-                rows = [orjson.loads(entry.row) for entry in part]
-                labels = [orjson.loads(entry.label) for entry in part]
-                try:
-                    X = self._features(self.served, rows, self._bodies, budget)
-                    learn_in_order(model, X, self._labels(labels))
-                except (LinsepError, Refused, ValueError) as problem:
-                    raise LogError(
-                        f"The rows of {self.log.path} cannot be replayed "
-                        f"({str(problem).rstrip('.')}): serve it with the version of linsep that "
-                        "wrote it.", code="other-version", path=self.log.path,
-                    ) from None  # fmt: skip
-        self._tip = model
-        self.served.answer_by(copy.deepcopy(model))
-        self.served.learned = self.log.n_rows
-        self._last = time.monotonic()
+            try:
+                for _, same in groupby(entries, lambda entry: entry.row[0]):  # of one form
+                    part = list(same)
+                    rows = [orjson.loads(entry.row) for entry in part]
+                    X = self._features(self.served, rows, bodies, Budget(free))
+                    y = self._labels([orjson.loads(entry.label) for entry in part])
+                    learn_in_order(self._tip, X, y)
+            except (LinsepError, Refused, ValueError) as problem:
+                raise LogError(
+                    f"The rows of {self.log.path} cannot be replayed ({str(problem).rstrip('.')}): "
+                    "serve it with the version of linsep that wrote it.",
+                    code="other-version", path=self.log.path,
+                ) from None  # fmt: skip
+        self.served.answer_by(copy.deepcopy(self._tip))
+        self.served.learned, self._last = self.log.n_rows, time.monotonic()
 
     def _features(self, served: Served, rows: list[Any], bodies: Bodies, budget: Budget) -> Any:
         """Return the features of JSON rows; raise LinsepError or Refused for invalid ones."""
@@ -196,13 +188,7 @@ class Learning:
         return labels_of(labels, self.served.model.classes_, self.served.labels)
 
     def labeled(
-        self,
-        ids: list[Any],
-        rows: list[Any],
-        labels: list[Any],
-        served: Served,
-        bodies: Bodies,
-        budget: Budget,
+        self, ids: list[Any], rows: list[Any], labels: list[Any], served: Served, bodies: Bodies
     ) -> LabeledRows:
         """Return the checked rows of a request; raise LinsepError or Refused for invalid ones.
 
@@ -220,146 +206,135 @@ class Learning:
                 raise Refused(422, f"ids[{number}] is {id!r} again: give each row its own ID.")
             seen.add(id)
         y = self._labels(labels)
-        X = self._features(served, rows, bodies, budget)
+        X = self._features(served, rows, bodies, Budget(served.limits))
         texts = [_written(number, row) for number, row in enumerate(rows)]
         written = [orjson.dumps(label).decode() for label in labels]
         return LabeledRows([Entry(*entry) for entry in zip(ids, texts, written, strict=True)], X, y)
 
     def warm_up(self) -> None:
         """Train a copy on a row of zeros, to compile the loops of the learner."""
-        model, width = copy.deepcopy(self._tip), self.served.model.n_features_in_
-        dtype = np.dtype(self.served.recipe.get("dtype", "float64"))
-        sparse = (
-            self.served.text or self.served.recipe.get("text") or self.served.recipe.get("words")
-        )
+        recipe, width = self.served.recipe, self.served.model.n_features_in_
+        dtype = np.dtype(recipe.get("dtype", "float64"))
+        sparse = self.served.text or recipe.get("text") or recipe.get("words")
         X = sp.csr_matrix((1, width), dtype=dtype) if sparse else np.zeros((1, width), dtype)
-        learn_in_order(model, X, model.classes_[:1])
+        learn_in_order(copy.deepcopy(self._tip), X, self.served.model.classes_[:1])
 
-    def start(self, publish: Callable[[Any, np.ndarray], None]) -> None:
-        """Start the writer; ``publish`` trains the served model on rows and then returns."""
-        self._publish = publish
-        self._writer.start()
+    async def learned(self, rows: LabeledRows) -> Outcome:
+        """Return when the rows are logged and learned; raise Refused if they are not."""
+        job = WaitingRows(rows, asyncio.get_running_loop().create_future())
+        if self._waiting.qsize() >= MOST_WAITING:
+            raise Refused(
+                503, "Too many requests to /learn are waiting: try again.", (b"retry-after", b"1")
+            )
+        self._waiting.put_nowait(job)
+        return await job.outcome
 
-    def submit(self, rows: LabeledRows) -> Future[Outcome]:
-        """Queue rows for the writer; raise Refused if too many requests wait."""
-        outcome: Future[Outcome] = Future()
-        outcome.set_running_or_notify_cancel()  # who goes away no longer stops it
+    async def run(self) -> None:
+        """Log and learn the rows of requests until :meth:`stop`."""
+        job: WaitingRows | None
+        while not self._ends:
+            group: list[WaitingRows] = []
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._seconds):
+                    job = await self._waiting.get()
+                    while job is not None:
+                        group.append(job)
+                        rows = sum(len(job.rows.entries) for job in group)
+                        full = rows >= ROWS_A_COMMIT or self._waiting.empty()
+                        job = None if full else self._waiting.get_nowait()
+            if self._ends:  # an id makes it safe to send them again
+                for one in group:
+                    one.refuse(Refused(503, "The server is shutting down: try again."))
+            else:
+                await self._turn(group)
+
+    async def _turn(self, group: list[WaitingRows]) -> None:
         try:
-            self._jobs.put_nowait(WaitingRows(rows, outcome))
-        except queue.Full:
-            raise too_busy("Too many requests to /learn are waiting") from None
-        return outcome
+            await self._handle(group)
+            await asyncio.to_thread(self._perhaps_snapshot)
+        except Exception as fault:  # What is not foreseen must not leave requests waiting.
+            self._say(f"a bug in linsep while rows were learned: {fault!r}")
+            self._tip = copy.deepcopy(self.served.model)
+            refusal = Refused(
+                500,
+                "The rows were not learned because of an internal error: see the log of the "
+                "server.",
+            )
+            for job in group:
+                job.refuse(refusal)
 
-    def stop(self) -> None:
-        """Refuse the requests that wait, take a snapshot, and close the log."""
+    async def stop(self, running: asyncio.Task) -> None:
+        """End :meth:`run` after what it has begun, take a snapshot, and close the log."""
         self._ends = True
-        if self._writer.is_alive():
-            self._jobs.put(None)
-            self._writer.join()
+        self._waiting.put_nowait(None)
+        await running
+        while not self._waiting.empty():
+            if (job := self._waiting.get_nowait()) is not None:
+                job.refuse(Refused(503, "The server is shutting down: try again."))
+        await asyncio.to_thread(self._perhaps_snapshot, last=True)
         self.log.close()
 
-    def _run(self) -> None:
-        going = True
-        while going:
-            group, going = self._waiting()
-            try:
-                self._handle(group)
-                self._perhaps_snapshot(last=not going)
-            except Exception as fault:
-                # What is not foreseen must not leave requests waiting.
-                self._say(f"a bug in linsep while rows were learned: {fault!r}")
-                self._tip = copy.deepcopy(self.served.model)
-                refusal = Refused(
-                    500,
-                    "The rows were not learned because of an internal error: see the log of the "
-                    "server.",
-                )
-                _refuse_all([job for job in group if not job.outcome.done()], refusal)
-
-    def _waiting(self) -> tuple[list[WaitingRows], bool]:
-        """Return the requests that wait, at least one unless a snapshot may be due; and whether
-        there may be more.
-        """
-        group: list[WaitingRows] = []
-        rows = 0
-        try:
-            job = self._jobs.get(timeout=self._seconds)
-            while job is not None:
-                group.append(job)
-                rows += len(job.rows.entries)
-                if rows >= ROWS_A_COMMIT:
-                    return group, True
-                job = self._jobs.get_nowait()
-        except queue.Empty:
-            return group, True
-        return group, False
-
-    def _handle(self, group: list[WaitingRows]) -> None:
+    async def _handle(self, group: list[WaitingRows]) -> None:
         """Log and learn the rows of some requests, and answer them."""
-        if self._ends:  # an id makes it safe to send them again
-            _refuse_all(group, too_busy("The server is shutting down"))
-            return
         if self.log.n_rows != self.served.learned:  # after an unforeseen fault
-            refusal = Refused(503, "The model is behind its log: restart the server.")
-            _refuse_all(group, refusal)
-            return
-        try:
-            self.log.check()  # before rows that are known are answered, too
-        except LogError as problem:
-            self._refuse(group, problem)
+            for job in group:
+                job.refuse(Refused(503, "The model is behind its log: restart the server."))
             return
         pending: dict[str, Entry] = {}
-        accepted: list[tuple[WaitingRows, LabeledRows]] = []
+        accepted: list[tuple[WaitingRows, list[int]]] = []
         for job in group:
             try:
-                fresh = self._fresh(job.rows, pending)
+                fresh = self._fresh(job.rows.entries, pending)
             except Refused as refusal:
-                job.outcome.set_exception(refusal)
+                job.refuse(refusal)
                 continue
             accepted.append((job, fresh))
-            pending |= {entry.id: entry for entry in fresh.entries}
+            pending |= {job.rows.entries[k].id: job.rows.entries[k] for k in fresh}
         try:
-            self._commit([fresh for _, fresh in accepted if fresh.entries])
+            if pending:
+                await self._commit([(job.rows, fresh) for job, fresh in accepted if fresh])
         except (LogError, ValueError) as problem:
             self._tip = copy.deepcopy(self.served.model)
-            self._refuse([job for job, _ in accepted], problem)
+            if not isinstance(problem, LogError) and len(accepted) > 1:  # only those with bad rows
+                for job, _ in accepted:
+                    await self._handle([job])
+                return
+            status, why = 422, _plainly(problem)
+            if isinstance(problem, LogError):
+                status, why = 503, f"{str(problem).rstrip('.')}: nothing was learned."
+            for job, _ in accepted:
+                job.refuse(Refused(status, why))
             return
-        rows = self.log.n_rows
         for job, fresh in accepted:
-            new = len(fresh.entries)
-            job.outcome.set_result(Outcome(new, len(job.rows.entries) - new, rows))
+            if not job.outcome.done():
+                known = len(job.rows.entries) - len(fresh)
+                job.outcome.set_result(Outcome(len(fresh), known, self.log.n_rows))
 
-    def _refuse(self, jobs: list[WaitingRows], problem: Exception) -> None:
-        """Refuse requests that could not be committed together; for bad rows, only the requests
-        with them.
-        """
-        if not isinstance(problem, LogError) and len(jobs) > 1:
-            for job in jobs:
-                self._handle([job])
-            return
-        refusal = Refused(422, _plainly(problem))
-        if isinstance(problem, LogError):
-            refusal = Refused(503, f"{str(problem).rstrip('.')}: nothing was learned.")
-        _refuse_all(jobs, refusal)
-
-    def _commit(self, parts: list[LabeledRows]) -> None:
+    async def _commit(self, parts: list[tuple[LabeledRows, list[int]]]) -> None:
         """Try rows on the tip, log them, and let the served model learn them."""
-        if not parts:
-            return
-        X, y = _stacked([part.X for part in parts]), np.concatenate([part.y for part in parts])
+        X = _stacked([rows.X[fresh] for rows, fresh in parts])
+        y = np.concatenate([rows.y[fresh] for rows, fresh in parts])
+        entries = [rows.entries[k] for rows, fresh in parts for k in fresh]
+        await asyncio.to_thread(self._log, X, y, entries)
+        for first in range(0, len(y), ROWS_A_TURN):
+            part = slice(first, first + ROWS_A_TURN)
+            learn_in_order(self.served.model, X[part], y[part])
+            self.served.learned += len(y[part])
+            await asyncio.sleep(0)
+
+    def _log(self, X: Any, y: np.ndarray, entries: list[Entry]) -> None:
         learn_in_order(self._tip, X, y)
         if not self._tip.fitted_run().state.is_finite():  # no later row could be learned
             raise ValueError("A weight would overflow float64; scale the features")
-        self.log.append(entry for part in parts for entry in part.entries)
+        self.log.append(entries)
         self.commits += 1
-        self._publish(X, y)
 
-    def _fresh(self, rows: LabeledRows, pending: dict[str, Entry]) -> LabeledRows:
-        """Return the rows that are not in the log yet; raise Refused if an ID belongs to a
-        different row.
+    def _fresh(self, entries: list[Entry], pending: dict[str, Entry]) -> list[int]:
+        """Return the numbers of the rows that are not in the log yet; raise Refused if an ID
+        belongs to a different row.
         """
         fresh = []
-        for number, entry in enumerate(rows.entries):
+        for number, entry in enumerate(entries):
             try:
                 known = pending.get(entry.id) or self.log.find(entry.id)
             except LogError as problem:
@@ -372,41 +347,29 @@ class Learning:
                     f"ids[{number}] is {entry.id!r}, an ID that already belongs to a different "
                     "row: give each row its own ID.",
                 )
-        return rows.part(fresh)
+        return fresh
 
     def _same(self, one: Entry, other: Entry) -> bool:
         """Return whether two rows have the same values and label, also if written differently."""
-        if one == other:
-            return True
         rows = [self.served.values(orjson.loads(entry.row)) for entry in (one, other)]
         codes = self._labels([orjson.loads(entry.label) for entry in (one, other)])
-        return bool(rows[0] == rows[1] and codes[0] == codes[1])
+        return one == other or bool(rows[0] == rows[1] and codes[0] == codes[1])
 
-    def _perhaps_snapshot(self, last: bool) -> None:
+    def _perhaps_snapshot(self, last: bool = False) -> None:
         """Write a snapshot of the tip when it is due; a failure does not stop learning."""
-        due = time.monotonic() - self._last > self._seconds
+        due = last or time.monotonic() - self._last > self._seconds
         many = self.log.n_rows - self._taken >= self._rows_a_snapshot
         behind = self.log.n_rows != self.served.learned  # after an unforeseen fault
-        if behind or self.log.n_rows == self._taken or not (due or many or last):
+        if behind or self.log.n_rows == self._taken or not (due or many):
             return
         self._last = time.monotonic()
-        path = self.log.next_snapshot()
-        model = copy.copy(self._tip)
-        if self.served.names is not None:
-            model.feature_names_in_ = self.served.names
         try:
-            self.log.check()
-            model_files.save(model, path, force=True)
-            self.log.add_snapshot(path)
+            model_files.save(self._tip, self.log.snapshot, force=True)
+            self.log.add_snapshot()
         except (LinsepError, OSError) as problem:
             self._say(f"no snapshot was taken: {problem}")
             return
         self._taken, self.snapshots = self.log.n_rows, self.snapshots + 1
-
-
-def _refuse_all(jobs: list[WaitingRows], refusal: Refused) -> None:
-    for job in jobs:
-        job.outcome.set_exception(refusal)
 
 
 def _written(number: int, row: Any) -> str:
@@ -420,8 +383,6 @@ def _written(number: int, row: Any) -> str:
 
 
 def _stacked(parts: list[Any]) -> Any:
-    if len(parts) == 1:
-        return parts[0]
     return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
 
 

@@ -3,19 +3,13 @@
 An SQLite database in WAL mode that is synchronized at every commit. The rows form a hash chain:
 each has a hash (``seal``) of itself and of the hash before it, the first of the model. Rows that
 were edited, removed or reordered do not match. The chain is not a signature: anyone who can write
-the file can recompute it. Snapshots are model files beside the log; the log stores the row after
-which each was taken, and the hash of its file.
-
-Only one server may open a log, by its name and by the file itself: SQLite stores the last rows
-beside the name of a file, and a server that opened the same file by another name would neither see
-nor keep them.
+the file can recompute it. A snapshot is a model file beside the log; the log stores the row after
+which it was taken, and the hash of its file.
 """
 
 import hashlib
-import os
 import sqlite3
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -26,12 +20,13 @@ from filelock import FileLock, Timeout
 from linsep._system.files import check_free, sync_folder
 from linsep.errors import LinsepError
 
-FORMAT = "1"
+FORMAT = "2"
 #: "lsep", in the header of the file
 APPLICATION = 0x6C736570
 #: rows read at once
 ROWS_AT_ONCE = 2_000
 SCHEMA = """
+BEGIN;
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE rows (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, row TEXT NOT NULL, label TEXT NOT NULL,
@@ -49,105 +44,10 @@ class Entry(NamedTuple):
     label: str
 
 
-class Snapshot(NamedTuple):
-    """A model file after the first ``number`` rows."""
-
-    number: int
-    path: Path
-
-
 class LogError(LinsepError):
     """A log is damaged, belongs to another model, is in use, or cannot be written."""
 
     code = "damaged-file"
-
-
-class LogLock:
-    """The lock on a log; raises LogError if another server has it.
-
-    Parameters
-    ----------
-    path : Path of the log, not a symbolic link
-    """
-
-    def __init__(self, path: Path):
-        self.path, self._file = path, -1
-        self._beside = [Path(f"{path}{ending}") for ending in (".lock", "-wal", "-shm")]
-        self._fresh = not self._beside[0].exists()
-        self._lock = FileLock(self._beside[0], thread_local=False)
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise self._used() from None
-        self._seen = {self._beside[0]: _identity(self._beside[0])}
-
-    def hold_file(self) -> None:
-        """Lock the file itself, created if missing; raise OSError if it cannot be opened."""
-        self._check_names()
-        wal = self._beside[1]
-        if not _size(self.path) and _size(wal):  # SQLite would remove them
-            raise LogError(
-                f"{self.path} is missing, but {wal.name} has rows of it: restore it, or move "
-                f"{wal.name} away.", path=self.path,
-            )  # fmt: skip
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
-        if sys.platform == "linux":  # elsewhere SQLite's own locks would wait for this one
-            import fcntl
-
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise self._used() from None
-
-    def hold_names(self) -> None:
-        """Remember the files that SQLite has opened by now, and :meth:`check`."""
-        found = os.fstat(self._file)
-        self._seen[self.path] = found.st_dev, found.st_ino
-        self._seen |= {path: _identity(path) for path in self._beside[1:]}
-        self.check()
-
-    def check(self) -> None:
-        """Raise LogError if another server could have the log by now, or rows could be lost."""
-        for path, seen in self._seen.items():
-            if _identity(path) != seen:
-                raise LogError(
-                    f"{path} was moved or removed while "
-                    f"{'it' if path == self.path else 'the log'} was served: restore it, or "
-                    "restart the server", code="file-changed", path=path,
-                )  # fmt: skip
-        self._check_names()
-
-    def is_moved(self) -> bool:
-        """Return whether the file has another name now."""
-        if self._file < 0 or self.path not in self._seen:
-            return False
-        return os.fstat(self._file).st_nlink > 0 and _identity(self.path) != self._seen[self.path]
-
-    def release(self, undo: bool = False) -> None:
-        """Release the log; ``undo`` also removes a lock file created by this object."""
-        if undo and self._fresh:  # before others can have it; on Windows its release removes it
-            with suppress(OSError):
-                self._beside[0].unlink()
-        if self._file >= 0:  # after SQLite, whose locks on a file end with any of its descriptors
-            os.close(self._file)
-            self._file = -1
-        self._lock.release()
-
-    def _check_names(self) -> None:
-        """Raise LogError if the file has several names."""
-        with suppress(FileNotFoundError):
-            if (links := self.path.stat().st_nlink) > 1:
-                raise LogError(
-                    f"{self.path} is a file with {links} names (hard links), and its last rows "
-                    "are stored beside one of them: remove the others.",
-                    code="unsupported", path=self.path,
-                )  # fmt: skip
-
-    def _used(self) -> LogError:
-        return LogError(
-            f"{self.path} is used by another server: stop it, or name another log.",
-            code="in-use", path=self.path,
-        )  # fmt: skip
 
 
 class RowLog:
@@ -163,6 +63,7 @@ class RowLog:
     Attributes
     ----------
     n_rows : int
+    snapshot : Path of the snapshot
 
     Raises
     ------
@@ -171,132 +72,98 @@ class RowLog:
     """
 
     def __init__(self, path: Path, model: str):
-        if path.is_symlink():  # the lock and the snapshots are beside the file itself
-            path = Path(os.path.realpath(path))
-        self.path, self._model = path, model
+        if path.is_symlink():  # the lock and the snapshot are beside the file itself
+            path = path.resolve()
+        self.path = path
+        self.snapshot = path.with_name(f"{path.name}.linsep")
         check_free(path, force=True)  # the lock would make folders
+        self._lock = FileLock(f"{path}.lock", thread_local=False)
         try:
-            self._lock = LogLock(path)
-        except OSError as problem:
-            raise self._unwritable(problem) from None
+            self._lock.acquire(timeout=0)
+            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        except Timeout:
+            raise self._error(
+                "is used by another server: stop it, or name another log.", "in-use"
+            ) from None
+        except (OSError, sqlite3.Error) as problem:
+            self._lock.release()
+            raise self._error(f"cannot be written: {problem}.", "cannot-write") from None
         try:
-            self._open()
+            self._open(model)
+        except sqlite3.Error as problem:
+            self.close()
+            raise self._error(f"is damaged ({problem}): put back a copy of it.") from None
         except BaseException:
-            self._end(undo=True)
+            self.close()
             raise
 
-    def _open(self) -> None:
-        new = not self.path.exists()
+    def _error(self, what: str, code: str = "damaged-file") -> LogError:
+        return LogError(f"{self.path} {what}", code=code, path=self.path)
+
+    def _open(self, model: str) -> None:
         try:
-            self._lock.hold_file()
-            self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
-            if not new:
-                self._check_kind()
-            (mode,) = self._db.execute("PRAGMA journal_mode = WAL").fetchone()
-            if mode != "wal":
-                raise LogError(
-                    f"{self.path} is on a file system without shared memory, such as a network "
-                    "folder: name a log on a local disk.", code="unsupported", path=self.path,
-                )  # fmt: skip
-            self._db.execute("PRAGMA synchronous = FULL")
-            if new:
-                self._create()
-            self._check_model()
-            self.n_rows, self._seal = self._checked()
-            self._lock.hold_names()
-        except sqlite3.Error as problem:
-            if "not a database" in str(problem):
-                raise LogError(
-                    f"{self.path} is not a log of linsep serve: name another file.",
-                    code="wrong-format", path=self.path,
-                ) from None  # fmt: skip
-            raise LogError(
-                f"{self.path} is damaged ({problem}): put back a copy of it.", path=self.path
-            ) from None
-        except OSError as problem:
-            raise self._unwritable(problem) from None
+            (application,) = self._db.execute("PRAGMA application_id").fetchone()
+            (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.DatabaseError:
+            tables, application = 1, 0
+        if application != APPLICATION and tables:
+            raise self._error("is not a log of linsep serve: name another file.", "wrong-format")
+        (mode,) = self._db.execute("PRAGMA journal_mode = WAL").fetchone()
+        if mode != "wal":
+            raise self._error("is on a file system without shared memory, such as a network "
+                              "folder: name a log on a local disk.", "unsupported")  # fmt: skip
+        self._db.execute("PRAGMA synchronous = FULL")
+        if not tables:
+            self._db.execute(f"PRAGMA application_id = {APPLICATION}")
+            self._db.executescript(SCHEMA)
+            about = [("format", FORMAT), ("model", model)]
+            self._db.executemany("INSERT INTO about VALUES (?, ?)", about)
+            self._db.execute("COMMIT")
+            sync_folder(self.path.parent)
+        about_it = dict(self._db.execute("SELECT name, value FROM about"))
+        if about_it.get("format") != FORMAT:
+            raise self._error(f"has log format {about_it.get('format')!r}, but this version of "
+                              f"linsep reads {FORMAT}: use the version that wrote it.",
+                              "other-version")  # fmt: skip
+        if about_it.get("model") != model:
+            raise self._error("belongs to another model (its SHA-256 begins with "
+                              f"{str(about_it.get('model'))[:16]}): serve that model, or name "
+                              "another log.", "other-model")  # fmt: skip
+        self.n_rows, self._seal = self._checked(model)
 
-    def _create(self) -> None:
-        self._db.execute(f"PRAGMA application_id = {APPLICATION}")
-        self._db.executescript(f"BEGIN;{SCHEMA}")
-        about = [("format", FORMAT), ("model", self._model)]
-        self._db.executemany("INSERT INTO about VALUES (?, ?)", about)
-        self._db.execute("COMMIT")
-        sync_folder(self.path.parent)
-
-    def _check_kind(self) -> None:
-        (application,) = self._db.execute("PRAGMA application_id").fetchone()
-        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if application != APPLICATION and (tables or self.path.stat().st_size):
-            raise LogError(
-                f"{self.path} is not a log of linsep serve: name another file.",
-                code="wrong-format", path=self.path,
-            )  # fmt: skip
-        if not tables:  # killed while it was created
-            self._create()
-
-    def _check_model(self) -> None:
-        about = dict(self._db.execute("SELECT name, value FROM about"))
-        if about.get("format") != FORMAT:
-            raise LogError(
-                f"{self.path} has log format {about.get('format')!r}, but this version of linsep "
-                f"reads {FORMAT}: use the version that wrote it.",
-                code="other-version", path=self.path,
-            )  # fmt: skip
-        if about.get("model") != self._model:
-            raise LogError(
-                f"{self.path} belongs to another model (its SHA-256 begins with "
-                f"{str(about.get('model'))[:16]}): serve that model, or name another log.",
-                code="other-model", path=self.path,
-            )  # fmt: skip
-
-    def _checked(self) -> tuple[int, bytes]:
+    def _checked(self, model: str) -> tuple[int, bytes]:
         """Return the number of rows and the last hash, after checking the chain."""
-        seal, count = bytes.fromhex(self._model), 0
-        seals = {0: seal}
-        kept = {number for (number,) in self._db.execute("SELECT number FROM snapshots")}
+        seal, count = bytes.fromhex(model), 0
+        kept = dict(self._db.execute("SELECT number, seal FROM snapshots"))
         query = "SELECT number, id, row, label, seal FROM rows ORDER BY number"
         for number, *entry, given in self._db.execute(query):
             count += 1
             seal = sealed(seal, Entry(*entry)) if all(type(x) is str for x in entry) else b""
-            if number != count or seal != given:
+            if number != count or seal != given or kept.pop(number, seal) != seal:
                 raise LogError(
                     f"{self.path} was altered (row {count:,} does not match its hash): restore a "
                     "backup.", path=self.path, row=count,
                 )  # fmt: skip
-            if number in kept:
-                seals[number] = seal
-        for number, given in self._db.execute("SELECT number, seal FROM snapshots"):
-            if seals.get(number) != given:
-                raise LogError(
-                    f"{self.path} was cut short or altered (it has {count:,} rows, and a snapshot "
-                    f"after row {number:,}): put back a copy of it.", path=self.path,
-                )  # fmt: skip
+        if kept:
+            raise self._error(f"was cut short (it has {count:,} rows, and a snapshot after row "
+                              f"{max(kept):,}): put back a copy of it.")  # fmt: skip
         return count, seal
 
     def entries(self, after: int) -> Iterator[list[Entry]]:
         """Yield the rows after the first ``after``, in order, some at a time."""
-        while True:
-            query = "SELECT id, row, label FROM rows WHERE number > ? ORDER BY number LIMIT ?"
-            found = [Entry(*row) for row in self._db.execute(query, (after, ROWS_AT_ONCE))]
-            if not found:
-                return
+        query = "SELECT id, row, label FROM rows WHERE number > ? ORDER BY number LIMIT ?"
+        while found := [Entry(*row) for row in self._db.execute(query, (after, ROWS_AT_ONCE))]:
             yield found
             after += len(found)
 
-    def check(self) -> None:
-        """Raise LogError if another server could have the log by now, or rows could be lost."""
-        self._lock.check()
-
     def find(self, id: str) -> Entry | None:
         """Return the row of this ID, or None; raise LogError if it cannot be read."""
-        query = "SELECT id, row, label FROM rows WHERE id = ?"
         try:
-            found = self._db.execute(query, (id,)).fetchone()
+            found = self._db.execute(
+                "SELECT id, row, label FROM rows WHERE id = ?", (id,)
+            ).fetchone()
         except sqlite3.Error as problem:
-            raise LogError(
-                f"{self.path} cannot be read ({problem})", code="cannot-read", path=self.path
-            ) from None
+            raise self._error(f"cannot be read ({problem})", "cannot-read") from None
         return None if found is None else Entry(*found)
 
     def append(self, entries: Iterable[Entry]) -> None:
@@ -304,105 +171,49 @@ class RowLog:
 
         Raises LogError if they cannot be written; then no row is added.
         """
-        self.check()
         seal, number, rows = self._seal, self.n_rows, []
         for entry in entries:
             seal, number = sealed(seal, entry), number + 1
             rows.append((number, *entry, seal))
+        self._write(("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", rows))
+        self._seal, self.n_rows = seal, number
+
+    def _write(self, *statements: tuple[str, list[tuple]]) -> None:
+        """Execute statements in one transaction."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                self._db.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", rows)
+                for statement, values in statements:
+                    self._db.executemany(statement, values)
                 self._db.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
                     self._db.execute("ROLLBACK")
                 raise
         except sqlite3.Error as problem:
-            raise LogError(
-                f"{self.path} cannot be written ({problem})", code="cannot-write", path=self.path
-            ) from None
-        self._seal, self.n_rows = seal, number
+            raise self._error(f"cannot be written ({problem})", "cannot-write") from None
 
-    def newest(self, say: Callable[[str], None]) -> Snapshot | None:
-        """Return the newest snapshot whose file exists and is unchanged; other files, such as a
-        snapshot of another log of the same name, are reported by ``say``.
-        """
-        known = dict(self._db.execute("SELECT name, value FROM about"))
-        query = "SELECT number, file FROM snapshots ORDER BY number DESC"
-        for number, file in self._db.execute(query):
-            path = self.path.parent / Path(file).name
-            if path.is_file():
-                if digest_of(path) == known.get(f"snapshot {number}"):
-                    return Snapshot(number, path)
-                say(f"{path} is not the snapshot recorded in {self.path.name}: its rows are "
-                    "learned again")  # fmt: skip
-        return None
+    def snapshot_rows(self) -> int:
+        """Return after how many rows the snapshot was taken; 0 without one that is unchanged."""
+        query = "SELECT number, file FROM snapshots ORDER BY number DESC LIMIT 1"
+        number, digest = self._db.execute(query).fetchone() or (0, "")
+        with suppress(OSError):
+            return number if digest_of(self.snapshot) == digest else 0
+        return 0
 
-    def next_snapshot(self) -> Path:
-        """Return the name of a snapshot of all rows."""
-        return self.path.with_name(f"{self.path.name}-{self.n_rows}.linsep")
-
-    def add_snapshot(self, path: Path) -> None:
-        """Record a snapshot of all rows, whose file is written; remove older snapshots."""
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-            self._db.execute("DELETE FROM snapshots")
-            row = (self.n_rows, path.name, self._seal)
-            self._db.execute("INSERT INTO snapshots VALUES (?, ?, ?)", row)
-            self._db.execute("DELETE FROM about WHERE name LIKE 'snapshot %'")
-            row_about = (f"snapshot {self.n_rows}", digest_of(path))
-            self._db.execute("INSERT INTO about VALUES (?, ?)", row_about)
-            self._db.execute("COMMIT")
-        except sqlite3.Error as problem:
-            with suppress(sqlite3.Error):
-                self._db.execute("ROLLBACK")
-            raise LogError(
-                f"{self.path} cannot be written ({problem})", code="cannot-write", path=self.path
-            ) from None
-        self.sweep()
-
-    def sweep(self) -> None:
-        """Remove snapshots that the log does not name, left by a server that was killed."""
-        known = {file for (file,) in self._db.execute("SELECT file FROM snapshots")}
-        for path in self.path.parent.iterdir():
-            if is_snapshot(path.name, self.path.name) and path.name not in known:
-                path.unlink(missing_ok=True)
+    def add_snapshot(self) -> None:
+        """Record the snapshot, whose file was written, as one of all rows."""
+        row = (self.n_rows, digest_of(self.snapshot), self._seal)
+        self._write(
+            ("DELETE FROM snapshots WHERE number <> ?", [(0,)]),
+            ("INSERT INTO snapshots VALUES (?, ?, ?)", [row]),
+        )
 
     def close(self) -> None:
         """Close the file, and let other servers use it."""
-        self._end(undo=False)
-
-    def _end(self, undo: bool) -> None:
-        if hasattr(self, "_db"):
-            with suppress(sqlite3.Error):
-                if self._lock.is_moved():  # the last rows would stay beside the name it had
-                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            with suppress(sqlite3.Error):
-                self._db.close()
-        self._lock.release(undo)
-
-    def _unwritable(self, problem: OSError) -> LogError:
-        return LogError(
-            f"{self.path} cannot be written: {problem.strerror or problem}.",
-            code="cannot-write", path=self.path,
-        )  # fmt: skip
-
-
-def is_snapshot(name: str, log: str) -> bool:
-    """Return whether a file beside a log has the name of one of its snapshots."""
-    number = name.removeprefix(f"{log}-").removesuffix(".linsep")
-    return number.isdecimal() and name == f"{log}-{number}.linsep"
-
-
-def check_model_name(model: str, log: Path) -> None:
-    """Raise LogError if a snapshot of a log would replace a model of the same name."""
-    file, log = Path(os.path.realpath(model)), Path(os.path.realpath(log))
-    if file.parent == log.parent and is_snapshot(file.name, log.name):
-        raise LogError(
-            f"{model} has the name of a snapshot of {log.name}, which would replace it: rename "
-            "the model, or name another log.", code="conflict", path=model,
-        )  # fmt: skip
+        with suppress(sqlite3.Error):
+            self._db.close()
+        self._lock.release()
 
 
 def digest_of(path: Path) -> str:
@@ -414,19 +225,3 @@ def digest_of(path: Path) -> str:
 def sealed(before: bytes, entry: Entry) -> bytes:
     """Return the hash of a row in the chain, from the hash before it."""
     return hashlib.sha256(before + orjson.dumps(list(entry))).digest()
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Return the identity of a file, or None if it does not exist."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0

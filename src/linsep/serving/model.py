@@ -1,10 +1,8 @@
-"""A served model: its answers to rows, in batches for small requests."""
+"""A served model: its answers to rows."""
 
-import asyncio
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -26,19 +24,16 @@ from linsep.estimators._common.offsets import has_offset
 from linsep.estimators._common.predicting import probabilities_of
 from linsep.estimators._common.thresholds import threshold_of
 from linsep.naive_bayes import scoring_regression
-from linsep.serving.limits import Budget, Limits, Refused, too_many_rows
+from linsep.serving.limits import Budget, Limits, Refused
 from linsep.serving.log import digest_of
-from linsep.serving.rows import VALUE_BYTES, Bodies, PairReader, TableReader, columns_of, lines_of
+from linsep.serving.rows import VALUE_BYTES, Bodies, PairReader, TableReader, columns_of, text_of
 from linsep.sources.base import Source
 from linsep.sources.tables.columns import to_recipe
 from linsep.sources.tables.reading_options import ReadingOptions
 
-#: rows of a request that may be joined with others
-MOST_JOINED = 16
-#: bytes of memory of a number in an answer: as an object of Python and as text
-NUMBER_BYTES = 60
-#: the same of a term of an explanation
-TERM_BYTES = 500
+#: bytes of memory of a number in an answer, as an object of Python and as text; of a term of an
+#: explanation
+NUMBER_BYTES, TERM_BYTES = 60, 500
 
 
 class Wanted(NamedTuple):
@@ -93,20 +88,17 @@ class Served:
             columns, others = found
             named = self.recipe["format"] == "table" or self.names is not None
             spelling = ReadingOptions().or_of(self.recipe).spelling
-            self.reader = TableReader(columns, others, named, limits, spelling)
+            self.reader = TableReader(columns, others, named, spelling)
             if self.recipe["format"] == "arrays":
                 self.file_recipe = to_recipe(columns) if named else None
         elif self.text == "svmlight":
-            base = self.recipe.get("index_base", 1)
-            self.reader = PairReader(model.n_features_in_, base, limits)
+            self.reader = PairReader(model.n_features_in_, self.recipe.get("index_base", 1))
         self.answer_by(model)
 
     def answer_by(self, model: Any) -> None:
         """Replace the model."""
         self.model = model
         self.is_classifier = hasattr(model, "classes_")
-        #: whether a score is bit-identical whatever rows are beside it, unlike in matrix products
-        self.by_row = hasattr(model, "mistakes_") and not hasattr(model, "kernel_")
         self.labels: list[Any] = plain_labels(model.classes_) if self.is_classifier else []
         self._scorer: tuple[int, Any] = -1, None
 
@@ -138,12 +130,14 @@ class Served:
         self, rows: list[Any], bodies: Bodies, budget: Budget, missing: str = "error"
     ) -> Iterator[Source]:
         """Open JSON rows as a source; raise LinsepError or Refused if they cannot be read."""
-        if self.reader is None or (self.text is not None and type(rows[0]) is str):
-            content = lines_of(rows, self.text or "vw")
-            with self.opened_body(content, "text", bodies, budget) as source:
-                yield source
+        if isinstance(self.reader, TableReader):
+            yield self.reader.read(rows, budget, missing)
             return
-        yield self.reader.read(rows, budget, missing)
+        if self.reader is not None:
+            rows = self.reader.lines(rows, budget)
+        content = text_of(rows, self.text or "vw")
+        with self.opened_body(content, "text", bodies, budget) as source:
+            yield source
 
     def values(self, row: Any) -> Any:
         """Return the values of a row of JSON, equal for the same row written differently."""
@@ -224,12 +218,10 @@ class Served:
                 yield batch, prediction.values(X), None
 
     def _check_rows(self, source: Source, batch: Batch, scores: np.ndarray, budget: Budget) -> None:
-        if batch.first + batch.X.shape[0] > self.limits.rows:
-            raise too_many_rows(self.limits.rows)
         X: Any = batch.X
-        budget.hold(
-            VALUE_BYTES * (X.nnz if sp.issparse(X) else X.size) + len(scores) * NUMBER_BYTES
-        )
+        budget.check_rows(batch.first + X.shape[0])
+        held = X.nnz if sp.issparse(X) else X.size
+        budget.hold(VALUE_BYTES * held + len(scores) * NUMBER_BYTES)
         if not np.isfinite(scores).all():  # JSON has no infinity
             row = batch.first + int(np.argwhere(~np.isfinite(scores))[0, 0])
             raise DataError(source.where(row) + ": the score overflows float64.", code="overflow")
@@ -258,8 +250,7 @@ class Served:
                 413, f"Explanations are limited to {self.limits.explained} rows: ask for fewer."
             )
         for at, code in enumerate(codes):
-            number = batch.first + at
-            row = scored_as(self.model, number, batch.X[at : at + 1], scores[at], code)
+            row = scored_as(self.model, batch.first + at, batch.X[at : at + 1], scores[at], code)
             budget.hold(len(row.columns) * TERM_BYTES)
             if self.names is not None:
                 features = [(str(self.names[column]), 1) for column in row.columns]
@@ -271,24 +262,19 @@ class Served:
 
     def features(self, source: Source) -> Any:
         """Return all rows of a source with the features of the model, without other features."""
-        parts = [batch.X for batch in source.batches()]
+        parts: list[Any] = [batch.X for batch in source.batches()]
         width = self.model.n_features_in_
         if not sp.issparse(parts[0]):
             return np.concatenate(parts)
         for part in parts:
-            if part.shape[1] < width:
-                part.resize((part.shape[0], width))
+            part.resize((part.shape[0], max(width, part.shape[1])))
         return sp.vstack([part[:, :width] for part in parts], format="csr")
 
     def warm_up(self, bodies: Bodies) -> None:
         """Answer one row of zeros, to compile the loops of predictions."""
-        if self.reader is None:
-            rows: list[Any] = ["| a"]
-        elif isinstance(self.reader, PairReader):
-            rows = [{}]
-        else:
-            kinds = self.reader.kinds.values()
-            rows = [["" if kind == "text" else 0.0 for kind in kinds]]
+        rows: list[Any] = ["| a"] if self.reader is None else [{}]
+        if isinstance(self.reader, TableReader):
+            rows = [["" if kind == "text" else 0.0 for kind in self.reader.kinds.values()]]
         budget = Budget(self.limits)
         with suppress(LinsepError, Refused), self.opened(rows, bodies, budget) as source:
             self.answer(source, Wanted(scores=self.is_classifier), budget)
@@ -312,94 +298,6 @@ class Served:
             **({"threshold": None} | threshold_of(self.model)),
             "linsep": linsep.__version__,
         }
-
-    def file_bytes(self) -> bytes:
-        """Return the current model as a file."""
-        model = self.model
-        if self.names is not None and not hasattr(model, "feature_names_in_"):
-            model = copy.copy(model)
-            model.feature_names_in_ = self.names
-        return model_files.to_bytes(model)
-
-
-class WaitingRequest(NamedTuple):
-    """Rows of a waiting request."""
-
-    served: Served
-    rows: list[Any]
-    wanted: Wanted
-    answer: asyncio.Future[tuple[dict[str, Any], str]]
-
-    def kind(self) -> tuple[int, str, Wanted]:
-        """Return the key by which requests are answered together."""
-        return id(self.served), type(self.rows[0]).__name__, self.wanted
-
-
-class JoinedRequests:
-    """Answers small requests; requests that arrive in the same turn of the loop are answered
-    together.
-
-    Parameters
-    ----------
-    bodies : Bodies
-    """
-
-    def __init__(self, bodies: Bodies):
-        self._bodies = bodies
-        self._waiting: list[WaitingRequest] = []
-
-    async def answer(
-        self, served: Served, rows: list[Any], wanted: Wanted
-    ) -> tuple[dict[str, Any], str]:
-        """Return the result of :meth:`Served.answer` for these rows, or raise its error, with the
-        version of the model at that moment, because it may learn before the answer is sent.
-        """
-        if not served.by_row or wanted.explanations or len(rows) > MOST_JOINED:
-            return self._alone(served, rows, wanted)
-        loop = asyncio.get_running_loop()
-        waiting = WaitingRequest(served, rows, wanted, loop.create_future())
-        if not self._waiting:
-            loop.call_soon(self._flush)
-        self._waiting.append(waiting)
-        return await waiting.answer
-
-    def _alone(self, served: Served, rows: list[Any], wanted: Wanted) -> tuple[dict[str, Any], str]:
-        budget = Budget(served.limits)
-        with served.opened(rows, self._bodies, budget, wanted.missing) as source:
-            return served.answer(source, wanted, budget), served.version
-
-    def _flush(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for _, same in groupby(sorted(waiting, key=WaitingRequest.kind), WaitingRequest.kind):
-            group = list(same)
-            if len(group) == 1 or not self._answered(group):
-                for one in group:
-                    self._answer_alone(one)
-
-    def _answer_alone(self, one: WaitingRequest) -> None:
-        if one.answer.cancelled():
-            return
-        try:
-            one.answer.set_result(self._alone(one.served, one.rows, one.wanted))
-        except Exception as problem:
-            one.answer.set_exception(problem)
-
-    def _answered(self, group: list[WaitingRequest]) -> bool:
-        """Answer requests together; return False if one of them must be answered separately."""
-        rows = [row for one in group for row in one.rows]
-        try:
-            found, version = self._alone(group[0].served, rows, group[0].wanted)
-        except (LinsepError, Refused):
-            return False
-        if "unknown_values" in found:
-            return False
-        first = 0
-        for one in group:
-            part = slice(first, first := first + len(one.rows))
-            own = {k: v if k == "classes" else v[part] for k, v in found.items()}
-            if not one.answer.cancelled():
-                one.answer.set_result((own, version))
-        return True
 
 
 def _scorer_of(model: Any) -> Any:

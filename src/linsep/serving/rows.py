@@ -1,14 +1,13 @@
 """Rows of requests, as JSON or files, read exactly like the training data of the model.
 
-Files (CSV, JSON lines, Arrow, svmlight and Vowpal Wabbit's text) are written to a temporary folder
-and read by the sources of :func:`linsep.open_source`, with the same results as in ``linsep
-predict``.
+Rows in JSON become a table, which the encoder of tables reads; lines of text, and files (CSV, JSON
+lines, Arrow, svmlight and Vowpal Wabbit's text), are written to a temporary file, which the sources
+of :func:`linsep.open_source` read.
 """
 
 import json
 import math
 import re
-import struct
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -19,28 +18,23 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import scipy.sparse as sp
 
 from linsep._system.files import scratch_folder
 from linsep.batches import Batch
 from linsep.errors import DataError, LinsepError
-from linsep.serving.limits import Budget, Limits, Refused, too_many_rows, too_wide
+from linsep.serving.limits import Budget, Refused
 from linsep.sources.base import Source
 from linsep.sources.exact import EXACT
 from linsep.sources.opening import open_source
-from linsep.sources.tables.arrow_ipc import has_compressed
 from linsep.sources.tables.columns import Columns, from_recipe
 from linsep.sources.tables.conversions import value_of
 from linsep.sources.tables.encoding import Encoder
 from linsep.sources.tables.reading_options import WHITESPACE, ReadingOptions
 from linsep.sources.tables.spellings import PLAIN, Spelling
-from linsep.sources.tables.table_file import text_sizes
 from linsep.words import counted
 
 #: how the kinds of columns are called in messages
 KINDS_IN_WORDS = {"number": "a number", "bool": "true or false", "text": "text"}
-#: indices of features that fit into an int32
-MOST_INDEX = 2**31 - 2
 #: bytes of memory of a value: a double
 VALUE_BYTES = 8
 #: formats by content type; the format of plain text depends on the model
@@ -61,17 +55,17 @@ class RequestRows(Source):
 
     Parameters
     ----------
-    X : array or csr_matrix of shape (rows, features)
+    X : array of shape (rows, features)
     unseen : dict of column to the number of its values not seen in training
     unanswered : the rows without a prediction, see :class:`Batch`
     """
 
-    name, kind = "the body", "json"
+    name, kind, unseen = THE_BODY, "json", None  # type: ignore[assignment]
 
     def __init__(
         self, X: Any, unseen: dict[str, int] | None = None, unanswered: np.ndarray | None = None
     ):
-        self.X, self._unseen, self._unanswered = X, unseen or {}, unanswered
+        self.X, self.unseen, self._unanswered = X, unseen or {}, unanswered
 
     def batches(self) -> Iterator[Batch]:
         """Yield all rows."""
@@ -80,11 +74,6 @@ class RequestRows(Source):
     def where(self, row: int) -> str:
         """Return the place of the row in the request, such as ``rows[3]``."""
         return row_place(row)
-
-    @property
-    def unseen(self) -> dict[str, int]:
-        """Values not seen in training."""
-        return self._unseen
 
     def options(self) -> dict[str, Any]:
         """Nothing: these rows are never cached on disk."""
@@ -101,14 +90,13 @@ def row_place(row: int) -> str:
 
 
 def start_of(value: Any) -> str:
-    """Return the first 60 characters of a value as JSON; the rest, which may be too deeply nested
-    for Python's encoder, is ignored.
-    """
+    """Return the first 60 characters of a value as JSON, which may be nested deeply."""
     text = ""
-    for part in json.JSONEncoder(ensure_ascii=False).iterencode(value):
-        text += part
-        if len(text) >= 60:
-            break
+    with suppress(RecursionError):
+        for part in json.JSONEncoder(ensure_ascii=False).iterencode(value):
+            text += part
+            if len(text) >= 60:
+                break
     return text[:60]
 
 
@@ -117,10 +105,9 @@ def rows_of_one_kind(rows: list[Any], kinds: dict[type, str]) -> type:
     first = type(rows[0])
     for number, row in enumerate(rows):
         if type(row) is not first or first not in kinds:
-            also = "" if first not in kinds or number == 0 else ", as the rows before"
-            wanted = kinds[first] if also else " or ".join(kinds.values())
+            wanted = kinds[first] if number and first in kinds else " or ".join(kinds.values())
             raise DataError(
-                f"{row_place(number)} is {start_of(row)}: give {wanted}{also}.",
+                f"{row_place(number)} is {start_of(row)}: give {wanted}.",
                 code="bad-value", row=number,
             )  # fmt: skip
     return first
@@ -135,23 +122,16 @@ class TableReader:
         The columns of the recipe.
     others : names of columns that are allowed and ignored: labels, weights, columns left out
     named : whether the columns have names, so that rows may be objects
-    limits : Limits
     spelling : how numbers are written in text
     """
 
-    def __init__(
-        self, columns: Columns, others: set[str], named: bool, limits: Limits,
-        spelling: Spelling = PLAIN,
-    ):  # fmt: skip
+    def __init__(self, columns: Columns, others: set[str], named: bool, spelling: Spelling = PLAIN):
         if columns.missing == "drop":
             columns.missing = "error"  # there is one prediction per row
-        self.columns, self.limits = columns, limits
-        kinds = columns.inputs
         dates = [name for name, how in columns.converted.items() if how != "number"]
-        kinds |= dict.fromkeys(dates, "text")
-        self._spelling = spelling
-        self.kinds, self.names = kinds, list(kinds)
-        self._others, self._known = others, others | set(kinds)
+        self.columns, self._spelling = columns, spelling
+        self.kinds = columns.inputs | dict.fromkeys(dates, "text")
+        self.names, self._known = list(self.kinds), others | set(self.kinds)
         self._plain = not (
             columns.text or columns.words or dates or columns.formula or columns.products
         )
@@ -163,17 +143,15 @@ class TableReader:
 
     def read(self, rows: list[Any], budget: Budget, missing: str = "error") -> RequestRows:
         """Return the features of rows, lists of values or objects; raise DataError for invalid
-        rows.
-
-        With ``missing`` "skip", rows with a missing value get no prediction.
+        rows. With ``missing`` "skip", rows with a missing value get no prediction.
         """
         # A row without values is two bytes of the body, whatever the width of the model.
-        budget.check(len(rows) * len(self.names) * VALUE_BYTES)
+        budget.hold(len(rows) * len(self.names) * VALUE_BYTES)
         if self._plain and (X := self._numbers(rows)) is not None:
             return RequestRows(X)
-        skips = missing == "skip"
-        encoder = Encoder(replace(self.columns, missing=missing) if skips else self.columns, False)
-        X, _, _ = encoder.encode(self._table(rows), row_place)
+        columns = replace(self.columns, missing=missing) if missing == "skip" else self.columns
+        encoder = Encoder(columns, False)
+        X, _, _ = encoder.encode(self._table(rows, budget), row_place)
         return RequestRows(X, encoder.unseen, encoder.unanswered)
 
     def _numbers(self, rows: list[Any]) -> np.ndarray | None:
@@ -195,25 +173,26 @@ class TableReader:
             X = X.astype(self.columns.dtype, copy=False)
         if not np.isfinite(X).all() or max(X.max(), -X.min()) >= EXACT:
             return None
-        if self._scale is not None:
-            X -= self._scale[0]
-            X /= self._scale[1]
-        return X
+        return X if self._scale is None else (X - self._scale[0]) / self._scale[1]
 
-    def _table(self, rows: list[Any]) -> pa.Table:
+    def _table(self, rows: list[Any], budget: Budget) -> pa.Table:
         if rows_of_one_kind(rows, self._forms) is dict:
             for number, row in enumerate(rows):
                 self._check_names(number, row)
         else:
             for number, row in enumerate(rows):
-                self._check_width(number, row)
+                budget.check_width(row_place(number), len(row), len(self.names))
+                if len(row) != len(self.names):
+                    raise DataError(
+                        f"{row_place(number)} has {counted(len(row), 'value')}, but the model has "
+                        f"{counted(len(self.names), 'column')}: give one for each.",
+                        code="shape", row=number,
+                    )  # fmt: skip
             rows = [dict(zip(self.names, row, strict=True)) for row in rows]
         return pa.table({name: self._column(name, rows) for name in self.names})
 
     def values(self, row: Any) -> Any:
-        """Return the values of a row by column; they are equal for the same row written
-        differently.
-        """
+        """Return the values of a row by column; equal for the same row written differently."""
         return [row.get(name) for name in self.names] if type(row) is dict else row
 
     def _check_names(self, number: int, row: dict[str, Any]) -> None:
@@ -227,16 +206,6 @@ class TableReader:
             f"{advice}", code="unknown-column", row=number, column=unknown[:60],
         )  # fmt: skip
 
-    def _check_width(self, number: int, row: list[Any]) -> None:
-        width = len(self.names)
-        if len(row) > max(width, self.limits.features):
-            raise too_wide(row_place(number), self.limits.features)
-        if len(row) != width:
-            raise DataError(
-                f"{row_place(number)} has {counted(len(row), 'value')}, but the model has "
-                f"{counted(width, 'column')}: give one for each.", code="shape", row=number,
-            )  # fmt: skip
-
     def _column(self, name: str, rows: list[dict[str, Any]]) -> pa.Array:
         kind = self.kinds[name]
         values = [row.get(name) for row in rows]
@@ -246,33 +215,39 @@ class TableReader:
         elif name in self.columns.categorical:
             values = [_category(value) for value in values]
         for number, value in enumerate(values):
+            place = {"row": number, "column": name}
             if value is None:
                 continue
             if type(value) not in ((str,) if kind == "text" else (int, float, bool)):
                 raise DataError(
                     f"{row_place(number)}, column '{name}' holds {start_of(value)}, not "
                     f"{KINDS_IN_WORDS[kind]} as in training: correct it.",
-                    code="bad-value", row=number, column=name,
+                    code="bad-value",
+                    **place,
+                )
+            if type(value) is int and float(value) != value:
+                raise DataError(
+                    f"{row_place(number)}, column '{name}' is {value}, which is not exactly "
+                    "representable as float64: round it.", code="not-exact", **place,
                 )  # fmt: skip
-            refuse_rounded(value, f"{row_place(number)}, column '{name}'", row=number, column=name)
         if kind != "text":
             return pa.array([None if v is None else float(v) for v in values], pa.float64())
         return pa.array(values, pa.string())
 
     def _converted(self, name: str, number: int, value: Any) -> Any:
         """Convert text to a number, as in training; return other values unchanged."""
-        how = self.columns.converted[name]
-        place = f"{row_place(number)}, column '{name}' "
+        how, place = self.columns.converted[name], {"row": number, "column": name}
         if type(value) is str:
             try:
                 found = value_of(value, how, self._spelling, name)
             except DataError as error:
-                raise error.of_model().at(place, row=number, column=name) from None
+                here = f"{row_place(number)}, column '{name}' "
+                raise error.of_model().at(here, **place) from None
             return None if math.isnan(found) else found
         if how != "number" and value is not None:
             raise DataError(
-                f"{place}holds {start_of(value)}, not a date in text: correct it.",
-                code="bad-value", row=number, column=name,
+                f"{row_place(number)}, column '{name}' holds {start_of(value)}, not a date in "
+                "text: correct it.", code="bad-value", **place,
             )  # fmt: skip
         return value
 
@@ -285,38 +260,48 @@ def _category(value: Any) -> Any:
 
 
 class PairReader:
-    """Reads JSON rows of a model trained on svmlight text: objects of values by index, or lists of
-    all values.
+    """Writes JSON rows of a model trained on svmlight text as such text: lines, objects of values
+    by index, or lists of all values.
     """
 
-    names = None
-
-    def __init__(self, width: int, base: int, limits: Limits):
-        self.width, self.base, self.limits = width, base, limits
+    def __init__(self, width: int, base: int):
+        self.width, self.base = width, base
         self._forms: dict[type, str] = {
             dict: "an object of values by index of the feature",
             list: f"a list of {counted(width, 'value')}",
             str: "a line of svmlight text",
         }
 
-    def read(self, rows: list[Any], budget: Budget, missing: str = "error") -> RequestRows:
-        """Return the features of rows without missing values; raise DataError for invalid rows."""
-        budget.check(0)
-        sparse = rows_of_one_kind(rows, self._forms) is dict
-        pairs = self._of_object if sparse else self._of_list
-        columns: list[int] = []
-        values: list[float] = []
-        starts = [0]
-        for number, row in enumerate(rows):
-            for column, value in sorted(pairs(number, row)):
-                columns.append(column)
-                values.append(value)
-            starts.append(len(values))
-        width = max(self.width, max(columns, default=-1) + 1)
-        data = np.array(values, np.float64), np.array(columns, np.int32), np.array(starts, np.int32)
-        X = sp.csr_matrix(data, shape=(len(rows), width))
-        X.has_canonical_format = True
-        return RequestRows(X)
+    def lines(self, rows: list[Any], budget: Budget) -> list[str]:
+        """Return rows as lines of text; raise DataError for invalid rows."""
+        if rows_of_one_kind(rows, self._forms) is str:
+            return rows
+        return [self._line(number, row, budget) for number, row in enumerate(rows)]
+
+    def _line(self, number: int, row: Any, budget: Budget) -> str:
+        budget.check_width(row_place(number), len(row), self.width)
+        if type(row) is list:
+            if len(row) != self.width:
+                raise DataError(
+                    f"{row_place(number)} has {counted(len(row), 'value')}, but the model has "
+                    f"{counted(self.width, 'feature')}: give one for each, or an object of values "
+                    "by index.", code="shape", row=number,
+                )  # fmt: skip
+            row = {str(j): value for j, value in enumerate(row, self.base) if value != 0}
+        for key, value in row.items():
+            if not key.isdecimal() or str(int(key[:11])) != key or int(key) < self.base:
+                raise DataError(
+                    f"{row_place(number)} has a feature {key[:60]!r}: features of this model are "
+                    f"numbered from {self.base}.",
+                    code="unknown-column", row=number, column=key[:60],
+                )  # fmt: skip
+            if type(value) not in (int, float, bool):
+                raise DataError(
+                    f"{row_place(number)}, feature {key} is {start_of(value)}: give a number.",
+                    code="not-a-number", row=number, column=key,
+                )  # fmt: skip
+        pairs = sorted((int(key), +value) for key, value in row.items())
+        return "0 " + " ".join(f"{key}:{value!r}" for key, value in pairs)
 
     def values(self, row: Any) -> Any:
         """Return the nonzero values of a row by index; return a line of text unchanged."""
@@ -324,49 +309,6 @@ class PairReader:
             return row
         pairs = row.items() if type(row) is dict else enumerate(row, self.base)
         return {int(index): value for index, value in pairs if value}
-
-    def _of_object(self, number: int, row: dict[str, Any]) -> Iterator[tuple[int, float]]:
-        if len(row) > max(self.width, self.limits.features):
-            raise too_wide(row_place(number), self.limits.features)
-        for key, value in row.items():
-            column = int(key) - self.base if key.isdecimal() and len(key) < 11 else -1
-            if str(column + self.base) != key or not 0 <= column <= MOST_INDEX:
-                raise DataError(
-                    f"{row_place(number)} has a feature {key[:60]!r}: features of this model are "
-                    f"numbered from {self.base}.",
-                    code="unknown-column", row=number, column=key[:60],
-                )  # fmt: skip
-            yield column, self._value(number, key, value)
-
-    def _of_list(self, number: int, row: list[Any]) -> Iterator[tuple[int, float]]:
-        if len(row) != self.width:
-            raise DataError(
-                f"{row_place(number)} has {counted(len(row), 'value')}, but the model has "
-                f"{counted(self.width, 'feature')}: give one for each, or an object of values by "
-                "index.", code="shape", row=number,
-            )  # fmt: skip
-        for column, value in enumerate(row):
-            if known := self._value(number, str(column + self.base), value):
-                yield column, known
-
-    def _value(self, number: int, feature: str, value: Any) -> float:
-        if type(value) not in (int, float, bool):
-            raise DataError(
-                f"{row_place(number)}, feature {feature} is {start_of(value)}: give a number.",
-                code="not-a-number", row=number, column=feature,
-            )  # fmt: skip
-        place = f"{row_place(number)}, feature {feature}"
-        refuse_rounded(value, place, row=number, column=feature)
-        return float(value)
-
-
-def refuse_rounded(value: Any, where: str, **fields: Any) -> None:
-    """Raise DataError for a whole number that float64 cannot represent exactly."""
-    if type(value) is int and float(value) != value:
-        raise DataError(
-            f"{where} is {value}, which is not exactly representable as float64: round it.",
-            code="not-exact", **fields,
-        )  # fmt: skip
 
 
 def columns_of(model: Any) -> tuple[Columns, set[str]] | None:
@@ -387,15 +329,10 @@ def columns_of(model: Any) -> tuple[Columns, set[str]] | None:
 
 
 class Bodies:
-    """A temporary folder for bodies of requests, for one thread.
+    """A temporary folder for bodies of requests, for one thread."""
 
-    Parameters
-    ----------
-    limits : Limits
-    """
-
-    def __init__(self, limits: Limits):
-        self.limits, self._folder, self._numbers = limits, scratch_folder(), count()
+    def __init__(self) -> None:
+        self._folder, self._numbers = scratch_folder(), count()
 
     def close(self) -> None:
         """Remove the folder."""
@@ -414,7 +351,7 @@ class Bodies:
         path = Path(self._folder.name) / f"body-{next(self._numbers)}"
         try:
             path.write_bytes(content)
-            self._check(path, content, format, recipe, budget)
+            _check_size(content, format, recipe, budget)
             # The content type determines tabs; the model determines other delimiters.
             delimiter = "\t" if format == "tsv" else None
             source = open_source(
@@ -432,63 +369,24 @@ class Bodies:
         finally:
             path.unlink(missing_ok=True)
 
-    def _check(
-        self, path: Path, content: bytes, format: str, recipe: dict[str, Any], budget: Budget
-    ) -> None:
-        """Refuse tables that are too wide or expand too much, before a reader allocates memory."""
-        columns = sum(len(recipe.get(kind) or ()) for kind in ("numeric", "text", "words"))
-        many = 0
-        if format in ("csv", "tsv"):
-            told = "\t" if format == "tsv" else recipe.get("delimiter")
-            delimiter = ReadingOptions(told).of(format).delimiter or ""
-            line = content.partition(b"\n")[0]
-            many = len(line.split()) if delimiter == WHITESPACE else line.count(delimiter.encode())
-        elif format == "jsonl":  # of which a line may have no values
-            rows = sum(not line.isspace() for line in content.splitlines())
-            self._check_rows(rows, columns, 0, budget)
-        elif format == "arrow":
-            # Of a damaged body, its reader says what is wrong.
-            with suppress(OSError, pa.ArrowException, struct.error):
-                if has_compressed(content):
-                    raise Refused(415, "The Arrow data are compressed: send them uncompressed.")
-            many, rows, text = _arrow_sizes(content)
-            self._check_rows(rows, columns, text, budget)
-        if many >= max(self.limits.features, 2 * columns):
-            raise too_wide("The table", self.limits.features)
 
-    def _check_rows(self, rows: int, columns: int, text: int, budget: Budget) -> None:
-        if rows > self.limits.rows:
-            raise too_many_rows(self.limits.rows)
-        budget.check(rows * columns * VALUE_BYTES + text)
-
-
-def _arrow_sizes(content: bytes) -> tuple[int, int, int]:
-    """Return the numbers of columns and rows, and the expanded bytes of dictionaries and views of
-    text, as far as they can be read; the reader reports invalid data.
-    """
-    columns = rows = text = 0
-    with suppress(pa.ArrowException, OSError, IndexError, ValueError):
-        for batch in _arrow_batches(content):
-            columns, rows = batch.num_columns, rows + batch.num_rows
-            batch.validate()
-            text += sum(int(text_sizes(column).sum()) for column in batch.columns)
-    return columns, rows, text
-
-
-def _arrow_batches(content: bytes) -> Iterator[pa.RecordBatch]:
-    """Yield the record batches of a file or stream, first one without rows for its columns."""
-    if content.startswith(b"ARROW1"):
-        with pa.ipc.open_file(content) as file:
-            yield _without_rows(file.schema)
-            yield from (file.get_batch(number) for number in range(file.num_record_batches))
-    else:
-        with pa.ipc.open_stream(content) as stream:
-            yield _without_rows(stream.schema)
-            yield from stream
-
-
-def _without_rows(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
+def _check_size(content: bytes, format: str, recipe: dict[str, Any], budget: Budget) -> None:
+    """Refuse tables that are too wide or too long, before a reader allocates memory."""
+    known, width, rows = sum(len(recipe.get(k) or ()) for k in ("numeric", "text", "words")), 0, 0
+    if format in ("csv", "tsv"):
+        told = "\t" if format == "tsv" else recipe.get("delimiter")
+        delimiter = ReadingOptions(told).of(format).delimiter or ""
+        line = content.partition(b"\n")[0]
+        width = len(line.split()) if delimiter == WHITESPACE else line.count(delimiter.encode())
+    elif format == "jsonl":
+        rows = sum(not line.isspace() for line in content.splitlines())
+    elif format == "arrow":
+        with suppress(pa.ArrowException, OSError, ValueError):  # its reader says what is wrong
+            opened = pa.ipc.open_file if content.startswith(b"ARROW1") else pa.ipc.open_stream
+            width = len(opened(content).schema)
+    budget.check_rows(rows)
+    budget.hold(rows * known * VALUE_BYTES)
+    budget.check_width("The table", width, 2 * known)
 
 
 def _without(path: Path, message: str) -> str:
@@ -500,17 +398,15 @@ def _without(path: Path, message: str) -> str:
     return message[0].upper() + message[1:]
 
 
-def lines_of(rows: list[Any], format: str) -> bytes:
-    """Return rows that are lines of text as a body; raise DataError if one is not a line with a
-    row.
-    """
+def text_of(rows: list[Any], format: str) -> bytes:
+    """Return rows that are lines of text as a body; raise DataError for other rows."""
     kind = "svmlight text" if format == "svmlight" else "Vowpal Wabbit's text"
     rows_of_one_kind(rows, {str: f"a line of {kind}"})
     for number, row in enumerate(rows):
         line = row.partition("#")[0] if format == "svmlight" else row
         if not line.strip() or set(line) & set("\r\n"):
             raise DataError(
-                f"rows[{number}] is not one line of {kind}: give one line per row.",
+                f"{row_place(number)} is not one line of {kind}: give one line per row.",
                 code="bad-line", row=number,
             )  # fmt: skip
     return "\n".join(rows).encode() + b"\n"

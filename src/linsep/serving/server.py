@@ -8,15 +8,15 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import uvicorn
+from httptools import HttpRequestParser
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from linsep.errors import LinsepError, ParameterError, hint
 from linsep.serving.app import Service
-from linsep.serving.connections import Connection, UnreadAnswers
 from linsep.serving.learning import Learning
 from linsep.serving.limits import Limits
 from linsep.serving.log import digest_of
@@ -33,31 +33,27 @@ SHORTEST_TOKEN = 8
 
 def is_loopback(host: str) -> bool:
     """Return whether only this machine can reach an address."""
-    if host == "localhost":
-        return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 
 
 def check_token(host: str, token: str | None, learns: bool) -> None:
     """Raise ParameterError if a token is needed or too short."""
-    if token is None:
-        secret = hint("protect it with {}", token="WORD")
-        if not is_loopback(host):
+    if token is not None:
+        if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
             raise ParameterError(
-                f"Other machines could reach the model at {host}", secret,
-                code="unsafe", option="token",
-            )  # fmt: skip
-        if learns:
-            raise ParameterError(
-                "Any user of this machine could train the model", secret,
-                code="unsafe", option="token",
-            )  # fmt: skip
-    elif len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
+                f"The token needs at least {SHORTEST_TOKEN} printable ASCII characters.",
+                option="token",
+            )
+        return
+    why = None if is_loopback(host) else f"Other machines could reach the model at {host}"
+    if learns:
+        why = why or "Any user of this machine could train the model"
+    if why is not None:
         raise ParameterError(
-            f"The token needs at least {SHORTEST_TOKEN} printable ASCII characters.", option="token"
+            why, hint("protect it with {}", token="WORD"), code="unsafe", option="token"
         )
 
 
@@ -82,15 +78,10 @@ def host_check(host: str, allowed: Sequence[str]) -> HostCheck:
 def bound_socket(host: str, port: int) -> socket.socket:
     """Return a listening socket; raise ParameterError if the address cannot be used."""
     try:
-        family, kind, number, _, address = socket.getaddrinfo(
+        family, *_, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        with contextlib.ExitStack() as undo:
-            bound = undo.enter_context(socket.socket(family, kind, number))
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            bound.bind(address)
-            bound.listen(2048)
-            undo.pop_all()
+        bound = socket.create_server(address[:2], family=family, backlog=2048)
     except OSError as problem:
         raise ParameterError(
             f"The server cannot listen on {host}, port {port} ({problem.strerror or problem}): "
@@ -143,19 +134,19 @@ class Server:
         self._seen = signature(path)
         served = read_model(path, self.limits)
         with contextlib.ExitStack() as undo:
-            self._bodies = Bodies(self.limits)
-            undo.callback(self._bodies.close)
+            bodies = Bodies()
+            undo.callback(bodies.close)
             self.learning = None
             if log is not None:
-                self.learning = Learning(log, served, self._bodies, say, **snapshots)
+                self.learning = Learning(log, served, bodies, say, **snapshots)
                 undo.callback(self.learning.log.close)
                 self.learning.warm_up()
-            served.warm_up(self._bodies)
+            served.warm_up(bodies)
             self._socket = bound_socket(host, port)
             undo.pop_all()
         self.port: int = self._socket.getsockname()[1]
-        self.service = Service(served, self.limits, hosts, token, self.learning, self._bodies)
-        self._unread = UnreadAnswers(self.limits)
+        self._bodies = bodies
+        self.service = Service(served, self.limits, hosts, token, self.learning, bodies)
 
     @property
     def served(self) -> Served:
@@ -164,15 +155,11 @@ class Server:
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Serve until SIGTERM or Ctrl-C; ``ready`` is called when the server accepts requests."""
-        allow_many_files()
         # A thread that takes a large body apart must not keep small requests waiting.
         before = sys.getswitchinterval()
         sys.setswitchinterval(0.001)
-        connection: Any = partial(
-            Connection, limits=self.limits, metrics=self.service.metrics, unread=self._unread
-        )
         config = uvicorn.Config(
-            self.service.app, interface="asgi3", http=connection, ws="none", lifespan="off",
+            self.service.app, interface="asgi3", http=Connection, ws="none", lifespan="off",
             log_config=None, log_level="critical", access_log=False, server_header=False,
             timeout_keep_alive=KEEP_ALIVE, proxy_headers=False,
             limit_concurrency=self.limits.connections, timeout_graceful_shutdown=FINISH_WITHIN,
@@ -189,23 +176,8 @@ class Server:
 
     async def _serve(self, ready: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
-        if self.learning is not None:
-            self.learning.start(self.service.publish(loop))
-        watching = asyncio.create_task(self._watch())
-        self._handle_signals(loop)
-        loop.call_soon(ready)
-        try:
-            await self._uvicorn.serve(sockets=[self._socket])
-        finally:
-            watching.cancel()
-            self._unread.give_up_all()
-            if self.learning is not None:
-                await asyncio.to_thread(self.learning.stop)
-
-    def _handle_signals(self, loop: asyncio.AbstractEventLoop) -> None:
-        """SIGTERM and Ctrl-C stop the server after open requests; a second signal stops it at once.
-        SIGHUP reloads the model.
-        """
+        learning = None if self.learning is None else loop.create_task(self.learning.run())
+        watching = loop.create_task(self._watch())
         actions: dict[str, Callable[[], None]] = {
             "SIGINT": self.stop, "SIGTERM": self.stop, "SIGHUP": self._look_again,
         }  # fmt: skip
@@ -213,6 +185,13 @@ class Server:
             # Windows has none, and threads of tests take none.
             with contextlib.suppress(AttributeError, NotImplementedError, ValueError, RuntimeError):
                 loop.add_signal_handler(getattr(signal, name), action)
+        loop.call_soon(ready)
+        try:
+            await self._uvicorn.serve(sockets=[self._socket])
+        finally:
+            watching.cancel()
+            if learning is not None:
+                await self.learning.stop(learning)  # type: ignore[union-attr]
 
     def stop(self) -> None:
         """Stop the server after open requests; when called again, at once."""
@@ -223,10 +202,9 @@ class Server:
         self._seen = None
 
     async def _watch(self) -> None:
-        """Reload the model file whenever it was replaced; check unread answers."""
+        """Reload the model file whenever it was replaced."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
-            self._unread.look()
             now = signature(self._path)
             if now is not None and now != self._seen:
                 self._seen = now
@@ -234,23 +212,23 @@ class Server:
 
     async def reload(self) -> None:
         """Reload the model file, if it is valid, without interrupting requests."""
-        metrics = self.service.metrics
+        counters = self.service.metrics.counters
         try:
-            if self.learning is not None and not await asyncio.to_thread(self._is_the_same):
+            if self.learning is not None:
+                if await asyncio.to_thread(self._is_the_same):
+                    return
                 raise LinsepError(
                     f"{self._path} was replaced, but the log belongs to the previous model, which "
                     "is still served: restart with another log to serve the new model.",
                     code="other-model", path=self._path,
                 )  # fmt: skip
-            if self.learning is not None:
-                return
             served = await asyncio.to_thread(self._read_again)
         except LinsepError as problem:
-            metrics.failed_reloads.inc()
+            counters["failed_reloads"].inc()
             self._say(str(problem))
             return
         self.service.served = served
-        metrics.reloads.inc()
+        counters["reloads"].inc()
         self._say(f"now serving model {served.version}")
 
     def _is_the_same(self) -> bool:
@@ -262,11 +240,8 @@ class Server:
 
     def _read_again(self) -> Served:
         served = read_model(self._path, self.limits)
-        bodies = Bodies(self.limits)
-        try:
+        with contextlib.closing(Bodies()) as bodies:
             served.warm_up(bodies)
-        finally:
-            bodies.close()
         return served
 
 
@@ -279,11 +254,30 @@ class _Uvicorn(uvicorn.Server):
         yield
 
 
-def allow_many_files() -> None:
-    """Raise the limit of open connections to the system's maximum."""
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource
+class Connection(HttpToolsProtocol):
+    """uvicorn's connection, which ignores offers of other protocols.
 
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        most = 1 << 16 if hard == resource.RLIM_INFINITY else min(hard, 1 << 16)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+    Java's HttpClient offers HTTP/2 with every request, and the parser would read the body as the
+    other protocol; so the request is parsed again without the offer.
+    """
+
+    def data_received(self, data: bytes) -> None:
+        """Parse the data received."""
+        self._arrived, again = data, [data]
+        while again:
+            self._again = again
+            super().data_received(again.pop())
+
+    def _should_upgrade(self) -> bool:
+        return bool(self.parser.get_method() != b"CONNECT")
+
+    def handle_websocket_upgrade(self) -> None:
+        """Parse a request again without its Upgrade header."""
+        offset = sys.exception().args[0]  # type: ignore[union-attr]  # of HttpParserUpgrade
+        version = self.parser.get_http_version().encode()
+        lines = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)]
+        lines += [b"%b: %b" % pair for pair in self.headers if pair[0] != b"upgrade"]
+        self._arrived = b"\r\n".join([*lines, b"", self._arrived[offset:]])
+        self._again.append(self._arrived)
+        self.parser = HttpRequestParser(self)  # the other may take this request for its last
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's
