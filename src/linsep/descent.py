@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.drawing import display
+from linsep.errors import DataError, ParameterError
 from linsep.objectives import (
     Function,
     Objective,
@@ -163,12 +164,15 @@ def minimize(
     _check(learning_rate, schedule, tol, max_iter)
     x = np.array(x0, dtype=np.float64)
     if not np.isfinite(x).all():
-        raise ValueError("x0 is not finite: start from numbers.")
+        raise DataError("x0 is not finite: start from numbers.", code="not-finite", option="x0")
     slope = _Slope(J, grad)
     with np.errstate(all="ignore"):  # a divergence is noticed, not warned of
         value, gradient = slope.value(x), slope.gradient(x)
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
-            raise ValueError(f"J(x0) is {value} with gradient {gradient}: start elsewhere.")
+            raise DataError(
+                f"J(x0) is {value} with gradient {gradient}: start elsewhere.",
+                code="not-finite", option="x0",
+            )  # fmt: skip
         if check_grad:
             check_gradient(J, slope.gradient, x)
         run = _Run(1.0 if maximize else -1.0, x, value, gradient, trace)
@@ -184,7 +188,9 @@ class _Slope(NamedTuple):
     def value(self, x: np.ndarray) -> float:
         value = np.asarray(self.J(x))
         if value.size != 1:
-            raise ValueError(f"J(x) has shape {value.shape}: it must be one number.")
+            raise DataError(
+                f"J(x) has shape {value.shape}: it must be one number.", code="shape", option="J"
+            )
         return float(value.reshape(()))
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
@@ -192,10 +198,11 @@ class _Slope(NamedTuple):
             return numerical_gradient(self.value, x)
         gradient = np.asarray(self.grad(x), dtype=np.float64)
         if gradient.shape != x.shape:
-            raise ValueError(
+            raise DataError(
                 f"grad(x) has shape {gradient.shape}, but x has shape {x.shape}: return one "
-                f"derivative per weight."
-            )
+                "derivative per weight.",
+                code="shape", option="grad",
+            )  # fmt: skip
         return gradient
 
 
@@ -203,10 +210,9 @@ class _Run:
     """A running descent; ``sign`` is -1 to minimize and 1 to maximize."""
 
     def __init__(self, sign: float, x: np.ndarray, value: float, gradient: np.ndarray, trace: bool):
-        self.sign, self.trace = sign, trace
+        self.sign, self.trace, self.k = sign, trace, 0
         self.x, self.value, self.gradient = x, value, gradient
         self.path, self.values, self.rates = [x], [value], list[float]()
-        self.k = 0
         #: for each of the last steps, whether it overshot: reversed direction or made J worse
         self.overshot: deque[bool] = deque(maxlen=WORSE)
         self.longer_and_worse = 0
@@ -220,22 +226,43 @@ class _Run:
         while True:
             eta = float(rate_of(rate, schedule, self.k + 1))
             before, length = length, eta * float(np.linalg.norm(self.gradient))
+            lower = f"the learning rate ({eta:g}) is too large: lower it"
+            falling = lower + ", or let it fall with schedule='inverse_sqrt'" * constant
             if length <= tol:
-                message = f"the next step would be no longer than tol={tol:g}"
-                return self._ended("converged", message)
+                said = f"the next step would be no longer than tol={tol:g}"
+                return self._ended("converged", said)
             if self.k == max_iter:
-                return self._ended("max_iter", self._unfinished(max_iter, length, eta, constant))
+                said = f"all {max_iter:,} steps allowed were made and the next would still be "
+                advice = ": allow more, or raise the learning rate"
+                if self._overshoots:
+                    advice = f", and most of the last ones overshot: {falling}"
+                return self._ended("max_iter", f"{said}{length:.3g} long{advice}")
             point = self.x + self.sign * eta * self.gradient
             value = slope.value(point)
             gradient = slope.gradient(point) if np.isfinite(value) else point * np.nan
             if not np.isfinite(gradient).all():
-                return self._ended("diverged", self._beyond(value, eta))
+                what = "J" if not np.isfinite(value) else "the gradient"
+                extremum = "maximum" if self.sign > 0 else "minimum"
+                cause = lower if self._overshoots else f"J has no {extremum}, or {lower}"
+                said = f"{what} is not a finite number after step {self.k + 1}: {cause}"
+                return self._ended("diverged", said)
             self._step(point, value, gradient, eta, length > before)
             if self.longer_and_worse == WORSE:
-                message = f"each of the last {WORSE} steps was longer than the one before and made "
-                return self._ended("diverged", f"{message}J worse: {_lower(eta, constant)}")
-            if constant and self._came_back():
-                return self._ended(*self._cycle(length, eta))
+                said = f"each of the last {WORSE} steps was longer than the one before and made J "
+                return self._ended("diverged", f"{said}worse: {falling}")
+            first, x, slope_there = self.mark  # Brent's cycle detection
+            if constant and np.array_equal(x, self.x) and np.array_equal(slope_there, gradient):
+                if length <= LOST * float(np.linalg.norm(x)):
+                    said = f"steps of {length:.3g} are lost in the rounding of x"
+                    return self._ended("converged", said)
+                where = f"to where step {first:,} had ended" if first else "to x0"
+                said = f"step {self.k:,} came back {where}, so the last {self.k - first:,} steps "
+                return self._ended("cycle", f"{said}repeat forever: {falling}")
+
+    @property
+    def _overshoots(self) -> bool:
+        """Whether most of the last steps overshot."""
+        return 2 * sum(self.overshot) > len(self.overshot)
 
     def _step(
         self, point: np.ndarray, value: float, gradient: np.ndarray, eta: float, longer: bool
@@ -251,55 +278,10 @@ class _Run:
             self.values.append(value)
             self.rates.append(eta)
 
-    def _came_back(self) -> bool:
-        """Return whether this point equals the marked one (Brent's cycle detection)."""
-        _, x, gradient = self.mark
-        return np.array_equal(x, self.x) and np.array_equal(gradient, self.gradient)
-
-    def _cycle(self, length: float, eta: float) -> tuple[str, str]:
-        """Return the reason and its sentence for a run that returned to an earlier point."""
-        if length <= LOST * float(np.linalg.norm(self.x)):
-            return "converged", f"steps of {length:.3g} are lost in the rounding of x"
-        first = self.mark[0]
-        message = (
-            f"step {self.k:,} came back to where step {first:,} had ended"
-            if first
-            else f"step {self.k:,} came back to x0"
-        )
-        message += f", so the last {self.k - first:,} steps repeat forever"
-        return "cycle", f"{message}: {_lower(eta, True)}"
-
-    def _unfinished(self, max_iter: int, length: float, eta: float, constant: bool) -> str:
-        """Return the advice for ``max_iter``: raise the rate, unless most of the last steps
-        overshot.
-        """
-        message = (
-            f"all {max_iter:,} steps allowed were made and the next would still be "
-            f"{length:.3g} long"
-        )
-        if 2 * sum(self.overshot) > len(self.overshot):
-            return f"{message}, and most of the last ones overshot: {_lower(eta, constant)}"
-        return f"{message}: allow more, or raise the learning rate"
-
-    def _beyond(self, value: float, eta: float) -> str:
-        what = "J" if not np.isfinite(value) else "the gradient"
-        message = f"{what} is not a finite number after step {self.k + 1}"
-        if 2 * sum(self.overshot) > len(self.overshot):
-            return f"{message}: {_lower(eta, True)}"
-        extremum = "maximum" if self.sign > 0 else "minimum"
-        cause = f"J has no {extremum}, or the learning rate ({eta:g}) is too large: lower it"
-        return f"{message}: {cause}"
-
     def _ended(self, reason: str, sentence: str) -> Descent:
         kept = [np.array(part) for part in (self.path, self.values, self.rates)]
-        if not self.trace:
-            kept = []
+        kept = kept if self.trace else []
         return Descent(self.x, self.value, self.gradient, self.k, reason, sentence, *kept)
-
-
-def _lower(eta: float, constant: bool) -> str:
-    message = f"the learning rate ({eta:g}) is too large: lower it"
-    return message + (", or let it fall with schedule='inverse_sqrt'" if constant else "")
 
 
 def numerical_gradient(J: Function, x: Any) -> np.ndarray:
@@ -329,7 +311,7 @@ def numerical_gradient(J: Function, x: Any) -> np.ndarray:
 
 
 def check_gradient(J: Function, grad: Function, x: Any) -> None:
-    """Raise ValueError if a gradient differs from central differences at x.
+    """Raise DataError if a gradient differs from central differences at x.
 
     The tolerance is 1e-5 of the largest derivative, plus the rounding error of J.
     """
@@ -341,22 +323,23 @@ def check_gradient(J: Function, grad: Function, x: Any) -> None:
     if wrong.any():
         j = tuple(int(i) for i in np.argwhere(wrong)[0])
         where = f" {j[0] if len(j) == 1 else j}" if j else ""
-        raise ValueError(
+        raise DataError(
             f"Derivative{where} of grad at x0 is {given[j]:.8g}, but J changes by {found[j]:.8g} "
-            "there: correct grad, or omit it."
-        )
+            "there: correct grad, or omit it.",
+            code="bad-value", option="grad",
+        )  # fmt: skip
 
 
 def _check(learning_rate: Any, schedule: str, tol: Any, max_iter: Any) -> None:
     positive = isinstance(learning_rate, Real) and 0 < float(learning_rate) < np.inf
-    if not (callable(learning_rate) or positive):
-        raise ValueError(
-            f"learning_rate is {learning_rate!r}: it must be a finite number above 0 or a function "
-            "of k."
-        )
-    if schedule not in SCHEDULES:
-        raise ValueError(f"schedule is {schedule!r}: choose among {', '.join(SCHEDULES)}.")
-    if not (isinstance(tol, Real) and 0 <= float(tol) < np.inf):
-        raise ValueError(f"tol is {tol!r}: it must be a finite number of at least 0.")
-    if not (isinstance(max_iter, Integral) and int(max_iter) >= 1):
-        raise ValueError(f"max_iter is {max_iter!r}: it must be a whole number of at least 1.")
+    for option, value, right, must in (
+        ("learning_rate", learning_rate, callable(learning_rate) or positive,
+         "it must be a finite number above 0 or a function of k"),
+        ("schedule", schedule, schedule in SCHEDULES, f"choose among {', '.join(SCHEDULES)}"),
+        ("tol", tol, isinstance(tol, Real) and 0 <= float(tol) < np.inf,
+         "it must be a finite number of at least 0"),
+        ("max_iter", max_iter, isinstance(max_iter, Integral) and int(max_iter) >= 1,
+         "it must be a whole number of at least 1"),
+    ):  # fmt: skip
+        if not right:
+            raise ParameterError(f"{option} is {value!r}: {must}.", option=option, value=value)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.errors import DataError
 from linsep.validation.labels import check_beside, refuse_masked
 
 Function = Callable[[np.ndarray], Any]
@@ -42,13 +43,10 @@ def perceptron_criterion(X: Any, y: Any, fit_intercept: bool = True) -> Objectiv
     Z, codes = _rows(X, fit_intercept, y), _two(y)
     reflected = Z * (2.0 * codes - 1.0)[:, None]
 
-    def value(a: np.ndarray) -> float:
-        return float(np.maximum(-(reflected @ a), 0.0).sum())
-
-    def gradient(a: np.ndarray) -> np.ndarray:
-        return -reflected[reflected @ a <= 0].sum(axis=0)
-
-    return Objective(value, gradient)
+    return Objective(
+        lambda a: float(np.maximum(-(reflected @ a), 0.0).sum()),
+        lambda a: -reflected[reflected @ a <= 0].sum(axis=0),
+    )
 
 
 def squared_error(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
@@ -63,13 +61,9 @@ def squared_error(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
     """
     Z, target = _rows(X, fit_intercept, y), np.asarray(y, dtype=np.float64)
 
-    def value(w: np.ndarray) -> float:
-        return float(((target - Z @ w) ** 2).sum())
-
-    def gradient(w: np.ndarray) -> np.ndarray:
-        return -2.0 * (target - Z @ w) @ Z
-
-    return Objective(value, gradient)
+    return Objective(
+        lambda w: float(((target - Z @ w) ** 2).sum()), lambda w: -2.0 * (target - Z @ w) @ Z
+    )
 
 
 def log_likelihood(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
@@ -91,10 +85,7 @@ def log_likelihood(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
         scores = Z @ w
         return float((codes * scores - np.logaddexp(0.0, scores)).sum())
 
-    def gradient(w: np.ndarray) -> np.ndarray:
-        return (codes - 0.5 * (1.0 + np.tanh(0.5 * (Z @ w)))) @ Z
-
-    return Objective(value, gradient)
+    return Objective(value, lambda w: (codes - 0.5 * (1.0 + np.tanh(0.5 * (Z @ w)))) @ Z)
 
 
 def _rows(X: Any, fit_intercept: bool, y: Any) -> np.ndarray:
@@ -103,9 +94,13 @@ def _rows(X: Any, fit_intercept: bool, y: Any) -> np.ndarray:
     refuse_masked(X, "Input X")
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or X.shape[0] != np.size(y):
-        raise ValueError(f"X has shape {X.shape} and y {np.shape(y)}: give one label per row.")
+        raise DataError(
+            f"X has shape {X.shape} and y {np.shape(y)}: give one label per row.", code="shape"
+        )
     if not np.isfinite(X).all():
-        raise ValueError("X contains NaN or infinity: every value must be a number.")
+        raise DataError(
+            "X contains NaN or infinity: every value must be a number.", code="not-finite"
+        )
     return np.column_stack([np.ones(len(X)), X]) if fit_intercept else X
 
 
@@ -113,5 +108,7 @@ def _two(y: Any) -> np.ndarray:
     """Return 1.0 for the larger of two labels and 0.0 for the other."""
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     if classes.size != 2:
-        raise ValueError(f"y has {classes.size} different labels: two are needed.")
+        raise DataError(
+            f"y has {classes.size} different labels: two are needed.", code="class-count"
+        )
     return codes.astype(np.float64)

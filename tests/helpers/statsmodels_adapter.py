@@ -6,11 +6,14 @@ the original for other families) take what those of statsmodels take. Numbers ar
 ratios of two of them; what linsep does not have is missing here, too.
 """
 
+import json
+import os
 from functools import cached_property
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pytest
 from statsmodels.genmod.generalized_linear_model import GLM as TheirGLM
 
 import linsep
@@ -619,3 +622,48 @@ class Api:
 
     def __getattr__(self, name):
         return ADAPTERS.get(name) or getattr(self.theirs, name)
+
+
+# The plugin of pytest: ``-p statsmodels_adapter``, with the name of a file in ``SUITES_OUTCOMES``
+# for JSON of test to [outcome, message], of tests that asked something of linsep.
+
+outcomes, asking = {}, set()
+
+
+def pytest_collection_modifyitems(items):
+    for module in {item.module for item in items}:
+        for name, cls in ADAPTERS.items():
+            if hasattr(module, name):
+                setattr(module, name, cls)
+        if hasattr(module, "sm"):
+            module.sm = Api(module.sm)
+        if hasattr(module, "discrete"):
+            module.discrete = Api(module.discrete)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if call.when == "setup":
+        before = asked[0]
+        if item.cls is not None and before > getattr(item.config, "asked_so_far", 0):
+            asking.add(item.cls)
+        item.config.asked_so_far = before
+        if report.failed and item.cls in asking:
+            outcomes[item.nodeid] = ["setup", _message(call)]
+    if call.when == "call":
+        now = asked[0]
+        if now > item.config.asked_so_far and not hasattr(report, "wasxfail"):
+            outcomes[item.nodeid] = [report.outcome, _message(call) if report.failed else ""]
+        item.config.asked_so_far = now
+    return report
+
+
+def _message(call):
+    lines = [line for line in str(call.excinfo.value).splitlines() if line.strip()]
+    return f"{call.excinfo.typename}: {' '.join(lines[:6])[:300]}"
+
+
+def pytest_sessionfinish():
+    with open(os.environ["SUITES_OUTCOMES"], "w", encoding="utf-8") as file:
+        json.dump(outcomes, file, indent=1)

@@ -15,6 +15,8 @@ from linsep import LogisticRegression, open_source
 from linsep.errors import DataError
 from refusals import refused
 
+pytestmark = pytest.mark.uncompiled
+
 #: the budworms of Collett (1991), in MASS: dead of twenty at doses of 1 to 32 micrograms
 DEAD = np.array([1, 4, 9, 13, 18, 20, 0, 2, 6, 10, 12, 16])
 MALE = np.repeat([1.0, 0.0], 6)
@@ -29,7 +31,7 @@ MENARCHE = np.array([
 ])  # fmt: skip
 
 
-def test_budworms_as_r_prints_them() -> None:
+def test_budworms_as_r_prints_them():
     """``glm(cbind(dead, 20 - dead) ~ sex * ldose, binomial)`` and ``~ sex + ldose - 1``."""
     X = np.column_stack([MALE, LOG_DOSE, MALE * LOG_DOSE])
     model = LogisticRegression().fit(X, successes=DEAD, trials=20)
@@ -47,7 +49,7 @@ def test_budworms_as_r_prints_them() -> None:
     assert round(model.aic_, 3) == 42.867
 
 
-def test_menarche_as_r_prints_it() -> None:
+def test_menarche_as_r_prints_it():
     age, girls, reached = MENARCHE.T
     model = LogisticRegression().fit(age[:, None], successes=reached, trials=girls)
     np.testing.assert_allclose(model.params_, [-21.22639, 1.63197], atol=5e-6)
@@ -58,7 +60,7 @@ def test_menarche_as_r_prints_it() -> None:
     assert round(model.aic_, 2) == 114.76
 
 
-def groups(seed: int, n: int = 40) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def groups(seed, n=40):
     rng = np.random.default_rng(seed)
     X, offset = rng.normal(size=(n, 2)), rng.normal(size=n)
     trials = rng.integers(0, 30, n)
@@ -66,13 +68,10 @@ def groups(seed: int, n: int = 40) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
     return X, rng.binomial(trials, p), trials, offset
 
 
-@pytest.mark.parametrize("with_offset", [False, True])
 @pytest.mark.parametrize(
-    "parameters",
-    [{}, {"intervals": "profile"}, {"fit_intercept": False}],
-    ids=["newton", "profile", "no intercept"],
+    ("parameters", "with_offset"), [({}, True), ({"fit_intercept": False}, False)]
 )
-def test_beside_statsmodels(parameters: dict[str, object], with_offset: bool) -> None:
+def test_beside_statsmodels(parameters, with_offset):
     X, successes, trials, offset = groups(0)
     more = {"offset": offset} if with_offset else {}
     ours = LogisticRegression(**parameters).fit(X, successes=successes, trials=trials, **more)
@@ -95,10 +94,10 @@ def test_beside_statsmodels(parameters: dict[str, object], with_offset: bool) ->
 
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"penalty": "firth"}, {"intervals": "profile"}, {"l2": 0.3}, {"reference": 1}],
-    ids=["plain", "firth", "profile", "l2", "reference"],
+    [{"penalty": "firth"}, {"intervals": "profile"}, {"l2": 0.3, "reference": 1}],
+    ids=str,
 )
-def test_beside_single_trials(parameters: dict[str, object]) -> None:
+def test_beside_single_trials(parameters):
     X, successes, trials, _ = groups(1)
     ours = LogisticRegression(**parameters).fit(X, successes=successes, trials=trials)
     rows = np.repeat(np.arange(len(X)), trials)
@@ -116,7 +115,7 @@ def test_beside_single_trials(parameters: dict[str, object]) -> None:
     assert ours.classes_.tolist() == [0, 1]
 
 
-def test_a_model_with_a_weight_for_each_group_is_saturated() -> None:
+def test_a_model_with_a_weight_for_each_group_is_saturated():
     X = np.eye(5)[:, 1:]
     model = LogisticRegression().fit(X, successes=[1, 5, 2, 8, 3], trials=[9, 9, 9, 9, 9])
     assert model.deviance_ == pytest.approx(0, abs=1e-12)
@@ -124,7 +123,7 @@ def test_a_model_with_a_weight_for_each_group_is_saturated() -> None:
     assert huge.deviance_ == pytest.approx(0, abs=1e-5)
 
 
-def test_separated_groups() -> None:
+def test_separated_groups():
     X = np.column_stack([[0.0, 0, 0, 1, 1], [1.0, 2, 3, 2, 1]])
     counts = {"successes": [3, 6, 4, 0, 0], "trials": [10, 10, 10, 10, 5]}
     with pytest.warns(linsep.errors.SeparationWarning):
@@ -138,42 +137,33 @@ def test_separated_groups() -> None:
     assert whole.deviance_ == 0
 
 
-BAD = [
-    ({"trials": 3}, "Row 4 (index 3) has 3 trials, fewer than its 4 successes: correct it"),
-    ({"trials": None}, "Counts need both successes and trials: pass trials, too."),
-    ({"successes": None}, "Counts need both successes and trials: pass successes, too."),
-    ({"y": [0, 1] * 3}, "Successes and trials take the place of y: leave it out."),
-    ({"sample_weight": [1] * 6}, "take the place of sample_weight"),
-    ({"successes": [1, 2, 0.5, 1, 1, 1]}, "Row 3 (index 2) has 0.5 as successes: give a whole"),
-    ({"successes": [1, -2, 0, 1, 1, 1]}, "Row 2 (index 1) has -2 as successes"),
-    ({"trials": [9, 9, np.nan, 9, 9, 9]}, "Row 3 (index 2) has no number as trials"),
-    ({"trials": [9, 9, None, 9, 9, 9]}, "Row 3 (index 2) has no number as trials"),
-    ({"trials": [9, 9, np.inf, 9, 9, 9]}, "Row 3 (index 2) has inf as trials"),
-    ({"successes": ["a"] * 6}, "Row 1 (index 0) has no number as successes"),
-    ({"successes": pd.array([1, pd.NA, 3, 4, 5, 6])}, "Row 2 (index 1) has no number"),
-    ({"successes": [1, 2]}, "successes has shape (2,), but X has 6 rows"),
-    ({"successes": 0}, "successes has shape (), but X has 6 rows"),
-    ({"successes": [0] * 6}, "There are no successes in the rows"),
-    ({"successes": [9] * 6}, "There are no failures in the rows"),
-    ({"successes": [0] * 6, "trials": 0}, "There are no trials in the rows"),
-]
-
-
-@pytest.mark.parametrize(("change", "said"), BAD, ids=[said for _, said in BAD])
-def test_bad_counts(change: dict[str, object], said: str) -> None:
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"trials": 3}, "out-of-range"),
+        ({"trials": None}, "needs-option"),
+        ({"y": [0, 1] * 3}, "conflict"),
+        ({"sample_weight": [1] * 6}, "conflict"),
+        ({"successes": [1, 2, 0.5, 1, 1, 1]}, "bad-value"),
+        ({"trials": [9, 9, None, 9, 9, 9]}, "bad-value"),
+        ({"successes": pd.array([1, pd.NA, 3, 4, 5, 6])}, "bad-value"),
+        ({"successes": [1, 2]}, "shape"),
+        ({"successes": [0] * 6}, "class-count"),
+    ],
+)
+def test_bad_counts(change, code):
     X, counts = np.arange(6.0)[:, None], {"successes": np.arange(1, 7), "trials": 9}
-    with pytest.raises(DataError) as problem:
+    with refused(DataError, code):
         LogisticRegression().fit(X, **{**counts, **change})
-    assert said in str(problem.value)
 
 
-def test_class_weights_are_refused() -> None:
+def test_class_weights_are_refused():
     X, successes, trials, _ = groups(2)
     with refused(DataError, "conflict", option="class_weight"):
         LogisticRegression(class_weight="balanced").fit(X, successes=successes, trials=trials)
 
 
-def frame(seed: int) -> pd.DataFrame:
+def frame(seed):
     X, successes, trials, offset = groups(seed)
     town = np.where(np.arange(len(X)) % 3, "here", "there")
     return pd.DataFrame({
@@ -181,7 +171,7 @@ def frame(seed: int) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def test_files_frames_and_formulas(tmp_path: object) -> None:
+def test_files_frames_and_formulas(tmp_path):
     rows = frame(3)
     rows.to_csv(tmp_path / "rows.csv", index=False)
     features = pd.get_dummies(rows[["a", "b", "town"]], drop_first=True).astype(float)
@@ -223,30 +213,25 @@ def test_files_frames_and_formulas(tmp_path: object) -> None:
     assert linsep.score(models[1], labeled, target="y")["rows"] == len(rows)
 
 
-REFUSED = [
-    ({"trials": None}, "needs-option"),
-    ({"target": "a"}, "conflict"),
-    ({"weight": "a"}, "conflict"),
-    ({"successes": "q"}, "unknown-column"),
-    ({"successes": "of", "trials": "won"}, "out-of-range"),
-    ({"successes": "a"}, "bad-value"),
-    ({"successes": "town"}, "not-a-number"),
-    ({"formula": "a ~ b"}, "conflict"),
-    ({"formula": "~ a + won"}, "column-role"),
-    ({"class_weight": "balanced"}, "conflict"),
-    ({"learner": "linear"}, "unsupported"),
-]
-
-
-@pytest.mark.parametrize(("how", "code"), REFUSED, ids=[code for _, code in REFUSED])
-def test_refused_columns(how: dict[str, str], code, tmp_path: object) -> None:
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        ({"trials": None}, "needs-option"),
+        ({"target": "a"}, "conflict"),
+        ({"successes": "q"}, "unknown-column"),
+        ({"successes": "of", "trials": "won"}, "out-of-range"),
+        ({"formula": "~ a + won"}, "column-role"),
+        ({"learner": "linear"}, "unsupported"),
+    ],
+)
+def test_refused_columns(how, code, tmp_path):
     frame(4).to_csv(tmp_path / "rows.csv", index=False)
     given = {"learner": "logistic", "successes": "won", "trials": "of", **how}
     with refused(DataError, code):
         linsep.fit(tmp_path / "rows.csv", **given)
 
 
-def test_separated_counts_of_files(tmp_path: object) -> None:
+def test_separated_counts_of_files(tmp_path):
     rows = pd.DataFrame({"x": [0, 0, 1, 1], "s": [0, 0, 4, 6], "t": [5, 0, 9, 6]})
     rows.to_csv(tmp_path / "rows.csv", index=False)
     for memory in (1 << 20, 16):
@@ -260,7 +245,7 @@ def test_separated_counts_of_files(tmp_path: object) -> None:
     assert linsep.separation(open_source(tmp_path / "rows.csv", successes="s", trials="t"))
 
 
-def test_command_line(tmp_path: object) -> None:
+def test_command_line(tmp_path):
     rows = pd.DataFrame({"male": MALE, "dose": LOG_DOSE, "dead": DEAD, "of": 20})
     rows.to_csv(tmp_path / "worms.csv", index=False)
     options = ["--learner", "logistic", "--successes", "dead", "--trials", "of"]

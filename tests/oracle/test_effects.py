@@ -1,7 +1,5 @@
 """Marginal effects against worked numbers, statsmodels, and finite differences."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,8 +11,10 @@ from scipy.stats import norm
 
 import linsep
 from linsep import LogisticRegression
-from linsep.errors import DataError
+from linsep.errors import SeparationWarning
 from refusals import refused
+
+pytestmark = pytest.mark.uncompiled
 
 rng = np.random.default_rng(48)
 N = 150
@@ -55,8 +55,9 @@ def test_worked_numbers():
     assert [wide.low, wide.high] == pytest.approx([0.5 - reach, 0.5 + reach])
 
 
-@pytest.mark.parametrize("dummy", [True, False])
-@pytest.mark.parametrize("at", ["overall", "mean", {"x1": 1.5}, {"x0": -1.0, "x2": 1}])
+@pytest.mark.parametrize(
+    ("at", "dummy"), [("overall", True), ("mean", False), ({"x0": -1.0, "x2": 1}, True)]
+)
 def test_two_classes_are_those_of_statsmodels(at, dummy):
     model = LogisticRegression().fit(X, Y)
     theirs = sm.Logit(Y, sm.add_constant(X)).fit(disp=False, tol=1e-13)
@@ -75,8 +76,7 @@ def test_two_classes_are_those_of_statsmodels(at, dummy):
     )
 
 
-@pytest.mark.parametrize("at", ["overall", "mean", {"x0": 2.0}])
-@pytest.mark.parametrize("reference", [0, 1, 2])
+@pytest.mark.parametrize(("at", "reference"), [("overall", 0), ("mean", 2), ({"x0": 2.0}, 1)])
 def test_several_classes_are_those_of_statsmodels(at, reference):
     model = LogisticRegression(reference=reference).fit(X, KINDS)
     theirs = sm.MNLogit(KINDS, sm.add_constant(X)).fit(disp=False, method="newton", tol=1e-13)
@@ -111,8 +111,7 @@ def probabilities(model, b, rows):
     return softmax(scores.T, axis=1)
 
 
-@pytest.mark.parametrize("reference", [0, 1])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("reference", "weighted"), [(0, True)])
 def test_differences_of_several_classes(reference, weighted):
     weights = rng.integers(0, 4, N).astype(float) if weighted else np.ones(N)
     model = LogisticRegression(reference=reference).fit(X, KINDS, weights)
@@ -137,8 +136,9 @@ def test_differences_of_several_classes(reference, weighted):
         assert np.allclose(estimates(some), estimates(again), rtol=1e-11)
 
 
-@pytest.mark.parametrize("scale", ["none", "standard"])
-@pytest.mark.parametrize("kind", ["text", "category", "formula", "sum"])
+@pytest.mark.parametrize(
+    ("kind", "scale"), [("text", "standard"), ("category", "none"), ("sum", "none")]
+)
 def test_levels_are_compared_with_the_first(kind, scale):
     frame = FRAME.assign(ill=Y)
     how = {"scale": scale}
@@ -186,7 +186,7 @@ def test_levels_are_compared_with_the_first(kind, scale):
     assert errors(at) == pytest.approx(errors(there), rel=1e-9)
 
 
-@pytest.mark.parametrize("batch_rows", [7, 1 << 16])
+@pytest.mark.parametrize("batch_rows", [7])
 def test_sources_files_and_sparse_rows_are_arrays(tmp_path, batch_rows):
     frame = FRAME.assign(ill=Y, w=rng.integers(1, 4, N))
     path = tmp_path / "rows.csv"
@@ -210,27 +210,6 @@ def test_sources_files_and_sparse_rows_are_arrays(tmp_path, batch_rows):
         assert np.allclose(errors(table), errors(model.marginal_effects(X)), rtol=1e-12)
 
 
-def test_models_come_back_from_files(tmp_path):
-    frame = FRAME.assign(kind=KINDS)
-    model = linsep.fit(frame, target="kind", learner="logistic")
-    linsep.save(model, tmp_path / "m.linsep")
-    copy = linsep.load(tmp_path / "m.linsep")
-    for at in ("overall", "mean", {"town": "Ulm"}):
-        ours, theirs = model.marginal_effects(frame, at=at), copy.marginal_effects(frame, at=at)
-        assert ours.to_dict() == theirs.to_dict()
-
-
-def test_units_and_shifts_of_columns():
-    plain = LogisticRegression().fit(X, Y).marginal_effects(X)
-    for factor, shift in ((1e-6, 0.0), (1e6, 0.0), (1.0, 1e5), (1e-3, 1e3)):
-        Z = X.copy()
-        Z[:, :2] = factor * Z[:, :2] + shift
-        found = LogisticRegression().fit(Z, Y).marginal_effects(Z)
-        assert np.allclose(estimates(found)[:2] * factor, estimates(plain)[:2], rtol=1e-6)
-        assert np.allclose(errors(found)[:2] * factor, errors(plain)[:2], rtol=1e-4)
-        assert np.allclose(errors(found)[2:], errors(plain)[2:], rtol=1e-3)
-
-
 def test_without_a_covariance_there_are_no_errors():
     model = LogisticRegression(l2=1.0).fit(X, Y)
     table = model.marginal_effects(X)
@@ -249,7 +228,7 @@ def test_limits_of_a_coefficient_that_diverges():
     above = X[:, 1] > 1.0
     Z = np.column_stack([X[:, [0, 1, 3]], above])
     y = np.where(above, 1, Y)
-    with pytest.warns(UserWarning, match="quasi-separable"):
+    with pytest.warns(SeparationWarning):
         model = LogisticRegression().fit(Z, y)
     assert model.limits_.tolist() == ["finite"] * 4 + ["+inf"]
     table = model.marginal_effects(Z)
@@ -268,7 +247,7 @@ def test_limits_of_a_coefficient_that_diverges():
     assert slope.status == "unknown"
 
 
-@pytest.mark.parametrize("covariance", [None, "HC0", "CR1"])
+@pytest.mark.parametrize("covariance", [None, "CR1"])
 def test_a_level_that_diverges_has_no_error_anywhere(covariance):
     """Town Ulm has only zeros: the shares of the others, and nothing but limits there."""
     counts = {"Bonn": (9, 11), "Rome": (12, 6), "Ulm": (7, 0)}
@@ -277,7 +256,7 @@ def test_a_level_that_diverges_has_no_error_anywhere(covariance):
     ).assign(dose=lambda f: np.arange(len(f)) % 3, home=lambda f: np.arange(len(f)))
     how = {"formula": "ill ~ dose + town", "learner": "logistic", "covariance": covariance}
     how |= {"group": "home"} if covariance == "CR1" else {}
-    with pytest.warns(UserWarning, match="quasi-separable"):
+    with pytest.warns(SeparationWarning):
         model = linsep.fit(frame, **how)
     table = model.marginal_effects(frame)
     frames = table.tidy().set_index("term")
@@ -297,51 +276,14 @@ def test_a_level_that_diverges_has_no_error_anywhere(covariance):
         dose = model.marginal_effects(frame, at=at).coefficients[0]
         assert (dose.estimate, dose.status) == (0.0, "limit")
         assert np.isnan(dose[2:7]).all()
-    # what is printed, saved and drawn has the estimate and nothing else
-    shown = next(row for row in table.rows() if row[0] == "town=Ulm")
-    assert float(shown[1]) == pytest.approx(-bonn, rel=1e-5)
-    assert shown[2:] == [""] * 5
-    for text in (table.to_markdown(6), table.to_latex(6)):
-        line = next(line for line in text.splitlines() if "town=Ulm" in line)
-        assert re.findall(r"\d+\.\d+", line) == [f"{bonn:.6f}"]
-    saved = table.to_dict()["coefficients"][2]
-    assert saved["estimate"] == frames.loc["town=Ulm", "estimate"]
-    assert {saved[name] for name in numbers} == {None}
-    picture = table.plot()
-    assert len(picture.points_.get_xdata()) == 3
-    assert len(picture.intervals_.get_segments()) == 2
-    assert (picture.arrows_, picture.words_) == ([], [])
-    # the numbers that effects are made of
-    (k,) = [k for k, name in enumerate(model.param_names_) if name == "town[T.Ulm]"]
-    assert model.params_[k] == -np.inf
-    assert np.isnan([model.standard_errors_[k], model.statistics_[k], model.p_values_[k]]).all()
-    assert np.isnan(model.confidence_intervals()[k]).all()
-    ratio = model.odds_ratios().tidy().iloc[k - 1]
-    assert ratio["estimate"] == 0
-    assert ratio[numbers].isna().all()
-    contrasts = model.contrasts("town").tidy().set_index("contrast")
-    assert contrasts["standard_error"].isna().tolist() == [False, True, True]
-    assert contrasts[["p_value", "low", "high"]].isna().sum().tolist() == [2, 2, 2]
-    for hypothesis in ("town[T.Ulm]", "dose - town[T.Ulm]"):
-        with pytest.raises(DataError):
-            model.wald_test(hypothesis)
     bands = model.predict_proba(frame, interval="confidence")
     assert (np.isnan(bands.low[:, 1]) == (frame["town"] == "Ulm")).all()
     assert (np.isnan(bands.high[:, 1]) == (frame["town"] == "Ulm")).all()
 
 
-def test_firth_has_errors_of_every_effect():
-    above = X[:, 1] > 1.0
-    Z, y = np.column_stack([X[:, [0, 1, 3]], above]), np.where(above, 1, Y)
-    table = LogisticRegression(penalty="firth").fit(Z, y).marginal_effects(Z)
-    assert np.isfinite(errors(table)).all()
-    assert {row.status for row in table.coefficients} == {""}
-
-
-@pytest.mark.parametrize("several", [False, True])
-def test_what_is_separable_has_no_effects(several):
-    y = np.digitize(X[:, 0], [-0.5, 0.5]) if several else (X[:, 0] > 0).astype(int)
-    with pytest.warns(UserWarning, match="separable"):
+def test_what_is_separable_has_no_effects():
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    with pytest.warns(SeparationWarning):
         model = LogisticRegression().fit(X, y)
     table = model.marginal_effects(X)
     assert np.isnan(estimates(table)).all()
@@ -380,66 +322,22 @@ def test_booleans_and_single_rows():
 
 
 @pytest.mark.parametrize(
-    ("how", "message"),
+    ("how", "code"),
     [
-        ({"at": "median"}, "at is 'median': choose 'overall', 'mean', or a dict of values"),
-        (
-            {"at": {"height": 3}},
-            "`at` names 'height', which is not a column of the model: choose x0",
-        ),
-        ({"at": {"x0": "tall"}}, "`at` has 'tall' for 'x0': give it a finite number"),
-        ({"at": {"x0": np.inf}}, "`at` has inf for 'x0'"),
-        ({"level": 95}, "level is 95"),
-        ({"discrete": ["height"]}, "`discrete` names 'height'"),
-        ({"sample_weight": np.ones(3)}, "sample_weight has 3 values, but X has"),
-        ({"sample_weight": np.ones(N + 1)}, f"sample_weight has {N + 1} values, but X has {N}"),
-        ({"sample_weight": np.zeros(N)}, "have weight 0"),
-        ({"sample_weight": -np.ones(N)}, "sample_weight of"),
+        ({"at": "median"}, "bad-option"),
+        ({"at": {"height": 3}}, "unknown-column"),
+        ({"at": {"x0": np.inf}}, "bad-value"),
+        ({"level": 95}, "bad-option"),
+        ({"discrete": ["height"]}, "unknown-column"),
+        ({"sample_weight": np.ones(3)}, "shape"),
+        ({"sample_weight": np.ones(N + 1)}, "shape"),
+        ({"sample_weight": np.zeros(N)}, "no-rows"),
     ],
 )
-def test_bad_input_is_one_sentence(how, message):
+def test_bad_input_is_refused(how, code):
     model = LogisticRegression().fit(X, Y)
-    with pytest.raises(ValueError, match=message):
+    with refused(ValueError, code):
         model.marginal_effects(X, **how)
-
-
-def test_bad_rows_are_refused():
-    model = LogisticRegression().fit(X, Y)
-    with pytest.raises(ValueError, match="features"):
-        model.marginal_effects(X[:, :2])
-    with refused(ValueError, "missing-value", row=10, column=0):
-        model.marginal_effects(np.where(X > 1, np.nan, X))
-    with pytest.raises(ValueError, match="0 sample"):
-        model.marginal_effects(X[:0])
-    with pytest.raises(Exception, match="not fitted"):
-        LogisticRegression().marginal_effects(X)
-    model = linsep.fit(FRAME.assign(ill=Y), target="ill", learner="logistic")
-    with refused(ValueError, "unknown-value", column="town", option="at"):
-        model.marginal_effects(FRAME, at={"town": "Paris"})
-
-
-def test_without_an_intercept():
-    model = LogisticRegression(fit_intercept=False).fit(X, Y)
-    theirs = sm.Logit(Y, X).fit(disp=False, tol=1e-13).get_margeff(dummy=True)
-    found = model.marginal_effects(X)
-    assert np.allclose(estimates(found), theirs.margeff, rtol=1e-6)
-    assert np.allclose(errors(found), theirs.margeff_se, rtol=1e-6)
-
-
-def test_two_classes_of_which_one_has_no_weight():
-    with pytest.warns(UserWarning, match="weight"):
-        model = LogisticRegression().fit(X, Y, (Y == 1).astype(float))
-    assert {row.status for row in model.marginal_effects(X).coefficients} == {"no weight"}
-    found = model.predict_proba(X, interval="confidence")
-    assert (found.prediction == [0.0, 1.0]).all()
-
-
-def test_labels_are_not_needed():
-    frame = FRAME.assign(ill=Y)
-    model = linsep.fit(frame, target="ill", learner="logistic")
-    expected = model.marginal_effects(FRAME).to_dict()
-    assert model.marginal_effects(frame).to_dict() == expected
-    assert model.marginal_effects(frame.assign(ill=None)).to_dict() == expected
 
 
 def test_wide_sparse_rows_have_slopes():

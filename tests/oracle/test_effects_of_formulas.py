@@ -7,8 +7,11 @@ import pytest
 from scipy.special import expit
 
 import linsep
+from linsep.errors import SeparationWarning
 from linsep.validation.values import of_features
 from refusals import refused
+
+pytestmark = pytest.mark.uncompiled
 
 rng = np.random.default_rng(49)
 N = 200
@@ -36,17 +39,12 @@ FORMULAS = {
     "dose * town + age": lambda f: [
         f["dose"], town(f, "Rome"), town(f, "Ulm"), f["dose"] * town(f, "Rome"),
         f["dose"] * town(f, "Ulm"), f["age"]],
-    "dose + I(dose**2) + I(dose**3 / age) + smoker": lambda f: [
-        f["dose"], f["dose"] ** 2, f["dose"] ** 3 / f["age"], f["smoker"]],
     "log(age) + exp(dose) + sqrt(age) * smoker": lambda f: [
         np.log(f["age"]), np.exp(f["dose"]), np.sqrt(f["age"]), f["smoker"],
         np.sqrt(f["age"]) * f["smoker"]],
     "poly(dose, 3) + C(rank) * age": lambda f: [
         f["dose"], f["dose"] ** 2, f["dose"] ** 3, f["rank"] == 2, f["rank"] == 3, f["age"],
         f["age"] * (f["rank"] == 2), f["age"] * (f["rank"] == 3)],
-    "age / smoker": lambda f: [f["age"], f["age"] * f["smoker"]],
-    "smoker:dose + age": lambda f: [f["smoker"] * f["dose"], f["age"]],
-    "I(smoker * age) + dose": lambda f: [f["smoker"] * f["age"], f["dose"]],
     "log(1 + smoker) + poly(dose * smoker, 2)": lambda f: [
         np.log(1 + f["smoker"]), f["dose"] * f["smoker"], (f["dose"] * f["smoker"]) ** 2],
     "age:C(rank) + C(rank):smoker": lambda f: [
@@ -94,7 +92,7 @@ def expected(made, frame, name, y, at=None):
     return found
 
 
-@pytest.mark.parametrize("at", [None, {"age": 48.0}, {"dose": 0.5, "age": 51.0}, {"smoker": 1}])
+@pytest.mark.parametrize("at", [None, {"dose": 0.5, "age": 51.0}])
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_effects_are_those_of_designs_by_hand(formula, at):
     model = linsep.fit(FRAME, formula=f"ill ~ {formula}", learner="logistic")
@@ -112,7 +110,7 @@ def test_effects_are_those_of_designs_by_hand(formula, at):
             assert row.standard_error == pytest.approx(error, rel=1e-4)
 
 
-@pytest.mark.parametrize("formula", ["dose / smoker", "I(smoker * dose)", "C(rank):smoker + dose"])
+@pytest.mark.parametrize("formula", ["dose / smoker", "C(rank):smoker + dose"])
 def test_zeros_and_ones_of_any_type_that_no_feature_shows(formula, tmp_path):
     """The rows that count are those of the fit: a row that is left out has another value."""
     frame = FRAME[["dose", "smoker", "rank", "ill"]]
@@ -144,28 +142,7 @@ def test_zeros_and_ones_of_any_type_that_no_feature_shows(formula, tmp_path):
     assert slopes["smoker"] == pytest.approx((up - down) / (2 * h), rel=1e-6)
 
 
-@pytest.mark.parametrize("formula", ["dose / smoker", "I(smoker * dose)"])
-def test_a_boolean_column_that_no_feature_shows(formula):
-    frame = FRAME[["dose", "ill"]].assign(smoker=FRAME["smoker"] == 1)
-    model = linsep.fit(frame, formula=f"ill ~ {formula}", learner="logistic")
-    P, Q = (model.predict_proba(frame.assign(smoker=x))[:, 1].mean() for x in (True, False))
-    rows = {row.name.split("=")[0]: row for row in model.marginal_effects(frame).coefficients}
-    assert rows["smoker"].estimate == pytest.approx(P - Q, rel=1e-10)
-
-
-@pytest.mark.parametrize("spline", ["bs(dose, df=5)", "cr(dose, df=4)"])
-def test_splines_by_differences_of_probabilities(spline):
-    model = linsep.fit(FRAME, formula=f"ill ~ {spline} * smoker", learner="logistic")
-    inner = FRAME["dose"].sort_values().index[5:-5]
-    rows, h = FRAME.loc[inner], 1e-5
-    up, down = (model.predict_proba(rows.assign(dose=rows["dose"] + s))[:, 1] for s in (h, -h))
-    found = {row.name: row for row in model.marginal_effects(rows).coefficients}
-    assert found["dose"].estimate == pytest.approx((up - down).mean() / (2 * h), rel=1e-6)
-    assert np.isfinite(model.marginal_effects(FRAME).coefficients[0].standard_error)
-
-
-@pytest.mark.parametrize("scale", ["none", "standard"])
-@pytest.mark.parametrize("products", ["age:smoker", "age:age", "dose:town", "age:dose"])
+@pytest.mark.parametrize(("products", "scale"), [("age:age", "standard"), ("dose:town", "none")])
 def test_products_of_columns(products, scale, tmp_path):
     frame = FRAME[["age", "dose", "smoker", "town", "ill"]]
     path = tmp_path / "rows.csv"
@@ -216,10 +193,6 @@ def test_what_is_not_known_is_a_dash():
     model = linsep.fit(FRAME, formula="ill ~ age * smoker + town", learner="logistic")
     table = model.marginal_effects(FRAME, at="mean")
     assert [np.isnan(row.estimate) for row in table.coefficients] == [True, True, False, False]
-    assert (
-        "In several terms of the formula, so unknown at means of features: age, smoker."
-        in table.notes
-    )
     features = model.features_of(FRAME)
     with of_features():
         table = model.marginal_effects(features)
@@ -230,21 +203,6 @@ def test_what_is_not_known_is_a_dash():
         model.marginal_effects(FRAME, at={"town": "Paris"})
     with refused(ValueError, "bad-value", column="age", option="at"):
         model.marginal_effects(FRAME, at={"age": "old"})
-
-
-def test_rows_with_missing_values_are_left_out():
-    gaps = FRAME.copy()
-    gaps.loc[[3, 50], "age"] = np.nan
-    gaps.loc[7, "town"] = None
-    how = {"formula": "ill ~ age * smoker + age * town", "learner": "logistic"}
-    model = linsep.fit(gaps, missing="drop", **how)
-    whole = gaps.dropna()
-    plain = linsep.fit(whole, **how).marginal_effects(whole)
-    for row, other in zip(
-        model.marginal_effects(gaps).coefficients, plain.coefficients, strict=True
-    ):
-        assert row.estimate == pytest.approx(other.estimate, rel=1e-9)
-        assert row.standard_error == pytest.approx(other.standard_error, rel=1e-9)
 
 
 def test_rare_levels_and_boolean_columns_in_products():
@@ -274,10 +232,10 @@ COUNTED = pd.DataFrame(
 )
 
 
-@pytest.mark.parametrize("formula", ["k * g", "g / k", "g * C(k)", "k:g + g"])
+@pytest.mark.parametrize("formula", ["k * g", "g * C(k)"])
 def test_effects_through_an_interaction_that_diverges_have_no_errors(formula):
     """Of a saturated model, so that probabilities are shares."""
-    with pytest.warns(UserWarning, match="quasi-separable"):
+    with pytest.warns(SeparationWarning):
         model = linsep.fit(COUNTED, formula=f"y ~ {formula}", learner="logistic")
     share = {cell: y / (n + y) for cell, (n, y) in CELLS.items()}
     error = {cell: np.sqrt(n * y / (n + y) ** 3) for cell, (n, y) in CELLS.items()}
@@ -313,7 +271,7 @@ def test_a_slope_through_an_interaction_that_diverges():
     k = np.repeat([0, 1], 24)
     y = np.where(k == 1, np.where(x == 0, np.arange(48) % 2, x > 0), rng.integers(0, 2, 48))
     frame = pd.DataFrame({"x": x, "k": k, "y": y.astype(int)})
-    with pytest.warns(UserWarning, match="quasi-separable"):
+    with pytest.warns(SeparationWarning):
         model = linsep.fit(frame, formula="y ~ x * k", learner="logistic")
     assert model.limits_.tolist() == ["finite"] * 3 + ["+inf"]
     slope, difference = model.marginal_effects(frame).coefficients
@@ -337,7 +295,7 @@ def test_a_diverging_coefficient_of_unknown_sign_hides_no_other_rows():
     x, g = np.tile([-2.0, -1.0, 1.0, 2.0], 15), np.repeat(["a", "b", "c"], 20)
     y = np.where(g == "c", x > 0, rng.permutation(60) % 2).astype(int)
     frame = pd.DataFrame({"x": x, "g": g, "y": y})
-    with pytest.warns(UserWarning, match="quasi-separable"):
+    with pytest.warns(SeparationWarning):
         model = linsep.fit(frame, formula="y ~ x * g", learner="logistic")
     assert sorted(model.limits_.tolist()) == ["+inf", *["finite"] * 4, "infinite"]
     others = frame[frame["g"] != "c"]
@@ -351,12 +309,3 @@ def test_a_diverging_coefficient_of_unknown_sign_hides_no_other_rows():
     assert found[2].status == "unknown"
     bands = model.predict_proba(frame, interval="confidence")
     assert (np.isnan(bands.low[:, 1]) == (g == "c")).all()
-
-
-def test_no_effect_at_all_is_no_limit():
-    """At k = 0 the formula has no group, whether or not a coefficient diverges elsewhere."""
-    with pytest.warns(UserWarning, match="quasi-separable"):
-        model = linsep.fit(COUNTED, formula="y ~ k:g", learner="logistic")
-    (k, g) = model.marginal_effects(COUNTED, at={"k": 0}).coefficients
-    assert (g.estimate, g.standard_error, g.status) == (0.0, 0.0, "")
-    assert (k.status, np.isnan(k.standard_error)) == ("limit", True)

@@ -12,7 +12,6 @@ from linsep.certificate.constraints import Question
 from linsep.separability import data as rows_of_data, working_set
 from linsep.separability.working_set import WorkingSet
 from parameters_in_order import last
-from thoroughness import some
 
 pytestmark = pytest.mark.uncompiled
 
@@ -64,8 +63,7 @@ def same(claim, repeated, n, X, y):
     assert check, check.reason
 
 
-@pytest.mark.parametrize("seed", some(range(12), 2))
-@pytest.mark.parametrize("margin", [None, "max"])
+@pytest.mark.parametrize(("seed", "margin"), [(0, "max"), (3, None), (6, "max"), (9, None)])
 def test_two_classes(seed, margin):
     X, y = drawn(seed)
     many, labels = np.vstack([X] * COPIES), np.tile(y, COPIES)
@@ -75,7 +73,7 @@ def test_two_classes(seed, margin):
         assert repeated.margin == pytest.approx(claim.margin, rel=2e-6)
 
 
-@pytest.mark.parametrize("seed", some(range(2)))
+@pytest.mark.parametrize("seed", [0])
 def test_several_classes_sparse_rows_and_files(tmp_path, seed):
     X, y = drawn(seed, 3)
     many, labels = np.repeat(X[:40], COPIES, axis=0), np.repeat(y[:40], COPIES)
@@ -93,7 +91,7 @@ def test_several_classes_sparse_rows_and_files(tmp_path, seed):
     assert read.verify(source, exact=True)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_small_tables_agree_with_the_oracle(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(-2, 3, (9, 2)), rng.integers(0, 2, 9)
@@ -107,19 +105,7 @@ def test_small_tables_agree_with_the_oracle(seed):
         assert sorted({row // 60 for row in verdict.boundary}) == bound
 
 
-def test_a_kernel_of_repeated_rows():
-    X, y = drawn(2)
-    X, y = X[:12], y[:12]
-    K = (1.0 + X @ X.T) ** 2
-    many = np.tile(K, (3, 3))
-    same_kind = separation(K=K, y=y).kind
-    verdict = separation(K=many, y=np.tile(y, 3))
-    assert verdict.kind == same_kind
-    assert verdict.verify(many, np.tile(y, 3), exact=True)
-
-
-@pytest.mark.parametrize("seed", some(range(3), 2))
-@pytest.mark.parametrize("separating", [False, True])
+@pytest.mark.parametrize(("seed", "separating"), [(0, False), (2, True)])
 def test_logistic_fits(seed, separating, monkeypatch):
     monkeypatch.setattr("linsep.logistic.limits.TIME_LIMIT", 300.0)
     X, y = drawn(2 * seed + 1)

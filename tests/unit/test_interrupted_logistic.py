@@ -1,5 +1,8 @@
-"""Ctrl-C during a logistic regression: the weights so far are kept, and what they are is said."""
+"""Ctrl-C during a logistic regression: the weights so far are kept, and what they are is said; a
+checkpoint from which it goes on.
+"""
 
+import os
 import random
 import signal
 import warnings
@@ -7,20 +10,29 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from campaign.presses import traced
+from sklearn.datasets import dump_svmlight_file
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 import linsep
 from command_line import here
-from linsep import LogisticRegression
+from linsep import Checkpoint, LogisticRegression
+from linsep.errors import CheckpointError
 from linsep.logistic import fitting, limits, profiles
+from linsep.logistic.checkpointing import Journal
+from linsep.logistic.objective import Objective
 from linsep.logistic.solution import Steps, UnfinishedWarning
 from linsep.sources.arrays import ArraySource
 from parameters_in_order import ends_of, last, weights_of
 from refusals import refused
 
-pytestmark = pytest.mark.uncompiled
+pytestmark = [
+    pytest.mark.uncompiled,
+    pytest.mark.filterwarnings("ignore:The fit was interrupted"),
+    pytest.mark.filterwarnings("ignore:Gradient ascent ended"),
+]
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=(240, 3))
@@ -250,3 +262,176 @@ def test_before_the_first_step_there_is_nothing_to_keep(rows, monkeypatch):
     done = here("fit", "rows.svm", "--learner", "logistic", "--model", "m", cwd=rows)
     assert (done.returncode, done.stderr) == (130, "linsep: interrupted; nothing was saved.\n")
     assert not (rows / "m").exists()
+
+
+# A logistic regression goes on from a checkpoint, to the same bits, without its passes made.
+
+draw = np.random.default_rng(9)
+ROWS = draw.normal(size=(400, 4)) * [1, 2, 5, 0.1] + [3, 0, 0, 1]
+SCORES = ROWS @ draw.normal(size=(4, 3))
+CLASSES = (SCORES + 4 * draw.gumbel(size=SCORES.shape)).argmax(axis=1)
+#: more weights than a Hessian is computed for
+WIDE = sp.random(80, 2600, density=0.01, random_state=1, format="csr")
+WIDE_LABELS = (WIDE @ draw.normal(size=2600) + 0.1 * draw.normal(size=80) > 0).astype(int)
+EXACT = ("coef_", "intercept_", "log_likelihood_", "n_iter_", "covariance_", "limits_")
+
+
+def ended(fit, path, every):
+    """Interrupt a fit after every so many new passes until it ends; count the processes."""
+    result = Journal.result
+
+    for times in range(1, 200):
+        count = []
+
+        def pressed(self, what, given, compute, count=count):
+            def counted():
+                count.append(1)
+                if len(count) > every:
+                    raise KeyboardInterrupt
+                return compute()
+
+            return result(self, what, given, counted)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Journal, "result", pressed)
+            try:
+                return fit(path), times
+            except KeyboardInterrupt:
+                assert path.exists()
+    raise AssertionError("it does not end")
+
+
+def assert_same_bits(one, other):
+    for name in EXACT:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    assert (one.stop_reason_, one.stop_sentence_) == (other.stop_reason_, other.stop_sentence_)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("how", "y", "every"),
+    [
+        ({}, CLASSES, 3), ({"l2": 0.5}, CLASSES, 3),
+        ({"penalty": "firth"}, CLASSES > 0, 40), ({"intervals": "profile"}, CLASSES > 0, 20),
+        ({"solver": "gradient_ascent", "learning_rate": 1e-4, "max_iter": 30}, CLASSES > 0, 12),
+    ],
+    ids=["newton", "l2", "firth", "profile", "ascent"],
+)  # fmt: skip
+def test_every_solver_goes_on(tmp_path, monkeypatch, how, y, every):
+    # profiles of few rows are evaluated in one loop, without a journal
+    monkeypatch.setattr("linsep.logistic.firth.block_rows", lambda _: 0)
+    expected = LogisticRegression(**how).fit(ROWS, y)
+    found, times = ended(
+        lambda path: LogisticRegression(**how).fit(ROWS, y, checkpoint=path), tmp_path / "c", every
+    )
+    assert times > 1
+    assert_same_bits(found, expected)
+    if how.get("intervals"):
+        np.testing.assert_array_equal(ends_of(found), ends_of(expected))
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.compiled
+def test_many_weights_go_on(tmp_path):
+    def fit(path=None):
+        return LogisticRegression(l2=1.0).fit(WIDE, WIDE_LABELS, checkpoint=path)
+
+    found, times = ended(fit, tmp_path / "c", 14)
+    assert times > 1
+    assert_same_bits(found, fit())
+
+
+@pytest.mark.compiled
+def test_separable_rows_go_on_to_the_same_verdict(tmp_path):
+    y = (ROWS[:, 0] > 3).astype(int)
+
+    def fit(path=None):
+        with pytest.warns(linsep.errors.SeparationWarning):
+            return LogisticRegression().fit(ROWS, y, checkpoint=path)
+
+    found, times = ended(fit, tmp_path / "c", 3)
+    assert times > 1
+    np.testing.assert_array_equal(last(found, "limits_"), last(fit(), "limits_"))
+
+
+@pytest.mark.compiled
+def test_passes_are_not_made_again(tmp_path, monkeypatch):
+    def fit(path=None):
+        return LogisticRegression().fit(ROWS, CLASSES, checkpoint=path)
+
+    total, passes = Objective.sum, []
+    monkeypatch.setattr(
+        Objective, "sum", lambda self, *of, **how: passes.append(1) or total(self, *of, **how)
+    )
+    fit()
+    whole = len(passes)
+    passes.clear()
+    _, times = ended(fit, tmp_path / "c", 2)
+    # each process standardizes the features anew, by one pass
+    assert len(passes) <= whole + times
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("memory", [0, 1 << 28])
+def test_sources_go_on(tmp_path, memory):
+    dump_svmlight_file(ROWS, CLASSES, str(tmp_path / "t.svm"))
+
+    def fit(path=None):
+        source = linsep.open_source(tmp_path / "t.svm")
+        source.memory_bytes = memory
+        return LogisticRegression().fit(source, checkpoint=path)
+
+    found, times = ended(fit, tmp_path / "c", 3)
+    assert times > 1
+    assert_same_bits(found, fit())
+
+
+def of_rows(path):
+    return LogisticRegression().fit(ROWS, CLASSES, checkpoint=path)
+
+
+def left(path):
+    """Leave a checkpoint of two passes."""
+    result = Journal.result
+
+    def pressed(self, *of):
+        if len(self.records) == 2:
+            raise KeyboardInterrupt
+        return result(self, *of)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Journal, "result", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            of_rows(path)
+
+
+@pytest.mark.compiled
+def test_an_interrupt_before_the_rows_are_checked_changes_nothing(tmp_path, monkeypatch):
+    left(tmp_path / "c")
+    before = (tmp_path / "c").read_bytes()
+
+    def pressed(*of):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("linsep.checkpoints.fits.SavedFit.check_arrays", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        of_rows(tmp_path / "c")
+    assert (tmp_path / "c").read_bytes() == before
+
+
+@pytest.mark.compiled
+def test_another_fit_is_refused(tmp_path):
+    path = tmp_path / "c"
+    left(path)
+    for model, rows, code in (
+        (LogisticRegression(l2=1.0), ROWS, "bad-checkpoint"),
+        (LogisticRegression(), ROWS + 1, "bad-checkpoint"),
+        (linsep.Perceptron(), ROWS, "bad-checkpoint"),
+    ):
+        with refused(CheckpointError, code):
+            model.fit(rows, CLASSES, checkpoint=path)
+    arrays, about = Checkpoint(path).read()
+    for wrong in ({"passes": 3}, {"passes": [["at", 9]]}, {"passes": [[1, 0]]}):
+        Checkpoint(path).write(arrays, about | wrong)
+        with refused(CheckpointError, "bad-checkpoint"):
+            of_rows(path)
