@@ -106,25 +106,6 @@ def test_squares_that_floats_do_not_hold_are_refused():
         GaussianNaiveBayes().fit(X * 1e-160, y)
 
 
-def test_sparse_rows_far_from_zero_with_fractions_as_weights():
-    rng = np.random.default_rng(1)
-    X, y = 1e12 + np.round(rng.normal(size=(200, 2)) * 100), rng.integers(0, 3, 200)
-    for weights in (np.full(200, 0.1), rng.uniform(0, 2, 200)):
-        dense = GaussianNaiveBayes().fit(X, y, sample_weight=weights)
-        sparse = GaussianNaiveBayes().fit(sp.csr_matrix(X), y, sample_weight=weights)
-        assert sparse.variances_ == pytest.approx(dense.variances_, rel=1e-6)
-
-
-def test_entries_that_are_stored_twice_are_summed():
-    X, y = np.array([[0.75, 1], [1, 0], [0, 0.5], [0.25, 0.25]]), [0, 1, 0, 1]
-    once = sp.csr_matrix(X)
-    parts = np.column_stack([once.data - 1, np.ones(once.nnz)]).ravel()
-    twice = sp.csr_matrix((parts, np.repeat(once.indices, 2), once.indptr * 2), shape=X.shape)
-    dense, sparse = (GaussianNaiveBayes().fit(Z, y) for Z in (X, twice))
-    assert sparse.variances_ == pytest.approx(dense.variances_)
-    assert twice.nnz == 2 * once.nnz  # as it was given
-
-
 SETS = {"cancer": load_breast_cancer, "iris": load_iris}
 
 

@@ -2,7 +2,6 @@
 
 import json
 
-import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +14,6 @@ import linsep
 from command_line import assert_refused, here
 from linsep import LinearRegression, LogisticRegression, compare, lanes, open_source
 from linsep._system.sealed import sealed, unsealed
-from linsep.batches import Batch
 from linsep.errors import DataError, ModelFileError, ParameterError, SeparationWarning
 from linsep.inference.signatures import Signature
 from linsep.linear.least_squares import DependentFeaturesWarning
@@ -101,23 +99,6 @@ def test_logistic_regressions_are_compared_as_by_statsmodels(weighted):
     assert found.parameters.tolist() == [2, 4, 7]
 
 
-def test_the_larger_test_is_the_wald_test_for_least_squares():
-    small, large = models("linear")[1:]
-    wald = large.wald_test("x2, region[T.north]:x2, region[T.south]:x2")
-    found = compare(small, large).tidy()
-    assert np.isclose(found.F[1], wald.statistic, rtol=1e-9)
-    assert np.isclose(found.p_value[1], wald.p_value, rtol=1e-8)
-
-
-@pytest.mark.parametrize("scale", [1e-90])
-def test_units_of_y_do_not_matter(scale):
-    few, more = (LinearRegression().fit(FRAME[x], FRAME.y * scale) for x in (["x1"], ["x1", "x2"]))
-    plain = compare(
-        *(LinearRegression().fit(FRAME[x], FRAME.y) for x in (["x1"], ["x1", "x2"]))
-    ).tidy()
-    assert np.isclose(compare(few, more).tidy().F[1], plain.F[1], rtol=1e-9)
-
-
 def test_separated_classes_are_compared_by_the_supremum():
     frame = FRAME[["x1"]].assign(marker=((FRAME.k == 1) & (FRAME.x1 > 0)).astype(float))
     small = LogisticRegression().fit(frame[["x1"]], FRAME.k)
@@ -198,22 +179,6 @@ def test_signatures_are_those_of_rows_however_they_come(tmp_path, learner, weigh
 
 def signature(model):
     return model.rows_signature_
-
-
-@pytest.mark.compiled
-@pytest.mark.thorough
-@pytest.mark.parametrize("learner", [LinearRegression, LogisticRegression])
-def test_signatures_of_dask_arrays(client, learner, monkeypatch):
-    monkeypatch.setattr(lanes, "DENSE_VALUES", 100)
-    monkeypatch.setattr(lanes, "LEAST_ROWS", 13)
-    X, y = FRAME[["x1", "x2"]].to_numpy(), FRAME["y" if learner is LinearRegression else "k"]
-    chunks = (20, 0, 3, 37, 30)
-    other = linsep.distributed.fit(
-        learner(), da.from_array(X, chunks=(chunks, (2,))),
-        da.from_array(y.to_numpy(), chunks=(chunks,)),
-        sample_weight=da.from_array(FRAME.w.to_numpy(), chunks=(chunks,)), client=client,
-    )  # fmt: skip
-    assert signature(other) == signature(learner().fit(X, y, FRAME.w)) is not None
 
 
 def test_signatures_of_parts_are_joined():
@@ -304,17 +269,6 @@ def test_other_kinds_of_models_are_refused():
         compare(counts[0], LinearRegression().fit(FRAME[["x1", "x2"]], FRAME.y))
 
 
-def test_factors_of_other_codings_are_not_nested():
-    poly = linsep.fit(FRAME, formula="y ~ poly(x1, 2)", learner="linear")
-    some = FRAME[FRAME.x1 > FRAME.x1.min()]
-    fewer = linsep.fit(some, formula="y ~ poly(x1, 2) + x2", learner="linear")
-    with refused(DataError, "other-rows"):
-        compare(poly, fewer)
-    fewer.solution_.n_rows, fewer.solution_.signature = N, signature(poly)
-    with refused(DataError, "other-model", column="poly(x1, 2)[1]"):
-        compare(poly, fewer)
-
-
 @pytest.mark.parametrize("learner", ["linear", "logistic"])
 def test_signatures_of_files(tmp_path, learner):
     small, large = models(learner, formulas=["x1", "x1 + x2"])
@@ -342,10 +296,3 @@ def test_signatures_of_files(tmp_path, learner):
     for forged in ("0" * 15, "G" * 16, 17, 1.5, ["0" * 16], True):
         with pytest.raises(ModelFileError):
             holding(forged)
-
-
-def test_batches_of_a_signature_are_rows():
-    lane = Batch(np.zeros((3, 1)), np.array([0, 1, 1]), weights=np.array([1.0, 0.0, 2.0]))
-    from linsep.inference.signatures import of_lane
-
-    assert of_lane(lane).rows == 2

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import statsmodels.api as sm
-from scipy.optimize import minimize
 from sklearn.exceptions import UnsetMetadataPassedError
 
 import linsep
@@ -67,45 +66,6 @@ def test_weights_and_no_intercept():
     assert ours.null_log_likelihood_ == pytest.approx(null.llf, rel=1e-13)
 
 
-def test_what_offsets_shift():
-    X, y, _ = rows(3)
-    plain = LogisticRegression().fit(X, y)
-    moved = LogisticRegression().fit(X, y, offset=7.5)
-    np.testing.assert_allclose(moved.coef_, plain.coef_, rtol=1e-9)
-    assert moved.intercept_[0] == pytest.approx(plain.intercept_[0] - 7.5, rel=1e-9)
-    for name in ("deviance_", "null_deviance_", "aic_", "bic_", "mcfadden_r2_"):
-        assert getattr(moved, name) == pytest.approx(getattr(plain, name), rel=1e-11)
-    moved = LogisticRegression().fit(X, y, offset=2 * X[:, 0])
-    np.testing.assert_allclose(moved.coef_[0] + [2, 0, 0], plain.coef_[0], rtol=1e-8)
-    np.testing.assert_allclose(moved.standard_errors_, plain.standard_errors_, rtol=1e-8)
-
-
-def penalized(X, y, offset):
-    """Return the weights of Firth's likelihood by a general optimizer, the intercept first."""
-
-    def loss(b):
-        score = X @ b + offset
-        p = 1 / (1 + np.exp(-score))
-        information = (X * (p * (1 - p))[:, None]).T @ X
-        value = -np.logaddexp(0, np.where(y == 1, -score, score)).sum()
-        return -value - np.linalg.slogdet(information)[1] / 2
-
-    found = minimize(loss, np.zeros(X.shape[1]), method="BFGS", options={"gtol": 1e-7})
-    return minimize(loss, found.x, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13}).x
-
-
-def test_firth_with_offsets():
-    rng = np.random.default_rng(5)
-    X, offset = rng.normal(size=(25, 2)), 2 * rng.normal(size=25)
-    y = (X[:, 0] + rng.normal(size=25) > 0.3).astype(int)
-    expected = penalized(np.column_stack([np.ones(25), X]), y, offset)
-    ours = LogisticRegression(penalty="firth").fit(X, y, offset=offset)
-    np.testing.assert_allclose([ours.intercept_[0], *ours.coef_[0]], expected, atol=2e-6)
-    moved = LogisticRegression(penalty="firth").fit(X, y, offset=offset + 3 * X[:, 1])
-    ends, others = ours.confidence_intervals(), moved.confidence_intervals()
-    np.testing.assert_allclose(np.add(others, [[0], [0], [3]]), ends, atol=1e-4)
-
-
 def test_limits_of_separated_data_do_not_depend_on_offsets():
     rng = np.random.default_rng(6)
     group = np.repeat([0.0, 1.0], 40)
@@ -136,28 +96,6 @@ def test_many_weights():
     p = model.predict_proba(X, offset=offset)[:, 1]
     np.testing.assert_allclose(X.T @ (y - p), model.coef_[0], atol=1e-6)
     assert (y - p).sum() == pytest.approx(0, abs=1e-6)
-
-
-def test_gradient_ascent():
-    rng = np.random.default_rng(8)
-    X, offset = rng.normal(size=(60, 1)), 20 * rng.normal(size=60)
-    y = (rng.random(60) < 1 / (1 + np.exp(-X[:, 0] - offset))).astype(int)
-    newton = LogisticRegression().fit(X, y, offset=offset)
-    ascent = LogisticRegression(solver="gradient_ascent", max_iter=100_000).fit(X, y, offset=offset)
-    np.testing.assert_allclose(ascent.coef_, newton.coef_, rtol=1e-5)
-    assert ascent.stop_reason_ == "converged"
-
-
-def test_huge_offsets():
-    X, y, _ = rows(9)
-    plain = LogisticRegression().fit(X, y)
-    moved = LogisticRegression().fit(X, y, offset=1e6)
-    np.testing.assert_allclose(moved.coef_, plain.coef_, rtol=1e-6)
-    assert moved.null_log_likelihood_ == pytest.approx(plain.null_log_likelihood_, rel=1e-9)
-    sure = np.where(y == 1, 800.0, -800.0)  # all is known before
-    model = LogisticRegression().fit(X[:, :1], y, offset=np.where(np.arange(N) < 20, 0.0, sure))
-    few = LogisticRegression().fit(X[:20, :1], y[:20])
-    np.testing.assert_allclose(model.coef_, few.coef_, rtol=1e-7)
 
 
 def test_linear_is_the_regression_of_the_difference():
@@ -257,27 +195,6 @@ def test_several_targets_are_refused():
     np.testing.assert_allclose(warm.fit(X, y, offset=offset).coef_, before, rtol=1e-9)
 
 
-def test_a_class_without_weight():
-    X, y, offset = rows(17)
-    with pytest.warns(UserWarning, match="have weight 0"):
-        model = LogisticRegression().fit(X, y, y, offset=offset)
-    assert (model.predict(X, offset=offset) == 1).all()
-    assert model.null_log_likelihood_ == 0
-
-
-def test_a_checkpoint_is_of_its_offsets(tmp_path):
-    X, y, offset = rows(18)
-    path = tmp_path / "fit.checkpoint"
-    whole = LogisticRegression().fit(X, y, offset=offset)
-    kept = linsep.Checkpoint(path, keep=True)
-    LogisticRegression().fit(X, y, checkpoint=kept, offset=offset)
-    again = LogisticRegression().fit(X, y, checkpoint=kept, offset=offset)
-    assert again.coef_.tolist() == whole.coef_.tolist()
-    for other in (offset + 1, None):
-        with refused(linsep.errors.CheckpointError, "bad-checkpoint"):
-            LogisticRegression().fit(X, y, checkpoint=kept, offset=other)
-
-
 def test_thresholds_and_routing():
     from sklearn import config_context
     from sklearn.model_selection import cross_val_score
@@ -368,18 +285,6 @@ def test_tables_say_that_there_is_an_offset():
     curve = LogisticRegression().fit(frame[["a"]], [0, 1, 0, 1], offset=frame.k)
     assert curve.summary().notes[0].startswith("Offset")
     assert not curve.fit(frame[["a"]], [0, 1, 0, 1]).summary().notes
-
-
-def test_intervals_of_probabilities_beside_statsmodels(tmp_path):
-    X, y, offset = rows(3)
-    model = LogisticRegression().fit(X, y, offset=offset)
-    found = model.predict_proba(X[:20], interval="confidence", level=0.9, offset=offset[:20])
-    theirs = binomial(sm.add_constant(X), y, offset)
-    told = theirs.get_prediction(sm.add_constant(X[:20]), offset=offset[:20]).summary_frame(0.1)
-    for ours, expected in zip(found, ("mean", "mean_ci_lower", "mean_ci_upper"), strict=True):
-        assert np.allclose(ours[:, 1], told[expected], rtol=1e-6)
-    with refused(DataError, "needs-option", option="offset"):
-        model.predict_proba(X, interval="confidence")
 
 
 MANY = 300

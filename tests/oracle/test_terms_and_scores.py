@@ -126,16 +126,6 @@ def test_terms_within_products_stay():
     assert np.isclose(found.columns["F"][place], wald.statistic, rtol=1e-8)
 
 
-def test_a_single_feature_is_tested_against_the_intercept_or_nothing():
-    for intercept in (True, False):
-        linear = LinearRegression(fit_intercept=intercept).fit(FRAME[["x1"]], FRAME.y)
-        found = linear.likelihood_ratio_tests(FRAME[["x1"]], FRAME.y).tidy()
-        assert np.isclose(found.F[0], linear.f_statistic_, rtol=1e-9)
-        logistic = LogisticRegression(fit_intercept=intercept).fit(FRAME[["x1"]], FRAME.k)
-        found = logistic.likelihood_ratio_tests(FRAME[["x1"]], FRAME.k).tidy()
-        assert np.isclose(found.chi2[0], logistic.likelihood_ratio_[0], rtol=1e-8)
-
-
 def marked():
     X = FRAME[["x1", "x2"]].assign(marker=((FRAME.k == 1) & (FRAME.x1 > 0)).astype(float))
     with pytest.warns(SeparationWarning):
@@ -186,15 +176,6 @@ def test_firths_coefficients_are_held_at_zero_in_the_full_model():
         assert np.isclose(found.p_value[term], stats.chi2.sf(gained, len(held)), rtol=1e-5)
     # of one coefficient it is the test of its profile
     assert np.allclose(found.p_value[["x1", "x2"]], model.p_values_[1:3], rtol=1e-5)
-
-
-def test_firths_test_of_separated_classes():
-    X, _ = marked()
-    model = LogisticRegression(penalty="firth").fit(X, FRAME.k)
-    found = model.likelihood_ratio_tests(X, FRAME.k)
-    assert np.allclose(found.columns["p_value"], model.p_values_[1:], rtol=1e-5)
-    several = LogisticRegression(penalty="firth", intervals="wald").fit(X, FRAME.kind)
-    assert several.likelihood_ratio_tests(X, FRAME.kind).columns["df"] == [2, 2, 2]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -249,18 +230,6 @@ def test_scores_in_fractions():
     nothing = np.zeros((8, 1))
     model = LogisticRegression().fit(nothing, y)
     assert np.isclose(model.score_test(nothing, y, x).statistic, 2.0, rtol=1e-12)
-
-
-def test_scores_of_columns_that_separate_the_classes():
-    X, larger = marked()
-    model = LogisticRegression(tol=1e-12).fit(X[["x1", "x2"]], FRAME.k)
-    glm = sm.GLM(FRAME.k, sm.add_constant(X[["x1", "x2"]]), sm.families.Binomial())
-    statistic, p, _ = glm.score_test(glm.fit(tol=1e-13).params, exog_extra=X[["marker"]].to_numpy())
-    found = model.score_test(X[["x1", "x2"]], FRAME.k, X.marker)
-    assert np.isclose(found.statistic, np.squeeze(statistic), rtol=1e-6)
-    assert np.isclose(found.p_value, np.squeeze(p), rtol=1e-6)
-    with refused(DataError, "separated"):
-        larger.score_test(X, FRAME.k, EXTRA)
 
 
 def test_columns_that_add_nothing_have_no_score():

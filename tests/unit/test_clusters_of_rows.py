@@ -15,7 +15,6 @@ from sklearn.base import clone
 import linsep
 from linsep import LinearRegression, LogisticRegression, lanes, model_files, open_source
 from linsep._system.sealed import unsealed
-from linsep.cross_validation import Folds, cross_validated, kept
 from linsep.errors import DataError, ModelFileError, ParameterError
 from linsep.inference.robust import cluster_numbers, hashed_clusters
 from linsep.sources.arrays import ArraySource
@@ -166,16 +165,6 @@ def test_files_and_frames_have_the_numbers_of_arrays(tmp_path, kind):
         new = FRAME.assign(y=y, place=NAMED, code=CODES).drop(columns=[group])
         assert model.predict(new).shape == (60,)
         assert model.score(new.drop(columns=[other])) == pytest.approx(plain.score(rows, y))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_cross_validation_needs_no_clusters(kind):
-    frame = FRAME.assign(y=target(kind), g=CODES).drop(columns="kind")
-    source, rows = kept(open_source(frame, target="y", group="g"))
-    model = kind(covariance="CR1").fit(source)
-    scores = cross_validated(model, source, rows, Folds(3))
-    assert all(len(values) == 3 for values in scores.values())
-    assert model.covariance == "CR1"
 
 
 REFUSED = [

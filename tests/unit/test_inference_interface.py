@@ -1,6 +1,5 @@
 """What linear and logistic regressions say of their parameters has the same names and order."""
 
-import json
 import sys
 
 import numpy as np
@@ -119,29 +118,3 @@ def test_old_names_say_the_new_ones():
         assert not hasattr(model, old)
         with pytest.raises(AttributeError, match="use "):
             getattr(model, old)
-
-
-def test_odds_ratios_of_separated_classes_are_infinite_or_zero():
-    far = X.assign(above=(X["age"] > 1).astype(float), below=(X["age"] < -1).astype(float))
-    y = ((X["age"] > 1) | (rng.random(60) < 0.5)).astype(int)
-    y[X["age"] < -1] = 0
-    with pytest.warns(SeparationWarning):
-        model = LogisticRegression(intervals="profile").fit(far, y)
-    table = model.odds_ratios()
-    above, below = table.coefficients[-2:]
-    assert [above.status, below.status] == ["inf", "0"]
-    ends = np.exp(model.confidence_intervals()[-2:])
-    assert [above.low, above.high] == ends[0].tolist()
-    assert 1 / 3 < above.low < above.high == np.inf
-    assert [below.low, below.high] == ends[1].tolist()
-    assert below.low == 0
-    frame = table.tidy()
-    assert frame["estimate"].tolist()[-2:] == [np.inf, 0.0]
-    assert frame["p_value"].tolist()[-2:] == model.p_values_[-2:].tolist()
-    lines = str(table).splitlines()
-    assert any(line.split()[:2] == ["above", "inf"] for line in lines)
-    assert any(line.split()[:2] == ["below", "0"] for line in lines)
-    assert json.loads(json.dumps(table.to_dict()))["coefficients"][-2]["estimate"] is None
-    drawn = table.plot()
-    assert drawn.odds
-    assert [word.get_text() for word in drawn.words_] == ["\u221e", "0"]

@@ -1,17 +1,25 @@
-"""Regressions in model files: they come back to the bit, or not at all."""
+"""Regressions in model files, to the bit or not at all; what Ctrl-C keeps of a fit to a file."""
+
+import signal
 
 import numpy as np
 import pandas as pd
 import pytest
 from safetensors import safe_open
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import Ridge
 
 import linsep
-from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, model_files
+from command_line import here
+from linsep import (
+    GaussianNaiveBayes,
+    LinearRegression,
+    LogisticRegression,
+    model_files,
+    open_source,
+)
 from linsep._system.sealed import unsealed
 from linsep.errors import ModelFileError, SeparationWarning
 from linsep.linear.least_squares import DependentFeaturesWarning
+from linsep.sources.svmlight import SvmlightSource
 from parameters_in_order import ends_of, last
 from refusals import refused
 
@@ -87,13 +95,6 @@ def test_the_proof_of_separation_comes_back(tmp_path):
         assert np.array_equal(one, other, equal_nan=True)
 
 
-def test_a_climb_that_was_broken_off_comes_back(tmp_path):
-    with pytest.warns(ConvergenceWarning):
-        model = LogisticRegression(solver="gradient_ascent", max_iter=2).fit(X, CLASSES)
-    copy = back(model, tmp_path / "m")
-    assert (copy.stop_reason_, copy.stop_sentence_) == (model.stop_reason_, model.stop_sentence_)
-
-
 def test_naive_bayes_comes_back_to_the_bit(tmp_path):
     model = GaussianNaiveBayes().fit(X, CLASSES)
     copy = back(model, tmp_path / "m")
@@ -143,6 +144,85 @@ def refuse(tensors, about, folder):
         linsep.load(path)
 
 
-def test_models_of_others_are_not_saved(tmp_path):
-    with refused(ModelFileError, "unsupported"):
-        linsep.save(Ridge().fit(X, Y), tmp_path / "m")
+RNG = np.random.default_rng(0)
+ROWS = RNG.standard_normal((3000, 3)) + np.array([1e3, 0, 0])
+SIDES = (ROWS @ [0.5, -1.0, 0.2] + RNG.standard_normal(3000) > 500).astype(int)
+
+
+@pytest.fixture
+def pressed(tmp_path, monkeypatch):
+    """A file of several batches, and Ctrl-C while the batches of these numbers are read."""
+    lines = [
+        f"{y} 1:{a!r} 2:{b!r} 3:{c!r}\n" for y, (a, b, c) in zip(SIDES, ROWS.tolist(), strict=True)
+    ]
+    (tmp_path / "rows.svm").write_text("".join(lines))
+    batches, readings = SvmlightSource.batches, []
+
+    def press(*when, reading=None):
+        def pressing(self):
+            readings.append(0)
+            for batch in batches(self):
+                readings[-1] += 1
+                if readings[-1] in when and reading in (None, len(readings)):
+                    signal.raise_signal(signal.SIGINT)
+                yield batch
+
+        monkeypatch.setattr(SvmlightSource, "batches", pressing)
+        small = SvmlightSource.__init__.__kwdefaults__ | {"chunk_bytes": 1 << 14}
+        monkeypatch.setattr(SvmlightSource.__init__, "__kwdefaults__", small)
+        return readings
+
+    return press
+
+
+def same(one, other):
+    for name in ("means_", "variances_", "priors_", "coef_", "intercept_"):
+        if hasattr(one, name):
+            np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [LinearRegression, GaussianNaiveBayes])
+def test_the_rows_before_are_kept(tmp_path, pressed, kind):
+    pressed(5, 6)  # who presses twice stops nothing that the first press has set going
+    model = kind()
+    with (
+        pytest.warns(UserWarning, match="interrupted"),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        model.fit(open_source(tmp_path / "rows.svm"))
+    rows = model._fitted.n_rows if kind is LinearRegression else model.n_rows_
+    assert 0 < rows < 3000
+    assert model.stop_reason_ == "interrupted"
+    same(model, kind().fit(ROWS[:rows], SIDES[:rows]))
+    linsep.save(model, tmp_path / "m")
+    copy = linsep.load(tmp_path / "m")
+    same(copy, model)
+    assert copy.stop_reason_ == "interrupted"
+    model.fit(ROWS, SIDES)
+    assert not hasattr(model, "stop_reason_")
+
+
+def test_a_later_reading_is_not_kept(tmp_path, pressed, monkeypatch):
+    """Rows that were read once are read again for their digits: half of that is no use."""
+    monkeypatch.setattr("linsep.linear.least_squares._is_unsure", lambda _: True)
+    readings = pressed(5, reading=2)  # a factor, then residuals
+    model = LinearRegression()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(open_source(tmp_path / "rows.svm"))
+    assert readings[0] > 5
+    assert not hasattr(model, "coef_")
+
+
+def test_the_command_keeps_them(tmp_path, pressed):
+    pressed(5)
+    done = here("fit", "rows.svm", "--learner", "linear", "--model", "m", cwd=tmp_path)
+    assert done.returncode == 130
+    assert done.stderr.count("\n") == 1
+    assert (tmp_path / "m").exists()
+
+
+def test_before_the_first_row_there_is_nothing_to_keep(tmp_path, pressed):
+    pressed(1)
+    done = here("fit", "rows.svm", "--learner", "naive-bayes", "--model", "m", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (130, "linsep: interrupted; nothing was saved.\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.svm"]

@@ -1,6 +1,5 @@
 """Row weights and class weights: what counts, and what counts nothing."""
 
-import warnings
 
 import numpy as np
 import pytest
@@ -8,7 +7,6 @@ import scipy.sparse as sp
 from hypothesis import given, strategies as st
 from sklearn import linear_model
 from sklearn.base import clone
-from sklearn.ensemble import BaggingClassifier
 from sklearn.utils.class_weight import compute_class_weight
 
 import linsep
@@ -90,15 +88,6 @@ def test_balanced_logistic_regression_is_that_of_scikit_learn():
     theirs = linear_model.LogisticRegression(class_weight="balanced", tol=1e-10, max_iter=10_000)
     theirs.fit(X, y, weight)
     assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-7)
-
-
-def test_a_hundred_rows_of_weight_zero_change_nothing():
-    X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
-    four = LogisticRegression(l2=1.0, class_weight="balanced").fit(X, y)
-    weight = [1.0] * 4 + [0.0] * 100
-    many = LogisticRegression(l2=1.0, class_weight="balanced")
-    many.fit(X + [[5.0]] * 100, y + [1] * 100, weight)
-    assert many.intercept_ == pytest.approx(four.intercept_, abs=1e-9)
 
 
 # Classes whose rows all have weight 0.
@@ -187,17 +176,6 @@ def test_a_source_learns_a_class_of_no_weight():
             assert np.allclose(other.intercept_, fits[0].intercept_)
 
 
-def test_separable_classes_beside_one_of_no_weight():
-    X, y = blobs(30, d=2, k=3, spread=0.1)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        found = LogisticRegression(class_weight={0: 0.0}).fit(X, y)
-    assert ["have weight 0" in str(w.message) for w in told] == [True, False]
-    assert told[1].message.limits.keys() == set(found.param_names_)
-    assert found.separation_.verify(X[y > 0], y[y > 0])
-    assert found.score(X[y > 0], y[y > 0]) == 1.0
-
-
 @pytest.mark.parametrize("model", ONLINE, ids=str)
 def test_online_learners_do_not_predict_a_class_of_no_weight(model):
     X, y, _ = unequal()
@@ -208,17 +186,6 @@ def test_online_learners_do_not_predict_a_class_of_no_weight(model):
         assert gone not in found.predict(X[y != gone])
 
 
-@pytest.mark.parametrize("model", [LOGISTIC, Perceptron(**FEW)], ids=str)
-def test_bagging_leaves_rare_classes_out(model):
-    X, y = blobs(40, d=2, k=2)
-    y[:2] = 2
-    bag = BaggingClassifier(clone(model), n_estimators=8, random_state=0)
-    with pytest.warns(UserWarning, match=WITHOUT):
-        bag.fit(X, y)
-    assert bag.classes_.tolist() == [0, 1, 2]
-    assert bag.score(X, y) > 0.6
-
-
 def test_nothing_at_all_is_refused():
     X, y = blobs(20, k=2)
     for model in (LogisticRegression(), Perceptron()):
@@ -226,11 +193,6 @@ def test_nothing_at_all_is_refused():
         for data in ((X, y), (ArraySource(X, y),)):
             with refused(ValueError, "no-rows"):
                 model.fit(*data)
-
-
-def test_class_weights_that_are_no_numbers_are_refused():
-    with refused(ValueError, "not-a-number"):
-        Perceptron(class_weight={0: "heavy"}).fit([[0.0], [1.0]], [0, 1])
 
 
 @pytest.mark.parametrize(

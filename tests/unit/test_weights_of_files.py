@@ -13,9 +13,7 @@ import linsep.rows.stored
 from command_line import assert_refused, here
 from linsep import LinearRegression, LogisticRegression, Perceptron, open_source
 from linsep.errors import DataError
-from linsep.plot import ReliabilityDisplay
 from linsep.rows.arrays import held_groups
-from linsep.sources import ArraySource
 from refusals import refused
 
 ROWS = 130
@@ -97,15 +95,6 @@ def test_other_estimators(tmp_path):
         assert ours.score(source) == pytest.approx(expected, abs=1e-14)
         plain = open_source(path, recipe=ours.recipe_, labeled=False)
         assert [batch.weights for batch in plain.batches()] == [None]
-
-
-def test_weights_of_one_change_nothing(tmp_path):
-    X, y, _ = rows()
-    path = table(tmp_path / "rows.csv", X, y, np.ones(ROWS))
-    plain = Perceptron(max_iter=3).fit(open_source(path, target="y", exclude="w"))
-    weighed = Perceptron(max_iter=3).fit(open_source(path, target="y", weight="w"))
-    assert np.array_equal(plain.coef_, weighed.coef_)
-    assert plain.training_accuracy_ == weighed.training_accuracy_
 
 
 def test_rows_that_are_dropped_take_their_weights_along(tmp_path):
@@ -209,28 +198,6 @@ def test_separate_leaves_out_rows_of_weight_0(tmp_path):
     assert source.where(0).endswith("line 2")
 
 
-def test_rows_that_were_converted_leave_out_those_of_weight_0(tmp_path):
-    """As the file does that they were made from; so do arrays with weights, and describe."""
-    path = tmp_path / "t.csv"
-    path.write_text("a,y,w\n5,0,0\n1,0,2\n2,1,1\n3,1,0.5\n")
-    how = ["--target", "y", "--weight", "w"]
-    assert here("convert", path, "t.rows", *how, cwd=tmp_path).returncode == 0
-    done = here("separate", path, *how, "--proof", "p.json", cwd=tmp_path)
-    of_rows = here("separate", "t.rows", cwd=tmp_path)
-    assert of_rows.stdout.split("\n", 1)[0] == done.stdout.split("\n", 1)[0]
-    assert here("verify", "p.json", "t.rows", cwd=tmp_path).returncode == 0
-    assert "(all 3 rows)" in here("describe", "t.rows", cwd=tmp_path).stdout
-    X, weights = np.array([[5.0], [1], [2], [3]]), np.array([0, 2, 1, 0.5])
-    for source in (open_source(tmp_path / "t.rows"), ArraySource(X, [0, 0, 1, 1], weights)):
-        assert type(linsep.separation(source)).__name__ == "Separable"
-        assert np.concatenate([b.X for b in source.exactly()]).ravel().tolist() == [1, 2, 3]
-        place = source.where(0)
-        assert sum(batch.X.shape[0] for batch in source.batches()) == 4
-        assert source.where(1) == place
-    (tmp_path / "none.vw").write_text("1 0 |a x\n-1 0 |a y\n")
-    assert "separa" not in here("describe", "none.vw", cwd=tmp_path).stdout
-
-
 @pytest.mark.parametrize(
     ("kind", "memory_bytes"), [(Perceptron, 0), (linsep.KernelPerceptron, 1 << 30)]
 )
@@ -273,13 +240,6 @@ def test_groups_need_rows_held_out(tmp_path):
     learn = ["fit", path, "--target", "y", "--group", "g"]
     assert_refused(*learn, cwd=tmp_path, said="--early-stopping", exit_code=2)
     assert_refused(*learn, "--early-stopping", cwd=tmp_path, code="missing-value")
-
-
-def test_arrays_as_a_source_have_weights():
-    X, y, weights = rows()
-    model = Perceptron(max_iter=2).fit(X, y, sample_weight=weights)
-    source = ArraySource(X, y, weights, batch_rows=50)
-    assert model.score(source) == pytest.approx(model.score(X, y, weights), abs=1e-15)
 
 
 RNG = np.random.default_rng(5)
@@ -386,23 +346,3 @@ def test_a_weighted_regression_is_not_called_worse_than_the_mean(folder):
     assert "Durbin-Watson" in done.stdout
     done = here("plot", "assumptions", "m", "precise.csv", "--output", "a.png", cwd=folder)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-def test_reliability_counts_weights(folder):
-    fit = "fit counted.csv --target y --learner logistic --weight n --model m"
-    assert here(*fit.split(), cwd=folder).returncode == 0
-    model = linsep.load(folder / "m")
-    found = {}
-    for name, target in (("counted.csv", {"recipe": model.recipe_}), ("long.csv", {"target": "y"})):
-        (batch,) = open_source(folder / name, **target).batches()
-        found[name] = ReliabilityDisplay.from_estimator(
-            model, batch.X, batch.y, sample_weight=batch.weights
-        )
-    one, other = (display.curves[1] for display in found.values())
-    assert one.brier == pytest.approx(other.brier)
-    assert one.predicted.tolist() == pytest.approx(other.predicted.tolist())
-    assert one.observed.tolist() == pytest.approx(other.observed.tolist())
-    done = here("plot", "reliability", "m", "counted.csv", "--output", "r.svg", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert f"{one.brier:.3g}" in (folder / "r.svg").read_text()
