@@ -145,7 +145,7 @@ def test_words_that_are_hashed_negatively_are_named_by_the_word():
 
 REFUSED = [
     "x9", "x10", "x1 +", "x1 x2", "2 x1", "x1 * x2", "x1 / x2", "x1 / 0", "x1 = (x2", "x1 = 1e999",
-    "x1 * 1e200 * 1e200", "(" * 80 + "x1" + ")" * 80, "`x1", "", "x1,", "1 = 2", "x1 = x1",
+    "x1 * 1e200 * 1e200", "x1 ** 2", "`x1", "", "x1,", "1 = 2", "x1 = x1",
     "x1 = x2, x2 = x 3, x1 = x 3", "x1 = 1, x1 = 2",
 ]  # fmt: skip
 
