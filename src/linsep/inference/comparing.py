@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.labels import label_text
-from linsep.inference.tables import Table
+from linsep.inference.summary import Table
 from linsep.inference.tails import f_tail
 from linsep.parameters import fitted_parameter
 from linsep.sources.feature_names import names_in_recipe

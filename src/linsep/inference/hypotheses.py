@@ -19,8 +19,7 @@ from scipy.special import chdtrc
 from linsep.errors import DataError, ParameterError, hint
 from linsep.inference.factors import factor_of
 from linsep.inference.restrictions import Restriction, restrictions_of
-from linsep.inference.summary import check_level
-from linsep.inference.tables import Table
+from linsep.inference.summary import Table, check_level
 from linsep.inference.tails import f_tail, t_reach, t_tail
 from linsep.parameters import fitted_parameter
 from linsep.words import counted

@@ -30,7 +30,7 @@ from linsep.inference.comparing import (
     tested,
 )
 from linsep.inference.factors import Term, terms_of
-from linsep.inference.tables import Table
+from linsep.inference.summary import Table
 from linsep.parameters import as_fitted, fitted_parameter
 from linsep.sources.base import Source, is_frame
 from linsep.validation.sparse import as_csr

@@ -1,5 +1,8 @@
-"""Summary table of a regression: one row per coefficient, statistics of the fit above."""
+"""Tables of regressions and of tests: as text, in notebooks, in Markdown and LaTeX, as JSON and as
+data frames; the summary of a fit has a row for each coefficient.
+"""
 
+import re
 import sys
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -11,6 +14,7 @@ import numpy as np
 
 from linsep.drawing import beside, display
 from linsep.errors import ParameterError
+from linsep.inference.factors import PER_DEVIATION
 from linsep.layout import (
     elided,
     pair_lines,
@@ -35,6 +39,159 @@ EXPONENTIATED = {"+inf": "inf", "-inf": "0"}
 ODDS_RATIO = "odds ratio"
 #: estimates that are infinite, or 0, by what a table shows in their place
 DIVERGING = {"+inf": np.inf, "-inf": -np.inf, "inf": np.inf, "0": 0.0}
+#: headings of columns of tests whose names are longer, and columns that are first to be left out
+HEADINGS = {
+    "standard_error": "std. error", "p_value": "p", "adjusted_p_value": "adjusted p",
+    "df_residual": "residual df", "log_likelihood": "log-likelihood", "aic": "AIC", "bic": "BIC",
+    "rss": "residual SS", "sum_of_squares": "sum of squares", "f": "F",
+}  # fmt: skip
+LEAST = ("log_likelihood", "df_residual")
+#: what LaTeX reads as commands, and a number of a table, or an estimate that diverges
+_SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}",
+}  # fmt: skip
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*(e[-+]?\d+)?|inf)")
+
+Facts = list[tuple[str, str | int | float]]
+
+
+class Printed:
+    """A title, facts, a table and notes: ``print`` it, or show it in a notebook."""
+
+    title: str
+    header: Facts
+    notes: list[str]
+    #: whether an empty line is above a table without facts
+    _apart = True
+
+    def _cells(self) -> list[list[str]]:
+        """Return the headings and the rows as text."""
+        raise NotImplementedError
+
+    def _published(self, digits: int) -> list[list[str]]:
+        """Return the cells for publications, of numbers with these digits."""
+        return self._cells()
+
+    def _lines(self) -> list[str]:
+        """Return the table as lines of text."""
+        return table_lines(self._cells())
+
+    def details(self) -> list[tuple[str, str]]:
+        """Return the header as text."""
+        return [(escaped(name), escaped(fact(name, value))) for name, value in self.header]
+
+    def __str__(self) -> str:
+        lines = [*wrapped(escaped(self.title)), *two_a_line(self.details())]
+        lines += [*[""] * (self._apart or bool(self.header)), *self._lines()]
+        notes = [line for note in self.notes for line in wrapped(escaped(note))]
+        return "\n".join([*lines, *([""] if notes else []), *notes])
+
+    __repr__ = __str__
+
+    def __rich__(self) -> Any:
+        """Return a table for rich's consoles, which fits it to their width."""
+        from rich.console import Group
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        (first, *headings), *rows = self._cells()
+        table = RichTable(box=None, pad_edge=False)
+        table.add_column(Text(first))
+        for name in headings:
+            table.add_column(Text(name), justify="right", no_wrap=True)
+        for row in rows:
+            table.add_row(*map(Text, row))
+        details = [Text(line) for line in two_a_line(self.details())]
+        notes = [Text(escaped(note)) for note in self.notes]
+        return Group(Text(escaped(self.title), style="bold"), *details, "", table, *notes)
+
+    def _repr_html_(self) -> str:
+        def line(cells: Any, kind: str = "td") -> str:
+            name, *rest = map(escape, cells)
+            more = "".join(f"<{kind}>{cell}</{kind}>" for cell in rest)
+            return f"<tr><th style='text-align:left'>{name}</th>{more}</tr>"
+
+        head, *rows = self._cells()
+        details, body = "".join(map(line, self.details())), "".join(map(line, rows))
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return (
+            f"<table><caption>{escape(self.title)}</caption>{details}</table>"
+            f"<table>{line(head, 'th')}{body}</table>{notes}"
+        )
+
+    def to_markdown(self, digits: int = 3) -> str:
+        """Return the table in Markdown: of coefficients estimates, intervals and p-values, to
+        ``digits`` significant digits.
+        """
+        cells = [[cell.replace("|", "\\|") for cell in row] for row in self._published(digits)]
+        first, *widths = (max(3, *map(len, column)) for column in zip(*cells, strict=True))
+        rule = ["-" * first, *("-" * (width - 1) + ":" for width in widths)]
+        lines = [
+            f"| {name:<{first}} | "
+            + " | ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
+            + " |"
+            for name, *row in (cells[0], rule, *cells[1:])
+        ]
+        return "\n".join([*lines, *(f"\n{note}" for note in map(escaped, units_of(self)))])
+
+    def to_latex(self, digits: int = 3) -> str:
+        """Return the same as a LaTeX tabular, which needs the booktabs package."""
+        cells = [[_in_latex(cell) for cell in row] for row in self._published(digits)]
+        head, *lines = (rf"{' & '.join(row)} \\" for row in cells)
+        begin = rf"\begin{{tabular}}{{l{'r' * (len(cells[0]) - 1)}}}"
+        end = [r"\bottomrule", r"\end{tabular}"]
+        end += map(_in_latex, units_of(self))
+        return "\n".join([begin, r"\toprule", head, r"\midrule", *lines, *end])
+
+
+@dataclass(frozen=True, repr=False)
+class Table(Printed):
+    """A table of tests: ``print`` it, show it in a notebook, or call :meth:`to_dict` or
+    :meth:`tidy`.
+
+    Attributes
+    ----------
+    title : str
+    header : list of (str, str, int or float)
+        Statistics of the whole table.
+    columns : dict of str to list
+        The cells by column: text, int, float (NaN if undefined) or None. The first column has the
+        names of the rows.
+    notes : list of str
+        Sentences below the table.
+    """
+
+    title: str
+    header: Facts
+    columns: dict[str, list[Any]]
+    notes: list[str] = field(default_factory=list)
+    _apart = False
+
+    def _cells(self) -> list[list[str]]:
+        headings = [HEADINGS.get(name, name.replace("_", " ")) for name in self.columns]
+        columns = [[_text(name, cell) for cell in cells] for name, cells in self.columns.items()]
+        return [["", *headings[1:]], *map(list, zip(*columns, strict=True))]
+
+    def _lines(self) -> list[str]:
+        return table_lines(
+            self._cells(), least=[k for k, name in enumerate(self.columns) if name in LEAST]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON: numbers unrounded, None if not finite."""
+        names = list(self.columns)
+        rows = zip(*self.columns.values(), strict=True)
+        return {
+            "title": self.title,
+            "header": {name: plain(value) for name, value in self.header},
+            "rows": [dict(zip(names, map(plain, row), strict=True)) for row in rows],
+            "notes": list(self.notes),
+        }
+
+    def tidy(self) -> Any:
+        """Return the rows as a data frame of pandas, or an Arrow table where it is missing."""
+        return as_frame(self.columns)
 
 
 class Coefficient(NamedTuple):
@@ -86,8 +243,8 @@ class Coefficient(NamedTuple):
         return cls(name, estimate, nan, nan, nan, nan, nan, status)
 
 
-@dataclass(frozen=True)
-class Summary:
+@dataclass(frozen=True, repr=False)
+class Summary(Printed):
     """Summary of a fit: ``print`` it, show it in a notebook, or call :meth:`to_dict`.
 
     Attributes
@@ -151,62 +308,25 @@ class Summary:
 
     def rows(self, digits: int = 6) -> list[list[str]]:
         """Return the cells of the table as text, estimates to ``digits`` significant digits."""
-        return [list(map(escaped, _cells(row, digits))) for row in self.coefficients]
+        return [list(map(escaped, _cells_of(row, digits))) for row in self.coefficients]
 
-    def details(self) -> list[tuple[str, str]]:
-        """Return the header as text."""
-        return [(escaped(name), fact(name, value)) for name, value in self.header]
+    def _cells(self) -> list[list[str]]:
+        return [self.columns(), *self.rows()]
 
-    def __str__(self) -> str:
-        lines = [*wrapped(escaped(self.title)), *two_a_line(self.details()), ""]
-        lines += table_lines(self._that_fits(), least=(3, 2))
-        notes = [line for note in self.notes for line in wrapped(escaped(note))]
-        return "\n".join([*lines, *([""] if notes else []), *notes])
-
-    def _that_fits(self) -> list[list[str]]:
-        """Return the headings and the cells, with fewer digits where it would be too wide."""
-        for digits in DIGITS:
+    def _lines(self) -> list[str]:
+        for digits in DIGITS:  # fewer where it would be too wide
             table = [self.columns(), *self.rows(digits)]
             if table_width([elided(name, NAME), *cells] for name, *cells in table) <= room():
                 break
-        return table
+        return table_lines(table, least=(3, 2))
 
-    __repr__ = __str__
-
-    def __rich__(self) -> Any:
-        """Return a table for rich's consoles, which fits it to their width."""
-        from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(box=None, pad_edge=False)
-        for k, name in enumerate(self.columns()):
-            table.add_column(Text(name), justify="right" if k else "left", no_wrap=bool(k))
-        for row in self.rows():
-            table.add_row(*map(Text, row))
-        details = [Text(line) for line in two_a_line(self.details())]
-        notes = [Text(escaped(note)) for note in self.notes]
-        return Group(Text(escaped(self.title), style="bold"), *details, "", table, *notes)
+    def _published(self, digits: int) -> list[list[str]]:
+        head = ["", self.heading, f"{100 * self.level:.6g}% CI", "p"]
+        return [head, *(_for_publication(row, digits) for row in self.coefficients)]
 
     def _repr_html_(self) -> str:
-        left = "style='text-align:left'"
-        details = "".join(
-            f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(status)}</td></tr>"
-            for name, status in self.details()
-        )
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns())
-        body = "".join(
-            f"<tr><th {left}>{escape(name)}</th>"
-            + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-            + "</tr>"
-            for name, *cells in self.rows()
-        )
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        table = (
-            f"<table><caption>{escape(self.title)}</caption>{details}</table>"
-            f"<table><tr>{head}</tr>{body}</table>{notes}"
-        )
-        return beside(table, self.plot if len(self.coefficients) <= MOST_DRAWN else None)
+        few = len(self.coefficients) <= MOST_DRAWN
+        return beside(super()._repr_html_(), self.plot if few else None)
 
     def plot(self, **kwargs: Any) -> Any:
         """Plot the coefficients with their intervals.
@@ -220,20 +340,6 @@ class Summary:
         linsep.plot.CoefficientDisplay
         """
         return display("CoefficientDisplay").from_summary(self, **kwargs)
-
-    def to_markdown(self, digits: int = 3) -> str:
-        """Return estimates, intervals and p-values, to ``digits`` significant digits, as a table in
-        Markdown.
-        """
-        from linsep.inference.publishing import markdown
-
-        return markdown(self, digits)
-
-    def to_latex(self, digits: int = 3) -> str:
-        """Return the same as a LaTeX tabular, which needs the booktabs package."""
-        from linsep.inference.publishing import latex
-
-        return latex(self, digits)
 
     def tidy(self) -> Any:
         """Return the table as a data frame, one row per parameter.
@@ -318,7 +424,7 @@ def statistic_text(value: float) -> str:
     return f"{value:z.3f}" if abs(value) < 1e6 else number_text(value)
 
 
-def _cells(row: Coefficient, digits: int) -> list[str]:
+def _cells_of(row: Coefficient, digits: int) -> list[str]:
     ends = [number_text(row.low, digits), number_text(row.high, digits)]
     if row.status:
         known = not isnan(row.p_value)
@@ -359,3 +465,36 @@ def two_a_line(details: list[tuple[str, str]]) -> list[str]:
 def plain(value: Any) -> Any:
     """Return a value for JSON, which has no infinite numbers."""
     return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _text(column: str, cell: Any) -> str:
+    """Return a cell as text; None is empty."""
+    if cell is None:
+        return ""
+    if column in ("t", "z"):
+        return statistic_text(cell)
+    return escaped(fact("p " * ("p_value" in column), cell))
+
+
+def _for_publication(row: Coefficient, digits: int) -> list[str]:
+    known = not (isnan(row.low) and isnan(row.high))
+    ends = f"{_rounded(row.low, digits)} to {_rounded(row.high, digits)}" if known else ""
+    p = "" if isnan(row.p_value) else p_text(row.p_value)
+    return [escaped(row.name), _rounded(row.estimate, digits) or row.status, ends, p]
+
+
+def _rounded(value: float, digits: int) -> str:
+    """Format a number with significant digits, without an exponent where that is short."""
+    if not isfinite(value) or value == 0:
+        return "" if isnan(value) else f"{value + 0.0:g}"
+    text = f"{value + 0.0:#.{digits}g}"
+    if "e" in text and 1e-4 <= abs(value) < 1e9:
+        text = f"{value:.0f}"
+    return text.removesuffix(".")
+
+
+def _in_latex(text: str) -> str:
+    parts = text.split(" to ")
+    if all(_NUMBER.fullmatch(part) for part in parts):
+        return " to ".join("$" + part.replace("inf", r"\infty") + "$" for part in parts)
+    return "".join(_SPECIAL.get(c, c) for c in text)
