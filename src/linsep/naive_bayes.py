@@ -29,8 +29,7 @@ from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.showing import HasEquation, PlotsProbability
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.lanes import Lanes, no_weight
-from linsep.linear.least_squares import two_sum
-from linsep.parameters import HasParameters, check_parameters, parameter, parameters_of
+from linsep.parameters import HasParameters, check_parameters, parameter
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, labels_of
 from linsep.validation.sparse import as_csr
@@ -49,23 +48,14 @@ class ClassMoments(NamedTuple):
     ----------
     totals : array of shape (classes,), summed row weights
     means : array of shape (classes, features)
-    rest : array of shape (classes, features)
-        Rounding errors of the means: the mean of 1.7e15, 1.7e15 + 1, ... needs more digits than a
-        float has.
     squares : array of shape (features,), weighted squares around the class means, summed
     own : array of shape (classes, features), the squares of each class, or None if not needed
     """
 
     totals: np.ndarray
     means: np.ndarray
-    rest: np.ndarray
     squares: np.ndarray
     own: np.ndarray | None = None
-
-    def apart(self) -> np.ndarray:
-        """Return the means minus the mean of the first class with weight."""
-        first = int(np.argmax(self.totals > 0))
-        return (self.means - self.means[first]) + (self.rest - self.rest[first])
 
 
 class InClasses(NamedTuple):
@@ -75,116 +65,92 @@ class InClasses(NamedTuple):
     own: bool = False
 
     def __call__(self, lane: Batch) -> ClassMoments:
-        """Return them."""
+        """Return them, summed as differences from a row of the class. Differences that are small
+        relative to the values are exact, so equal values have zero variance.
+        """
         X, codes = lane.X, lane.y
         weights = np.ones(codes.size) if lane.weights is None else lane.weights
         if not weights.all():  # others may overflow float64
             X, codes, weights = X[weights > 0], codes[weights > 0], weights[weights > 0]
         with np.errstate(over="ignore", invalid="ignore"):  # overflow is checked at the end
-            return _of(X, codes, weights, self.n_classes, self.own)
+            if sp.issparse(X):
+                return self._of_stored(X.tocsr(), codes, weights)
+            shape = (self.n_classes, len(codes))
+            member = sp.csr_matrix((weights, (codes, np.arange(len(codes)))), shape=shape)
+            totals = np.asarray(member.sum(axis=1)).ravel()
+            known, first = np.unique(codes, return_index=True)
+            firsts = np.zeros((self.n_classes, X.shape[1]))
+            firsts[known] = X[first]
+            Z = X - firsts[codes]
+            shifts = np.asarray(member @ Z) / np.where(totals > 0, totals, 1.0)[:, None]
+            Z -= shifts[codes]
+            squares = weights @ np.square(Z, out=Z)
+            return ClassMoments(
+                totals, firsts + shifts, squares, np.asarray(member @ Z) if self.own else None
+            )
+
+    def _of_stored(self, X: sp.csr_matrix, codes: np.ndarray, weights: np.ndarray) -> ClassMoments:
+        """Return the moments of sparse rows, as differences from zero, or from the first value of a
+        column all of whose values in a class are stored.
+        """
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        shape = self.n_classes, X.shape[1]
+        row = np.repeat(np.arange(len(codes)), np.diff(X.indptr))
+        place, w = codes[row] * np.int64(shape[1]) + X.indices, weights[row]
+
+        def summed(values: np.ndarray | None) -> np.ndarray:
+            return np.bincount(place, values, minlength=shape[0] * shape[1]).reshape(shape)
+
+        totals = np.bincount(codes, weights, minlength=shape[0])
+        all_stored = summed(None) == np.bincount(codes, minlength=shape[0])[:, None]
+        firsts = np.zeros(shape)
+        firsts.ravel()[place[::-1]] = X.data[::-1]  # the first is written last
+        firsts[~all_stored] = 0.0
+        Z = X.data - firsts.ravel()[place]
+        shifts = summed(w * Z) / np.where(totals > 0, totals, 1.0)[:, None]
+        # where each row has a value, the difference of the sums is rounding
+        zeros = np.where(all_stored, 0.0, np.maximum(totals[:, None] - summed(w), 0.0))
+        own = summed(w * (Z - shifts.ravel()[place]) ** 2) + zeros * shifts**2
+        return ClassMoments(totals, firsts + shifts, own.sum(axis=0), own if self.own else None)
 
 
 def class_moments(rows: Lanes, n_classes: int, own: bool = False) -> ClassMoments:
-    """Return the moments of rows, where y holds class codes; ``own`` adds the moments of each
-    class.
-
-    Lanes are merged by their differences (Chan, Golub and LeVeque 1983), which keeps accuracy for
-    means far from zero.
-    """
+    """Return the moments of rows, where y holds class codes; ``own`` adds those of each class."""
     moments = rows.sum(InClasses(n_classes, own), added_moments)
     if moments is None:
         raise no_weight()
     return widened(moments, rows.width)
 
 
-def _of(X: Any, codes: np.ndarray, weights: np.ndarray, n_classes: int, own: bool) -> ClassMoments:
-    """Return the moments of rows, summed as differences from a row of the class. Differences that
-    are small relative to the values are exact, so equal values have zero variance.
-    """
-    rows = np.arange(len(codes))
-    member = sp.csr_matrix((weights, (codes, rows)), shape=(n_classes, len(codes)))
-    totals = np.asarray(member.sum(axis=1)).ravel()
-    if sp.issparse(X):
-        return _of_stored(X.tocsr(), codes, weights, totals, own)
-    firsts = np.zeros((n_classes, X.shape[1]))
-    known, first = np.unique(codes, return_index=True)
-    firsts[known] = X[first]
-    Z = X - firsts[codes]
-    shifts = np.asarray(member @ Z) / np.where(totals > 0, totals, 1.0)[:, None]
-    Z -= shifts[codes]
-    squares = weights @ np.square(Z, out=Z)
-    of_classes = np.asarray(member @ Z) if own else None
-    return ClassMoments(totals, *two_sum(firsts, shifts), squares, of_classes)
-
-
-def _of_stored(
-    X: sp.csr_matrix, codes: np.ndarray, weights: np.ndarray, totals: np.ndarray, own: bool
-) -> ClassMoments:
-    """Return the moments of sparse rows, in which values that are not stored are zero.
-
-    Differences are from zero, or from the first value of a column all of whose values in a class
-    are stored.
-    """
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    shape = totals.size, X.shape[1]
-    row = np.repeat(np.arange(len(codes)), np.diff(X.indptr))
-    place, w = codes[row] * np.int64(shape[1]) + X.indices, weights[row]
-
-    def summed(values: np.ndarray | None) -> np.ndarray:
-        return np.bincount(place, values, minlength=shape[0] * shape[1]).reshape(shape)
-
-    all_stored = summed(None) == np.bincount(codes, minlength=shape[0])[:, None]
-    firsts = np.zeros(shape)
-    firsts.ravel()[place[::-1]] = X.data[::-1]  # the first is written last
-    firsts[~all_stored] = 0.0
-    Z = X.data - firsts.ravel()[place]
-    shifts = summed(w * Z) / np.where(totals > 0, totals, 1.0)[:, None]
-    around = w * (Z - shifts.ravel()[place]) ** 2
-    squares = np.bincount(X.indices, around, minlength=shape[1])
-    # Where each row has a value, the difference of the sums is rounding, times a large square.
-    zeros = np.where(all_stored, 0.0, np.maximum(totals[:, None] - summed(w), 0.0))
-    squares = np.asarray(squares + (zeros * shifts**2).sum(axis=0))
-    of_classes = summed(around) + zeros * shifts**2 if own else None
-    return ClassMoments(totals, *two_sum(firsts, shifts), squares, of_classes)
-
-
 def widened(moments: ClassMoments, width: int) -> ClassMoments:
     """Return the moments with additional features that were zero in all rows."""
     more = (0, 0), (0, max(0, width - moments.squares.size))
-    means, rest = np.pad(moments.means, more), np.pad(moments.rest, more)
     own = None if moments.own is None else np.pad(moments.own, more)
-    return ClassMoments(moments.totals, means, rest, np.pad(moments.squares, more[1]), own)
+    squares = np.pad(moments.squares, more[1])
+    return ClassMoments(moments.totals, np.pad(moments.means, more), squares, own)
 
 
 def added_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
-    """Return the moments over the rows of both parts."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _merged(a, b)
-
-
-def _merged(a: ClassMoments, b: ClassMoments) -> ClassMoments:
+    """Return the moments over the rows of both parts, by the differences of their means (Chan,
+    Golub and LeVeque 1983), which keeps accuracy for means far from zero.
+    """
     width = max(a.squares.size, b.squares.size)
     a, b = widened(a, width), widened(b, width)
     totals = a.totals + b.totals
     share = np.divide(b.totals, totals, out=np.zeros_like(totals), where=totals > 0)[:, None]
-    shift = (b.means - a.means) + (b.rest - a.rest)
-    between = a.totals[:, None] * share * shift**2
-    own = None if a.own is None or b.own is None else a.own + b.own + between
-    means, rest = two_sum(a.means, share * shift + a.rest)
-    new = (a.totals == 0)[:, None]
-    means, rest = np.where(new, b.means, means), np.where(new, b.rest, rest)
-    return ClassMoments(totals, means, rest, a.squares + b.squares + between.sum(axis=0), own)
+    with np.errstate(over="ignore", invalid="ignore"):
+        between = a.totals[:, None] * share * (b.means - a.means) ** 2
+        means = np.where(share == 1, b.means, a.means + share * (b.means - a.means))
+        own = None if a.own is None or b.own is None else a.own + b.own + between
+        return ClassMoments(totals, means, a.squares + b.squares + between.sum(axis=0), own)
 
 
 #: variance of a constant feature, as a share of the largest; scikit-learn adds it to all
 NARROW = 1e-9
-#: log-odds beyond which rows are scored against their most probable class, not the reference:
-#: rounding would cost the other classes more than 1e-10
+#: log-odds beyond which rows are scored against their most probable class, not the reference
 BEYOND = 2.0**20
-#: squared distance, in standard deviations, at which rounding of linear scores exceeds 1e-6
-LOST = 1e10
 
 
 class GaussianNaiveBayes(
@@ -249,19 +215,12 @@ class GaussianNaiveBayes(
     )
 
     def later_parameters(self) -> dict[str, Any]:
-        """Return the fit parameters that earlier versions lacked, as plain JSON, if they are not
-        the default; otherwise earlier versions can read the model files.
-        """
-        found = {
+        """Return the parameters of the fit as plain JSON."""
+        return {
             "priors": None if self.priors is None else self.priors_.tolist(),
             "variances": "by_class" if self.variances_.ndim == 2 else "shared",
             "var_smoothing": self.var_smoothing,
         }
-        declared = parameters_of(GaussianNaiveBayes)
-        return {n: x for n, x in found.items() if x != getattr(declared.get(n), "default", None)}
-
-    #: whether partial_fit has learned
-    _added = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -341,12 +300,24 @@ class GaussianNaiveBayes(
         """
         check_parameters(self)
         check_beside(X, y=y, sample_weight=sample_weight)
-        before = self._before(classes)
+        first = not hasattr(self, "classes_")
+        if first and classes is None:
+            raise DataError(
+                "classes must be passed on the first call to partial_fit.",
+                code="needs-option", option="classes",
+            )  # fmt: skip
         known = self.classes_ if classes is None else np.unique(labels_of(list(classes)))
+        alike = first or (self._moments.own is None) == (self.variances == "shared")
+        if not (alike and (first or np.array_equal(known, self.classes_))):
+            name = "classes" if alike else "variances"
+            raise DataError(
+                f"{name} differ from the first call to partial_fit.",
+                code="other-model", option=name,
+            )  # fmt: skip
         labels.check_two_classes(known, "classes")
         with faults_named(X, self):
             X = validate_data(
-                self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=before is None
+                self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=first
             )
         codes = labels.encode_with(y := labels.label_a_row(self, y, X.shape[0]), known)
         if codes is None:
@@ -359,39 +330,11 @@ class GaussianNaiveBayes(
         block = Batch(X, codes, weights=weights if weights.size else None)
         moments = self._moments_of(Lanes(lambda: iter([block])), known.size)
         counted = int((weights > 0).sum()) if weights.size else len(y)
-        if before is not None:
-            moments, counted = added_moments(before, moments), self.n_rows_ + counted
+        if not first:
+            moments, counted = added_moments(self._moments, moments), self.n_rows_ + counted
         self._take(known, moments, told=False)
-        self.n_rows_, self._added = counted, True
+        self.n_rows_ = counted
         return self
-
-    def _before(self, classes: Any) -> ClassMoments | None:
-        """Return the moments of the rows seen so far; None if there are no rows."""
-        if not hasattr(self, "classes_"):
-            if classes is None:
-                raise DataError(
-                    "classes must be passed on the first call to partial_fit.",
-                    code="needs-option", option="classes",
-                )  # fmt: skip
-            return None
-        found: ClassMoments | None = getattr(self, "_moments", None)
-        if found is None:
-            raise DataError(
-                "This model was saved without the sums that partial_fit needs: call fit again.",
-                code="unsupported",
-            )
-        if (found.own is None) != (self.variances == "shared"):
-            raise DataError(
-                "variances differs from the first call to partial_fit.",
-                code="other-model", option="variances",
-            )  # fmt: skip
-        known = self.classes_ if classes is None else np.unique(labels_of(list(classes)))
-        if not np.array_equal(known, self.classes_):
-            raise DataError(
-                "classes differ from the first call to partial_fit.",
-                code="other-model", option="classes",
-            )  # fmt: skip
-        return found
 
     def _moments_of(self, rows: Lanes, n_classes: int) -> ClassMoments:
         return class_moments(rows, n_classes, self.variances == "by_class")
@@ -436,59 +379,41 @@ class GaussianNaiveBayes(
                 raise FeatureOverflow(int(np.argmax(lost)))
         shares = moments.totals / moments.totals.sum()
         priors = shares if self.priors is None else checked_priors(self.priors, classes)
-        counted = moments.totals > 0
-        apart = (moments.apart()[counted] != 0.0).any(axis=0)
-        pooled = moments.squares / moments.totals.sum()
-        between = self._between(moments)
-        self._refuse_tiny(apart, pooled, between)
-        variances = pooled
-        if moments.own is not None:
-            divisor = np.where(counted, moments.totals, 1.0)[:, None]
-            variances = np.where(counted[:, None], moments.own / divisor, pooled)
-        total = pooled + between
-        epsilon = float(self.var_smoothing * total.max())
-        variances = variances + epsilon if epsilon else variances
-        narrow = (variances == 0.0) & (total > 0.0 if moments.own is not None else apart)
-        if narrow.any():
-            if told:
-                self._warn_of_narrow(narrow)
-            variances = np.where(narrow, NARROW * total.max(), variances)
-        self.classes_, self.priors_, self._epsilon = classes, priors, epsilon
-        self.means_, self._means_rest = moments.means, moments.rest
-        self.variances_, self._moments = variances, moments
-
-    def _warn_of_narrow(self, narrow: np.ndarray) -> None:
-        """Warn about the first feature with zero variance where classes, or their rows, differ."""
-        j = int(np.argmax(narrow.any(axis=0) if narrow.ndim == 2 else narrow))
-        names = getattr(self, "feature_names_in_", None)
-        name = j if names is None else repr(names[j])
-        what = (
-            "varies, but has zero variance within some class"
-            if narrow.ndim == 2
-            else ("varies between the classes, but has zero variance within each class")
-        )
-        warn_caller(
-            SeparationWarning(
-                f"Feature {name} {what}: 1e-9 of the largest variance is used; drop the feature "
-                f"if that is not intended."
-            )
-        )
-
-    def _refuse_tiny(self, apart: np.ndarray, within: np.ndarray, between: np.ndarray) -> None:
-        """Raise DataError for features whose squares underflow to subnormal floats."""
-        least = np.finfo(np.float64).tiny
-        tiny = ((within > 0) & (within < least)) | (apart & (within + between < least))
+        counted, total = moments.totals > 0, moments.totals.sum()
+        apart = moments.means - moments.means[np.argmax(counted)]
+        pooled = moments.squares / total
+        between = shares @ (apart - shares @ apart) ** 2
+        differ = (apart[counted] != 0.0).any(axis=0)
+        least = np.finfo(np.float64).tiny  # below, squares are subnormal floats
+        tiny = ((pooled > 0) & (pooled < least)) | (differ & (pooled + between < least))
         if tiny.any():
             name = labels.feature_names(self)[int(np.argmax(tiny))]
             raise DataError(
                 f"The variance of {name} underflows float64; scale the features.",
                 code="overflow", column=name,
             )  # fmt: skip
-
-    def _between(self, moments: ClassMoments) -> np.ndarray:
-        """Return the variance between the class means."""
-        shares, apart = moments.totals / moments.totals.sum(), moments.apart()
-        return shares @ (apart - shares @ apart) ** 2
+        variances = pooled
+        if moments.own is not None:
+            divisor = np.where(counted, moments.totals, 1.0)[:, None]
+            variances = np.where(counted[:, None], moments.own / divisor, pooled)
+        largest = (pooled + between).max()
+        epsilon = float(self.var_smoothing * largest)
+        variances = variances + epsilon if epsilon else variances
+        narrow = (variances == 0.0) & (differ if moments.own is None else pooled + between > 0.0)
+        if narrow.any():
+            if told:
+                j = int(np.argmax(narrow.reshape(-1, narrow.shape[-1]).any(axis=0)))
+                where = "within each class" if moments.own is None else "within some class"
+                warn_caller(
+                    SeparationWarning(
+                        f"Feature {labels.feature_names(self)[j]} varies, but has zero variance "
+                        f"{where}: 1e-9 of the largest variance is used; drop the feature if that "
+                        "is not intended."
+                    )
+                )
+            variances = np.where(narrow, NARROW * largest, variances)
+        self.classes_, self.priors_, self._epsilon = classes, priors, epsilon
+        self.means_, self.variances_, self._moments = moments.means, variances, moments
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Return the fitted state for model files: arrays, and facts as plain JSON.
@@ -496,26 +421,22 @@ class GaussianNaiveBayes(
         Returns
         -------
         arrays : dict
-            For k classes and d features: ``priors`` of shape (k,), ``means`` (k, d), ``means_rest``
-            (k, d), the rounding errors of the means, and ``variances`` (d,), or (k, d) if each
-            class has its own; ``totals`` (k,), ``squares`` (d,) and, if needed, ``own`` (k, d),
-            which :meth:`partial_fit` updates.
+            For k classes and d features: ``priors`` of shape (k,), ``means`` (k, d) and
+            ``variances`` (d,), or (k, d) if each class has its own; ``totals`` (k,), ``squares``
+            (d,) and, for variances of each class, ``own`` (k, d), which :meth:`partial_fit`
+            updates.
         facts : dict
-            ``classes`` (``type`` and ``values``), ``n_rows``, ``pairs`` (True: the means have
-            rounding errors) and ``interrupted`` (whether Ctrl-C ended the reading).
+            ``classes`` (``type`` and ``values``), ``n_rows``, ``epsilon`` (what smoothing added)
+            and ``interrupted`` (whether Ctrl-C ended the reading).
         """
         arrays = {"priors": self.priors_, "means": self.means_, "variances": self.variances_}
-        arrays["means_rest"], added = self._means_rest, getattr(self, "_moments", None)
-        # Earlier versions read the files of models that do without what is new.
-        if added is not None and (self._added or self.later_parameters()):
-            arrays |= {"totals": added.totals, "squares": added.squares}
-            arrays |= {} if added.own is None else {"own": added.own}
+        arrays |= {"totals": self._moments.totals, "squares": self._moments.squares}
+        arrays |= {} if self._moments.own is None else {"own": self._moments.own}
         return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
             "classes": described(self.classes_),
             "n_rows": int(self.n_rows_),
-            "pairs": True,
+            "epsilon": self._epsilon,
             "interrupted": hasattr(self, "stop_reason_"),
-            **({"epsilon": self._epsilon} if self._epsilon else {}),
         }
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
@@ -528,24 +449,22 @@ class GaussianNaiveBayes(
         """
         self.classes_ = classes_of(**facts["classes"])
         k, d = self.classes_.size, arrays["variances"].shape[-1]
-        self.priors_, self.means_ = finite(arrays, "priors", (k,)), finite(arrays, "means", (k, d))
-        self._means_rest = np.zeros((k, d))
-        if "pairs" in facts:  # earlier versions wrote means without their rounding errors
-            self._means_rest = finite(arrays, "means_rest", (k, d))
-        shape = (k, d) if self.variances == "by_class" else (d,)
-        self.variances_, self.n_rows_ = finite(arrays, "variances", shape), count(facts["n_rows"])
-        self._epsilon = float(facts.get("epsilon", 0.0))
-        if "totals" in arrays:  # earlier versions had no partial_fit
-            own = finite(arrays, "own", (k, d)) if self.variances == "by_class" else None
-            totals, squares = finite(arrays, "totals", (k,)), finite(arrays, "squares", (d,))
-            if (totals < 0).any() or not totals.any() or (squares < 0).any():
-                raise ValueError("invalid moments")
-            self._moments = ClassMoments(totals, self.means_, self._means_rest, squares, own)
-        if not (self.priors_ >= 0).all() or (self.variances_ < 0).any():
-            raise ValueError("invalid class probabilities or variances")
+        shapes = {"priors": (k,), "means": (k, d), "totals": (k,), "squares": (d,)}
+        shapes["variances"] = (k, d) if self.variances == "by_class" else (d,)
+        shapes |= {"own": (k, d)} if self.variances == "by_class" else {}
+        found = {name: finite(arrays, name, shape) for name, shape in shapes.items()}
+        if any((found[name] < 0).any() for name in found.keys() - {"means"}):
+            raise ValueError("negative moments")
+        if not (found["totals"].any() and found["priors"].any()):
+            raise ValueError("no class of weight")
+        self.priors_, self.means_ = found["priors"], found["means"]
+        self.variances_, self.n_rows_ = found["variances"], count(facts["n_rows"])
+        self._epsilon, self.n_features_in_ = float(facts["epsilon"]), d
+        self._moments = ClassMoments(
+            found["totals"], self.means_, found["squares"], found.get("own")
+        )
         if facts["interrupted"] is True:
             self.stop_reason_ = StopReason.INTERRUPTED
-        self.n_features_in_ = d
 
     def to_logistic(self, reference: Any = None) -> "LogisticRegression":
         """Return the logistic regression with the same class probabilities.
@@ -559,8 +478,7 @@ class GaussianNaiveBayes(
         -------
         LogisticRegression
             It makes the same predictions and has no standard errors. A constant feature has weight
-            0. With several classes, log-odds above 1e10 against the reference lose digits in
-            comparisons between classes: choose a closer reference.
+            0.
 
         Raises
         ------
@@ -591,107 +509,62 @@ class GaussianNaiveBayes(
                 setattr(model, name, getattr(self, name))
         return model
 
-    def _weights(
-        self, reference: int, center: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _weights(self, reference: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return weights of all classes against one, the center, and log-odds at the center.
 
-        With None, the center is the mean of all classes, so means far from zero lose digits only in
-        the raw intercept. If each class has its own variances, all weights are zero.
+        The center is the mean of all classes, so means far from zero lose digits only in the raw
+        intercept. If each class has its own variances, all weights are zero.
         """
         if self.variances_.ndim == 2:
             k, d = self.means_.shape
             return np.zeros((k, d)), np.zeros(d), np.zeros(k)
-        apart = (self.means_ - self.means_[reference]) + (
-            self._means_rest - self._means_rest[reference]
-        )
+        apart = self.means_ - self.means_[reference]
         apart[self.priors_ == 0] = 0.0
-        if center is None:
-            center = self.means_[reference] + self.priors_ @ apart
-        precision = np.divide(
-            1.0, self.variances_, out=np.zeros_like(self.variances_), where=self.variances_ > 0
+        center = self.means_[reference] + self.priors_ @ apart
+        coef = np.divide(
+            apart, self.variances_, out=np.zeros_like(apart), where=self.variances_ > 0
         )
-        coef = apart * precision
         # halfway to the reference the log-odds equal the log-odds of the class shares
-        halfway = apart / 2 + ((self.means_[reference] - center) + self._means_rest[reference])
+        halfway = apart / 2 + (self.means_[reference] - center)
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.log(self.priors_) - np.log(self.priors_[reference])
         return coef, center, shares - (coef * halfway).sum(axis=1)
 
     def _scorer(self) -> "LogisticRegression":
-        """Return the logistic regression that predicts; with several classes, it scores rows
-        against near classes if the reference is far away.
-        """
+        """Return the logistic regression that predicts."""
         check_is_fitted(self)
-        if self.variances_.ndim == 2:
-            model = self._implied(nearer=self._curved)
-        else:
-            model = self._implied(nearer=self._nearer if self.classes_.size > 2 else None)
+        several = self.variances_.ndim == 2 or self.classes_.size > 2
+        model = self._implied(nearer=self._by_distance if several else None)
         if hasattr(self, "recipe_"):
             model.recipe_ = self.recipe_
         return model
 
-    def _exportable(self) -> "LogisticRegression | None":
-        """Return the logistic regression whose linear scores keep the digits of all classes; None
-        if there is none, because classes close to each other but far from the reference lose
-        digits.
+    def _by_distance(self, X: Any, scores: np.ndarray, reference: int) -> np.ndarray:
+        """Return log-odds of several classes by the distances of their means, against the
+        reference; against the most probable class where that exceeds it by exp(BEYOND), whose
+        digits the others would lose.
         """
-        model = self.to_logistic()
-        roots = np.sqrt(self.variances_)
-        known = np.flatnonzero(self.priors_ > 0)
-        parts = [self._weights(int(k))[0][known] * roots for k in known]
-        squares = np.array([(part**2).sum(axis=1) for part in parts])
-        default = int(np.flatnonzero(self.classes_[known] == model.reference_)[0])
-        for r in [default, *range(known.size)]:
-            beyond = np.maximum(squares[r][:, None], squares[r])
-            near = (squares < 1e-6 * beyond) & ~np.eye(known.size, dtype=bool)
-            if not (near & (beyond > LOST)).any():
-                return model if r == default else self.to_logistic(self.classes_[known[r]])
-        return None
-
-    def _curved(self, X: Any, scores: np.ndarray, reference: int) -> np.ndarray:
-        """Return log-odds against the reference for classes with their own variances."""
+        if sp.issparse(X) and self.variances_.ndim == 1:
+            return scores
         d, found = X.shape[1], np.empty_like(scores)  # rows of a sparse source may be narrower
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             shares = np.log(self.priors_)
-        for k, (mean, rest, variance) in enumerate(
-            zip(self.means_, self._means_rest, self.variances_, strict=True)
-        ):
+        each = np.broadcast_to(self.variances_, self.means_.shape)
+        for k, (mean, variance) in enumerate(zip(self.means_, each, strict=True)):
             used = variance > 0  # a constant feature has no information
             precision = np.divide(1.0, variance, out=np.zeros_like(variance), where=used)
             if sp.issparse(X):
-                whole = mean + rest
-                squares = X.multiply(X) @ precision[:d] - 2 * (X @ (precision * whole)[:d])
-                squares = squares + precision @ whole**2
+                squares = X.multiply(X) @ precision[:d] - 2 * (X @ (precision * mean)[:d])
+                squares = squares + precision @ mean**2
             else:
-                squares = ((X - mean) - rest) ** 2 @ precision
+                squares = (X - mean) ** 2 @ precision
             found[:, k] = shares[k] - (np.log(variance[used]).sum() + squares) / 2
         if not np.isfinite(found[:, self.priors_ > 0]).all():
             raise DataError(
                 "The score of a row overflows float64; scale the features.", code="overflow"
             )
-        return found - found[:, [reference]]
-
-    def _nearer(self, X: Any, scores: np.ndarray, reference: int) -> np.ndarray:
-        """Return log-odds of several classes against the reference; against the most probable class
-        where the reference is less probable by a factor below exp(-BEYOND).
-        """
-        coef, known = self._weights(reference)[0], np.flatnonzero(self.priors_ > 0)
-        squares = (coef[known] ** 2 * self.variances_).sum(axis=1)
-        if squares.max() <= BEYOND:
-            return scores
-        codes, left, found = scores.argmax(axis=1), np.arange(len(scores)), np.empty_like(scores)
-        for _ in known:  # rounding may hide the best class at first
-            for k in np.unique(codes[left]):
-                rows = left[codes[left] == k]
-                own, center, at = self._weights(int(k), self.means_[k])
-                found[rows] = X[rows] @ own[:, : X.shape[1]].T + (at - own @ center)
-            best = found[left].argmax(axis=1)
-            changed = best != codes[left]
-            left, best = left[changed], best[changed]
-            codes[left] = best
-        against = found[:, [reference]]
-        return found - np.where(against > -BEYOND, against, 0.0)
+        against, best = found[:, [reference]], found.max(axis=1, keepdims=True)
+        return found - np.where(against > best - BEYOND, against, best)
 
     def predictions(self, source: Source) -> Prediction:
         """Return the predictions for the rows of a source."""
@@ -713,12 +586,7 @@ class GaussianNaiveBayes(
         return model, X
 
     def decision_function(self, X: Any, missing: str | None = None) -> np.ndarray:
-        """Return the log-odds, as :meth:`LogisticRegression.decision_function`.
-
-        With several classes, they are relative to the most probable class in rows where it exceeds
-        the reference by a factor of more than exp(2**20), because differences of larger numbers
-        would lose the digits of the other classes.
-        """
+        """Return the log-odds, as :meth:`LogisticRegression.decision_function`."""
         model, X = self._scored(X, missing)
         return model.decision_function(X)
 
@@ -781,13 +649,6 @@ def checked_priors(given: Any, classes: np.ndarray) -> np.ndarray:
 def scoring_regression(model: GaussianNaiveBayes) -> "LogisticRegression":
     """Return the logistic regression that predicts the same as a naive Bayes classifier."""
     return model._scorer()
-
-
-def exportable_regression(model: GaussianNaiveBayes) -> "LogisticRegression | None":
-    """Return the logistic regression whose linear scores keep the digits of all classes, None if
-    there is none.
-    """
-    return model._exportable()
 
 
 def fit_lanes(model: GaussianNaiveBayes, classes: np.ndarray, lanes: Lanes, n_rows: int) -> None:

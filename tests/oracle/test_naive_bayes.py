@@ -271,3 +271,10 @@ def test_refusals_of_partial_fit(iris):
         model.partial_fit(X[:1], [9])
     with refused(DataError, "other-model", option="variances"):
         model.set_params(variances="shared").partial_fit(X, y)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
+def test_columns_far_from_zero(iris, storage):
+    X, y = iris
+    near, far = GaussianNaiveBayes().fit(X, y), GaussianNaiveBayes().fit(storage(X + 1e6), y)
+    assert far.predict_proba(storage(X + 1e6)) == pytest.approx(near.predict_proba(X), abs=1e-7)

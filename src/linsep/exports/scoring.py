@@ -12,7 +12,6 @@ from linsep.estimators._common.labels import label_text, pairs, plain_labels, po
 from linsep.estimators._common.offsets import has_offset
 from linsep.linear.estimator import LinearRegression
 from linsep.linear.several import one_target
-from linsep.naive_bayes import exportable_regression
 from linsep.sources.tables.columns import Columns, from_recipe
 
 #: what scores decide, in words for people
@@ -166,13 +165,7 @@ def fitted(model: Any) -> Any:
     if hasattr(model, "check_same_parameters"):
         model.check_same_parameters("export")
     if hasattr(model, "to_logistic"):
-        recipe, model = getattr(model, "recipe_", None), exportable_regression(model)
-        if model is None:
-            raise ExportError(
-                "Some classes of this GaussianNaiveBayes are so far from the others that linear "
-                "scores in float64 cannot distinguish near ones: leave out the rows of the far "
-                "classes, and train the model again."
-            )
+        recipe, model = getattr(model, "recipe_", None), model.to_logistic()
         if recipe is not None:
             model.recipe_ = recipe
     if has_offset(model):
