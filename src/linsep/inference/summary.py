@@ -14,7 +14,6 @@ import numpy as np
 
 from linsep.drawing import beside, display
 from linsep.errors import ParameterError
-from linsep.inference.factors import PER_DEVIATION
 from linsep.layout import (
     elided,
     pair_lines,
@@ -62,6 +61,8 @@ class Printed:
     title: str
     header: Facts
     notes: list[str]
+    #: names of standardized features
+    standardized: Any = ()
     #: whether an empty line is above a table without facts
     _apart = True
 
@@ -379,7 +380,7 @@ class Summary(Printed):
         }
 
 
-def units_of(table: Summary) -> list[str]:
+def units_of(table: Printed) -> list[str]:
     """Return a note on the estimates of standardized features, if there are any."""
     names, more = table.standardized, len(table.standardized) - 3
     shown = ", ".join(names[:3]) + f" and {more} more" * (more > 0)
