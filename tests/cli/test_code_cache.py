@@ -386,7 +386,7 @@ class Copy:
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif(not COMPILING, reason="nothing is compiled")
+@pytest.mark.compiled
 def test_code_is_compiled_once_and_again_after_any_edit(tmp_path):
     copy = Copy(tmp_path)
     first, second = copy.learn(), copy.learn()
@@ -435,7 +435,7 @@ with event.install_listener("numba:compile", Presser()):
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif(not COMPILING, reason="nothing is compiled")
+@pytest.mark.compiled
 def test_ctrl_c_waits_for_the_compiler(tmp_path):
     # Within it, Ctrl-C would be swallowed by a callback, or leave half a function behind.
     done = subprocess.run(

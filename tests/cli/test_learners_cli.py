@@ -128,17 +128,6 @@ def notes(tmp_path):
     return tmp_path
 
 
-def test_a_trace_of_each_rule(notes):
-    how = ("trace", XOR, "--target", "y", "--no-fit-intercept", "--no-shuffle", "--zero")
-    for zero, expected in (("mistake", ["yes"] * 4), ("negative", ["yes", "no", "no", "yes"])):
-        done = here(*how, zero, cwd=notes)
-        assert (done.returncode, done.stderr) == (0, "")
-        _, *rows = done.stdout.splitlines()
-        last = rows[len(expected)]
-        assert [row.split()[6] for row in rows[: len(expected)]] == expected
-        assert last.startswith("cycle: the weights before pass 1 recurred before pass 2")
-
-
 def test_a_fit_that_leaves_zeros_does_not_claim_to_separate(notes):
     how = (FIVE, "--target", "y", "--no-shuffle", "--scale", "none", "--keep", "last",
            "--init-weights", "-1,0,0", "--max-iter", 300)  # fmt: skip
@@ -175,30 +164,6 @@ def test_several_classes_need_machines_with_two_sides(notes):
     assert_refused(*how, "maybe", cwd=notes, said=said, exit_code=2)
     said = "--zero is for --learner perceptron, not pa"
     assert_refused(*how, "negative", "--learner", "pa", cwd=notes, said=said, exit_code=2)
-
-
-def test_a_grid_says_that_a_pass_was_clean(notes):
-    rows = [(1, 0, "p"), (0, 1, "n"), (0, -1, "n")] * 20
-    table(notes, "left.csv", ["x1", "x2", "y"], rows)
-    how = ("tune", "left.csv", "--target", "y", "--no-fit-intercept", "--scale", "none", "--json")
-    done = here(*how, "--grid", "zero=mistake,negative", cwd=notes)
-    assert done.returncode == 0, done.stderr
-    stopped = {m["parameters"]["zero"]: m["stop_reason"] for m in json.loads(done.stdout)["models"]}
-    assert stopped == {"mistake": "dropped", "negative": "clean"}  # the last weights go on and on
-    assert_refused(*how, "--grid", "zero=mistake,correct", cwd=notes, code="conflict", exit_code=2)
-
-
-def test_a_proof_of_a_cycle_is_verified(notes):
-    how = ("--no-fit-intercept", "--no-shuffle", "--scale", "none", "--keep", "last")
-    learn = ("fit", XOR, "--target", "y", *how, "--zero", "negative", "--model", "m.linsep")
-    fit = here(*learn, cwd=notes)
-    assert "stopped      cycle:" in fit.stdout, fit.stdout + fit.stderr
-    cycle = load(notes / "m.linsep").cycle_
-    (notes / "proof.json").write_text(cycle.to_json())
-    done = here("verify", "proof.json", XOR, "--target", "y", cwd=notes)
-    assert done.returncode == 0, done.stderr
-    assert "2 mistakes in 1 pass" in done.stdout
-    assert "mistakes of the positive side only" in done.stdout
 
 
 FIVE_CSV, STUDENTS, INSEPARABLE = "five.csv", "students.csv", "inseparable.csv"
@@ -303,25 +268,6 @@ def test_weights_that_do_not_fit_are_refused(signed, command):
         assert_refused(*start, *options, cwd=signed, exit_code=2)
 
 
-def test_other_numbers_of_classes_and_rows_of_more_features_are_refused(signed):
-    given = ("--init-weights", "1,1,1")
-    for command in ("fit", "trace"):
-        assert_refused(
-            command, FIVE_CSV, "--target", "x1", *given, cwd=signed,
-            code="shape",
-        )  # fmt: skip
-        assert_refused(
-            command, FIVE_CSV, "--target", "x1", "--multiclass", "ovo", "--init-weights",
-            "1,1,1;2,2,2", cwd=signed, code="shape",
-        )  # fmt: skip
-        assert_refused(
-            command, FIVE_CSV, "--target", "y", "--init-weights", "1,1,1;2,2,2", cwd=signed,
-            code="shape",
-        )  # fmt: skip
-    (signed / "wide.svm").write_text("1 1:2 2:1\n0 1:1 2:3 5:1\n")
-    assert_refused("fit", "wide.svm", *given, "--model", "m", cwd=signed, code="shape")
-
-
 def test_the_option_is_in_the_help_of_linear_learners_only(tmp_path):
     for learner, has in (
         ("perceptron", True),
@@ -354,46 +300,6 @@ def test_the_tables_of_the_notes_with_their_own_labels(tmp_path):
     )
     shown = here("trace", "--help", cwd=tmp_path).stdout
     assert "--reference" in shown.partition("Output:")[0]
-
-
-def test_three_classes_start_from_a_list_each(tmp_path):
-    rows = [[-2, 3, 1, 2], [0, 0, 0, 0], [0, 0, 0, 1]]
-    table(tmp_path, "three.csv", ["x1", "x2", "x3", "y"], rows)
-    how = ("--no-shuffle", "--no-fit-intercept", "--init-weights", "-2,2,1;0,3,4;1,4,-2")
-    weights, _ = traced("three.csv", *how, "--max-rounds", 1, cwd=tmp_path)
-    assert weights == [[-2, 2, 1, 2, 0, 3, -1, 7, -1]]
-    fitted = ("fit", "three.csv", "--target", "y", *how, "--scale", "none", "--keep", "last")
-    done = here(*fitted, "--max-iter", 1, "--model", "m", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    X, y = np.array(rows)[:, :3].astype(float), np.array(rows)[:, 3]
-    model = Perceptron(fit_intercept=False, shuffle=False, max_iter=1)
-    model.fit(X, y, coef_init=[[-2, 2, 1], [0, 3, 4], [1, 4, -2]])
-    assert linsep.load(tmp_path / "m").coef_.tolist() == model.coef_.tolist()
-
-
-def test_a_fit_of_the_students_has_the_weights_of_the_notes(tmp_path):
-    data = datasets.load_students()
-    rows = [[*row, label] for row, label in zip(data.data, data.target, strict=True)]
-    table(tmp_path, "students.csv", [*data.feature_names, "y"], rows)
-    how = ("students.csv", "--target", "y", "--no-shuffle", "--scale", "none", "--keep", "last")
-    for start, expected in (
-        (",".join(["0.25"] * 5), [-0.75, 1.25, -0.75, -0.75, -0.75]),
-        ("0,0.5,0.5,0,0", [-1, 1.5, -0.5, -1, -1]),
-    ):
-        given = ("--reference", "F", "--init-weights", start, "--model", "m", "--force")
-        done = here("fit", *how, *given, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert "> 0.75 means A" in done.stdout or "> 1 means A" in done.stdout
-        model = linsep.load(tmp_path / "m")
-        assert [*model.intercept_, *model.coef_[0]] == expected
-        told = here("inspect", "m", cwd=tmp_path).stdout
-        assert "A against F" in told
-        assert "--reference F" in told
-    for learner in ("winnow", "kernel", "pa"):
-        assert_refused(
-            "fit", *how[:3], "--learner", learner, "--reference", "B", cwd=tmp_path,
-            code="unknown-label",
-        )  # fmt: skip
 
 
 def test_odd_names_and_labels_are_shown_as_they_are(folder):
@@ -434,24 +340,6 @@ def test_a_label_of_two_lines_stays_on_one(folder):
     assert {o["prediction"] for o in objects} <= {"one", "two\nlines"}
 
 
-def test_many_classes_are_one_screen_and_no_warning(folder):
-    table(folder, "t.csv", ["x", "kind"], [[k % 7, f"class{k % 26:02}"] for k in range(52)])
-    for multiclass in ("native", "ovo"):
-        fit = ("fit", "t.csv", "--target", "kind", "--multiclass", multiclass)
-        done = here(*fit, "--max-iter", 2, "--model", "m", "--force", cwd=folder)
-        assert (done.returncode, done.stderr) == (0, "")
-        for command, most in (("score m t.csv", 24), ("inspect m", 26)):
-            shown = here(*command.split(), cwd=folder).stdout
-            assert len(shown.splitlines()) <= most
-            assert "--json has all" in shown
-            assert max(map(len, shown.splitlines())) < 160
-    everything = json.loads(here("inspect", "m", "--json", cwd=folder).stdout)
-    assert len(everything["weights"]) == 26 * 25 // 2
-    assert (
-        len(json.loads(here("score", "m", "t.csv", "--json", cwd=folder).stdout)["classes"]) == 26
-    )
-
-
 def test_class_weights_take_labels_of_the_type_they_have(folder):
     for labels, given, expected in [
         (["1", "2"], "1=3", {1: 3.0}),
@@ -488,22 +376,6 @@ def test_class_weights_that_make_no_sense(folder):
     done = here(*fit, "balanced", "--model", "m", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert linsep.load(folder / "m").class_weight == "balanced"
-
-
-def test_ties_are_drawn_alike_however_the_file_is_cut(folder, monkeypatch):
-    table(folder, "t.csv", ["x", "kind"], [[0, "ab"[k % 2]] for k in range(400)])
-    fit = ("fit", "t.csv", "--target", "kind", "--tie", "random", "--no-fit-intercept")
-    here(*fit, "--max-iter", 1, "--scale", "none", "--model", "m", cwd=folder)
-    # Weights are zero, and a draw depends on the values of the row.
-    table(folder, "t.csv", ["x", "kind"], [[k, "ab"[k % 2]] for k in range(400)])
-    model = linsep.load(folder / "m")
-    del model.feature_names_in_
-    expected = model.predict(np.arange(400.0)[:, None]).tolist()
-    assert set(expected) == {"a", "b"}
-    monkeypatch.setattr("linsep.sources.tables.table._BATCH_VALUES", 60)
-    assert here("predict", "m", "t.csv", cwd=folder).stdout.split() == expected
-    scored = json.loads(here("score", "m", "t.csv", "--json", cwd=folder).stdout)
-    assert scored["accuracy"] == np.mean(np.array(expected) == np.array(["a", "b"] * 200))
 
 
 def test_labels_that_were_never_learned(learned):

@@ -10,8 +10,6 @@ from linsep.sources import ArraySource
 from refusals import refused
 from storages import blobs, weights, with_margin
 
-# The margin perceptron.
-
 
 @pytest.mark.parametrize("gamma", [0.4, 0.1])
 def test_margin_updates_keep_their_bound(gamma):
@@ -110,9 +108,6 @@ def test_the_norm_is_kept_running_from_given_weights():
     assert model.fitted_run().state.counts["squares"][0] == pytest.approx(length, rel=1e-12)
 
 
-# Winnow.
-
-
 def test_winnow_keeps_the_bound_of_disjunctions():
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -167,9 +162,6 @@ def test_winnow_saturates_and_comes_back():
     again = Winnow(promotion=1e100, threshold=0.5, max_iter=9)
     again.fit([[1.0, 0.0], [0.0, 1.0]], [1, 0], coef_init=down.coef_)
     assert again.stop_reason_ == "converged"
-
-
-# Passive-aggressive.
 
 
 @pytest.mark.parametrize(
@@ -228,9 +220,6 @@ def test_weights_multiply_c_and_never_overshoot(C, loss):
         assert without - 1e-12 <= reached <= max(1.0, without) + 1e-12
 
 
-# Schedules and the batch rule.
-
-
 def test_schedules_that_are_none():
     X, y = blobs(30, 3, 2, spread=2.0)
     for bad in (0.0, -1.0, np.nan, np.inf, "fast", [1.0]):
@@ -240,21 +229,6 @@ def test_schedules_that_are_none():
         Perceptron(learning_rate=lambda k: 1.0, schedule="inverse").fit(X, y)
     with refused(ValueError, "bad-option", option="learning_rate"):
         Perceptron(learning_rate="fast").fit(X, y)
-
-
-def test_a_schedule_is_asked_once_for_every_update():
-    X, y = blobs(3000, 3, 2, spread=3.0)
-    asked = []
-
-    def rate(k):
-        asked.append(k)
-        return 1.0 / k
-
-    model = Perceptron(learning_rate=rate, max_iter=3).fit(X, y)
-    assert asked == list(range(1, len(asked) + 1))
-    assert model.n_updates_ <= len(asked) <= model.n_updates_ + 1024
-    inverse = Perceptron(schedule="inverse", max_iter=3).fit(X, y)
-    np.testing.assert_allclose(model.coef_, inverse.coef_, rtol=1e-12)
 
 
 def test_the_batch_rule_follows_its_criterion():
@@ -271,24 +245,6 @@ def test_the_batch_rule_follows_its_criterion():
     assert not hasattr(Perceptron().fit(X, y), "criterion_")
 
 
-# Rows of unit length.
-
-
-def test_normalize_is_scaling_the_rows_beforehand():
-    for make in [np.asarray, sp.csr_array]:
-        X, y = blobs(50, 4, 3, spread=2.0)
-        X[3] = 0.0
-        lengths = np.linalg.norm(X, axis=1, keepdims=True)
-        scaled = X / np.where(lengths == 0, 1, lengths)
-        inside = Perceptron(normalize=True, max_iter=5).fit(make(X), y)
-        outside = Perceptron(max_iter=5).fit(make(scaled), y)
-        np.testing.assert_allclose(inside.coef_, outside.coef_, rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(
-            inside.decision_function(make(X)), outside.decision_function(make(scaled)), rtol=1e-9,
-            atol=1e-12,
-        )  # fmt: skip
-
-
 def test_a_column_that_stands_twice_in_a_row_counts_once_in_its_length():
     twice = sp.csr_array((np.array([1.0, 2.0, 4.0]), [0, 0, 1], [0, 2, 3]), shape=(2, 2))
     once = sp.csr_array(np.array([[3.0, 0.0], [0.0, 4.0]]))
@@ -298,26 +254,11 @@ def test_a_column_that_stands_twice_in_a_row_counts_once_in_its_length():
     assert twice.nnz == 3
 
 
-# Weights that are kept.
-
-
 def test_a_vote_keeps_to_its_memory():
     X, y = blobs(200, 10, 2, spread=5.0)
     with refused(ValueError, "too-large", option="vote_mb"):
         Perceptron(keep="vote", vote_mb=0.001).fit(X, y)
     assert Perceptron(keep="vote", vote_mb=1, max_iter=2).fit(X, y).n_updates_ > 6
-
-
-def test_warm_starts_count_rounds_anew():
-    X, y = blobs(60, 4, 3, spread=2.0)
-    for keep in ("average", "vote", "best"):
-        model = Perceptron(keep=keep, max_iter=2, shuffle=False).fit(X, y)
-        last, bias = model.fitted_run().state.split(model.fitted_run().state.W)
-        fresh = Perceptron(keep=keep, max_iter=2, shuffle=False)
-        fresh.fit(X, y, coef_init=last.copy(), intercept_init=bias.copy())
-        model.set_params(warm_start=True).fit(X, y)
-        assert np.array_equal(model.coef_, fresh.coef_)
-        assert np.array_equal(model.decision_function(X), fresh.decision_function(X))
 
 
 def test_the_validation_curve_has_both_errors_of_every_pass():

@@ -24,7 +24,7 @@ from linsep import Perceptron, Text, textbook
 from linsep.errors import DataError, ParameterError
 from linsep.sources import text as counting
 from refusals import refused
-from thoroughness import THOROUGH, examples
+from thoroughness import examples
 
 ALL = "".join(chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000)
 ODD = "aAzZ09_ \t\n\u00a0\u2003.,-'éÉßİıΣσς\u0301\u0307ǅÅ日本\u200d😀𝐀𐐀ٱ²½\x1c\x85"
@@ -180,21 +180,6 @@ def test_ascii_and_words_of_every_length(analyzer, lowercase):
     expected = theirs.fit_transform(texts)
     assert_same(ours.fit_transform(texts), expected)
     assert ours.vocabulary_ == theirs.vocabulary_
-
-
-@pytest.mark.compiled
-def test_every_code_point_in_a_vocabulary():
-    texts = [ALL, *("".join(f"{c}{c}b {c} " for c in ALL[k::997]) for k in range(0, 997, 200))]
-    theirs = TfidfVectorizer().fit(texts)
-    assert Text(vocabulary=True).fit(texts).vocabulary_ == theirs.vocabulary_
-
-
-@pytest.mark.compiled
-def test_a_text_of_megabytes():
-    text = "free entry İ " * (800_000 if THOROUGH else 100_000)
-    assert_same(
-        Text().transform(["", text]), HashingVectorizer(n_features=1 << 18).transform(["", text])
-    )
 
 
 def test_hashed_columns_with_inverse_frequencies():

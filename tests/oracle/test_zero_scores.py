@@ -18,7 +18,6 @@ from storages import classes_of, per_pass, replayed, store, weights
 from thoroughness import examples
 
 ZEROS = ("mistake", "negative", "correct")
-SPARING = ZEROS[1:]
 RULES = {"single": textbook.Perceptron, "batch": textbook.BatchPerceptron}
 #: scheme, update, keep, storage
 CASES = [
@@ -131,8 +130,6 @@ def test_converged_means_that_every_score_has_its_sign(scheme, update, data):
             assert model.separation(X, y).kind != "separable"
 
 
-# The notes: what comes out as printed under which rule, and under the others.
-
 NOTES = [
     (SIGNED, "single", {"mistake": (2, 3, [0, 1, -3], None), "negative": (2, 3, [0, 1, -3], None)}),
     (XOR, "single", {"mistake": (1, 4, [0, 0, 0], (0, 1)), "negative": (1, 2, [0, 0, 0], (0, 1))}),
@@ -204,8 +201,6 @@ def test_the_batch_rule_leaves_out_zeros_that_are_right():
         assert model.criterion_.tolist() == [9.0]
 
 
-# Clean without separating.
-
 LEFT = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), np.array([1, 0, 0])
 
 
@@ -254,9 +249,6 @@ def test_held_out_rows_decide_where_a_pass_is_clean_but_separates_nothing():
     assert model.stop_reason_ == "clean"
     assert model.validation_scores_[0] > model.validation_scores_[-1]
     assert model.coef_[0, 1] > 0  # the weights of an earlier pass, as those of a run that goes on
-
-
-# What cannot be.
 
 
 def test_correct_from_zero_is_refused():
@@ -308,9 +300,6 @@ def test_other_values_are_refused():
         textbook.Perceptron(zero="positive")
 
 
-# Everywhere a run goes.
-
-
 def test_partial_fit_and_files_give_the_same_bits(tmp_path):
     rng = np.random.default_rng(3)
     X = rng.integers(-2, 3, (60, 4)).astype(float)
@@ -333,15 +322,6 @@ def test_partial_fit_and_files_give_the_same_bits(tmp_path):
     )
     with refused(ValueError, "conflict", option="zero"):
         once.set_params(zero="mistake").partial_fit(X, y)
-
-
-def test_a_warm_start_may_choose_another_rule():
-    model = Perceptron(fit_intercept=False, shuffle=False, warm_start=True, max_iter=1)
-    model.fit(OVERLAP.X, OVERLAP.y)
-    began = model.coef_.copy()
-    model.set_params(zero="correct").fit(OVERLAP.X, OVERLAP.y)
-    other = Perceptron(fit_intercept=False, shuffle=False, zero="correct", max_iter=1)
-    assert weights(model) == weights(other.fit(OVERLAP.X, OVERLAP.y, began))
 
 
 @pytest.mark.parametrize("mixing", ["mistakes"])
@@ -374,17 +354,6 @@ def test_shards_start_from_given_weights():
     assert model.n_updates_ > 0
     with refused(ParameterError, "conflict"):
         fit_in_shards(Perceptron(zero="correct"), X, y, [3, 2])
-
-
-def test_what_predicts_does_not_know_the_rule():
-    """``tie`` decides what is predicted, ``zero`` what is a mistake: exports are the same."""
-    X, y = LEFT
-    for tie, expected in (("negative", [1, 0, 0]), ("positive", [1, 1, 1])):
-        model = Perceptron(fit_intercept=False, zero="negative", tie=tie).fit(X, y)
-        assert model.predict(X).tolist() == expected
-        plain = Perceptron(fit_intercept=False, tie=tie, max_iter=1).fit(X, y, model.coef_)
-        plain.fitted_run().state.set_weights(model.coef_, None)
-        assert plain.predict(X).tolist() == expected
 
 
 @pytest.mark.parametrize(

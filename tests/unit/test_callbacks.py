@@ -15,9 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import linsep
 from linsep import LogisticRegression, Perceptron
 from linsep.cli import output
-from linsep.errors import SeparationWarning
 from linsep.learners import passes as loop
-from linsep.logistic import limits as no_maximum, profiles
 from linsep.logistic.solution import UnfinishedWarning
 from linsep.separability import deciding
 from linsep.separability.data import data_of
@@ -166,25 +164,6 @@ def test_progress_bar_of_scikit_learn(wrap):
 NOISY_X, NOISY_Y = blobs(60, spread=5.0)
 
 
-@pytest.mark.parametrize("how", [{}, {"solver": "gradient_ascent", "tol": 1e-3}])
-def test_one_task_an_iteration(how):
-    diary = Diary()
-    model = LogisticRegression(**how).set_callbacks(diary)
-    model.fit(NOISY_X, NOISY_Y, sample_weight=np.ones(60))
-    iterations = [f"iteration {number}" for number in range(model.n_iter_)]
-    assert model.n_iter_ > 1
-    assert hooks(diary, "begin") == ["fit", *iterations]
-    assert hooks(diary, "end") == [*iterations, "fit"]
-    assert diary.events[-1] == ("teardown", "fit")
-    assert all(given_X is NOISY_X for given_X, _, _ in diary.given)
-    assert all(len(metadata["sample_weight"]) == 60 for _, _, metadata in diary.given)
-    likelihoods = [found.log_likelihood_ for found in diary.models]
-    assert model.log_likelihood_ == likelihoods[-1] > likelihoods[0]
-    assert diary.models[0].predict(NOISY_X).shape == (60,)
-    assert np.isnan(diary.models[0].standard_errors_).all()
-    np.testing.assert_allclose(diary.models[-2].coef_, model.coef_, rtol=1e-9)
-
-
 @pytest.mark.parametrize("solver", ["newton", "gradient_ascent"])
 def test_a_callback_that_asks_to_stop_ends_a_regression(solver):
     model = LogisticRegression(solver=solver).set_callbacks(Diary(stop_after=1))
@@ -195,28 +174,6 @@ def test_a_callback_that_asks_to_stop_ends_a_regression(solver):
     assert (model.n_iter_, model.stop_reason_) == (2, "early_stop")
     assert set(model.limits_.flat) == {"not checked"}
     assert [w.filename for w in w] == [__file__]
-
-
-def test_callbacks_of_a_regression_are_cleaned_up_after_an_error():
-    diary = Diary(fail_at=("end", "iteration 1"))
-    model = LogisticRegression().set_callbacks(diary)
-    with pytest.raises(RuntimeError):
-        model.fit(NOISY_X, NOISY_Y)
-    assert diary.events[-1] == ("teardown", "fit")
-    assert not hasattr(model, "coef_")
-
-
-def test_monitors_and_bars_of_scikit_learn_see_iterations():
-    monitor = ScoringMonitor(scoring="neg_log_loss")
-    shown = io.StringIO()
-    model = LogisticRegression().set_callbacks(monitor, ProgressBar())
-    with redirect_stdout(shown):
-        model.fit(NOISY_X, NOISY_Y)
-    rows = monitor.get_logs().data
-    found = {row["task_id_path"][1:]: row["neg_log_loss"] for row in rows}
-    assert set(found) == {(k,) for k in range(model.n_iter_)} | {()}
-    assert found[()] == pytest.approx(model.log_likelihood_ / 60, rel=1e-12)
-    assert "LogisticRegression" in shown.getvalue()
 
 
 @pytest.fixture
@@ -358,34 +315,6 @@ def test_iterations_of_a_logistic_regression_are_counted(bar, path, solver, most
         for k in range(2, made + 2)
     ]
     assert source.doing is None
-
-
-def test_what_comes_after_the_iterations_is_said(path, monkeypatch):
-    seen, interval = [], profiles.Profile.interval
-
-    def noting(*given):
-        seen.append(source.doing())
-        return interval(*given)
-
-    monkeypatch.setattr(profiles.Profile, "interval", noting)
-    source = open_source(path, target="y", exclude="t")
-    linsep.LogisticRegression(intervals="profile").fit(source)
-    assert seen == [f"profile interval {k} of 4" for k in range(1, 5)]
-
-
-def test_the_question_of_separation_is_said(tmp_path, monkeypatch):
-    (tmp_path / "s.csv").write_text("a,y\n1,0\n2,0\n3,1\n4,1\n")
-    seen, search = [], no_maximum.VerdictData.by_search
-
-    def noting(asked):
-        seen.append(source.doing())
-        return search(asked)
-
-    monkeypatch.setattr(no_maximum.VerdictData, "by_search", noting)
-    source = open_source(tmp_path / "s.csv", target="y")
-    with pytest.warns(SeparationWarning):
-        linsep.LogisticRegression().fit(source)
-    assert seen == ["deciding whether there is a maximum"]
 
 
 def test_questions_of_a_verdict_are_counted(bar, monkeypatch):

@@ -16,7 +16,6 @@ import linsep
 from family import KEEPS
 from linsep import (
     BalancedWinnow,
-    GaussianNaiveBayes,
     KernelPerceptron,
     KernelSoftMargin,
     LinearRegression,
@@ -25,10 +24,8 @@ from linsep import (
     PassiveAggressive,
     Perceptron,
     Winnow,
-    textbook,
 )
 from linsep.catalog import ESTIMATORS
-from linsep.exports.exporting import export
 from linsep.learners import passes as loop
 from linsep.sources import ArraySource
 from refusals import refused
@@ -180,15 +177,6 @@ def test_rates_are_asked_for_once_over_all_calls():
     assert len(asked) <= model.n_updates_ + 1024
 
 
-def test_a_new_fit_asks_anew():
-    X, y = blobs(30, 3, 2, spread=5.0)
-    rate = [1.0]
-    model = Perceptron(learning_rate=lambda k: rate[0], max_iter=2)
-    first = model.fit(X, y).coef_.copy()
-    rate[0] = 2.0
-    np.testing.assert_allclose(model.fit(X, y).coef_, 2 * first)
-
-
 class Widening(ArraySource):
     """Sparse batches that are as wide as what was seen so far."""
 
@@ -266,24 +254,6 @@ def test_features_that_a_model_does_not_know_count_in_the_length_of_a_row():
     np.testing.assert_allclose(scores, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("size", "make"), [(1e-300, np.asarray), (1e200, sp.csr_array)])
-def test_tiny_and_huge_rows_are_of_unit_length_too(make, size):
-    X, y = blobs(20, 3, 2)
-    expected = Perceptron(normalize=True, max_iter=3).fit(X, y)
-    with np.errstate(over="ignore", under="ignore"):
-        model = Perceptron(normalize=True, max_iter=3).fit(make(X * size), y)
-    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
-    unit = textbook.unit_rows((X * size).tolist())
-    np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1.0, rtol=1e-12)
-
-
-@pytest.mark.parametrize("learner", [MarginPerceptron(gamma=0.3), PassiveAggressive()])
-def test_rows_whose_length_is_beyond_floating_point_are_refused(learner):
-    X, y = blobs(20, 3, 2)
-    with np.errstate(over="ignore"), refused(ValueError, "overflow", row=1, column=0):
-        learner.fit(X * 1e200, y)
-
-
 X = np.array([[1.0, 0.5], [2.0, -1.0], [-1.0, 0.0], [3.0, 1.5], [4.0, -2.0], [0.5, 2.5]])
 Y = np.array([2.0, 4.0, 0.0, 4.5, 6.0, 1.0])
 TWO, THREE = np.array([0, 1, 1, 0, 1, 0]), np.array([0, 1, 2, 2, 1, 0])
@@ -326,28 +296,6 @@ def test_a_regression_tells_what_it_learned(model, y, changed, tmp_path):
     np.testing.assert_equal(told(again), expected)
 
 
-def test_the_regression_of_a_naive_bayes_tells_what_it_learned():
-    model = GaussianNaiveBayes().fit(X, TWO).to_logistic()
-    expected = told(model)
-    np.testing.assert_equal(told(model.set_params(fit_intercept=False, l2=1.0)), expected)
-
-
-def test_a_regression_climbed_at_a_rate_of_ones_own_is_saved_with_another(tmp_path):
-    model = LogisticRegression(solver="gradient_ascent", learning_rate=lambda k: 0.1, l2=1.0)
-    model.fit(X, TWO).set_params(learning_rate=0.1, l2=2.0)
-    loaded = linsep.load(linsep.save(model, tmp_path / "m"))
-    assert (loaded.learning_rate, loaded.l2) == (0.1, 1.0)
-
-
-def test_a_fit_warns_of_the_weights_that_it_learns():
-    angles = np.array([0.0, 2.0, 4.0, 4.1, 2.1, 0.1])
-    rows, model = np.column_stack([np.cos(angles), np.sin(angles)]), LogisticRegression()
-    for intercept, first in ((True, "0: intercept"), (False, "0: x0"), (True, "0: intercept")):
-        with pytest.warns(linsep.errors.SeparationWarning) as warned:
-            model.set_params(fit_intercept=intercept).fit(rows, THREE)
-        assert next(iter(warned[0].message.limits)) == first
-
-
 CHANGES = [
     (Perceptron(normalize=True, max_iter=5), TWO, {"normalize": False}),
     (Perceptron(max_iter=5), TWO, {"normalize": True, "fit_intercept": False}),
@@ -378,20 +326,6 @@ def told_by(model, y):
     """The equation and the margin of a linear learner; a vote has no equation."""
     margin = linsep.geometric_margin(model, X, y)
     return margin, str(getattr(model, "equation_", None))
-
-
-@pytest.mark.parametrize("changed", [{"normalize": True}, {"tie": "positive"}])
-def test_what_decides_predictions_cannot_change_under_a_model(changed, tmp_path):
-    model = Perceptron(max_iter=5).fit(X, TWO).set_params(**changed)
-    (name,) = changed
-    for call in (
-        lambda: model.partial_fit(X, TWO),
-        lambda: linsep.save(model, tmp_path / "m"),
-        lambda: export(model, tmp_path / "m.json"),
-    ):
-        with refused(ValueError, "conflict", option=name):
-            call()
-    model.set_params(warm_start=True).fit(X, TWO)
 
 
 def test_what_a_run_proves_is_about_its_own_parameters(tmp_path):

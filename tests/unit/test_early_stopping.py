@@ -92,31 +92,6 @@ def test_all_rows_are_learned_in_the_passes_of_the_trial(model, form):
     assert found.stop_reason_ == ("early_stop" if len(trial) < 12 else "max_iter")
 
 
-@pytest.mark.parametrize("keep", ["average", "best"])
-def test_initial_weights_count_in_both_runs(keep):
-    X, y = noisy()
-    first = Perceptron(keep=keep, warm_start=True, max_iter=2).fit(X[:100], y[:100])
-    stopped = copied(first).set_params(max_iter=9, **STOPPING).fit(X, y)
-    plain = copied(first).set_params(max_iter=stopped.n_iter_).fit(X, y)
-    assert learned(stopped) == learned(plain)
-
-
-def copied(model):
-    """Another model that has learned the same."""
-    other = clone(model)
-    arrays, facts = model.get_state()
-    other.set_state(arrays, facts)
-    return other
-
-
-def test_rows_of_weight_zero_are_skipped_in_both_runs():
-    X, y = noisy()
-    counted = np.arange(150) % 4 / 2.0
-    found = Perceptron(keep="average", max_iter=9, **STOPPING).fit(X, y, sample_weight=counted)
-    plain = Perceptron(keep="average", max_iter=found.n_iter_).fit(X, y, sample_weight=counted)
-    assert learned(found) == learned(plain)
-
-
 @pytest.mark.parametrize("stop", [False, True], ids=["Ctrl-C", "callback"])
 def test_a_trial_that_is_stopped_leaves_its_best_weights(stop):
     X, y = noisy()
@@ -269,20 +244,6 @@ def test_weights_of_one_are_none(model):
     counted = model.fit(X, y, sample_weight=np.ones(300))
     assert counted.validation_curve_.tolist() == alike.validation_curve_.tolist()
     assert counted.predict(X).tolist() == alike.predict(X).tolist()
-
-
-def test_weights_of_classes_do_not_count_in_a_score():
-    X, y, weights = weighed(3)
-    model = Perceptron(
-        class_weight={0: 9.0}, early_stopping=True, validation_fraction=0.3, max_iter=1,
-        random_state=0,
-    )  # fmt: skip
-    for given in (None, weights):
-        model.fit(X, y, sample_weight=given)
-        held = held_out(model, y, 0.3)
-        counted = None if given is None else given[held]
-        expected = model.score(X[held], y[held], sample_weight=counted)
-        assert model.validation_scores_[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_source_counts_held_out_rows_as_an_array_without_weights():

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import linsep
-from command_line import here, table
+from command_line import table
 from linsep import (
     GaussianNaiveBayes,
     KernelPerceptron,
@@ -29,7 +29,6 @@ from linsep import (
     LogisticRegression,
     PassiveAggressive,
     Perceptron,
-    Text,
     open_source,
     separation,
 )
@@ -143,11 +142,6 @@ def test_missing_values_are_found_whatever_they_are(people):
         rows(open_source(holes, target="label"))
 
 
-def test_float32_stays(people):
-    narrow = people[["height", "label"]].astype({"height": np.float32})
-    assert rows(open_source(narrow, target="label"))[0].dtype == np.float32
-
-
 def test_where_names_the_row(people):
     source = open_source(people, target="label")
     rows(source)
@@ -191,13 +185,6 @@ def test_refusals(people):
             open_source(frame(people), **options)
 
 
-def test_columns_named_by_numbers():
-    frame = pd.DataFrame(np.arange(12.0).reshape(4, 3)).assign(y=[0, 1, 0, 1])
-    source = open_source(frame, target="y")
-    rows(source)
-    assert source.feature_names == ["0", "1", "2"]
-
-
 def test_other_things_are_no_tables():
     for data in [pd.Series([1, 2]), pl.LazyFrame({"a": [1]}), {"a": [1]}, 3]:
         with pytest.raises(TypeError):
@@ -235,16 +222,6 @@ def test_estimators_take_frames_with_text(people, learner, form):
         fitted.predict(X.drop(columns="city"))
 
 
-def test_weights_come_along(people):
-    X, y, weights = people[["age", "city"]], people.label, people.weight
-    fitted = LogisticRegression(l2=1.0).fit(X, y, sample_weight=weights)
-    doubled = LogisticRegression(l2=1.0).fit(X, y)
-    assert fitted.coef_.tolist() != doubled.coef_.tolist()
-    whole = X.assign(y=y, w=weights)
-    source = open_source(whole, target="y", weight="w", reference_level="first")
-    assert fitted.coef_.tolist() == LogisticRegression(l2=1.0).fit(source).coef_.tolist()
-
-
 def test_frames_of_numbers_are_arrays(people):
     X, y = people[["age", "height"]], people.label
     fitted = Perceptron(max_iter=20).fit(X, y)
@@ -261,14 +238,6 @@ def test_a_scaled_model_reads_raw_frames(people):
     raw = people[["age", "height"]]
     assert fitted.predict(raw).tolist() == fitted.predict(source).tolist()
     assert fitted.score(raw, people.label) > 0.9
-
-
-def test_labels_of_another_length_or_order(people):
-    X, y = people[["age", "city"]], people.label
-    with refused(DataError, "shape", option="y"):
-        Perceptron().fit(X, y.to_numpy()[1:])
-    with refused(DataError, "shape", option="y"):
-        Perceptron().fit(X, y.sort_index(ascending=False))
 
 
 def test_a_column_may_be_called_as_the_labels(people):
@@ -506,32 +475,3 @@ def test_indicators_of_different_columns_have_different_names(tmp_path):
     assert list(separation(source).subject.names) == WANTED
     found = str(model.equation_)
     assert '"a=b"=c' in found or '"a=b"=r' in found
-
-
-def test_commands_show_different_names(tmp_path):
-    table(tmp_path, "t.csv", COLUMNS, CELLS)
-    fit = ("fit", "t.csv", "--target", "y", "--learner", "logistic", "--l2", "1", "--model", "m")
-    assert here(*fit, "--reference-level", "none", cwd=tmp_path).returncode == 0
-    shown = here("inspect", "m", cwd=tmp_path).stdout
-    audit = here("audit", "m", "t.csv", cwd=tmp_path).stdout
-    for name in WANTED:
-        assert name in shown
-    assert '"a=b"=c' in audit
-
-
-def test_a_proof_of_such_columns_is_confirmed(tmp_path):
-    table(tmp_path, "t.csv", COLUMNS, CELLS)
-    separate = ("separate", "t.csv", "--target", "y", "--proof", "p.json")
-    done = here(*separate, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert here("verify", "p.json", "t.csv", "--target", "y", cwd=tmp_path).returncode == 0
-
-
-def test_words_and_values_have_different_names(tmp_path):
-    cells = [["bb cc", "c", 1, 1], ["bb", "d", 2, 0]]
-    table(tmp_path, "t.csv", ["a", "a:b", "a:c", "y"], cells)
-    for settings in (Text(n_features=64), Text(vocabulary=True)):
-        source = open_source(tmp_path / "t.csv", target="y", text={"a": settings})
-        names = feature_names(Perceptron().fit(source))
-        assert names[:3] == ['"a:c"', '"a:b"=c', '"a:b"=d']
-        assert len(set(names)) == len(names)

@@ -1,17 +1,20 @@
-"""Memory is set by the batch, not by the file."""
+"""Memory is set by the batch; bits do not depend on threads of BLAS or processors."""
 
 import json
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from campaign.same_bits import measured
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from linsep.compiled.jit import COMPILING
-
-pytestmark = pytest.mark.thorough
+from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression
+from linsep._system.threads import one_blas_thread
 
 # Learns in several passes with little memory to keep rows in; prints its peak in megabytes.
 PROGRAM = """
@@ -33,6 +36,7 @@ def peak_of(path):
     return json.loads(done.stdout)
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_a_larger_file_takes_no_more_memory(tmp_path):
     pytest.importorskip("resource")
@@ -86,8 +90,9 @@ def write_parquet(path, rows, group):
 
 
 @pytest.mark.thorough
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux")
-@pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
+@pytest.mark.compiled
 def test_streams_take_little_whatever_their_layout(tmp_path):
     rows = 400_000  # 64 MB
     cases = [
@@ -104,3 +109,85 @@ def test_streams_take_little_whatever_their_layout(tmp_path):
     )  # fmt: skip
     grown = [float(line) for line in done.stdout.split()]
     assert all(peak < most for peak, (_, _, most) in zip(grown, cases, strict=True)), grown
+
+
+rng = np.random.default_rng(0)
+WIDE, LONG = rng.normal(size=(400, 300)), rng.normal(size=(3000, 60))
+LONG[:, 2] = np.arange(3000) % 9 == 0
+Y = (LONG[:, 0] + LONG[:, 1] + 2 * rng.logistic(size=3000) > 0).astype(int)
+Y[LONG[:, 2] > 0] = 1  # quasi-separable
+FITS = {
+    "linear": lambda: LinearRegression().fit(WIDE, WIDE[:, 0] + WIDE[:, 1] ** 2),
+    "logistic": lambda: LogisticRegression().fit(LONG[:, 3:], Y),
+    "quasi-separable": lambda: LogisticRegression().fit(LONG, Y),
+    "bayes": lambda: GaussianNaiveBayes().fit(LONG, Y),
+}
+
+
+def bits(name):
+    model = FITS[name]()
+    if name == "bayes":
+        return [model.means_, model.variances_]
+    if name == "linear":
+        return [model.coef_, model._fitted.root]
+    return [model.coef_, model.intercept_, model.covariance_]
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore::linsep.errors.SeparationWarning")
+@pytest.mark.parametrize("name", FITS)
+def test_the_bits_do_not_depend_on_the_threads_of_blas(name):
+    alone = bits(name)
+    with threadpool_limits(1, "blas"):
+        one = bits(name)
+    for a, b in zip(alone, one, strict=True):
+        assert np.array_equal(a, b, equal_nan=True)
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore::linsep.errors.SeparationWarning")
+def test_fits_in_a_thread_pool_have_the_bits_of_one_alone():
+    alone = {name: bits(name) for name in FITS}
+    names = list(FITS) * 4
+    with ThreadPoolExecutor(4) as pool:
+        for name, found in zip(names, pool.map(bits, names), strict=True):
+            for a, b in zip(alone[name], found, strict=True):
+                assert np.array_equal(a, b, equal_nan=True), name
+
+
+def blas_threads():
+    return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore::linsep.errors.SeparationWarning")
+def test_the_last_fit_to_end_need_not_be_in_the_thread_of_the_first():
+    entered, leave, seen = threading.Event(), threading.Event(), []
+
+    def first():
+        with one_blas_thread:
+            entered.set()
+            leave.wait(60)
+
+    with threadpool_limits(2, "blas"):  # held by the main thread, which controls the number
+        before = blas_threads()
+        thread = threading.Thread(target=first)
+        thread.start()
+        entered.wait(60)
+        seen.append(blas_threads())
+        with one_blas_thread:
+            leave.set()
+            thread.join()
+            seen.append(blas_threads())
+        assert seen == [[1] * len(before)] * 2
+        assert blas_threads() == before
+
+
+@pytest.mark.compiled
+@pytest.mark.thorough
+def test_one_cpu_and_one_blas_thread_give_the_bits_of_several():
+    usual = measured("usual", "Perceptron")
+    assert len(usual) == 4 * 3 * 2
+    assert len(set(usual.values())) > 4  # by keep
+    assert measured("one CPU", "Perceptron") == usual
+    assert measured("one BLAS thread", "Perceptron") == usual

@@ -272,18 +272,6 @@ def test_labels_of_any_type(labels, kind):
     assert online.predict(X).tolist() == y.tolist()
 
 
-def test_the_larger_label_is_positive():
-    X = [[1.0], [-1.0]]
-    assert Perceptron().fit(X, ["b", "a"]).coef_[0, 0] > 0
-    assert Perceptron().fit(X, ["a", "b"]).coef_[0, 0] < 0
-
-
-def test_rare_labels_beyond_the_first_rows_are_found():
-    X, y = blobs(3000, 3, 2, spread=0.1)
-    y[2500] = 5
-    assert Perceptron(max_iter=1).fit(X, y).classes_.tolist() == [0, 1, 5]
-
-
 def test_warm_start_goes_on_from_the_last_weights():
     X, y = blobs(60, spread=6.0)
     once = Perceptron(max_iter=5, shuffle=False).fit(X, y)
@@ -392,23 +380,6 @@ def noisy(n=300, k=4):
     return X, np.minimum(y, np.arange(n) % 7)
 
 
-@pytest.mark.parametrize("multiclass", ["native", "ovo"])
-def test_early_stopping_keeps_the_best_weights(multiclass):
-    X, y = noisy()
-    options = {"multiclass": multiclass, "early_stopping": True, "validation_fraction": 0.3}
-    model = Perceptron(**options, n_iter_no_change=3).fit(X, y)
-    scores = model.validation_scores_
-    assert model.stop_reason_ == "early_stop"
-    best = int(scores.argmax())
-    assert model.n_iter_ == len(scores) == best + 1 + 3
-    held = HoldOut(0.3, 4, model.draw_seed()).draw(y.astype(np.int32))
-    assert model.score(X[held], y[held]) == pytest.approx(scores[best], abs=1e-12)
-    upto = Perceptron(**options, n_iter_no_change=100, max_iter=best + 1).fit(X, y)
-    assert weights(upto) == weights(model)
-    onward = Perceptron(**options, n_iter_no_change=100, max_iter=best + 3).fit(X, y)
-    assert weights(onward) == weights(model)
-
-
 def test_held_out_rows_are_never_learned_and_come_from_every_class():
     X, y = noisy()
     model = Perceptron(early_stopping=True, validation_fraction=0.25, max_iter=1).fit(X, y)
@@ -460,53 +431,6 @@ def test_verbose_prints_a_line_a_pass(capsys):
     assert lines[0] == f"pass 1: {quiet.mistakes_[0]} mistakes in 40 rows"
     Perceptron(verbose=1, early_stopping=True, max_iter=1).fit(X, y)
     assert "held-out accuracy" in capsys.readouterr().out
-
-
-class CtrlC:
-    """A callback that interrupts at the end of the third pass, or where it is told."""
-
-    def __init__(self, hook="on_fit_task_end", task=2):
-        self.hook, self.task = hook, task
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def _maybe(self, hook, context):
-        here = context.task_id if context.parent else "fit"
-        if (hook, here) == (self.hook, self.task):
-            raise KeyboardInterrupt
-
-    def on_fit_task_begin(self, estimator, context):
-        self._maybe("on_fit_task_begin", context)
-
-    def on_fit_task_end(self, estimator, context):
-        self._maybe("on_fit_task_end", context)
-
-
-@pytest.mark.parametrize(
-    ("hook", "task", "passes"),
-    [
-        ("on_fit_task_end", 2, 3),
-        ("on_fit_task_begin", 2, 2),
-        ("on_fit_task_begin", "fit", 0),
-        ("on_fit_task_begin", 0, 0),
-    ],
-)
-def test_an_interrupting_callback_leaves_what_was_learned(hook, task, passes):
-    X, y = blobs(40, spread=9.0)
-    model = Perceptron(shuffle=False).set_callbacks(CtrlC(hook, task))
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
-    assert model.stop_reason_ == "interrupted"
-    assert "weights reached so far" in model.stop_reason_.sentence
-    assert model.n_iter_ == passes
-    if passes:
-        whole = Perceptron(shuffle=False, max_iter=passes).fit(X, y)
-        assert weights(model) == weights(whole)
-    assert model.predict(X).shape == (40,)
 
 
 def test_an_interrupted_pass_counts_what_it_learned(monkeypatch):

@@ -17,8 +17,6 @@ from linsep.sources.row_cache import RowCacheError, RowCacheWriter
 from refusals import refused
 from whole_files import load_svmlight
 
-pytestmark = pytest.mark.uncompiled
-
 RNG = np.random.default_rng(4)
 ROWS, FEATURES = 200, 7
 X = RNG.integers(-3, 4, (ROWS, FEATURES)) * (RNG.random((ROWS, FEATURES)) < 0.7)
@@ -97,9 +95,6 @@ def flip(path, at):
     content = bytearray(path.read_bytes())
     content[int(at * len(content))] ^= 1
     path.write_bytes(content)
-
-
-# Starting again.
 
 
 @pytest.mark.parametrize(
@@ -197,43 +192,6 @@ def test_a_cache_damaged_between_passes(file, tmp_path, monkeypatch, how, passes
     assert learned.training_accuracy_ is not None
 
 
-def test_a_cache_damaged_after_learning_leaves_a_sample_to_measure_on(file, tmp_path, monkeypatch):
-    path, cache = file(Y), tmp_path / "cache"
-    from_file(path, cache)
-    (row_cache,) = cache.rglob("*.rows")
-    every_row = SourceStream.every_row
-
-    def damaging(stream):
-        flip(row_cache, 0.5)
-        return every_row(stream)
-
-    monkeypatch.setattr(SourceStream, "every_row", damaging)
-    model, expected = from_file(path, cache), in_memory(path)
-    assert weights(model) == weights(expected)
-    X, y = load_svmlight(path)
-    assert model.training_rows_ == len(y)
-    assert model.training_accuracy_ == expected.score(X, y)
-
-
-def test_a_damaged_cache_that_cannot_be_removed_is_passed_by(file, tmp_path, monkeypatch):
-    path, cache = file(Y), tmp_path / "cache"
-    from_file(path, cache)
-    (row_cache,) = cache.rglob("*.rows")
-    flip(row_cache, 0.5)
-
-    def denied(*arguments, **options):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("pathlib.Path.unlink", denied)
-    monkeypatch.setattr("linsep.sources.row_cache.os.replace", denied)
-    with refused(RowCacheError, "cannot-write"):
-        from_file(path, cache)
-    assert weights(from_file(path, cache, shuffle=False)) == weights(in_memory(path, shuffle=False))
-
-
-# No room.
-
-
 @pytest.mark.parametrize("call", ["write", "commit"])
 def test_without_room_only_unshuffled_passes_go_on(file, tmp_path, monkeypatch, call):
     path, cache = file(LATE), tmp_path / "cache"
@@ -269,9 +227,6 @@ def test_places_where_no_cache_can_be(file, tmp_path, monkeypatch):
         from_file(path)
 
 
-# Ends before the end.
-
-
 @pytest.mark.parametrize(("cached", "at_pass"), [(False, 0), (True, 1)])
 def test_an_exception_in_the_middle_ends_everything_at_once(
     file, tmp_path, monkeypatch, cached, at_pass
@@ -302,9 +257,6 @@ def test_an_exception_in_the_middle_ends_everything_at_once(
     assert model.stop_reason_ == "interrupted"
     assert model.n_iter_ == at_pass + 1
     assert model.n_features_in_ == FEATURES
-
-
-# Labels.
 
 
 def test_labels_that_are_no_classes_are_named():
@@ -342,16 +294,6 @@ def test_text_after_numbers_is_noticed_between_batches():
         Perceptron().fit(Changing(np.eye(4), np.array([0, 1, 1, 0]), batch_rows=2))
 
 
-def test_labels_missing_in_a_later_batch():
-    class Losing(ArraySource):
-        def batches(self):
-            for batch in super().batches():
-                yield batch if batch.first < 2 else batch._replace(y=None)
-
-    with refused(DataError, "no-labels"):
-        Perceptron().fit(Losing(np.eye(4), np.array([0, 1, 1, 0]), batch_rows=2))
-
-
 def test_too_many_classes_are_refused_where_they_become_too_many(monkeypatch):
     monkeypatch.setattr("linsep.rows.label_book.MOST_CLASSES", 5)
     with refused(DataError, "class-count", row=6):
@@ -359,35 +301,11 @@ def test_too_many_classes_are_refused_where_they_become_too_many(monkeypatch):
     Perceptron(max_iter=1).fit(ArraySource(np.eye(9), np.arange(9) % 5, batch_rows=2))
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        np.arange(270) % 26,
-        np.arange(60) % 2 == 0,
-        np.array(["z", "é", "longer than before"])[np.arange(60) // 20],
-        np.array([-(2**60), 2**60, 2**60 + 1])[np.arange(60) % 3],
-    ],
-)
-def test_labels_of_every_type(labels):
-    X = np.random.default_rng(1).integers(-5, 6, (len(labels), 4)).astype(float)
-    expected = Perceptron(max_iter=3).fit(X, labels)
-    for memory_bytes in (0, 1 << 20):
-        source = ArraySource(X, labels, batch_rows=7)
-        source.memory_bytes = memory_bytes
-        learned = Perceptron(max_iter=3).fit(source)
-        assert learned.classes_.tolist() == expected.classes_.tolist()
-        assert learned.classes_.dtype.kind == labels.dtype.kind
-        assert weights(learned) == weights(expected)
-
-
 def test_weights_for_classes_that_are_not_there_are_refused(file):
     with refused(DataError, "unknown-label", option="class_weight"):
         from_file(file(BINARY), class_weight={1: 1.0, 7: 2.0})
     with refused(LinsepError, "class-count"):
         from_file(file(0 * Y))
-
-
-# Widths, and what is read at a time.
 
 
 def test_initial_weights_of_another_width_are_filled_with_zeros(file):

@@ -32,8 +32,6 @@ from linsep.teaching import tables, tracing
 from refusals import refused
 from storages import blobs
 
-pytestmark = pytest.mark.uncompiled
-
 POINTS = [(1, 1), (3, 2), (2, 4), (3, 4), (2, 3)], [-1, 1, 1, 1, -1]
 P = Perceptron(shuffle=False)
 
@@ -341,20 +339,6 @@ def test_rows_are_named_by_their_lines(folder):
     assert found == ["line 2", "line 4", "line 6"]
     table = ("students.csv", "--target", "grade", "--exclude", "name")
     assert names(*table, cwd=folder)[0] == ["line 2", "line 3", "line 4", "line 5"]
-
-
-def test_text_columns_widen_the_rows(folder):
-    (folder / "text.csv").write_text("a,color,id,kind\n1,red,7,x\n2,blue,8,y\n3,red,9,y\n")
-    rows, columns = names("text.csv", "--target", "kind", "--row-names", "id", cwd=folder)
-    assert rows == ["7", "8", "9"]
-    assert columns == ["a", "color=blue", "color=red"]
-
-
-def test_every_learner_on_the_command_line(folder):
-    for learner in ["margin", "winnow", "balanced-winnow", "pa"]:
-        done = here("trace", "t.svm", "--learner", learner, cwd=folder)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "converged: " in done.stdout or "max_iter: " in done.stdout
 
 
 def test_bad_use_is_one_sentence(folder):
