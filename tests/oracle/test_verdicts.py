@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import example, given, strategies as st
+from hypothesis import given, strategies as st
 
 import checkers_agree
 from fourier_motzkin import kind_of
 from linsep import from_json, open_source, separation
 from linsep.certificate.constraints import Question
 from linsep.certificate.integers import combination, dot
-from linsep.separability import data as rows_of_data, overlap
+from linsep.separability import data as rows_of_data
 from linsep.separability.data import data_of
 from linsep.separability.evidence import contradictory_pair
 from linsep.separability.splitting import alternative, exact_split
@@ -188,26 +188,6 @@ def noisy(n_rows, d, noise, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_rows, d))
     return X, X @ rng.standard_normal(d) / np.sqrt(d) + noise * rng.standard_normal(n_rows) > 0
-
-
-few = st.lists(st.tuples(*[st.integers(-2, 2)] * 2, st.booleans()), min_size=5, max_size=12).filter(
-    lambda rows: len({row[-1] for row in rows}) == 2
-)
-
-
-@examples(300)
-@example([(1, 1, False), (1, 1, True), (-1, 0, False), (0, 1, False), (-1, 1, False)], False)
-@given(few, st.booleans())
-def test_few_rows_agree_with_the_oracle(rows, fit_intercept):
-    table = np.array(rows)
-    X, y = table[:, :-1], table[:, -1].astype(bool)
-    Z = np.hstack([X, np.ones((len(X), 1), int)])[:, : 2 + fit_intercept]
-    expected, _ = kind_of((Z * np.where(y, 1, -1)[:, None]).tolist())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(overlap, "LEAST_NUMBERS", 0)
-        verdict = separation(X, y, fit_intercept=fit_intercept)
-    assert verdict.kind == expected
-    assert verdict.verify(X, y, exact=True)
 
 
 def shifted(X):

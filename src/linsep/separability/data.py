@@ -231,6 +231,8 @@ def data_of(X: Any, y: Any = None) -> Data:
         rows, classes, codes, names = labeled_rows(X, y)
     refuse_continuous(classes)
     check_two_classes(classes)
+    if not sp.issparse(rows) and rows.dtype.itemsize < 8 and rows.size <= MOST_COPIED:
+        rows = doubles(rows)  # exactly, and once instead of in every pass
     whole = Batch(rows, codes)
     data = Data(lambda: [whole], classes, rows.shape, names)
     data.sparse, data.rounded = sp.issparse(rows), rows.dtype == object

@@ -23,7 +23,6 @@ from linsep.certificate.integers import (
     dot,
     in_lowest_terms,
     squared_bound,
-    whole_numbers,
 )
 from linsep.separability.data import Data, Scan, dense_floats, root_above
 from linsep.separability.elimination import common_scale, equality_point
@@ -76,7 +75,7 @@ def nearest(
     for side in sides.values():
         x[side] /= x[side].sum()
     floor = 64 * np.finfo(float).eps * size.max()
-    affine: Affine = ByProducts(rows, groups)
+    affine: ByProducts | ByLeastSquares = ByProducts(rows, groups)
     length, bold = np.inf, True
     for _ in range(most_steps):
         check_time()
@@ -107,54 +106,8 @@ def _rotated(rows: np.ndarray) -> np.ndarray:
     return vectors * np.sqrt(np.maximum(sizes, 0.0))
 
 
-def polished(
-    rows: np.ndarray, groups: np.ndarray, found: Nearest, tolerance: float, work: Work
-) -> Nearest:
-    """Improve a combination with exact multipliers, for rows that are nearly dependent.
-
-    Rows enter and leave the active set until it is optimal, or until ``work`` is used up.
-    """
-    used = np.flatnonzero(found.multipliers).tolist()
-    best = found
-    for _ in range(200):
-        whole, _ = whole_numbers(rows[used].ravel())
-        bits = max(abs(m).bit_length() for m in whole)
-        try:
-            work.pay(len(used) ** 3 * (1e-7 + len(used) * bits * 1e-9), "multipliers")
-        except TooLarge:
-            return best
-        exact = equality_point(whole, groups[used].tolist())
-        if exact is None:
-            return best
-        if min(exact.multipliers) <= 0:
-            used.pop(int(np.argmin([float(x) for x in exact.multipliers])))
-            continue
-        x = np.zeros(len(rows))
-        x[used] = [float(multiplier) for multiplier in exact.multipliers]
-        length = max(abs(m) for m in exact.point) or 1
-        point = np.array([float(Fraction(m, length)) for m in exact.point])
-        scores = rows @ point
-        level = {g: float(scores[used][groups[used] == g].mean()) for g in np.unique(groups)}
-        square = sum(level.values())
-        if square <= 0.0:
-            return best
-        behind = np.array([level[g] for g in groups]) - scores
-        gap = float(sum(behind[groups == g].max() for g in level) / square)
-        if gap < best.gap:
-            best = Nearest(x, x[used] @ rows[used], gap)._replace(
-                point=point * (np.linalg.norm(x[used] @ rows[used]) / np.linalg.norm(point))
-            )
-        if gap <= tolerance:
-            return best
-        entering = int(behind.argmax())
-        if entering in used:
-            return best
-        used.append(entering)
-    return best
-
-
 def _with_rows(
-    affine: Affine, x: np.ndarray, scores: np.ndarray, side: np.ndarray
+    affine: ByProducts | ByLeastSquares, x: np.ndarray, scores: np.ndarray, side: np.ndarray
 ) -> np.ndarray | None:
     """Return the shortest combination of the active rows and the farthest behind on one side.
 
@@ -163,7 +116,9 @@ def _with_rows(
     """
     behind = side[scores[side] < x[side] @ scores[side]]
     entering = behind[np.argsort(scores[behind], kind="stable")[:MOST_ENTERING]]
-    used = np.union1d(np.flatnonzero(x), entering)
+    chosen = x != 0
+    chosen[entering] = True
+    used = np.flatnonzero(chosen)
     for _ in range(MOST_ENTERING):
         target = affine.shortest(used)
         if (target > 0).all():
@@ -176,9 +131,11 @@ def _with_rows(
     return None
 
 
-def _with_row(affine: Affine, x: np.ndarray, entering: int) -> np.ndarray:
+def _with_row(affine: ByProducts | ByLeastSquares, x: np.ndarray, entering: int) -> np.ndarray:
     """Return the shortest combination of the active rows and one more (Wolfe's minor cycle)."""
-    used = np.union1d(np.flatnonzero(x), entering)
+    chosen = x != 0
+    chosen[entering] = True
+    used = np.flatnonzero(chosen)
     x = x.copy()
     while True:
         target = affine.shortest(used)
@@ -268,9 +225,6 @@ class ByLeastSquares:
             found[others] = part
             np.subtract.at(found, bases[others], part)
         return found
-
-
-Affine = ByProducts | ByLeastSquares
 
 
 class Separated(NamedTuple):

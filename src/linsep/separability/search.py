@@ -13,12 +13,11 @@ from linsep.certificate.constraints import Question
 from linsep.certificate.integers import Space
 from linsep.separability.data import Data, off_boundary
 from linsep.separability.dual_descent import descended
-from linsep.separability.margin import Separated, nearest, polished
-from linsep.separability.overlap import overlap
+from linsep.separability.margin import Separated, nearest
 from linsep.separability.peeling import Peeled, peeled
 from linsep.separability.programs import pushes, split
-from linsep.separability.splitting import Proof, proved
-from linsep.separability.time_limit import TooLarge, Work, check_time, doing
+from linsep.separability.splitting import Proof, crossing, proved
+from linsep.separability.time_limit import TooLarge, check_time, doing
 from linsep.separability.working_set import (
     Member,
     WorkingSet,
@@ -36,6 +35,8 @@ MOST_FILLED = 5_000
 MOST_WEIGHTS = 400
 #: rounds of quick weights, which see a few rows, before all rows are visited
 QUICK_ROUNDS = 8
+#: rounds of quick weights before the widest margin is looked for, which takes longer
+FIRST_ROUNDS = 2
 
 
 class Inseparable(NamedTuple):
@@ -59,23 +60,24 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
     TooLarge
         If floats cannot decide and exact arithmetic would take too long.
     """
-    proof, first = overlap(data, question)
-    if proof is not None:
-        return Inseparable(proof, proof.members, None)
     working = WorkingSet(data, question)
-    working.include(first)
-    if len({member.group for member in first}) < 2:
-        working.sample(first_members(question))
+    working.sample(first_members(question))
     find: WidestWeights | QuickWeights
     few = question.blocks == 1 and question.size <= MOST_WEIGHTS
     find = WidestWeights(tolerance) if tolerance or few else QuickWeights()
+    first_rounds = FIRST_ROUNDS
     for turn in range(MOST_ROUNDS):
         weights, target = None, None
         if turn == QUICK_ROUNDS and isinstance(find, QuickWeights):
             weights = _of_all_rows(data, question)
+        quick = few and turn < first_rounds and data.n_rows > len(working)
+        if quick:
+            weights, _ = quick_weights(working.table(), None)
         if weights is None:
             weights, target = find.weights(working)
         if weights is None:
+            if not data.sparse and (proof := crossing(working)) is not None:
+                return Inseparable(proof, proof.members, None)
             rest = peeled(working)
             if rest is not None and rest.rows.data.n_rows:
                 return inseparable(working, find.last, rest)
@@ -84,6 +86,9 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
             return inseparable(working, find.last, peeled(working))
         count, wrong = len(working.members), grow(working, weights, target)
         if len(working.members) > count:
+            continue
+        if quick:
+            first_rounds = 0
             continue
         if wrong:  # members too close for floats
             return inseparable(working, find.last, peeled(working))
@@ -184,8 +189,6 @@ class WidestWeights:
         start = np.append(self.last, np.zeros(len(A) - len(self.last)))
         fine = 0.1 if self.tolerance is None else self.tolerance / 2
         found = nearest(A, groups, fine / 2, start)
-        if found.gap > fine:
-            found = polished(A, groups, found, fine, Work(1.0))
         self.last = found.multipliers
         scores = A @ found.point
         w = np.zeros(question.size)
