@@ -194,21 +194,6 @@ def test_firth_and_profiles_are_options(folder):
     )
 
 
-def test_a_long_table_is_cut_to_what_says_most(folder):
-    values = rng.normal(size=(150, 100))
-    y = values[:, 70] * 3 + rng.normal(size=150)
-    rows = [" ".join([f"{t}", *(f"{j + 1}:{v}" for j, v in enumerate(x))])
-            for t, x in zip(y, values, strict=True)]  # fmt: skip
-    (folder / "w.svm").write_text("\n".join(rows))
-    shown = printed("fit", "w.svm", "--learner", "linear", "--model", "m", cwd=folder)
-    assert "\nx71 " in shown
-    assert "\n... and 71 more, with smaller t; --json has all\n" in shown
-    top = printed("summary", "m", "--top", 1, cwd=folder)
-    assert "\nx71 " in top
-    assert "... and 100 more" in top
-    assert len(json.loads(printed("summary", "m", "--json", cwd=folder))["coefficients"]) == 101
-
-
 @pytest.mark.parametrize(
     ("words", "code", "exit_code"),
     [
@@ -258,18 +243,6 @@ def test_residuals_and_assumptions_of_the_rows_of_a_fit(folder):
     rows = told["diagnostics"]["rows"]
     assert [row["dfbetas age"] for row in rows] == pytest.approx(found.dfbetas[:, 1])
     assert told["diagnostics"]["vif"] == {"age": 1.0}
-
-
-def test_rows_beside_a_summary_are_those_of_a_linear_fit(folder):
-    (folder / "few.csv").write_text("".join(TABLE.splitlines(keepends=True)[:40]))
-    fit = ("fit", "t.csv", "--target", "ill", "--exclude", "place", "--model")
-    printed(*fit, "bayes", "--learner", "naive-bayes", cwd=folder)
-    assert_refused("summary", "bayes", "t.csv", cwd=folder, code="unsupported")
-    printed(*LINEAR, "--model", "m", cwd=folder)
-    assert_refused("summary", "m", "few.csv", cwd=folder, code="other-rows")
-    shown = printed("summary", "m", "t.csv", cwd=folder)
-    assert re.search(r"\nrow  pressure +fitted +residual\n0 ", shown)  # of several features none
-    assert "\n59 " in shown
 
 
 def test_diagnostics_of_the_rows_of_a_logistic_fit(folder):

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
 from exact_logistic import exact_maximum
-from linsep import LogisticRegression
+from linsep import GaussianNaiveBayes, LogisticRegression
 from linsep.errors import DataError, SeparationWarning
 from parameters_in_order import last, weights_of
 from refusals import refused
@@ -160,3 +160,40 @@ def test_quasi_separable_rows_far_from_zero():
     assert far.coef_[:, :2] == pytest.approx(near.coef_[:, :2], rel=1e-7)
     errors = last(near, "standard_errors_")[:, :2]
     assert last(far, "standard_errors_")[:, :2] == pytest.approx(errors, rel=1e-6)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("base", [1e3, 1e6])
+def test_naive_bayes_does_not_depend_on_the_base(base, classes):
+    X, y = rows(classes)
+    near, far = GaussianNaiveBayes().fit(X, y), GaussianNaiveBayes().fit(X + base, y)
+    for storage in (np.asarray, sp.csr_matrix):
+        Z = storage(X + base)
+        assert far.predict_proba(Z) == pytest.approx(near.predict_proba(X), abs=1e-12 * base)
+        assert far.decision_function(Z) == pytest.approx(
+            near.decision_function(X), abs=1e-11 * base
+        )
+        assert far.predict(Z).tolist() == near.predict(X).tolist()
+    assert far.score(X + base, y) == near.score(X, y)
+    implied = far.to_logistic()
+    assert implied.predict_proba(X + base) == pytest.approx(near.predict_proba(X), abs=1e-12 * base)
+
+
+@pytest.mark.parametrize(("names", "away"), [("abc", 1e8), ("bca", 1e6)])
+def test_a_class_far_away_does_not_spoil_the_others(away, names):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 200)
+    X = rng.normal(size=(600, 2)) + np.array([[0, 0], [4, 2], [away, 0]])[y]
+    labels = np.array(list(names))[y]
+    model = GaussianNaiveBayes().fit(X, labels)
+    two = X[:400], labels[:400]
+    pair = GaussianNaiveBayes().fit(*two)
+    assert model.score(*two) == pytest.approx(pair.score(*two), abs=0.01)
+    assert model.score(X, labels) > 0.98
+    # the definition, with the variances of the model, around the origin, where both classes are
+    m, s2 = model.means_, model.variances_
+    near = [list(model.classes_).index(name) for name in names[:2]]
+    logs = np.array([-0.5 * ((X[:400] - m[k]) ** 2 / s2).sum(axis=1) for k in near]).T
+    expected = np.exp(logs - logs.max(axis=1, keepdims=True))
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert model.predict_proba(X[:400])[:, near] == pytest.approx(expected, abs=1e-7)

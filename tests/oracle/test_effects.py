@@ -308,19 +308,6 @@ def test_dependent_columns_and_classes_without_weight():
     assert np.allclose(errors(found)[8:], errors(two), rtol=1e-5)
 
 
-def test_booleans_and_single_rows():
-    frame = FRAME[["age"]].assign(smoker=X[:, 2] > 0)
-    model = linsep.fit(frame.assign(ill=Y), target="ill", learner="logistic")
-    one = frame.iloc[:1]
-    both = model.predict_proba(pd.concat([one.assign(smoker=True), one.assign(smoker=False)]))
-    (_, smoker) = model.marginal_effects(one).coefficients
-    assert smoker.estimate == pytest.approx(both[0, 1] - both[1, 1], rel=1e-12)
-    array = LogisticRegression().fit(X, Y)
-    row = array.marginal_effects(np.array([[0.0, 1.0, 1.0, 50.0]])).coefficients
-    p = array.predict_proba([[0.0, 1.0, 1.0, 50.0]])[0, 1]
-    assert row[1].estimate == pytest.approx(array.coef_[0, 1] * p * (1 - p), rel=1e-12)
-
-
 @pytest.mark.parametrize(
     ("how", "code"),
     [
@@ -338,12 +325,3 @@ def test_bad_input_is_refused(how, code):
     model = LogisticRegression().fit(X, Y)
     with refused(ValueError, code):
         model.marginal_effects(X, **how)
-
-
-def test_wide_sparse_rows_have_slopes():
-    wide = sp.random(300, 2600, density=0.01, random_state=0, format="csr")
-    model = LogisticRegression(l2=1.0).fit(wide, rng.integers(0, 2, 300))
-    P = model.predict_proba(wide)[:, 1]
-    found = model.marginal_effects(wide)
-    assert np.allclose(estimates(found), (P * (1 - P)).mean() * model.coef_[0], rtol=1e-10)
-    assert np.isnan(errors(found)).all()

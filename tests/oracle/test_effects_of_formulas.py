@@ -168,27 +168,6 @@ def test_products_of_columns(products, scale, tmp_path):
                 assert row.standard_error == pytest.approx(error, rel=1e-4)
 
 
-def test_several_classes_weights_and_batches():
-    frame = FRAME.assign(w=rng.integers(0, 3, N))
-    how = {"formula": "kind ~ age * smoker + dose * town", "learner": "logistic"}
-    weighted = linsep.fit(frame, weight="w", **how)
-    table = weighted.marginal_effects(frame)
-    again = FRAME.loc[np.repeat(FRAME.index, frame["w"])]
-    repeated = linsep.fit(again, **how).marginal_effects(again)
-    for row, other in zip(table.coefficients, repeated.coefficients, strict=True):
-        assert row.estimate == pytest.approx(other.estimate, rel=1e-6, abs=1e-10)
-        assert row.standard_error == pytest.approx(other.standard_error, rel=1e-5)
-    sums = table.tidy().groupby("term")["estimate"].sum()
-    assert np.allclose(sums, 0.0, atol=1e-12)
-    source = linsep.open_source(frame, recipe=weighted.recipe_)
-    source._batch_rows = 7
-    for row, other in zip(
-        weighted.marginal_effects(source).coefficients, table.coefficients, strict=True
-    ):
-        assert row.estimate == pytest.approx(other.estimate, rel=1e-10, abs=1e-14)
-        assert row.standard_error == pytest.approx(other.standard_error, rel=1e-9)
-
-
 def test_what_is_not_known_is_a_dash():
     model = linsep.fit(FRAME, formula="ill ~ age * smoker + town", learner="logistic")
     table = model.marginal_effects(FRAME, at="mean")

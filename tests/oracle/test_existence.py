@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from benchmarks.suspicion import sets, suspected
 from hypothesis import given, strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
@@ -120,20 +119,6 @@ def expected(verdict, found):
     return list(said.values())
 
 
-def test_gradient_ascent_leaves_out_what_others_add_up_to():
-    rng = np.random.default_rng(0)
-    A = rng.standard_normal((60, 2))
-    y = (rng.random(60) < 1 / (1 + np.exp(-A[:, 0]))).astype(int)
-    X = np.column_stack([A, A[:, 0] - A[:, 1]])
-    found = LogisticRegression(solver="gradient_ascent", max_iter=5000).fit(X, y)
-    assert last(found, "limits_")[0].tolist() == ["finite", "finite", "dependent", "finite"]
-    plain = LogisticRegression().fit(A, y)
-    assert np.allclose(weights_of(found)[0, [0, 1, 3]], weights_of(plain), atol=1e-6)
-    assert np.allclose(
-        last(found, "standard_errors_")[0, [0, 1, 3]], last(plain, "standard_errors_"), rtol=1e-6
-    )
-
-
 def test_an_ascent_that_ends_too_soon_is_said():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 2))
@@ -176,10 +161,3 @@ def test_iterations_are_counted_through_a_question(monkeypatch):
     assert asked.separation_.kind == "overlapping"
     assert asked.n_iter_ == plain.n_iter_
     assert np.allclose(weights_of(asked), weights_of(plain), rtol=1e-9)
-
-
-@pytest.mark.thorough
-def test_separation_is_hardly_ever_suspected_where_there_is_none():
-    asked = [suspected(X, y)[0] for _, X, y in sets(60)]
-    assert len(asked) == 60
-    assert sum(asked) <= 1

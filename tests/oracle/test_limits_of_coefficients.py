@@ -18,12 +18,9 @@ from checkers_agree import accepts, accepts_alone
 from exact_logistic import exact_maximum
 from fourier_motzkin import limits_of, of_classes, two_sided
 from linsep import LogisticRegression, from_json, load, save, separation
-from linsep.certificate.constraints import Question
 from linsep.errors import DataError, SeparationError, SeparationWarning
 from linsep.logistic.limits import RIDGES
 from linsep.logistic.solution import UnfinishedWarning
-from linsep.separability import working_set
-from linsep.separability.data import data_of
 from linsep.separability.time_limit import TooLarge
 from linsep.sources import ArraySource
 from parameters_in_order import ends_of, last, weights_of
@@ -79,21 +76,6 @@ def test_several_classes_agree_with_the_oracle(rows, fit_intercept):
     ).multinomial
     if verdict.kind != "separable":
         assert_told(verdict, X, y, of_classes(X, y, fit_intercept), fit_intercept)
-
-
-def test_the_first_of_columns_that_depend_on_each_other_is_kept():
-    x = np.array([1.0, 2.0, 3.0, 3.0, 4.0])
-    y = np.array([0, 0, 0, 1, 1])
-    X = np.column_stack([np.ones(5), x, 2 * x, x + 1, x**2])
-    for fit_intercept, dependent in ((True, [0, 2, 3]), (False, [2, 3])):
-        verdict = separation(X, y, fit_intercept=fit_intercept)
-        limits = assert_told(verdict, X, y, two_sided(X, y, fit_intercept), fit_intercept)
-        assert [j for j, word in enumerate(limits) if word == "dependent"] == dependent
-    overlapping = separation(np.vstack([X, X]), np.repeat([0, 1], 5))
-    assert overlapping.kind == "overlapping"
-    assert list(overlapping.limits().values()) == [
-        "dependent", "finite", "dependent", "dependent", "finite", "finite",
-    ]  # fmt: skip
 
 
 def regression_rows(X, y, reference):
@@ -322,19 +304,6 @@ def test_weights_that_separate_every_row_prove_it(endless, classes, reference, s
         LogisticRegression(reference=reference, on_separation="raise").fit(*given)
 
 
-def test_integers_decide_about_weights_that_floats_cannot_tell():
-    """Rows on both sides of a boundary, a unit in the last place away."""
-    below = np.nextafter(0.5, 0)
-    X = np.array([[0.5], [np.nextafter(below, 0)], [0.0], [1.0]])
-    data = data_of(X, [1, 0, 0, 1])
-    question = Question([np.array([[-1]]), np.array([[1]])], 2, True)
-    assert working_set.separates(data, question, np.array([1.0, -below]))
-    for on_it in X[:2, 0]:
-        assert not working_set.separates(data, question, np.array([1.0, -on_it]))
-    assert not working_set.separates(data, question, np.array([-1.0, below]))
-    assert not working_set.separates(data, question, np.array([np.inf, -below]))
-
-
 def said_nothing(model):
     """Nothing is inferred: every number is NaN, in the table a dash."""
     assert model.covariance_ is None
@@ -428,30 +397,6 @@ def test_standard_errors_are_right_where_nothing_is_said(recwarn, overlap):
     assert np.allclose(last(model, "standard_errors_")[0], errors, rtol=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_digits_that_are_promised_are_right(seed):
-    """Rows in the plane, with pairs that overlap along the boundary by 1e-9 to 1e-15."""
-    rng = np.random.default_rng(seed)
-    w, X = rng.normal(size=2), rng.normal(size=(30, 2))
-    along, at = np.array([-w[1], w[0]]), X.mean(axis=0)
-    y = ((X - at) @ w > 0).astype(int)
-    overlap = 10.0 ** -rng.uniform(9, 15)
-    for k, turn in ((0.5, 1), (-0.7, 1)):
-        middle = at + k * along
-        X = np.vstack([X, middle - overlap * turn * w, middle + overlap * turn * w])
-        y = np.append(y, [1, 0])
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = LogisticRegression().fit(X, y)
-    said = " ".join(str(w.message) for w in caught)
-    if model.stop_reason_ in ("separable", "quasi-separable") or "hardly a digit" in said:
-        return
-    digits = int(said.split("only about ")[1].split()[0]) if said else 4
-    *_, errors = exact_maximum(X, y)
-    off = np.abs(last(model, "standard_errors_")[0] / errors - 1).max()
-    assert off < 10.0 ** (1 - digits)
-
-
 # The weights that predict: the limit of a ridge that vanishes.
 
 
@@ -507,14 +452,3 @@ def test_rows_on_a_boundary_have_the_scores_of_the_limit():
     assert np.allclose(model.decision_function(rows[bound]), inside.decision_function(X[bound]))
     assert (model.predict_proba(rows[~bound])[:, 1] > 1 - 1e-5).all()
     assert model.log_likelihood_ == pytest.approx(inside.log_likelihood_, rel=1e-12)
-
-
-def test_hundreds_of_separable_classes_are_fitted():
-    rng = np.random.default_rng(5)
-    middle = rng.normal(size=(200, 12))
-    y = np.arange(1000) % 200
-    X = middle[y] + 0.1 * rng.normal(size=(1000, 12))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = LogisticRegression().fit(X[:600], y[:600])
-    assert model.score(X[600:], y[600:]) > 0.97

@@ -172,18 +172,6 @@ def test_weights_count_rows():
     assert np.array_equal(doubled.coef_, same.coef_)
 
 
-def test_many_rows_start_from_a_sample():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((100_000, 3)).astype(np.float32)
-    y = rng.random(100_000) < 1 / (1 + np.exp(-X[:, 0]))
-    ours = LogisticRegression().fit(X, y)
-    theirs = sm.Logit(y, sm.add_constant(X.astype(float), prepend=False)).fit(disp=0, tol=1e-12)
-    close(weights_of(ours)[0], theirs.params)
-    assert ours.n_iter_ <= 4
-    sparse = LogisticRegression().fit(sp.csr_matrix(X), y)
-    assert np.allclose(weights_of(sparse), weights_of(ours), rtol=1e-12)
-
-
 def test_references_and_scores():
     X, y = mixed(100, 2, seed=7)
     names = np.array(["no", "yes"])[y]
@@ -449,21 +437,6 @@ def test_suspicious_sources_with_repeated_columns_are_only_suspected():
     assert model.stop_reason_ == "suspect"
     assert np.isnan([model.aic_, model.bic_, *model.likelihood_ratio_[::2]]).all()
     assert model.covariance_ is None
-
-
-def test_weights_that_separate_prove_it_for_repeated_columns_too():
-    X, _ = data(2, 300)
-    X[:, 3] = X[:, 1]
-    source = large(X, y := (X[:, 0] > 0).astype(int))
-    with pytest.warns(SeparationWarning) as caught:
-        model = LogisticRegression().fit(source)
-    assert caught[0].message.verdict.verify(X, y)
-    assert model.stop_reason_ == "separable"
-    assert last(model, "limits_")[0].tolist() == [
-        *["sign not checked"] * 3,
-        "dependent",
-        "sign not checked",
-    ]
 
 
 # So many rows and weights that a Hessian is slow to sum.

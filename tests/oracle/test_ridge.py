@@ -113,21 +113,6 @@ def test_dependent_columns_of_large_tables_share_their_weight():
     assert model.coef_[0] * 21 == pytest.approx(alone.coef_[0], rel=1e-5)
 
 
-def test_rows_that_stand_for_the_penalty():
-    X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
-    more = np.vstack([X, 2.0 * np.eye(3)])
-    plain = LinearRegression(fit_intercept=False).fit(more, np.concatenate([y, np.zeros(3)]))
-    ridge = LinearRegression(l2=4.0, fit_intercept=False).fit(X, y)
-    assert np.allclose(ridge.coef_, plain.coef_, rtol=1e-13)
-
-
-def test_no_penalty_is_least_squares_to_the_bit():
-    X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
-    a, b = LinearRegression(l2=0).fit(X, y), LinearRegression().fit(X, y)
-    assert a.params_.tolist() == b.params_.tolist()
-    assert a.standard_errors_.tolist() == b.standard_errors_.tolist()
-
-
 def test_nothing_is_inferred_from_biased_estimates(tmp_path):
     X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
     model = LinearRegression(l2=2.0).fit(X, y)

@@ -152,20 +152,6 @@ def test_steps_that_overshoot_are_not_told_to_grow(rate, maximize):
     assert ("schedule='inverse_sqrt'" in found.sentence) == (rate == 0.99999)
 
 
-def test_a_narrow_valley_is_overshot_across():
-    def J(x):
-        return float(x[0] ** 2 + 100 * x[1] ** 2)
-
-    def grad(x):
-        return np.array([2 * x[0], 200 * x[1]])
-
-    wide = minimize(J, [1.0, 1.0], grad, learning_rate=0.01, max_iter=100)
-    assert wide.reason == "max_iter"
-    assert "lower it" in wide.sentence
-    narrow = minimize(J, [1.0, 1.0], grad, learning_rate=0.001, max_iter=100)
-    assert "raise the learning rate" in narrow.sentence
-
-
 def test_a_falling_rate_may_pass_a_point_twice():
     # 1 -> -1 -> 0 at rates 1 and 1/2: no cycle, for the rate is not the same.
     found = minimize(square, 1.0, square_slope, learning_rate=1.0, schedule="inverse")
