@@ -14,7 +14,7 @@ from linsep.plot import (
     DescentDisplay,
     RegressionDisplay,
 )
-from linsep.plot.diagnostics import log_odds, smooth
+from linsep.plot.regression import log_odds, smooth
 from refusals import refused
 
 pytestmark = pytest.mark.compiled

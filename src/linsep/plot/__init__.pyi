@@ -9,18 +9,13 @@ from .answers import (
     RocDisplay as RocDisplay,
     ThresholdDisplay as ThresholdDisplay,
 )
-from .chance import (
-    ChanceDisplay as ChanceDisplay,
-    PhaseTransitionDisplay as PhaseTransitionDisplay,
-)
 from .decision import DecisionDisplay as DecisionDisplay
-from .diagnostics import DiagnosticsDisplay as DiagnosticsDisplay
-from .errors import FewestErrorsDisplay as FewestErrorsDisplay
 from .kernel import KernelDisplay as KernelDisplay
 from .palettes import palette as palette
 from .probabilities import LogisticDisplay as LogisticDisplay
 from .regression import (
     AssumptionsDisplay as AssumptionsDisplay,
+    DiagnosticsDisplay as DiagnosticsDisplay,
     RegressionDisplay as RegressionDisplay,
 )
 from .runs import (
@@ -29,13 +24,19 @@ from .runs import (
     CycleDisplay as CycleDisplay,
     LearningCurveDisplay as LearningCurveDisplay,
 )
-from .separation import MarginDisplay as MarginDisplay, SeparationDisplay as SeparationDisplay
+from .separation import (
+    ChanceDisplay as ChanceDisplay,
+    FewestErrorsDisplay as FewestErrorsDisplay,
+    MarginDisplay as MarginDisplay,
+    PhaseTransitionDisplay as PhaseTransitionDisplay,
+    SeparationDisplay as SeparationDisplay,
+    SuspiciousLabelsDisplay as SuspiciousLabelsDisplay,
+)
 from .soft_margin import (
     GapDisplay as GapDisplay,
     SoftMarginPathDisplay as SoftMarginPathDisplay,
 )
 from .steps import DescentDisplay as DescentDisplay, UpdateDisplay as UpdateDisplay
-from .suspicious import SuspiciousLabelsDisplay as SuspiciousLabelsDisplay
 from .weight_space import (
     AugmentationDisplay as AugmentationDisplay,
     WeightSpaceDisplay as WeightSpaceDisplay,

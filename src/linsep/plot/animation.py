@@ -180,13 +180,6 @@ class RunDisplay(Display):
     [[[0.0, 0.0, 0.0]], [[0.0, 4.0, 0.0]], [[0.0, 3.0, -1.0]]]
     """
 
-    trace: Trace
-    view: View
-    frames: list[Frame]
-    y: np.ndarray
-    classes: np.ndarray
-    decide: Callable[[np.ndarray], np.ndarray]
-
     @classmethod
     def from_trace(
         cls, trace: Trace, X: Any, y: Any, *, feature_names: Sequence[Any] | None = None,

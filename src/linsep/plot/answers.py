@@ -221,7 +221,6 @@ class Curves(_Answers):
     legend_ : Legend
     """
 
-    classes: dict[Any, Ranked]
     #: what is drawn, the labels of the axes, the measure of a curve, and the style of its steps
     _what: ClassVar[str]
     _axes: ClassVar[tuple[str, str]]
@@ -437,14 +436,6 @@ class ThresholdDisplay(_Answers):
     'probability of 1'
     """
 
-    at: np.ndarray
-    curves: dict[str, np.ndarray]
-    costs: np.ndarray | None = None
-    used: float
-    rule: str = ""
-    usual: float
-    name: str
-
     @classmethod
     def from_scored(cls, estimator: Any, found: Scored, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the result of :func:`linsep.scoring.scored`."""
@@ -548,11 +539,6 @@ class ConfusionDisplay(_Answers):
     [[25, 0, 0], [0, 24, 1], [0, 1, 24]]
     """
 
-    counts: np.ndarray
-    totals: np.ndarray
-    names: list[str]
-    title: str = ""
-
     @classmethod
     def from_scored(cls, estimator: Any, found: Scored, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the result of :func:`linsep.scoring.scored`."""
@@ -646,8 +632,6 @@ class ReliabilityDisplay(Display):
     >>> len(display.curves_)
     1
     """
-
-    curves: dict[Any, Curve]
 
     @classmethod
     def from_estimator(

@@ -1,7 +1,6 @@
 """Decision regions of a classifier."""
 
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -100,22 +99,6 @@ class DecisionDisplay(Display):
     >>> display.ax_.get_xlabel(), len(display.points_)
     ('x0', 2)
     """
-
-    plane: Plane
-    xs: np.ndarray
-    ys: np.ndarray
-    codes: np.ndarray
-    classes: np.ndarray
-    boundary: np.ndarray | None = None
-    undecided: np.ndarray | None = None
-    line: tuple[np.ndarray, float] | None = None
-    sides: tuple[float, float] | None = None
-    points: np.ndarray
-    y: np.ndarray | None = None
-    wrong: np.ndarray
-    misplaced: float | None = None
-    chosen: bool = False
-    marked: dict[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     @of_features

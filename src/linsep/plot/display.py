@@ -6,12 +6,11 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import cache, wraps
 from io import BytesIO
 from math import ceil
 from textwrap import wrap
-from typing import Any, dataclass_transform
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -203,9 +202,8 @@ def limits(values: np.ndarray, share: float = 0.08) -> tuple[float, float]:
     return low - room, high + room
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False)
 class Display:
-    """Base class of all displays; annotated attributes are the keyword arguments of ``__init__``.
+    """Base class of all displays: what is drawn, as attributes, and the artists that show it.
 
     Attributes
     ----------
@@ -214,13 +212,13 @@ class Display:
     legend_ : matplotlib Legend, or None
     """
 
-    ax_: Any
-    figure_: Any
+    def __init__(self, **drawn: Any):
+        """Keep what ``plot`` draws."""
+        self.__dict__.update(drawn)
 
     def __init_subclass__(cls) -> None:
-        """Generate ``__init__`` and wrap ``plot`` so that all texts can be read."""
+        """Wrap ``plot`` so that all texts can be read."""
         super().__init_subclass__()
-        dataclass(kw_only=True, eq=False, repr=False)(cls)
         if "plot" in cls.__dict__:
             cls.plot = _with_readable_texts(cls.plot)  # type: ignore[attr-defined]
 

@@ -1,7 +1,6 @@
 """The similarity of rows under a kernel, and the function that a kernel classifier learned."""
 
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -83,15 +82,8 @@ class KernelDisplay(Display):
     (3, (100, 100))
     """
 
-    gram: np.ndarray
-    y: np.ndarray | None
-    classes: np.ndarray
-    title: str = ""
-    grid: Sequence[np.ndarray] | None = None
-    values: np.ndarray | None = None
-    points: np.ndarray | None = None
-    names: list[str] = field(default_factory=list)
-    substrings: list[tuple[str, float]] = field(default_factory=list)
+    grid = values = points = names = None
+    substrings: Sequence[tuple[str, float]] = ()
 
     @classmethod
     def from_kernel(cls, kernel: Any, X: Any, y: Any = None, **kwargs: Any) -> Self:

@@ -100,19 +100,6 @@ class LogisticDisplay(Display):
     1.637
     """
 
-    points: np.ndarray
-    y: np.ndarray
-    classes: np.ndarray
-    shown: int
-    grid: Sequence[np.ndarray]
-    values: np.ndarray
-    names: list[str]
-    band: tuple[np.ndarray, np.ndarray] | None = None
-    level: float = 0.95
-    threshold: float | None = None
-    gaussians: np.ndarray | None = None
-    title: str = ""
-
     @classmethod
     @of_features
     def from_estimator(

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep import convergence, trace
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import DataError
-from linsep.mistake_bounds.bounds import Bounds, whole_count
+from linsep.mistake_bounds.bounds import whole_count
 from linsep.plot.display import (
     Display,
     check_drawable,
@@ -24,7 +24,6 @@ from linsep.plot.display import (
 )
 from linsep.plot.palettes import COLORS
 from linsep.plot.plane import box_around, names_of, numbers_of, show_plane, weight_of
-from linsep.teaching import Convergence
 from linsep.teaching.textbook.perceptron import BatchPerceptron, Perceptron
 from linsep.teaching.textbook.running import run
 from linsep.validation.labels import labels_of
@@ -77,12 +76,6 @@ class LearningCurveDisplay(Display):
     >>> len(display.mistakes_.get_xdata())
     20
     """
-
-    mistakes: np.ndarray
-    errors: np.ndarray | None = None
-    criterion: np.ndarray | None = None
-    best: int | None = None
-    stop: str = ""
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
@@ -197,10 +190,6 @@ class BoundDisplay(Display):
     >>> list(display.bounds_)
     ['hinge', 'hinge, sharp']
     """
-
-    mistakes: np.ndarray
-    bounds: Bounds
-    passes: np.ndarray | None = None
 
     @classmethod
     @of_features
@@ -322,8 +311,6 @@ class ConvergenceDisplay(Display):
     26
     """
 
-    convergence: Convergence
-
     @classmethod
     @of_features
     def from_estimator(
@@ -415,10 +402,6 @@ class CycleDisplay(Display):
     >>> CycleDisplay.from_estimator(model, X, y).path.tolist()
     [[0.0, 0.0], [1.0, 1.0], [0.0, 2.0], [1.0, 1.0], [0.0, 0.0]]
     """
-
-    path: np.ndarray
-    ends: np.ndarray
-    names: list[str]
 
     @classmethod
     @of_features

@@ -1,4 +1,4 @@
-"""A separability verdict with the rows that prove it, and the margins of rows."""
+"""Separability: verdicts and their proofs, margins, fewest errors, suspicious labels, chance."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -6,19 +6,25 @@ from typing import Any, Self
 
 import numpy as np
 
+from linsep.certificate.errors import FewestErrors
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
+from linsep.chance.counting import Dichotomies
+from linsep.chance.transition import phase_transition
 from linsep.errors import DataError
 from linsep.estimators._common.frames import in_memory
 from linsep.estimators._common.labels import label_text
 from linsep.mistake_bounds.margins import margin_distribution
 from linsep.plot.display import (
+    GRAY,
     Display,
     class_handles,
+    cut,
     density_title,
     draw_rings,
     draw_rows,
     ink,
     legend,
+    literal,
     new_axes,
     show_title,
     wrapped,
@@ -36,10 +42,18 @@ from linsep.plot.plane import (
     said_of,
     show_plane,
 )
+from linsep.suspecting import SuspiciousLabels
 from linsep.validation.labels import labels_of
+from linsep.words import counted
 
 #: more labels than that on one side are called the others
 MOST_LABELS = 3
+#: characters of a suspicious label
+LONGEST_LABEL = 18
+#: rows for each weight, up to which a curve is drawn at least
+MOST_ROWS_A_WEIGHT = 4.0
+#: signals that are drawn
+SIGNALS = np.linspace(0.0, 6.0, 61)
 
 
 class SeparationDisplay(Display):
@@ -82,16 +96,6 @@ class SeparationDisplay(Display):
     >>> display.common.tolist()
     [0.0, 0.0]
     """
-
-    verdict: Verdict
-    plane: Plane
-    points: np.ndarray
-    y: np.ndarray
-    sides: np.ndarray
-    line: tuple[np.ndarray, float] | None
-    proof: np.ndarray
-    hulls: list[np.ndarray]
-    common: np.ndarray | None
 
     @classmethod
     def from_verdict(cls, verdict: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any) -> Self:
@@ -175,7 +179,7 @@ class SeparationDisplay(Display):
         self._draw_hulls()
         claim = self.verdict.kind
         if separable:
-            low, high = (f"{end:.4g}" for end in self.verdict.margin)  # type: ignore[attr-defined]
+            low, high = (f"{end:.4g}" for end in self.verdict.margin)
             claim = f"separable, widest margin {low}" + f" to {high}" * (low != high)
         names = {"separable": "rows that bound the margin", "overlapping": "witness"}
         shown = self.points[self.proof]
@@ -309,10 +313,6 @@ class MarginDisplay(Display):
     True
     """
 
-    margins: dict[str, np.ndarray]
-    certified: tuple[float, float] | None = None
-    name: str = "geometric margin"
-
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, X_test: Any = None, y_test: Any = None,
@@ -340,7 +340,7 @@ class MarginDisplay(Display):
         if X_test is not None:
             found["test"] = margin_distribution(estimator, X_test, y_test).rows
         certified = getattr(verdict, "margin", None)
-        (name,) = said_of(estimator, [cls.name])
+        (name,) = said_of(estimator, ["geometric margin"])
         return cls(margins=found, certified=certified, name=name).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -364,4 +364,253 @@ class MarginDisplay(Display):
             )  # fmt: skip
         self.ax_.set(xlabel=self.name, ylabel="share of the rows", ylim=(0, 1.02))
         self.legend_ = legend(self.ax_, [*self.curves_, self.certified_])
+        return self
+
+
+class FewestErrorsDisplay(Display):
+    """The fewest errors of any hyperplane: both ends of the interval over the time of the search,
+    with the gap between them shaded.
+
+    Create it with :meth:`from_errors`.
+
+    Attributes
+    ----------
+    seconds, low, high : arrays of shape (changes,)
+    figure_, ax_ : matplotlib Figure and Axes
+    low_, high_ : Line2D
+    open_ : the shaded area between the ends
+    legend_ : Legend
+
+    Examples
+    --------
+    >>> import linsep
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = linsep.separation(X[50:], y[50:], errors=True).errors
+    >>> float(found.plot().high_.get_ydata()[-1])
+    1.0
+    """
+
+    @classmethod
+    def from_errors(cls, errors: FewestErrors, **kwargs: Any) -> Self:
+        """Draw the history of the attribute ``errors`` of a verdict; ``kwargs`` go to :meth:`plot`.
+
+        Raises
+        ------
+        DataError
+            For an interval read from a proof, which has no history.
+        """
+        if not errors.history:
+            raise DataError(
+                "This interval was read from a proof, which has no history to draw.",
+                code="unsupported",
+            )
+        seconds, low, high = np.array(errors.history).T
+        return cls(seconds=seconds, low=low, high=high).plot(**kwargs)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on ``ax``, or on a new figure."""
+        self.figure_, self.ax_ = new_axes(ax)
+        # the first weights are those before anything was tried
+        shown = slice(1 if len(self.seconds) > 2 else 0, None)
+        seconds, low, high = self.seconds[shown], self.low[shown], self.high[shown]
+        look: dict[str, Any] = {"drawstyle": "steps-post", "marker": ".", "markersize": 5}
+        (self.high_,) = self.ax_.plot(
+            seconds, high, color=COLORS[5], label="errors of a hyperplane", **look
+        )
+        (self.low_,) = self.ax_.plot(seconds, low, color=COLORS[0], label="proved least", **look)
+        self.open_ = self.ax_.fill_between(
+            seconds, low, high, step="post", color=GRAY, alpha=0.25, linewidth=0
+        )
+        self.ax_.set(xlabel="seconds", ylabel="errors", ylim=(0, None))
+        self.legend_ = legend(self.ax_, [self.high_, self.low_])
+        last = f"{low[-1]:,.6g} to " * bool(low[-1] != high[-1]) + f"{high[-1]:,.6g}"
+        show_title(self.ax_, f"fewest errors of any hyperplane: {last}")
+        return self
+
+
+class SuspiciousLabelsDisplay(Display):
+    """The scores of the most suspicious rows as bars, with their row numbers and labels.
+
+    Create it with :meth:`from_labels`.
+
+    Attributes
+    ----------
+    labels : SuspiciousLabels
+    figure_, ax_ : matplotlib Figure and Axes
+    bars_ : BarContainer
+
+    Examples
+    --------
+    >>> import linsep
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = linsep.suspicious_labels(X[50:], y[50:], time_limit=5)
+    >>> float(found.plot().bars_[0].get_width())
+    1.0
+    """
+
+    @classmethod
+    def from_labels(cls, labels: SuspiciousLabels, **kwargs: Any) -> Self:
+        """Draw the result of :func:`linsep.suspicious_labels`; DataError if there are none.
+
+        ``kwargs`` are passed to :meth:`plot`.
+        """
+        if not labels:
+            raise DataError("No labels are suspicious: there is nothing to draw.", code="no-rows")
+        return cls(labels=labels).plot(**kwargs)
+
+    def plot(self, ax: Any = None, *, most: int = 15) -> Self:
+        """Draw at most ``most`` rows on ``ax``, or on a new figure."""
+        self.figure_, self.ax_ = new_axes(ax)
+        shown = self.labels[:most]
+        labels = cut([label_text(one.label) for one in shown], LONGEST_LABEL)
+        names = [
+            literal(f"row {self.labels.name(one)}: {label}")
+            for one, label in zip(shown, labels, strict=True)
+        ]
+        places = range(len(shown))
+        self.bars_ = self.ax_.barh(places, [one.score for one in shown], color=COLORS[0])
+        self.ax_.set_yticks(places, names)
+        self.ax_.invert_yaxis()
+        self.ax_.set(xlabel="score", xlim=(0, 1))
+        show_title(self.ax_, "labels that deserve a second look")
+        return self
+
+
+class ChanceDisplay(Display):
+    """The probability that a hyperplane separates random labels, by number of rows (Cover 1965).
+
+    Create it with :meth:`from_verdict`.
+
+    Attributes
+    ----------
+    n_dimensions : int, dimension of the space that the rows span
+    fit_intercept : bool
+    n_distinct : int, number of distinct rows, which is marked
+    bound : bool
+        Whether the mark is an upper bound of the probability or a lower bound of the number of
+        rows.
+    ax_, figure_ : matplotlib Axes and Figure
+    curve_ : Line2D, the probability by number of rows per weight
+    place_ : Line2D, a mark at the number of rows
+    capacity_ : Line2D at two rows per weight, where the probability is 1/2
+    legend_ : Legend
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linsep import separation
+    >>> from linsep.plot import ChanceDisplay
+    >>> X = np.random.default_rng(0).normal(size=(100, 60))
+    >>> display = ChanceDisplay.from_verdict(separation(X, np.arange(100) % 2))
+    >>> round(float(display.place_.get_ydata()[0]), 6)
+    0.986737
+    """
+
+    @classmethod
+    def from_verdict(cls, verdict: Any, *, ax: Any = None) -> Self:
+        """Draw the probability for the rows of a two-sided verdict of :func:`linsep.separation`.
+
+        Raises
+        ------
+        DataError
+            For a verdict read from a proof, for several verdicts, and if the dimension of the rows
+            is not known.
+        """
+        chance = getattr(verdict, "chance", None)
+        if chance is None or not chance.known:
+            raise DataError(
+                "Only a two-sided verdict returned by linsep.separation has the number and the "
+                "dimension of the distinct rows: pass such a verdict.",
+                code="unsupported",
+            )
+        return cls(
+            n_dimensions=chance.n_dimensions, fit_intercept=chance.fit_intercept,
+            n_distinct=chance.n_distinct, bound=chance.enough or chance.tied,
+        ).plot(ax)  # fmt: skip
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on ``ax`` or on new axes."""
+
+        def probability(n_rows: int) -> float:
+            return float(Dichotomies(n_rows, self.n_dimensions, self.fit_intercept))
+
+        self.figure_, self.ax_ = new_axes(ax)
+        width = max(1, self.n_dimensions + self.fit_intercept)
+        most = max(MOST_ROWS_A_WEIGHT * width, 1.2 * self.n_distinct)
+        rows = np.unique(np.linspace(1, most, 400).round().astype(int))
+        (self.curve_,) = self.ax_.plot(
+            rows / width, list(map(probability, rows.tolist())), color=COLORS[0],
+            label=f"random labels in {counted(self.n_dimensions, 'dimension')}",
+        )  # fmt: skip
+        self.capacity_ = self.ax_.axvline(
+            2.0, color=ink(), linewidth=0.8, ls=":", label="two rows per weight: 1/2"
+        )
+        said = counted(self.n_distinct, "distinct row") + ", or less" * self.bound
+        (self.place_,) = self.ax_.plot(
+            [self.n_distinct / width], [probability(self.n_distinct)], "o", ls="", zorder=3,
+            color=COLORS[5], clip_on=False, label=said,
+        )  # fmt: skip
+        self.ax_.set(
+            xlabel="distinct rows per weight", ylabel="probability that all are separable",
+            xlim=(0, None), ylim=(-0.02, 1.02),
+        )  # fmt: skip
+        show_title(self.ax_, "Separable by chance? (Cover 1965)")
+        self.legend_ = legend(self.ax_, [self.curve_, self.capacity_, self.place_])
+        return self
+
+
+class PhaseTransitionDisplay(Display):
+    """Where a logistic regression has a maximum likelihood estimate (Candès and Sur 2020).
+
+    Parameters
+    ----------
+    intercept : float, default=0.0
+        The log-odds of the positive class with all columns at their means.
+    ratio : float or None, default=None
+        Ratio of columns to rows of some data, which is marked
+    signal : float, default=0.0
+        at this standard deviation of the log-odds.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    curve_ : Line2D, the largest ratio of columns to rows with an estimate, by the signal
+    exists_ : PolyCollection, the area below it
+    place_ : Line2D, the mark, or None
+    legend_ : Legend
+
+    Examples
+    --------
+    >>> from linsep.plot import PhaseTransitionDisplay
+    >>> display = PhaseTransitionDisplay(ratio=0.2, signal=5**0.5).plot()
+    >>> float(display.curve_.get_ydata()[0].round(6))
+    0.5
+    """
+
+    def __init__(self, intercept: float = 0.0, ratio: float | None = None, signal: float = 0.0):
+        super().__init__(intercept=intercept, ratio=ratio, signal=signal)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on ``ax`` or on new axes."""
+        self.figure_, self.ax_ = new_axes(ax)
+        kappa = np.array([phase_transition(self.intercept, gamma) for gamma in SIGNALS])
+        (self.curve_,) = self.ax_.plot(
+            SIGNALS, kappa, color=COLORS[0], label="phase transition", zorder=3
+        )
+        self.exists_ = self.ax_.fill_between(
+            SIGNALS, 0.0, kappa, color=COLORS[0], alpha=0.15, linewidth=0,
+            label="an estimate exists",
+        )  # fmt: skip
+        if self.ratio is not None:
+            look = {"ls": "", "color": COLORS[5], "zorder": 4, "label": "the data"}
+            (self.place_,) = self.ax_.plot([self.signal], [self.ratio], "o", **look)
+        self.ax_.set(
+            xlabel="signal (standard deviation of the log-odds)", ylabel="columns / rows",
+            xlim=(SIGNALS[0], SIGNALS[-1]), ylim=(0.0, max(0.6, 1.1 * (self.ratio or 0.0))),
+        )  # fmt: skip
+        intercept = f"intercept {self.intercept:g}" if self.intercept else ""
+        show_title(self.ax_, "Maximum likelihood estimates (Candès and Sur 2020)", intercept)
+        self.legend_ = legend(self.ax_, [self.curve_, self.exists_, self.place_])
         return self

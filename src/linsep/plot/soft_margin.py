@@ -13,7 +13,7 @@ from linsep.plot.display import (
     ink,
     legend,
     literal,
-    new_axes,
+    new_figure,
     show_title,
 )
 from linsep.plot.palettes import COLORS
@@ -34,17 +34,11 @@ class GapDisplay(Display):
     With several classes, each binary classifier has one pair of lines. Create it with
     :meth:`from_estimator`.
 
-    Parameters
-    ----------
-    trace : array of shape (steps, 3)
-        Binary classifier, objective and bound.
-    machines : list of str
-        The names of the binary classifiers; not shown if there is only one.
-    tol : float
-        The requested gap.
-
     Attributes
     ----------
+    trace : array of shape (steps, 3), binary classifier, objective and bound
+    machines : list of str, the names of the binary classifiers
+    tol : float, the requested gap
     figure_ : matplotlib Figure
     ax_, gap_ax_ : Axes of the objectives, and of the gaps below them
     objectives_, bounds_, gaps_ : lists of Line2D, one per binary classifier
@@ -62,24 +56,9 @@ class GapDisplay(Display):
     True
     """
 
-    trace: np.ndarray
-    machines: list[str]
-    tol: float
-
     @classmethod
     def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
-        """Draw the steps of a fitted soft margin.
-
-        Parameters
-        ----------
-        estimator : fitted :class:`linsep.SoftMargin`
-        **kwargs : passed to :meth:`plot`
-
-        Raises
-        ------
-        DataError
-            For an estimator without a gap.
-        """
+        """Draw the steps of a fitted soft margin; ``kwargs`` are passed to :meth:`plot`."""
         check_drawable(estimator, "duality_gap_", "has no gap; use a SoftMargin.")
         names, trace = machine_names(estimator), estimator.trace_
         if len(estimator.n_support_) == 1:  # what comes after the last step is in no trace
@@ -124,13 +103,9 @@ class SoftMarginPathDisplay(Display):
 
     Create it with :meth:`from_path`.
 
-    Parameters
-    ----------
-    path : SoftMarginPath
-        The result of :func:`linsep.soft_margin_path`.
-
     Attributes
     ----------
+    path : SoftMarginPath, the result of :func:`linsep.soft_margin_path`
     figure_ : matplotlib Figure
     ax_, count_ax_ : Axes of the weights, and Axes of the row counts below them
     weights_ : list of Line2D, the largest first, at most seven of them in color
@@ -149,27 +124,13 @@ class SoftMarginPathDisplay(Display):
     'petal length (cm)'
     """
 
-    path: SoftMarginPath
-
     @classmethod
     def from_path(cls, path: SoftMarginPath, **kwargs: Any) -> Self:
-        """Draw a path.
-
-        Parameters
-        ----------
-        path : SoftMarginPath
-        **kwargs : passed to :meth:`plot`
-        """
+        """Draw a path; ``kwargs`` are passed to :meth:`plot`."""
         return cls(path=path).plot(**kwargs)
 
     def plot(self, *, top: int = MOST_NAMED) -> Self:
-        """Draw on a new figure.
-
-        Parameters
-        ----------
-        top : int, default=7
-            Number of weights to name, the largest at the last C; at most seven.
-        """
+        """Draw on a new figure, with the names of the ``top`` largest weights, at most seven."""
         self.figure_, self.ax_, self.count_ax_ = _two_panels((3, 2))
         path, top = self.path, min(top, MOST_NAMED)
         order = np.argsort(-np.abs(path.coef[-1]), kind="stable")
@@ -218,8 +179,6 @@ class SoftMarginPathDisplay(Display):
 
 def _two_panels(heights: tuple[int, int]) -> tuple[Any, Any, Any]:
     """Return a new figure and two axes, one above the other, with the same horizontal axis."""
-    figure, first = new_axes(None)
-    first.remove()
-    figure.set_size_inches(6.4, 5.6)
+    figure = new_figure(6.4, 5.6)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=heights)
     return figure, upper, lower

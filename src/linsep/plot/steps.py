@@ -106,13 +106,6 @@ class UpdateDisplay(Display):
     [3.0, -1.0, 0.0]
     """
 
-    updates: list[Update]
-    rows: Any
-    y: np.ndarray
-    classes: np.ndarray
-    names: list[str]
-    row_names: Sequence[str] | None = None
-
     @classmethod
     @of_features
     def from_estimator(
@@ -349,11 +342,6 @@ class DescentDisplay(Display):
     >>> len(display.paths_[0].get_xdata()) == found.n_iter + 1
     True
     """
-
-    paths: dict[str, np.ndarray]
-    grid: Sequence[np.ndarray]
-    values: np.ndarray | None
-    heights: dict[str, np.ndarray]
 
     @classmethod
     def from_descent(

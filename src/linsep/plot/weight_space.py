@@ -69,10 +69,6 @@ class WeightSpaceDisplay(Display):
     True
     """
 
-    reflected: np.ndarray
-    names: tuple[str, str]
-    path: np.ndarray | None = None
-
     @classmethod
     def from_data(
         cls, X: Any, y: Any, *, fit_intercept: bool = False, path: Any = None,
@@ -246,12 +242,6 @@ class AugmentationDisplay(Display):
     >>> float(display.cut_.get_xdata()[0])
     3.0
     """
-
-    rows: np.ndarray
-    y: np.ndarray
-    classes: np.ndarray
-    weights: np.ndarray
-    names: list[str]
 
     @classmethod
     @of_features

@@ -81,15 +81,6 @@ class CoefficientDisplay(Display):
     4
     """
 
-    names: list[str]
-    estimates: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    status: list[str]
-    level: float | None = 0.95
-    odds: bool = False
-    left_out: int = 0
-
     @classmethod
     def from_estimator(
         cls, estimator: Any, *, odds: bool = False, top: int = 30, intercept: bool = False,
@@ -143,7 +134,7 @@ class CoefficientDisplay(Display):
         shown = [f"{machines[k]}: " * several + names[j] for k, j in zip(*at, strict=True)]
         return cls(
             names=shown, estimates=w, low=w - s, high=w + s, status=[""] * w.size, level=None,
-            left_out=weights.size - w.size,
+            odds=False, left_out=weights.size - w.size,
         ).plot(ax, **kwargs)  # fmt: skip
 
     @classmethod
@@ -354,9 +345,6 @@ class WeightImageDisplay(Display):
     >>> display.images.shape
     (10, 8, 8)
     """
-
-    images: np.ndarray
-    titles: list[str]
 
     @classmethod
     def from_estimator(
