@@ -1,4 +1,4 @@
-"""Tests of the assumptions of a linear regression.
+"""Residuals and influences of the rows of a linear regression, and tests of its assumptions.
 
 The five assumptions: y has a mean and a variance for every x (existence), rows are independent, the
 mean is linear, the variance is constant, and the errors are normal. Data can contradict the last
@@ -6,7 +6,7 @@ four but cannot prove them; single rows can determine a fit. Each test follows t
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
@@ -17,13 +17,180 @@ from scipy.special import gammaincc
 
 from linsep.batches import Batch
 from linsep.drawing import display
-from linsep.inference.diagnostics import counted_from
+from linsep.errors import DataError
+from linsep.inference.collinearity import Collinearity, collinearity
+from linsep.inference.diagnostics import (
+    CANCELLED,
+    Diagnostics,
+    check_size,
+    counted_from,
+    in_parts,
+    of_leverage_one,
+    partial_residuals,
+)
+from linsep.inference.factors import Term
 from linsep.inference.summary import number_text, p_text
 from linsep.inference.tails import f_tail, t_tail
 from linsep.layout import table_lines
 from linsep.linear.inference import ROUNDING, Inference
-from linsep.linear.influence import Deletion, examined, undefined_residuals
 from linsep.linear.least_squares import IllConditionedWarning, LeastSquares, least_squares
+
+#: relative change of a residual norm that rounding of the rows may make
+SAME = 1e-3
+#: share of the residual variance without a row that is rounding error: that fit is perfect
+PERFECT = 1e-13
+
+
+class Examined(NamedTuple):
+    """Residuals of the rows of a fit, and the effect of leaving each out; arrays of shape (rows,),
+    NaN where a number is not defined.
+
+    Attributes
+    ----------
+    raw : residuals, zeros of a perfect fit
+    residuals : multiplied by the square roots of the weights
+    shares : these divided by the residual norm
+    leverage : multiplied by the weights
+    free : 1 - leverage
+    standardized, studentized : internally and externally studentized residuals
+    cooks_distance : Cook's distances
+    decided : bool, whether the leverage is 1: the fit goes through the row whatever its y
+    perfect_without : bool, whether the fit without the row is perfect
+    undefined : why residuals cannot be tested; empty if they can
+    """
+
+    raw: np.ndarray
+    residuals: np.ndarray
+    shares: np.ndarray
+    leverage: np.ndarray
+    free: np.ndarray
+    standardized: np.ndarray
+    studentized: np.ndarray
+    cooks_distance: np.ndarray
+    decided: np.ndarray
+    perfect_without: np.ndarray
+    undefined: str
+
+
+def examined(fit: LeastSquares, block: Batch) -> Examined:
+    """Compute the residuals of a fit on its rows, and the deletion diagnostics; DataError if their
+    residual sum of squares differs from the fit's.
+    """
+    weights = np.ones(block.y.size) if block.weights is None else block.weights
+    raw = np.concatenate([fit.residuals(part.dense(), part.y) for part in block.cut(8192)])
+    check_rows(fit, block.y * np.sqrt(weights), raw * np.sqrt(weights))
+    raw = np.zeros_like(raw) if fit.perfect else raw
+    residuals, leverage = raw * np.sqrt(weights), leverages(fit, block.X, weights)
+    # Ratios depend on shapes, not sizes, and squares of unscaled residuals might overflow.
+    shares = np.zeros_like(residuals) if fit.perfect else residuals / fit.residual_norm
+    undefined = undefined_residuals(fit)
+    seen = [np.full(raw.size, np.nan) for _ in range(4)]
+    decided = perfect = np.zeros(raw.size, dtype=bool)
+    if not undefined:
+        df, free = fit.n_rows - fit.rank, 1 - leverage
+        decided = free <= CANCELLED
+        with np.errstate(divide="ignore", invalid="ignore"):
+            without = 1 - shares * (shares / free)
+            perfect = ~decided & (without <= PERFECT) & (df > 1)
+            cooks = np.square(shares / free) * leverage * (df / fit.rank)
+            studentized = shares * np.sqrt((df - 1) / (without * free))
+            seen = [free, shares * np.sqrt(df / free), studentized, cooks]
+        for values in seen:
+            values[decided] = np.nan
+        studentized[perfect | (df == 1)] = np.nan
+    return Examined(raw, residuals, shares, leverage, *seen, decided, perfect, undefined)
+
+
+def check_rows(fit: LeastSquares, y: np.ndarray, residuals: np.ndarray) -> None:
+    """Raise DataError if residuals belong to other rows; y is multiplied like them."""
+    largest = float(np.abs(y).max()) or 1.0
+    found, known = float(np.linalg.norm(residuals / largest)), fit.residual_norm / largest
+    if abs(found - known) > SAME * (known + float(np.linalg.norm(y / largest)) * SAME):
+        norm = found * largest
+        raise DataError(
+            "These are not the rows of the fit: their residual sum of squares is "
+            f"{number_text(norm * norm)}, not {number_text(fit.rss)}.",
+            code="other-rows",
+        )
+
+
+def undefined_residuals(fit: LeastSquares) -> str:
+    """Return why residuals cannot be tested; empty if they can."""
+    if not fit.rank:
+        return "not defined: no weights were estimated"
+    if fit.n_rows <= fit.rank:
+        return "not defined: no residual degrees of freedom are left"
+    return "not defined: the fit is perfect, so the residual variance is zero" * fit.perfect
+
+
+def diagnosed(
+    fit: LeastSquares, block: Batch, numbers: np.ndarray, index: np.ndarray,
+    features: Sequence[str], terms: Sequence[Term],
+) -> Diagnostics:  # fmt: skip
+    """Return the diagnostics of a fit on its rows, which have numbers and labels (``index``)."""
+    check_size(block.y.size, fit.coef.size)
+    seen = examined(fit, block)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        moved = (seen.studentized / np.sqrt(seen.free))[:, None]
+    weights = np.ones(block.y.size) if block.weights is None else block.weights
+    coef = np.where(fit.kept, fit.coef, np.nan)
+    rows = index[seen.decided].tolist()
+    notes = [f"Standardized residuals and influences are {seen.undefined}."] * bool(seen.undefined)
+    if seen.perfect_without.any():
+        row = index[np.argmax(seen.perfect_without)]
+        notes.append(
+            f"Without row {row} the fit is perfect, so its studentized residual and DFBETAS are "
+            "not defined."
+        )
+    return Diagnostics(
+        title="Diagnostics of a linear regression", numbers=numbers, index=index,
+        y=block.y, weights=weights, fitted=fit.predicted(block.X), pearson=seen.residuals,
+        deviance=seen.residuals, working=seen.raw,
+        partial=partial_residuals(block.X, coef, seen.raw, fit.fit_intercept),
+        leverage=seen.leverage, standardized=seen.standardized,
+        standardized_deviance=seen.standardized, studentized=seen.studentized,
+        dfbetas=directions(fit, block.X, weights) * moved, cooks_distance=seen.cooks_distance,
+        params=Inference(fit).estimates, collinearity=collinearity_of(fit, features, terms),
+        notes=[*notes, *of_leverage_one(rows)], X=block.X,
+    )  # fmt: skip
+
+
+def leverages(fit: LeastSquares, X: Any, weights: np.ndarray) -> np.ndarray:
+    """Return the leverages of the rows of a fit, of shape (rows,)."""
+    inference = Inference(fit)
+    return weights * in_parts(lambda rows: inference.leverage(rows)[:, None], X, 1)[:, 0]
+
+
+def directions(fit: LeastSquares, X: Any, weights: np.ndarray) -> np.ndarray:
+    """Return for each row and estimate the derivative of the estimate, in standard deviations of a
+    residual variance of 1, by the residual times the square root of the weight.
+
+    An array of shape (rows, parameters), the intercept first if there is one, NaN for features left
+    out: (X' W X)^-1 x sqrt(w), each divided by the square root of the diagonal of (X' W X)^-1.
+    """
+    first = int(fit.fit_intercept)
+    root = fit.root[:, 1 - first :]
+    sizes = np.abs(root).max(axis=0, initial=0.0)
+    sizes[sizes == 0] = np.nan
+    units = root / sizes
+    units /= np.sqrt(np.square(units).sum(axis=0))
+    features = fit.root[first:, 1:].T
+
+    def of(rows: np.ndarray) -> np.ndarray:
+        parts = np.asarray(fit.centered(rows) @ features, dtype=np.float64)
+        alike = np.full((len(parts), first), 1 / np.sqrt(fit.total_weight))
+        return np.asarray(np.column_stack([alike, parts]) @ units)
+
+    return in_parts(of, X, root.shape[1]) * np.sqrt(weights)[:, None]
+
+
+def collinearity_of(
+    fit: LeastSquares, features: Sequence[str], terms: Sequence[Term]
+) -> Collinearity:
+    """Return the collinearity of the columns of a fit."""
+    first, ones = int(fit.fit_intercept), np.sqrt(fit.total_weight)
+    lengths = np.concatenate([[ones] * first, np.hypot(fit.spread, ones * fit.means)])
+    return collinearity(fit.root[:, 1 - first :], lengths, fit.inflation, features, terms)
 
 
 class Finding(NamedTuple):
@@ -108,20 +275,16 @@ class Assumptions:
 
     def rows(self) -> list[list[str]]:
         """Return the cells of the table, its header first."""
-        cells = [["assumption", "test", "statistic", "p", "conclusion"]]
-        for found in self.findings:
-            numbers = [number_text(found.statistic), p_text(found.p_value)]
-            cells.append([found.assumption, found.test, *numbers, found.conclusion])
-        cells.append(
-            [
-                "existence",
-                "-",
-                "-",
-                "-",
-                "not testable: y must have a mean and a variance for every x",
-            ]
-        )
-        return cells
+        why = "not testable: y must have a mean and a variance for every x"
+        return [
+            ["assumption", "test", "statistic", "p", "conclusion"],
+            *(
+                [one.assumption, one.test, number_text(one.statistic), p_text(one.p_value),
+                 one.conclusion]
+                for one in self.findings
+            ),
+            ["existence", "-", "-", "-", why],
+        ]  # fmt: skip
 
     def __str__(self) -> str:
         right = [False, False, True, True, False]
@@ -149,8 +312,6 @@ SHAPIRO_ROWS = 5000
 DOUBT = 0.05
 #: share of the variance of y below which the residuals are rounding errors
 NOTHING = 1e-12
-#: smallest eigenvalue, relative to their mean, of a matrix that is surely regular
-SURELY = 1e-10
 #: why squares are explained whatever they are
 AS_MANY = "not defined: the test has as many regressors as rows"
 
@@ -158,52 +319,30 @@ AS_MANY = "not defined: the test has as many regressors as rows"
 def check_assumptions(
     fit: LeastSquares, block: Batch, numbers: np.ndarray, index: np.ndarray
 ) -> Assumptions:
-    """Test the assumptions of a fit on its rows.
-
-    Parameters
-    ----------
-    fit : LeastSquares
-    block : Batch
-        All rows of the fit, in their order.
-    numbers, index : arrays of shape (rows,)
-        The numbers of the rows, equal for copies of a row, and their labels.
-
-    Raises
-    ------
-    DataError
-        If their residual sum of squares differs from the fit's.
+    """Test the assumptions of a fit on its rows, which have numbers, equal for copies of a row, and
+    labels; DataError if their residual sum of squares differs from the fit's.
     """
-    copies = bool((np.diff(numbers) == 0).any())
-    seen = examined(fit, block)
-    about = (block.y - fit.mean_y) - seen.raw
-    leverage, shares, gone = seen.leverage, seen.shares, seen.gone
+    copies, seen = bool((np.diff(numbers) == 0).any()), examined(fit, block)
     findings = [
-        _reset(fit, block, about),
-        _breusch_pagan(fit, block, shares),
-        _white(fit, block, shares),
-        _jarque_bera(fit, shares),
-        _shapiro_wilk(fit, shares, copies),
-        _durbin_watson(fit, shares, copies),
-        *_influential(fit, leverage, gone, seen.undefined, index),
+        _reset(fit, block, (block.y - fit.mean_y) - seen.raw),
+        _breusch_pagan(fit, block, seen.shares),
+        _white(fit, block, seen.shares),
+        _jarque_bera(fit, seen.shares),
+        _shapiro_wilk(fit, seen.shares, copies),
+        _durbin_watson(fit, seen.shares, copies),
+        *_influential(fit, seen, index),
     ]
     return Assumptions(
-        findings,
-        seen.residuals,
-        fit.predicted(block.X),
-        leverage,
-        gone.standardized,
-        gone.studentized,
-        gone.cooks_distance,
-        numbers,
-        index,
-    )
+        findings, seen.residuals, fit.predicted(block.X), seen.leverage, seen.standardized,
+        seen.studentized, seen.cooks_distance, numbers, index,
+    )  # fmt: skip
 
 
 def _verdict(p: float, against: str, undefined: str) -> str:
     """Return the conclusion from a p-value."""
     if np.isnan(p):
         return undefined
-    return against if p < DOUBT else "no evidence against it"
+    return against if p < DOUBT else f"not rejected at {DOUBT:.0%}"
 
 
 def _reset(fit: LeastSquares, block: Batch, about: np.ndarray) -> Finding:
@@ -275,8 +414,6 @@ def _explained(fit: LeastSquares, X: Any, residuals: np.ndarray) -> tuple[float,
     if undefined := undefined_residuals(fit):
         return np.nan, np.nan, undefined
     squares = residuals**2
-    if _surely_spans(X):
-        return np.nan, np.nan, AS_MANY
     with warnings.catch_warnings():  # about these columns, which are not the user's
         warnings.simplefilter("ignore", IllConditionedWarning)
         found = Inference(least_squares(lambda: iter([Batch(X, squares)])))
@@ -313,20 +450,6 @@ def _jarque_bera(fit: LeastSquares, residuals: np.ndarray) -> Finding:
     )  # fmt: skip
 
 
-def _surely_spans(X: Any) -> bool:
-    """Return whether columns, at least as many as rows, surely explain anything."""
-    if X.shape[1] < X.shape[0] or sp.issparse(X):
-        return False
-    scale = np.abs(X).max(axis=0)
-    scaled = np.asarray(X, dtype=np.float64) / np.where(scale > 0, scale, 1.0)
-    gram = scaled @ scaled.T
-    try:
-        np.linalg.cholesky(gram - SURELY * np.trace(gram) * np.eye(len(gram)) / len(gram))
-    except np.linalg.LinAlgError:
-        return False
-    return True
-
-
 def _shapiro_wilk(fit: LeastSquares, residuals: np.ndarray, copies: bool) -> Finding:
     """Test normality by the sorted residuals."""
     w = p = np.nan
@@ -361,51 +484,46 @@ def _durbin_watson(fit: LeastSquares, residuals: np.ndarray, copies: bool) -> Fi
     )  # fmt: skip
 
 
-def _influential(
-    fit: LeastSquares, leverage: np.ndarray, gone: Deletion, undefined: str, index: np.ndarray,
-) -> list[Finding]:  # fmt: skip
+def _influential(fit: LeastSquares, seen: Examined, index: np.ndarray) -> list[Finding]:
     """Return the findings on the rows with the largest leverage and Cook's distance."""
     many = 2 * fit.rank / fit.n_rows
-    row = index[np.argmax(leverage)]
-    high = int((leverage > many).sum())
+    row = index[np.argmax(seen.leverage)]
+    high = int((seen.leverage > many).sum())
     text = f"row {row}; {high:,} of {fit.n_rows:,} rows have more than twice the mean, {many:.3g}"
-    if not undefined and gone.decided.any():
-        row = index[np.argmax(gone.decided)]
+    if seen.decided.any():
+        row = index[np.argmax(seen.decided)]
         text += f"; the leverage of row {row} is 1, so its residual is zero for every y"
-    distance, cook_text = np.nan, undefined
-    if not undefined:
-        cook_text = "not defined: all leverages are 1"
-    if not undefined and not np.isnan(gone.cooks_distance).all():
-        most = int(np.nanargmax(gone.cooks_distance))
-        distance = float(gone.cooks_distance[most])
+    distance, cook_text = np.nan, seen.undefined or "not defined: all leverages are 1"
+    if not np.isnan(seen.cooks_distance).all():
+        most = int(np.nanargmax(seen.cooks_distance))
+        distance = float(seen.cooks_distance[most])
         cook_text = f"row {index[most]}; near 1, the estimates move far without the row"
     return [
         Finding(
-            "influence", "leverage", float(leverage.max()), np.nan, text,
+            "influence", "leverage", float(seen.leverage.max()), np.nan, text,
             "Hoaglin and Welsch, American Statistician 32, 1978, 17-22",
         ),
         Finding(
             "influence", "Cook's distance", distance, np.nan, cook_text,
             "Cook, Technometrics 19, 1977, 15-18",
         ),
-        _studentized(fit, gone, undefined, index),
+        _studentized(fit, seen, index),
     ]  # fmt: skip
 
 
-def _studentized(fit: LeastSquares, gone: Deletion, undefined: str, index: np.ndarray) -> Finding:
+def _studentized(fit: LeastSquares, seen: Examined, index: np.ndarray) -> Finding:
     """Test the row with the largest studentized residual as an outlier."""
-    t, p, text = np.nan, np.nan, undefined
-    df = fit.n_rows - fit.rank - 1
-    if not undefined and df < 1:
+    t, p, text, df = np.nan, np.nan, seen.undefined, fit.n_rows - fit.rank - 1
+    if not text and df < 1:
         text = "not defined: without one row, no residual degrees of freedom are left"
-    elif not undefined and gone.perfect_without.any():
-        row = index[np.argmax(gone.perfect_without)]
+    elif seen.perfect_without.any():
+        row = index[np.argmax(seen.perfect_without)]
         text = (
             f"not defined: without row {row} the fit is perfect, so the residual variance is zero"
         )
-    elif not undefined and not np.isnan(gone.studentized).all():
-        row = int(np.nanargmax(np.abs(gone.studentized)))
-        t = float(gone.studentized[row])
+    elif not np.isnan(seen.studentized).all():
+        row = int(np.nanargmax(np.abs(seen.studentized)))
+        t = float(seen.studentized[row])
         p = min(1.0, fit.n_rows * float(t_tail(t, df)))
         text = f"row {index[row]}; p is for the largest of {fit.n_rows:,} (Bonferroni)"
     return Finding(

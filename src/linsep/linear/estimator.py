@@ -639,7 +639,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         """
         with self._rows_of_fit(X, y, sample_weight, offset) as (block, numbers, index):
             from linsep.inference.factors import terms_of
-            from linsep.linear.influence import diagnosed
+            from linsep.linear.diagnostics import diagnosed
 
             names, terms = feature_names(self), terms_of(self)
             return diagnosed(self._fitted, block, numbers, index, names, terms)

@@ -35,7 +35,7 @@ from linsep.inference.diagnostics import (
 from linsep.inference.factors import terms_of
 from linsep.inference.summary import number_text
 from linsep.layout import wrapped
-from linsep.linear.influence import collinearity_of, directions, leverages
+from linsep.linear.diagnostics import collinearity_of, directions, leverages
 from linsep.linear.least_squares import IllConditionedWarning, LeastSquares, least_squares
 from linsep.logistic.hosmer_lemeshow import HosmerLemeshow, hosmer_lemeshow
 from linsep.logistic.inference import LogisticResults
