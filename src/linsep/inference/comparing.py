@@ -7,11 +7,12 @@ chi-squared with k degrees of freedom (Wilks, Annals of Mathematical Statistics 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import isnan, nan
 from typing import Any, NamedTuple
 
+import numpy as np
 from scipy.special import chdtrc
 from sklearn.utils.validation import check_is_fitted
 
@@ -92,15 +93,21 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Comparison:
             code="shape", option="names",
         )  # fmt: skip
     for model, name in zip(models, called, strict=True):
-        _check_regression(model, name)
-    for (smaller, larger), pair in zip(pairwise(models), pairwise(called), strict=True):
-        _check_alike(smaller, larger, *pair)
+        if not hasattr(type(model), "wald_test"):
+            raise ParameterError(
+                f"{name} is a {type(model).__name__}: pass fitted linear or logistic regressions.",
+                code="unsupported",
+            )
+        check_is_fitted(model)
+    pairs = [(*two, *said) for two, said in zip(pairwise(models), pairwise(called), strict=True)]
+    for pair in pairs:
+        _check_alike(*pair)
     for model, name in zip(models, called, strict=True):
         refuse_without_likelihood(model, name)
-    for (smaller, larger), pair in zip(pairwise(models), pairwise(called), strict=True):
-        _check_nested(smaller, larger, *pair)
-        _check_rows(smaller, larger, *pair)
-        _check_features(smaller, larger, *pair)
+    for pair in pairs:
+        _check_nested(*pair)
+        _check_rows(*pair)
+        _check_features(*pair)
     tests = [None, *(tested(a, b, models[-1]) for a, b in pairwise(models))]
     return _table(models, called, tests)
 
@@ -161,106 +168,69 @@ def note_of_supremum(model: Any) -> bool:
     return getattr(model, "stop_reason_", None) in ("separable", "quasi-separable")
 
 
-def _check_regression(model: Any, name: str) -> None:
-    if not hasattr(type(model), "wald_test"):
-        raise ParameterError(
-            f"{name} is a {type(model).__name__}: pass fitted linear or logistic regressions.",
-            code="unsupported",
-        )
-    check_is_fitted(model)
-
-
 def refuse_without_likelihood(model: Any, name: str, firth: bool = False) -> None:
     """Raise DataError for a model whose likelihood cannot be compared with others; ``firth`` allows
     Firth's penalty.
     """
-    if len(getattr(model, "targets_", ())) > 1:
-        raise DataError(
-            f"{name} has several targets: fit a regression for each and compare those.",
-            code="unsupported",
-        )
-    if fitted_parameter(model, "l2"):
-        raise DataError(
-            f"{name} was fitted with l2 and does not maximize the likelihood: fit without l2.",
-            code="unsupported", option="l2",
-        )  # fmt: skip
-    if fitted_parameter(model, "penalty") and not firth:
-        raise DataError(
-            f"{name} was fitted with Firth's penalty, which differs between models: call "
-            "likelihood_ratio_tests of the larger model instead.",
-            code="unsupported", option="penalty",
-        )  # fmt: skip
-    if fitted_parameter(model, "covariance") is not None:
-        raise DataError(
-            f"{name} has a robust covariance, for which likelihood-ratio tests are not valid: use "
-            "wald_test instead.", code="unsupported", option="covariance",
-        )  # fmt: skip
-    if getattr(model, "stop_reason_", None) == "interrupted" or isnan(model.aic_):
-        raise DataError(
-            f"The maximum of the likelihood of {name} is not known "
-            f"({getattr(model, 'stop_reason_', 'too few rows')}): print summary() for the reason.",
-            code="no-estimate",
-        )
+    why = getattr(model, "stop_reason_", "too few rows")
+    for wrong, said, code, option in (
+        (len(getattr(model, "targets_", ())) > 1, "has several targets: fit a regression for each",
+         "unsupported", None),
+        (fitted_parameter(model, "l2"), "was fitted with l2 and does not maximize the likelihood: "
+         "fit without l2", "unsupported", "l2"),
+        (fitted_parameter(model, "penalty") and not firth, "was fitted with Firth's penalty, which "
+         "differs between models: call likelihood_ratio_tests of the larger model instead",
+         "unsupported", "penalty"),
+        (fitted_parameter(model, "covariance") is not None, "has a robust covariance, for which "
+         "likelihood-ratio tests are not valid: use wald_test instead",
+         "unsupported", "covariance"),
+        (why == "interrupted" or np.isnan(model.aic_).any(), "has no known maximum likelihood "
+         f"({why}): print summary() for the reason", "no-estimate", None),
+    ):  # fmt: skip
+        if wrong:
+            raise DataError(f"{name} {said}.", code=code, option=option)
 
 
 def _check_alike(smaller: Any, larger: Any, first: str, second: str) -> None:
     """Raise DataError for models of different kinds."""
-    ours, theirs = type(smaller).__name__, type(larger).__name__
-    if ours != theirs:
-        raise DataError(
-            f"{first} is a {ours} and {second} a {theirs}: pass models of the same kind.",
-            code="other-model",
-        )
-    if hasattr(smaller, "classes_"):
-        classes = [sorted(map(label_text, one.classes_.tolist())) for one in (smaller, larger)]
-        if classes[0] != classes[1]:
+
+    def facts(model: Any) -> Iterator[tuple[str, Any]]:
+        yield "kind", type(model).__name__
+        if hasattr(model, "classes_"):
+            yield "classes", sorted(map(label_text, model.classes_.tolist()))
+            yield "reference", label_text(model.reference_)
+        for name in ("fit_intercept", "weight_type"):
+            yield name, fitted_parameter(model, name)
+
+    for (what, ours), (_, theirs) in zip(facts(smaller), facts(larger), strict=False):
+        if ours != theirs:
             raise DataError(
-                f"{first} and {second} have other classes: fit both to the same rows.",
-                code="other-model",
-            )
-        references = [label_text(one.reference_) for one in (smaller, larger)]
-        if references[0] != references[1]:
-            raise DataError(
-                f"{first} has the reference {references[0]} and {second} {references[1]}: fit "
-                "both with the same reference.", code="other-model", option="reference",
-            )  # fmt: skip
-    for name in ("fit_intercept", "weight_type"):
-        values = [fitted_parameter(one, name) for one in (smaller, larger)]
-        if values[0] != values[1]:
-            raise DataError(
-                f"{first} has {name}={values[0]!r} and {second} {name}={values[1]!r}: fit both "
-                "with the same.", code="other-model", option=name,
+                f"{first} and {second} have another {what} ({ours} and {theirs}): fit both with "
+                "the same.", code="other-model", option=what if hasattr(smaller, what) else None,
             )  # fmt: skip
 
 
 def _check_nested(smaller: Any, larger: Any, first: str, second: str) -> None:
     """Raise DataError unless the other model has all features of the smaller one."""
-    for model, name in ((smaller, first), (larger, second)):
-        if getattr(model, "feature_names_in_", None) is None and model.n_features_in_:
-            raise DataError(
-                f"The features of {name} have no names and cannot be matched: fit to data frames, "
-                "or to files with named columns.",
-                code="other-model",
-            )
     few, many = (_names(one) for one in (smaller, larger))
     missing = [name for name in few if name not in many]
-    if missing and not [name for name in many if name not in few]:
-        raise DataError(
-            f"{first} has more features than {second}: pass the smaller model first.",
-            code="other-model",
-        )
-    if missing:
-        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-        raise DataError(
-            f"{first} is not nested in {second}, which lacks {', '.join(missing[:3])}{more}: the "
-            "larger model needs all features of the smaller one.",
-            code="other-model",
-        )
-    if len(few) == len(many):
-        raise DataError(
-            f"{first} and {second} have the same features: there is nothing to test.",
-            code="other-model",
-        )
+    more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+    unnamed = [
+        name for model, name in ((smaller, first), (larger, second))
+        if getattr(model, "feature_names_in_", None) is None and model.n_features_in_
+    ]  # fmt: skip
+    for wrong, said in (
+        (unnamed, f"The features of {' and '.join(unnamed)} have no names and cannot be matched: "
+         "fit to data frames, or to files with named columns"),
+        (missing and set(many) <= set(few), f"{first} has more features than {second}: pass the "
+         "smaller model first"),
+        (missing, f"{first} is not nested in {second}, which lacks {', '.join(missing[:3])}{more}: "
+         "the larger model needs all features of the smaller one"),
+        (len(few) == len(many), f"{first} and {second} have the same features: there is nothing to "
+         "test"),
+    ):  # fmt: skip
+        if wrong:
+            raise DataError(f"{said}.", code="other-model")
 
 
 def _names(model: Any) -> list[str]:
@@ -330,14 +300,7 @@ def _check_rows(smaller: Any, larger: Any, first: str, second: str) -> None:
             code="other-rows",
         )
     ours, theirs = (getattr(one, "rows_signature_", None) for one in (smaller, larger))
-    for signature, name in ((ours, first), (theirs, second)):
-        if signature is None:
-            raise DataError(
-                f"{name} was saved by an earlier version, without a signature of its rows: fit it "
-                "again.",
-                code="other-version",
-            )
-    if ours != theirs:
+    if ours is None or ours != theirs:
         raise DataError(
             f"{first} and {second} were fitted to different rows, or in another order, or with "
             "other weights or offsets: fit both to the same rows.",

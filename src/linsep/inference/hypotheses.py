@@ -9,7 +9,7 @@ distribution, exactly so for least squares with normal residuals.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import isinf, isnan
+from math import isinf
 from typing import Any
 
 import numpy as np
@@ -204,23 +204,21 @@ def _known(model: Any, given: list[Restriction]) -> np.ndarray:
 
 def no_estimate(name: str, word: str) -> DataError:
     """Return the error for a parameter with a status code such as "+inf" instead of an estimate."""
-    if word in ("dependent", "no weight"):
-        why = "combination of others" if word == "dependent" else "parameter of a class of weight 0"
-        return DataError(
-            f"'{name}' is a {why} and has no estimate: leave it out of the hypotheses.",
-            code="no-estimate", column=name,
-        )  # fmt: skip
+    advice: list[Any]
     if word == "not checked":
-        return DataError(
-            f"It is not known whether the likelihood has a maximum, so '{name}' cannot be tested",
-            hint("fit with {}", penalty="firth"), code="no-estimate", column=name,
-        )  # fmt: skip
-    return DataError(
-        f"'{name}' diverges because the classes are separated, and a Wald test needs a finite "
-        "estimate",
-        "compare likelihoods with likelihood_ratio_tests",
-        hint("fit with {}", penalty="firth"), code="separated", column=name,
-    )  # fmt: skip
+        why = f"It is not known whether the likelihood has a maximum, so '{name}' cannot be tested"
+        advice, code = [hint("fit with {}", penalty="firth")], "no-estimate"
+    elif word in ("dependent", "no weight"):
+        what = (
+            "combination of others" if word == "dependent" else "parameter of a class of weight 0"
+        )
+        why, code = f"'{name}' is a {what} and has no estimate", "no-estimate"
+        advice = ["leave it out of the hypotheses"]
+    else:
+        why = f"'{name}' diverges because the classes are separated, and has no finite estimate"
+        advice = ["compare likelihoods with likelihood_ratio_tests"]
+        advice, code = [*advice, hint("fit with {}", penalty="firth")], "separated"
+    return DataError(why, *advice, code=code, column=name)
 
 
 def _check_errors(given: list[Restriction], errors: np.ndarray) -> None:
@@ -231,15 +229,14 @@ def _check_errors(given: list[Restriction], errors: np.ndarray) -> None:
                 f"'{one.text}' has no parameter with a nonzero coefficient: leave it out.",
                 code="bad-hypothesis", value=one.text,
             )  # fmt: skip
-        if isinf(error):
-            raise DataError(
-                f"'{one.text}' overflows float64: scale it.", code="overflow", value=one.text
+        if not 0.0 < error < np.inf:
+            large = isinf(error)
+            why = (
+                "overflows float64: scale it" if large else "cannot be tested: its variance is zero"
             )
-        if isnan(error) or error == 0.0:
             raise DataError(
-                f"'{one.text}' cannot be tested: the estimated variance is zero, as for a perfect "
-                "fit.", code="no-estimate", value=one.text,
-            )  # fmt: skip
+                f"'{one.text}' {why}.", code="overflow" if large else "no-estimate", value=one.text
+            )
 
 
 def _check_independent(model: Any, given: list[Restriction]) -> None:
@@ -248,18 +245,15 @@ def _check_independent(model: Any, given: list[Restriction]) -> None:
     scales = np.nan_to_num(model.standard_errors_.ravel(), posinf=0.0)
     rows = rows * np.where(scales > 0.0, scales, 1.0)
     rows /= np.abs(rows).max(axis=1, keepdims=True)
-    basis = np.zeros((0, rows.shape[1]))
-    for one, row in zip(given, rows, strict=True):
-        unit = row / np.linalg.norm(row)
-        left = unit - basis.T @ (basis @ unit)
-        left -= basis.T @ (basis @ left)
-        size = np.linalg.norm(left)
-        if size <= _REPEATED:
-            raise ParameterError(
-                f"'{one.text}' follows from earlier restrictions or contradicts them: leave it "
-                "out.", code="bad-hypothesis", value=one.text,
-            )  # fmt: skip
-        basis = np.vstack([basis, left / size])
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    left = np.zeros(len(rows))
+    left[: rows.shape[1]] = np.abs(np.diag(np.linalg.qr(rows.T, mode="r")))
+    if (left <= _REPEATED).any():
+        text = given[int(np.argmax(left <= _REPEATED))].text
+        raise ParameterError(
+            f"'{text}' follows from earlier restrictions or contradicts them: leave it out.",
+            code="bad-hypothesis", value=text,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -355,39 +349,33 @@ def _wanted(levels: dict[str, Any], reference: str, compare: Any) -> list[Restri
         if compare == "reference":
             pairs = [(name, reference) for name in names if name != reference]
         return [Restriction(f"{a} - {b}", units[a] - units[b]) for a, b in pairs]
-    found = []
+    found: list[Restriction] = []
     for one in [compare] if isinstance(compare, str) else compare:
         if isinstance(one, str):
-            some = restrictions_of(one, units, "level")
+            found += restrictions_of(one, units, "level")
+        elif isinstance(one, tuple | list) and len(one) == 2:
+            (pair,) = restrictions_of(f"`{one[0]}` - `{one[1]}`", units, "level")
+            found.append(pair._replace(text=f"{one[0]} - {one[1]}"))
         else:
-            first, second = (f"`{level}`" for level in _pair(one))
-            (some,) = [restrictions_of(f"{first} - {second}", units, "level")]
-            some = [some[0]._replace(text=f"{one[0]} - {one[1]}")]
-        found += some
-    for restriction in found:
-        row = restriction.row
+            raise _no_contrasts(one)
+    for text, row in found:
         if row[-1] or abs(row.sum()) > 1e-12 * np.abs(row).sum() or not row.any():
             raise ParameterError(
-                f"'{restriction.text}' is not a contrast: the coefficients of the levels must sum "
-                "to zero, not all be zero, and have no added constant, as in 'a - b' or '(a + b) "
-                "/ 2 - c' (put levels that look like numbers in backticks).",
-                code="bad-hypothesis", option="compare", value=restriction.text,
+                f"'{text}' is not a contrast: the coefficients of the levels must sum to zero, not "
+                "all be zero, and have no added constant, as in 'a - b' or '(a + b) / 2 - c' (put "
+                "levels that look like numbers in backticks).",
+                code="bad-hypothesis", option="compare", value=text,
             )  # fmt: skip
     if not found:
-        raise ParameterError(
-            "compare is empty: choose 'pairs', 'reference', or a list of contrasts.",
-            option="compare",
-        )
+        raise _no_contrasts(compare)
     return found
 
 
-def _pair(one: Any) -> tuple[Any, Any]:
-    if not isinstance(one, tuple | list) or len(one) != 2:
-        raise ParameterError(
-            f"compare has {one!r}: choose 'pairs', 'reference', or a list of contrasts such as 'a "
-            "- b' or ('a', 'b').", option="compare", value=one,
-        )  # fmt: skip
-    return one[0], one[1]
+def _no_contrasts(given: Any) -> ParameterError:
+    return ParameterError(
+        f"compare has {given!r}: choose 'pairs', 'reference', or a list of contrasts such as 'a - "
+        "b' or ('a', 'b').", option="compare", value=given,
+    )  # fmt: skip
 
 
 def _in_parameters(

@@ -11,6 +11,7 @@ as many digits. Factors of fixed-size blocks (lanes) are stacked and factored ag
 tree of the lanes.
 """
 
+from collections.abc import Hashable
 from hashlib import blake2b
 from math import isnan
 from typing import Any, Literal, NamedTuple
@@ -198,25 +199,16 @@ def check_length(clusters: np.ndarray | None, n_rows: int) -> None:
 
 
 def check_clusters(covariance: str | None, X: Any, clusters: Any, weights: Any = None) -> None:
-    """Raise ParameterError for clusters that cannot be combined with the covariance, rows or
-    weights.
-
-    Parameters
-    ----------
-    covariance : str or None, the parameter of the regression
-    X : rows, or a Source
-    clusters, weights : labels of the clusters and weights of the rows, or None
+    """Raise ParameterError for clusters that cannot be combined with the covariance of a
+    regression, with rows or a Source, or with weights.
     """
-    if isinstance(X, Source):
-        if clusters is not None:
-            raise ParameterError(
-                "A source has its own clusters: name their column with open_source(group=...), "
-                "and leave clusters out.", code="conflict", option="clusters",
-            )  # fmt: skip
-        missing = not X.grouped
-    else:
-        missing = clusters is None
-    if covariance == CLUSTERED and missing:
+    source = isinstance(X, Source)
+    if source and clusters is not None:
+        raise ParameterError(
+            "A source has its own clusters: name their column with open_source(group=...), and "
+            "leave clusters out.", code="conflict", option="clusters",
+        )  # fmt: skip
+    if covariance == CLUSTERED and not (X.grouped if source else clusters is not None):
         raise ParameterError(
             "CR1 needs the cluster of every row: name the cluster column (--cluster-by, in "
             "Python open_source(group=...)), or pass clusters=labels to fit with arrays.",
@@ -236,28 +228,19 @@ def refuse_robust(model: Any, columns: Any = None) -> None:
     """
     if model.covariance is None:
         return
-    without = hint("leave {} out", covariance=None)
-    if model.l2:
-        raise ParameterError(
-            "Robust standard errors are not known with l2",
-            "leave l2 out", without, code="conflict", option="l2",
-        )  # fmt: skip
-    if getattr(model, "penalty", None):
-        raise ParameterError(
-            "A robust covariance needs the maximum likelihood, and Firth's penalty changes the "
-            "score of every row",
-            hint("leave {} out", penalty=None), without, code="conflict", option="penalty"
-        )  # fmt: skip
-    if getattr(model, "intervals", None) == "profile":
-        raise ParameterError(
-            "Profile intervals come from the likelihood, not from a covariance",
-            hint("use {}", intervals="wald"), without, code="conflict", option="intervals"
-        )  # fmt: skip
-    if columns is not None:
-        raise ParameterError(
-            f"A robust covariance needs a single target, but y has {len(columns)} columns: fit "
-            "one regression per column.", code="conflict", option="covariance",
-        )  # fmt: skip
+    for wrong, why, advice, option in (
+        (model.l2, "Robust standard errors are not known with l2", "leave l2 out", "l2"),
+        (getattr(model, "penalty", None), "A robust covariance needs the maximum likelihood, and "
+         "Firth's penalty changes the score of every row", hint("leave {} out", penalty=None),
+         "penalty"),
+        (getattr(model, "intervals", None) == "profile", "Profile intervals come from the "
+         "likelihood, not from a covariance", hint("use {}", intervals="wald"), "intervals"),
+        (columns is not None, "A robust covariance needs a single target", "fit one regression per "
+         "column", "covariance"),
+    ):  # fmt: skip
+        if wrong:
+            without = hint("leave {} out", covariance=None)
+            raise ParameterError(why, advice, without, code="conflict", option=option)
     refuse_weights(model.covariance, getattr(model, "class_weight", None))
 
 
@@ -273,16 +256,9 @@ def refuse_weights(covariance: str | None, weights: Any) -> None:
 def cluster_numbers(X: Any, clusters: Any) -> np.ndarray | None:
     """Return a number for the cluster of every row, shape (rows,); None for None.
 
-    Parameters
-    ----------
-    X : the rows, whose index of pandas is compared
-    clusters : array-like of shape (rows,)
-        Numbers, text, dates, categories or other values that can be compared.
-
-    Raises
-    ------
-    DataError
-        If labels have several dimensions, or one is missing.
+    Labels are numbers, text, dates, categories or other values that can be hashed; the index of
+    pandas is compared with that of the rows X. DataError if labels have several dimensions, or one
+    is missing.
     """
     if clusters is None:
         return None
@@ -297,35 +273,20 @@ def cluster_numbers(X: Any, clusters: Any) -> np.ndarray | None:
             f"clusters has the shape {labels.shape}: give one label per row, in one column.",
             code="shape", option="clusters",
         )  # fmt: skip
-    if labels.dtype.kind == "O":
-        missing = np.array([_is_missing(label) for label in labels.tolist()], dtype=bool)
-    else:
-        gaps = {"f": np.isnan, "m": np.isnat, "M": np.isnat}.get(labels.dtype.kind)
-        missing = np.zeros(labels.size, dtype=bool) if gaps is None else gaps(labels)
-    if missing.any():
-        raise DataError(
-            f"The cluster of {row_text(int(np.argmax(missing)))} is missing: give every row a "
-            "cluster.",
-            code="missing-value", option="clusters", row=int(np.argmax(missing)) + 1,
-        )  # fmt: skip
-    if labels.dtype.kind == "O":
-        return _numbered(labels.tolist())
-    return np.unique(labels, return_inverse=True)[1].ravel().astype(np.uint64)
-
-
-def _numbered(labels: list[Any]) -> np.ndarray:
-    """Return the same number for equal labels."""
+    if labels.dtype.kind in "biuUS":
+        return np.unique(labels, return_inverse=True)[1].astype(np.uint64)
+    values = labels.tolist() if labels.dtype.kind not in "mM" else labels
     numbers: dict[Any, int] = {}
-    for row, label in enumerate(labels):
-        try:
-            numbers.setdefault(label, len(numbers))
-        except TypeError:
-            kind = type(label).__name__
+    for row, label in enumerate(values):
+        missing = np.isnat(label) if labels.dtype.kind in "mM" else _is_missing(label)
+        if missing or not isinstance(label, Hashable):
+            kind = "missing" if missing else f"a {type(label).__name__}"
             raise DataError(
-                f"The cluster of {row_text(row)} is a {kind}: give numbers or text.",
-                code="bad-value", option="clusters", row=row + 1,
-            ) from None  # fmt: skip
-    return np.array([numbers[label] for label in labels], dtype=np.uint64)
+                f"The cluster of {row_text(row)} is {kind}: give numbers or text.",
+                code="missing-value" if missing else "bad-value", option="clusters", row=row + 1,
+            )  # fmt: skip
+        numbers.setdefault(label, len(numbers))
+    return np.array([numbers[label] for label in values], dtype=np.uint64)
 
 
 def _is_missing(label: Any) -> bool:

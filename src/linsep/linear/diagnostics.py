@@ -84,7 +84,7 @@ def examined(fit: LeastSquares, block: Batch) -> Examined:
     # Ratios depend on shapes, not sizes, and squares of unscaled residuals might overflow.
     shares = np.zeros_like(residuals) if fit.perfect else residuals / fit.residual_norm
     undefined = undefined_residuals(fit)
-    seen = [np.full(raw.size, np.nan) for _ in range(4)]
+    free, standardized, studentized, cooks = (np.full(raw.size, np.nan) for _ in range(4))
     decided = perfect = np.zeros(raw.size, dtype=bool)
     if not undefined:
         df, free = fit.n_rows - fit.rank, 1 - leverage
@@ -94,11 +94,14 @@ def examined(fit: LeastSquares, block: Batch) -> Examined:
             perfect = ~decided & (without <= PERFECT) & (df > 1)
             cooks = np.square(shares / free) * leverage * (df / fit.rank)
             studentized = shares * np.sqrt((df - 1) / (without * free))
-            seen = [free, shares * np.sqrt(df / free), studentized, cooks]
-        for values in seen:
+            standardized = shares * np.sqrt(df / free)
+        for values in (free, standardized, studentized, cooks):
             values[decided] = np.nan
         studentized[perfect | (df == 1)] = np.nan
-    return Examined(raw, residuals, shares, leverage, *seen, decided, perfect, undefined)
+    return Examined(
+        raw, residuals, shares, leverage, free, standardized, studentized, cooks, decided, perfect,
+        undefined,
+    )  # fmt: skip
 
 
 def check_rows(fit: LeastSquares, y: np.ndarray, residuals: np.ndarray) -> None:
