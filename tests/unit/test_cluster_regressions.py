@@ -54,7 +54,6 @@ def same_fit(one, other):
         else:
             assert np.array_equal(value, found, equal_nan=name == "deviation"), name
     assert one.training_deviation_ == other.training_deviation_
-    assert one._two_values == other._two_values
     assert one.recipe_ == other.recipe_
 
 

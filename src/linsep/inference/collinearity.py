@@ -151,17 +151,9 @@ def collinearity(
     root: np.ndarray, lengths: np.ndarray, vif: np.ndarray, features: Sequence[str],
     terms: Sequence[Term],
 ) -> Collinearity:  # fmt: skip
-    """Compute the collinearity of columns.
-
-    Parameters
-    ----------
-    root : array of shape (rank, parameters)
-        root' root is the inverse of the sums of products of the columns, zero for features left
-        out. The intercept comes first, if there is one.
-    lengths : array of shape (parameters,), Euclidean lengths of the columns
-    vif : array of shape (features,), NaN for features left out
-    features : their names
-    terms : which features belong together
+    """Compute the collinearity of columns with these Euclidean lengths: root' root is the inverse of
+    the sums of their products, zero for features left out, whose ``vif`` is NaN; the intercept
+    comes first, if there is one.
     """
     first = len(lengths) - len(features)
     params = with_intercept(features) if first else list(features)

@@ -69,14 +69,9 @@ class ScoreTest(Table):
 
 
 class FirthTests(NamedTuple):
-    """Firth's likelihood of rows, and its maxima with some coefficients held at zero.
-
-    Attributes
-    ----------
-    n_rows : int, number of rows of positive weight
-    log_likelihood, value : float, without the penalty and with it, at the maximum
-    held : list of (float, int), for each term the largest penalized log-likelihood, NaN if it was
-        not reached, and the number of coefficients held
+    """Firth's likelihood of rows, without the penalty and with it (``value``), and ``held``: for
+    each term the largest penalized likelihood with its coefficients at zero, NaN if that was not
+    reached, and their number.
     """
 
     n_rows: int
@@ -86,13 +81,8 @@ class FirthTests(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """The score statistic of rows at the estimates of a model.
-
-    Attributes
-    ----------
-    n_rows : int, number of rows of positive weight
-    log_likelihood, statistic : float
-    n_parameters : int, number of independent parameters of the larger model
+    """The score statistic of rows at the estimates of a model, and the number of independent
+    parameters of the larger model.
     """
 
     n_rows: int

@@ -104,13 +104,8 @@ class Robust(NamedTuple):
 
     @classmethod
     def of(cls, name: str, found: Scores, n_rows: float, rank: int) -> "Robust":
-        """Return the robust covariance for the scores of all rows and ``rank`` estimates.
-
-        Raises
-        ------
-        DataError
-            If a row has leverage 1 although the rows are divided by 1 - leverage, or there are
-            fewer than two clusters.
+        """Return the robust covariance for the scores of all rows and ``rank`` estimates; DataError
+        for rows of leverage 1 that are divided by 1 - leverage, and for fewer than two clusters.
         """
         if found.decided:
             what = "rows have" if found.decided > 1 else "row has"
@@ -138,14 +133,7 @@ class Robust(NamedTuple):
     def stored(
         cls, name: str | None, arrays: dict[str, np.ndarray], shape: tuple[int, int], clusters: Any
     ) -> "Robust | None":
-        """Return the robust covariance of a model file; ``name`` is the parameter of the model.
-        None without one.
-
-        Raises
-        ------
-        ValueError, LookupError or TypeError
-            If a part is missing, or has another shape or type.
-        """
+        """Return the robust covariance of a model file, whose parameter is ``name``, or None."""
         if name is None:
             if "robust" in arrays:
                 raise ValueError("a robust covariance that the parameters do not name")
@@ -330,14 +318,8 @@ def block_rows(width: int) -> int:
 class LinearScores(NamedTuple):
     """The scores of the rows of a lane, in the space of orthonormal columns.
 
-    There a row is v = root [1, x - means], and the leverage of a row w |v|^2. Residuals are divided
-    by their norm, so that nothing overflows.
-
-    Attributes
-    ----------
-    fit : LeastSquares
-    name : str, of the covariance
-    frequency : bool, whether a weight is a number of rows, not a precision
+    There a row is v = root [1, x - means], and its leverage w |v|^2. Residuals are divided by their
+    norm. With ``frequency`` a weight is a number of rows, not a precision.
     """
 
     fit: Any

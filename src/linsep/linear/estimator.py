@@ -82,19 +82,13 @@ if TYPE_CHECKING:
     from linsep.linear.diagnostics import Assumptions
 
 
-#: numbers and flags of a solution in the state of a regression
+#: state of a solution: its arrays, numbers and flags
+ARRAYS = ("coef", "kept", "means", "spread", "means_rest", "root")
 NUMBERS = (
     "intercept", "mean_y", "residual_norm", "y_norm", "explained_norm", "total_weight",
-    "log_weights",
+    "log_weights", "l2",
 )  # fmt: skip
 FLAGS = ("perfect", "fit_intercept")
-
-
-def _penalty(l2: Any) -> float:
-    """Return the penalty of a ridge from a file."""
-    if not (isinstance(l2, float | int) and 0 <= l2 < np.inf):
-        raise ValueError("an invalid penalty")
-    return float(l2)
 
 
 class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimator):
@@ -208,7 +202,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             name the column with ``open_source(group=...)`` instead.
         offset : array of shape (rows,), or a number; default None
             A known part of the prediction of each row. The model is fitted to y - offset, rounded
-            once; R^2 and F also refer to y - offset, as in R's ``lm``.
+            once; R^2 and F also refer to y - offset (those of R's ``lm`` to fits with the offset).
 
         Returns
         -------
@@ -353,7 +347,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         if self.covariance is not None:
             fitted = self._with_robust(fitted, lanes)
         self._target, self._learned_with = target, self.get_params(deep=False)
-        self._fitted, self._two_values = fitted, fitted.two_values
+        self._fitted = fitted
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
 
     def _with_robust(self, fitted: LeastSquares, lanes: Lanes) -> LeastSquares:
@@ -371,30 +365,24 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         arrays : dict
             For d features of which r estimates remain (with the intercept) and o are left out:
             ``coef``, ``kept`` (bool), ``means`` and ``spread`` of shape (d,), ``means_rest``
-            (1 + d,), ``root`` (r, 1 + d), ``out`` (o,), the numbers of the features left out, and
-            ``combinations`` (o, 1 + d); see :class:`~linsep.linear.least_squares.LeastSquares`.
-            With a robust covariance ``robust`` (r, r), see :class:`linsep.inference.robust.Robust`.
+            (1 + d,), ``root`` (r, 1 + d) and ``combinations`` (o, 1 + d); see
+            :class:`~linsep.linear.least_squares.LeastSquares`. With a robust covariance ``robust``
+            (r, r), see :class:`linsep.inference.robust.Robust`.
         facts : dict
             ``fit`` (the numbers of the solution), ``two_values`` (of y, or None), ``target`` (the
             name of y, or None), ``interrupted`` (whether Ctrl-C ended the reading), ``signature``
-            (of the rows, 16 hexadecimal digits, or None), ``offset`` (true, if the fit had one)
-            and, with a robust covariance, ``clusters`` (their number, or None).
+            (of the rows, 16 hexadecimal digits), ``offset`` (true, if the fit had one) and, with a
+            robust covariance, ``clusters`` (their number, or None).
         """
         if self._several is not None:
             return self._several.get_state()
         fit = self._fitted
-        out, d = sorted(fit.combinations), fit.coef.size
-        arrays = {name: getattr(fit, name) for name in ("coef", "kept", "root", "means")}
-        arrays |= {
-            "means_rest": fit.means_rest,
-            "spread": fit.spread,
-            "out": np.array(out, dtype=np.int64),
-            "combinations": np.array([fit.combinations[j] for j in out]).reshape(len(out), 1 + d),
-        }
-        numbers = {name: getattr(fit, name) for name in (*NUMBERS, *FLAGS, "n_rows", "l2")}
+        arrays = {name: getattr(fit, name) for name in ARRAYS}
+        combinations = [fit.combinations[j] for j in sorted(fit.combinations)]
+        arrays["combinations"] = np.reshape(combinations, (-1, 1 + fit.coef.size))
         facts: dict[str, Any] = {
-            "fit": numbers,
-            "two_values": self._two_values,
+            "fit": {name: getattr(fit, name) for name in (*NUMBERS, *FLAGS, "n_rows")},
+            "two_values": fit.two_values,
             "target": self._target,
             "interrupted": hasattr(self, "stop_reason_"),
             "signature": fit.signature,
@@ -420,30 +408,24 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         rank = int(kept.sum()) + bool(numbers["fit_intercept"])
         if kept.shape != (d,) or kept.dtype != bool:
             raise ValueError(f"kept of {kept.dtype} {kept.shape}")
-        if not all(isinstance(numbers[name], float | int) for name in NUMBERS):
+        values = {name: float(numbers[name]) for name in NUMBERS}
+        if not np.isfinite([*values.values()]).all() or values["l2"] < 0:
             raise ValueError("an invalid number")
+        shapes = {"means_rest": (1 + d,), "root": (rank, 1 + d)}
+        found = {n: finite(arrays, n, shapes.get(n, (d,))) for n in ARRAYS if n != "kept"}
         out = np.flatnonzero(~kept)
-        if arrays["out"].tolist() != out.tolist():
-            raise ValueError("combinations of other features")
-        parts = finite(arrays, "combinations", (out.size, 1 + d))
-        robust = Robust.stored(self.covariance, arrays, (rank, rank), facts.get("clusters"))
+        combinations = finite(arrays, "combinations", (out.size, 1 + d))
         self._fitted = LeastSquares(
-            coef=finite(arrays, "coef", (d,)),
+            **dict[str, Any](found),
+            **dict[str, Any](values),
+            **dict[str, Any]({name: numbers[name] is True for name in FLAGS}),
             kept=kept,
-            root=finite(arrays, "root", (rank, 1 + d)),
-            means=finite(arrays, "means", (d,)),
-            means_rest=finite(arrays, "means_rest", (1 + d,)),
-            spread=finite(arrays, "spread", (d,)),
-            combinations=dict(zip(out.tolist(), parts, strict=True)),
-            **dict[str, Any]({name: float(numbers[name]) for name in NUMBERS}),
-            perfect=numbers["perfect"] is True,
-            fit_intercept=numbers["fit_intercept"] is True,
             n_rows=count(numbers["n_rows"], 1),
-            l2=_penalty(numbers.get("l2", 0.0)),  # older files have none
-            signature=signatures.checked(facts.get("signature")),  # older files have none
-            robust=robust,
+            combinations=dict(zip(out.tolist(), combinations, strict=True)),
+            two_values=None if two is None else (float(two[0]), float(two[1])),
+            signature=signatures.checked(facts.get("signature")),
+            robust=Robust.stored(self.covariance, arrays, (rank, rank), facts.get("clusters")),
         )
-        self._two_values = None if two is None else (float(two[0]), float(two[1]))
         self._target = None if facts.get("target") is None else str(facts["target"])
         self._with_offset = offset_of_facts(facts)
         if facts["interrupted"] is True:

@@ -17,7 +17,7 @@ from linsep.estimators._common.offsets import note_of_offset
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.inference.results import Bands, HasInference
 from linsep.inference.robust import NOTHING, Robust, robust_words
-from linsep.inference.summary import check_level
+from linsep.inference.summary import Facts, check_level
 from linsep.inference.tails import f_tail, t_reach
 from linsep.linear.least_squares import LeastSquares
 from linsep.linear.several import SeveralTargets, one_target
@@ -119,7 +119,8 @@ class Inference:
         if self.fit.robust is None:
             return root
         found = self.fit.robust.root @ root
-        found[:, _lengths(found) <= self.rounding * _lengths(root)] = 0.0
+        sizes = np.linalg.norm(found, axis=0), np.linalg.norm(root, axis=0)
+        found[:, sizes[0] <= self.rounding * sizes[1]] = 0.0
         return found
 
     @property
@@ -144,7 +145,7 @@ class Inference:
     @property
     def standard_errors(self) -> np.ndarray:
         """Square roots of the diagonal of the covariance."""
-        lengths = _lengths(self.root[:, self._from :])
+        lengths = np.linalg.norm(self.root[:, self._from :], axis=0)
         lengths[np.isnan(self.estimates) | (self.fit.l2 > 0)] = np.nan
         return self.error * lengths
 
@@ -181,8 +182,8 @@ class Inference:
         orthonormal columns, where only R can be singular.
         """
         fit, first = self.fit, int(self.fit.fit_intercept)
-        A, scale = _over_largest(fit.root[first:, 1:][:, fit.kept])
-        inner = np.linalg.solve(A.T, fit.coef[fit.kept] / scale / fit.residual_norm)
+        A = fit.root[first:, 1:][:, fit.kept]
+        inner = np.linalg.solve(A.T, fit.coef[fit.kept] / fit.residual_norm)
         _, sizes, V = np.linalg.svd(R[:, first:])
         if sizes[-1] <= self.rounding:
             return float("nan")
@@ -229,12 +230,14 @@ class Inference:
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion, which counts the weights but not the variance, as in statsmodels."""
+        """Akaike's criterion, which counts the weights but not the variance, as in statsmodels: 2
+        less than R's.
+        """
         return 2 * self.n_parameters - 2 * self.log_likelihood
 
     @property
     def bic(self) -> float:
-        """Schwarz's criterion, which counts the same parameters as ``aic``."""
+        """Schwarz's criterion, which counts what ``aic`` does: ln(rows) less than R."""
         return self.n_parameters * float(np.log(self.fit.n_rows)) - 2 * self.log_likelihood
 
     def leverage(self, X: np.ndarray) -> np.ndarray:
@@ -266,30 +269,24 @@ class Inference:
         reach = half * np.sqrt(variance)
         return Bands(predicted, predicted - reach, predicted + reach)
 
-    def header(self, x: str, y: str) -> list[tuple[str, str | int | float]]:
+    def header(self, x: str, y: str) -> Facts:
         """Return the statistics of the fit; x is the name of the first feature, y of the target."""
-        simple = self.fit.coef.size == 1 and self.fit.fit_intercept
-        described: list[tuple[str, str | int | float]] = []
-        if simple:
-            described.append(("correlation r", self.correlation))
-        if (found := self.moments) is not None:
-            described = [
-                (f"mean of {x}", found.mean_x),
-                (f"mean of {y}", found.mean_y),
-                (f"variance of {x}", found.variance_x),
-                (f"variance of {y}", found.variance_y),
-                ("covariance", found.covariance),
-                *described,
-            ]
-        robust, errors = self.fit.robust, list[tuple[str, str | int | float]]()
-        if robust is not None:
-            errors.append(("standard errors", robust.name))
-            if robust.clusters is not None:
-                errors.append(("clusters", robust.clusters))
+        robust, found = self.fit.robust, self.moments
+        of_two: Facts = []
+        if found is not None:
+            names = (
+                f"mean of {x}", f"mean of {y}", f"variance of {x}", f"variance of {y}", "covariance"
+            )  # fmt: skip
+            of_two = list(zip(names, found, strict=True))
+        if self.fit.coef.size == 1 and self.fit.fit_intercept:
+            of_two.append(("correlation r", self.correlation))
+        errors: Facts = [] if robust is None else [("standard errors", robust.name)]
+        if robust is not None and robust.clusters is not None:
+            errors.append(("clusters", robust.clusters))
         return [
             ("rows", self.fit.n_rows),
             *errors,
-            *described,
+            *of_two,
             ("degrees of freedom, residuals", self.df_residual),
             *([("effective degrees of freedom", self.n_parameters)] if self.fit.l2 else []),
             ("degrees of freedom, model", self.df_model),
@@ -359,21 +356,6 @@ class Inference:
         return notes
 
 
-def _over_largest(root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns divided by their largest values, whose squares do not overflow, and these
-    values; of columns of zeros 1.
-    """
-    largest = np.abs(root).max(axis=0, initial=0.0)  # without rows if nothing was estimated
-    scale = np.where(largest > 0, largest, 1.0)
-    return root / scale, scale
-
-
-def _lengths(root: np.ndarray) -> np.ndarray:
-    """Return the lengths of the columns."""
-    shares, scale = _over_largest(root)
-    return scale * np.sqrt(np.square(shares).sum(axis=0))
-
-
 def _number(name: str) -> Any:
     """Return an attribute of the estimator that its inference computes."""
 
@@ -396,7 +378,6 @@ class LinearResults(HasInference):
     targets_: list[str]
     _fitted: LeastSquares
     _several: SeveralTargets | None = None
-    _two_values: tuple[float, float] | None
 
     r_squared_, adjusted_r_squared_ = _number("r_squared"), _number("adjusted_r_squared")
     f_statistic_, f_p_value_ = _number("f"), _number("f_p_value")
@@ -480,7 +461,7 @@ class LinearResults(HasInference):
         """
         return self.solution_.signature if self._several is None else None
 
-    def _headed(self) -> tuple[str, list[tuple[str, str | int | float]], list[str]]:
+    def _headed(self) -> tuple[str, Facts, list[str]]:
         from linsep.inference.factors import notes_of_one_level
 
         if self._several is not None:
@@ -492,11 +473,11 @@ class LinearResults(HasInference):
                 "The reading was interrupted: the model is fitted to the first "
                 f"{self._fitted.n_rows:,} rows."
             )
-        if self._two_values is not None:
-            low, high = self._two_values
+        if self._fitted.two_values is not None and self._fitted.robust is None:
+            low, high = self._fitted.two_values
             notes.append(
                 f"y has only two values, {low:g} and {high:g}, so residuals are neither normal "
-                "nor of equal variance: use LogisticRegression."
+                "nor of equal variance: use robust standard errors, or LogisticRegression."
             )
         y = target or "y"
         x = names[0] if names and names[0] != y else "the feature"

@@ -62,16 +62,8 @@ def pair_sum(hi: np.ndarray, lo: np.ndarray) -> Pair:
 
 
 class Targets(NamedTuple):
-    """Counts of some rows.
-
-    Attributes
-    ----------
-    rows : int
-    weight, log_weights : float, sums of the weights and of their logarithms
-    mean, spread : float, of y: its weighted mean, and the sum of squares around it
-    low, high : float, the smallest and the largest y
-    two : bool, whether every y is one of these
-    signature : Signature of the rows
+    """Counts of some rows: the sums of their weights and of the logarithms of these; the mean of y
+    and the sum of squares around it; whether each y is the smallest or the largest; a signature.
     """
 
     rows: int
@@ -167,7 +159,7 @@ class LeastSquares:
     total_weight, log_weights : float, sums of the weights and of their logarithms
     fit_intercept : bool
     l2 : float, the penalty of a ridge, which is then included in the products behind ``root``
-    two_values : the two values of y; None if it has others, or for a model from a file
+    two_values : the two values of y; None if it has others
     deviation : float, the standard deviation of y; NaN for a model from a file
     signature : str, of the rows; None for a model from a file that has none
     robust : Robust, the inner part of a robust covariance, or None
@@ -444,11 +436,6 @@ def _more_rows(R: np.ndarray, Z: np.ndarray) -> np.ndarray:
 class Residuals(NamedTuple):
     """Products of the columns 1 and the features with the residuals, and the sum of their squares,
     as pairs of floats.
-
-    Attributes
-    ----------
-    coef : array of shape (features,)
-    intercept : pair of floats
     """
 
     coef: np.ndarray
@@ -485,21 +472,9 @@ def added_residuals(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 def least_squares(
     blocks: Batches | Lanes, *, fit_intercept: bool = True, l2: float = 0.0
 ) -> LeastSquares:
-    """Return the least squares solution for the rows of ``blocks``; with ``l2``, a ridge's.
-
-    Parameters
-    ----------
-    blocks : function that returns an iterator over all rows, or Lanes
-        At least one row, all values finite.
-    fit_intercept : bool
-    l2 : float
-        Times the squared coefficients, added to the squared residuals.
-
-    Raises
-    ------
-    DataError
-        If the products of the features do not fit in three quarters of the memory, or squares of
-        values overflow.
+    """Return the least squares solution for the rows of ``blocks``, all finite; with ``l2``, a
+    ridge's. DataError if the products of the features do not fit in three quarters of the memory,
+    or squares of values overflow.
     """
     rows = blocks if isinstance(blocks, Lanes) else Lanes(blocks)
     # whatever other threads do: with more BLAS threads, the bits would depend on their number
@@ -621,11 +596,8 @@ def _solved(
 def _eliminated(
     C: np.ndarray, dependent: Any, kept: list[int], others: dict[int, np.ndarray]
 ) -> np.ndarray:
-    """Factor columns from left to right without those that are combinations of earlier ones, by
-    Householder's method; the last is y.
-
-    Fills ``kept``, their numbers, and ``others``, the coefficients of those of the rest. Returns
-    the factor of the columns kept and y.
+    """Return the factor of y, the last column, and those that are no combinations of earlier ones,
+    by Householder's method; ``kept`` and ``others`` are filled.
     """
     T = C.copy()
     for j in range(T.shape[1] - 1):

@@ -10,14 +10,10 @@ from linsep.batches import Batch, Batches, check_summable, weight_totals
 from linsep.errors import DataError, hint
 from linsep.estimators._common.predicting import Prediction
 from linsep.estimators._common.reading import Reading
-from linsep.inference.robust import (
-    refuse_weights,
-)
+from linsep.inference.robust import refuse_weights
 from linsep.linear.inference import Bands
 from linsep.sources.base import Source
-from linsep.validation.values import (
-    refuse_rounded_targets,
-)
+from linsep.validation.values import refuse_rounded_targets
 
 
 def check_whole(weights: np.ndarray, place: Callable[[int], str]) -> None:
@@ -71,10 +67,8 @@ def numbers(y: np.ndarray | None, source: Source, first: int) -> np.ndarray:
 def source_blocks(
     source: Source, reading: Reading, whole: bool = False, covariance: str | None = None
 ) -> Batches:
-    """Return the blocks of a source.
-
-    ``whole`` refuses weights that are not whole numbers; a clustered ``covariance`` refuses all
-    weights.
+    """Return the blocks of a source; ``whole`` refuses weights that are not whole numbers, a
+    clustered ``covariance`` all weights.
     """
 
     def blocks() -> Iterator[Batch]:
@@ -99,19 +93,8 @@ def source_blocks(
 
 
 class Residuals(NamedTuple):
-    """Sums of the prediction errors over all rows of a source.
-
-    Rows are weighted.
-
-    Attributes
-    ----------
-    rows : int
-    weight : float, of all rows
-    squared : float, sum of the squared errors
-    absolute : float, sum of the absolute errors
-    largest : float, the largest absolute error of a row of positive weight
-    mean : float, of the targets
-    spread : float, sum of squares of the targets around their mean
+    """Weighted sums over the rows of a source: of the squared and the absolute errors, and of the
+    squares of the targets around their mean; the largest error of a row of positive weight.
     """
 
     rows: int = 0

@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.fitted_state import finite
+from linsep.inference.summary import Facts
 from linsep.sources.base import is_frame
 from linsep.validation.labels import check_beside
 
@@ -60,10 +61,8 @@ class SeveralTargets:
         )
         if sample_weight is not None:
             residuals = residuals * np.sqrt(np.asarray(sample_weight, dtype=np.float64))[:, None]
-        largest = np.abs(residuals).max(axis=0, initial=0.0)
-        residuals = residuals / np.where(largest > 0, largest, 1.0)  # squares do not overflow
-        lengths = np.sqrt(np.square(residuals).sum(axis=0))
-        residuals /= np.where(lengths > 0, lengths, 1.0)
+        lengths = np.linalg.norm(residuals, axis=0)
+        residuals = residuals / np.where(lengths > 0, lengths, 1.0)
         correlations = np.clip(residuals.T @ residuals, -1.0, 1.0)
         np.fill_diagonal(correlations, 1.0)
         return cls(models, correlations)
@@ -111,10 +110,10 @@ class SeveralTargets:
         shares = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
         return np.block([[c * r for c, r in zip(row, roots, strict=True)] for row in shares])
 
-    def headed(self) -> tuple[str, list[tuple[str, str | int | float]], list[str]]:
+    def headed(self) -> tuple[str, Facts, list[str]]:
         """Return the title of the summary, the statistics of the fits, and notes."""
         first, names = self.first, self.names
-        header: list[tuple[str, str | int | float]] = [
+        header: Facts = [
             ("rows", first.n_rows_),
             ("degrees of freedom, residuals", first.df_residual_),
             ("degrees of freedom, model", first.df_model_),
