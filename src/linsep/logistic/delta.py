@@ -1,15 +1,18 @@
-"""Probabilities of a logistic regression with standard errors, by the delta method.
+"""Predictions of a logistic regression, with standard errors by the delta method.
 
 Classes are in the order of the weights here: first the classes of the equations, then the
 reference, whose weights are zero. Parameters are in the order of ``params_``.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 
+from linsep.batches import Batch
+from linsep.estimators._common.predicting import Prediction, codes_of, decided
 from linsep.inference.results import Bands
 from linsep.inference.tails import t_reach
 from linsep.logistic.solution import SEPARATED, UNKNOWN
@@ -175,3 +178,26 @@ class Curves:
         Z = Z.toarray() if sp.issparse(Z) else Z
         J = (shares[:, :, None] * Z[:, None, :]).reshape(len(shares), self.B.size)
         return delta_errors(J, self.covariance)
+
+
+class LogisticPrediction(Prediction):
+    """Predictions of a logistic regression for the rows of a source."""
+
+    def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Yield each batch with its log-odds."""
+        for batch in self.batches():
+            known = self.fitted_width(batch.X, self.model.n_features_in_)
+            yield batch, batch.answers(self.model._scores(known, self.offset_of(batch)))
+
+    def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
+        """Yield each batch with its log-odds and class codes."""
+        for batch, scores in self.decisions():
+            yield batch, scores, decided(self.model, scores, codes_of(scores))
+
+    def with_bands(self, level: float) -> Iterator[tuple[Batch, np.ndarray, np.ndarray, Bands]]:
+        """Yield the same with the probabilities and their confidence intervals."""
+        curves = Curves(self.model)
+        for batch, scores, codes in self.codes():
+            rows = widened_rows(batch.X, curves.n_features)
+            bands = curves.bands(rows, level, self.offset_of(batch))
+            yield batch, scores, codes, Bands(*map(batch.answers, bands))

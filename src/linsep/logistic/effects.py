@@ -160,12 +160,10 @@ def replaced(X: Any, values: dict[int, float]) -> Any:
 
 def _rows(model: Any, source: Any, sample_weight: Any) -> Callable[[], Iterator[Part]]:
     """Return what yields the rows, some at a time, and their weights."""
-    d = model.n_features_in_
+    d, prediction, given = model.n_features_in_, model.predictions(source), np.empty(0)
     some = max(1, MOST // (d + 1))
-    prediction, given = model.predictions(source), np.empty(0)
     if sample_weight is not None:
-        n = np.size(sample_weight)
-        given = check_sample_weight(sample_weight, n, all_may_be_zero=True)
+        given = check_sample_weight(sample_weight, np.size(sample_weight), all_may_be_zero=True)
 
     def parts() -> Iterator[Part]:
         seen = 0
@@ -222,7 +220,6 @@ def _of_zeros_and_ones(model: Any, source: Any, variables: list[Variable]) -> se
 
 
 def _where(at: Any, variables: list[Variable]) -> Where:
-    """Return the rows described by ``at``."""
     if isinstance(at, str) and at in ("overall", "mean"):
         return Where(at == "mean", {}, [], "")
     if not isinstance(at, dict):
@@ -321,13 +318,9 @@ class _Sums:
         if self.curves.covariance is not None:
             self.bends += _summed(weights, bends, self.curves.with_ones(X))
         for key, (levels, _) in self.differences.items():
-            zero = {j: 0.0 for values in levels.values() for j in values or ()}
-            if self.curves.signs is not None:  # the limit depends on the features of each row
-                for level, values in levels.items():
-                    if values is not None:
-                        self.add_level((*key, level), replaced(X, values), weights)
-            elif zero:
-                self._add_factor(key, levels, replaced(X, zero), weights)
+            for level, values in levels.items():
+                if values is not None:
+                    self.add_level((*key, level), replaced(X, values), weights)
 
     def add_along(self, pair: Key, X: Any, weights: np.ndarray, D: Any) -> None:
         """Add rows to the slope of what moves the features of each in a direction of its own."""
@@ -358,23 +351,6 @@ class _Sums:
         if self.curves.covariance is not None:
             moves = _moves(P)[1]
             self.gradients[pair] += _summed(weights, moves, self.curves.with_ones(X))
-
-    def _add_factor(
-        self, key: tuple[str, int], levels: dict[str, Any], X: Any, weights: np.ndarray
-    ) -> None:
-        """Add rows to all levels; ``X`` is with zeros for their features."""
-        curves, Z = self.curves, self.curves.with_ones(X)
-        base = curves.log_odds(X)
-        for level, values in levels.items():
-            places = np.array(list(values), dtype=np.intp) + curves.constant
-            given = np.array(list(values.values()))
-            P = curves.probabilities(X, base + curves.B[:, places] @ given)
-            self.means[*key, level] += weights @ P
-            if curves.covariance is not None:
-                moves = _moves(P)[1]
-                found = _summed(weights, moves, Z)
-                found[:, :, places] += np.einsum("i,ikl->kl", weights, moves)[:, :, None] * given
-                self.gradients[*key, level] += found
 
     def _has_no_error(self, *keys: Key) -> bool:
         """Return whether the covariance is unknown, or there are only limits of 0 and 1."""
@@ -450,7 +426,6 @@ class _Effect(NamedTuple):
 
 
 def _effects(curves: Curves, sums: _Sums, variables: list[Variable]) -> Iterator[_Effect]:
-    """Yield the effects in the order of the variables."""
     lost = np.full(curves.classes, np.nan)
     for v in variables:
         j = v.features[0]

@@ -55,9 +55,9 @@ from linsep.logistic.counts import (
     refuse_beside_counts,
     refuse_class_weights,
 )
+from linsep.logistic.delta import LogisticPrediction
 from linsep.logistic.fitting import fitted, gradient_ascent, with_robust
 from linsep.logistic.inference import LogisticResults
-from linsep.logistic.predictions import LogisticPrediction
 from linsep.logistic.solution import (
     BY_L2,
     FINITE,
@@ -527,7 +527,6 @@ class LogisticRegression(
             self.method_ = "penalized likelihood"
 
     def _found(self, task: Task, rows: Rows | BatchRows, steps: Steps) -> Solution:
-        """Return the fitted weights with their covariance or intervals."""
         if self.penalty and task.q:
             from linsep.logistic.firth import by_firth
 
@@ -558,7 +557,6 @@ class LogisticRegression(
     def _warn_separable(
         self, found: Solution, known: FittedClasses, hints: tuple[Hint, ...]
     ) -> None:
-        """Keep the verdict; warn or raise if there is no maximum."""
         self.separation_ = found.verdict
         if found.state not in SEPARATED:
             return
@@ -574,7 +572,6 @@ class LogisticRegression(
         warn_caller(SeparationWarning(message, *hints, verdict=found.verdict, limits=names))
 
     def _set_attributes(self, task: Task, found: Solution, known: FittedClasses) -> None:
-        """Set the fitted attributes."""
         null, groups, d = task.null.log_likelihood, task.groups, task.n_features
         if not d and task.intercept:  # the same model; both are rounded
             null = found.log_likelihood
@@ -598,7 +595,6 @@ class LogisticRegression(
         self.stop_sentence_, _ = ending_of(self, found)
 
     def _warn_unfinished(self, found: Solution) -> None:
-        """Warn if the fit did not end at a maximum."""
         _, warning = ending_of(self, found)
         if warning is not None:
             warn_caller(warning)
@@ -636,7 +632,6 @@ class LogisticRegression(
         return self._scores(X, offset_to_predict(self, offset, X.shape[0]))
 
     def _features(self, X: Any) -> Any:
-        """Return checked rows of the features of the fit."""
         check_prepared(self)
         with faults_named(X, self):
             return validate_data(

@@ -219,7 +219,6 @@ class LogisticResults(HasInference):
 
     @property
     def _estimated(self) -> np.ndarray:
-        """Mask of the estimated weights."""
         check_is_fitted(self)
         return (self._limits != "dependent") & (self._limits != NO_WEIGHT)
 
@@ -264,7 +263,6 @@ class LogisticResults(HasInference):
 
     @property
     def _unproved(self) -> bool:
-        """Whether it is unknown if the likelihood has a maximum."""
         return self.stop_reason_ not in SEPARATED and bool((self._limits == UNKNOWN).any())
 
     @property
@@ -322,7 +320,6 @@ class LogisticResults(HasInference):
 
     @property
     def _shown(self) -> np.ndarray:
-        """The weights that predict, finite where estimates diverge."""
         check_is_fitted(self)
         ones = [self.intercept_] * bool(fitted_parameter(self, "fit_intercept"))
         return self._arranged(np.column_stack([self.coef_, *ones]))
@@ -420,7 +417,6 @@ class LogisticResults(HasInference):
 
     @property
     def _level(self) -> float:
-        """Level of the intervals."""
         level = super()._level
         return next(iter(self._intervals), level)
 
@@ -558,7 +554,6 @@ class LogisticResults(HasInference):
         return self._others() if len(self.classes_) > 2 else []
 
     def _others(self) -> list[str]:
-        """Return the labels of the classes but the reference, as text."""
         return [label_text(x) for x in self.classes_.tolist() if x != self.reference_]
 
     def _headed(self) -> tuple[str, list[tuple[str, str | int | float]], list[str]]:
@@ -596,7 +591,6 @@ class LogisticResults(HasInference):
 
     @property
     def _robust(self) -> str | None:
-        """The name of the robust covariance; None without one."""
         name: str | None = fitted_parameter(self, "covariance")
         return None if self._covariance is None else name
 
@@ -665,7 +659,6 @@ class LogisticResults(HasInference):
 
     @property
     def _wide(self) -> bool:
-        """Whether there are too many weights for a Hessian."""
         return not has_hessian(int((self._limits != NO_WEIGHT).sum()))
 
     def _notes_of_limits(self) -> list[str]:

@@ -185,7 +185,6 @@ class Contrasts:
 
 
 def _limit_of(cone: Cone, function: dict[int, int]) -> str:
-    """Return the limit of a linear function of the weights."""
     if not cone.boundary.remainder(function):
         return "finite"
     try:

@@ -86,13 +86,13 @@ class Sums(NamedTuple):
     weight : float, total weight of the rows
     least : float, smallest product of a row's weight and its smallest class probability
     inverses : float, sum of the weights divided by these probabilities
-    blocks : int, number of blocks in which the rows were read
+    blocks : number of blocks in which the rows were read
     """
 
     weight: float = 0.0
     least: float = np.inf
     inverses: float = 0.0
-    blocks: int = 0
+    blocks: float = 0.0
 
     def __add__(self, other: Any) -> "Sums":
         least = min(self.least, other.least)
@@ -443,16 +443,6 @@ class SparseTerms(Terms):
         return found[:, : self.width]
 
 
-class Lost(list):
-    """Class probabilities of a point from a journal, which are computed when they are needed, at
-    these weights.
-    """
-
-    def __init__(self, B: np.ndarray) -> None:
-        super().__init__()
-        self.B = B
-
-
 class Objective:
     """The log-likelihood of rows in standardized features, less a penalty.
 
@@ -487,19 +477,24 @@ class Objective:
 
     def at(self, B: np.ndarray, hessian: bool = True, shares: bool = False) -> Point:
         """Evaluate at weights B of shape (q, width), with Hessian or shares if asked."""
-        kept: list[Any] | None = Lost(np.array(B)) if shares else None
+        form: dict[str, Any] = {"B": self.terms.given(B), "hessian": hessian}
+        kept: list[Any] | None = None
+        if shares:  # which are not recorded
+            work = partial(self.terms.point, **form, shares=True)
+            (value, gradient, square, _, sums, *_), kept = self.lanes.sum_and_keep(
+                work, together, self.terms.lane_rows
+            )
+        else:
 
-        def compute() -> list[np.ndarray]:
-            nonlocal kept
-            point = self._evaluated(B, hessian, shares)
-            kept = point.shares
-            more = [] if point.hessian is None else [point.hessian]
-            return [np.array([point.value, *point.sums]), point.gradient, *more]
+            def compute() -> list[np.ndarray]:
+                point = self.sum(partial(self.terms.point_alone, **form), together)
+                more = [] if point.hessian is None else [point.hessian]
+                return [np.array([point.value, *point.sums]), point.gradient, *more]
 
-        found = self._recorded(f"at {hessian:d}", B, compute)
-        (value, weight, least, inverses, blocks), gradient, *more = found
-        sums = Sums(float(weight), float(least), float(inverses), int(blocks))
-        square, lost = more[0] if more else None, 0.0
+            found = self._recorded(f"at {hessian:d}", B, compute)
+            (value, *bounds), gradient, *more = found
+            sums, square = Sums(*map(float, bounds)), more[0] if more else None
+        lost = 0.0
         if self.penalty.factors.any():
             pull = self.penalty.times(B)
             lost, gradient = 0.5 * float((B * pull).sum()), gradient - pull
@@ -508,14 +503,6 @@ class Objective:
                     self._matrix = self.penalty.matrix(self.q)
                 square = square + self._matrix
         return Point(float(value) - lost, gradient, square, kept, sums, float(value))
-
-    def _evaluated(self, B: np.ndarray, hessian: bool, shares: bool) -> Point:
-        form: dict[str, Any] = {"B": self.terms.given(B), "hessian": hessian}
-        if shares:
-            work = partial(self.terms.point, **form, shares=True)
-            point, kept = self.lanes.sum_and_keep(work, together, self.terms.lane_rows)
-            return point._replace(shares=kept)
-        return self.sum(partial(self.terms.point_alone, **form), together)
 
     def moves(self, step: np.ndarray) -> Moves:
         """Return the effect of a step, of the shape of the weights, on the scores."""
@@ -556,10 +543,7 @@ class Objective:
         return self.lanes.sum(work, adding, self.terms.lane_rows)
 
     def _with_shares(self, point: Point, work: Work) -> np.ndarray:
-        shares = point.shares
-        if isinstance(shares, Lost) and not shares:
-            shares.extend(self._evaluated(shares.B, hessian=False, shares=True).shares or ())
-        return self.lanes.sum_with(list(shares or ()), work, add, self.terms.lane_rows)
+        return self.lanes.sum_with(point.shares or [], work, add, self.terms.lane_rows)
 
     def first_rows(self) -> int:
         """Return the number of rows of the first batch."""

@@ -14,8 +14,7 @@ from linsep.inference.diagnostics import Diagnostics
 from linsep.inference.summary import p_text
 from linsep.linear.diagnostics import DOUBT, Assumptions, Finding
 from linsep.linear.estimator import LinearRegression
-from linsep.logistic.diagnostics import LogisticDiagnostics
-from linsep.logistic.hosmer_lemeshow import HosmerLemeshow
+from linsep.logistic.diagnostics import HosmerLemeshow, LogisticDiagnostics
 from linsep.parameters import INTERVALS, fitted_parameter
 from linsep.plot.display import (
     MOST_POINTS,
