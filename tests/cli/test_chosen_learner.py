@@ -1,18 +1,26 @@
-"""What learns where no learner is named: AROW text and wide sparse rows, the perceptron others."""
+"""What learns where no learner is named, and what `linsep describe` recommends; no command ends
+well with a model that is worse than saying the same of every row, unsaid."""
 
 import csv
 import json
+import random
+import shlex
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 import linsep
-from command_line import here
-
-pytestmark = pytest.mark.uncompiled
+from command_line import assert_refused, here
+from linsep.batches import Batch
+from linsep.catalog import ESTIMATORS, LEARNERS
+from linsep.rows.stored import Sample
+from linsep.sources import open_source
 
 TEXT = ("sms.csv", "--target", "kind", "--text", "message")
+
+
 SPARSE = "4,000 features, of which a row has 0.25%"
 
 
@@ -63,29 +71,6 @@ def learned(folder, *words):
     return found["learner"], found.get("chosen_for")
 
 
-@pytest.mark.parametrize(("words", "learner", "chosen_for"), [
-    (TEXT, "AROW", "text"),
-    ((*TEXT, "--r", "0.5"), "AROW", "text"),
-    ((*TEXT, "--keep", "last", "--multiclass", "ovr"), "AROW", "text"),
-    ((*TEXT, "--schedule", "inverse"), "Perceptron", None),
-    ((*TEXT, "--learner", "perceptron"), "Perceptron", None),
-    ((*TEXT, "--learner", "arow"), "AROW", None),
-    (("sms.csv", "--target", "kind"), "Perceptron", None),
-    (("wide.svm",), "AROW", SPARSE),
-    (("wide.svm", "--learner", "pa"), "PassiveAggressive", None),
-    (("narrow.svm",), "Perceptron", None),
-    (("long.svm",), "Perceptron", None),
-    ((*TEXT, "--norm", "none"), "Perceptron", None),
-    (("filled.svm",), "Perceptron", None),
-    (("wide.vw",), "AROW", SPARSE),
-    (("text.rows",), "AROW", "text"),
-    (("wide.rows",), "AROW", SPARSE),
-    (("narrow.rows",), "Perceptron", None),
-])  # fmt: skip
-def test_what_learns(folder, words, learner, chosen_for):
-    assert learned(folder, *words) == (learner, chosen_for)
-
-
 def test_the_output_says_why(folder):
     said = here("fit", *TEXT, cwd=folder).stdout
     assert "chosen       AROW for text; --learner selects another\n" in said
@@ -110,31 +95,259 @@ def test_a_frame_learns_what_the_command_learns(folder):
     )
 
 
-def test_damaged_rows_are_told_by_learning(folder):
-    done = here("fit", "damaged.svm", cwd=folder)
-    assert done.returncode == 1
-    assert done.stderr.startswith(
-        "linsep: error: damaged.svm line 1: the value 'x' is not a number"
-    )
+def made_table(rows, classes=2, noise=3.0, levels=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": rng.normal(size=rows), "b": rng.normal(size=rows)})
+    X["town"] = rng.choice([f"t{j}" for j in range(levels)], rows)
+    scores = X.a.to_numpy()[:, None] * np.arange(classes) + noise * rng.normal(size=(rows, classes))
+    return X.assign(y=[f"class {code}" for code in scores.argmax(axis=1)])
 
 
-@pytest.mark.parametrize("folds", [(), ("--cv", "2")])
-@pytest.mark.parametrize(("grid", "learner"), [
-    ("keep=last,average", "arow"), ("r=1,10", "arow"), ("schedule=constant,inverse", "perceptron"),
-])  # fmt: skip
-def test_tune_compares_what_fit_learns_and_names_it(folder, grid, learner, folds):
-    done = here("tune", *TEXT, "--grid", grid, *folds, "--json", cwd=folder)
+def apart(rows):
+    frame = made_table(rows, noise=0.0)
+    return frame.assign(y=np.where(frame.a > 0, "yes", "no"))
+
+
+TABLES = {
+    "overlapping": (lambda: made_table(300), "logistic", "the classes overlap"),
+    "several classes": (lambda: made_table(300, classes=4), "logistic", "the classes overlap"),
+    "separable": (lambda: apart(300), "perceptron", "separate"),
+    "many weights": (lambda: made_table(2000, classes=8, levels=80), "perceptron", "any number"),
+    "numbers": (lambda: made_table(300).assign(y=lambda t: t.a + t.b), "linear", "a number"),
+}
+
+
+SAID = "linsep: warning: the model predicts worse than the baseline: "
+
+
+@pytest.fixture
+def noise(tmp_path):
+    """Labels that the columns say nothing of: one row in five is rare, at random."""
+    rng = np.random.default_rng(0)
+    for name, rows in (("t", 400), ("new", 200)):
+        X, rare = rng.random((rows, 3)).round(3), rng.random(rows) < 0.2
+        lines = [",".join(map(str, x)) + f",{'rare' if r else 'usual'},{10 * r}" for x, r in
+                 zip(X, rare, strict=True)]  # fmt: skip
+        (tmp_path / f"{name}.csv").write_text("\n".join(["a,b,c,kind,size", *lines]) + "\n")
+    return tmp_path
+
+
+def told(noise, *options, target="kind", **how):
+    other = "size" if target == "kind" else "kind"
+    fit = ("fit", "t.csv", "--target", target, "--exclude", other, *options)
+    done = here(*fit, cwd=noise)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert f"--learner {learner}" in found["command" if folds else "options"]
+    return done
 
 
-def test_describe_names_it(folder):
-    for words in (("sms.csv", "--target", "kind"), ("wide.svm",), ("wide.vw",)):
-        done = here("describe", *words, "--json", cwd=folder)
-        found = json.loads(done.stdout)
-        assert found["learner"]["name"] == "arow"
-    assert (
-        json.loads(here("describe", "narrow.svm", "--json", cwd=folder).stdout)["learner"]["name"]
-        != "arow"
+def test_with_class_weights_the_mean_recall_is_compared(noise):
+    """Who weights rare classes gives accuracy for their recall, and is not told to take it back."""
+    balanced = ("--class-weight", "balanced", "--test", "new.csv", "--json")
+    summary = json.loads(told(noise, "--learner", "logistic", *balanced).stdout)
+    assert summary["training_accuracy"] < summary["training_baseline"]
+    found = summary["test"]["metrics"]["balanced_accuracy"]
+    assert found["baseline"] == 0.5
+    assert len(summary["warnings"]) == (found["value"] < 0.5)
+
+
+def test_linear_regression_worse_than_the_mean(noise):
+    done = told(noise, "--learner", "linear", "--test", "new.csv", target="size")
+    assert f"{SAID}its rms error on the test rows is 3.9679; always pre" in done.stderr
+    (noise / "t.csv").write_text("a,kind,size\n" + "".join(f"{a},u,100\n" for a in (-1, 1, 2, 0)))
+    done = told(noise, "--learner", "linear", "--no-fit-intercept", target="size")
+    assert f"{SAID}its rms error on the training rows is 91.2871; always" in done.stderr
+    summary = json.loads(
+        told(noise, "--learner", "linear", "--no-fit-intercept", "--json", target="size").stdout
     )
+    assert len(summary["warnings"]) == 1
+    (noise / "t.csv").write_text("a,kind,size\n1,u,5\n2,u,5\n3,u,5.5\n1,u,5.5\n")
+    assert SAID not in told(noise, "--learner", "linear", target="size").stderr
+
+
+def test_a_sample_is_spread_evenly_whatever_the_batches():
+    X, codes = np.arange(1000.0)[:, None], np.arange(1000) % 3
+    found = []
+    for cuts in ([], [1, 2, 500], range(0, 1000, 7)):
+        sample = Sample(3, most_rows=100)
+        for rows in np.split(np.arange(1000), cuts):
+            sample.take(Batch(X[rows], codes[rows]))
+        rows, drawn, *_ = sample.rows(1)
+        assert sample.counts.tolist() == [334, 333, 333]
+        assert drawn.tolist() == codes[rows.ravel().astype(int)].tolist()
+        found.append(rows.ravel().tolist())
+    assert found[0] == found[1] == found[2] == list(range(0, 1000, 16))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("most_bytes", [1, 700, 5000, 1 << 20])
+def test_a_sample_has_few_bytes_whatever_the_batches(sparse, most_bytes):
+    """Every k-th row for the smallest power of two that is small enough, rows of any length."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 9)) * (rng.random((300, 9)) < rng.random((300, 1)))
+    whole = sp.csr_matrix(X) if sparse else X
+    codes, weights = rng.integers(0, 4, 300), rng.random(300)
+
+    def size(rows):
+        return 12 * whole[rows].nnz + 4 * rows.size if sparse else 72 * rows.size
+
+    every = [np.arange(0, 300, 1 << k) for k in range(1, 10)]  # 300 rows are too many
+    expected = next(rows for rows in every if rows.size == 1 or size(rows) <= most_bytes)
+    for cuts in ([], [1, 2, 200], range(0, 300, 11), range(300)):
+        sample = Sample(2, most_rows=250, most_bytes=most_bytes)
+        for rows in np.split(np.arange(300), cuts):
+            sample.take(Batch(whole[rows], codes[rows] % 2, weights=weights[rows]))
+        found = sample.rows(9)
+        assert np.array_equal(found.X.toarray() if sparse else found.X, X[expected])
+        assert found.y.tolist() == (codes[expected] % 2).tolist()
+        assert found.weights.tolist() == weights[expected].tolist()
+        assert sample.totals == pytest.approx([weights[codes % 2 == k].sum() for k in (0, 1)])
+
+
+@pytest.mark.parametrize("memory", [1 << 20, 0])
+def test_one_pass_is_measured_on_a_sample(noise, memory):
+    for learner in (linsep.Perceptron(keep="average", max_iter=1), linsep.LogisticRegression(),
+                    linsep.GaussianNaiveBayes()):  # fmt: skip
+        source = open_source(noise / "t.csv", target="kind", exclude="size")
+        source.memory_bytes = memory
+        learner.fit(source)
+        again = open_source(noise / "t.csv", recipe=learner.recipe_)
+        assert learner.training_accuracy_ == learner.score(again)
+        assert learner.training_baseline_ == pytest.approx(0.8, abs=0.1)
+
+
+WORSE = "the model predicts worse than the baseline"
+
+
+def table(draw, classes):
+    """A table of few rows whose classes are of different size and overlap."""
+    rng, rows = np.random.default_rng(draw.getrandbits(32)), draw.choice([20, 40, 60])
+    y = rng.choice(classes, size=rows, p=rng.dirichlet(np.full(classes, draw.choice([1.0, 5.0]))))
+    y[: 2 * classes] = np.tile(np.arange(classes), 2)
+    X = rng.random((rows, draw.choice([1, 2, 4]))).round(2) + draw.choice([0, 0.3, 1]) * y[:, None]
+    lines = [",".join(map(str, [*x, f"c{k}"])) for x, k in zip(X.tolist(), y, strict=True)]
+    return "\n".join([",".join([*(f"x{j}" for j in range(X.shape[1])), "kind"]), *lines]) + "\n"
+
+
+def options(draw, classes):
+    """A learner and some of its options."""
+    learner = draw.choice([*LEARNERS, "logistic", "naive-bayes"])
+    found = ["--learner", learner]
+
+    def perhaps(share, *words):
+        found.extend(words if draw.random() < share else ())
+
+    if learner in LEARNERS:
+        found += ["--max-iter", draw.choice([1, 2, 5, 10])]
+        found += ["--keep", draw.choice(["last", "average", "vote", "best"])]
+        perhaps(0.4, "--early-stopping", "--validation-fraction", draw.choice([0.1, 0.2, 0.4]))
+        perhaps(0.3, "--multiclass", draw.choice(["native", "ovr", "ovo"]))
+        perhaps(0.3, "--tie", draw.choice(["negative", "positive", "random"]))
+        perhaps(0.2, "--no-shuffle")
+    if learner not in ("winnow", "kernel", "naive-bayes"):
+        perhaps(0.2, "--no-fit-intercept")
+    if learner != "naive-bayes":
+        one = f"c{draw.randrange(classes)}={draw.choice([0, 0.1, 5])}"
+        perhaps(0.3, "--class-weight", draw.choice(["balanced", one]))
+    if learner != "winnow":
+        perhaps(0.3, "--scale", draw.choice(["none", "standard"]))
+    return found
+
+
+def asked(seed, folder):
+    """Make a fit; returns whether it warned, and whether its model is worse than the baseline, or
+    None where the fit ended with an error.
+    """
+    draw = random.Random(seed)
+    classes = draw.choice([2, 2, 3, 4])
+    (folder / "t.csv").write_text(table(draw, classes))
+    fit = ("fit", "t.csv", "--target", "kind", "--model", "m", "--force", *options(draw, classes))
+    done = here(*fit, "--json", cwd=folder)
+    if done.returncode:
+        return None
+    summary = json.loads(done.stdout)
+    score = json.loads(here("score", "m", "t.csv", "--json", cwd=folder).stdout)
+    assert summary["training_rows"] == score["rows"], fit
+    assert summary["training_accuracy"] == pytest.approx(score["accuracy"], abs=1e-12), fit
+    assert summary["training_baseline"] == pytest.approx(score["most_frequent"], abs=1e-12), fit
+    assert (WORSE in done.stderr) == bool(summary["warnings"]), fit
+    worse = score["accuracy"] < score["most_frequent"] - 1e-9
+    if "--class-weight" in fit:  # which trades accuracy for the recall of classes
+        recall = score["metrics"]["balanced_accuracy"]
+        worse = worse and recall["value"] < recall["baseline"] - 1e-9
+    return bool(summary["warnings"]), worse
+
+
+@pytest.mark.thorough
+def test_models_worse_than_the_baseline_and_no_others_are_warned_of(tmp_path):
+    found = [one for seed in range(60) if (one := asked(seed, tmp_path)) is not None]
+    assert len(found) > 50
+    assert all(warned == worse for warned, worse in found)
+    assert 0 < sum(worse for _, worse in found) <= len(found) / 2
+
+
+def test_what_learns(folder):
+    for words, learner, chosen_for in [
+        (TEXT, "AROW", "text"),
+        ((*TEXT, "--r", "0.5"), "AROW", "text"),
+        ((*TEXT, "--schedule", "inverse"), "Perceptron", None),
+        ((*TEXT, "--learner", "perceptron"), "Perceptron", None),
+        (("sms.csv", "--target", "kind"), "Perceptron", None),
+        (("wide.svm",), "AROW", SPARSE),
+        (("narrow.svm",), "Perceptron", None),
+        (("long.svm",), "Perceptron", None),
+        ((*TEXT, "--norm", "none"), "Perceptron", None),
+        (("filled.svm",), "Perceptron", None),
+        (("wide.vw",), "AROW", SPARSE),
+        (("text.rows",), "AROW", "text"),
+        (("wide.rows",), "AROW", SPARSE),
+        (("narrow.rows",), "Perceptron", None),
+    ]:
+        assert learned(folder, *words) == (learner, chosen_for), words
+    assert_refused("fit", "damaged.svm", cwd=folder, code="not-a-number")
+    for words in (("sms.csv", "--target", "kind"), ("wide.svm",), ("wide.vw",), ("narrow.svm",)):
+        found = json.loads(here("describe", *words, "--json", cwd=folder).stdout)
+        assert (found["learner"]["name"] == "arow") == (words != ("narrow.svm",))
+
+
+def test_tune_compares_what_fit_learns_and_names_it(folder):
+    for grid, learner, folds in [
+        ("keep=last,average", "arow", ()), ("r=1,10", "arow", ("--cv", "2")),
+        ("schedule=constant,inverse", "perceptron", ()),
+    ]:  # fmt: skip
+        done = here("tune", *TEXT, "--grid", grid, *folds, "--json", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert f"--learner {learner}" in found["command" if folds else "options"]
+
+
+@pytest.mark.parametrize("name", [n for n in TABLES if n != "many weights"])
+def test_the_learner_and_its_reason(name, tmp_path):
+    make, learner, _ = TABLES[name]
+    frame = make()
+    found = linsep.describe(frame, target="y")
+    assert found.learner["name"] == learner
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    command = linsep.describe(tmp_path / "t.csv", target="y").next
+    assert here(*shlex.split(command)[1:], cwd=tmp_path).returncode == 0
+    model = eval(found.next, {"linsep": linsep, "frame": frame})
+    assert type(model) is ESTIMATORS[learner]
+
+
+def test_learners_worse_than_the_baseline_say_so(noise):
+    rows = [line.split(",") for line in (noise / "t.csv").read_text().split()[1:]]
+    usual = np.mean([row[3] == "usual" for row in rows])
+    for learner in ("perceptron", "pa", "kernel", "logistic", "naive-bayes"):
+        few = ("--keep", "last", "--max-iter", 3) if learner in LEARNERS else ()
+        options = ("--learner", learner, *few)
+        summary = json.loads(told(noise, *options, "--test", "new.csv", "--json").stdout)
+        assert summary["training_baseline"] == pytest.approx(usual)
+        worse = [
+            summary["training_accuracy"] < summary["training_baseline"],
+            summary["test"]["accuracy"] < summary["test"]["most_frequent"],
+        ]
+        assert len(summary["warnings"]) == any(worse)
+        for test in ((), ("--test", "new.csv")):
+            done = told(noise, *options, *test)
+            expected = worse[0] or (bool(test) and worse[1])
+            assert (SAID in done.stderr) == expected
+            assert done.stderr.count("\n") == expected

@@ -1,6 +1,8 @@
-"""The command line as people and scripts meet it: real processes, real files."""
+"""The command line as people and scripts meet it."""
 
+import csv
 import json
+import pydoc
 import re
 import signal
 import subprocess
@@ -9,16 +11,19 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from click.shell_completion import ShellComplete
 
 import linsep
-from command_line import assert_refused, here, on_a_terminal, run
-from linsep.catalog import ESTIMATORS, LEARNERS, MARGINS
-from linsep.cli.app import COMMANDS
+from command_line import assert_refused, here, run, table
+from linsep import kernels
+from linsep.catalog import ESTIMATORS
+from linsep.cli.app import COMMANDS, app
 from linsep.cli.learner_options import NOT_HERE
+from linsep.errors import DataError, LinsepError, hint
 from linsep.learners.perceptron import Perceptron
+from linsep.other_names import advice_for
 from linsep.parameters import parameters_of
-
-pytestmark = pytest.mark.compiled
+from linsep.sources import open_source
 
 
 @pytest.fixture
@@ -60,14 +65,6 @@ def test_the_whole_job_on_a_table(folder):
     assert "80 rows" in shown
     assert "low" in shown
     assert "intercept" in shown
-
-
-def test_advice_is_for_those_who_type(folder):
-    for more in (), ("--learner", "kernel"):
-        done = here("fit", "t.csv", "--target", "kind", "--max-iter", 1, *more, cwd=folder)
-        assert "stopped      max_iter: the maximum number of passes was reached" in done.stdout
-        assert "linsep.separation" not in done.stdout
-        assert ("`linsep separate` shows" in done.stdout) == (not more)
 
 
 def test_unlabeled_rows_scores_and_output_files(folder):
@@ -126,56 +123,6 @@ def test_options_reach_the_learner(folder):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_the_help_of_a_learner_has_its_parameters_only(folder, monkeypatch, name):
-    monkeypatch.setenv("COLUMNS", "300")
-    shown = " ".join(here("fit", "--learner", name, "--help", cwd=folder).stdout.split())
-    every = ESTIMATORS
-    for other in every.values():
-        for parameter in parameters_of(other).values():
-            flag = f" --{parameter.name.replace('_', '-')} "
-            if parameter.name == "threshold":  # of Winnow: all learners have the option
-                continue
-            if other is not every[name]:
-                assert flag not in shown or parameter.name in every[name]().get_params()
-            elif parameter.name not in NOT_HERE:  # there is nothing to start from
-                default = other().get_params()[parameter.name]
-                assert (f"{flag}/ --no-{flag[3:]}" if default is True else flag) in shown
-                assert parameter.help[1:] in shown
-                assert "|".join(parameter.choices) in shown
-    seeded = {*LEARNERS, *MARGINS}
-    classifiers = {*seeded, "logistic"}
-    for option, takers in {
-        "--class-weight": classifiers, "--reference": classifiers, "--random-state": seeded,
-    }.items():  # fmt: skip
-        having = {n for n, e in every.items() if option[2:].replace("-", "_") in e().get_params()}
-        assert having == takers
-        assert (f" {option} " in shown) == (name in having)
-
-
-def test_help_is_in_groups(folder):
-    shown = here("fit", "--learner=pa", "--help", cwd=folder).stdout
-    titles = re.findall(r"^(\S.*):$", shown, re.M)
-    first = ["Arguments", "Data", "Text", "Learner", "Validation", "Checkpoints", "Cluster"]
-    assert titles == [*first, "Options of --learner pa", "Output"]
-    assert "Options of --learner perceptron" in here("fit", "--help", cwd=folder).stdout
-    assert re.search("--keep .*\n(.*\n)?.*default: *last", here("trace", "-h", cwd=folder).stdout)
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_with_an_example(folder, command):
-    done = here(command, "--help", cwd=folder)
-    assert done.returncode == 0
-    assert f"Example: linsep {command}" in done.stdout
-
-
-@pytest.mark.parametrize(
-    "command", [c for c in COMMANDS if c not in ("compile", "lab")]
-)  # need none
-def test_a_command_without_arguments_says_what_is_missing(folder, command):
-    assert_refused(command, cwd=folder, said="missing argument", exit_code=2)
-
-
 def test_help_of_all_imports_no_command():
     code = (
         "import sys; from linsep.cli.main import command\n"
@@ -187,68 +134,6 @@ def test_help_of_all_imports_no_command():
     assert done.stdout.endswith("[]\n")
     for name in COMMANDS:
         assert re.search(f"^  {name} +[A-Z].*[.]$", done.stdout, re.M)
-
-
-BAD_FILES = {
-    "nan.csv": ("a,kind\n1,x\nnan,y\n", ["--target", "kind"], "row|line 3.*'a'"),
-    "text.csv": ("a,kind\n1,x\n2,y\n", [], "--target"),
-    "typo.csv": ("a,kind\n1,x\n2,y\n", ["--target", "knd"], "kind"),
-    "one.csv": ("a,kind\n1,x\n2,x\n", ["--target", "kind"], "Only one class"),
-    "empty.csv": ("", ["--target", "kind"], "empty.csv"),
-    "empty.svm": ("", [], "empty.svm"),
-    "label.csv": ("a,kind\n1,x\n2,\n", ["--target", "kind"], "kind"),
-    "nan.svm": ("1 1:1\n0 1:nan\n", [], "nan.svm line 2"),
-    "zero.svm": ("1 1:1\n0 0:1\n", ["--index-base", "1"], "zero.svm line 2.*index"),
-    "negative.svm": ("1 -1:1\n", [], "negative.svm line 1"),
-    "word.svm": ("1 x:1\n", [], "word.svm line 1"),
-    "huge.svm": (f"1 {2**40}:1\n", [], "huge.svm line 1"),
-    "order.svm": ("1 2:1 1:1\n", [], "order.svm line 1"),
-    "cut.svm": ("1 1:1\n0 1:", [], "cut.svm line 2"),
-    "binary.svm": ("\0\1\2\n", [], "binary.svm"),
-    "cut.svm.gz": ("\x1f\x8b", [], "cut.svm.gz"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_FILES)
-def test_bad_files_are_refused_in_one_sentence(folder, name):
-    content, options, said = BAD_FILES[name]
-    (folder / name).write_bytes(content.encode("latin-1"))
-    assert_refused("fit", name, *options, "--model", "m", cwd=folder, said=said)
-
-
-def test_wrong_use_and_wrong_places(folder):
-    (folder / "void").mkdir()
-    (folder / "second").mkdir()
-    (folder / "second" / "t1.csv").write_text("a,b,kind\n1,2,x\n2,1,y\n")
-    (folder / "second" / "t2.csv").write_text("a,kind\n1,x\n2,y\n")
-    fit = ("fit", "t.csv", "--target", "kind")
-    assert_refused("fit", "missing.csv", cwd=folder, code="no-file")
-    assert_refused("fit", "void", cwd=folder, code="no-file")
-    assert_refused("fit", "second", "--target", "kind", cwd=folder, code="unknown-column")
-    assert_refused("fit", "*.nothing", cwd=folder, code="no-file")
-    assert_refused(
-        "fit",
-        "t.svm",
-        "t.csv",
-        cwd=folder,
-        code="mixed-formats",
-    )
-    assert_refused("fit", "t.svm", "--target", "kind", cwd=folder, code="conflict")
-    assert_refused(*fit, "--model", "no/such/m", cwd=folder, code="no-file")
-    assert_refused(*fit, "--model", "void", cwd=folder, code="not-a-file")
-    assert_refused(*fit, "--model", "t.csv", cwd=folder, code="file-exists")
-    assert_refused(
-        *fit, "--learning-rate", "0", cwd=folder, said="learning-rate.*above 0", exit_code=2
-    )
-    assert_refused(*fit, "--max-iter", "many", cwd=folder, said="max-iter", exit_code=2)
-    assert_refused(*fit, "--tie", "never", cwd=folder, said="tie", exit_code=2)
-    assert_refused("learn", cwd=folder, said="learn", exit_code=2)
-    assert_refused("score", "t.csv", "t.csv", cwd=folder, code="bad-model-file")
-    assert "kind" in (folder / "t.csv").read_text()
-
-
-def test_version_and_module(folder):
-    assert here("--version", cwd=folder).stdout == f"linsep {linsep.__version__}\n"
 
 
 def test_a_reader_that_goes_away_is_no_error(folder):
@@ -266,10 +151,8 @@ def test_a_reader_that_goes_away_is_no_error(folder):
 
 
 def test_ctrl_c_keeps_what_was_learned(folder):
-    with open(folder / "large.svm", "w") as file:
-        block = "".join(f"{i % 2} {1 + i % 7}:1 {9 + i % 5}:{i % 3 - 1}\n" for i in range(20_000))
-        for _ in range(10):
-            file.write(block)
+    lines = [f"{i % 2} {1 + i % 7}:1 {9 + i % 5}:{i % 3 - 1}\n" for i in range(2_000)]
+    (folder / "large.svm").write_text("".join(lines))
     command = [sys.executable, "-m", "linsep", "fit", "large.svm", "--max-iter", "1000000"]
     running = subprocess.Popen(
         [*command, "--verbose", "1", "--model", "m"], cwd=folder, text=True,
@@ -288,20 +171,403 @@ def test_ctrl_c_keeps_what_was_learned(folder):
     assert model.n_iter_ > 1
 
 
-def test_progress_is_drawn_for_people_only(folder):
-    with open(folder / "large.svm", "w") as file:
-        file.writelines(f"{i % 2} {1 + i % 7}:1 {9 + i % 5}:{i % 3 - 1}\n" for i in range(60_000))
-    seen = on_a_terminal("fit", "large.svm", "--max-iter", "500", cwd=folder, stream="stderr")
-    assert "mistakes" in seen
-    assert "rows/s" in seen
-    assert "pass" in seen
+def test_labels_are_the_same_in_json_as_in_text(small):
+    fitted = here("fit", "t.svm", "--model", "m", "--json", cwd=small).stdout
+    assert json.loads(fitted)["classes"] == [0, 1]
+    assert '"classes": [0, 1]' in fitted
+    scored = here("score", "m", "t.svm", "--json", cwd=small).stdout
+    assert '"label": 0,' in scored
+    predicted = here("predict", "m", "t.svm", "--json", cwd=small).stdout
+    assert predicted.startswith('{"prediction": 1, ')
+    assert '"classes": [0, 1]' in here("inspect", "m", "--json", cwd=small).stdout
+    for learner in ("logistic", "naive-bayes"):
+        shown = here("fit", "t.svm", "--learner", learner, "--l2" * (learner == "logistic") or "-m",
+                     1 if learner == "logistic" else "n", "--json", cwd=small).stdout  # fmt: skip
+        assert '"classes": [0, 1]' in shown
 
 
-@pytest.mark.parametrize("name", ["a9a.gz", "w8a.gz", "ijcnn1.bz2"])
-def test_real_files(shared_data, tmp_path, name):
-    done = here("fit", shared_data / "libsvm" / name, "--json", "--model", "m", cwd=tmp_path)
+@pytest.mark.parametrize(
+    ("header", "rows", "advice"),
+    [
+        ("big,y", ["5001,p", "5002,q", "5004,p"], "'big' spans 3, 'big' reaches 5004"),
+        ("minute,town,y", ["1,u,p", "900,v,q", "2,u,q"], "'town' spans 1, 'minute' reaches 900"),
+        ("a,b,y", ["1,30,p", "2,40,q", "3,35,p"], None),
+    ],
+)
+def test_advice_where_scaling_would_serve(small, header, rows, advice):
+    (small / "s.csv").write_text("\n".join([header, *rows]) + "\n")
+    fit = ("fit", "s.csv", "--target", "y", "--scale", "none")
+    shown = here(*fit, cwd=small).stdout
+    assert ("advice " in shown) == (advice is not None)
+    assert advice is None or advice in shown
+    assert "advice " not in here(*fit[:-2], cwd=small).stdout
+
+
+def test_inspect_shows_options_that_fit_takes(small):
+    """Not ``fit_intercept=False``; all of them make the same model again."""
+    chosen = [
+        "--no-fit-intercept", "--keep", "last", "--max-iter", "7", "--learning-rate", "0.5",
+        "--class-weight", "1=2.0", "--tie", "positive", "--normalize",
+    ]  # fmt: skip
+    assert here("fit", "t.svm", *chosen, "--model", "m", cwd=small).returncode == 0
+    shown = here("inspect", "m", cwd=small).stdout
+    (line,) = (line for line in shown.splitlines() if line.startswith("options "))
+    typed, others = line.removeprefix("options").split(";")
+    assert others == " other learner options at their defaults"
+    assert sorted(typed.split()) == sorted(chosen)
+    assert here("fit", "t.svm", *typed.split(), "--model", "n", cwd=small).returncode == 0
+    assert here("inspect", "n", cwd=small).stdout == shown
+    here("fit", "t.svm", "--model", "m", "--force", cwd=small)
+    assert "learner options at their defaults" in here("inspect", "m", cwd=small).stdout
+
+
+def test_inspect_of_models_whose_parameters_are_no_options(small):
+    X, y = np.eye(4), [0, 1, 0, 1]
+    model = linsep.KernelPerceptron(kernel=kernels.RBF(2.0), random_state=None, warm_start=True)
+    linsep.save(model.fit(X, y), small / "k")
+    shown = here("inspect", "k", cwd=small).stdout
+    (line,) = (line for line in shown.splitlines() if line.startswith("options "))
+    said = "options --keep last --max-iter 100 no --random-state; other learner options at their"
+    said += " defaults"
+    assert " ".join(line.split()) == said
+    assert "RBF(gamma=2.0)" in shown.partition("options")[0]
+    assert not re.search(r"\w=(None|True|False|')", shown)
+
+
+ROWS = "a,t,kind\n1,p,x\n2,q,y\n3,p,x\n"
+
+
+@pytest.fixture
+def mistakes(tmp_path):
+    (tmp_path / "t.csv").write_text(ROWS)
+    (tmp_path / "hole.csv").write_text("a,t,kind\n1,p,x\n,q,y\n")
+    (tmp_path / "typo.csv").write_text("a,t,kind\n1,p,x\n2x,q,y\n")
+    (tmp_path / "bare.csv").write_text("a,t\n1,p\n")
+    (tmp_path / "gap.csv").write_text("a,t,kind\n1,p,x\n2,q,\n")
+    (tmp_path / "zero.svm").write_text("1 0:1\n")
+    (tmp_path / "t.svm").write_text("0 1:1\n1 2:1\n")
+    assert here("fit", "t.csv", "--target", "kind", "--model", "m", cwd=tmp_path).returncode == 0
+    assert here("fit", "t.svm", "--model", "s", cwd=tmp_path).returncode == 0
+    return tmp_path
+
+
+def test_ways_are_told_in_the_words_of_python():
+    error = DataError(
+        "a.csv has {odd} rows",
+        "mend it",
+        hint("drop {}", missing="drop", exclude=["it's"], force=True),
+    )
+    assert str(error) == (
+        'a.csv has {odd} rows: mend it or drop missing="drop", exclude=["it\'s"] and force=True.'
+    )
+    assert str(error.at("x: ")).startswith("x: a.csv has")
+    assert str(error.of_model()) == (
+        'a.csv has {odd} rows: mend it or retrain the model with missing="drop", exclude=["it\'s"] '
+        "and force=True."
+    )
+    assert error.render(lambda hint: None) == "a.csv has {odd} rows: mend it."
+    assert str(LinsepError("A whole sentence.")) == "A whole sentence."
+
+
+def test_python_users_read_parameters(mistakes):
+    def said(action):
+        with pytest.raises(LinsepError) as caught:
+            action()
+        assert "--" not in str(caught.value)
+        return str(caught.value)
+
+    def read(name, **options):
+        return lambda: list(open_source(mistakes / name, **options).batches())
+
+    assert 'missing="drop"' in said(read("hole.csv", target="kind"))
+    assert 'exclude=["a"]' in said(read("hole.csv", target="kind"))
+    assert "name it with target." in said(read("t.csv"))
+    assert "leave out index_base." in said(read("t.csv", target="kind", index_base=1))
+    assert "leave out target and hash_bits." in said(read("t.svm", target="kind", hash_bits=3))
+    assert "index_base=0" in said(read("zero.svm", index_base=1))
+    model = linsep.load(mistakes / "m")
+    assert "force=True" in said(lambda: linsep.save(model, mistakes / "m"))
+    assert 'retrain the model with missing="zero"' in said(read("hole.csv", recipe=model.recipe_))
+
+
+#: what users type, and the option of ours that they are told
+COMMANDS_OF_OTHERS = {
+    "--seed 1": "--random-state", "--alpha 1": "--l2", "--n_jobs 2": "", "--maxit 3": "--max-iter",
+    "-b 20": "--hash-bits", "-t": "linsep predict", "--average": "--keep average",
+    "--learner soft-margin --cost 3": "--C", "--learner logistic --C 1": "--l2",
+    "--learner logistic --penalty l2": "--l2", "--na.values ?": "--null-values",
+}  # fmt: skip
+
+
+NAMES = {
+    "o.csv": "csv", "o.CSV": "csv", "o.md": "markdown", "o.tex": "latex", "o.html": "html",
+    "o.txt": "text", "o": "text",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["o.csv", "o.CSV", "o.md", "o.tex", "o.html", "o"])
+def test_the_name_says_the_format(tmp_path, name):
+    table(tmp_path, "t.csv", ["x", "z", "y"], [[1, 2, "a"], [2, 1, "b"], [0, 2, "a"]])
+    words = ["trace", "t.csv", "--target", "y", "--no-shuffle"]
+    assert here(*words, "--output", name, cwd=tmp_path).returncode == 0
+    told = here(*words, "--format", NAMES[name], cwd=tmp_path).stdout
+    assert (tmp_path / name).read_text() == told
+    if NAMES[name] == "csv":
+        rows = list(csv.reader(told.splitlines()))
+        assert len({len(row) for row in rows}) == 1
+    said = here(*words, "--format", "text", "--output", name, "--force", cwd=tmp_path)
+    assert said.returncode == 0
+    assert (tmp_path / name).read_text() == here(*words, cwd=tmp_path).stdout
+
+
+@pytest.fixture
+def columns(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("age,city,cost,label\n1,a,2,x\n")
+    (tmp_path / "s.csv").write_text("# a;b\nage;street\n1;a\n")
+    (tmp_path / "bad.csv").write_bytes(b"\x00\xff\n")
+    return tmp_path
+
+
+def offered(*typed):
+    *words, incomplete = typed
+    complete = ShellComplete(app, {}, "linsep", "_LINSEP_COMPLETE")
+    return [one.value for one in complete.get_completions(words, incomplete)]
+
+
+def test_help_of_the_package_fits_a_page():
+    text = pydoc.render_doc(linsep, renderer=pydoc.plaintext)
+    assert len(text.splitlines()) < 110
+    assert "Perceptron" in text
+    assert "Perceptron" in linsep.__all__
+
+
+def python(code, cwd):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=cwd, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
-    assert summary["training_accuracy"] > 0.78
-    scored = here("score", "m", shared_data / "libsvm" / name, "--json", cwd=tmp_path)
-    assert json.loads(scored.stdout)["accuracy"] == pytest.approx(summary["training_accuracy"])
+    return done.stdout.strip()
+
+
+def test_commands_start_without_what_they_do_not_use(tmp_path):
+    (tmp_path / "t.svm").write_text("1 1:1\n-1 1:-1\n" * 20)
+    (tmp_path / "t.csv").write_text("x,kind\n" + "1,a\n-1,b\n" * 20)
+    for data in (["t.svm"], ["t.csv", "--target", "kind"]):
+        code = f"""
+import atexit, sys
+from linsep.cli.main import main
+unused = {{
+    "pandas.core", "scipy.stats._stats_py", "numpy.f2py.f2py2e", "numpy.testing._private",
+    "scipy.special._ufuncs", "narwhals.dataframe", "pyarrow.parquet", "filelock._core",
+    "linsep.learners.winnow", "linsep.learners.kernel", "linsep.logistic.estimator",
+    "numba.np.arraymath",
+}}
+atexit.register(lambda: print(*sorted(unused & set(sys.modules))))
+sys.argv = ["linsep", "fit", *{data}, "--json"]
+main()
+"""
+        python(code, tmp_path)  # compiles what is not in the cache yet
+        assert python(code, tmp_path).splitlines()[1:] == []
+
+
+def test_parts_of_numpy_that_were_put_off_are_the_real_ones_when_used(tmp_path):
+    code = """
+from linsep.cli.app import import_lazily
+import_lazily("numpy.testing")
+import numpy, numpy.testing as put_off
+from numpy.testing import assert_array_equal
+numpy.testing.assert_array_equal([1], [1])
+put_off.assert_allclose([1.0], [1.0])
+print(type(numpy.testing).__name__)
+"""
+    assert python(code, tmp_path) == "module"
+
+
+def test_estimators_see_tables_of_pandas_that_was_put_off(tmp_path):
+    pytest.importorskip("pandas")
+    code = """
+from linsep.cli.app import import_lazily
+import_lazily("pandas")
+import_lazily("no_such_module")
+import pandas
+from linsep import Perceptron
+frame = pandas.DataFrame({"height": [0.0, 1.0], "width": [1.0, 0.0]})
+print(Perceptron().fit(frame, [0, 1]).feature_names_in_.tolist())
+try:
+    import no_such_module
+except ModuleNotFoundError:
+    print("missing")
+"""
+    assert python(code, tmp_path).split("\n") == ["['height', 'width']", "missing"]
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("Perceptron", 49), ("LogisticRegression", 68), ("GaussianNaiveBayes", 33)]
+)
+def test_estimators_load_little(tmp_path, name, most):
+    """Neither the readers of files nor what proves."""
+    code = f"""
+import sys
+from linsep import {name}
+own = sorted(module for module in sys.modules if module.split(".")[0] == "linsep")
+unused = ["opening", "tables", "separability", "certificate", "cli", "teaching"]
+print(len(own) <= {most} or own, [part for part in unused if any(part in one for one in own)])
+"""
+    assert python(code, tmp_path) == "True []"
+
+
+@pytest.fixture
+def small(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,y\n1,2,p\n2,1,q\n3,5,p\n1,1,q\n")
+    (tmp_path / "t.svm").write_text("0 1:1\n1 2:1\n1 1:2\n")
+    return tmp_path
+
+
+def test_the_help_of_a_learner_has_its_parameters_only(folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    for name in ("perceptron", "pa", "kernel", "logistic", "linear", "naive-bayes"):
+        shown = " ".join(here("fit", "--learner", name, "--help", cwd=folder).stdout.split())
+        own = ESTIMATORS[name]().get_params()
+        for other in ESTIMATORS.values():
+            for parameter in parameters_of(other).values():
+                flag = f" --{parameter.name.replace('_', '-')} "
+                if parameter.name == "threshold":  # of Winnow: all learners have the option
+                    continue
+                if other is not ESTIMATORS[name]:
+                    assert flag not in shown or parameter.name in own
+                elif parameter.name not in NOT_HERE:  # there is nothing to start from
+                    default = other().get_params()[parameter.name]
+                    assert (f"{flag}/ --no-{flag[3:]}" if default is True else flag) in shown
+                    assert "|".join(parameter.choices) in shown
+
+
+def test_every_command_has_help_with_an_example_and_says_what_is_missing(folder):
+    for command in COMMANDS:
+        done = here(command, "--help", cwd=folder)
+        assert done.returncode == 0
+        assert f"Example: linsep {command}" in done.stdout
+        if command not in ("compile", "lab"):  # which need nothing
+            assert_refused(command, cwd=folder, exit_code=2)
+    assert here("--version", cwd=folder).stdout == f"linsep {linsep.__version__}\n"
+    assert here(cwd=folder).returncode == 2
+
+
+#: codes, contents of files, and options
+BAD_FILES = {
+    "nan.csv": ("missing-value", "a,y\n1,p\nnan,q\n", "--target y"),
+    "hole.csv": ("missing-value", "a,y\n1,p\n,q\n", "--target y"),
+    "typo.csv": ("unknown-column", "a,y\n1,p\n2,q\n", "--target x"),
+    "bare.csv": ("no-labels", "a,y\n1,p\n2,q\n", ""),
+    "one.csv": ("class-count", "a,y\n1,p\n2,p\n", "--target y"),
+    "empty.csv": (None, "", "--target y"),
+    "empty.svm": ("no-rows", "", ""),
+    "label.csv": ("missing-value", "a,y\n1,p\n2,\n", "--target y"),
+    "nan.svm": ("not-finite", "1 1:1\n0 1:nan\n", ""),
+    "zero.svm": ("out-of-range", "1 1:1\n0 0:1\n", "--index-base 1"),
+    "word.svm": (None, "1 x:1\n", ""),
+    "huge.svm": (None, f"1 {2**40}:1\n", ""),
+    "order.svm": (None, "1 2:1 1:1\n", ""),
+    "cut.svm": ("missing-value", "1 1:1\n0 1:", ""),
+    "binary.svm": (None, "\0\1\2\n", ""),
+    "cut.svm.gz": (None, "\x1f\x8b", ""),
+}
+
+
+def test_bad_files_are_refused_in_one_sentence(folder):
+    for name, (code, content, options) in BAD_FILES.items():
+        (folder / name).write_bytes(content.encode("latin-1"))
+        words = ("fit", name, *options.split(), "--model", "m")
+        assert_refused(*words, cwd=folder, code=code)
+
+
+#: exit code, code, and words
+WRONG = """
+1 no-file fit missing.csv
+1 no-file fit *.nothing
+1 no-file fit void
+1 mixed-formats fit t.svm t.csv
+1 conflict fit t.svm --target y
+1 conflict fit t.svm --hash-bits 3
+1 no-file fit t.csv --target y --model no/such/m
+1 not-a-file fit t.csv --target y --model void
+1 file-exists fit t.csv --target y --model t.csv
+1 bad-model-file score t.csv t.csv
+1 bad-proof verify t.csv t.svm
+1 class-count fit one.svm
+1 unknown-label fit t.svm --class-weight 7=2
+1 too-few-rows fit t.svm --early-stopping --validation-fraction 0.01
+2 bad-option trace t.svm --early-stopping
+2 - fit t.svm --max-iter 1.5
+2 - fit t.svm --max-iter
+2 - fit t.svm --learning-rate 0
+2 - fit t.svm --learning-rate nan
+2 - fit t.svm --validation-fraction 1
+2 - fit t.svm --tie never
+2 - fit t.svm --missing skip
+2 - fit t.svm --hash-bits 31
+2 - fit t.svm --index-base 2
+2 - fit t.svm --random-state -1
+2 - fit t.svm --learner svm
+2 - fit t.svm --bogus 1
+2 - fit t.svm --C 2
+2 - fit t.svm --model -
+2 - separate t.svm --proof -
+2 - separate t.svm --margin 0.1
+2 - inspect m --top=x
+2 - learn
+2 - --bogus
+"""
+
+
+def test_wrong_use_and_wrong_places(small):
+    (small / "void").mkdir()
+    (small / "one.svm").write_text("1 1:1\n1 2:1\n1 1:2\n")
+    for line in WRONG.strip().split("\n"):
+        exit_code, code, *words = line.split()
+        code = None if code == "-" else code
+        assert_refused(*words, cwd=small, code=code, exit_code=int(exit_code))
+    assert (small / "t.csv").read_text().startswith("a,b,y\n")
+
+
+def test_what_a_model_fixes_is_for_learning_it_again(mistakes):
+    for command, code in (
+        ("predict m hole.csv", "missing-value"),
+        ("predict m typo.csv", "not-a-number"),
+        ("score m bare.csv", "unknown-column"),
+        ("predict s zero.svm", "out-of-range"),
+    ):
+        done = here(*command.split(), cwd=mistakes)
+        assert (done.returncode, done.stderr.endswith(f"[{code}]\n")) == (1, True), done.stderr
+        before, _, _ = done.stderr.partition("retrain the model with")
+        assert not re.search("--(missing|exclude|target|index-base)", before)
+
+
+def test_names_of_other_programs_lead_to_ours(small):
+    for words, ours in COMMANDS_OF_OTHERS.items():
+        done = here("fit", "t.csv", "--target", "y", *words.split(), cwd=small)
+        assert done.returncode == 2
+        assert ours in done.stderr
+    frame = pd.DataFrame({"x": range(9), "y": list("abababaab")})
+    for name in ("alpha", "epochs"):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            linsep.fit(frame, target="y", learner="logistic", **{name: "x"})
+        assert all(ours in str(caught.value) for ours in advice_for(name).settings)
+    assert advice_for("max_itr") is None
+
+
+def test_completion(columns):
+    for typed, words in {
+        "fit t.csv --target |": ["age", "city", "cost", "label"],
+        "fit t.csv --target c|": ["city", "cost"],
+        "fit s.csv --delimiter ; --comment # --target |": ["age", "street"],
+        "fit --target |": [],
+        "fit none.csv --target |": [],
+        "fit bad.csv --target |": [],
+        "fit t.csv --learner |": list(ESTIMATORS),
+        "fit t.csv --missing |": ["error", "zero", "drop", "mean"],
+        "fit t.csv --learner logistic --solver n|": ["newton"],
+        "des|": ["describe"],
+    }.items():
+        assert offered(*typed.removesuffix("|").split(" ")) == words

@@ -1,27 +1,20 @@
-"""Where the command line could hurt: odd places, odd names, full disks, closed outputs."""
+"""Where the command line could hurt: odd places, full disks, closed outputs, interrupts."""
 
-import json
 import os
 import re
 import resource
+import shutil
 import signal
 import stat
 import subprocess
 import sys
-from pathlib import Path
 
-import numpy as np
 import pytest
 
 import linsep
 from command_line import assert_refused, here, on_a_terminal, run, table
 from linsep import Perceptron
-from linsep.cli.output import short
-
-pytestmark = pytest.mark.compiled
-
-
-# Where results go.
+from linsep.cli.predictions import Lines
 
 
 def test_places_that_are_not_for_models(folder):
@@ -78,19 +71,6 @@ def test_links_and_permissions_stay_as_they_are(folder):
     assert stat.S_IMODE((folder / "new").stat().st_mode) == 0o640
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_no_permission(learned):
-    (learned / "t.svm").chmod(0)
-    (learned / "m").chmod(0)
-    (learned / "closed").mkdir(0o500)
-    assert_refused("fit", "t.svm", cwd=learned, said="No permission to read t.svm")
-    assert_refused("inspect", "m", cwd=learned, said="m cannot be read: Permission denied")
-    (learned / "t.svm").chmod(0o600)
-    assert_refused(
-        "fit", "t.svm", "--model", "closed/m", cwd=learned, said="closed cannot be written to"
-    )
-
-
 def limited():
     resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
 
@@ -124,28 +104,6 @@ def test_predictions_are_written_whole_or_not_at_all(learned):
     assert (learned / "p").read_text() == "old"
 
 
-@pytest.mark.parametrize("command", ["fit t.svm", "predict m t.svm"])
-def test_outputs_that_cannot_be_written(learned, command):
-    start = f"{sys.executable} -m linsep {command}"
-    if os.path.exists("/dev/full"):
-        done = subprocess.run(
-            f"{start} > /dev/full", shell=True, cwd=learned, capture_output=True, text=True,
-            check=False,
-        )  # fmt: skip
-        assert done.returncode == 1
-        assert done.stderr == (
-            "linsep: error: The output cannot be read or written: No space left on device.\n"
-        )
-    done = subprocess.run(
-        f"{start} >&-", shell=True, cwd=learned, capture_output=True, text=True, check=False
-    )
-    assert "Traceback" not in done.stderr
-    assert done.returncode == (1 if command.startswith("predict") else 0)
-
-
-# The order of things.
-
-
 def test_what_is_missing_is_noticed_before_learning(folder, monkeypatch):
     def never(*arguments, **options):
         raise AssertionError("it must not learn")
@@ -173,49 +131,6 @@ def test_a_bad_test_file_does_not_hide_what_was_learned(folder):
     assert linsep.load(folder / "m").n_features_in_ == 2
 
 
-def test_json_stays_json_with_verbose(folder):
-    done = here("fit", "t.svm", "--verbose", 1, "--max-iter", 2, "--json", cwd=folder)
-    summary = json.loads(done.stdout)
-    assert done.stderr.startswith(f"pass 1: {summary['mistakes'][0]} mistakes in 60 rows\n")
-
-
-def test_a_model_from_python_has_no_files_to_read(folder):
-    linsep.save(Perceptron().fit(np.eye(2), [0, 1]), folder / "m")
-    assert_refused("predict", "m", "t.svm", cwd=folder, code="unsupported")
-    shown = here("inspect", "m", cwd=folder)
-    assert "2 classes (0, 1)" in shown.stdout
-    model = Perceptron().partial_fit(np.eye(2), [0, 1], classes=[0, 1])
-    linsep.save(model, folder / "p")
-    assert "the model was trained incrementally" in here("inspect", "p", cwd=folder).stdout
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [ValueError("operands could not be broadcast together"), KeyError("x"), AssertionError("no")],
-)
-def test_a_fault_of_linsep_is_no_fault_of_the_data(folder, monkeypatch, fault):
-    def broken(*arguments, **options):
-        raise fault
-
-    monkeypatch.setattr("linsep.rows.source_stream.SourceStream.begin", broken)
-    done = here("fit", "t.svm", "--model", "m", cwd=folder)
-    assert done.returncode == 70
-    assert done.stderr.startswith("Traceback (most recent call last):\n")
-    assert f"{type(fault).__name__}: {fault}\n" in done.stderr
-    assert done.stderr.splitlines()[-1].startswith(
-        "linsep: error: this is a bug in linsep 0.1.0, not"
-    )
-    assert not (folder / "m").exists()
-
-
-def test_out_of_memory(folder, monkeypatch):
-    def hungry(*arguments, **options):
-        raise MemoryError
-
-    monkeypatch.setattr("linsep.rows.source_stream.SourceStream.begin", hungry)
-    assert_refused("fit", "t.svm", "--model", "m", cwd=folder, said="out of memory")
-
-
 @pytest.mark.thorough
 def test_the_bar_fits_a_terminal_and_keeps_out_of_predictions(learned):
     (learned / "long.svm").write_text("0 1:1 2:1\n1 1:1 2:1\n" * 10_000)
@@ -238,15 +153,8 @@ def linsep_predictions(folder):
     return [str(int(label)) for label in model.predict([[1.0, 1.0]])] * 20_000
 
 
-def test_short_numbers():
-    assert [short(n) for n in (0, 999, 999.6, 12_345, 999_499, 999_500, 123e6)] == [
-        "0", "999", "1.0 k", "12.3 k", "999 k", "1.0 M", "123 M",
-    ]  # fmt: skip
-
-
 @pytest.mark.usefixtures("hangup")
-@pytest.mark.parametrize("moment", ["__enter__", "__exit__"])
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(("name", "moment"), [("SIGINT", "__enter__"), ("SIGTERM", "__exit__")])
 def test_signals_just_before_and_after_the_command_have_their_exit_codes(name, moment, tmp_path):
     """The handlers are set already, or still, and nothing delays them."""
     number = getattr(signal, name)
@@ -274,23 +182,155 @@ cli.main()
     assert not done.stderr
 
 
-def test_these_tests_run_where_signals_are_ignored():
-    """As in the background of a script and under nohup: by this process, and by those it starts."""
-    script = """
-import os, signal, sys
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-    signal.signal(number, signal.SIG_IGN)
-os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+@pytest.mark.parametrize("after", [0, 5])
+def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after):
+    table(
+        folder, "t.csv", ["x", "word", "kind"], [[k % 5, f"w{k // 8}", k % 2] for k in range(400)]
+    )
+    monkeypatch.setattr("linsep.sources.tables.table._BATCH_VALUES", 30)
+    walk, count = linsep.learners.passes.learn_batch, []
+
+    def interrupted(run, scheme, row_batch, progress, *pause):
+        count.append(1)
+        if len(count) > after:
+            raise KeyboardInterrupt
+        walk(run, scheme, row_batch, progress, *pause)
+
+    monkeypatch.setattr(linsep.learners.passes, "learn_batch", interrupted)
+    fit = ("fit", "t.csv", "--target", "kind", "--model", "m", "--test", "new.csv")
+    shutil.copy(folder / "t.csv", folder / "new.csv")
+    done = here(*fit, cwd=folder)
+    monkeypatch.setattr(linsep.learners.passes, "learn_batch", walk)
+    assert done.returncode == 130
+    assert done.stderr == ""
+    assert re.search("test +not scored: training was interrupted", done.stdout)
+    assert re.search("training +not measured: training was interrupted", done.stdout)
+    assert re.search("stopped +interrupted: ", done.stdout)
+    assert ("progressive" in done.stdout) == (after > 0)
+    model = linsep.load(folder / "m")
+    assert (model.stop_reason_, model.n_iter_) == ("interrupted", 1)
+    assert here("predict", "m", "t.csv", cwd=folder).stdout.count("\n") == 400
+    assert "interrupted" in here("inspect", "m", cwd=folder).stdout
+
+
+@pytest.mark.usefixtures("hangup")
+@pytest.mark.parametrize(
+    ("name", "code", "presses"), [("SIGINT", 130, 3), ("SIGTERM", 143, 1), ("SIGHUP", 129, 1)]
+)
+def test_signals_keep_what_was_learned_once(folder, monkeypatch, name, code, presses):
+    walk = linsep.learners.passes.learn_batch
+
+    def pressed(run, scheme, row_batch, progress, *pause):
+        walk(run, scheme, row_batch, progress, *pause)
+        if progress.pass_number == 1:
+            for _ in range(presses):
+                signal.raise_signal(getattr(signal, name))
+
+    monkeypatch.setattr(linsep.learners.passes, "learn_batch", pressed)
+    save = linsep.model_files.save
+
+    def pressed_again(*arguments, **options):
+        signal.raise_signal(getattr(signal, name))
+        save(*arguments, **options)
+
+    if presses > 1:
+        monkeypatch.setattr(linsep.model_files, "save", pressed_again)
+    shutil.copy(folder / "t.svm", folder / "new.svm")
+    done = here("fit", "t.svm", "--model", "m", "--test", "new.svm", cwd=folder)
+    assert (done.returncode, done.stderr) == (code, "")
+    assert done.stdout.count("a callback ended training; the weights reached so far are kept") == 1
+    assert sorted(os.listdir(folder)) == ["m", "new.svm", "t.svm"]
+    assert linsep.load(folder / "m").n_iter_ == 2
+
+
+def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
+    save, score = linsep.model_files.save, linsep.cli.predict.score_source
+
+    def pressed(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+        return save(*arguments, **options)
+
+    def slow(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        return score(*arguments)
+
+    shutil.copy(folder / "t.svm", folder / "new.svm")
+    fit = ("fit", "t.svm", "--max-iter", 2, "--model", "m", "--force")
+    with monkeypatch.context() as patch:
+        patch.setattr(linsep.model_files, "save", pressed)
+        done = here(*fit, cwd=folder)
+        assert (done.returncode, done.stderr) == (0, "")  # all was done before it could be noticed
+        assert "interrupted" not in done.stdout
+        tested = here(*fit, "--test", "new.svm", cwd=folder)
+    monkeypatch.setattr(linsep.cli.fit, "score_source", slow)
+    also_tested = here(*fit, "--test", "new.svm", cwd=folder)
+    for done in (tested, also_tested):
+        assert (done.returncode, done.stderr) == (130, "")
+        assert re.search("test +not scored: the command was interrupted", done.stdout)
+        assert re.search("training +[0-9.]+% right", done.stdout)
+        assert re.search("stopped +max_iter", done.stdout)
+    assert linsep.load(folder / "m").n_iter_ == 2
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_interrupted_predictions_are_written_whole_or_not_at_all(learned, monkeypatch, late):
+    name = "os.replace" if late else "linsep.cli.predictions.Lines.write"
+    real = os.replace if late else Lines.write
+
+    def pressed(*arguments, **options):
+        signal.raise_signal(signal.SIGTERM)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(name, pressed)
+    done = here("predict", "m", "t.svm", "--output", "p", cwd=learned)
+    if late:
+        assert (done.returncode, done.stderr) == (0, "")
+        assert (learned / "p").read_text().count("\n") == 60
+    else:
+        assert (done.returncode, done.stderr) == (143, "linsep: interrupted; nothing was saved.\n")
+        assert sorted(os.listdir(learned)) == ["m", "t.svm"]
+
+
+@pytest.mark.parametrize(("ends", "code"), [("sys.exit(1)", 1), ("signal.raise_signal(2)", 130)])
+def test_ctrl_c_when_the_command_has_ended_says_nothing(ends, code):
+    program = f"""
+import atexit, signal, sys
+from linsep.cli import main as cli
+
+def command():
+    {ends}
+
+cli.command = command
+atexit.register(signal.raise_signal, signal.SIGINT)
+cli.main()
 """
-    mine = Path(__file__)
-    tests = [
-        f"{mine}::test_signals_just_before_and_after_the_command_have_their_exit_codes",
-        f"{mine.with_name('test_checkpoint_option.py')}"
-        "::test_a_signal_writes_a_checkpoint_and_the_same_command_goes_on",
-    ]
-    pytest_here = ["-m", "pytest", "-p", "no:cacheprovider", "-k", "enter or checkpoint", *tests]
     done = subprocess.run(
-        [sys.executable, "-c", script, *pytest_here], capture_output=True, text=True, check=False,
-        cwd=mine.parents[2],
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+@pytest.mark.parametrize("command", ["fit t.svm", "predict m t.svm"])
+def test_outputs_that_cannot_be_written(learned, command):
+    start = f"{sys.executable} -m linsep {command}"
+    for where in ("> /dev/full", ">&-"):
+        done = subprocess.run(
+            f"{start} {where}", shell=True, cwd=learned, capture_output=True, text=True, check=False
+        )
+        assert "Traceback" not in done.stderr
+        closed = where == ">&-" and command.startswith("fit")
+        assert done.returncode == (0 if closed else 1)
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"), [(KeyError("x"), 70), (MemoryError(), 1), (KeyboardInterrupt(), 130)]
+)
+def test_a_fault_of_linsep_is_no_fault_of_the_data(folder, monkeypatch, fault, code):
+    def broken(*arguments, **options):
+        raise fault
+
+    monkeypatch.setattr("linsep.rows.source_stream.SourceStream.begin", broken)
+    done = here("fit", "t.svm", "--model", "m", cwd=folder)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr.startswith("Traceback") == (code == 70)
+    assert os.listdir(folder) == ["t.svm"]

@@ -1,11 +1,12 @@
-"""``linsep plot``: pictures of saved models, and what is refused."""
+"""``linsep plot`` and ``--plot``: pictures of saved models and of results, and what is refused."""
 
 import pytest
 
 from command_line import assert_refused, here
 
-pytestmark = pytest.mark.compiled
 TWO = "a,b,kind\n" + "".join(f"{k % 7},{k % 5},{'xy'[k % 7 > 3]}\n" for k in range(40))
+
+
 STARTS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
@@ -44,44 +45,6 @@ def models(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(
-    "drawn",
-    [
-        ("decision", "p.linsep", "two.csv"),
-        ("decision", "p.linsep", "unlabeled.csv"),
-        ("decision", "p.linsep", "two.csv", "--feature", "b", "--feature", "a"),
-        ("decision", "svm.linsep", "rows.svm"),
-        ("decision", "svm.linsep", "wider.svm"),
-        ("margins", "p.linsep", "two.csv"),
-        ("curve", "p.linsep"),
-        ("gap", "soft.linsep"),
-        ("decision", "soft.linsep", "two.csv"),
-        ("coefficients", "logistic.linsep", "--odds"),
-        ("probability", "logistic.linsep", "two.csv"),
-        ("diagnostics", "logistic.linsep", "two.csv", "--feature", "b"),
-        ("diagnostics", "linear.linsep", "two.csv"),
-        ("augmentation", "p.linsep", "two.csv"),
-        ("kernel", "kernel.linsep", "two.csv"),
-        ("updates", "xor.linsep", "xor.csv"),
-        ("bounds", "xor.linsep", "xor.csv"),
-        ("cycle", "xor.linsep", "xor.csv"),
-        ("roc", "p.linsep", "two.csv"),
-        ("precision-recall", "logistic.linsep", "two.csv"),
-        ("confusion", "svm.linsep", "wider.svm"),
-        ("threshold", "logistic.linsep", "two.csv"),
-        ("gain", "kernel.linsep", "two.csv"),
-        ("regression", "linear.linsep", "two.csv", "--feature", "a"),
-        ("assumptions", "linear.linsep", "two.csv"),
-    ],
-)
-def test_every_picture_is_written(models, tmp_path, drawn):
-    path = tmp_path / "picture.png"
-    done = here("plot", *drawn, "--output", path, cwd=models)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == f"picture  {path}\n"
-    assert path.read_bytes().startswith(STARTS["png"])
-
-
 def test_a_picture_is_replaced_whatever_names_the_rows(models, tmp_path):
     (tmp_path / "picture.png").write_text("old")
     for rows in (models / "tw?.csv", models / "two.csv"):
@@ -95,73 +58,6 @@ def test_a_picture_is_replaced_whatever_names_the_rows(models, tmp_path):
     assert (tmp_path / "rows.png").read_text() == TWO
 
 
-@pytest.mark.parametrize("ending", STARTS)
-def test_the_ending_is_the_format(models, tmp_path, ending):
-    path = tmp_path / f"picture.{ending}"
-    assert here("plot", "curve", "p.linsep", "--output", path, cwd=models).returncode == 0
-    assert path.read_bytes().startswith(STARTS[ending])
-
-
-@pytest.mark.parametrize(
-    ("drawn", "said", "code"),
-    [
-        (("decision", "p.linsep"), "linsep plot decision needs DATA", 1),
-        (("curve", "p.linsep", "two.csv"), "linsep plot curve is drawn without DATA", 1),
-        (("curve", "logistic.linsep"), "is not trained in passes", 1),
-        (("coefficients", "p.linsep"), "Perceptron has no intervals", 1),
-        (("gap", "p.linsep"), "Perceptron has no gap; use a SoftMargin", 1),
-        (("margins", "p.linsep", "unlabeled.csv"), "label", 1),
-        (
-            ("decision", "two-names.linsep", "two-names.csv", "--feature", "width"),
-            "one is named: name two, such as --feature",
-            1,
-        ),
-        (
-            ("decision", "p.linsep", "two.csv", "--feature", "z"),
-            "one is named: name two, such as --feature a --feature b",
-            1,
-        ),
-        (("decision", "linear.linsep", "two.csv"), "decision draws a classifier", 1),
-        (("assumptions", "p.linsep", "two.csv"), "assumptions draws a linear regression", 1),
-        (
-            ("roc", "linear.linsep", "two.csv"),
-            "roc draws a classifier, which linear.linsep is not",
-            1,
-        ),
-        (("gain", "p.linsep", "unlabeled.csv"), "label", 1),
-        (("confusion", "p.linsep"), "linsep plot confusion needs DATA", 1),
-        (
-            ("roc", "svm.linsep", "ones.svm"),
-            "these are of class 1: add rows of other classes",
-            1,
-        ),
-        (("curve", "p.linsep", "--odds"), "--odds is for `linsep plot coefficients`", 2),
-        (("margins", "p.linsep", "two.csv", "--feature", "a"), "--feature is for decision", 2),
-        (("images", "p.linsep"), "2 features", 1),
-        (("flowers", "p.linsep"), "KIND must be one of 'decision'", 2),
-    ],
-)
-def test_what_cannot_be_drawn_is_said_and_nothing_is_written(models, tmp_path, drawn, said, code):
-    path = tmp_path / "picture.png"
-    assert_refused("plot", *drawn, "--output", path, cwd=models, said=said, exit_code=code)
-    assert not path.exists()
-
-
-def test_files_are_not_overwritten_and_have_a_known_ending(models, tmp_path):
-    path = tmp_path / "picture.png"
-    path.write_text("mine")
-    assert_refused(
-        "plot", "curve", "p.linsep", "--output", path, cwd=models, code="file-exists", exit_code=1
-    )
-    assert path.read_text() == "mine"
-    assert here("plot", "curve", "p.linsep", "-o", path, "--force", cwd=models).returncode == 0
-    assert path.read_bytes().startswith(STARTS["png"])
-    other = tmp_path / "picture.jpg"
-    assert_refused(
-        "plot", "curve", "p.linsep", "-o", other, cwd=models, said="must end in .png", exit_code=2
-    )
-
-
 def test_a_run_is_an_animation(models, tmp_path):
     for model in ("p.linsep", "svm.linsep"):
         path, rows = tmp_path / f"{model}.gif", "rows.svm" if "svm" in model else "two.csv"
@@ -172,24 +68,114 @@ def test_a_run_is_an_animation(models, tmp_path):
         assert_refused("plot", "run", model, rows, "-o", path, cwd=models, code="file-exists")
 
 
-@pytest.mark.parametrize(
-    ("drawn", "said", "code"),
-    [
-        (("run", "p.linsep", "two.csv", "-o", "a.png"), r"must end in \.gif for run", 2),
-        (("curve", "p.linsep", "-o", "a.gif"), r"must end in \.png, \.svg or \.pdf for curve", 2),
-        (("run", "p.linsep", "two.csv", "-o", "a.mp4"), r"must end in \.gif for run", 2),
-        (("run", "p.linsep", "-o", "a.gif"), "linsep plot run needs DATA", 1),
-        (("run", "logistic.linsep", "two.csv", "-o", "a.gif"), "makes no updates to show", 1),
-        (("run", "linear.linsep", "two.csv", "-o", "a.gif"), "run draws a classifier", 1),
-        (("run", "p.linsep", "other.csv", "-o", "a.gif"), "not the rows that the model learned", 1),
-        (
-            ("run", "p.linsep", "two.csv", "-o", "a.gif", "--feature", "a", "--feature", "z"),
-            "There is no feature 'z'",
-            1,
-        ),
-    ],
-)
-def test_what_is_no_animation_is_said(models, drawn, said, code):
+#: one of each kind, and of each way in which rows and features are given
+DRAWN = """
+decision p.linsep unlabeled.csv
+decision p.linsep two.csv --feature b --feature a
+decision svm.linsep wider.svm
+margins p.linsep two.csv
+curve p.linsep
+gap soft.linsep
+coefficients logistic.linsep --odds
+probability logistic.linsep two.csv --feature a
+diagnostics logistic.linsep two.csv --feature b
+diagnostics linear.linsep two.csv
+augmentation p.linsep two.csv
+kernel kernel.linsep two.csv
+updates xor.linsep xor.csv
+bounds xor.linsep xor.csv
+cycle xor.linsep xor.csv
+roc p.linsep two.csv
+precision-recall logistic.linsep two.csv
+confusion svm.linsep wider.svm
+threshold logistic.linsep two.csv
+gain kernel.linsep two.csv
+regression linear.linsep two.csv --feature a
+assumptions linear.linsep two.csv
+images p.linsep --shape 1x2
+"""
+
+
+@pytest.mark.parametrize("drawn", DRAWN.strip().split("\n"))
+def test_every_picture_is_written(models, tmp_path, drawn):
+    path = tmp_path / "picture.png"
+    done = here("plot", *drawn.split(), "--output", path, "--dpi", 20, cwd=models)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"picture  {path}\n"
+    assert path.read_bytes().startswith(STARTS["png"])
+
+
+def test_the_ending_is_the_format(models, tmp_path):
+    for ending, start in STARTS.items():
+        path = tmp_path / f"picture.{ending}"
+        assert here("plot", "curve", "p.linsep", "--output", path, cwd=models).returncode == 0
+        assert path.read_bytes().startswith(start)
+    path.write_text("mine")
+    draw = ("plot", "curve", "p.linsep", "--output")
+    assert_refused(*draw, path, cwd=models, code="file-exists")
+    assert here(*draw, path, "--force", cwd=models).returncode == 0
+    assert_refused(*draw, tmp_path / "picture.jpg", cwd=models, exit_code=2)
+
+
+REFUSED = """
+1 decision p.linsep -o p.png
+1 curve p.linsep two.csv -o p.png
+1 curve logistic.linsep -o p.png
+1 coefficients p.linsep -o p.png
+1 gap p.linsep -o p.png
+1 margins p.linsep unlabeled.csv -o p.png
+1 decision two-names.linsep two-names.csv --feature width -o p.png
+1 decision p.linsep two.csv --feature z -o p.png
+1 decision linear.linsep two.csv -o p.png
+1 assumptions p.linsep two.csv -o p.png
+1 roc linear.linsep two.csv -o p.png
+1 roc svm.linsep ones.svm -o p.png
+1 reliability p.linsep two.csv -o p.png
+1 images p.linsep -o p.png
+1 images p.linsep --shape 2x2 -o p.png
+2 images p.linsep --shape wide -o p.png
+2 curve p.linsep --odds -o p.png
+2 margins p.linsep two.csv --feature a -o p.png
+2 flowers p.linsep -o p.png
+2 run p.linsep two.csv -o a.png
+2 curve p.linsep -o a.gif
+1 run p.linsep -o a.gif
+1 run logistic.linsep two.csv -o a.gif
+1 run linear.linsep two.csv -o a.gif
+1 run p.linsep other.csv -o a.gif
+1 run p.linsep two.csv -o a.gif --feature a --feature z
+"""
+
+
+def test_what_cannot_be_drawn_is_refused(models):
     header, *rows = TWO.splitlines()
     (models / "other.csv").write_text("\n".join([header, *rows[::-1]]) + "\n")
-    assert_refused("plot", *drawn, cwd=models, said=said, exit_code=code)
+    for line in REFUSED.strip().split("\n"):
+        code, *words = line.split()
+        assert_refused("plot", *words, cwd=models, exit_code=int(code))
+
+
+def test_a_command_draws_its_result(models, tmp_path):
+    for words in (
+        ("trace", models / "two.csv", "--target", "kind", "--no-shuffle"),
+        ("separate", models / "two.csv", "--target", "kind", "--margin", "max"),
+    ):
+        plain = here(*words, cwd=tmp_path)
+        drawn = here(*words, "--plot", f"{words[0]}.png", cwd=tmp_path)
+        assert drawn.returncode == 0, drawn.stderr
+        assert drawn.stdout.splitlines()[:3] == plain.stdout.splitlines()[:3]
+        assert (tmp_path / f"{words[0]}.png").read_bytes().startswith(STARTS["png"])
+        assert_refused(*words, "--plot", f"{words[0]}.png", cwd=tmp_path, code="file-exists")
+    (tmp_path / "three.csv").write_text("a,b,kind\n1,0,x\n2,1,y\n3,3,z\n4,1,z\n")
+    done = here("separate", "three.csv", "--target", "kind", "--plot", "p.png", cwd=tmp_path)
+    assert done.returncode == 1
+    assert not (tmp_path / "p.png").exists()
+
+
+def test_fewer_mistakes_than_asked_for_are_drawn(tmp_path):
+    (tmp_path / "easy.csv").write_text("a,b,kind\n1,2,x\n2,1,x\n-1,-2,y\n-2,-1,y\n")
+    here(*["fit", "easy.csv", "--target", "kind", "--scale", "none", "--keep", "last"],
+         *["--no-shuffle", "--model", "easy"], cwd=tmp_path)  # fmt: skip
+    draw = ("plot", "updates", "easy", "easy.csv", "--mistakes", 500, "-o", "p.svg")
+    assert (here(*draw, cwd=tmp_path).returncode, here(*draw, cwd=tmp_path).returncode) == (0, 1)
+    assert "mistake 1" in (tmp_path / "p.svg").read_text()

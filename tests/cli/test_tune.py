@@ -1,19 +1,31 @@
-"""linsep tune: what each model of a grid is alone, from one reading."""
+"""linsep tune: what each model of a grid is alone, from one reading; and, with --cv, learners and
+parameters compared on the same folds."""
 
 import json
+import shlex
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import balanced_accuracy_score, log_loss
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from command_line import assert_refused, here
-from linsep import load
+from linsep import (
+    GaussianNaiveBayes,
+    KernelPerceptron,
+    LinearRegression,
+    LogisticRegression,
+    PassiveAggressive,
+    Perceptron,
+    load,
+)
 from linsep.rows.source_stream import SourceStream
 from linsep.sources.base import Source
 from linsep.sources.svmlight import SvmlightSource
+from linsep.tuning.comparing import Candidate, complexity
 from linsep.tuning.side_by_side import Missed, combinations
 
-pytestmark = pytest.mark.compiled
 ROWS = 400
 
 
@@ -59,27 +71,23 @@ def alone(model, *arguments, cwd):
 
 
 TABLE = ["t.csv", "--exclude", "patient", "--exclude", "w"]
+
+
 TWO = [*TABLE, "--exclude", "kind", "--target", "side"]
+
+
 THREE = [*TABLE, "--exclude", "side", "--target", "kind"]
+
+
 WEIGHED = ["t.csv", "--exclude", "kind", "--target", "side", "--weight", "w", "--group", "patient"]
 
 
 @pytest.mark.parametrize(
     ("data", "grid"),
     [
-        pytest.param(
-            [*TWO, "--learner", "pa"],
-            ["C=0.001,0.1,10", "keep=last,average"],
-            marks=pytest.mark.thorough,
-        ),
         (TWO, ["learning_rate=1,0.1", "shuffle=true,false", "normalize=false,true"]),
-        ([*THREE, "--scale", "none"], ["keep=last,average,vote,best", "multiclass=native,ovr"]),
+        ([*THREE, "--scale", "none"], ["keep=last,best", "multiclass=native,ovr"]),
         (WEIGHED, ["max-iter=1,3,12", "keep=last,average"]),
-        pytest.param(
-            ["t.svm", "--class-weight", "balanced"],
-            ["fit_intercept=true,false"],
-            marks=pytest.mark.thorough,
-        ),
     ],
 )
 def test_accuracies_are_those_of_models_fitted_alone(folder, data, grid):
@@ -203,55 +211,6 @@ def test_what_is_printed(shifted):
     assert table[4][-1] == "dropped"
 
 
-@pytest.mark.parametrize(
-    ("options", "said", "code"),
-    [
-        ([], "give values to compare with --grid, such as --grid keep=last,average", 2),
-        (["--grid", "keep"], "--grid takes PARAMETER=VALUE,VALUE,..., such as", 2),
-        (["--grid", "keep=last,"], "--grid takes PARAMETER=VALUE,VALUE,...", 2),
-        (["--grid", "depth=1"], "--grid depth is not a parameter of", 2),
-        (["--grid", "weight=a,b"], "--grid weight is about the data, which all models", 2),
-        (
-            ["--grid", "class_weight=balanced"],
-            "--grid class_weight is not allowed: all models sha",
-            2,
-        ),
-        (
-            ["--grid", "text_bits=8,9"],
-            "--grid text_bits is about the data, which all models",
-            2,
-        ),
-        (["--grid", "C=1"], "--grid C is for --learner pa, scw, soft-margin or", 2),
-        (["--grid", "keep=last,mean"], "--grid keep must be one of 'last'.*, not 'mean'.", 2),
-        (["--grid", "max_iter=0"], "--grid max_iter must be a whole number of at least 1, not", 2),
-        (["--grid", "shuffle=maybe"], "--grid shuffle must be true or false, not 'maybe'", 2),
-        (["--grid", "early_stopping=true"], "--grid early_stopping is not allowed", 2),
-        (
-            ["--grid", "keep=last", "--keep", "vote"],
-            "--grid keep is given as well as --keep: give",
-            2,
-        ),
-        (["--grid", "keep=last", "--grid", "keep=vote"], "--grid keep is given twice", 2),
-        (["--grid", "keep=last", "--learner", "logistic"], "--learner must be", 2),
-        (["--grid", f"max_iter={','.join(map(str, range(1, 1002)))}"], "defines 1,001 models", 2),
-        (["--grid", "keep=last", "--validation-fraction", "1e-9"], "No row is held out", 1),
-        (["--grid", "keep=last", "--model", "t.svm"], "t.svm exists", 1),
-        (["--grid", "keep=last", "--model", "t.svm", "--force"], "t.svm is an input of this", 1),
-        (["--grid", "keep=last", "--reference", "7"], "", 1),
-    ],
-)
-def test_refusals(folder, options, said, code):
-    assert_refused("tune", "t.svm", *options, cwd=folder, said=said, exit_code=code)
-
-
-def test_refusals_of_data(tmp_path):
-    (tmp_path / "one.svm").write_text("1 1:1\n1 2:1\n")
-    (tmp_path / "big.svm").write_text("1 1:1e300\n-1 1:-1e300\n1 1:9e299\n-1 1:-9e299\n" * 9)
-    grid = ["--grid", "keep=last,average"]
-    assert_refused("tune", "one.svm", *grid, cwd=tmp_path, code="class-count")
-    assert_refused("tune", "big.svm", *grid, cwd=tmp_path, code="overflow")
-
-
 def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch):
     passes = SourceStream.row_batches
 
@@ -264,3 +223,254 @@ def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch):
     done = here("tune", folder / "t.svm", "--grid", "keep=last", "--model", "m", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (130, "")
     assert list(tmp_path.iterdir()) == []
+
+
+FOLD_ROWS = 150
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(FOLD_ROWS, 4)) * [1, 5, 1, 1]
+    return X, np.where(X @ [1, 0.2, -1, 0] + rng.normal(size=FOLD_ROWS) > 0.4, "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def folds(rows, tmp_path_factory):
+    folds = tmp_path_factory.mktemp("folds")
+    X, y = rows
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=y)
+    frame.to_csv(folds / "plain.csv", index=False)
+    frame["town"] = rng.choice(["Bonn", "Kiel", "Ulm"], FOLD_ROWS)
+    frame["g"] = rng.integers(0, 30, FOLD_ROWS)
+    frame["w"] = rng.integers(1, 4, FOLD_ROWS)
+    frame.to_csv(folds / "t.csv", index=False)
+    (folds / "t.svm").write_text(
+        "".join(
+            f"{1 if label == 'yes' else -1} "
+            + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(row))
+            + "\n"
+            for label, row in zip(y, np.abs(X).tolist(), strict=True)
+        )
+    )
+    return folds
+
+
+PLAIN = ["plain.csv", "--target", "y", "--scale", "none"]
+
+
+FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
+
+
+def test_every_learner_against_scikit_learn_on_the_same_folds(folds, rows):
+    X, y = rows
+    learners = ["--learner", "naive-bayes,perceptron,pa", "--learner", "logistic,kernel"]
+    grid = ["logistic.l2=0.1,10", "keep=last,average", "pa.C=0.1", "kernel.gamma=0.5"]
+    words = [word for pair in grid for word in ("--grid", pair)]
+    found = tuned(*PLAIN, *learners, *words, "--max-iter", 3, "--cv", 5, cwd=folds)
+    classes = {
+        "naive-bayes": GaussianNaiveBayes, "perceptron": Perceptron, "pa": PassiveAggressive,
+        "logistic": LogisticRegression, "kernel": KernelPerceptron,
+    }  # fmt: skip
+    count = {name: 0 for name in classes}
+    for model in found["models"]:
+        name = model["learner"]
+        usual = {"max_iter": 3} if name not in ("naive-bayes", "logistic") else {}
+        alone = classes[name](**usual, **model["parameters"])
+        scores = [
+            alone.fit(X, y, sample_weight=np.isin(np.arange(FOLD_ROWS), some) * 1.0).score(
+                X[rest], y[rest]
+            )
+            if name == "kernel"  # whose rows are visited in one order in all folds
+            else alone.fit(X[some], y[some]).score(X[rest], y[rest])
+            for some, rest in FOLDS.split(X, y)
+        ]
+        np.testing.assert_allclose(model["folds"], scores)
+        assert model["mean"] == pytest.approx(np.mean(scores))
+        assert model["standard_error"] == pytest.approx(np.std(scores, ddof=1) / np.sqrt(5))
+        count[name] += 1
+    assert count == {"naive-bayes": 2, "perceptron": 2, "pa": 2, "logistic": 2, "kernel": 2}
+    best = max(found["models"], key=lambda model: model["mean"])
+    assert found["models"][0]["mean"] == best["mean"]
+    assert found["baseline"] == pytest.approx(max(np.mean(y == "yes"), np.mean(y == "no")))
+    for model in found["models"]:
+        apart = np.array(best["folds"]) - model["folds"]
+        assert model["behind"] == pytest.approx(apart.mean())
+        assert model["behind_standard_error"] == pytest.approx(apart.std(ddof=1) / np.sqrt(5))
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        ("balanced_accuracy", lambda model, X, y: balanced_accuracy_score(y, model.predict(X))),
+        ("log_loss", lambda model, X, y: log_loss(y, model.predict_proba(X))),
+    ],
+)
+def test_metrics(folds, rows, metric, expected):
+    X, y = rows
+    grid = ["--learner", "logistic", "--grid", "l2=0.1,100", "--metric", metric]
+    found = tuned(*PLAIN, *grid, "--cv", 5, cwd=folds)
+    means = []
+    for model in found["models"]:
+        scores = [
+            expected(
+                LogisticRegression(**model["parameters"]).fit(X[some], y[some]), X[rest], y[rest]
+            )
+            for some, rest in FOLDS.split(X, y)
+        ]
+        np.testing.assert_allclose(model["folds"], scores)
+        means.append(np.mean(scores))
+    assert means == sorted(means, reverse=metric != "log_loss")
+    assert found["baseline"] is None
+
+
+@pytest.mark.parametrize("case", range(4))
+def test_the_command_learns_the_same_model(folds, tmp_path, case, monkeypatch):
+    case = [*COMMANDS][case]
+    readings, once = [], SvmlightSource.batches
+    monkeypatch.setattr(SvmlightSource, "batches", lambda self: readings.append(self) or once(self))
+    found = tuned(*COMMANDS[case], "--cv", 3, "--model", tmp_path / "m", cwd=folds)
+    assert len(readings) == ("t.svm" in COMMANDS[case])
+    linsep, *words = shlex.split(found["command"])
+    assert linsep == "linsep"
+    done = here(*words, "--model", tmp_path / "n", cwd=folds)
+    assert done.returncode == 0, done.stderr
+    ours, theirs = load(tmp_path / "m"), load(tmp_path / "n")
+    assert type(ours) is type(theirs)
+    assert ours.get_params() == theirs.get_params()
+    apart = {"exclude": None, "group": None}  # of a group, which a fit excludes
+    assert ours.recipe_ | apart == theirs.recipe_ | apart
+    for name in ("coef_", "intercept_", "dual_coef_"):
+        if hasattr(ours, name):
+            np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+
+
+def test_the_simplest_within_one_standard_error(folds):
+    words = [*PLAIN, "--learner", "perceptron,logistic", "--grid", "logistic.l2=0.001,0.01,1000"]
+    best = tuned(*words, "--cv", 5, cwd=folds)
+    near = [m for m in best["models"] if m["behind"] <= m["behind_standard_error"] + 1e-12]
+    chosen = tuned(*words, "--cv", 5, "--one-se", cwd=folds)
+    first = chosen["models"][0]
+    assert first in near
+    assert all(
+        (first["learner"], -first["parameters"].get("l2", 0))
+        <= (m["learner"], -m["parameters"].get("l2", 0))
+        or first["learner"] == "perceptron"
+        for m in near
+    )
+    assert chosen["best"] == first["parameters"]
+    text = here("tune", *words, "--cv", 5, "--one-se", cwd=folds).stdout
+    assert text.startswith(f"best      {first['learner']} ")
+
+
+def test_which_model_is_simpler():
+    order = ["kernel", "logistic", "pa"]
+
+    def of(learner, estimator, **values):
+        return complexity(Candidate(learner, values, estimator), order)
+
+    kernel, logistic, pa = KernelPerceptron(), LogisticRegression(), PassiveAggressive()
+    assert of("logistic", logistic, l2=1.0) < of("logistic", logistic, l2=0.1) < of("pa", pa, C=0.1)
+    assert of("pa", pa, C=0.1) < of("pa", pa, C=1.0) < of("kernel", kernel, gamma=0.1)
+    assert of("kernel", kernel, gamma=0.1) < of("kernel", kernel, gamma=1.0)
+
+
+def test_numbers(folds, rows):
+    X, _ = rows
+    words = ["--target", "a", "--exclude", "y", "--learner", "linear", "--cv", 5]
+    found = tuned("plain.csv", *words, "--grid", "fit_intercept=true,false", cwd=folds)
+    from sklearn.model_selection import KFold
+
+    for model in found["models"]:
+        scores = cross_val_score(
+            LinearRegression(**model["parameters"]), X[:, 1:], X[:, 0],
+            cv=KFold(5, shuffle=True, random_state=0),
+        )  # fmt: skip
+        np.testing.assert_allclose(model["folds"], scores)
+    assert found["metric"] == "r2"
+
+
+def test_what_is_printed_of_folds(folds):
+    words = ["t.csv", "--target", "y", "--exclude", "g", "--learner", "naive-bayes,logistic"]
+    done = here("tune", *words, "--cv", 3, "--repeats", 2, "--test", "t.csv", cwd=folds)
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines[:8]] == [
+        "best", "accuracy", "test", "metrics", "compared", "time", "model", "command",
+    ]  # fmt: skip
+    assert "% in 3 folds, 2 times; baseline " in lines[1]
+    assert lines[4] == "compared  6 models of 2 learners on 150 rows"
+    assert lines[7].startswith("command   linsep fit t.csv --target y --exclude g ")
+    table = lines[9:]
+    assert table[0].split() == ["learner", "parameters", "accuracy,", "%", "behind"]
+    assert table[1].endswith(" -")
+    assert len(table) == 7
+    assert max(map(len, table)) <= 80
+
+
+COMMANDS = {
+    "a regression among others": [
+        "t.csv", "--target", "y", "--exclude", "g", "--learner", "logistic,pa", "--grid",
+        "pa.C=1e-9", "--one-se", "--class-weight", "balanced", "--weight", "w",
+        "--random-state", "3",
+    ],
+    "groups": [
+        "t.csv", "--target", "y", "--group", "g", "--learner", "pa,perceptron", "--grid",
+        "perceptron.keep=vote", "--reference", "yes", "--max-iter", "4",
+    ],
+    "a kernel of svmlight text": [
+        "t.svm", "--learner", "kernel", "--grid", "gamma=0.1,1", "--max-iter", "2", "--no-cache",
+    ],
+    "numbers": ["t.csv", "--target", "a", "--exclude", "y", "--learner", "linear"],
+}  # fmt: skip
+#: exit codes and options
+REFUSED = f"""
+2
+2 --grid keep
+2 --grid keep=last,
+2 --grid depth=1
+2 --grid weight=a,b
+2 --grid class_weight=balanced
+2 --grid text_bits=8,9
+2 --grid C=1
+2 --grid keep=last,mean
+2 --grid max_iter=0
+2 --grid shuffle=maybe
+2 --grid early_stopping=true
+2 --grid keep=last --keep vote
+2 --grid keep=last --grid keep=vote
+2 --grid keep=last --learner logistic
+2 --grid max_iter={",".join(map(str, range(1, 1002)))}
+1 --grid keep=last --validation-fraction 1e-9
+1 --grid keep=last --model t.svm
+1 --grid keep=last --model t.svm --force
+1 --grid keep=last --reference 7
+1 --cv 100
+2 --cv 3 --group g --by-time
+2 --repeats 2 --grid keep=last
+2 --by-time --grid keep=last
+2 --metric f1 --grid keep=last
+2 --one-se --grid keep=last
+2 --cv 3 --metric f2
+1 --cv 3 --metric log_loss
+2 --learner pa,perceptron --grid keep=last
+2 --learner kernel --grid gamma=1
+2 --cv 3 --learner pa,tree
+2 --cv 3 --learner pa,linear
+2 --cv 3 --grid pa.C=1
+2 --cv 3 --grid tree.C=1
+2 --cv 3 --learner pa,perceptron --grid l2=1
+2 --cv 3 --learner pa,perceptron --l2 1
+2 --cv 3 --C 1 --learner pa --grid C=1
+2 --cv 3 --validation-fraction 0.5
+"""
+
+
+def test_refusals(folds):
+    for line in REFUSED.strip().split("\n"):
+        code, *options = line.split()
+        data = ["t.csv", "--target", "y"] if "--group" in options else ["t.svm"]
+        assert_refused("tune", *data, *options, cwd=folds, exit_code=int(code))
+    (folds / "one.svm").write_text("1 1:1\n1 2:1\n")
+    grid = ["--grid", "keep=last,average"]
+    assert_refused("tune", "one.svm", *grid, cwd=folds, code="class-count")

