@@ -1,6 +1,5 @@
 """Diagnostics of rows: the numbers of statsmodels, of fits without a row, and published ones."""
 
-import json
 import pickle
 from fractions import Fraction
 
@@ -134,24 +133,6 @@ def test_logistic_numbers_are_those_of_statsmodels(cut):
     np.testing.assert_allclose(found.fitted, fit.fittedvalues, **near)
     roots = np.sqrt(fit.resid_deviance**2 + found.leverage * found.standardized**2)
     np.testing.assert_allclose(found.studentized, np.sign(fit.resid_deviance) * roots, **near)
-
-
-def test_logistic_influences_are_a_step_of_newton_without_the_row():
-    X, y = outcomes(60, 2, 3)
-    for shift in (0.0, 1e6):
-        model = LogisticRegression().fit(X + shift, y)
-        found = model.diagnostics(X + shift, y)
-        Z = sm.add_constant(X)  # slopes and their errors do not depend on the shift
-        p = model.predict_proba(X + shift)[:, 1]
-        errors = np.sqrt(np.diag(np.linalg.inv((Z.T * (p * (1 - p))) @ Z)))
-        for k in (0, 17, 59):
-            rest = np.arange(60) != k
-            H = (Z[rest].T * (p * (1 - p))[rest]) @ Z[rest]
-            step = solve(H, Z[rest].T @ (y - p)[rest], assume_a="pos")
-            assert found.dfbetas[k, 1:] == pytest.approx(-step[1:] / errors[1:], rel=1e-6)
-            again = LogisticRegression().fit(X[rest], y[rest])  # and near to the fit without it
-            moved = (model.coef_[0] - again.coef_[0]) / errors[1:]
-            assert found.dfbetas[k, 1:] == pytest.approx(moved, abs=0.02)
 
 
 def test_a_row_that_counts_three_times_is_three_rows():
@@ -313,23 +294,6 @@ def test_hosmer_lemeshow_rounds_quantiles_as_r(n, groups, rows, statistic):
     assert weighted.rows.tolist() == twice.rows.tolist()
 
 
-def test_hosmer_lemeshow_in_fractions():
-    y = np.array([0, 0, 1, 0, 1, 1, 1, 1])
-    p = np.array([0.125, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 0.875])
-    test = hosmer_lemeshow(y, p, np.ones(8), 4)
-    # quantiles 1/4, 1/2, 3/4: the groups {1/8, 1/4, 1/4}, {1/2, 1/2}, {3/4, 3/4}, {7/8}
-    parts = [(1, Fraction(5, 8), 3), (1, 1, 2), (2, Fraction(3, 2), 2), (1, Fraction(7, 8), 1)]
-    wanted = sum((o - e) ** 2 * n / Fraction(e * (n - e)) for o, e, n in parts)
-    assert test.rows.tolist() == [3, 2, 2, 1]
-    assert test.statistic == pytest.approx(float(wanted))
-    assert test.df == 2
-    two = hosmer_lemeshow(np.array([0, 1, 0, 1]), np.array([0.2, 0.2, 0.8, 0.8]), np.ones(4), 10)
-    assert np.isnan(two.p_value)
-    for wrong in (2, 2.5, True, "10"):
-        with refused(ValueError, "bad-option", option="groups"):
-            hosmer_lemeshow(y, p, np.ones(8), wrong)
-
-
 def test_firths_leverages_are_those_of_the_information_at_its_estimates():
     X, y = data("spector")
     model = LogisticRegression(penalty="firth", intervals="wald").fit(X, y)
@@ -468,28 +432,6 @@ def test_rows_have_the_numbers_and_labels_of_the_data_as_given(place, tmp_path):
     assert [row["row"] for row in found.to_dict()["rows"]] == order.tolist()
     again = pickle.loads(pickle.dumps(found))
     assert str(again) == str(found)
-
-
-def test_rows_of_a_logistic_regression_have_the_labels_of_the_index():
-    X, y = outcomes(40, 2, 0)
-    frame = pd.DataFrame(X, columns=["age", "dose"])
-    frame["ill"] = y
-    plain = _diagnosed(LogisticRegression(), X, y)
-    order = np.argsort(-plain.cooks_distance)
-    frame.loc[order[1], "age"] = np.nan
-    frame["w"] = np.where(np.arange(40) == order[2], 0.0, 1.0)
-    when = pd.date_range("2020-01-01", periods=40)
-    for index, labels in ((None, range(40)), (when, when), ([7] * 40, [7] * 40)):
-        frame.index = pd.RangeIndex(40) if index is None else pd.Index(index)
-        model = linsep.fit(frame, target="ill", learner="logistic", missing="drop", weight="w")
-        found = model.diagnostics(frame)
-        assert found.numbers.tolist() == sorted({*range(40)} - {*order[1:3].tolist()})
-        assert found.most_influential(1) == [labels[order[0]]]
-        assert len(found.most_influential(40)) == 38
-        assert json.loads(json.dumps(found.to_dict()))["rows"][0]["row"] is not None
-    features = pd.DataFrame(X, index=range(100, 140))
-    found = _diagnosed(LogisticRegression(), features, y)
-    assert found.most_influential(40) == (100 + order).tolist()
 
 
 def test_other_rows_and_models_are_refused():

@@ -266,17 +266,6 @@ def test_the_coding_of_a_factor_does_not_change_its_contrasts(coding, learner):
     assert "adjusted_p_value" not in pair.columns
 
 
-def test_contrasts_with_the_reference_are_the_coefficients():
-    model = LogisticRegression().fit(FRAME[["region", "x1"]], FRAME.sick)
-    found = model.contrasts("region", "reference", level=0.9)
-    table = model.tidy(level=0.9).set_index("term").loc[["region=north", "region=south"]]
-    assert found.columns["contrast"] == ["north - far east", "south - far east"]
-    for name in ("estimate", "standard_error", "p_value", "low", "high"):
-        assert np.allclose(found.columns[name], table[name], rtol=1e-9), name
-    assert "Intervals are individual 90%" in str(found)
-    assert found.to_dict()["rows"][0]["contrast"] == "north - far east"
-
-
 def test_contrasts_of_several_classes_are_adjusted_together():
     model = LogisticRegression(reference=0).fit(FRAME[["region", "x1"]], FRAME.kind)
     found = model.contrasts("region").tidy()

@@ -49,16 +49,6 @@ def test_probabilities_are_those_of_the_definition(storage, load):
     assert "naive Bayes" in str(implied.summary())
 
 
-def test_the_weights_are_those_of_the_lecture():
-    X, y = load_breast_cancer(return_X_y=True)
-    model = GaussianNaiveBayes().fit(X, y)
-    m, p, s2 = model.means_, model.priors_, model.variances_
-    implied = model.to_logistic()
-    assert np.allclose(implied.coef_[0], (m[1] - m[0]) / s2)
-    w0 = np.log(p[1] / p[0]) + ((m[0] ** 2 - m[1] ** 2) / (2 * s2)).sum()
-    assert implied.intercept_[0] == pytest.approx(w0, rel=1e-10)
-
-
 @given(st.integers(0, 1000))
 def test_weights_count_rows_and_batches_are_merged(seed):
     rng = np.random.default_rng(seed)

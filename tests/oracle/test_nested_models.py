@@ -16,7 +16,6 @@ from linsep import LinearRegression, LogisticRegression, compare, lanes, open_so
 from linsep._system.sealed import sealed, unsealed
 from linsep.errors import DataError, ModelFileError, ParameterError, SeparationWarning
 from linsep.inference.signatures import Signature
-from linsep.linear.least_squares import DependentFeaturesWarning
 from linsep.model_files import MODEL_FILE
 from refusals import refused
 
@@ -109,15 +108,6 @@ def test_separated_classes_are_compared_by_the_supremum():
     limit = sm.Logit(FRAME.k[rest], sm.add_constant(frame.x1[rest])).fit(disp=False)
     gained = 2 * (limit.llf - small.log_likelihood_)
     assert np.isclose(found.tidy().chi2[1], gained, rtol=1e-6)
-
-
-def test_a_column_that_adds_nothing_has_no_test():
-    small = LinearRegression().fit(FRAME[["x1"]], FRAME.y)
-    with pytest.warns(DependentFeaturesWarning):
-        large = LinearRegression().fit(FRAME[["x1"]].assign(twice=2 * FRAME.x1), FRAME.y)
-    found = compare(small, large)
-    assert found.columns["df"] == [None, 0]
-    assert np.isnan(found.columns["p_value"][1])
 
 
 def test_model_files_and_the_command_line(tmp_path):

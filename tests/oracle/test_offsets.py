@@ -6,7 +6,6 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 import statsmodels.api as sm
 from sklearn.exceptions import UnsetMetadataPassedError
 
@@ -85,17 +84,6 @@ def test_limits_of_separated_data_do_not_depend_on_offsets():
     assert whole.stop_reason_ == "separable"
     assert whole.log_likelihood_ == 0
     assert (whole.predict(X, offset=offset) == group).all()
-
-
-@pytest.mark.thorough
-def test_many_weights():
-    rng = np.random.default_rng(7)
-    X = sp.random(200, 2600, 0.02, format="csr", random_state=7)
-    y, offset = (rng.random(200) < 0.5).astype(int), 2 * rng.normal(size=200)
-    model = LogisticRegression(l2=1.0, tol=1e-9).fit(X, y, offset=offset)
-    p = model.predict_proba(X, offset=offset)[:, 1]
-    np.testing.assert_allclose(X.T @ (y - p), model.coef_[0], atol=1e-6)
-    assert (y - p).sum() == pytest.approx(0, abs=1e-6)
 
 
 def test_linear_is_the_regression_of_the_difference():
@@ -355,29 +343,6 @@ def test_frames_beside_offsets(table):
             kind().fit(features, target, offset=table.o.where(table.o != table.o[0]))
 
 
-@pytest.mark.parametrize(("memory", "weight"), [(1 << 10, "w"), (256 << 20, None)])
-def test_files_larger_than_memory(table, tmp_path, memory, weight: str | None):
-    data = table[["a", "b", "o", "y"]].assign(w=np.arange(MANY) % 3)
-    data.to_csv(tmp_path / "d.csv", index=False)
-    how = {"target": "y", "offset": "o", "weight": weight}
-    how |= {} if weight else {"exclude": "w"}
-    weights = None if weight is None else data.w
-    plain = LogisticRegression().fit(data[["a", "b"]], data.y, weights, offset=data.o)
-    for _ in range(2):  # with a cache that the first fit may have left
-        source = open_source(tmp_path / "d.csv", cache=tmp_path / "cache", **how)
-        source.memory_bytes = memory
-        model = LogisticRegression().fit(source)
-        np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-11)
-        assert model.null_log_likelihood_ == pytest.approx(plain.null_log_likelihood_, rel=1e-13)
-        assert model.training_accuracy_ == pytest.approx(
-            plain.score(data[["a", "b"]], data.y, weights, offset=data.o)
-        )
-    linear = {"target": "o", "offset": "a", "exclude": ["y", "w"]}
-    found = LinearRegression().fit(open_source(tmp_path / "d.csv", **linear))
-    expected = LinearRegression().fit(data[["b"]], data.o - data.a)
-    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-14)
-
-
 def test_offsets_of_the_command_line(table, path, tmp_path):
     model = str(tmp_path / "m.linsep")
     options = ["--target", "y", "--learner", "logistic", "--exclude", "v"]
@@ -404,15 +369,6 @@ def test_offsets_of_the_command_line(table, path, tmp_path):
         assert_refused(command, model, without, cwd=tmp_path, code="unknown-column")
     no_learner = [*options[:2], "--exclude", "v", "--offset", "o"]
     assert_refused("fit", path, *no_learner, cwd=tmp_path, code="unsupported")
-
-
-def test_tuning_with_offsets(path, tmp_path):
-    options = ["--formula", "y ~ a + offset(o)"]
-    done = here("tune", path, *options, "--learner", "logistic", "--cv", "3", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    for more in (["--cv", "3"], ["--grid", "keep=last,average"]):
-        tune = ["tune", path, *options, "--learner", "perceptron", *more]
-        assert_refused(*tune, cwd=tmp_path, code="unsupported")
 
 
 REFUSED_COLUMNS = [
@@ -454,18 +410,6 @@ def test_missing_offsets(path):
         for missing in ("error", "drop"):
             with refused(DataError, code, row=8):
                 linsep.fit(path, missing=missing, **how)
-
-
-def test_predictions_without_some_offsets(table):
-    how = [{"target": "y", "offset": "o", "exclude": "v"}, {"formula": "y ~ a + offset(o)"}]
-    gaps = table.assign(o=table.o.where(np.arange(MANY) != 7))
-    for one in how:
-        model = linsep.fit(table, learner="logistic", **one)
-        found = model.predict(gaps, missing="skip")
-        assert found[7] is None
-        assert (np.delete(found, 7) == np.delete(model.predict(table), 7)).all()
-        with refused(DataError, "missing-value", row=8, column="o"):
-            model.predict(gaps)
 
 
 def test_forged_recipes(table):

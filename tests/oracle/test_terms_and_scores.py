@@ -15,7 +15,6 @@ from statsmodels.stats.anova import anova_lm
 import linsep
 from linsep import LinearRegression, LogisticRegression, open_source
 from linsep.errors import DataError, ParameterError, SeparationWarning
-from linsep.linear.least_squares import DependentFeaturesWarning
 from refusals import refused
 
 rng = np.random.default_rng(484848)
@@ -67,15 +66,6 @@ def test_terms_of_logistic_regressions_are_tested_by_refits(weighted):
         df = {"C(rank)": 2, "region": 2}.get(term, 1)
         assert found.df[term] == df
         assert np.isclose(found.p_value[term], stats.chi2.sf(gained, df), rtol=1e-5)
-
-
-def test_several_classes_lose_a_parameter_each():
-    X = FRAME[["x1", "x2"]]
-    found = LogisticRegression().fit(X, FRAME.kind).likelihood_ratio_tests(X, FRAME.kind).tidy()
-    full = sm.MNLogit(FRAME.kind, sm.add_constant(X)).fit(disp=False).llf
-    rest = sm.MNLogit(FRAME.kind, sm.add_constant(X[["x1"]])).fit(disp=False).llf
-    assert found.df.tolist() == [2, 2]
-    assert np.isclose(found.chi2[1], 2 * (full - rest), rtol=1e-6)
 
 
 def ways(tmp_path, learner):
@@ -238,14 +228,6 @@ def test_columns_that_add_nothing_have_no_score():
         found = kind().fit(X, y).score_test(X, y, 2 * X.x1 - X.x2)
         assert found.df == 0
         assert np.isnan(found.p_value)
-
-
-def test_dependent_features_have_no_test():
-    X = FRAME[["x1"]].assign(twice=2 * FRAME.x1)
-    with pytest.warns(DependentFeaturesWarning):
-        model = LinearRegression().fit(X, FRAME.y)
-    found = model.likelihood_ratio_tests(X, FRAME.y)
-    assert found.columns["df"] == [0, 0]
 
 
 @pytest.mark.parametrize("kind", [LinearRegression, LogisticRegression])

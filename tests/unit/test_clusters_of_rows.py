@@ -13,14 +13,13 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import linsep
+from command_line import assert_refused, here
 from linsep import LinearRegression, LogisticRegression, lanes, model_files, open_source
 from linsep._system.sealed import unsealed
 from linsep.errors import DataError, ModelFileError, ParameterError
 from linsep.inference.robust import cluster_numbers, hashed_clusters
 from linsep.sources.arrays import ArraySource
 from refusals import refused
-
-pytestmark = pytest.mark.uncompiled
 
 rng = np.random.default_rng(2)
 X = rng.normal(size=(60, 3))
@@ -190,13 +189,6 @@ def test_clusters_that_are_refused(kind):
             kind(**{"covariance": "CR1"} | parameters).fit(X, target(kind), **given)
 
 
-def test_index_of_pandas_in_another_order_is_refused():
-    frame = pd.DataFrame(X, index=np.arange(60) + 5)
-    clusters = pd.Series(CODES, index=frame.index)[::-1]
-    with refused(DataError, "shape", option="clusters"):
-        LinearRegression(covariance="CR1").fit(frame, Y, clusters=clusters)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_sources_are_refused_in_a_sentence(kind):
     frame = pd.DataFrame(X, columns=list("abc")).assign(y=target(kind), w=1.0, g=CODES)
@@ -241,14 +233,6 @@ def test_a_leverage_of_1_is_refused():
         with refused(DataError, "undefined", option="covariance"):
             LinearRegression(covariance=name).fit(only, Y)
     assert np.isfinite(LinearRegression(covariance="HC1").fit(only, Y).standard_errors_).all()
-
-
-def test_a_new_row_of_unknown_variance_has_no_interval():
-    model = fitted(LinearRegression, "HC1")
-    with refused(ParameterError, "conflict", option="interval"):
-        model.predict(X, interval="prediction")
-    display = LinearRegression(covariance="HC3").fit(X[:, :1], Y).plot(X[:, :1], Y)
-    assert list(display.bands) == ["95% confidence band"]
 
 
 def test_perfect_fits_and_too_few_rows():
@@ -301,3 +285,116 @@ def test_forged_files_are_refused(tmp_path, kind):
     for name in (None, "HC0", "HC9"):
         changed = about["parameters"] | {"covariance": name}
         assert_damaged(tensors, about | {"parameters": changed}, tmp_path)
+
+
+FIVE = pd.DataFrame({"x": [1, 2, -1, 3, 4], "y": [2, 4, 0, 4, 6], "place": [*"aabcc"]})
+RNG = np.random.default_rng(0)
+WARDS = RNG.integers(0, 8, 80)
+DOSE = RNG.normal(size=80).round(3)
+ILL = np.where(DOSE + RNG.logistic(size=80) > 0, "yes", "no")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    FIVE.to_csv(tmp_path / "t.csv", index=False)
+    wards = pd.DataFrame({"dose": DOSE, "ward": WARDS, "ill": ILL})
+    wards.to_csv(tmp_path / "wards.csv", index=False)
+    FIVE.assign(w=1.0).to_csv(tmp_path / "weighted.csv", index=False)
+    (tmp_path / "t.svm").write_text("1 1:2\n2 1:3\n4 1:4\n")
+    return tmp_path
+
+
+def printed(*arguments, cwd):
+    done = here(*arguments, cwd=cwd)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout
+
+
+LINEAR = ("fit", "t.csv", "--target", "y", "--learner", "linear")
+CR1 = ("--covariance", "CR1", "--cluster-by", "place")
+
+
+def test_clusters_of_a_table(folder):
+    shown = printed(*LINEAR, *CR1, "--model", "m", cwd=folder)
+    assert "\nclusters                              3 " in shown
+    assert "CR1, for rows that depend on each other within 3 clusters; t has 2 degrees" in " ".join(
+        shown.split()
+    )
+    model = LinearRegression(covariance="CR1")
+    model.fit(FIVE[["x"]], FIVE["y"], clusters=FIVE["place"])
+    told = json.loads(printed("summary", "m", "--json", cwd=folder))
+    assert told["header"]["standard errors"] == "CR1"
+    assert told["header"]["clusters"] == 3
+    errors = [row["standard_error"] for row in told["coefficients"]]
+    assert errors == pytest.approx(model.standard_errors_, rel=1e-12)
+    assert errors[1] ** 2 == pytest.approx(2797 / 1874161, rel=1e-12)
+    assert "--covariance CR1" in printed("inspect", "m", cwd=folder)
+    FIVE[["x"]].to_csv(folder / "new.csv", index=False)  # without clusters
+    lines = printed("predict", "m", "new.csv", "--interval", "confidence", cwd=folder).split()
+    bands = model.predict(FIVE[["x"]], interval="confidence")
+    assert [float(one) for one in lines] == pytest.approx(np.column_stack(bands).ravel())
+    FIVE[["x", "y"]].to_csv(folder / "scored.csv", index=False)
+    assert printed("score", "m", "scored.csv", cwd=folder).startswith("R^2")
+
+
+def test_unequal_variances(folder):
+    arguments = (*LINEAR, "--exclude", "place", "--covariance", "HC3", "--json")
+    told = json.loads(printed(*arguments, cwd=folder))["summary"]
+    model = LinearRegression(covariance="HC3").fit(FIVE[["x"]], FIVE["y"])
+    assert told["header"]["standard errors"] == "HC3"
+    assert "clusters" not in told["header"]
+    errors = [row["standard_error"] for row in told["coefficients"]]
+    assert errors == pytest.approx(model.standard_errors_, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["HC1", "CR1"])
+def test_logistic_regression(folder, name):
+    clustered = ("--cluster-by", "ward") if name == "CR1" else ("--exclude", "ward")
+    fit = ("fit", "wards.csv", "--target", "ill", "--learner", "logistic", "--covariance", name)
+    told = json.loads(printed(*fit, *clustered, "--json", cwd=folder))["summary"]
+    given = {"clusters": WARDS} if name == "CR1" else {}
+    model = LogisticRegression(covariance=name).fit(DOSE[:, None], ILL, **given)
+    assert told["statistic"] == ("t" if name == "CR1" else "z")
+    p_values = [row["p_value"] for row in told["coefficients"]]
+    assert p_values == pytest.approx(model.p_values_, rel=1e-9)
+
+
+def test_folds_keep_clusters_together_and_tests_need_none(folder):
+    pd.DataFrame({"dose": DOSE, "ill": ILL}).to_csv(folder / "new.csv", index=False)
+    fit = ("fit", "wards.csv", "--target", "ill", "--learner", "logistic", "--covariance", "CR1")
+    arguments = (*fit, "--cluster-by", "ward", "--cv", "4", "--test", "new.csv", "--json")
+    told = json.loads(printed(*arguments, cwd=folder))
+    assert told["summary"]["header"]["clusters"] == 8
+    assert told["cross_validation"]["metrics"]["accuracy"]["mean"] > 0.4
+    assert told["test"]["rows"] == 80
+
+
+def test_a_program_and_a_frame_name_the_column_alike(folder):
+    how = {"target": "y", "learner": "linear", "covariance": "CR1"}
+    model = linsep.fit(FIVE, **how, group="place")
+    assert model.standard_errors_[1] ** 2 == pytest.approx(2797 / 1874161, rel=1e-12)
+
+
+REFUSED_OPTIONS = [
+    ((*LINEAR, "--cluster-by", "place"), None, "--cluster-by", 2),
+    ((*LINEAR, "--covariance", "CR1"), "needs-option", "", 2),
+    ((*LINEAR, "--covariance", "CR1", "--cluster-by", "town"), "unknown-column", "", 1),
+    ((*LINEAR, *CR1, "--group", "x"), None, "--group", 2),
+    ((LINEAR[0], "weighted.csv", *LINEAR[2:], *CR1, "--weight", "w"), "conflict", "", 2),
+    ((*LINEAR, "--covariance", "HC9"), None, "--covariance", 2),
+    ((*LINEAR[:4], "--covariance", "HC1"), None, "--covariance", 2),
+    (("tune", *LINEAR[1:], "--cv", "2", "--grid", "covariance=HC0,HC1"), None, "--grid", 2),
+]
+
+
+def test_refused_options(folder):
+    for arguments, code, said, exit_code in REFUSED_OPTIONS:
+        assert_refused(*arguments, cwd=folder, code=code, said=said, exit_code=exit_code)
+
+
+def test_one_cluster_and_a_new_row_are_refused(folder):
+    FIVE.assign(place="a").to_csv(folder / "one.csv", index=False)
+    assert_refused("fit", "one.csv", *LINEAR[2:], *CR1, cwd=folder, code="too-few-rows")
+    printed(*LINEAR, *CR1, "--model", "m", cwd=folder)
+    predict = ("predict", "m", "t.csv", "--interval", "prediction")
+    assert_refused(*predict, cwd=folder, code="conflict", exit_code=2)

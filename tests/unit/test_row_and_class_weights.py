@@ -1,11 +1,9 @@
 """Row weights and class weights: what counts, and what counts nothing."""
 
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
-from sklearn import linear_model
 from sklearn.base import clone
 from sklearn.utils.class_weight import compute_class_weight
 
@@ -69,25 +67,6 @@ def test_balanced_does_not_count_rows_of_weight_zero(model):
     whole = clone(model).fit(X, y, sample_weight=weight)
     part = clone(model).fit(X[kept], y[kept], sample_weight=weight[kept])
     assert np.allclose(whole.decision_function(X), part.decision_function(X), rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("model", [Perceptron(update="batch", **FEW), LOGISTIC], ids=str)
-def test_balanced_counts_whole_weights_as_repeated_rows(model):
-    X, y, weight = unequal()
-    times = weight.astype(int)
-    model = clone(model).set_params(class_weight="balanced")
-    weighted = clone(model).fit(X, y, sample_weight=weight)
-    repeated = clone(model).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
-    assert np.allclose(weighted.coef_, repeated.coef_, rtol=1e-9, atol=1e-9)
-    assert np.allclose(weighted.intercept_, repeated.intercept_, rtol=1e-9, atol=1e-9)
-
-
-def test_balanced_logistic_regression_is_that_of_scikit_learn():
-    X, y, weight = unequal()
-    ours = LogisticRegression(l2=1.0, class_weight="balanced").fit(X, y, weight)
-    theirs = linear_model.LogisticRegression(class_weight="balanced", tol=1e-10, max_iter=10_000)
-    theirs.fit(X, y, weight)
-    assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-7)
 
 
 # Classes whose rows all have weight 0.

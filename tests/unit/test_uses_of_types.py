@@ -118,35 +118,3 @@ def test_numbers_of_one_unit_may_be_written_in_several_ways(values, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("\n".join(["price,kind", *[f"{v},{k}" for k, v in enumerate(values)]]), "utf-8")
     assert linsep.fit(path, target="kind", units=True).n_features_in_ == 1
-
-
-SPELLED = (
-    "made on Monday\nGröße;Anteil;Tag;Ort;y\n# first\n1,5;5%;01.02.2024;Köln;a\n"
-    "2,5;−7%;02.02.2024;?;b\n1.234,5;8%;03.02.2024;Köln;a\n(3);1%;04.02.2024;Bonn;b\n"
-)
-SAID = {
-    "delimiter": ";", "decimal": ",", "thousands": ".", "units": True, "comment": "#",
-    "skip_rows": 1, "encoding": "utf-16", "null_values": "?", "date": "Tag=%d.%m.%Y",
-    "missing": "zero", "min_count": 2,
-}  # fmt: skip
-
-
-def test_servers_read_bodies_as_the_training_data(tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_bytes(SPELLED.encode("utf-16"))
-    model = linsep.fit(path, target="y", **SAID)
-    linsep.save(model, tmp_path / "m.linsep")
-    wanted = model.predict(path).tolist()
-    rows = [
-        {"Größe": "1,5", "Anteil": "5%", "Tag": "01.02.2024", "Ort": "Köln"},
-        {"Größe": 2.5, "Anteil": "−7%", "Tag": "02.02.2024", "Ort": None},
-        {"Größe": "1.234,5", "Anteil": 8, "Tag": "03.02.2024", "Ort": "Köln"},
-        {"Größe": "(3)", "Anteil": "1%", "Tag": "04.02.2024", "Ort": "Bonn"},
-    ]
-    with serving(tmp_path / "m.linsep") as client:
-        assert (
-            client.post("/predict", SPELLED.encode("utf-16"), "text/csv")["predictions"] == wanted
-        )
-        assert client.predict(rows)["predictions"] == wanted
-        found = client.refused("/predict", SPELLED.encode(), "text/csv")
-        assert found[1] == "Line 1 of the body is not utf-16 text: correct it."

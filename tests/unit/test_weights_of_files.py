@@ -131,13 +131,6 @@ def test_columns_in_two_roles_or_none(tmp_path):
             open_source(path, target="y", **options)
 
 
-def test_all_weights_are_zero(tmp_path):
-    X, y, _ = rows()
-    path = table(tmp_path / "rows.csv", X, y, np.zeros(ROWS))
-    with refused(DataError, "no-rows"):
-        Perceptron().fit(open_source(path, target="y", weight="w"))
-
-
 def test_rows_to_prove_or_to_score_that_all_have_weight_0(tmp_path):
     """They are not called missing."""
     texts = {
@@ -180,22 +173,6 @@ def test_the_command_line(tmp_path):
     assert here("predict", "m.linsep", "new.csv", cwd=tmp_path).stdout == with_column
     pd.read_csv(tmp_path / "rows.csv").drop(columns="w").to_csv(tmp_path / "lacks.csv", index=False)
     assert_refused("score", "m.linsep", "lacks.csv", cwd=tmp_path, code="unknown-column")
-
-
-def test_separate_leaves_out_rows_of_weight_0(tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text("a,y,w\n5,0,0\n1,0,2\n2,1,1\n3,1,0.5\n")
-    how = ["--target", "y", "--weight", "w"]
-    done = here("separate", path, *how, "--proof", "p.json", cwd=tmp_path)
-    assert "separable" in done.stdout
-    assert "--weight w" in done.stdout
-    assert here("verify", "p.json", path, *how, cwd=tmp_path).returncode == 0
-    assert here("verify", "p.json", path, *how[:2], cwd=tmp_path).returncode == 1
-    source = open_source(path, target="y", weight="w")
-    assert sum(batch.X.shape[0] for batch in source.exactly()) == 3
-    assert source.where(0).endswith("line 3")
-    assert sum(batch.X.shape[0] for batch in source.batches()) == 4
-    assert source.where(0).endswith("line 2")
 
 
 @pytest.mark.parametrize(
@@ -291,17 +268,6 @@ def test_both_kinds_are_those_of_statsmodels():
     assert precision.df_residual_ == theirs.df_resid
     theirs = sm.GLM(Y[rows], design[rows], var_weights=COUNTS[rows]).fit()
     assert precision.standard_errors_ == pytest.approx(theirs.bse, rel=1e-8)
-
-
-def test_logistic_regression_is_the_same_for_both():
-    sm = pytest.importorskip("statsmodels.api")
-    y, design = (np.arange(40) % 3 == 0).astype(float), sm.add_constant(FEATURES)
-    ours = LogisticRegression().fit(FEATURES, y, COUNTS)
-    for kind in ("freq_weights", "var_weights"):
-        theirs = sm.GLM(y, design, sm.families.Binomial(), **{kind: COUNTS}).fit()
-        assert np.append(ours.intercept_, ours.coef_) == pytest.approx(theirs.params, rel=1e-6)
-        assert sorted(ours.standard_errors_.ravel()) == pytest.approx(sorted(theirs.bse), rel=1e-6)
-        assert ours.log_likelihood_ == pytest.approx(theirs.llf)
 
 
 def test_files_say_the_same(tmp_path):

@@ -151,7 +151,7 @@ def collinearity(
     root: np.ndarray, lengths: np.ndarray, vif: np.ndarray, features: Sequence[str],
     terms: Sequence[Term],
 ) -> Collinearity:  # fmt: skip
-    """Compute the collinearity of columns with these Euclidean lengths: root' root is the inverse of
+    """Compute the collinearity of columns with these lengths: root' root is the inverse of
     the sums of their products, zero for features left out, whose ``vif`` is NaN; the intercept
     comes first, if there is one.
     """

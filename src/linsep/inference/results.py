@@ -16,17 +16,6 @@ if TYPE_CHECKING:
     from linsep.inference.hypotheses import Contrasts, WaldTest
     from linsep.inference.refitting import FirthTests, LikelihoodRatioTests, Scored, ScoreTest
 
-#: attributes of earlier versions, and what they are now
-WAS = {
-    "summary_": "summary()",
-    "inference_": "standard_errors_, p_values_, confidence_intervals(), r_squared_, ... of the "
-    "model itself",
-    "weights_": "coef_ and intercept_, or params_ with the intercept first",
-    "estimates_": "params_, with the intercept first",
-    "z_": "statistics_",
-    "weight_names": "param_names_",
-}
-
 
 class Bands(NamedTuple):
     """Predictions and the ends of their intervals: numbers of shape (rows,), or probabilities of
@@ -378,17 +367,3 @@ class HasInference(HasEquation):
             several classes or targets, ``class`` or ``target``.
         """
         return self.summary(level).tidy()
-
-
-def _moved(name: str, now: str) -> property:
-    """Return an attribute that raises an error with its new name."""
-
-    def get(self: Any) -> Any:
-        check_is_fitted(self)
-        raise AttributeError(f"{type(self).__name__} has no {name}: use {now}.")
-
-    return property(get)
-
-
-for _name, _now in WAS.items():
-    setattr(HasInference, _name, _moved(_name, _now))
