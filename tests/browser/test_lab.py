@@ -97,29 +97,6 @@ def test_dragging_a_point_across_the_line_changes_the_verdict(tab):
     expect(tab.page.locator(".dot.proof").nth(2)).to_be_visible()
 
 
-def test_xor_is_shown_as_a_cycle_with_a_proof(tab):
-    tab.open("data=xor&intercept=no")
-    tab.press("End")
-    assert "The run cycles" in tab.text("#status")
-    assert "everything repeats" in tab.text(".cycle")
-    assert "No line through 0 separates" in tab.text("#verdict")
-
-
-def test_votes_are_counted_in_the_browser(tab):
-    tab.open("data=outlier&keep=vote")
-    tab.press("End")
-    tab.says("#status", "not on their side")
-    wrong = int(tab.text("#status").split()[0])
-    from linsep.lab.run import arguments_of
-    from linsep.lab.scene_sources import ready_made
-
-    scene = ready_made("outlier").with_settings(rounds=2000)
-    passes = -(-2000 // len(scene.points))
-    assert tab.count("pass") == passes
-    model = arguments_of(scene).make(keep="vote", max_iter=passes).fit(scene.X, scene.codes)
-    assert abs(int((model.predict(scene.X) != scene.codes).sum()) - wrong) <= 1
-
-
 def test_keyboard_only(tab):
     tab.open("points=0,0,0;4,0,1;0,4,1")
     tab.page.keyboard.press("ArrowRight")
@@ -158,30 +135,6 @@ def test_everything_has_a_name_for_screen_readers(tab):
     )
     assert nameless == []
     assert tab.page.get_by_role("button", name="Point 1 at").count() >= 1
-
-
-def test_phone_width_is_one_column(new_tab):
-    tab = new_tab(width=400, height=800, has_touch=True).open()
-    wide = tab.page.evaluate("document.documentElement.scrollWidth")
-    assert wide <= 400
-    tab.page.locator("button", has_text="Play").tap()
-    tab.page.locator("button", has_text="Pause").tap()
-    box = tab.page.locator(".plane .picture").bounding_box()
-    assert box["width"] > 340
-    tab.page.touchscreen.tap(box["x"] + 60, box["y"] + 200)
-    tab.goes_to("#points=")
-    assert tab.page.locator(".dot").count() == 6
-    tab.page.get_by_role("button", name="To the start").tap()
-    grip = tab.page.locator(".handle.tip .grip")
-    grip.scroll_into_view_if_needed()
-    tip = grip.bounding_box()
-    x, y = tip["x"] + tip["width"] / 2, tip["y"] + tip["height"] / 2
-    finger = tab.context.new_cdp_session(tab.page)
-    for kind, places in (("touchStart", [(x, y)]), ("touchMove", [(x + 30, y - 20)]),
-                         ("touchMove", [(x + 60, y - 20)]), ("touchEnd", [])):  # fmt: skip
-        points = [{"x": px, "y": py} for px, py in places]
-        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    expect(tab.page).to_have_url(re.compile(r"start=[-.\d]+,[.\d]+,[.\d]+"))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 
@@ -102,28 +101,6 @@ def test_the_html_file_works_with_the_network_off(tab, new_tab, tmp_path):
     assert other.page.get_by_role("button", name="Copy link").count() == 0
 
 
-def test_columns_of_a_csv_file_are_chosen_or_projected(tab, tmp_path):
-    tab.open()
-    tab.page.get_by_text("Your own points", exact=True).click()
-    tab.page.get_by_text("Reading options", exact=True).click()
-    tab.page.get_by_label("Scale", exact=True).select_option("none")
-    file = tmp_path / "points.csv"
-    rows = (f"{k},{k % 7},{k * k % 11},{k % 2}\n" for k in range(600))
-    file.write_text("a,b,c,kind\n" + "".join(rows))
-    tab.page.get_by_label("CSV file").set_input_files(file)
-    tab.says("#columns", "The first 500 of 600 rows are shown.")
-    assert "features=a,b" in tab.goes_to("points=")
-    tab.page.get_by_label("Vertical", exact=True).select_option("c")
-    assert "features=a,c" in tab.goes_to("features=a,c")
-    tab.page.get_by_label("Horizontal", exact=True).select_option("projected")
-    tab.says(".plane .grid", "component 1 (")
-    expect(tab.page.get_by_label("Vertical", exact=True)).to_be_hidden()
-    assert tab.says("#status", "of 500 points")
-    tab.page.get_by_label("Class", exact=True).select_option("a")
-    tab.says("#fault", "Column 'a' has 500 different values in 500 rows")
-    assert tab.page.get_by_label("Class", exact=True).input_value() == "3"  # as it was
-
-
 @pytest.fixture
 def own(tab, tmp_path):
     """A function that gives the page a file of these bytes."""
@@ -139,18 +116,6 @@ def own(tab, tmp_path):
     return given
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
-def test_a_file_with_decimal_commas_in_any_encoding(tab, own, encoding):
-    own("Länge;Höhe;Art\n1,5;2,25;Käfer\n-3;4;Öl\n".encode(encoding), f"{encoding}.csv")
-    tab.says("#columns", "decimal comma")
-    tab.goes_to("points=1.5,2.25,0;-3,4,1")
-    assert tab.text(".chips").split("\n")[:2] == ["Käfer", "Öl"]
-    tab.says(".plane .grid", "Länge")
-    said = tab.text("#columns")
-    assert ("encoding" in said) == (encoding not in ("utf-8", "utf-8-sig"))
-    assert tab.text("#fault") == ""
-
-
 def test_a_fault_names_line_and_column_and_leaves_the_points(tab, own):
     before = tab.goes_to("data=")
     own("x,y,kind\n1,2,a\n3,,b\n5,oops,a\n6,7,a\n8,9,a\n")
@@ -162,24 +127,6 @@ def test_a_fault_names_line_and_column_and_leaves_the_points(tab, own):
     tab.says("#columns", "1 row has a missing value and is left out.")
     tab.goes_to("points=1,2,0;5,6,0")
     assert tab.text("#fault") == ""
-
-
-def test_points_that_are_saved_are_loaded_as_they_were(tab, own, tmp_path):
-    points = "points=0.1,0.30000000000000004,0;-1e-7,123456.789,1;2.5,-0.000123456789012345,2"
-    tab.open(points)
-    tab.page.get_by_text("Your own points", exact=True).click()
-    with tab.page.expect_download() as caught:
-        tab.click("Points")
-    text = caught.value.path().read_text()
-    assert text.startswith("x1,x2,class\n0.1,0.30000000000000004,A\n")
-    tab.open("data=xor")
-    tab.page.get_by_text("Your own points", exact=True).click()
-    tab.page.get_by_label("Scale", exact=True).select_option("none")
-    own(text)
-    address = tab.goes_to("points=0.1")
-    assert address.split("&")[0] == "points=0.1,0.30000000000000004,0;-1e-07,123456.789,1;" + (
-        "2.5,-0.000123456789012345,2"
-    )
 
 
 @pytest.mark.parametrize(
@@ -205,22 +152,3 @@ def test_pictures_are_light_and_have_curves_a_legend_and_a_caption(tab, address,
     assert "rgb(0, 103, 165)" in svg  # blue on white, not that of a dark page
     assert "var(" not in svg
     assert "light" not in tab.page.locator(".lab").get_attribute("class").split()
-
-
-def test_a_boundary_is_where_the_scores_are_equal(tab):
-    """Points of the curve of a polynomial kernel, against its equation."""
-    tab.open("data=xor&learner=kernel&kernel=poly&degree=2")
-    tab.press("End")
-    path = tab.page.locator(".curve-between").get_attribute("d")
-    places = [tuple(map(float, pair.split(","))) for pair in re.findall(r"[-\d.]+,[-\d.]+", path)]
-    assert len(places) > 100
-    box = tab.page.locator(".plane .picture").get_attribute("viewBox").split()
-    width, height = map(float, box[2:])
-    # the two axes, by symmetry: every place is within half a pixel of one of them
-    ticks = tab.page.locator(".plane .grid line.zero")
-    x = float(ticks.nth(0).get_attribute("x1"))
-    y = float(ticks.nth(1).get_attribute("y1"))
-    near = [p for p in places if abs(p[0] - x) > 12 or abs(p[1] - y) > 12]
-    assert max(min(abs(p[0] - x), abs(p[1] - y)) for p in near) < 0.5
-    assert 0 < x < width
-    assert 0 < y < height

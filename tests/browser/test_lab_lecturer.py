@@ -144,38 +144,6 @@ def settled(tab):
     tab.page.evaluate("new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))")
 
 
-def place(tab, x, y):
-    """The coordinates that are shown at a pixel of the window."""
-    box = tab.page.locator(".plane .picture").bounding_box()
-    (across, left), (up, top) = units(tab)
-    return (x - box["x"] - left) / across, (y - box["y"] - top) / up
-
-
-def test_a_wheel_with_control_zooms_about_the_pointer(tab):
-    tab.open(POINTS)
-    tab.says("#verdict", "separates")
-    ticks_are_right(tab)
-    before, start, first = place(tab, 700, 500), units(tab)[0][0], tab.point(3)
-    tab.page.mouse.move(700, 500)
-    tab.page.keyboard.down("Control")
-    for _ in range(6):
-        tab.page.mouse.wheel(0, -120)
-    tab.page.keyboard.up("Control")
-    settled(tab)
-    assert place(tab, 700, 500) == pytest.approx(before, abs=1e-5)
-    assert units(tab)[0][0] > 20 * start
-    ticks_are_right(tab)
-    assert tab.page.evaluate("devicePixelRatio") == 1  # the page itself is not zoomed
-    scrolled = tab.page.evaluate("scrollY")
-    tab.page.mouse.wheel(0, 120)  # without Ctrl the page scrolls
-    tab.page.wait_for_function("before => scrollY > before", arg=scrolled)
-    settled(tab)
-    tab.press("0")
-    tab.says("#heard", "All is shown.")
-    tab.page.evaluate("scrollTo(0, 0)")
-    assert tab.point(3) == pytest.approx(first, abs=1)
-
-
 def test_keys_zoom_and_move_to_any_depth(tab):
     tab.open(POINTS)
     start = units(tab)[0][0]
@@ -203,30 +171,6 @@ def test_keys_zoom_and_move_to_any_depth(tab):
     settled(tab)
     assert units(tab)[0][0] == pytest.approx(start)
     assert tab.count("round") == 0  # arrows with Shift do not step
-
-
-def test_dragging_beside_the_points_moves_the_plane_and_adds_nothing(tab):
-    tab.open(POINTS)
-    box = tab.page.locator(".plane .picture").bounding_box()
-    before, mouse = tab.point(2), tab.page.mouse
-    mouse.move(box["x"] + 30, box["y"] + 60)
-    mouse.down()
-    mouse.move(box["x"] + 80, box["y"] + 90, steps=4)
-    mouse.up()
-    settled(tab)
-    assert tab.point(2) == pytest.approx((before[0] + 50, before[1] + 30), abs=0.6)
-    assert tab.page.locator(".dot").count() == 4
-    ticks_are_right(tab)
-    there = (box["x"] + 100, box["y"] + 100)
-    tab.page.mouse.click(*there)  # where one sees it
-    expect(tab.page.locator(".dot")).to_have_count(5)
-    tab.goes_to("points=")
-    assert tab.point(5) == pytest.approx(there, abs=1)
-    tab.drag(5, 60, 40)
-    expect(tab.page.locator(".lab")).to_have_attribute("data-proved", re.compile(r"\d+"))
-    assert tab.point(5) == pytest.approx((there[0] + 60, there[1] + 40), abs=1.5)
-    tab.click("Show all")
-    expect(tab.page.get_by_role("button", name="Show all")).to_be_hidden()
 
 
 # Undo
@@ -371,20 +315,6 @@ def test_a_point_of_the_curve_changes_its_class_by_its_height(tab):
     tab.drag(15, -60, -height)
     tab.says("#fit-words", "The classes overlap")
     assert tab.page.locator("polyline.curve").count() == 2
-
-
-def test_a_soft_margin_has_a_slider_of_c_and_marks_support_vectors(tab):
-    tab.open("data=outlier&room=soft&cost=0.1")
-    assert tab.says("#fit-title", "Margin 2.04")
-    assert tab.page.locator("circle.support").count() == 3
-    assert tab.page.locator("rect.support").count() == 5
-    assert tab.page.locator("line.edge").count() == 2
-    slider = tab.page.get_by_label("C, slider")
-    slider.focus()
-    slider.press("End")
-    assert tab.says("#fit-title", "Margin 1.72")
-    assert tab.page.locator("rect.support").count() == 2
-    assert "a billionth" in tab.page.locator("#fit-words").inner_text()
 
 
 def test_a_lesson_to_its_end(tab):

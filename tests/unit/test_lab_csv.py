@@ -12,13 +12,11 @@ from math import inf, nan
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from sklearn.datasets import load_iris
 from sklearn.preprocessing import StandardScaler
 
 import linsep
 from linsep.errors import DataError, LinsepError
 from linsep.lab import static
-from linsep.lab.answer import answer
 from linsep.lab.certificate import certified
 from linsep.lab.numbers import three_digits
 from linsep.lab.own_points import (
@@ -31,7 +29,7 @@ from linsep.lab.own_points import (
     plain_scene_of_csv,
     points_csv,
 )
-from linsep.lab.scene import MOST_CLASSES, MOST_POINTS, Scene, checked_scene
+from linsep.lab.scene import MOST_CLASSES, MOST_POINTS, Scene
 from linsep.lab.scene_sources import READY, ready_made, scene_of_url, url_of
 from linsep.lab.table_scene import scene_of_csv, scene_of_file
 from linsep.sources.tables.conversions import NULL_VALUES
@@ -118,18 +116,6 @@ def test_what_cannot_be_read_is_one_sentence(read):
         assert len(str(caught.value)) < 300
 
 
-@both_readers
-def test_chosen_columns(read):
-    iris = load_iris(as_frame=True).frame.iloc[:140]
-    text = iris.to_csv(index=False)
-    scene, _ = read(own(text, {"x": 3, "y": 0, "label": 4}), Scene())
-    np.testing.assert_array_equal(scene.X, iris.to_numpy()[:, [3, 0]])
-    assert scene.features == ("petal width (cm)", "sepal length (cm)")
-    text = "a,b,c,k\n1,2,3,u\n4,5,6,v\n"
-    assert read(own(text, {"label": 1}), Scene())[1][2:5] == (0, 2, 1)
-    assert read(own(text, {"x": 2, "y": 0}), Scene())[1][2:5] == (2, 0, 3)
-
-
 CELLS = st.one_of(
     st.floats(-1e6, 1e6).map(repr), st.integers(-999_999, 999_999).map(str),
     st.decimals(-1000, 1000, places=2).map(str),
@@ -179,28 +165,6 @@ def test_points_that_the_lab_saves_come_back_to_the_bit(read):
         assert columns.said == ()
         if list(scene.class_names) == sorted(scene.class_names):
             assert again.points == scene.points
-
-
-@both_readers
-@settings(deadline=None, max_examples=40)
-@given(
-    points=st.lists(
-        st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6), st.integers(0, 9)), min_size=1
-    ),
-    features=st.sampled_from([["x1", "x2"], ["class", "a b"], ["é;,", '"q"'], ["class", "label"]]),
-)
-def test_any_points_come_back_to_the_bit(read, points, features):
-    used = sorted({code for *_, code in points})
-    points = [[x, y, used.index(code)] for x, y, code in points]
-    scene = checked_scene(points, "", [], features, {}, 0)
-    again, _ = exported_again(scene, read)
-    assert np.array(again.rows).tobytes() == np.array(scene.rows).tobytes()
-    assert (again.codes, again.class_names[: len(used)]) == (
-        scene.codes, scene.class_names[: len(used)],
-    )  # fmt: skip
-    assert scene_of_url(url_of(again)) == again
-    sent = json.loads(json.dumps(answer({"kind": "points", "scene": {"points": points}})))
-    assert sent["text"] == points_csv(checked_scene(points, "", [], ["x1", "x2"], {}, 0))[0]
 
 
 def people(rows=600, seed=3):

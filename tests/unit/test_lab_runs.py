@@ -2,22 +2,18 @@
 
 import json
 import re
-from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.special import softmax
-from scipy.stats import norm
 from sklearn.svm import SVC
 
 import linsep
-from linsep import Perceptron, datasets, descent, textbook, trace
+from linsep import Perceptron, datasets, textbook, trace
 from linsep.errors import DataError
 from linsep.lab.answer import answer, page_without_server
 from linsep.lab.fits import fit_of
-from linsep.lab.optimizing import FORMULAS, surface_of
-from linsep.lab.pages import MODULES, plain_scene, script, standalone
-from linsep.lab.proof import monomials, proof_of
+from linsep.lab.pages import MODULES, script, standalone
+from linsep.lab.proof import proof_of
 from linsep.lab.run import (
     arguments_of,
     columns_of_trace,
@@ -180,17 +176,6 @@ def test_what_a_curve_of_a_kernel_can_do():
             assert proof["bounds"][0]["value"] == pytest.approx(4.5)
 
 
-def test_products_of_coordinates_say_what_the_exact_gram_matrix_says():
-    for name in ("moons", "outlier", "xor", "inseparable", "almost"):
-        scene = ready_made(name)
-        exact = np.array([[Fraction(repr(v)) for v in point[:2]] for point in scene.points])
-        for degree in (1, 2, 3):
-            verdict = linsep.separation(K=(exact @ exact.T + 1) ** degree, y=scene.codes)
-            images = monomials(scene.points, degree)
-            found = linsep.separation(images, scene.codes, fit_intercept=False)
-            assert found.kind == verdict.kind
-
-
 def test_every_learner_has_its_bounds_or_a_reason():
     for settings, bounds in [
         ({}, ["Novikoff", "hinge", "hinge, sharp"]),
@@ -219,26 +204,6 @@ def test_every_learner_has_its_bounds_or_a_reason():
             model = arguments_of(scene).make(keep="last").fit(scene.X, scene.codes)
             known = {bound.name: bound.value for bound in model.bounds(scene.X, scene.codes)}
             assert known == {bound["name"]: bound["value"] for bound in proof["bounds"]}
-
-
-def test_a_margin_beyond_floating_point_bounds_nothing():
-    points = [[0, 0, 0], [1e-200, 0, 1], [1e6, 0, 1]]
-    scene = answer({"kind": "scene", "scene": {"points": points}})["scene"]
-    proof = answer({"kind": "proof", "scene": scene})["proof"]
-    assert proof["verdict"]["kind"] == "separable"
-    assert "Novikoff" not in {bound["name"] for bound in proof["bounds"]}
-
-
-def test_winnow_is_bounded_at_its_own_promotion():
-    points = tuple((float(a), float(b), int(a or b)) for a in (0, 1) for b in (0, 1))
-    values = []
-    for promotion in (2.0, 1.5):
-        scene = Scene(points).with_settings(learner="winnow", promotion=promotion)
-        run = run_of(scene)
-        values += [bound["value"] for bound in proof_of(scene, run)["bounds"]]
-        model = arguments_of(scene).make().fit(scene.X, scene.codes)
-        assert values[-1] == model.bounds(scene.X, scene.codes)["disjunction"].value
-    assert values[0] != values[1]
 
 
 def numbers(fit):
@@ -275,23 +240,6 @@ def test_points_without_a_fit_say_why():
         answered = answer({"kind": "scene", "scene": scene})
         assert answered["fit"] is None
         assert said in answered["idle"]
-
-
-def test_naive_bayes_multiplies_normal_densities():
-    for name in ["five-points", "bayes-iris"]:
-        scene = ready_made(name).with_settings(room="bayes")
-        fit = fit_of(scene)
-        codes = np.array(scene.codes)
-        means = np.array([scene.X[codes == k].mean(axis=0) for k in fit["present"]])
-        s = np.sqrt(((scene.X - means[codes]) ** 2).mean(axis=0))
-        np.testing.assert_allclose(fit["means"], means)
-        np.testing.assert_allclose(fit["deviations"], s)
-        joint = norm.pdf(scene.X[:, None], means, s).prod(axis=2) * np.bincount(codes) / len(codes)
-        shown = np.array([row[4:] for row in fit["rows"]])
-        np.testing.assert_allclose(shown, joint / joint.sum(axis=1, keepdims=True), atol=1e-12)
-        scores = np.column_stack([np.ones(len(codes)), scene.X]) @ np.array(fit["weights"]).T
-        np.testing.assert_allclose(softmax(scores, axis=1), shown, atol=1e-9)
-        assert fit["wrong"] == np.flatnonzero(joint.argmax(axis=1) != codes).tolist()
 
 
 def test_the_soft_margin_is_that_of_libsvm():
@@ -341,20 +289,6 @@ def test_a_descent_on_points_ends_at_their_fit():
     scene = ready_made("hours").with_settings(room="descent", surface="likelihood", eta=0.02)
     want = fit_of(ready_made("hours"))["curves"][0]["weights"]
     assert fit_of(scene)["rows"][-1][1:3] == pytest.approx(want, abs=0.02)
-
-
-def test_contours_are_level_and_scripts_have_the_same_surface():
-    for name in FORMULAS:
-        scene = ready_made("descent").with_settings(surface=name, eta=0.001, rounds=5)
-        fit, surface = fit_of(scene), surface_of(scene)
-        descent.check_gradient(surface.J, surface.grad, [0.7, -0.3])
-        named = {}
-        exec(answer({"kind": "script", "scene": plain_scene(scene)["scene"]})["text"], named)
-        assert named["run"].path.tolist() == [row[1:3] for row in fit["rows"]]
-        spread = np.ptp([surface.J(place) for place in named["run"].path])
-        for line in fit["contours"]:
-            heights = [surface.J(place) for place in np.reshape(line, (-1, 2))]
-            assert np.ptp(heights) < 0.03 * max(np.mean(np.abs(heights)), spread, 1)
 
 
 def test_tables_scripts_and_pages():

@@ -12,7 +12,7 @@ from linsep.lab.course import LESSONS, lesson, parsed, titles
 from linsep.lab.fits import fit_of
 from linsep.lab.proof import proof_of
 from linsep.lab.run import run_of
-from linsep.lab.scene import MOST_CHARACTERS, Scene, checked_scene
+from linsep.lab.scene import MOST_CHARACTERS, Scene
 from linsep.lab.scene_sources import READY, ready_made, scene_of, scene_of_url, url_of
 from linsep.lab.settings import SETTINGS, SHOWN, for_page
 from linsep.parameters import parameters_of
@@ -152,20 +152,6 @@ def test_every_step_asks_before_it_answers():
         assert shown["run"] or shown["fit"]
         at = scene_of_url(step["url"]).at
         assert shown["run"] is None or at <= shown["run"]["rounds"]
-
-
-def test_weights_that_recur_without_an_intercept_exclude_lines_through_the_origin():
-    scene = checked_scene([[1, 0, 1], [2, 0, 0]], "", [], ["x1", "x2"], {"intercept": False}, 0)
-    assert run_of(scene)["reason"] == "cycle"
-    assert proof_of(scene, run_of(scene))["verdict"]["title"] == (
-        "No line through 0 separates the classes."
-    )
-    other = scene.with_settings(intercept=True)
-    assert proof_of(other, run_of(other))["verdict"]["kind"] == "separable"
-    said = " ".join(texts(step, "answer") for _, step in STEPS)
-    assert "recur without an intercept prove that no line through the origin separates" in said
-    xor = run_of(scene_of_url("data=xor&intercept=no"))
-    assert (xor["reason"], xor["rounds"], xor["weights"][-2:]) == ("cycle", 4, [0, 0])
 
 
 #: three classes side by side

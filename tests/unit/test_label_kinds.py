@@ -83,14 +83,3 @@ def test_zeros_of_both_signs_are_one_class_in_files(tmp_path):
             model = Perceptron().fit(source)
             assert model.classes_.tolist() == [0, 1]
             assert not np.signbit(model.classes_.astype(float)).any()
-
-
-def test_partial_fit_takes_sets_of_classes():
-    for model in [Perceptron(), KernelPerceptron()]:
-        for classes in [{0, 1}, frozenset([1, 0]), dict.fromkeys([1, 0]).keys()]:
-            y = [0, 1] * 4
-            found = type(model)().partial_fit(X, y, classes=classes)
-            assert found.classes_.tolist() == [0, 1]
-            assert found.partial_fit(X, y, classes=classes).predict(X).size == 8
-            with refused(DataError, "label-type"):
-                type(model)().partial_fit(X, y, classes=[0, "1"])

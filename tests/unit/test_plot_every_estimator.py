@@ -155,24 +155,3 @@ def test_awkward_data_are_drawn_in_any_style(look):
         some = NAMES != "versicolor"  # a class without rows
         assert png(model.fit(three, NAMES).plot(three[some], NAMES[some])).startswith(PNG)
         assert png(model.fit(X[:, :1], y > 9).plot(X[:, :1], y > 9)).startswith(PNG)
-
-
-def test_images_of_weights_say_what_their_signs_mean():
-    titles = {}
-    for name, model in {
-        "ovo": linsep.Perceptron(max_iter=3, multiclass="ovo"),
-        "native": linsep.Perceptron(max_iter=3),
-        "logistic": linsep.LogisticRegression(l2=1.0),
-    }.items():
-        shown = plot.WeightImageDisplay.from_estimator(model.fit(IRIS.data, NAMES), shape=(2, 2))
-        titles[name] = [ax.get_title() for ax in shown.axes_]
-    first, second, third = np.unique(NAMES)
-    pairs = [(second, first), (third, first), (third, second)]
-    assert titles["ovo"] == [f"{b} against {a}" for b, a in pairs]
-    assert titles["native"] == [first, second, third]
-    assert titles["logistic"] == [f"{label} against {third}" for label in (first, second)]
-    sides = np.where(first == NAMES, "first", "other")
-    for reference, title in (("first", "other against first"), ("other", "first against other")):
-        model = linsep.Perceptron(reference=reference).fit(IRIS.data, sides)
-        shown = plot.WeightImageDisplay.from_estimator(model, shape=(2, 2))
-        assert shown.ax_.get_title() == title

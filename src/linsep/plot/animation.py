@@ -161,7 +161,6 @@ class RunDisplay(Display):
     frames : list of Frame
     y, classes : arrays, the index of each row's class among the sorted classes, and the classes
     decide : function from scores to class indices; -1 for a row on neither side
-    ax_, figure_ : matplotlib Axes and Figure
     frame_ : int, the frame that is shown
     points_ : list of PathCollection, one per class; of many rows list of PolyCollection
     line_, old_line_ : ContourSet of the boundary of two classes after and before the update, or
@@ -169,7 +168,6 @@ class RunDisplay(Display):
     example_ : PathCollection, the ring around the row of the update, or None
     wrong_ : PathCollection, rings around the rows on the wrong side, or dots in some of many
     regions_ : ContourSet or AxesImage of the classes, or None
-    legend_ : Legend
 
     Examples
     --------
@@ -198,10 +196,8 @@ class RunDisplay(Display):
         max_frames : int, default=40
             Maximum number of updates to draw. If there are more, this many are chosen evenly,
             including the last, and the frames say so.
-        ax : matplotlib Axes, default None
         kernel : function of rows, default None
             Their kernel values with the rows of the run, if weights belong to examples.
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------
@@ -270,11 +266,8 @@ class RunDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default None
         frame : int, default=-1
             Which frame, counted from 0; negative numbers count from the end.
-        size : float, default=30
-            Area of a point, in square points.
         """
         self.figure_, self.ax_ = new_axes(ax)
         self._size, self._moving = size, list[Any]()

@@ -189,8 +189,6 @@ class _Answers(Display):
             Two classes are ranked by decision values, several by probabilities if available.
         X, y : rows and their classes; omit y if X has the labels, as in ``model.score(X)``
         sample_weight : array of shape (rows,), default ones
-        ax : matplotlib Axes, default None
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------
@@ -213,12 +211,10 @@ class Curves(_Answers):
     ----------
     classes : dict of label to Ranked
         The positive of two classes, else all classes that have rows.
-    ax_, figure_ : matplotlib Axes and Figure
     curves_ : list of Line2D, one per class; for more than eight classes one, the mean
     others_ : list of Line2D of the single classes, if their mean is drawn
     points_ : list of Line2D, where the classifier's predictions lie
     baseline_ : Line2D of uninformative scores
-    legend_ : Legend
     """
 
     #: what is drawn, the labels of the axes, the measure of a curve, and the style of its steps
@@ -245,7 +241,6 @@ class Curves(_Answers):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default None
         **kwargs : passed to the curves, such as ``linewidth=2``
         """
         self.figure_, self.ax_ = new_axes(ax)
@@ -416,12 +411,10 @@ class ThresholdDisplay(_Answers):
     used, usual : float, the threshold that the classifier uses, and the default
     rule : str, the rule that chose it, or ""
     name : str, what the threshold applies to, such as "probability of yes"
-    ax_, figure_ : matplotlib Axes and Figure
     curves_ : list of Line2D
     cost_ : Line2D or None
     cost_ax_ : Axes with the scale of the costs, or None
     used_, usual_ : Line2D of the thresholds; ``usual_`` is None if the default is used
-    legend_ : Legend
 
     Examples
     --------
@@ -472,7 +465,6 @@ class ThresholdDisplay(_Answers):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default None
         **kwargs : passed to the curves, such as ``linewidth=2``
         """
         self.figure_, self.ax_ = new_axes(ax)
@@ -524,7 +516,6 @@ class ConfusionDisplay(_Answers):
     totals : array of shape (classes,), the weight of the rows of each class
     names : list of str
     title : str
-    ax_, figure_ : matplotlib Axes and Figure
     image_ : AxesImage of the shares
     texts_ : list of Text
 
@@ -561,7 +552,6 @@ class ConfusionDisplay(_Answers):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default None
         cmap : str or Colormap, default None
             A matplotlib color map, from a share of 0 to a share of 1.
         """
@@ -615,10 +605,8 @@ class ReliabilityDisplay(Display):
     Attributes
     ----------
     curves : dict of label to Curve
-    ax_, figure_ : matplotlib Axes and Figure
     curves_ : list of Line2D, one per class
     diagonal_ : Line2D
-    legend_ : Legend
 
     Examples
     --------
@@ -646,8 +634,6 @@ class ReliabilityDisplay(Display):
         X, y : rows not used for training, and their classes
         sample_weight : array of shape (rows,), default ones
         n_bins : int, default 10
-        ax : matplotlib Axes, default None
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------
@@ -675,7 +661,6 @@ class ReliabilityDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default None
         **kwargs : passed to the curves, such as ``linewidth=2``
         """
         self.figure_, self.ax_ = new_axes(ax)

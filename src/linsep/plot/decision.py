@@ -74,7 +74,6 @@ class DecisionDisplay(Display):
         the regions are a slice through the rows.
     chosen : bool, whether the features of the slice were chosen
     marked : dict of str to int array, the rows that are marked, by kind
-    ax_, figure_ : matplotlib Axes and Figure
     regions_ : QuadMesh of the predicted classes, or None if not drawn
     undecided_ : ContourSet with hatches, or None
     line_ : Line2D of the boundary of a linear classifier of two classes, or None
@@ -86,7 +85,6 @@ class DecisionDisplay(Display):
     points_ : list of PathCollection, one per class, or of PolyCollection, the density of many rows
     mistakes_ : PathCollection of rings, or of some dots over a density, or None
     marked_ : list of PathCollection, one for each kind of marked rows
-    legend_ : Legend
 
     Examples
     --------
@@ -134,13 +132,6 @@ class DecisionDisplay(Display):
             Number of grid points in each direction.
         marked : dict of str to array of row numbers, default None
             Rows to mark, by kind; support vectors in X are marked automatically.
-        ax : matplotlib Axes, default None
-            Where to draw; None creates a new figure.
-        **kwargs : passed to :meth:`plot`
-
-        Returns
-        -------
-        DecisionDisplay
 
         Raises
         ------
@@ -199,14 +190,11 @@ class DecisionDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default None
         regions : bool, default None
             Whether to draw the regions and their boundary. None draws them unless they are a slice
             through projected rows and more than 5% of the rows lie in another class's color.
         alpha : float, default=0.25
             Opacity of the regions.
-        size : float, default=28
-            Area of a point, in square points.
         """
         self.figure_, self.ax_ = new_axes(ax)
         self.borders_: list[Any] = []

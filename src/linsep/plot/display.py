@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import cache, wraps
+from inspect import cleandoc, signature
 from io import BytesIO
 from math import ceil
 from textwrap import wrap
@@ -30,7 +31,7 @@ LONGEST_LINE, TITLE_LINE = 34, 78
 #: lines of a legend beyond which its entries are small and of so many characters
 MANY, SHORT_LINE = 16, 34
 #: inches of a new picture beside its legend
-WIDE, HIGH = 5.4, 4.6
+WIDE, HIGH = 5.8, 4.6
 #: a hyphen before a number, as in -1 and 1e-05
 HYPHEN = re.compile(r"(?<![\w.)-])-(?=\.?\d|inf)|(?<=\de)-(?=\d)")
 #: letters and signs of the fonts that come with matplotlib, roughly
@@ -45,6 +46,15 @@ MOST_DOTS, MOST_RINGS = 1_000, 300
 MOST_IN_LEGEND = 20
 #: more pixels do not fit in memory
 MOST_PIXELS = 250_000_000
+
+
+#: parameters of ``plot`` and ``from_...``, and attributes, of all displays
+SHARED = {
+    "size": "size : float\n    Area of a point, in square points.",
+    "ax": "ax : matplotlib Axes, default None\n    Where to draw; None makes a new figure.",
+    "kwargs": "**kwargs : passed to :meth:`plot`, or by it to matplotlib",
+}
+SHARED_ATTRIBUTES = ["ax_, figure_ : matplotlib Axes and Figure", "legend_ : Legend, or None"]
 
 
 class NoMatplotlib(LinsepError, ImportError):
@@ -217,8 +227,14 @@ class Display:
         self.__dict__.update(drawn)
 
     def __init_subclass__(cls) -> None:
-        """Wrap ``plot`` so that all texts can be read."""
+        """Wrap ``plot`` so that all texts can be read, and complete the docstrings."""
         super().__init_subclass__()
+        _describe(cls, "Attributes", SHARED_ATTRIBUTES)
+        for name, made in list(vars(cls).items()):
+            if name == "plot" or name.startswith("from_"):
+                method = getattr(made, "__func__", made)
+                known = signature(method).parameters
+                _describe(method, "Parameters", [SHARED[word] for word in SHARED if word in known])
         if "plot" in cls.__dict__:
             cls.plot = _with_readable_texts(cls.plot)  # type: ignore[attr-defined]
 
@@ -277,6 +293,16 @@ class Display:
         file = BytesIO()
         self.figure_.savefig(file, format="png", dpi=100, bbox_inches="tight")
         return file.getvalue()
+
+
+def _describe(described: Any, section: str, lines: list[str]) -> None:
+    """Add lines to a section of a docstring, where it does not have them."""
+    text = cleandoc(described.__doc__)
+    head, *rest = re.split(r"\n\n(?=(?:Raises|Examples)\n-)", text, maxsplit=1)
+    new = [line for line in lines if f"\n{line.split(' : ')[0]} : " not in text]
+    if new and f"{section}\n---" not in head:
+        head += f"\n\n{section}\n{'-' * len(section)}"
+    described.__doc__ = "\n\n".join(["\n".join([head, *new]), *rest])
 
 
 def _entitle(figure: Any, title: str) -> None:

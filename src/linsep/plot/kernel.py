@@ -96,7 +96,6 @@ class KernelDisplay(Display):
         X : rows of the type that the kernel takes
         y : array of shape (rows,), default None
             Classes; without them rows keep their order.
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------
@@ -124,7 +123,6 @@ class KernelDisplay(Display):
             The classes.
         top : int, default=20
             Number of substrings to show.
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------

@@ -21,9 +21,9 @@ MOST_LISTED = 20
 
 
 class Palette(NamedTuple):
-    """Colors, and the color map that they come from or that interpolates them.
+    """Colors by name, and the color map that they come from or that interpolates them.
 
-    ``name`` is as given; ``listed`` is whether the number of colors is fixed.
+    ``listed`` is whether the number of colors is fixed.
     """
 
     name: str
@@ -95,14 +95,15 @@ def read_palette(colors: str | Sequence[Any]) -> Palette:
 class _InUse(Sequence[Any]):
     """The colors in use, repeated cyclically."""
 
-    def __len__(self) -> int:
+    def _own(self) -> tuple[Any, ...]:
         chosen = _chosen.get()
-        return len(DISTINCT if chosen is None else chosen.colors)
+        return DISTINCT if chosen is None else chosen.colors
+
+    def __len__(self) -> int:
+        return len(self._own())
 
     def __getitem__(self, k: Any) -> Any:
-        chosen = _chosen.get()
-        own = DISTINCT if chosen is None else chosen.colors
-        return own[k] if isinstance(k, slice) else own[k % len(own)]
+        return self._own()[k if isinstance(k, slice) else k % len(self)]
 
 
 COLORS = _InUse()
@@ -111,16 +112,16 @@ COLORS = _InUse()
 def class_colors(n: int) -> list[Any] | None:
     """Return a color for each of ``n`` classes; None if they are too many to distinguish."""
     chosen = _chosen.get()
-    if chosen is None:
-        return list(DISTINCT[:n]) if n <= len(DISTINCT) else None
-    if not chosen.listed:
+    if chosen is not None and not chosen.listed:
         return [chosen.map(place) for place in np.linspace(0.0, 1.0, n)]
-    if n > len(chosen.colors):
-        raise ParameterError(
-            f"The palette {chosen.name} has too few colors ({n} are needed): choose a color map "
-            f"such as viridis."
-        )
-    return list(chosen.colors[:n])
+    if n <= len(COLORS):
+        return list(COLORS[:n])
+    if chosen is None:
+        return None
+    raise ParameterError(
+        f"The palette {chosen.name} has too few colors ({n} are needed): choose a color map such "
+        "as viridis."
+    )
 
 
 def color_map(usual: str) -> Any:

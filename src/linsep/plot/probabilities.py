@@ -77,7 +77,6 @@ class LogisticDisplay(Display):
     gaussians : array of shape (2, places) or None
         The Gaussian of each class times the share of that class, drawn on a separate scale.
     title : str
-    ax_, figure_ : matplotlib Axes and Figure
     curve_ : Line2D of the probability over one feature, or None
     band_ : PolyCollection, or None
     half_ : Line2D at the probability 0.5, or None
@@ -86,7 +85,6 @@ class LogisticDisplay(Display):
     surface_ : QuadMesh of the probability over two features, or None
     contours_ : ContourSet, or None
     points_ : list of PathCollection, one per class, or of PolyCollection, their densities
-    legend_ : Legend
 
     Examples
     --------
@@ -123,8 +121,6 @@ class LogisticDisplay(Display):
             The confidence level of the band, between 0 and 1.
         resolution : int, default=200
             Number of grid points in each direction.
-        ax : matplotlib Axes, default None
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------
@@ -183,14 +179,7 @@ class LogisticDisplay(Display):
         ).plot(ax, **kwargs)  # fmt: skip
 
     def plot(self, ax: Any = None, *, size: float = 18.0) -> Self:
-        """Draw on ``ax`` or on new axes.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default None
-        size : float, default=18
-            Area of a point, in square points.
-        """
+        """Draw on ``ax`` or on new axes."""
         self.figure_, self.ax_ = new_axes(ax)
         self.gaussians_: list[Any] = []
         probability = f"P({self.names[-1]} = {label_text(self.classes[self.shown])})"

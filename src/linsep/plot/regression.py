@@ -90,13 +90,11 @@ class RegressionDisplay(Display):
         only the confidence interval.
     names : pair of str, of the feature and the target
     title : str
-    ax_, figure_ : matplotlib Axes and Figure
     points_ : PathCollection
     line_ : Line2D
     bands_ : dict of str to PolyCollection
     residuals_ : LineCollection of sticks from the points to the line, or None
     squares_ : PatchCollection of the squares of the residuals, or None
-    legend_ : Legend
 
     Examples
     --------
@@ -125,8 +123,6 @@ class RegressionDisplay(Display):
             The index or name of the feature to draw; optional if there is only one.
         level : float, default=0.95
             The confidence level of both bands, between 0 and 1.
-        ax : matplotlib Axes, default None
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------
@@ -176,7 +172,6 @@ class RegressionDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default None
         residuals : bool, default None
             Whether to draw a stick from each row to the line; None draws sticks for up to 200 rows.
         squares : bool, default=False
@@ -249,7 +244,6 @@ class AssumptionsDisplay(Display):
     named_ : list of Annotation, the numbers of the rows with the largest Cook's distance
     conclusions_ : dict of str to Annotation, the results below the panels
     existence_ : Text about the assumption without a panel
-    legend_ : Legend
 
     Examples
     --------
@@ -278,7 +272,6 @@ class AssumptionsDisplay(Display):
         ----------
         estimator : fitted :class:`linsep.LinearRegression`
         X, y, sample_weight : the training data, in their order
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------
@@ -290,13 +283,7 @@ class AssumptionsDisplay(Display):
         return cls.from_assumptions(estimator.assumptions(X, y, sample_weight), **kwargs)
 
     def plot(self, *, size: float = 16.0) -> Self:
-        """Draw on a new figure.
-
-        Parameters
-        ----------
-        size : float, default=16
-            Area of a point, in square points.
-        """
+        """Draw on a new figure."""
         self.figure_, axes = new_grid(len(PANELS) + 1, 3, 4.0, 4.2)
         self.axes_ = dict(zip(PANELS, axes, strict=False))
         self.ax_, found, scaled = axes[0], self.found, self.found.standardized
@@ -336,19 +323,15 @@ class AssumptionsDisplay(Display):
 
     def _draw_quantiles(self, size: float) -> None:
         """Draw the sorted residuals against medians of sorted normal numbers (Filliben 1975)."""
+        from scipy.stats import probplot
+
         ax, scaled = self.axes_["normality"], self.found.standardized
-        ordered = np.sort(scaled[np.isfinite(scaled)])
-        n = ordered.size
-        if n:
-            shares = (np.arange(1, n + 1) - 0.3175) / (n + 0.365)
-            shares[-1] = 0.5 ** (1 / n)
-            shares[0] = 1 - shares[-1]
-            normal = ndtri(shares)
-            look = {"ls": "-"} if n > MOST_POINTS else {"ls": "", "marker": "o"}
-            (self.points_["normality"],) = ax.plot(
-                normal, ordered, color=ink(), markersize=size**0.5, markeredgewidth=0, zorder=3,
-                **look,
-            )  # fmt: skip
+        finite = scaled[np.isfinite(scaled)]
+        if finite.size:
+            look: dict[str, Any] = {"markersize": size**0.5, "markeredgewidth": 0, "zorder": 3}
+            look |= {"ls": "-"} if finite.size > MOST_POINTS else {"ls": "", "marker": "o"}
+            quantiles = probplot(finite, fit=False)
+            (self.points_["normality"],) = ax.plot(*quantiles, color=ink(), **look)
         how: dict[str, Any] = {"color": COLORS[0], "linewidth": 1.2, "ls": "-", "zorder": 2}
         self.normal_ = draw_reference(ax, label="normal residuals", **how)
         ax.set(xlabel="normal quantile", ylabel="standardized residual")
@@ -491,7 +474,6 @@ class DiagnosticsDisplay(Display):
             Number of groups of the calibration panel.
         names : list of str, default None
             What the features are called; None: as in ``found``.
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------
@@ -533,13 +515,7 @@ class DiagnosticsDisplay(Display):
         return cls.from_diagnostics(found, names=names, **kwargs)
 
     def plot(self, *, size: float = 14.0) -> Self:
-        """Draw on a new figure.
-
-        Parameters
-        ----------
-        size : float, default=14
-            Area of a point, in square points.
-        """
+        """Draw on a new figure."""
         names = ["residuals", "influence"] + ["partial"] * bool(self.found.partial.shape[1])
         names += ["calibration"] * (self.test is not None)
         self.figure_, axes = new_grid(len(names), 3 if len(names) == 3 else 2, 5.2, 4.4)

@@ -58,7 +58,6 @@ class LearningCurveDisplay(Display):
     criterion : array of shape (passes,), the perceptron criterion J_p of each pass, or None
     best : int, the pass, counted from 0, from which the weights were kept, or None
     stop : str, why the run ended
-    ax_, figure_ : matplotlib Axes and Figure
     mistakes_ : Line2D
     errors_ : list of Line2D, on the training rows and on the held-out rows
     criterion_ : Line2D or None
@@ -106,7 +105,6 @@ class LearningCurveDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default None
         log : bool, default None
             Whether the mistakes have a logarithmic axis; None chooses one if the largest number is
             a hundred times the smallest and no number is zero.
@@ -173,11 +171,9 @@ class BoundDisplay(Display):
     bounds : Bounds, with the numbers counted
     passes : int array of shape (rounds,)
         The pass of each step, counted from 1; None if ``mistakes`` are per pass.
-    ax_, figure_ : matplotlib Axes and Figure
     mistakes_ : Line2D of the cumulative mistakes
     bounds_ : dict of str to Line2D
     counted_ : dict of str to Line2D, a mark for the number counted if a bound is not on mistakes
-    legend_ : Legend
 
     Examples
     --------
@@ -205,8 +201,6 @@ class BoundDisplay(Display):
             The run is repeated; see the method ``bounds`` of the estimator.
         rounds : bool, default=False
             Whether to draw every step of :func:`linsep.trace`, for small data, instead of passes.
-        ax : matplotlib Axes, default None
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------
@@ -233,7 +227,6 @@ class BoundDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default None
         log : bool, default None
             Whether the numbers have a logarithmic axis; None chooses one if the largest bound is
             more than thirty times the mistakes.
@@ -293,12 +286,10 @@ class ConvergenceDisplay(Display):
     Attributes
     ----------
     convergence : Convergence, the result of :func:`linsep.convergence`
-    ax_, figure_ : matplotlib Axes and Figure
     products_, lengths_ : Line2D of <w, u> and ||w||
     least_, most_ : Line2D of their bounds in the proof
     region_ : PolyCollection between the bounds, or None if u does not separate the rows
     limit_ : Line2D at the largest number of mistakes, or None
-    legend_ : Legend
 
     Examples
     --------
@@ -333,7 +324,6 @@ class ConvergenceDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default None
         log : bool, default None
             Whether both axes are logarithmic; None makes them logarithmic if the proof allows more
             than ten times the mistakes made.
@@ -385,13 +375,11 @@ class CycleDisplay(Display):
         The weights at the start and after every update; the last row equals the first.
     ends : int array of shape (passes,), the number of updates up to the end of each pass
     names : list of str, the names of the weights
-    ax_, figure_ : matplotlib Axes and Figure
     path_ : Line2D through the weights
     passes_ : Line2D, the weights at the start of the passes
     start_ : Line2D, the weights that recur
     arrows_ : list of Annotation, the direction of steps
     numbers_ : list of Text, the numbers of the updates at each point; empty for long paths
-    legend_ : Legend
 
     Examples
     --------
@@ -439,8 +427,6 @@ class CycleDisplay(Display):
         cycle : Cycle
         X, y : the rows of the cycle, and their labels
         feature_names : names of the columns, default those of a data frame, else x0, x1, ...
-        ax : matplotlib Axes, default None
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------

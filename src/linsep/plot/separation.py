@@ -77,7 +77,6 @@ class SeparationDisplay(Display):
     hulls : list of two arrays of shape (places, 2), or empty
         For overlapping rows, the points whose convex hulls meet.
     common : array of shape (2,), a point in both hulls, or None
-    ax_, figure_ : matplotlib Axes and Figure
     points_ : list of PathCollection, one per side; list of PolyCollection, the density, for many
         rows
     line_ : Line2D, or None for overlapping rows
@@ -85,7 +84,6 @@ class SeparationDisplay(Display):
     proof_ : PathCollection, rings around the rows that prove the verdict
     hulls_ : list of two Polygon, or empty
     common_ : Line2D, a mark where the hulls meet, or None
-    legend_ : Legend
 
     Examples
     --------
@@ -110,8 +108,6 @@ class SeparationDisplay(Display):
             Two features are drawn directly. More are projected onto the normal of the separator, or
             onto the plane in which the rows of the infeasibility certificate vary most.
         y : array of shape (rows,)
-        ax : matplotlib Axes, default None
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------
@@ -295,11 +291,9 @@ class MarginDisplay(Display):
     margins : dict of str to array, the margins of each set of rows, by name
     certified : the proved interval of the widest margin of the rows, or None
     name : str, the label of the axis
-    ax_, figure_ : matplotlib Axes and Figure
     curves_ : list of Line2D, one per set of rows
     zero_ : Line2D at 0
     certified_ : Polygon of the interval of the widest margin, or None
-    legend_ : Legend
 
     Examples
     --------
@@ -327,8 +321,6 @@ class MarginDisplay(Display):
         X_test, y_test : other rows, default None
         verdict : result of ``linsep.separation(X, y, margin="max")``, default None
             Its interval of the widest margin is drawn.
-        ax : matplotlib Axes, default None
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------
@@ -376,10 +368,8 @@ class FewestErrorsDisplay(Display):
     Attributes
     ----------
     seconds, low, high : arrays of shape (changes,)
-    figure_, ax_ : matplotlib Figure and Axes
     low_, high_ : Line2D
     open_ : the shaded area between the ends
-    legend_ : Legend
 
     Examples
     --------
@@ -437,7 +427,6 @@ class SuspiciousLabelsDisplay(Display):
     Attributes
     ----------
     labels : SuspiciousLabels
-    figure_, ax_ : matplotlib Figure and Axes
     bars_ : BarContainer
 
     Examples
@@ -491,11 +480,9 @@ class ChanceDisplay(Display):
     bound : bool
         Whether the mark is an upper bound of the probability or a lower bound of the number of
         rows.
-    ax_, figure_ : matplotlib Axes and Figure
     curve_ : Line2D, the probability by number of rows per weight
     place_ : Line2D, a mark at the number of rows
     capacity_ : Line2D at two rows per weight, where the probability is 1/2
-    legend_ : Legend
 
     Examples
     --------
@@ -575,11 +562,9 @@ class PhaseTransitionDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
     curve_ : Line2D, the largest ratio of columns to rows with an estimate, by the signal
     exists_ : PolyCollection, the area below it
     place_ : Line2D, the mark, or None
-    legend_ : Legend
 
     Examples
     --------

@@ -43,7 +43,6 @@ class GapDisplay(Display):
     ax_, gap_ax_ : Axes of the objectives, and of the gaps below them
     objectives_, bounds_, gaps_ : lists of Line2D, one per binary classifier
     tol_ : Line2D at the requested gap
-    legend_ : Legend
 
     Examples
     --------

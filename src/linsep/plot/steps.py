@@ -93,7 +93,6 @@ class UpdateDisplay(Display):
     old_lines_, new_lines_ : list of Line2D, where the scores are zero; omitted for zero weights
     examples_ : list of PathCollection, rings around the examples
     points_ : list of PathCollection; list of PolyCollection, the density, for many rows
-    legend_ : Legend
 
     Examples
     --------
@@ -134,9 +133,6 @@ class UpdateDisplay(Display):
             None: the columns of a data frame, else the features of a fit, else x0, x1, ...
         row_names : list of str, default None
             None: the labels of a data frame's index, else row 1, row 2, ...
-        ax : matplotlib Axes, default None
-            Where to draw a single picture; None makes a new figure.
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------
@@ -181,12 +177,9 @@ class UpdateDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default None
             For a single picture only.
         steps : bool, default=False
             Whether to draw each update as three pictures: before, the update, after.
-        size : float, default=28
-            Area of a point, in square points.
         """
         panels = [(update, step) for update in self.updates for step in (STEPS if steps else ("",))]
         n = len(panels)
@@ -326,7 +319,6 @@ class DescentDisplay(Display):
     grid : list of arrays, coordinates of the points where J is drawn, one array per weight
     values : array of shape (places,) or (rows, columns), J at these points, or None
     heights : dict of str to array of shape (steps + 1,), J at the points of each descent
-    ax_, figure_ : matplotlib Axes and Figure
     curve_ : Line2D of J for one weight, or None
     contours_ : ContourSet of J for two weights, or None
     paths_ : list of Line2D
@@ -358,8 +350,6 @@ class DescentDisplay(Display):
         J : function from an array of shape (weights,) to a number; None for the paths alone
         resolution : int, default=120
             Number of grid points in each direction.
-        ax : matplotlib Axes, default None
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------
@@ -395,7 +385,6 @@ class DescentDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default None
         levels : int, default=20
             Number of contours, at equal steps of the square root of the height above the lowest
             point.

@@ -53,13 +53,11 @@ class WeightSpaceDisplay(Display):
     reflected : array of shape (rows, 2), the sign-flipped rows ``y z``
     names : pair of str, of the weights
     path : array of shape (rounds, 2), the weights of a run, step by step, or None
-    ax_, figure_ : matplotlib Axes and Figure
     lines_ : LineCollection, the boundary of every half-plane
     region_ : Polygon of the solution region, or None if it is empty
     center_ : Line2D along the weights of the largest cosine margin, or None
     path_ : Line2D of the weights of the run, or None
     start_, end_ : Line2D of the first and the last weights, or None
-    legend_ : Legend
 
     Examples
     --------
@@ -87,8 +85,6 @@ class WeightSpaceDisplay(Display):
             Weights of a run, to be drawn as a path.
         feature_names : list of str, default None
             None: the columns of a data frame, else x0, x1, ...
-        ax : matplotlib Axes, default None
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------
@@ -140,7 +136,6 @@ class WeightSpaceDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default None
         radius : float, default None
             The axes extend this far in each direction; None extends them beyond the path.
         """
@@ -230,7 +225,6 @@ class AugmentationDisplay(Display):
     normal_ : Line2D, the shaft of the scaled weight arrow; only for one feature, and if the axes
         preserve right angles, else None
     origin_ : Line2D, a mark
-    legend_ : Legend
 
     Examples
     --------
@@ -257,7 +251,6 @@ class AugmentationDisplay(Display):
         y : array of shape (rows,)
         ax : matplotlib Axes, with ``projection="3d"`` for two features; default None
             None creates a new figure.
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------
@@ -294,8 +287,6 @@ class AugmentationDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, with ``projection="3d"`` for two features; default None
-        size : float, default=28
-            Area of a point, in square points.
         """
         space = self.rows.shape[1] == 2
         if space and ax is not None and not hasattr(ax, "get_zlim"):

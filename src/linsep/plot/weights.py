@@ -62,7 +62,6 @@ class CoefficientDisplay(Display):
         deviation on either side.
     odds : bool, whether the numbers are odds ratios, on a logarithmic axis
     left_out : int, number of coefficients that are not shown
-    ax_, figure_ : matplotlib Axes and Figure
     points_ : Line2D of the estimates
     intervals_ : LineCollection of the intervals with both ends on the axis
     arrows_ : list of Annotation, arrows to an end of the axis for estimates or limits beyond it
@@ -154,8 +153,6 @@ class CoefficientDisplay(Display):
             estimates.
         intercept : bool, default=False
             Whether to include the intercept.
-        ax : matplotlib Axes, default None
-        **kwargs : passed to :meth:`plot`
         """
         rows = [
             row for row in summary.coefficients
@@ -182,7 +179,6 @@ class CoefficientDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default None
         **kwargs : passed to the points, such as ``markersize=8``
         """
         self.figure_, self.ax_ = new_axes(ax)
@@ -357,7 +353,6 @@ class WeightImageDisplay(Display):
         estimator : fitted classifier with a ``coef_``
         shape : (height, width), default None
             The size of the images, stored row by row; None assumes squares.
-        **kwargs : passed to :meth:`plot`
 
         Raises
         ------
