@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from linsep.errors import DataError, hint
-from linsep.estimators._common.labels import feature_names
+from linsep.estimators._common.labels import feature_names, listed
 from linsep.parameters import fitted_parameter
 from linsep.plot.display import limits, wrapped
 from linsep.validation.values import faults_named
@@ -277,7 +277,7 @@ def _two_positions(features: Sequence[int | str], names: list[str]) -> tuple[int
     given = [features] if isinstance(features, str) else list(features)
     if len(given) != 2 or given[0] == given[1]:
         raise DataError(
-            f"A plane needs two different features, but {len(given)} are named: {given}",
+            f"A plane needs two different features, not {listed(given)}",
             hint(
                 "name two, such as {}", features=[n.removesuffix(STANDARDIZED) for n in names[:2]]
             ),
