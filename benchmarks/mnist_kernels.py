@@ -24,7 +24,7 @@ from benchmarks.harness import RESULTS
 from linsep import KernelPerceptron
 from linsep.compiled.rows import Dense
 from linsep.kernels import Polynomial
-from linsep.learners.keeping import VoteScoring
+from linsep.learners.keeping import vote_shares
 
 DEGREES = (1, 2, 3, 4, 5, 6)
 PASSES = (0.1, 1, 2, 3, 4, 10, 30)
@@ -115,7 +115,8 @@ class Rerun:
         cut |= {name: log[name][version] for name in ("starts", "rounds", "machines")}
         whole, state.rounds = state.rounds, rounds
         nothing = np.zeros((len(gram), state.n_columns))
-        votes = VoteScoring(state, cut, "negative").votes(Dense(gram, np.empty(0)), nothing)
+        rows = Dense(gram, np.empty(0))
+        votes = vote_shares(state, cut, "negative", rows, nothing)
         state.rounds = whole
         return {"last": gram @ duals[0], "average": gram @ duals[1], "vote": votes}
 

@@ -5,9 +5,8 @@ With q rows of weights, class code q is the reference, whose scores are zero.
 
 import numpy as np
 
-from linsep.compiled.jit import compiled, exact, generic, inlined
+from linsep.compiled.jit import compiled, generic, inlined
 from linsep.compiled.rows import Csr, Dense, U
-from linsep.compiled.twofold import two_product, two_sum
 
 #: smaller probabilities are treated as this
 TINY = 1e-300
@@ -370,22 +369,3 @@ def sparse_diagonal(rows, weights, first, last, shares, out):
             j, square = U(rows.columns[at]), np.float64(rows.values[at]) * rows.values[at]
             for k in range(U(q)):
                 out[j, k] += square * amounts[k]
-
-
-@exact
-def pair_sums(D, hi, lo, out):
-    """Write the sum over j of D[i, j] (hi[k, j] + lo[k, j]), rounded once, to out[i, k]: sums of
-    products in pairs of floats, which hold about 106 bits.
-
-    ``hi`` and ``lo`` have one more column than D, for a constant 1.
-    """
-    d = D.shape[1]
-    for k in range(out.shape[1]):
-        used = np.flatnonzero(hi[k, :d])
-        for i in range(out.shape[0]):
-            total, rest = hi[k, d], lo[k, d]
-            for j in used:
-                product, error = two_product(D[i, j], hi[k, j])
-                total, lost = two_sum(total, product)
-                rest += lost + (error + D[i, j] * lo[k, j])
-            out[i, k] = total + rest

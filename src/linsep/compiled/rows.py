@@ -15,7 +15,6 @@ from linsep.compiled.weights import add_constant, begin, nudge, scattered, shift
 
 # Unsigned indices avoid the check for negative ones, which costs more than the load itself.
 U = np.uint64
-TINY, HUGE = 1e-280, 1e280  # outside, sums of squares lose digits
 
 
 class Dense(NamedTuple):
@@ -97,9 +96,7 @@ def _sparse_dot(rows, i, w):
     return ((a + b) + (c + d)) + ((e + f) + (g + h))
 
 
-@dot.when(Unit)
-def _scaled_dot(rows, i, w):
-    return rows.scales[i] * dot(rows.rows, i, w)
+dot.when(Unit)(lambda rows, i, w: rows.scales[i] * dot(rows.rows, i, w))
 
 
 @generic(0)
@@ -113,14 +110,8 @@ def _dense_span(rows, i):
     return U(0), U(rows.values.shape[1])
 
 
-@span.when(Picked)
-def _picked_span(rows, i):
-    return U(0), U(rows.many)
-
-
-@span.when(Csr)
-def _sparse_span(rows, i):
-    return U(rows.starts[i]), U(rows.starts[i + U(1)])
+span.when(Picked)(lambda rows, i: (U(0), U(rows.many)))
+span.when(Csr)(lambda rows, i: (U(rows.starts[i]), U(rows.starts[i + U(1)])))
 
 
 @generic(0)
@@ -140,9 +131,7 @@ def _picked_entry(rows, i, at):
     return j, np.float64(rows.values[i, j])
 
 
-@entry.when(Csr)
-def _sparse_entry(rows, i, at):
-    return U(rows.columns[at]), np.float64(rows.values[at])
+entry.when(Csr)(lambda rows, i, at: (U(rows.columns[at]), np.float64(rows.values[at])))
 
 
 @inlined
@@ -180,9 +169,7 @@ def _plain_as_is(rows):
     return rows
 
 
-@plain.when(Unit)
-def _plain_of_unit(rows):
-    return rows.rows
+plain.when(Unit)(lambda rows: rows.rows)
 
 
 @scale.when(Dense)
@@ -191,9 +178,7 @@ def _no_scale(rows, i):
     return 1.0
 
 
-@scale.when(Unit)
-def _scale_of_unit(rows, i):
-    return rows.scales[i]
+scale.when(Unit)(lambda rows, i: rows.scales[i])
 
 
 @generic(0)
@@ -315,9 +300,7 @@ def _sparse_square(rows, i):
     return total
 
 
-@square.when(Unit)
-def _scaled_square(rows, i):
-    return rows.scales[i] * rows.scales[i] * square(rows.rows, i)
+square.when(Unit)(lambda rows, i: rows.scales[i] * rows.scales[i] * square(rows.rows, i))
 
 
 @generic(0)
@@ -380,9 +363,7 @@ def inside(rows, i, width):
     """Return whether all features of row i are below ``width``."""
 
 
-@inside.when(Dense)
-def _dense_inside(rows, i, width):
-    return True
+inside.when(Dense)(lambda rows, i, width: True)
 
 
 @inside.when(Csr)
@@ -394,9 +375,7 @@ def _sparse_inside(rows, i, width):
     return begin == end or (lowest >= 0 and highest < width)
 
 
-@inside.when(Unit)
-def _scaled_inside(rows, i, width):
-    return inside(rows.rows, i, width)
+inside.when(Unit)(lambda rows, i, width: inside(rows.rows, i, width))
 
 
 @compiled
@@ -405,25 +384,9 @@ def scales(rows, n_rows):
     found = np.ones(n_rows)
     for i in range(U(n_rows)):
         total = square(rows, i)
-        if TINY < total < HUGE:
-            found[i] = 1.0 / np.sqrt(total)
-        else:
-            found[i] = _careful_scale(rows, i)
+        if total > 0.0:  # NaN shows in the score
+            found[i] = 1.0 / np.sqrt(total) if total < np.inf else np.nan
     return found
-
-
-@inlined
-def _careful_scale(rows, i):
-    """Return 1 / ||x|| by the squares of x / largest, which neither overflow nor underflow."""
-    first, end = span(rows, i)
-    largest = total = 0.0
-    for at in range(first, end):
-        largest = max(largest, abs(entry(rows, i, at)[1]))
-    if largest == 0.0:
-        return 1.0
-    for at in range(first, end):
-        total += (entry(rows, i, at)[1] / largest) ** 2
-    return 1.0 / (largest * np.sqrt(total))
 
 
 class Block(NamedTuple):
@@ -457,9 +420,7 @@ def is_waiting(rows: Any) -> bool:
     return isinstance(rows, Block) and bool(rows.waiting[0] >= 0)
 
 
-@dot.when(Block)
-def _block_dot(rows, i, w):
-    return rows.scores[i]
+dot.when(Block)(lambda rows, i, w: rows.scores[i])
 
 
 @dots.when(Block)
@@ -490,9 +451,7 @@ def _block_ahead(rows, i):
     """Do nothing: a block is small enough to be in the cache."""
 
 
-@inside.when(Block)
-def _block_inside(rows, i, width):
-    return rows.waiting[0] < 0
+inside.when(Block)(lambda rows, i, width: rows.waiting[0] < 0)
 
 
 @compiled

@@ -376,9 +376,7 @@ def _hashed_with(sink, found):
     return ByHash(found, sink.n_columns, sink.signed, sink.seen, sink.news)
 
 
-@with_keys.when(ByVocabulary)
-def _known_with(sink, found):
-    return ByVocabulary(found, sink.words)
+with_keys.when(ByVocabulary)(lambda sink, found: ByVocabulary(found, sink.words))
 
 
 @inlined

@@ -55,14 +55,8 @@ def value(weights, array, j):
     """Return the number in ``array`` where ``weights`` has its weight of feature j."""
 
 
-@value.when(Vector)
-def _value_in_vector(weights, array, j):
-    return array[j]
-
-
-@value.when(Column)
-def _value_in_column(weights, array, j):
-    return array[j, weights.k]
+value.when(Vector)(lambda weights, array, j: array[j])
+value.when(Column)(lambda weights, array, j: array[j, weights.k])
 
 
 @generic(0)
@@ -106,19 +100,9 @@ def machine(weights):
     """Return the index of the binary classifier of these weights; the native rule counts one."""
 
 
-@machine.when(Vector)
-def _machine_of_vector(weights):
-    return 0
-
-
-@machine.when(Column)
-def _machine_of_column(weights):
-    return weights.k
-
-
-@machine.when(Pair)
-def _machine_of_pair(weights):
-    return 0
+machine.when(Vector)(lambda weights: 0)
+machine.when(Column)(lambda weights: weights.k)
+machine.when(Pair)(lambda weights: 0)
 
 
 @generic(0)
@@ -153,19 +137,9 @@ def vectors(weights):
     """
 
 
-@vectors.when(Vector)
-def _one_vector(weights):
-    return 1.0
-
-
-@vectors.when(Column)
-def _one_column(weights):
-    return 1.0
-
-
-@vectors.when(Pair)
-def _two_columns(weights):
-    return 2.0
+vectors.when(Vector)(lambda weights: 1.0)
+vectors.when(Column)(lambda weights: 1.0)
+vectors.when(Pair)(lambda weights: 2.0)
 
 
 class Last(NamedTuple):
@@ -344,9 +318,7 @@ def scattered(weights):
     """
 
 
-@scattered.when(Vector)
-def _side_by_side(weights):
-    return False
+scattered.when(Vector)(lambda weights: False)
 
 
 @scattered.when(Column)
@@ -355,9 +327,7 @@ def _far_apart(weights):
     return True
 
 
-@scattered.when(Deferred)
-def _deferred_scattered(weights):
-    return scattered(weights.weights)
+scattered.when(Deferred)(lambda weights: scattered(weights.weights))
 
 
 @generic(0)

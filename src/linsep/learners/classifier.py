@@ -18,7 +18,7 @@ from linsep.learners.online import OnlineClassifier
 from linsep.learners.passes import (
     Run,
 )
-from linsep.learners.state import BadRow, Learner
+from linsep.learners.state import Learner, Unlearnable
 from linsep.parameters import (
     Keep,
     check_parameters,
@@ -182,8 +182,8 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         stream = ArrayStream(X, codes, counted, seed=0, shuffle=False, unit=bool(self.normalize))
         try:
             learner.check(stream.rows)
-        except BadRow as bad:
-            raise self._refusal(bad.row, bad) from None
+        except Unlearnable as bad:
+            raise self._refusal(bad) from None
         with interrupts_deferred():
             if first:
                 self.start_run(learner, known, X.shape[1], None, None)

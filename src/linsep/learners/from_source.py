@@ -21,9 +21,8 @@ from linsep.estimators._common.labels import (
 from linsep.estimators._common.offsets import refuse_offsets_of
 from linsep.estimators._common.reading import describe
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.learners.passes import PassReport, Plan
+from linsep.learners.passes import PassReport, Plan, all_passes
 from linsep.learners.state import Unlearnable
-from linsep.learners.trial import all_passes
 from linsep.rows.source_stream import SourceStream
 from linsep.rows.stored import Sample, StartAgain
 from linsep.sources.arrays import ArraySource
@@ -145,10 +144,7 @@ def fit_source(
         try:
             estimator.run_passes(run.passes, None, None, None)
         except Unlearnable as problem:
-            where = source.name if problem.row is None else source.where(problem.row)
-            bad = problem.bad
-            message = str(problem) if bad is None else bad.message_for(source.feature(bad.column))
-            raise DataError(f"{where}: {message}.", code=problem.code, path=source.name) from None
+            raise problem.in_source(source) from None
         finally:
             estimator.progress_.reading += reading
             if hasattr(estimator, "_run"):

@@ -1,30 +1,19 @@
 """Weights for prediction: the last, the average, the best, or a vote of all versions.
 
-Versions of the weights are stored as changes of the first. To vote, rows and versions are processed
-in blocks: one matrix product updates the scores of a block of rows by a block of versions, then the
-versions vote one after another. A version consists of parts, one for each column of the weights
-that it changed.
+Versions of the weights are stored as changes of the first.
 """
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.loop import (
-    ERRORS,
-    Watch,
-    first_votes,
-    pass_loop,
-    score_single_votes,
-    score_votes,
-)
+from linsep.compiled.loop import ERRORS, Watch, pass_loop
 from linsep.compiled.rows import Csr, Dense, Unit
 from linsep.compiled.weights import Average, Best, Last, Vote
 from linsep.errors import LinsepError, hint
-from linsep.learners.state import TIES, State, Unlearnable, decision, predicted, sparing
+from linsep.learners.state import State, Unlearnable, decision, predicted, sparing
 from linsep.rows.arrays import RowBatch, rows_per_slice, slices
 
 
@@ -250,9 +239,8 @@ def count_changes(state: State, longest: int) -> int:
     return (longest + 1) * machines
 
 
-#: approximate number of values in a block of versions or rows
-BLOCK_VALUES = 1 << 22
-ROWS_AT_ONCE = 4096
+#: approximate number of scores of a block of versions, and rows at a time
+BLOCK_VALUES, ROWS_AT_ONCE = 1 << 22, 1024
 CHANGES_AT_ONCE = 1 << 20
 BYTES_PER_CHANGE, BYTES_PER_VERSION = 16, 20
 
@@ -421,7 +409,7 @@ class KeepVote(KeepLast):
         """
         self._taken = [joined_changes(self._taken)] if self._taken else []
         first = state.scores(rows, n_rows, self.first_weights(state)).reshape(n_rows, -1)
-        votes = VoteScoring(state, self.changes(), self.tie).votes(rows, first)
+        votes = vote_shares(state, self.changes(), self.tie, rows, first)
         return votes[:, 0] if state.n_classes == 2 else votes
 
 
@@ -442,135 +430,86 @@ def _bytes_of_changes(changes: int, versions: int) -> int:
     return BYTES_PER_CHANGE * changes + BYTES_PER_VERSION * versions
 
 
-class VoteScoring:
-    """All versions of the weights, ready to vote.
+def vote_shares(
+    state: State, log: dict[str, np.ndarray], tie: str, rows: Any, first: np.ndarray
+) -> np.ndarray:
+    """Return the shares of votes, with the shape of ``first``, the scores of version 0.
+
+    The score of a version is that of the version before it plus the change. Rows and versions are
+    taken in blocks, which changes no bit.
 
     Parameters
     ----------
-    state : the state they belong to
     log : the changes, as six arrays; see :class:`linsep.compiled.weights.Vote`
     tie : class of a score of exactly zero in a vote
     """
-
-    def __init__(self, state: State, log: dict[str, np.ndarray], tie: str):
-        self.state, self.log, self.tie = state, log, TIES[tie]
-        self.joint = state.n_classes > 2 and state.multiclass == "native"
-        self.ends = np.append(log["starts"][1:], log["amounts"].size)
-        self.rounds = state.machine_rounds()
-        #: steps that each version survived, and the first weights of each binary classifier
-        self.survived = np.empty(log["rounds"].size, np.int64)
-        self.at_first = np.empty(state.n_machines, np.int64)
-        order = np.argsort(log["machines"], kind="stable")
-        bounds = np.searchsorted(log["machines"][order], np.arange(1, state.n_machines))
-        for machine, mine in enumerate(np.split(order, bounds)):
-            lasted: np.ndarray = np.diff(
-                log["rounds"][mine], prepend=0, append=self.rounds[machine]
-            )
-            self.at_first[machine], self.survived[mine] = lasted[0], lasted[1:]
-
-    def votes(self, rows: Dense | Csr | Unit, first_scores: np.ndarray) -> np.ndarray:
-        """Return shares of votes, with the shape of ``first_scores``, the scores of version 0."""
-        X, scales = _matrix(rows, first_scores.shape[0], self.state.n_features)
-        votes = np.zeros_like(first_scores)
-        at_once = ROWS_AT_ONCE if sp.issparse(X) else max(1, BLOCK_VALUES // (X.shape[1] + 1))
-        for start in range(0, votes.shape[0], at_once):
-            some = slice(start, start + at_once)
-            scale = None if scales is None else scales[some].reshape(-1, 1)
-            self._vote(X[some], scale, first_scores[some], votes[some])
-        return votes / np.maximum(self.rounds, 1)
-
-    def _vote(self, X: Any, scale: Any, scores: np.ndarray, votes: np.ndarray) -> None:
-        scores = scores.copy()
-        first_votes(self.at_first, self.joint, self.tie, scores, votes)
-        if scale is None and self._singles and not sp.issparse(X):
-            self._vote_singles(X, scores, votes)
-            return
-        X = X if sp.issparse(X) else X.astype(np.float64, copy=False)
-        for versions, changes, columns, starts in self._blocks(X):
-            moved, constant = changes.times(X)
-            if scale is not None:
-                moved *= scale
-            moved += self.state.bias * constant
-            score_votes(
-                moved, starts, columns, self.log["machines"][versions],
-                self.survived[versions], self.joint, self.tie, scores, votes,
-            )  # fmt: skip
-
-    def _vote_singles(self, X: np.ndarray, scores: np.ndarray, votes: np.ndarray) -> None:
-        """Let all versions vote in one compiled loop, in threads."""
-        from linsep._system.threads import split_rows  # most fits need no threads
-
-        log, starts = self.log, np.append(self.log["starts"], self.ends[-1])
-
-        def vote(first: int, last: int) -> None:
-            score_single_votes(
-                X[first:last], log["features"], log["amounts"], log["columns"], starts,
-                log["machines"], self.survived, self.joint, self.tie, scores[first:last],
-                votes[first:last],
-            )  # fmt: skip
-
-        split_rows(vote, len(X), 2.0 * len(X) * log["amounts"].size)
-
-    @cached_property
-    def _singles(self) -> bool:
-        """Whether each version changes at most one weight per score and never the intercept, as
-        with a kernel.
-        """
-        log, columns = self.log, self.state.n_columns
-        size, versions = log["features"].size, self.survived.size
-        if not 0 < size <= columns * versions or log["features"].min() < 0:
-            return False
-        parts = np.repeat(np.arange(versions), self.ends - log["starts"]) * columns
-        return bool(np.unique(parts + log["columns"]).size == size)
-
-    def _blocks(self, X: Any) -> Iterator[tuple[slice, "Changes", np.ndarray, np.ndarray]]:
-        """Yield versions, the changes of their parts, the column of each part, and the first part
-        of each version.
-        """
-        width = 0 if sp.issparse(X) else X.shape[1]
-        parts = BLOCK_VALUES // max(X.shape[0], self.state.n_columns, width)
-        versions = max(1, parts // (2 if self.joint else 1))
-        for first in range(0, self.survived.size, versions):
-            block = slice(first, min(first + versions, self.survived.size))
-            yield block, *self._parts(block)
-
-    def _parts(self, block: slice) -> tuple["Changes", np.ndarray, np.ndarray]:
-        log, starts, ends = self.log, self.log["starts"][block], self.ends[block]
-        some, columns = slice(starts[0], ends[-1]), self.state.n_columns
-        version = np.repeat(np.arange(starts.size), ends - starts)
-        key = version * columns + log["columns"][some]
-        there = np.zeros(starts.size * columns, dtype=bool)
-        there[key] = True
-        parts, part = np.flatnonzero(there), (np.cumsum(there) - 1)[key]
-        feature = log["features"][some].astype(np.int64)
-        feature[feature < 0] = self.state.n_features
-        changes = Changes(feature, part, log["amounts"][some], self.state.n_features, parts.size)
-        first = np.searchsorted(parts, np.arange(starts.size + 1) * columns)
-        return changes, parts % columns, first
+    X, scales = _matrix(rows, len(first), state.n_features)
+    joint = state.n_classes > 2 and state.multiclass == "native"
+    width = state.n_columns if joint else 1
+    used, features = np.unique(log["features"], return_inverse=True)
+    version = np.repeat(
+        np.arange(log["starts"].size), np.diff(log["starts"], append=log["amounts"].size)
+    )
+    total, votes = state.machine_rounds(), np.zeros_like(first)
+    for start in range(0, len(first), ROWS_AT_ONCE):
+        some = slice(start, start + ROWS_AT_ONCE)
+        Z = _used_values(X[some], used, state.bias, None if scales is None else scales[some])
+        for machine in range(state.n_machines):
+            own = log["machines"] == machine
+            number, mine = np.cumsum(own) - 1, own[version]
+            at = number[version[mine]] * width + (log["columns"][mine] if joint else 0)
+            shape = int(own.sum()) * width, used.size
+            D = sp.csr_array((log["amounts"][mine], (at, features[mine])), shape=shape)
+            lasted = np.diff(log["rounds"][own], prepend=0, append=total[machine])
+            columns = slice(None) if joint else slice(machine, machine + 1)
+            scores = first[some, columns].T.copy()
+            votes[some, columns] = _voted(D, Z, scores, lasted, joint, tie).T
+    return votes / np.maximum(total, 1)
 
 
-class Changes(NamedTuple):
-    """Change number c adds ``amounts[c]`` to the weight of ``features[c]`` in ``parts[c]``; the
-    constant feature is number ``width``.
+def _used_values(X: Any, used: np.ndarray, bias: float, scale: np.ndarray | None) -> np.ndarray:
+    """Return the values of rows for the features that changes are about, one row for each; -1 is
+    the constant feature.
     """
+    own = X[:, used[used >= 0]]
+    Z = np.full((used.size, X.shape[0]), bias)
+    values = (own.toarray() if sp.issparse(own) else own).T
+    Z[used >= 0] = values if scale is None else values * scale
+    return Z
 
-    features: np.ndarray
-    parts: np.ndarray
-    amounts: np.ndarray
-    width: int
-    n_parts: int
 
-    def times(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the change of each row's score, and of the intercept, by each part."""
-        if sp.issparse(X):
-            shape = self.width + 1, self.n_parts
-            D: Any = sp.csr_array((self.amounts, (self.features, self.parts)), shape=shape)
-            return (X @ D[: self.width]).toarray(), D[[-1]].toarray()
-        size = (self.width + 1) * self.n_parts
-        D = np.bincount(self.features * self.n_parts + self.parts, self.amounts, size)
-        D = D.reshape(self.width + 1, -1)
+def _voted(
+    D: Any, Z: np.ndarray, scores: np.ndarray, lasted: np.ndarray, joint: bool, tie: str
+) -> np.ndarray:
+    """Return the votes of version 0 with these ``scores`` (columns, rows) and of those that ``D``
+    leads to, each times the steps that it lasted.
+    """
+    width, n_rows = scores.shape
+    votes = _ballots(scores[None], lasted[:1], joint, tie)
+    at_once = max(1, BLOCK_VALUES // max(1, scores.size))
+    for start in range(0, lasted.size - 1, at_once):
+        stop = min(start + at_once, lasted.size - 1)
+        moved = (D[start * width : stop * width] @ Z).reshape(-1, width, n_rows)
+        moved[0] += scores
         with np.errstate(invalid="ignore", over="ignore"):  # such votes are refused with a sentence
-            return X @ D[:-1], D[[-1]]
+            np.cumsum(moved, axis=0, out=moved)
+        votes += _ballots(moved, lasted[start + 1 : stop + 1], joint, tie)
+        scores = moved[-1]
+    return votes
+
+
+def _ballots(scores: np.ndarray, lasted: np.ndarray, joint: bool, tie: str) -> np.ndarray:
+    """Return the votes of some versions: for the class that scores highest, or for a sign."""
+    if not joint:
+        signs = np.sign(scores[:, 0])
+        signs[scores[:, 0] == 0] = {"negative": -1.0, "positive": 1.0, "random": 0.0}[tie]
+        return lasted[None] @ signs
+    top, best = scores[:, 0].copy(), np.zeros(scores[:, 0].shape, np.int32)
+    for k in range(1, scores.shape[1]):
+        best[scores[:, k] >= top if tie == "positive" else scores[:, k] > top] = k
+        np.maximum(top, scores[:, k], out=top)
+    weights = lasted.astype(np.float64)
+    return np.array([weights @ (best == k).astype(np.float64) for k in range(scores.shape[1])])
 
 
 def _matrix(

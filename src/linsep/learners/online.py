@@ -25,12 +25,12 @@ from linsep.learners.passes import (
     Plan,
     Progress,
     Run,
+    all_passes,
     close_pass,
     learn_batch,
 )
 from linsep.learners.predicting import PredictsOnline
-from linsep.learners.state import BadRow, Learner, State, Unlearnable
-from linsep.learners.trial import all_passes
+from linsep.learners.state import Learner, State, Unlearnable
 from linsep.parameters import (
     Demonstration,
     HasParameters,
@@ -380,7 +380,7 @@ class OnlineClassifier(
                 progress.tally[UPDATES] += close_pass(run, scheme)
             except Unlearnable as problem:
                 end = " (the rows before it were used)"
-                raise self._refusal(problem.row, problem.bad or problem, end) from None
+                raise self._refusal(problem, end) from None
             finally:
                 run.state.n_updates += progress.updates
                 run.open_mistakes = (run.open_mistakes or 0) + progress.mistakes
@@ -398,10 +398,10 @@ class OnlineClassifier(
             )  # fmt: skip
         except Unlearnable as problem:
             as_csr(X)
-            if problem.not_finite:
+            if problem.code == "overflow":
                 with faults_named(X, self):
                     assert_all_finite(X, input_name="X")
-            raise self._refusal(problem.row, problem.bad or problem) from None
+            raise self._refusal(problem) from None
         if self._run.cycle is not None:
             self._run.cycle.remember(X, y)
 
@@ -464,12 +464,12 @@ class OnlineClassifier(
         """Return the attributes of a copy that predicts as if fit had ended here."""
         return {"_run": self._run.snapshot(), "_learned_with": self._learned_with}
 
-    def _refusal(self, row: int | None, problem: LinsepError, end: str = "") -> ValueError:
+    def _refusal(self, problem: Unlearnable, end: str = "") -> DataError:
         """Return the error for a row, with the feature's name if it has one."""
-        message, names = str(problem), getattr(self, "feature_names_in_", None)
-        column = problem.column
-        if isinstance(problem, BadRow) and names is not None:
-            column = names[problem.column]
+        message, column, row = str(problem), problem.column, problem.row
+        names = getattr(self, "feature_names_in_", None)
+        if column is not None and names is not None:
+            column = names[column]
             message = problem.message_for(f"feature {column!r}")
         place, number = ("", None) if row is None else (f"{row_text(row).capitalize()}: ", row + 1)
         return DataError(f"{place}{message}{end}.", code=problem.code, row=number, column=column)

@@ -19,7 +19,7 @@ from linsep.compiled.loop import (
 )
 from linsep.compiled.rows import Csr, Dense, Unit
 from linsep.compiled.rules.perceptron import SparingRule
-from linsep.errors import LinsepError
+from linsep.errors import DataError, LinsepError
 from linsep.estimators._common.labels import pairs
 
 #: arrays by name
@@ -301,54 +301,57 @@ TOO_LARGE = f"the score overflows float64; {SCALE}"
 MODERATE = 1e100
 
 
-class BadRow(LinsepError):
-    """A row that a learner cannot use. ``row`` counts from the first row passed; ``message`` has a
-    placeholder ``{feature}`` for the name of feature ``column``.
+class Unlearnable(LinsepError):
+    """A row or a weight that a learner cannot use.
+
+    Attributes
+    ----------
+    row : int or None, counted from the first row passed
+    column : int or None, the feature whose name stands for ``{feature}`` in the message
     """
 
-    row: int
-    column: int
-
-    def __init__(self, row: int, column: int, message: str, code: str = "overflow"):
+    def __init__(
+        self, row: int | None, message: str = TOO_LARGE, column: int | None = None,
+        code: str = "overflow",
+    ):  # fmt: skip
         super().__init__(message.format(feature=f"feature {column}"), code=code)
-        self.row, self.column, self._template = row, column, message
+        self.row, self.column = row, column
+        self._feature, self._message = column, message
+
+    def beyond(self, first: int | None) -> "Unlearnable":
+        """Return the error of a row in a batch that begins with row ``first``, if that is known."""
+        row = None if first is None or self.row is None else first + self.row
+        return Unlearnable(row, self._message, self._feature, self.code)
 
     def message_for(self, feature: str) -> str:
         """Return the message with the name of the feature."""
-        return self._template.format(feature=feature)
+        return self._message.format(feature=feature)
+
+    def in_source(self, source: Any) -> DataError:
+        """Return the error that names the place in a source."""
+        where = source.name if self.row is None else source.where(self.row)
+        name = "" if self.column is None else source.feature(self.column)
+        return DataError(f"{where}: {self.message_for(name)}.", code=self.code, path=source.name)
 
 
-def too_large(rows: Any, row: int, step: str) -> BadRow | None:
+def too_large(rows: Any, row: int, step: str) -> Unlearnable:
     """Return the error for a row whose score overflows. It names the largest value and, if that
-    value is moderate, the parameter ``step``; None for rows without features.
+    value is moderate, the parameter ``step``.
     """
     rows = rows.rows if isinstance(rows, Unit) else rows
     if isinstance(rows, Dense):
-        values, columns = rows.values[row], None
+        values, columns = rows.values[row], np.arange(rows.values.shape[1])
     elif isinstance(rows, Csr):
         part = slice(rows.starts[row], rows.starts[row + 1])
         values, columns = rows.values[part], rows.columns[part]
     else:
-        return None
+        return Unlearnable(row)
     if not values.size or not np.isfinite(values).all():
-        return None
+        return Unlearnable(row)
     at = int(np.argmax(np.abs(values)))
     advice = f"choose a smaller {step}" if step and abs(values[at]) <= MODERATE else SCALE
     message = f"the score overflows float64 ({{feature}} is {values[at]:.3g}); {advice}"
-    return BadRow(row, at if columns is None else int(columns[at]), message)
-
-
-class Unlearnable(LinsepError):
-    """A row that cannot be used for training. ``row`` is its number in the data, None if unknown;
-    ``bad`` is the learner's error, if any.
-    """
-
-    def __init__(
-        self, row: int | None, message: str = TOO_LARGE, bad: BadRow | None = None,
-        code: str = "overflow",
-    ):  # fmt: skip
-        super().__init__(message, code=bad.code if bad else code)
-        self.row, self.not_finite, self.bad = row, message == TOO_LARGE, bad
+    return Unlearnable(row, message, int(columns[at]))
 
 
 def infinite_weight(W: np.ndarray, of_features: bool, step: str) -> Unlearnable:
@@ -361,13 +364,10 @@ def infinite_weight(W: np.ndarray, of_features: bool, step: str) -> Unlearnable:
     step : str, the parameter that scales updates, or ""
     """
     at = int(np.argwhere(~np.isfinite(W))[0, 0])
+    what = "The intercept" if at == len(W) - 1 else "The weight of {feature}"
+    what = what if of_features else "A weight of an example"
     rest = f"overflows float64; {SCALE}" + (f" or choose a smaller {step}" if step else "")
-    if not of_features:
-        return Unlearnable(None, f"A weight of an example {rest}")
-    if at == len(W) - 1:
-        return Unlearnable(None, f"The intercept {rest}")
-    bad = BadRow(0, at, f"The weight of {{feature}} {rest}")
-    return Unlearnable(None, str(bad), bad)
+    return Unlearnable(None, f"{what} {rest}", at if "{" in what else None)
 
 
 def sparing(rule: Any, zero: str, spared: np.ndarray) -> Any:
@@ -425,7 +425,7 @@ class Learner:
         return self._rule
 
     def check(self, rows: Dense | Csr | Unit) -> None:
-        """Raise BadRow for the first row that cannot be used."""
+        """Raise Unlearnable for the first row that cannot be used."""
 
     def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
         """Return why the loop stopped before this row."""

@@ -10,7 +10,7 @@ from linsep.compiled.rows import Csr, Dense, Unit, without_duplicates
 from linsep.compiled.rules.winnow import BalancedWinnowRule, WinnowRule
 from linsep.errors import DataError, ParameterError, hint
 from linsep.learners.classifier import LinearClassifier
-from linsep.learners.state import BadRow, Learner, State
+from linsep.learners.state import Learner, State, Unlearnable
 from linsep.parameters import Control, Demonstration, parameter
 
 #: weights are clipped to [1 / this, this]
@@ -252,7 +252,7 @@ class WinnowLearner(Learner):
             )  # fmt: skip
 
     def check(self, rows: Dense | Csr | Unit) -> None:
-        """Raise BadRow for a negative feature."""
+        """Raise Unlearnable for a negative feature."""
         if isinstance(rows, Unit):
             return self.check(rows.rows)
         if isinstance(rows, Csr) and rows.values.size and rows.values.min() < 0:
@@ -266,12 +266,12 @@ class WinnowLearner(Learner):
             row = int(np.searchsorted(rows.starts, at[0], side="right")) - 1
             column = int(rows.columns[at[0]])
         value = rows.values[at]
-        raise BadRow(
+        raise Unlearnable(
             row,
-            column,
             f"Negative values in data: {{feature}} is {value:g}, but Winnow needs features of at "
             f"least 0; use the balanced Winnow, or shift the feature",
-            code="out-of-range",
+            column,
+            "out-of-range",
         )
 
 

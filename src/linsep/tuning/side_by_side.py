@@ -30,8 +30,8 @@ from linsep.learners.keeping import KeepLast
 from linsep.learners.passes import (
     Progress,
     Run,
+    check_batch,
     check_some_rows,
-    checked,
     close_pass,
     infinite_weight,
     learn_batch,
@@ -214,9 +214,10 @@ class Fit:
 
     def learn(self, row_batch: RowBatch) -> None:
         """Learn the rows of a batch."""
-        own = iter([row_batch._replace(rows=own_buffer(row_batch.rows))])
-        for batch in own if self.passes else checked(own, self.run.learner):
-            learn_batch(self.run, self._scheme, batch, self.progress)
+        batch = row_batch._replace(rows=own_buffer(row_batch.rows))
+        if not self.passes:
+            check_batch(self.run.learner, batch)
+        learn_batch(self.run, self._scheme, batch, self.progress)
 
     def close_pass(self, stream: SourceStream) -> None:
         """Finish a pass; DataError if no row was learned."""
@@ -374,18 +375,12 @@ class SideBySide:
                 self._passes(first.stream)
             except Unlearnable as problem:
                 first.stream.stop_reading()
-                raise self._described(problem) from None
+                raise problem.in_source(self.source) from None
             self.source.kept_rows = first.stream
             try:
                 return finish(self.source)
             finally:
                 self.source.kept_rows = None
-
-    def _described(self, problem: Unlearnable) -> DataError:
-        source, bad = self.source, problem.bad
-        where = source.name if problem.row is None else source.where(problem.row)
-        message = str(problem) if bad is None else bad.message_for(source.feature(bad.column))
-        return DataError(f"{where}: {message}.", code=problem.code)
 
     def _passes(self, stream: SourceStream) -> None:
         while True:

@@ -84,21 +84,9 @@ for _kind in (Vector, Column):
     parts.when(_kind)(_one)
     part.when(_kind)(_itself)
     sign.when(_kind)(_label)
-
-
-@parts.when(Pair)
-def _every_class(weights, rule):
-    return U(rule.signs.size)
-
-
-@part.when(Pair)
-def _class(weights, k):
-    return Column(weights.w, k, weights.bias, weights.keep, weights.now)
-
-
-@sign.when(Pair)
-def _sign_of_class(weights, rule, y, k):
-    return rule.signs[k]
+parts.when(Pair)(lambda weights, rule: U(rule.signs.size))
+part.when(Pair)(lambda weights, k: Column(weights.w, k, weights.bias, weights.keep, weights.now))
+sign.when(Pair)(lambda weights, rule, y, k: rule.signs[k])
 
 
 @inlined

@@ -42,9 +42,7 @@ def rate(schedule, m):
     """Return the rate of the next update of binary classifier m, and count it."""
 
 
-@rate.when(Constant)
-def _constant(schedule, m):
-    return schedule.first
+rate.when(Constant)(lambda schedule, m: schedule.first)
 
 
 @rate.when(Inverse)
