@@ -17,7 +17,6 @@ from campaign import (
     checker,
     checkpoints,
     cluster,
-    columnar,
     commands,
     damage,
     estimators,
@@ -61,7 +60,6 @@ PARTS = {
     "words": Part(_of(words.counted, batch=2_000), 200_000, 8),
     "csv": Part(_of(texts.table("csv"), batch=2000), 200_000, 10),
     "jsonl": Part(_of(texts.table("jsonl"), batch=2000), 200_000, 10),
-    "columnar": Part(_of(columnar.columnar, batch=2000), 50_000, 6),
     # The first case of a format may have to compile its scanner.
     "remote": Part(_of(remote.fetched, batch=500, hang_seconds=60), 5_000, 5),
     "models": Part(_of(models.damaged_model, batch=2000), 200_000, 7),
@@ -72,7 +70,7 @@ PARTS = {
     "edited-proofs": Part(checker.edited_proofs, 50_000, 5),
     "damaged-proofs": Part(checker.damaged_proofs, 200_000, 8),
     "exports": Part(_of(exports.predicted, batch=200), 10_000, 8),
-    "estimators": Part(estimators.checked, 471, 10),
+    "estimators": Part(estimators.checked, 439, 10),
     "cluster": Part(_of(cluster.killed, batch=20, hang_seconds=200), 20, 8),
     "same-bits": Part(same_bits.promised, 384, 3),
 }

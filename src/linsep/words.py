@@ -16,6 +16,11 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
+def a(name: str, first: bool = False) -> str:
+    """Return a name with its article: a Perceptron, an AROW; at the start, "An AROW"."""
+    return f"{'Aa'[not first]}{'n' * (name[0] in 'AEIOaeio')} {name}"
+
+
 def either(names: Sequence[str]) -> str:
     """Return a list in words: "a", "a or b", "a, b or c"."""
     *first, last = names

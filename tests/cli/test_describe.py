@@ -1,27 +1,29 @@
-"""linsep describe: what pandas and numpy say of the same rows, and commands that work."""
+"""linsep describe: contents, advice, and the next command; the same in Python."""
 
 import csv
 import io
 import json
+import random
 import re
 import shlex
 import sys
-from fractions import Fraction
-from math import isqrt
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import linsep
 from command_line import assert_refused, here, table
 from data_files import write
-from linsep.describing import columns, describing, facts, tables, vectors
-from linsep.describing.describing import Description
-from linsep.sources.svmlight import SvmlightSource
+from linsep import model_files
+from linsep.describing import columns, describing, facts, tables
+from linsep.errors import DataError
 from linsep.sources.tables import text_file
+from refusals import refused
 
-pytestmark = pytest.mark.compiled
 ROWS = 300
 
 
@@ -60,6 +62,7 @@ def described(*arguments, cwd):
     return json.loads(done.stdout)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.jsonl"])
 def test_tables_are_what_pandas_says(folder, frame, name, monkeypatch):
     monkeypatch.setattr(tables, "rows_at_once", lambda *_: 64)
@@ -90,6 +93,7 @@ def test_tables_are_what_pandas_says(folder, frame, name, monkeypatch):
     assert found["separable"]["without"] == ["id", "note"]
 
 
+@pytest.mark.compiled
 def test_columns_of_small_numbers_are_told_apart():
     """Of all columns of three digits, only those that are equal have equal hashes."""
     rows = np.array(np.meshgrid(*[[0, 1, 2, -1]] * 3)).reshape(3, -1).astype(float)
@@ -99,6 +103,7 @@ def test_columns_of_small_numbers_are_told_apart():
     assert np.unique(columns.of_numbers(np.array([np.nan, -np.nan]))).size == 1
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["svm", "vw"])
 def test_vectors_are_what_numpy_says(tmp_path, kind, monkeypatch):
     rng = np.random.default_rng(0)
@@ -128,6 +133,7 @@ def test_vectors_are_what_numpy_says(tmp_path, kind, monkeypatch):
     assert "\nseparable  no: no hyperplane separates the classes (proved on 200 rows)\n" in text
 
 
+@pytest.mark.compiled
 def test_a_sample_proves_that_classes_overlap_but_not_that_they_do_not(tmp_path, monkeypatch):
     monkeypatch.setattr(columns, "SAMPLE_ROWS", 50)
     rows = [(k % 10, k, "p" if k % 2 else "q") for k in range(400)]
@@ -153,18 +159,7 @@ def test_a_sample_proves_that_classes_overlap_but_not_that_they_do_not(tmp_path,
     assert "yes: a hyperplane separates the classes (all 40 rows)" in text
 
 
-def test_memory_does_not_grow_with_rows(folder, monkeypatch):
-    """Values that are too many are forgotten, and the sample stays small."""
-    for name in ("MOST_VALUES", "MOST_LABELS", "MOST_TEXTS"):
-        monkeypatch.setattr(columns, name, 2)
-    monkeypatch.setattr(columns, "SAMPLE_ROWS", 20)
-    monkeypatch.setattr(tables, "rows_at_once", lambda *_: 64)
-    description = Description([str(folder / "t.csv")], target="y")
-    found = description.read()
-    assert description.source.sample.num_rows <= 20
-    assert [c["name"] for c in found["columns"] if c["values"] is not None] == ["zero", "flag", "y"]
-
-
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("options", "contains"),
     [
@@ -183,6 +178,7 @@ def test_the_next_command_works(folder, tmp_path, options, contains):
     assert [path.name for path in tmp_path.iterdir()] == ["t.linsep"]
 
 
+@pytest.mark.compiled
 def test_dates_odd_names_and_labels_that_are_missing(tmp_path):
     rows = [
         (f"2024-01-{k % 28 + 1:02}", k % 5, "inf" if k == 3 else k, k % 5 // 3 if k % 4 else "", "")
@@ -203,6 +199,7 @@ def test_dates_odd_names_and_labels_that_are_missing(tmp_path):
     assert re.search(r"\nday +date", text)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["late.csv", "late.jsonl"])
 def test_columns_whose_first_rows_are_empty_are_what_comes_later(tmp_path, name, monkeypatch):
     monkeypatch.setattr(text_file, "BLOCK_BYTES", 64)
@@ -220,6 +217,7 @@ def test_columns_whose_first_rows_are_empty_are_what_comes_later(tmp_path, name,
     assert pq.read_table(tmp_path / "late.parquet")["word"].to_pylist()[-2:] == ["p", "q"]
 
 
+@pytest.mark.compiled
 def test_missing_values_of_columns_that_are_no_features(tmp_path):
     rows = [{"day": "2024-01-01" if k % 3 else None, "x": [k], "y": k % 2} for k in range(30)]
     (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -233,6 +231,7 @@ def test_missing_values_of_columns_that_are_no_features(tmp_path):
     assert [column["missing"] for column in found] == frame.isna().sum().tolist()
 
 
+@pytest.mark.compiled
 def test_a_folder_of_texts(tmp_path):
     """Also its conversion, and a grid."""
     for k in range(20):
@@ -254,6 +253,7 @@ def test_a_folder_of_texts(tmp_path):
     assert here("tune", "mails", "--grid", "keep=last,average", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.compiled
 def test_a_number_that_is_none(tmp_path):
     table(
         tmp_path,
@@ -265,9 +265,10 @@ def test_a_number_that_is_none(tmp_path):
     assert found["left_out"] == []
     assert "--null-values '?' --missing mean" in found["next"]
     text = here("describe", "t.csv", cwd=tmp_path).stdout
-    assert "\ninvalid  t.csv line 32, column 'a' holds '?'; other values are numbers\n" in text
+    assert "\ninvalid  t.csv row 31, column 'a' holds '?'; other values are numbers\n" in text
 
 
+@pytest.mark.compiled
 def test_next_leaves_out_what_fit_refuses(tmp_path):
     """02134 is a code, of CSV and of Parquet; 1,234 is read with an option; texts without a repeat
     are refused.
@@ -291,6 +292,7 @@ def test_next_leaves_out_what_fit_refuses(tmp_path):
         assert here(*shlex.split(found["next"])[1:], "--force", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("name", "text"), [("t.csv", "x,y\n1,a\n2,a\n"), ("t.svm", "1 1:1\n1 2:1\n")]
 )
@@ -302,14 +304,7 @@ def test_one_class_is_not_separated_from_others(tmp_path, name, text):
     assert "separa" not in done.stdout
 
 
-def test_next_leaves_out_sentences_without_a_name(tmp_path):
-    rows = [(k, "a b c d" if k % 3 else "b c d e", "pq"[k % 2]) for k in range(40)]
-    table(tmp_path, "t.csv", ["a", "", "y"], rows)
-    found = described("t.csv", "--target", "y", cwd=tmp_path)
-    assert (found["left_out"], found["words"]) == ([""], [])
-    assert here(*shlex.split(found["next"])[1:], cwd=tmp_path).returncode == 0
-
-
+@pytest.mark.compiled
 def test_next_leaves_rows_and_columns(tmp_path):
     """Where a label is missing rows are dropped, but not for a column that is mostly missing."""
     (tmp_path / "t.csv").write_text("a,b,y\n1,,p\n2,,q\n3,4,\n4,,p\n5,,q\n,1,p\n")
@@ -322,6 +317,7 @@ def test_next_leaves_rows_and_columns(tmp_path):
     assert told["next"] is None
 
 
+@pytest.mark.compiled
 def test_many_texts_are_classes(folder, monkeypatch):
     for module in (columns, describing, facts):
         monkeypatch.setattr(module, "MOST_LABELS", 2)
@@ -333,6 +329,7 @@ def test_many_texts_are_classes(folder, monkeypatch):
     ).stdout  # fmt: skip
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("lines", ["| a b\n| a c\n", "1 | a\n| b\n"])
 def test_rows_without_labels_have_no_next_command(tmp_path, lines):
     (tmp_path / "t.vw").write_text(lines)
@@ -340,38 +337,7 @@ def test_rows_without_labels_have_no_next_command(tmp_path, lines):
     assert "next" not in here("describe", "t.vw", cwd=tmp_path).stdout
 
 
-def test_texts_that_are_too_many_to_compare_are_not_called_unique(folder, monkeypatch):
-    monkeypatch.setattr(tables, "rows_at_once", lambda *_: 64)
-    assert [c.get("unique") for c in Description([str(folder / "t.csv")]).read()["columns"]][5]
-    monkeypatch.setattr(columns, "MOST_TEXTS", 50)
-    (column,) = (
-        c for c in Description([str(folder / "t.csv")]).read()["columns"] if c["name"] == "id"
-    )
-    assert column["unique"] is None
-
-
-@pytest.mark.parametrize("name", ["t.csv", "t.svm"])
-def test_no_batch_leaves_an_empty_part_of_the_sample(tmp_path, name, monkeypatch):
-    monkeypatch.setattr(columns, "SAMPLE_ROWS", 4)
-    monkeypatch.setattr(tables, "rows_at_once", lambda *_: 2)
-    (tmp_path / "t.csv").write_text("y\n" + "1\n" * 64)
-    (tmp_path / "t.svm").write_text("1 1:1\n" * 64)
-    drawn, add = [], columns.SpreadSample.add
-
-    def watched(self, *rows):
-        add(self, *rows)
-        drawn.append([len(part.y if name == "t.svm" else part) for part in self.parts])
-
-    monkeypatch.setattr(columns.SpreadSample, "add", watched)
-    if name == "t.csv":
-        Description([str(tmp_path / name)], target="y").read()
-    else:
-        vectors.VectorDescription(SvmlightSource([tmp_path / name], chunk_bytes=16)).describe()
-    assert len(drawn) > 4
-    assert all(rows > 0 for sample in drawn for rows in sample)
-    assert sum(drawn[-1]) == 4
-
-
+@pytest.mark.compiled
 def test_standard_input(folder, monkeypatch):
     text = (folder / "t.csv").read_text()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
@@ -380,6 +346,7 @@ def test_standard_input(folder, monkeypatch):
     assert found["next"].startswith("linsep fit - --target y --format csv ")
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("options", "code"),
     [
@@ -404,6 +371,7 @@ def test_refusals(folder, options, code):
     assert_refused("describe", *options, cwd=folder, code=code)
 
 
+@pytest.mark.compiled
 def test_numbers_in_a_spelling_that_is_told_are_numbers(tmp_path):
     lines = ["a;b;y", *(f"{k},5;{k}%;{'uv'[k % 2]}" for k in range(40))]
     (tmp_path / "t.csv").write_text("\n".join(lines), "utf-8")
@@ -417,12 +385,14 @@ def test_numbers_in_a_spelling_that_is_told_are_numbers(tmp_path):
     assert (a["type"], b["type"]) == ("text", "int")
 
 
+@pytest.mark.compiled
 def test_text_in_another_encoding_is_refused_with_its_line(tmp_path):
     (tmp_path / "t.csv").write_bytes("name,y\nBo,1\nJäger,2\n".encode("latin-1"))
-    said = r"line 3, column 'name' .*--encoding latin-1"
+    said = r"row 2, column 'name' .*--encoding cp1252"
     assert_refused("describe", "t.csv", cwd=tmp_path, code="encoding", said=said)
 
 
+@pytest.mark.compiled
 def test_suspicious_labels_are_listed_with_reasons(tmp_path):
     path = tmp_path / "rows.csv"
     rows = ["dose,age,sick", "1,1,no", "2,3,no", "3,1,no", "8,2,yes", "9,3,yes", "10,1,yes"]
@@ -442,42 +412,250 @@ def test_suspicious_labels_are_listed_with_reasons(tmp_path):
     assert "has no class labels" in refused.stderr
 
 
-def test_no_label_is_suspicious_of_rows_far_apart(tmp_path):
-    path = tmp_path / "rows.svm"
-    path.write_text("1 1:0\n1 1:0\n2 1:9\n2 1:9\n")
-    done = here("describe", path, "--suspicious", cwd=tmp_path)
-    assert done.stdout.splitlines()[-1] == "no label is suspicious"
+@pytest.fixture(scope="module")
+def advised(tmp_path_factory):
+    path = tmp_path_factory.mktemp("describe")
+    draw = random.Random(3)
+    rows = [
+        [
+            round(draw.gauss(0, 1), 3), draw.choice("abc") if k % 100 else "rare", f"n{k}",
+            f"n{k // 3}", k % 95, k % 20, k % 21,
+            "no" if k % 100 == 0 else draw.choice(["no", "yes"]),
+        ]
+        for k in range(700)
+    ]  # fmt: skip
+    header = ["x", "town", "id", "family", "age", "twenty", "more", "y"]
+    table(path, "t.csv", header, rows)
+    table(path, "level.csv", [*header[:3], "y"], [[*row[:3], row[-1]] for row in rows])
+    for name, blank in BLANKS.items():
+        marked = [[blank if k % 53 == 5 else row[0], *row[1:]] for k, row in enumerate(rows)]
+        table(path, name, header, marked)
+    table(path, "far.csv", ["x", "z", "y"], [[k % 9, k % 7, "yes" if k % 9 > 7 else "no"]
+                                             for k in range(90)])  # fmt: skip
+    return path
+
+
+BLANKS = {"one.csv": " ", "three.csv": "   ", "sixteen.csv": " " * 16}
 
 
 @pytest.mark.parametrize(
-    "values",
+    ("target", "kind", "classes"),
+    [("age", "numbers", 0), ("twenty", "classes", 20), ("more", "numbers", 0),
+     ("y", "classes", 2), ("town", "classes", 4), ("family", "classes", 234), ("x", "numbers", 0)],
+)  # fmt: skip
+def test_labels_are_classes_if_they_are_few(advised, target, kind, classes):
+    found = json.loads(here("describe", "t.csv", "--target", target, "--json", cwd=advised).stdout)
+    assert (found["label"]["kind"], len(found["label"]["classes"])) == (kind, classes)
+    assert ("--learner linear" in found["next"]) == (kind == "numbers")
+
+
+def test_a_class_a_row_is_no_label(advised):
+    assert_refused("describe", "t.csv", "--target", "id", cwd=advised, code="class-count")
+
+
+COMMANDS = ["fit", "separate", "bounds", "describe", "convert", "tune", "predict", "score", "trace"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", BLANKS)
+def test_blanks_among_numbers_are_told_with_what_reads_them(advised, command, name):
+    words = [command, name]
+    if command in ("predict", "score"):
+        here(
+            "fit",
+            "t.csv",
+            "--target",
+            "y",
+            "--exclude",
+            "id",
+            "--model",
+            "m",
+            cwd=advised,
+        )
+        words = [command, "m", name]
+    else:
+        words += ["out.rows"] if command == "convert" else []
+        words += ["--target", "y"]
+    words += ["--grid", "keep=last,average"] if command == "tune" else []
+    done = here(*words, cwd=advised)
+    said = done.stdout if command == "describe" else done.stderr
+    assert "--null-values ''" in said
+    assert done.returncode == (command != "describe")
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", BLANKS)
+def test_the_command_to_type_next_reads_blanks(advised, name):
+    found = json.loads(here("describe", name, "--target", "y", "--json", cwd=advised).stdout)
+    words = found["next"].split()[1:]
+    assert "--missing" in words
+    words = ["" if word == "''" else word for word in words]
+    done = here(*words, "--force", "--json", cwd=advised)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["values_filled"] == {"x": 14}
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [("level.csv", "quasi-separable: town=rare decides 7 rows, and no hyperplane separates the "
+      "other 693 (proved on 700 rows, without id)"),
+     ("far.csv", "yes: a hyperplane separates")],
+)  # fmt: skip
+def test_quasi_separable_says_which_rows(advised, file, said):
+    shown = here("describe", file, "--target", "y", cwd=advised).stdout
+    assert said in shown
+
+
+def test_numbers_that_decide_rows_are_named(advised):
+    """All ills are at x = 3, where some are healthy; below all are healthy."""
+    rows = [[k % 4, k % 7 // 4, "ill" if k % 8 == 3 else "well"] for k in range(112)]
+    table(advised, "quasi.csv", ["x", "z", "y"], rows)
+    shown = here("describe", "quasi.csv", "--target", "y", cwd=advised).stdout
+    assert "quasi-separable: x decides 84 rows, and no hyperplane separates the other 28" in shown
+    assert "learner    logistic: no hyperplane separates all rows, and the penalty" in shown
+    done = here("separate", "quasi.csv", "--target", "y", cwd=advised).stdout
+    assert "28 of 112 rows must lie on the boundary" in done
+
+
+def test_numbers_that_decide_rows_have_the_numbers_of_the_file(tmp_path):
+    """Feature 7 of svmlight text is the fifth that occurs."""
+    rows = [" ".join(f"{j + 1}:1" for j in range(4) if k >> j & 1) for k in range(16)]
+    lines = [f"{label} {row}" for row in rows for label in (0, 1)]
+    lines += [f"1 {row} 7:1" for row in rows[:5]]
+    (tmp_path / "rows.svm").write_text("\n".join(lines) + "\n")
+    shown = here("describe", "rows.svm", cwd=tmp_path).stdout
+    alone = here("separate", "rows.svm", cwd=tmp_path).stdout
+    assert "x7" in re.search("^separable .*$", shown, re.M)[0]
+    assert "x5" not in shown
+    assert re.search("^alone +x7", alone, re.M)
+
+
+def test_numbers_of_different_units_are_left_out(tmp_path):
+    (tmp_path / "prices.csv").write_text("x,v,y\n1,10%,p\n2,20%,q\n3,$5,p\n4,(3),q\n")
+    shown = here("describe", "prices.csv", "--target", "y", cwd=tmp_path).stdout
+    command = shlex.split(re.search("^next +linsep (.*)$", shown, re.M)[1])
+    assert command[command.index("--exclude") + 1] == "v"
+    assert here(*command, cwd=tmp_path).returncode == 0
+    done = here("fit", "prices.csv", "--target", "y", cwd=tmp_path)
+    assert "column 'v' holds numbers with different units (such as '10%' and '$5')" in done.stderr
+
+
+REFERENCE = {
+    (): "coding +an indicator for every value of town;.* like --reference-level first",
+    ("--reference-level", "first"): "reference +town=a; other values are compared",
+    ("--reference-level", "town=rare"): "reference +town=rare; other values",
+    ("--reference-level", "none"): "coding +an indicator for every value of town",
+}
+
+
+@pytest.mark.parametrize("words", REFERENCE)
+def test_separate_says_its_coding_and_takes_that_of_fit(advised, words):
+    data = ["t.csv", "--target", "y", "--include", "town", "--include", "x", *words]
+    proof = ["--proof", "proof.json", "--force"]
+    done = here("separate", *data, *proof, cwd=advised)
+    assert re.search(REFERENCE[words], done.stdout), done.stdout
+    typed = done.stdout.splitlines()[-1].removesuffix("   checks it").split()[1:]
+    assert here(*typed, cwd=advised).returncode == 0
+    here(
+        "fit",
+        *data,
+        "--learner",
+        "logistic",
+        "--l2",
+        "1",
+        "--model",
+        "l",
+        "--force",
+        cwd=advised,
+    )
+    coefficients = set(model_files.load(advised / "l").recipe_["text"]["town"])
+    levels = len(coefficients) if words else 4  # a regression leaves one out without being told
+    assert f" {1 + levels} features" in done.stdout
+
+
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    n = 60
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, n).astype(float),
+            "city": rng.choice(["Bonn", "Aachen", "Köln"], n),
+            "member": rng.random(n) < 0.5,
+            "id": [f"k{k}" for k in range(n)],
+            "y": rng.choice(["no", "yes"], n),
+        }
+    )
+    frame.loc[3, "age"] = np.nan
+    frame.to_csv("people.csv", index=False)
+    frame.to_parquet("people.parquet")
+    (tmp_path / "a.svm").write_text("1 1:2 3:4\n-1 2:1\n1 1:1\n")
+    (tmp_path / "odd.csv").write_text("a,b\n1,x\ninf,y\n2,x\n")
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
     [
-        [1e300, 3e300, -2e300, 5e299],
-        [1e-300, 2e-300, 5e-301, 0.0],
-        [1.7e308, -1.7e308, 1e308],
-        [5e-324, 1e-322, 0.0],
-        [3e200, 3e200],
+        ("people.csv", {"target": "y"}),
+        ("people.csv", {}),
+        (["people.parquet"], {"target": "y"}),
+        ("a.svm", {"index_base": 1}),
+        ("odd.csv", {"target": "b", "null_values": "?"}),
     ],
-    ids=["huge", "tiny", "largest", "smallest", "equal"],
 )
-def test_deviations_of_huge_and_tiny_numbers_are_exact_ones(values, tmp_path):
-    rows = "".join(f"{value!r},{'ab'[i % 2]}\n" for i, value in enumerate(values))
-    (tmp_path / "far.csv").write_text("x,y\n" + rows, "utf-8")
-    column = described("far.csv", "--target", "y", cwd=tmp_path)["columns"][0]
-    exact = [Fraction(value) for value in values]
-    mean = sum(exact) / len(exact)
-    variance = sum((value - mean) ** 2 for value in exact) / len(exact)
-    root = Fraction(isqrt(int(variance * Fraction(4) ** 1300)), 2**1300)
-    assert column["mean"] == pytest.approx(float(mean), rel=1e-12, abs=5e-324)
-    assert column["std"] == pytest.approx(float(root), rel=1e-12, abs=5e-324)
+def test_files(people, data, options):
+    words = [word for n, x in options.items() for word in (f"--{n.replace('_', '-')}", x)]
+    names = [data] if isinstance(data, str) else data
+    printed = here("describe", *names, *words, cwd=".")
+    known = json.loads(here("describe", *names, *words, "--json", cwd=".").stdout)
+    facts = linsep.describe(data, **options)
+    assert f"{facts}\n" == printed.stdout
+    assert repr(facts) == str(facts)
+    assert facts.to_dict() == known
+    assert (facts.rows, facts.label) == (known["rows"], known["label"])
 
 
-def test_numbers_of_very_different_size_have_a_deviation(tmp_path, monkeypatch):
-    """The first rows do not show the size of later ones."""
-    text = "x,y\n1e-200,a\n" + "2e-200,b\n" * 2000 + "1e300,a\n"
-    (tmp_path / "far.csv").write_text(text, "utf-8")
-    for rows in (8192, 64):
-        monkeypatch.setattr(tables, "rows_at_once", lambda *_, rows=rows: rows)
-        column = described("far.csv", "--target", "y", cwd=tmp_path)["columns"][0]
-        assert column["std"] == pytest.approx(1e300 * 2001**0.5 / 2002, rel=1e-12)
-        assert (column["max"], column["mean"]) == (1e300, pytest.approx(1e300 / 2002))
+@pytest.mark.parametrize("form", ["pandas", "polars", "Arrow"])
+@pytest.mark.parametrize("target", ["y", None])
+def test_frames(people, form, target):
+    frame = {"pandas": people, "polars": pl.from_pandas(people),
+             "Arrow": pa.Table.from_pandas(people)}[form]  # fmt: skip
+    facts, known = linsep.describe(frame, target=target), linsep.describe("people.parquet")
+    assert facts.columns == known.columns
+    assert (facts.data, facts.format, facts.rows) == ("the table", "in memory", 60)
+    assert "in memory" in str(facts)
+    if target is None:
+        assert facts.next == "linsep.describe(frame, target=...)"
+        return
+    learned = "learner='logistic', l2=1, scale='standard'"
+    assert facts.next == f"linsep.fit(frame, target='y', {learned}, exclude=['id'], missing='mean')"
+    assert eval(facts.next, {"linsep": linsep, "frame": frame}).classes_.tolist() == ["no", "yes"]
+    of_file = linsep.describe("people.parquet", target="y")
+    assert (facts.label, facts.separable) == (of_file.label, of_file.separable)
+
+
+def test_categories_and_dates(people):
+    frame = people.assign(
+        grade=pd.Categorical([1, 2, 3] * 20), day=pd.Timestamp("2024-01-31"), odd=1j
+    )
+    kinds = {c["name"]: c["type"] for c in linsep.describe(frame.drop(columns="odd")).columns}
+    assert (kinds["grade"], kinds["day"]) == ("text", "date")
+    with refused(DataError, "column-type", column="odd"):
+        linsep.describe(frame)
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "error", "sentence"),
+    [
+        ("frame", {"target": "lable"}, DataError, "no label column 'lable'"),
+        ("frame", {"delimiter": ";"}, DataError, "in memory, not a file: leave out delimiter"),
+        ("none.csv", {}, DataError, "There is no file none.csv"),
+        (3, {}, TypeError, "pass a path, a list of paths or a data frame"),
+        ("people.csv", {"alpha": 3}, TypeError, "alpha"),
+    ],
+)
+def test_refusals_in_python(people, data, options, error, sentence):
+    with pytest.raises(error, match=sentence):
+        linsep.describe(people if data == "frame" else data, **options)

@@ -1,11 +1,15 @@
-"""What files hold: endings, --format, --delimiter, standard input; columns of nearly numbers."""
+"""Formats of files on the command line, standard input, scratch files."""
 
 import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import time
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +20,7 @@ import scipy.sparse as sp
 import linsep
 from command_line import assert_refused, here
 from linsep import Perceptron
+from linsep._system import files
 from linsep.errors import DataError
 from linsep.sources import open_source
 from linsep.sources.formats import ENDINGS, FORMATS, format_of
@@ -23,8 +28,6 @@ from linsep.sources.svmlight import SvmlightSource
 from linsep.sources.tables.table import TableSource
 from refusals import refused
 from whole_files import load_svmlight, load_table
-
-pytestmark = pytest.mark.compiled
 
 ROWS = ["a,b,kind", *(f"{k % 7},{k % 5},{'xy'[k % 2]}" for k in range(30))]
 
@@ -51,6 +54,7 @@ def learned(folder, *arguments):
 # Endings and --format.
 
 
+@pytest.mark.compiled
 def test_every_format_can_be_told(folder):
     expected = learned(folder, "c.csv")
     table = pa.csv.read_csv(folder / "c.csv") if hasattr(pa, "csv") else None
@@ -77,6 +81,7 @@ def test_every_format_can_be_told(folder):
         open_source(folder / "c.csv", target="kind", format="xls")
 
 
+@pytest.mark.compiled
 def test_endings_that_say_nothing(folder):
     assert_refused("fit", "p.dat", "--target", "kind", cwd=folder, code="wrong-format")
     assert_refused("trace", "p.dat", "--target", "kind", cwd=folder, code="wrong-format")
@@ -86,6 +91,7 @@ def test_endings_that_say_nothing(folder):
         open_source(write(folder, "words", "a b c\n"), target="kind")
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     "text",
     [
@@ -103,6 +109,7 @@ def test_svmlight_text_may_have_any_name(tmp_path, text):
     assert format_of(write(tmp_path, "heart_scale", text)) == "svmlight"
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     "text", ["5.1,3.5,setosa\n", "a b c\n", "PK\3\4xyz", '{"a": 1}\n', "a;b\n"]
 )
@@ -111,6 +118,7 @@ def test_other_text_may_not(tmp_path, text):
         format_of(write(tmp_path, "file.data", text))
 
 
+@pytest.mark.compiled
 def test_every_ending_has_a_format_and_every_format_an_ending():
     assert set(ENDINGS.values()) == set(FORMATS) - {"folder"}
 
@@ -118,6 +126,7 @@ def test_every_ending_has_a_format_and_every_format_an_ending():
 # --delimiter.
 
 
+@pytest.mark.compiled
 def test_delimiters(folder):
     expected = learned(folder, "c.csv")
     assert learned(folder, "s.csv", "--delimiter", ";") == expected
@@ -130,6 +139,7 @@ def test_delimiters(folder):
     assert (X.shape, names, y[0]) == ((30, 2), ["a", "b"], "x")
 
 
+@pytest.mark.compiled
 def test_a_model_remembers_the_delimiter(folder):
     fit = ("fit", "s.csv", "--target", "kind", "--delimiter", ";", "--test", "s.csv")
     assert here(*fit, "--model", "m", cwd=folder).returncode == 0
@@ -140,6 +150,7 @@ def test_a_model_remembers_the_delimiter(folder):
     assert here("score", "m", "c.csv", "--delimiter", ",", cwd=folder).returncode == 0
 
 
+@pytest.mark.compiled
 def test_the_wrong_delimiter_is_named(folder):
     fit = ("fit", "--target", "kind")
     assert_refused(*fit, "s.csv", cwd=folder, code="wrong-format")
@@ -179,6 +190,7 @@ def fed(folder, text, *arguments):
     )  # fmt: skip
 
 
+@pytest.mark.compiled
 @pytest.mark.thorough
 def test_standard_input(folder, monkeypatch):
     (folder / "tmp").mkdir()
@@ -192,10 +204,10 @@ def test_standard_input(folder, monkeypatch):
     assert predicted.stdout.count("\n") == 30
     broken = fed(folder, text + "1,2\n", "score", "m", "-", "--format", "csv")
     assert broken.returncode == 1
-    assert broken.stderr.startswith("linsep: error: standard input line 32 has 2 fields")
+    assert broken.stderr.startswith("linsep: error: standard input row 31 has 2 fields")
     odd = "a,code,kind\n" + "".join(f"{'?' if k == 30 else k},{k},{k % 2}\n" for k in range(40))
     told = fed(folder, odd, "describe", "-", "--format", "csv", "--target", "kind")
-    assert "\ninvalid    standard input line 32, column 'a' holds '?'" in told.stdout
+    assert "\ninvalid    standard input row 31, column 'a' holds '?'" in told.stdout
     told = fed(folder, odd, "describe", "-", "--format", "csv", "--json")
     assert json.loads(told.stdout)["data"] == "standard input"
     how = "-", "--format", "csv", "--target", "kind"
@@ -212,6 +224,7 @@ def test_standard_input(folder, monkeypatch):
     assert not (folder / "-").exists()
 
 
+@pytest.mark.compiled
 def test_standard_input_needs_a_format_and_comes_once(folder, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,2\n")))
     assert_refused(
@@ -223,12 +236,14 @@ def test_standard_input_needs_a_format_and_comes_once(folder, monkeypatch):
     assert_refused("fit", "-", "--test", "-", cwd=folder, said="can be read only once", exit_code=2)
 
 
+@pytest.mark.compiled
 def test_pipes_with_names_are_refused(folder):
     for name in ("pipe", "pipe.csv", "pipe.svm"):
         os.mkfifo(folder / name)
         assert_refused("fit", name, cwd=folder, code="not-a-file")
 
 
+@pytest.mark.compiled
 def test_outputs_to_standard_output(folder):
     trace = ("trace", "t.svm", "--max-iter", 1)
     assert here(*trace, "--output", "-", cwd=folder).stdout == here(*trace, cwd=folder).stdout
@@ -238,6 +253,7 @@ def test_outputs_to_standard_output(folder):
 # svmlight text without labels, or with a byte-order mark.
 
 
+@pytest.mark.compiled
 def test_prediction_needs_no_labels(folder):
     here("fit", "t.svm", "--model", "m", cwd=folder)
     bare = "# rows\n\n  1:1 # one\n2:1\r\n\n 1:3 2:0.5"
@@ -254,6 +270,7 @@ def test_prediction_needs_no_labels(folder):
     assert_refused("predict", "m", "wrong.svm", cwd=folder, code="not-a-number")
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("chunk_bytes", [1, 7, 1 << 20])
 def test_rows_without_labels_in_chunks(tmp_path, chunk_bytes):
     rng = np.random.default_rng(0)
@@ -272,6 +289,7 @@ def test_rows_without_labels_in_chunks(tmp_path, chunk_bytes):
     assert {b.y is None for b in both.batches()} == {True, False}
 
 
+@pytest.mark.compiled
 def test_a_byte_order_mark_is_no_label(tmp_path):
     text = "1 1:2\n0 2:1\n"
     for name, codec in (("a.svm", None), ("a.svm.gz", "gzip")):
@@ -292,6 +310,7 @@ def column(folder, values):
     return write(folder, "n.csv", "\n".join(["a,kind", *rows]) + "\n")
 
 
+@pytest.mark.compiled
 def test_the_value_that_made_a_column_text_is_named(folder):
     values = [str(k) for k in range(40)]
     values[17] = "1o"
@@ -306,6 +325,7 @@ def test_the_value_that_made_a_column_text_is_named(folder):
     assert here(*fit, cwd=folder).returncode == 0  # few values: a category
 
 
+@pytest.mark.compiled
 def test_decimal_commas_are_named(folder):
     text = "a;kind\n" + "".join(f"{k},5;{'xy'[k % 2]}\n" for k in range(5))
     write(folder, "de.csv", text)
@@ -316,38 +336,7 @@ def test_decimal_commas_are_named(folder):
 # Small mercies.
 
 
-def test_saving_what_has_learned_nothing(tmp_path):
-    from sklearn.exceptions import NotFittedError
-
-    with pytest.raises(
-        NotFittedError, match="This Perceptron is not fitted, so there is nothing to save: call fit"
-    ):
-        linsep.save(Perceptron(), tmp_path / "m")
-    assert os.listdir(tmp_path) == []
-
-
-def test_sources_say_what_they_are(folder):
-    source = open_source([folder / "c.csv", folder / "t.tsv"], target="kind")
-    assert repr(source) == (
-        f"<TableSource {folder / 'c.csv'} and 1 more: csv and tsv, rows not counted yet>"
-    )
-    list(source.batches())
-    assert repr(source).endswith("csv and tsv, 60 rows>")
-    source = open_source(folder / "t.svm")
-    list(source.batches())
-    assert repr(source) == f"<SvmlightSource {folder / 't.svm'}: svmlight, 18 rows>"
-    assert repr(linsep.sources.ArraySource(np.eye(3))) == "<ArraySource arrays: arrays, 3 rows>"
-
-
-def test_the_textbook_is_there_without_being_asked_for():
-    code = (
-        "import sys, linsep; print('linsep.textbook' in sys.modules); linsep.textbook.run; "
-        "import linsep.teaching.textbook; print(linsep.sources.TableSource.__name__)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.split() == ["False", "TableSource"]
-
-
+@pytest.mark.compiled
 @pytest.mark.parametrize(("name", "code"), [
     ("a.csv.lz4", "wrong-format"),
     ("a.zip", "wrong-format"),
@@ -357,3 +346,115 @@ def test_the_textbook_is_there_without_being_asked_for():
 def test_files_of_other_programs_are_named_for_what_they_are(tmp_path, name, code):
     (tmp_path / name).write_bytes(b"PK\x03\x04")
     assert_refused("fit", name, "--target", "y", cwd=tmp_path, code=code)
+
+
+LEAVE = """
+import signal, tempfile, sys
+from pathlib import Path
+from linsep._system.files import scratch_file, scratch_folder
+folder = Path(sys.argv[1])
+tempfile.tempdir = str(folder)
+kept = scratch_folder()
+(Path(kept.name) / "rows.rows").write_text("rows")
+scratch_file(folder, ".model")
+print("made", flush=True)
+sys.stdin.read()
+"""
+
+
+def leaving(folder):
+    """A process that has made a temporary folder and a file, and waits."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", LEAVE, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    assert process.stdout.readline() == "made\n"
+    return process
+
+
+@pytest.mark.compiled
+def test_what_a_killed_process_left_is_swept_and_what_a_living_one_uses_stays(tmp_path):
+    dead, living = leaving(tmp_path), leaving(tmp_path)
+    try:
+        files.remove_abandoned(tmp_path)
+        assert len(list(tmp_path.iterdir())) == 4
+        dead.kill()
+        dead.communicate()
+        files.remove_abandoned(tmp_path)
+        names = sorted(path.name for path in tmp_path.iterdir())
+        assert len(names) == 2
+        assert all(f"linsep-{living.pid}-" in name for name in names)
+    finally:
+        living.kill()
+        living.communicate()
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    files.remove_abandoned(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def name_of(pid=None, started=None, place=None):
+    pid = os.getpid() if pid is None else pid
+    started = files._started(os.getpid()) if started is None else started
+    return f"linsep-{pid}-{started}-{place or files._place()}-abcdefgh"
+
+
+@pytest.mark.compiled
+def test_files_of_another_machine_go_when_they_are_old(tmp_path):
+    young, old = tmp_path / name_of(place="0" * 8), tmp_path / name_of(place="1" * 8)
+    for path in (young, old):
+        path.write_text("")
+    os.utime(old, (0, time.time() - 2 * files.ABANDONED_SECONDS))
+    files.remove_abandoned(tmp_path)
+    assert list(tmp_path.iterdir()) == [young]
+
+
+@pytest.mark.compiled
+def test_files_of_other_users_and_of_other_names_stay(tmp_path, monkeypatch):
+    dead = name_of(pid=2**22 + 1, started=1)
+    foreign = ["linsep-base", "linsep-1-2-3", "letter.tmp", dead + "-copy", dead[:-1]]
+    for name in (dead, *foreign):
+        (tmp_path / name).write_text("")
+    (tmp_path / (dead[:-8] + "link0000")).symlink_to(tmp_path / "letter.tmp")
+    user = os.geteuid()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: user + 1)
+        files.remove_abandoned(tmp_path)
+    assert (tmp_path / dead).exists()
+    files.remove_abandoned(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(foreign)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    "make", [files.scratch_folder, lambda: files.scratch_file(Path(tempfile.tempdir), "m")]
+)
+def test_making_a_temporary_file_sweeps(tmp_path, monkeypatch, make):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    dead = tmp_path / name_of(pid=2**22 + 1, started=1)
+    dead.mkdir()
+    made = make()
+    assert not dead.exists()
+    (left,) = tmp_path.iterdir()
+    assert files.SCRATCH_NAME.fullmatch(left.name)
+    assert left.stat().st_mode & 0o077 == 0
+    if isinstance(made, tuple):
+        os.close(made[0])
+    else:
+        made.cleanup()
+
+
+@pytest.mark.compiled
+def test_a_killed_save_leaves_the_old_model_and_the_next_sweeps(tmp_path):
+    model = Perceptron().fit([[0.0], [1.0]], [0, 1])
+    path = linsep.save(model, tmp_path / "m")
+    old = path.read_bytes()
+    child = os.fork()
+    if child == 0:  # as if killed in the midst of writing
+        os.replace = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)
+        linsep.save(model, path, force=True)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert len(list(tmp_path.iterdir())) == 2
+    assert path.read_bytes() == old
+    linsep.save(model, path, force=True)
+    assert list(tmp_path.iterdir()) == [path]

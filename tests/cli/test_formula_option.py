@@ -8,7 +8,6 @@ import pytest
 
 import linsep
 from command_line import assert_refused, here
-from linsep import model_files
 from linsep.exports import ExportError
 from refusals import refused
 from served import serving
@@ -145,15 +144,6 @@ def test_rows_with_a_missing_value_may_be_skipped(folder):
     assert found == [*wanted[:4], None, *wanted[5:]]
 
 
-def test_a_damaged_model_is_refused(folder, tmp_path):
-    model = linsep.load(folder / "m")
-    model.recipe_["formula"]["blocks"][0] = {"expression": "__import__('os').system('touch evil')"}
-    model_files.save(model, tmp_path / "forged")
-    people().to_csv(tmp_path / "p.csv", index=False)
-    for command in ("predict forged p.csv", "inspect forged", "score forged p.csv"):
-        assert_refused(*command.split(), cwd=tmp_path, code="bad-model-file")
-
-
 @pytest.mark.parametrize("formula", ["admit ~ gre * C(rank)", "admit ~ gre + gpa - 1"])
 def test_proofs_about_the_features_of_a_formula(folder, formula):
     proved = here(
@@ -184,8 +174,3 @@ def test_booleans_in_commands_and_servers(tmp_path):
         example = client.get("/openapi.json")["components"]["schemas"]["Row"]["example"]
         assert example["local"] is False
         assert len(client.predict([example])["predictions"]) == 1
-
-
-def test_advice_for_a_reference_level(folder):
-    words = ("--formula", "admit ~ town", "--reference-level", "town=b")
-    assert_refused("fit", "p.csv", *words, cwd=folder, code="conflict")

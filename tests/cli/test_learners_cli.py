@@ -109,7 +109,7 @@ def test_parameters_that_are_refused(tmp_path):
 def test_columns_of_tables_are_named(tmp_path):
     (tmp_path / "t.csv").write_text(TABLE)
     fit = ("fit", "t.csv", "--target", "kind", "--learner", "winnow")
-    assert_refused(*fit, cwd=tmp_path, code="out-of-range", said="line 2.*'size' is -1")
+    assert_refused(*fit, cwd=tmp_path, code="out-of-range", said="row 1.*'size' is -1")
     frame = pd.DataFrame({"age": [1.0, 2.0], "size": [-1.0, 3.0]})
     for learn in (linsep.Winnow().fit, partial(linsep.Winnow().partial_fit, classes=[0, 1])):
         with refused(ValueError, "out-of-range", row=1, column="size"):

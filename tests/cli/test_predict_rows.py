@@ -1,9 +1,12 @@
-"""Predictions row by row: rows that are skipped, columns that are kept, thresholds."""
+"""Predictions beside rows; values that were not seen in training."""
 
 import csv
 import io
 import json
 import re
+import warnings
+from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,10 +16,9 @@ import pytest
 import linsep
 from command_line import assert_refused, here
 from linsep import model_files
+from linsep.errors import DataError
 from linsep.sources import open_source
 from refusals import refused
-
-pytestmark = pytest.mark.uncompiled
 
 TRAIN = "id,age,town,ill\n" + "".join(
     f"{k:03},{20 + k % 7},{('ulm', 'bonn', 'köln')[k % 3]},{('no', 'yes')[k * k % 7 > 2]}\n"
@@ -83,24 +85,6 @@ FORMS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("words", FORMS)
-def test_an_empty_answer_has_as_many_fields(folder, words):
-    done = here(
-        "predict", "logistic.linsep", "new.csv", "--missing", "skip", "--keep-columns", "id",
-        *words, cwd=folder,
-    )  # fmt: skip
-    lines = done.stdout.splitlines()
-    if "--json" in words:
-        found = [json.loads(line) for line in lines]
-        assert [line["id"] for line in found] == IDS
-        assert [line["prediction"] is None and line["scores"] is None for line in found] == EMPTY
-        return
-    cells = [line.split("\t") for line in lines]
-    assert len({len(line) for line in cells}) == 1
-    assert [line[0] for line in cells] == IDS
-    assert [set(line[1:]) == {""} for line in cells] == EMPTY
-
-
 @pytest.mark.parametrize("file", ["new.csv", "new.parquet", "new.jsonl"])
 @pytest.mark.parametrize("output", ["out.csv", "out.tsv", "out.parquet"])
 def test_columns_are_copied_as_they_stand(folder, file, output):
@@ -150,7 +134,7 @@ def test_numbers_with_intervals_skip_rows_too(folder):
         (["logistic.linsep", "new.csv", "--threshold", "x"], "--threshold must be a", 2),
         (["logistic.linsep", "new.csv", "--keep-columns", "ids"], "no column 'ids'", 1),
         (["logistic.linsep", "new.csv", "--missing", "drop"], "--missing must be .*error", 2),
-        (["logistic.linsep", "new.csv"], r"line 3, .*'age'.* --missing skip", 1),
+        (["logistic.linsep", "new.csv"], r"row 2, .*'age'.* --missing skip", 1),
         (["logistic.linsep", "clash.csv", "--keep-columns", "prediction", "-o", "p.csv"],
          "names 'prediction', which is also a column of the output", 1),
     ],
@@ -211,31 +195,6 @@ def test_python_gives_none_and_nan_in_place(folder, name):
             assert np.isnan(shares[empty]).all()
 
 
-@pytest.mark.parametrize("storage", ["array", "frame", "csr"])
-@pytest.mark.parametrize("learner", ["Perceptron", "LogisticRegression", "LinearRegression"])
-def test_rows_of_arrays_are_skipped_too(storage, learner):
-    import scipy.sparse as sp
-
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 3))
-    y = (X[:, 0] + rng.normal(size=30) > 0).astype(int)
-    gaps = X.copy()
-    gaps[[2, 29], [0, 2]] = np.nan
-    made = {"array": np.array, "csr": sp.csr_array,
-            "frame": lambda x: pd.DataFrame(x, columns=list("abc"))}[storage]  # fmt: skip
-    model = getattr(linsep, learner)().fit(made(X), y)
-    found = model.predict(made(gaps), missing="skip")
-    wanted = model.predict(made(X)).astype(object)
-    wanted[[2, 29]] = None
-    assert pd.isna(found).tolist() == [x is None for x in wanted]
-    known = [k for k in range(30) if k not in (2, 29)]
-    assert found[known].tolist() == pytest.approx(wanted[known].tolist(), rel=1e-14)
-    with refused(ValueError, "missing-value", row=3):
-        model.predict(made(gaps))
-    with refused(ValueError, "bad-option", option="missing"):
-        model.predict(made(X), missing="drop")
-
-
 @pytest.mark.parametrize("name", ["logistic", "perceptron", "calibrated", "linear"])
 def test_a_server_answers_null_in_place(folder, name):
     from linsep.serving.limits import Budget, Limits
@@ -267,3 +226,96 @@ def test_a_server_answers_null_in_place(folder, name):
 def test_rows_to_learn_are_not_skipped(folder):
     with refused(ValueError, "bad-option", option="missing"):
         open_source(folder / "train.csv", target="ill", missing="skip")
+
+
+CODES = np.array([1, 2, 3] * 20)
+TOLD = pd.DataFrame({
+    "code": CODES, "x": np.linspace(-2, 2, 60).round(3), "note": ["good day", "bad day"] * 30,
+    "day": pd.date_range("2024-01-01", periods=60).strftime("%Y-%m-%d"),
+    "kind": np.where(CODES == 1, "yes", "no"), "price": 3.0 * CODES,
+})  # fmt: skip
+#: the columns beside code, and how they are read
+BESIDE = {
+    "alone": ({}, ["x"]), "date": ({"date": ["day"]}, ["x", "day"]),
+    "text": ({"text": {"note": linsep.Text(n_features=8)}}, ["x", "note"]),
+}  # fmt: skip
+
+
+def other_codes(some=False):
+    """The same rows with 1.0 for 1, in all of them or in those of the first code."""
+    codes = TOLD.code.astype(str)
+    return TOLD.assign(code=codes.where(TOLD.code > 1, "1.0") if some else codes + ".0")
+
+
+@pytest.mark.parametrize("some", [True, False])
+@pytest.mark.parametrize("beside", ["alone", "date", "text"])
+@pytest.mark.parametrize("learner", ["perceptron", "logistic", "linear", "kernel", "soft-margin"])
+def test_python_warns_of_unseen_values_as_the_command_line_does(tmp_path, learner, beside, some):
+    how, columns = BESIDE[beside]
+    target = "price" if learner == "linear" else "kind"
+    l2 = {"l2": 1.0} if learner == "logistic" else {}
+    table = TOLD[["code", *columns, target]]
+    with warnings.catch_warnings(action="ignore"):  # words are few
+        model = linsep.fit(table, target=target, learner=learner, categorical=["code"], **how, **l2)
+    linsep.save(model, tmp_path / "m")
+    new = other_codes(some)[["code", *columns, target]]
+    new.to_csv(tmp_path / "new.csv", index=False)
+    said = here("predict", "m", "new.csv", cwd=tmp_path).stderr
+    assert said.count("\n") == 1
+    expected = said.removeprefix("linsep: warning: ").strip()
+    X = new.drop(columns=target)
+    source = linsep.open_source(new, recipe=model.recipe_)
+    calls = [
+        lambda: model.predict(X), lambda: model.predict(tmp_path / "new.csv"),
+        lambda: model.predict(X, missing="skip"), lambda: model.predict(source),
+        lambda: model.score(new), lambda: model.score(X, new[target]), lambda: model.score(source),
+        lambda: linsep.score(model, new),
+    ]  # fmt: skip
+    for name in ("decision_function", "predict_proba", "predict_log_proba", "diagnostics"):
+        if hasattr(model, name):
+            rows = new if name == "diagnostics" else X
+            calls.append(partial(getattr(model, name), rows))
+    if hasattr(model, "marginal_effects"):
+        calls.append(lambda: model.marginal_effects(X))
+    for call in calls:
+        with warnings.catch_warnings(record=True) as seen, suppress(DataError):
+            warnings.simplefilter("always")
+            call()
+        assert {str(one.message) for one in seen} == {expected}
+        assert {one.filename for one in seen} == {__file__}
+    with warnings.catch_warnings(action="error"):
+        model.predict(TOLD[["code", *columns]])
+        model.score(table)
+
+
+def test_every_command_that_reads_rows_for_a_model_warns_of_unseen_values(tmp_path):
+    table = TOLD[["code", "x", "kind"]]
+    fit = {"learner": "logistic", "l2": 1.0, "categorical": ["code"]}
+    linsep.save(linsep.fit(table, target="kind", **fit), tmp_path / "m")
+    new = other_codes(some=True)[["code", "x", "kind"]]
+    new.to_csv(tmp_path / "new.csv", index=False)
+    for words in (
+        "predict m new.csv", "effects m new.csv", "bounds --model m new.csv",
+        "plot decision m new.csv -o p.png --force", "plot probability m new.csv -o p.png --force",
+    ):  # fmt: skip
+        done = here(*words.split(), cwd=tmp_path)
+        assert done.stderr.count("20 values of column 'code' not seen in training") == 1, words
+
+
+def test_audit_shows_unseen_and_imputed_values(tmp_path):
+    table = TOLD.drop(columns="price").copy()
+    table.loc[3, "x"] = np.nan
+    how = {"date": ["day"], "text": {"note": linsep.Text(n_features=8)}, "missing": "mean"}
+    model = linsep.fit(table, target="kind", learner="perceptron", categorical=["code"], **how)
+    linsep.save(model, tmp_path / "m")
+    new = other_codes().drop(columns="price").astype({"x": object})
+    new.loc[1, ["x", "day"]] = None
+    new.loc[2, "code"] = "2"
+    new.to_csv(tmp_path / "new.csv", index=False)
+    for row, unseen, filled in ((1, {"code": 1}, {}), (2, {"code": 1}, {"x": 1, "day": 1}),
+                                (3, {}, {}), (60, {"code": 1}, {})):  # fmt: skip
+        done = here("audit", "m", "new.csv", "--row", row, "--json", cwd=tmp_path)
+        found = json.loads(done.stdout)
+        assert (found["unknown_values"], found["values_filled"]) == (unseen, filled)
+        shown = here("audit", "m", "new.csv", "--row", row, cwd=tmp_path).stdout
+        assert ("\nunknown " in shown, "\nmissing " in shown) == (bool(unseen), bool(filled))

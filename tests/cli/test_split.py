@@ -205,13 +205,6 @@ def test_one_row_of_each_window_is_drawn(top, bottom, seed):
         assert abs(parts[2] - 200 * (1 - share)) <= 2
 
 
-def test_draws_are_even():
-    """Every place in a window is as likely as the others."""
-    draw = Draw(Fraction(1, 5), 0, b"")
-    places = np.flatnonzero([draw.next() for _ in range(25_000)]) % 5
-    assert np.abs(np.bincount(places) / 5000 - 0.2).max() < 0.025
-
-
 @given(st.lists(st.lists(st.text('a,"\n\r ', max_size=5), min_size=2, max_size=2), max_size=9))
 def test_records_are_those_of_the_csv_module(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("records") / "t.csv"
@@ -325,56 +318,6 @@ def test_one_number_in_two_spellings_is_one_group_and_one_class(tmp_path):
     assert read(parts["test"])["y"].astype(float).tolist() in ([0, 1], [1, 0])
     codes = [f"{k % 4:02}" for k in range(40)]  # texts, as the zeros before them say
     assert {records.one_spelling(code) for code in codes} == set(codes)
-
-
-@pytest.mark.parametrize("option", ["--time", "--group", "--target"])
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pa.timestamp("ns"),
-        pa.timestamp("s"),
-        pa.timestamp("us", "No/Where"),
-        pa.date32(),
-        pa.date64(),
-    ],
-)
-def test_dates_that_python_does_not_hold(tmp_path, kind, option):
-    """Of more digits, later years and unknown zones."""
-    number = pa.int32() if kind == pa.date32() else pa.int64()
-    days = 86_400_000 if kind == pa.date64() else 1
-    first = 2_000_000 if kind in (pa.date32(), pa.date64()) else 1_704_067_200 * 10**9 // days
-    if kind == pa.timestamp("s"):
-        first = 2**60
-    times = pa.array([(first + 256 * (k % 25)) * days for k in range(50)], number).cast(kind)
-    rows = pa.table({"t": times, "k": [k % 25 for k in range(50)], "d": times.dictionary_encode()})
-    with pa.ipc.new_file(tmp_path / "t.arrow", rows.schema) as file:
-        file.write_table(rows)
-    for column in ("t", "d"):
-        parts = split("t.arrow", "--test", 0.2, option, column, cwd=tmp_path)
-        test = pa.ipc.open_file(parts["test"]).read_all()["k"].to_pylist()
-        if option == "--time":
-            assert test == [20, 21, 22, 23, 24] * 2
-        elif option == "--group":
-            assert len(test) == 10
-            assert sorted(test)[::2] == sorted(set(test))
-        else:
-            assert len(test) == len(set(test)) > 0
-
-
-def test_columns_that_are_no_times(tmp_path):
-    for name, values in (("s", pa.array([1, 2], pa.duration("ns"))), ("b", pa.array([b"1", b"2"]))):
-        pq.write_table(pa.table({name: values}), tmp_path / "t.parquet")
-        assert_refused(
-            "split", "t.parquet", "--test", 0.5, "--time", name, cwd=tmp_path, code="column-type"
-        )
-
-
-@pytest.mark.parametrize("option", ["--time", "--group", "--target"])
-def test_text_of_parquet_that_is_not_utf8(tmp_path, option):
-    data = pa.array([b"x", b"caf\xe9"])
-    text = pa.StringArray.from_buffers(2, *data.buffers()[1:])
-    pq.write_table(pa.table({"s": text}), tmp_path / "t.parquet")
-    assert_refused("split", "t.parquet", "--test", 0.5, option, "s", cwd=tmp_path, code="encoding")
 
 
 @pytest.mark.parametrize(

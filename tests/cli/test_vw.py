@@ -172,12 +172,6 @@ def test_options_that_do_not_fit(text, tmp_path):
         open_source(text, recipe={"format": "vw", "bits": 99})
 
 
-def test_a_file_of_blanks(tmp_path):
-    path = tmp_path / "none.vw"
-    path.write_text("\n \n")
-    assert_refused("fit", path, cwd=tmp_path, code="no-rows")
-
-
 def test_letters_of_no_namespace_are_told(text, tmp_path):
     done = here("fit", text, "--interactions", "wz", "--ignore-namespaces", "nä", cwd=tmp_path)
     assert done.returncode == 0

@@ -28,6 +28,11 @@ STEPS = {
 }
 
 
+def ours(name):
+    """A property that is an attribute of the fitted estimator."""
+    return property(lambda self: getattr(self.fitted, name))
+
+
 class Refused(NotImplementedError):
     """linsep has no such option."""
 
@@ -212,9 +217,7 @@ class Results:
             return pd.DataFrame(found, index=self.model.names, columns=self.model.names)
         return found
 
-    llf = property(lambda self: self.fitted.log_likelihood_)
-    aic = property(lambda self: self.fitted.aic_)
-    bic = property(lambda self: self.fitted.bic_)
+    llf, aic, bic = map(ours, ("log_likelihood_", "aic_", "bic_"))
     nobs = property(lambda self: float(self.fitted.n_rows_))
 
     def info_criteria(self, crit, **options):
@@ -295,17 +298,14 @@ class Results:
 class LinearResults(Results):
     """Least squares."""
 
-    scale = property(lambda self: self.fitted.residual_variance_)
-    rsquared = property(lambda self: self.fitted.r_squared_)
-    rsquared_adj = property(lambda self: self.fitted.adjusted_r_squared_)
-    fvalue = property(lambda self: self.fitted.f_statistic_)
-    f_pvalue = property(lambda self: self.fitted.f_p_value_)
+    scale, rsquared, rsquared_adj, fvalue = map(
+        ours, ("residual_variance_", "r_squared_", "adjusted_r_squared_", "f_statistic_")
+    )
+    f_pvalue = ours("f_p_value_")
     ssr = property(lambda self: self.fitted.solution_.rss)
     centered_tss = property(lambda self: self.fitted.solution_.tss)
     ess = property(lambda self: self.fitted.solution_.tss - self.fitted.solution_.rss)
-    df_resid = property(lambda self: self.fitted.df_residual_)
-    df_model = property(lambda self: self.fitted.df_model_)
-    mse_resid = property(lambda self: self.fitted.residual_variance_)
+    df_resid, df_model, mse_resid = map(ours, ("df_residual_", "df_model_", "residual_variance_"))
     mse_model = property(lambda self: self.ess / self.df_model)
 
     @property
@@ -344,14 +344,14 @@ class LinearResults(Results):
     def _with(self, covariance):
         return LinearResults(self.model, self.model.estimated({"covariance": covariance}, {}))
 
-    HC0_se = property(lambda self: self._with("HC0").bse)
-    HC1_se = property(lambda self: self._with("HC1").bse)
-    HC2_se = property(lambda self: self._with("HC2").bse)
-    HC3_se = property(lambda self: self._with("HC3").bse)
-    cov_HC0 = property(lambda self: self._with("HC0").cov_params())
-    cov_HC1 = property(lambda self: self._with("HC1").cov_params())
-    cov_HC2 = property(lambda self: self._with("HC2").cov_params())
-    cov_HC3 = property(lambda self: self._with("HC3").cov_params())
+    HC0_se, HC1_se, HC2_se, HC3_se = (
+        property(lambda self, name=name: self._with(name).bse)
+        for name in ("HC0", "HC1", "HC2", "HC3")
+    )
+    cov_HC0, cov_HC1, cov_HC2, cov_HC3 = (
+        property(lambda self, name=name: self._with(name).cov_params())
+        for name in ("HC0", "HC1", "HC2", "HC3")
+    )
 
     def get_robustcov_results(self, cov_type="HC1", use_t=None, **more):
         return self.model.fit(cov_type=cov_type, use_t=use_t, cov_kwds=more)
@@ -390,14 +390,12 @@ class Tested:
 class LogisticResults(Results):
     """Outcomes of two classes."""
 
-    llnull = property(lambda self: self.fitted.null_log_likelihood_)
+    llnull = ours("null_log_likelihood_")
     llr = property(lambda self: self.fitted.likelihood_ratio_[0])
     llr_pvalue = property(lambda self: self.fitted.likelihood_ratio_[2])
-    prsquared = property(lambda self: self.fitted.mcfadden_r2_)
-    df_resid = property(lambda self: self.fitted.df_residual_)
+    prsquared, df_resid = map(ours, ("mcfadden_r2_", "df_residual_"))
     df_model = property(lambda self: float(self.fitted.likelihood_ratio_[1]))
-    deviance = property(lambda self: self.fitted.deviance_)
-    null_deviance = property(lambda self: self.fitted.null_deviance_)
+    deviance, null_deviance = map(ours, ("deviance_", "null_deviance_"))
 
     def predict(self, exog=None, which=None, linear=None, **options):
         if options:
@@ -496,7 +494,7 @@ class GLMResults(LogisticResults):
     resid_deviance = property(lambda self: self._diagnosed.deviance)
     resid_working = property(lambda self: self._diagnosed.working)
     pearson_chi2 = property(lambda self: float((self._diagnosed.pearson**2).sum()))
-    bic_llf = property(lambda self: self.fitted.bic_)
+    bic_llf = ours("bic_")
 
     def pseudo_rsquared(self, kind="cs"):
         if kind != "mcf":

@@ -186,7 +186,7 @@ def test_files_frames_and_formulas(tmp_path):
         source = open_source(data, offset="z", reference_level="first", **names)
         source.memory_bytes = 1 << 10
         models.append(LogisticRegression().fit(source))
-        assert source.where(78).startswith("row 40 ") or "line 41" in source.where(78)
+        assert "row 40" in source.where(78)
     y, weights = np.tile([1, 0], len(rows)), np.column_stack([rows.won, rows["of"] - rows.won])
     twice = features.loc[features.index.repeat(2)]
     share = expected.score(twice, y, weights.ravel(), offset=rows.z.repeat(2))
@@ -241,7 +241,7 @@ def test_separated_counts_of_files(tmp_path):
             model = LogisticRegression().fit(source)
         assert model.stop_reason_ == "quasi-separable"
         assert model.limits_.tolist() == ["-inf", "+inf"]
-    assert [source.where(k).split()[-1] for k in (0, 2, 3)] == ["2", "4", "5"]
+    assert [source.where(k).split()[-1] for k in (0, 2, 3)] == ["1", "3", "4"]
     assert linsep.separation(open_source(tmp_path / "rows.csv", successes="s", trials="t"))
 
 

@@ -110,17 +110,3 @@ def test_a_column_named_like_the_intercept(formula):
     assert test.p_value == pytest.approx(same.pvalues["Intercept"], rel=1e-5)
     assert model.feature_names_in_.tolist() == ["x", "intercept"]
     assert "intercept (column)" in str(model.odds_ratios())
-
-
-@pytest.mark.parametrize("learner", ["linear", "logistic"])
-def test_a_text_column_with_one_value_is_noted(learner):
-    target = "y" if learner == "linear" else "ill"
-    frame = FRAME[["x", "k", target]]
-    model = linsep.fit(frame, target=target, learner=learner)
-    said = "No feature, because all rows have the same text: k."
-    assert said in str(model.summary())
-    several = linsep.fit(frame.assign(k=["a", "b"] * (N // 2)), target=target, learner=learner)
-    assert "same text" not in str(several.summary())
-    assert "same text" not in str(
-        linsep.fit(FRAME, formula=f"{target} ~ x", learner=learner).summary()
-    )

@@ -217,26 +217,6 @@ def test_both_checkers_read_what_was_not_checked(unchecked):
     assert holds(json.dumps(plain, indent=1) + "\n")  # says less
 
 
-def test_a_row_that_is_a_multiple_of_a_coefficient_needs_no_work(monkeypatch):
-    """Modulo the boundary, in any order and in lanes; numbers of all sizes."""
-    under(monkeypatch, 0.0)
-    monkeypatch.setattr("linsep.separability.data.LANE_VALUES", 20)
-    rng = np.random.default_rng(0)
-    scales = np.array([1e-150, 3e-9, 0.1, 1.0, 7.0, 1e6, 1e90, 1.0])
-    bound = np.vstack([np.eye(8)[-2:], -np.eye(8)[-2:]])
-    some = np.hstack([np.diag(scales[:6]), rng.integers(-3, 4, (6, 2))])
-    X, y = np.vstack([bound, some * [[1], [-1], [1], [1], [-1], [1]]]), np.ones(10, int)
-    y[[0, 5, 8]] = 0
-    X[[0, 5, 8]] *= -1
-    for _ in range(4):
-        order = rng.permutation(10)
-        verdict = separation(X[order], y[order], fit_intercept=False)
-        signs = ["+inf", "-inf", "+inf", "+inf", "-inf", "+inf", "finite", "finite"]
-        assert list(verdict.limits().values()) == signs
-        assert all(len(proof.rows) == 1 for proof in verdict.signs.values())
-        assert verdict.verify(X[order], y[order], exact=True)
-
-
 @examples(30)
 @given(tables(2, 3), st.booleans())
 def test_of_very_many_weights_only_signs_are_not_looked_for(rows, fit_intercept):

@@ -7,7 +7,6 @@ from sklearn.base import clone
 
 import linsep
 from linsep import (
-    AROW,
     BalancedWinnow,
     KernelPerceptron,
     KernelSoftMargin,
@@ -15,12 +14,10 @@ from linsep import (
     MarginPerceptron,
     PassiveAggressive,
     Perceptron,
-    SoftMargin,
     Winnow,
     datasets,
 )
 from linsep.errors import DataError, ModelFileError
-from linsep.estimators._common.explaining import explained
 from refusals import refused
 
 pytestmark = pytest.mark.uncompiled
@@ -94,24 +91,6 @@ def test_a_file_gives_the_model_of_arrays(model, reference, table, tmp_path):
         assert np.allclose(scores, known.decision_function(X), rtol=1e-6, atol=1e-9)
         assert one.predict(FRAME).tolist() == known.predict(X).tolist()
         assert one.score(rows) == known.score(X, NAMED)
-
-
-@pytest.mark.parametrize("reference", [None, "pear"])
-@pytest.mark.parametrize("model", [AROW(), SoftMargin(), LogisticRegression(l2=1.0)], ids=repr)
-def test_products_add_up_to_the_score_of_the_class_that_is_not_the_reference(
-    model, reference, table
-):
-    fitted = clone(model).set_params(reference=reference).fit(X, NAMED)
-    positive = "apple" if reference == "pear" else "pear"
-    source = linsep.open_source(table, target="kind", scale="none")
-    for row in range(9):
-        found = explained(fitted, source, row)
-        total = sum(term["product"] for term in found["terms"])
-        assert abs(total - found["score"]) < 1e-9
-        assert abs(found["rounding"]) < 1e-9
-        assert (found["score"] > 0) == (found["prediction"] == positive)
-        assert found["score_of"].startswith(positive)
-        assert found["prediction"] == fitted.predict(X)[row]
 
 
 def test_one_row_after_another_gives_the_same_weights():

@@ -1,21 +1,35 @@
-"""What the estimator refuses, and in which words: what is wrong, where, what to do."""
+"""Input that is no rows or no labels: one sentence with the column, the row and what to do."""
 
 import re
 from contextlib import contextmanager
+from datetime import date, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from linsep import PassiveAggressive, Perceptron
+import linsep
+from linsep import (
+    GaussianNaiveBayes,
+    KernelPerceptron,
+    KernelSoftMargin,
+    LinearRegression,
+    LogisticRegression,
+    MarginPerceptron,
+    Perceptron,
+)
 from linsep.errors import DataError
 from linsep.parameters import parameters_of
-from linsep.sources import ArraySource
 from refusals import refused
 from storages import SCHEMES, STORAGES, blobs, classes_of, store, weights
-from thoroughness import met
+from thoroughness import THOROUGH, met
 
 STORED = ("dense32", "dense64", "csr32", "csr64")
 
@@ -72,38 +86,6 @@ def test_values_that_are_not_finite_are_seen_among_the_held_out_rows():
             model.fit(spoilt, y)
 
 
-@pytest.mark.filterwarnings("ignore:All rows of class.* have weight 0")
-@pytest.mark.parametrize("storage", ["dense64", "csr32"])
-def test_values_that_are_not_finite_are_seen_in_rows_of_weight_zero(storage):
-    X, y = blobs(20, 3, 2)
-    X[3, 1] = np.nan
-    weight = np.where(np.arange(20) == 3, 0.0, 1.0)
-    with assert_refuses("Input X contains NaN"):
-        Perceptron().fit(store(X, storage), y, sample_weight=weight)
-    with assert_refuses("Input X contains NaN"):
-        Perceptron(class_weight={y[3]: 0.0}).fit(store(X, storage), y)
-    with refused(DataError, "not-finite", row=4, column=1):
-        Perceptron(class_weight={y[3]: 0.0}).fit(ArraySource(store(X, storage), y, batch_rows=2))
-
-
-@pytest.mark.parametrize("storage", ["dense64", "csr32"])
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_weights_beyond_floating_point_that_no_later_row_shows(scheme, storage):
-    k, multiclass = classes_of(scheme)
-    X = np.eye(k)
-    X[-1] *= 1e300
-    model = Perceptron(multiclass=multiclass, learning_rate=1e300, max_iter=1)
-    said = (
-        f"The weight of feature {k - 1} overflows float64; scale the features or choose a "
-        "smaller learning rate."
-    )
-    with assert_refuses(said):
-        model.fit(store(X, storage), range(k))
-    assert not hasattr(model, "coef_")
-    with assert_refuses(f"arrays: {said}"):
-        model.fit(ArraySource(store(X, storage), range(k)))
-
-
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_scores_beyond_floating_point(scheme, storage):
@@ -117,29 +99,6 @@ def test_scores_beyond_floating_point(scheme, storage):
     assert not hasattr(model, "coef_")
     with assert_refuses("Row ", "the score overflows", "rows before it were used"):
         model.partial_fit(huge, y, classes=range(k))
-
-
-@pytest.mark.parametrize(
-    ("model", "parameter"),
-    [
-        (Perceptron(learning_rate=1e308), "learning rate"),
-        (Perceptron(learning_rate=1e308, update="batch"), "learning rate"),
-        *(
-            pytest.param(model, "C", marks=pytest.mark.compiled)  # it takes hundreds of passes
-            for model in (
-                PassiveAggressive(C=1e308),
-                PassiveAggressive(C=1e300, loss="squared_hinge"),
-            )
-        ),
-    ],
-    ids=repr,
-)
-def test_a_parameter_that_makes_scores_of_moderate_rows_overflow_is_named(model, parameter):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 3))
-    y = 0.3 * rng.normal(size=200) > X[:, 0]
-    with assert_refuses("overflows float64", f"choose a smaller {parameter}."):
-        model.fit(X, y)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -158,18 +117,6 @@ def test_the_row_that_cannot_be_scored_is_named_and_leaves_no_trace(scheme):
     assert model.n_updates_ == updates
     with assert_refuses("Row 5 (index 4): the score", "scale the features"):
         Perceptron(multiclass=multiclass, shuffle=False).fit(X, y, coef_init=model.coef_)
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_predictions_beyond_floating_point_are_no_predictions(scheme):
-    k, multiclass = classes_of(scheme)
-    X, y = blobs(20, 3, k)
-    model = Perceptron(multiclass=multiclass).fit(X, y)
-    model.fitted_run().state.split(model.fitted_run().state.W)[0][:] = 1000.0
-    X[7] = 1e308
-    for call in (model.predict, model.decision_function):
-        with assert_refuses("score of row 8 (index 7)", "scale the features"):
-            call(X)
 
 
 # Labels.
@@ -276,15 +223,6 @@ def test_initial_weights_of_the_wrong_shape(multiclass):
         Perceptron(multiclass=multiclass).fit(X, y, coef_init=bad)
 
 
-def test_a_refused_start_leaves_the_last_fit():
-    X, y = blobs(40, 5, 4)
-    model = Perceptron().fit(X, y)
-    before = weights(model)
-    with assert_refuses("coef_init"):
-        model.fit(X, y, coef_init=np.ones(3))
-    assert weights(model) == before
-
-
 # Parameters, from the table of specs.
 
 
@@ -320,13 +258,6 @@ def test_parameters_out_of_range(parameter):
         with assert_refuses(*words):
             model.partial_fit(X, y, classes=[0, 1, 2])
         assert not hasattr(model, "coef_")
-
-
-def test_every_parameter_is_in_the_table_or_checked_elsewhere():
-    named = set(parameters_of(Perceptron))
-    assert set(Perceptron().get_params()) - named == {
-        "random_state", "class_weight", "reference",
-    }  # fmt: skip
 
 
 def test_parameters_of_numpy_types_are_taken():
@@ -430,3 +361,166 @@ def test_starts_of_rows_outside_a_sparse_matrix_are_refused(indptr):
     X.indptr = np.array(indptr, np.int32)
     with assert_refuses("The indptr of X does not increase from 0"):
         Perceptron().fit(X, [0, 1, 0])
+
+
+N = 12
+Y = np.arange(N) % 2
+GOOD = np.random.default_rng(0).normal(size=(N, 2))
+ESTIMATORS = [
+    Perceptron(), Perceptron(keep="vote"), Perceptron(early_stopping=True), MarginPerceptron(),
+    KernelPerceptron(), KernelSoftMargin(), LinearRegression(), LogisticRegression(l2=1.0),
+    GaussianNaiveBayes(),
+]  # fmt: skip
+VALUES = {
+    "mixed": ([*range(11), "x"], "('x' in row 12 (index 11))"),
+    "dates": (pd.date_range("2020-01-01", periods=N), "holds dates in column 'b': give numbers"),
+    "days": ([date(2020, 1, 1)] * N, "holds dates in column 'b': give numbers"),
+    "durations": (pd.to_timedelta(np.arange(N), unit="D"), "holds durations in column 'b'"),
+    "hours": (np.array([timedelta(hours=1)] * N, dtype=object), "holds durations in column 'b'"),
+    "complex": (np.ones(N) * 1j, "Complex data not supported: they are in column 'b'"),
+    "missing": (pd.array([1, None] * 6, dtype="Int64"), "NaN in column 'b', row 2 (index"),
+    "None": (np.array([1.0, 2.0, None] * 4, dtype=object), "NaN in column 'b', row 3 (index"),
+    "not a date": ([pd.NaT] * N, "in column 'b'"),
+    "nan": ([*range(11), np.nan], "contains NaN in column 'b', row 12 (index 11): fill it"),
+    "inf": ([*range(9), -np.inf, 1, 2], "infinity in column 'b', row 10 (index 9): give a"),
+}
+
+
+def assert_refused(call, words):
+    with pytest.raises(DataError, match=re.escape(words)) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        (estimator, name)
+        for (k, estimator), (j, name) in product(enumerate(ESTIMATORS), enumerate(VALUES))
+        if THOROUGH or k == 0 or (j + k) % 4 == 0  # every value with the first, some with others
+    ],
+    ids=str,
+)
+def test_a_column_of_a_data_frame_is_named(estimator, name):
+    values, words = VALUES[name]
+    X = pd.DataFrame({"a": GOOD[:, 0], "b": values}, index=np.arange(N) + 100)
+    assert_refused(lambda: estimator.fit(X, Y), words)
+    model = estimator.fit(pd.DataFrame(GOOD, columns=["a", "b"]), Y)
+    assert_refused(lambda: model.predict(X), words)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize("made", [np.array, np.ndarray.tolist, sp.csr_array, sp.csc_array])
+def test_a_feature_of_an_array_is_numbered(estimator, made):
+    if made is np.ndarray.tolist and isinstance(estimator, KernelPerceptron | KernelSoftMargin):
+        pytest.skip("lists are objects to kernels")
+    X = GOOD.copy()
+    X[7, 1] = np.nan
+    assert_refused(lambda: estimator.fit(made(X), Y), "contains NaN in feature 1, row 8 (index 7)")
+
+
+@pytest.mark.compiled
+def test_columns_of_an_array_have_the_names_of_fit():
+    model = LogisticRegression(l2=1.0).fit(pd.DataFrame(GOOD, columns=["a", "b"]), Y)
+    with pytest.warns(UserWarning, match="valid feature names"):
+        assert_refused(
+            lambda: model.predict([[1.0, np.inf]]),
+            "contains infinity in column 'b', row 1 (index 0)",
+        )
+
+
+@pytest.mark.compiled
+def test_other_columns_than_those_of_fit_are_told_first():
+    model = Perceptron().fit(pd.DataFrame(GOOD, columns=["a", "b"]), Y)
+    other = pd.DataFrame({"a": [1.0], "c": ["red"]})
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(other)
+
+
+@pytest.mark.compiled
+def test_numbers_of_other_types_are_numbers():
+    X = np.array([[Fraction(1, 2), Decimal("3.5"), "4"], [1, True, "5"]] * 3, dtype=object)
+    model = Perceptron().fit(X, [0, 1] * 3)
+    same = Perceptron().fit(X.astype(float), [0, 1] * 3)
+    np.testing.assert_array_equal(model.coef_, same.coef_)
+
+
+@pytest.mark.compiled
+def test_what_scikit_learn_says_of_other_objects_stays():
+    with pytest.raises(TypeError, match=r"argument must be .* string.* number"):
+        Perceptron().fit(np.array([[{}, 1.0], [2.0, 1.0]], dtype=object), [0, 1])
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        Perceptron().fit([[1.0], [1.0, 2.0]], [0, 1])
+
+
+MODELS = (
+    linsep.LinearRegression,
+    linsep.LogisticRegression,
+    linsep.GaussianNaiveBayes,
+    linsep.Perceptron,
+    linsep.PassiveAggressive,
+    linsep.KernelPerceptron,
+)
+CLASSIFIERS = MODELS[1:]
+DAYS = pd.date_range("2020-01-01", periods=6)
+NUMBERS = np.arange(6.0)
+HALVES = np.array([0, 1] * 3)
+TABLES = {
+    "dates": (pd.DataFrame({"d": DAYS}), "dates in column 'd'"),
+    "a missing one": (pd.DataFrame({"d": [pd.NaT, *DAYS[1:]]}), "dates in column 'd'"),
+    "with a zone": (pd.DataFrame({"d": DAYS.tz_localize("UTC")}), "dates in column 'd'"),
+    "durations": (pd.DataFrame({"d": DAYS - DAYS[0]}), "durations in column 'd'"),
+    "numpy's dates": (DAYS.to_numpy()[:, None], "dates in feature 0"),
+    "numpy's durations": ((DAYS - DAYS[0]).to_numpy()[:, None], "durations in feature 0"),
+    "Arrow's dates": (pa.table({"a": NUMBERS, "d": DAYS}), "dates in column 'd'"),
+    "Arrow's in pandas": (
+        pd.DataFrame({"d": pd.array(DAYS, dtype="timestamp[us][pyarrow]")}),
+        "dates in column 'd'",
+    ),
+    "times": (pd.DataFrame({"t": [time(1, k) for k in range(6)]}), "times of day in column 't'"),
+    "periods": (pd.DataFrame({"p": pd.period_range("2020", periods=6)}), "periods in column 'p'"),
+}
+LABELS = {
+    "None": (np.array(["a", None, "b"] * 2, dtype=object), "missing-value"),
+    "nan": (np.array(["a", "b", np.nan] * 2, dtype=object), "missing-value"),
+    "float": (np.array([0.0, 1.0, np.nan] * 2), "missing-value"),
+    "categories": (pd.Categorical(["a", None, "b"] * 2), "missing-value"),
+    "strings": (pd.Series(["a", None, "b"] * 2, dtype="string"), "missing-value"),
+    "integers": (pd.array([1, None, 2] * 2, dtype="Int64"), "missing-value"),
+    "a date": (pd.Series([DAYS[0], pd.NaT, DAYS[1]] * 2), "missing-value"),
+    "mixed": (np.array([0, "a", 1] * 2, dtype=object), "label-type"),
+    "decimals": (np.array([Decimal(1), Decimal(2)] * 3), "label-type"),
+    "bins": (pd.cut(NUMBERS, 2), "label-type"),
+}
+
+
+def test_columns_of_dates_are_named():
+    for model in MODELS:
+        for X, _words in TABLES.values():
+            with refused(DataError, "column-type"):
+                model().fit(X, HALVES)
+
+
+@pytest.mark.parametrize("values", [DAYS, DAYS - DAYS[0]])
+def test_a_regression_of_dates_is_refused(values):
+    with pytest.raises(ValueError, match=r"y holds (dates|durations): give one number per row"):
+        linsep.LinearRegression().fit(NUMBERS[:, None], values)
+
+
+def test_labels_that_are_missing_or_of_several_types_are_named():
+    for model in CLASSIFIERS:
+        for y, code in LABELS.values():
+            with refused(DataError, code):
+                model().fit(NUMBERS[:, None], y)
+
+
+def test_numbers_that_are_objects_are_labels():
+    for model in CLASSIFIERS:
+        X = NUMBERS[:, None]
+        given = model().fit(X, HALVES.astype(object))
+        assert given.classes_.tolist() == [0, 1]
+        assert np.array_equal(
+            given.decision_function(X), model().fit(X, HALVES).decision_function(X)
+        )

@@ -8,19 +8,16 @@ import pytest
 from campaign import __main__ as campaign, batches
 from campaign.batches import Limits
 
-from estimator_configurations import in_turn
-from linsep.compiled.jit import COMPILING
-
 FEW = {
     "kills": 3, "disks": 3, "signals": 1, "serving": 2, "requests": 40, "scanner": 1000,
     "vowpal-wabbit": 500, "words": 60,
     "csv": 60, "jsonl": 60,
-    "columnar": 60, "models": 60, "remote": 20,
+    "models": 60, "remote": 20,
     "forged-models": 30, "exports": 5, "row-cache": 60,
     "verdicts": 4, "edited-proofs": 7, "damaged-proofs": 7,
 }  # fmt: skip
 
-pytestmark = pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
+pytestmark = pytest.mark.compiled
 
 
 @pytest.mark.thorough
@@ -28,10 +25,6 @@ pytestmark = pytest.mark.skipif(not COMPILING, reason="too slow without the comp
 def test_a_few_cases_of_each_part(part, count):
     found = campaign.PARTS[part].run(Limits(count))
     assert dict(found) == {"cases": count}
-
-
-def test_all_configurations_of_estimators_are_asked_for():
-    assert campaign.PARTS["estimators"].count == len(in_turn())
 
 
 def test_what_is_wrong_is_counted_and_the_rest_goes_on():

@@ -1,4 +1,4 @@
-"""Files that change while they are read, or between two readings: no model is learned from them."""
+"""Files that change while they are read, or between readings: no model learns from two of them."""
 
 import os
 import shutil
@@ -9,10 +9,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from interrupting import in_pass
 from linsep import Perceptron, open_source
-from linsep.errors import DataError
+from linsep.errors import CheckpointError, DataError
+from linsep.rows import source_stream as stream
+from linsep.serving.model import signature
+from linsep.sources import fingerprints
+from linsep.sources.row_cache import RowCache, source_key
 from linsep.sources.tables import text_file
 from refusals import refused
+from row_cache_rows import some_rows, write
 
 
 def many_rows(folder, kind):
@@ -128,3 +134,167 @@ def test_texts_that_change_between_two_readings(tmp_path):
     os.utime(edited_text, ns=(about.st_atime_ns, about.st_mtime_ns))
     with refused(DataError, "file-changed"):
         list(source.batches())
+
+
+ROWS = 20_000
+
+
+def table(path, turned):
+    """Write rows whose labels, all of one length, are turned or not; the size stays the same."""
+    x = np.random.default_rng(0).integers(100, 1000, ROWS)
+    y = ((x > 550) ^ turned).astype(int)
+    if path.suffix == ".svm":
+        path.write_text("".join(f"{b} 1:{a}\n" for a, b in zip(x, y, strict=True)))
+    elif path.suffix == ".csv":
+        path.write_text("x,y\n" + "".join(f"{a},{b}\n" for a, b in zip(x, y, strict=True)))
+    else:
+        columns = pa.table({"x": x, "y": y})
+        pq.write_table(columns, path, compression="none", use_dictionary=False)
+
+
+def turned_in_place(path):
+    """Write in place and put the time back."""
+    about = path.stat()
+    other = path.with_name(f"other{path.suffix}")
+    table(other, True)
+    with path.open("r+b") as file:
+        file.write(other.read_bytes())
+    other.unlink()
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+
+
+def turned_by_another(path):
+    """Put another file in its place, as tar, rsync -t and cp -p do."""
+    about = path.stat()
+    other = path.with_name(f"other{path.suffix}")
+    table(other, True)
+    os.utime(other, ns=(about.st_atime_ns, about.st_mtime_ns))
+    other.replace(path)
+
+
+def edited_between_blocks(path):
+    """Change a label where the sample has no block, and put the time back."""
+    about = path.stat()
+    data = bytearray(path.read_bytes())
+    blocks = list(fingerprints.places(len(data), 0, len(data)))
+    sample = fingerprints.hash_of_sample(path)
+    data[data.index(b"\n", blocks[7][1]) + 1] ^= 1
+    with path.open("r+b") as file:
+        file.write(data)
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert fingerprints.hash_of_sample(path) == sample
+
+
+def fitted(path, cache=None):
+    source = open_source(path, cache=cache, **({} if path.suffix == ".svm" else {"target": "y"}))
+    source.memory_bytes = 0
+    model = Perceptron(max_iter=3).fit(source)
+    return model, source
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("change", [turned_in_place, turned_by_another])
+@pytest.mark.parametrize("ending", ["svm", "csv", "parquet"])
+def test_other_bytes_of_the_same_size_and_time_are_read(tmp_path, ending, change):
+    path = tmp_path / f"rows.{ending}"
+    table(path, False)
+    before = path.stat()
+    old, _ = fitted(path, tmp_path)
+    change(path)
+    after = path.stat()
+    assert (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    new, source = fitted(path, tmp_path)
+    here, _ = fitted(path)
+    assert new.coef_.tobytes() == here.coef_.tobytes() != old.coef_.tobytes()
+    assert new.score(source) == here.score(source)
+
+
+@pytest.mark.compiled
+def test_a_change_between_the_blocks_of_the_sample(tmp_path, monkeypatch):
+    monkeypatch.setattr(fingerprints, "BLOCK", 100)
+    path = tmp_path / "rows.svm"
+    table(path, False)
+    options = {"x": 1}
+    key = source_key([path], options)
+    write(tmp_path / "a", *some_rows(3), key=key).close()
+    RowCache.open(tmp_path / "a", key).close()
+    edited_between_blocks(path)
+    later = source_key([path], options)
+    assert [file[:4] for file in later["files"]] == [file[:4] for file in key["files"]]
+    assert RowCache.open(tmp_path / "a", later) is None
+
+
+@pytest.mark.compiled
+def test_a_copy_with_the_same_bytes_is_known_again(tmp_path, monkeypatch):
+    path = tmp_path / "rows.svm"
+    table(path, False)
+    old, _ = fitted(path, tmp_path)
+    shutil.copy2(path, tmp_path / "copy")
+    (tmp_path / "copy").replace(path)
+    monkeypatch.setattr(stream, "RowCacheWriter", None)  # no cache is made again
+    new, source = fitted(path, tmp_path)
+    assert source.kept is not None
+    assert new.coef_.tobytes() == old.coef_.tobytes()
+
+
+@pytest.mark.compiled
+def test_a_file_that_changes_before_its_hash_is_taken_has_none(tmp_path):
+    """Else rows of the old file would be known by the bytes of the new one."""
+    path = tmp_path / "rows.svm"
+    table(path, False)
+    key = source_key([path], {})
+    turned_by_another(path)
+    write(tmp_path / "a", *some_rows(3), key=key).close()
+    assert RowCache.open(tmp_path / "a", source_key([path], {})) is None
+
+
+def stopped_and_resumed(path, folder, change):
+    """Interrupt a fit with a checkpoint, change its file and go on."""
+    options = {} if path.suffix == ".svm" else {"target": "y"}
+    model = Perceptron(max_iter=3)
+    with in_pass(1), pytest.raises(KeyboardInterrupt):
+        model.fit(open_source(path, **options), checkpoint=folder / "c")
+    change(path)
+    return Perceptron(max_iter=3).fit(open_source(path, **options), checkpoint=folder / "c")
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("change", [turned_in_place, turned_by_another])
+@pytest.mark.parametrize("ending", ["svm", "csv", "parquet"])
+def test_no_fit_goes_on_with_other_bytes(tmp_path, ending, change):
+    path = tmp_path / f"rows.{ending}"
+    table(path, False)
+    with refused(CheckpointError, "bad-checkpoint"):
+        stopped_and_resumed(path, tmp_path, change)
+
+
+@pytest.mark.compiled
+def test_no_fit_goes_on_with_a_change_between_the_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(fingerprints, "BLOCK", 100)
+    path = tmp_path / "rows.svm"
+    table(path, False)
+    with refused(CheckpointError, "bad-checkpoint"):
+        stopped_and_resumed(path, tmp_path, edited_between_blocks)
+
+
+@pytest.mark.compiled
+def test_a_fit_goes_on_with_a_copy_of_its_file(tmp_path):
+    path = tmp_path / "rows.csv"
+    table(path, False)
+
+    def copied(path):
+        shutil.copy2(path, tmp_path / "copy")
+        (tmp_path / "copy").replace(path)
+
+    model = stopped_and_resumed(path, tmp_path, copied)
+    assert model.coef_.tobytes() == fitted(path)[0].coef_.tobytes()
+
+
+@pytest.mark.compiled
+def test_a_model_file_whose_time_was_put_back_is_another(tmp_path):
+    path = tmp_path / "m"
+    path.write_bytes(b"one")
+    before, about = signature(path), path.stat()
+    path.write_bytes(b"two")
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert signature(path) != before

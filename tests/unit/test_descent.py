@@ -8,7 +8,6 @@ from hypothesis import given, strategies as st
 
 from linsep import (
     LogisticRegression,
-    MarginPerceptron,
     Perceptron,
     PerceptronCriterion,
     datasets,
@@ -293,18 +292,6 @@ def test_they_are_those_of_the_batch_rule():
     model = Perceptron(update="batch", max_iter=40).set_callbacks(measured).fit(X, y)
     assert measured.criterion_[:-1] == pytest.approx(model.criterion_[1:], rel=1e-9)
     assert measured.misclassified_[:-1].tolist() == model.mistakes_[1:].tolist()
-
-
-@pytest.mark.parametrize("model", [Perceptron(keep="average"), MarginPerceptron(gamma=0.1),
-                                   Perceptron(normalize=True)])  # fmt: skip
-def test_they_are_of_the_weights_that_predict(model):
-    X, y = blobs(60, k=2, spread=1.5)
-    measured = PerceptronCriterion()
-    model.set_params(max_iter=5).set_callbacks(measured).fit(X, y)
-    assert len(measured.criterion_) == model.n_iter_
-    scores = np.where(y == model.classes_[1], 1, -1) * model.decision_function(X)
-    assert measured.misclassified_[-1] == (scores <= 0).sum()
-    assert measured.criterion_[-1] == pytest.approx(-scores[scores < 0].sum())
 
 
 def test_what_is_not_measured_is_refused(tmp_path):

@@ -1,4 +1,4 @@
-"""Text files that are not what they seem: none crashes a parser, is misread or fills memory."""
+"""Text files that are not what they seem: none fills memory or asks for it."""
 
 import csv
 import gzip
@@ -12,128 +12,14 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, strategies as st
-from sklearn.base import clone
 
 from command_line import assert_refused
-from linsep import (
-    GaussianNaiveBayes,
-    LogisticRegression,
-    PassiveAggressive,
-    Perceptron,
-    open_source,
-)
-from linsep.compiled.scanners.json_lines import FINE, NOT_ONE_OBJECT, TOO_DEEP, look_at_lines
+from linsep import LogisticRegression, Perceptron, open_source
 from linsep.errors import DataError
 from linsep.sources.limits import bytes_of
 from linsep.sources.tables import text_file
-from linsep.sources.tables.json_lines import MOST_DEPTH
 from refusals import refused
 from whole_files import load_svmlight, load_table
-
-pytestmark = pytest.mark.compiled
-
-GOOD = '{"x":1,"t":"a"}\n{"x":2,"t":"b"}\n'
-
-
-def read(path, target="t", **options):
-    return [batch for batch in open_source(path, target=target, **options).batches()]
-
-
-def nested(depth, open_="[", close="]"):
-    return '{"x":3,"t":"a","z":' + open_ * depth + "1" * (open_ != "[") + close * depth + "}\n"
-
-
-@pytest.mark.parametrize("before", ["", GOOD], ids=["first", "later"])
-@pytest.mark.parametrize(
-    "line",
-    [
-        "null",
-        "[1]",
-        "3",
-        '"s"',
-        "true",
-        ",",
-        "}",
-        "{",
-        '{"x":1',
-        "[" * 30_000,
-        "\x0c{}",
-        "\ufeff{}",
-        '{"x":1,"t":"a"} null',
-        '{"x":1,"t":"a"}{"x":3,"t":"b"}',
-        '{"x":1,\n"t":"a"}',
-        '{"x":"\n"}',
-    ],
-)
-def test_lines_that_are_no_object_never_reach_the_parser(tmp_path, before, line):
-    """A first line null, or many open brackets, ended the process."""
-    path = tmp_path / "a.jsonl"
-    path.write_text(before + line + "\n" + GOOD)
-    1 + before.count("\n")
-    if line == "\ufeff{}" and not before:  # a byte-order mark
-        with refused(DataError, "missing-value", row=1, column="t"):
-            read(path)
-        return
-    with refused(DataError, "bad-line"):
-        read(path, missing="drop")
-
-
-@pytest.mark.parametrize("kind", [("[", "]"), ('{"a":', "}")])
-def test_values_nested_too_deep_are_refused(tmp_path, kind):
-    path = tmp_path / "a.jsonl"
-    path.write_text(GOOD + nested(MOST_DEPTH - 1, *kind))
-    assert sum(batch.X.shape[0] for batch in read(path, exclude="z")) == 3
-    for depth in (MOST_DEPTH, 100_000):
-        path.write_text(GOOD + nested(depth, *kind))
-        with refused(DataError, "bad-line", row=3):
-            read(path, exclude="z")
-
-
-PIECES = ["{", "}", "[", "]", '"', "\\", '\\"', ":", ",", "1", "null", " ", "\t", "\n", "\r\n", "é"]
-OBJECTS = ['{"a":1}', '{"a":{"b":[1,2]}}', '{"a":"}\\"\\\\{"}', "{}", ' {"a":"\\n"} ', "", "  "]
-
-
-def is_object(line):
-    try:
-        return isinstance(json.loads(line), dict)
-    except ValueError:
-        return False
-
-
-@given(st.lists(st.sampled_from(PIECES + OBJECTS), max_size=12).map("".join))
-def test_lines_that_pass_begin_and_end_one_object(text):
-    data = text.encode()
-    ended, at = look_at_lines(np.frombuffer(data, np.uint8), len(data), 3)
-    lines = text.replace("\r", "\n").split("\n")
-    filled = [line for line in lines if line.strip(" \t")]
-    if all(map(is_object, filled)):
-        assert ended == FINE
-    if ended == FINE:
-        # Which bracket closes which is for the parser to say.
-        ends = {line.strip(" \t")[0] + line.strip(" \t")[-1] for line in filled}
-        assert ends <= {"{}", "{]"}
-    if ended == NOT_ONE_OBJECT:
-        assert not is_object(lines[data[: at + 1].replace(b"\r", b"\n").count(b"\n")])
-
-
-def test_brackets_in_strings_do_not_count():
-    data = b'{"a":"[[[[[[","b":[[1]]}\n{"a":[[[1]]]}\n'
-    assert look_at_lines(np.frombuffer(data, np.uint8), len(data), 3) == (TOO_DEEP, 32)
-
-
-def test_line_breaks_in_quotes_stay_as_they_are(tmp_path, monkeypatch):
-    """A carriage return at the end of a block lost the newline at the start of the next."""
-    monkeypatch.setattr(text_file, "BLOCK_BYTES", 64)
-    path = tmp_path / "a.csv"
-    values = ["a\r\nb", "c\rd", "e\nf", "g\r\n\r\nh", "\r\n"]
-    for shift in range(66):
-        head = "x" * (1 + shift)
-        rows = [f'{k},"{value}",{k % 2}' for k, value in enumerate(values * 4)]
-        path.write_bytes("\r\n".join([f"{head},t,y", *rows, ""]).encode())
-        _, y, names = load_table(path, target="y")
-        assert sorted(names[1:]) == sorted(f"t={value}" for value in values)
-        assert y.size == 20
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
@@ -162,10 +48,8 @@ def test_cells_of_any_length_wherever_they_stand(tmp_path, place):
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
-@pytest.mark.parametrize(
-    ("label", "said"), [("p\0", "a NUL character"), ("p" * 1001, "of 1,001 characters")]
-)
-def test_labels_that_would_be_cut_are_refused(tmp_path, kind, label, said):
+@pytest.mark.parametrize("label", ["p\0", "p" * 1001])
+def test_labels_that_would_be_cut_are_refused(tmp_path, kind, label):
     """A NUL at the end is no character to numpy: "p" and "p\\0" were one class."""
     path = tmp_path / f"a.{kind}"
     rows = [{"x": k, "y": value} for k, value in enumerate(["p", "q", label, "p"])]
@@ -177,20 +61,13 @@ def test_labels_that_would_be_cut_are_refused(tmp_path, kind, label, said):
         load_table(path, target="y")
 
 
-def test_binary_data_behind_text(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_bytes(b"x,y\n" + b"1,0\n" * 300_000 + b"1,\0\n")
-    with refused(DataError, "encoding", row=300002):
-        load_table(path, target="y")
-
-
 LONG = {"a.svm": "1 1:0." + "1" * 4998, "a.csv": '0,"' + "p" * 5000 + '"'}
 LONG["a.jsonl"] = '{"x":0,"t":"' + "p" * 5000 + '"}'
 
 
-@pytest.mark.parametrize("kind", ["svm", "csv", "jsonl"])
-@pytest.mark.parametrize("later", [0, 2000])
-@pytest.mark.parametrize("last", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "later", "last"), [("svm", 0, True), ("csv", 2000, False), ("jsonl", 9, False)]
+)
 def test_lines_have_a_limit(tmp_path, kind, later, last):
     head = "x,t\n" * (kind == "csv")
     good = {"svm": "0 1:1\n", "csv": "1,q\n", "jsonl": '{"x":1,"t":"q"}\n'}[kind]
@@ -198,7 +75,6 @@ def test_lines_have_a_limit(tmp_path, kind, later, last):
         head + good * (later + 1) + LONG[path.name] + "\n" * (not last) + good * (not last)
     )
     options = {} if kind == "svm" else {"target": "t", "exclude": []}
-    later + 2 + (kind == "csv")
     with refused(DataError, "too-large"):
         list(open_source(path, max_line="4kB", **options).batches())
     if kind == "svm":  # elsewhere it would be a label
@@ -206,7 +82,7 @@ def test_lines_have_a_limit(tmp_path, kind, later, last):
         assert sum(batch.X.shape[0] for batch in batches) == later + 1 + 1 + (not last)
 
 
-@pytest.mark.parametrize("name", ["a.svm.gz", "a.csv.gz", "a.jsonl.gz"])
+@pytest.mark.parametrize("name", ["a.svm.gz", "a.csv.gz"])
 def test_a_small_file_of_one_endless_line(tmp_path, name):
     """200 kB of gzip took gigabytes."""
     with gzip.open(tmp_path / name, "wb", compresslevel=1) as file:
@@ -220,7 +96,9 @@ def test_a_small_file_of_one_endless_line(tmp_path, name):
     tracemalloc.stop()
 
 
-@pytest.mark.parametrize("name", ["a.svm.zst", "a.parquet", "a.arrow"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("a.svm.zst", marks=pytest.mark.compiled), "a.parquet", "a.arrow"]
+)
 def test_files_that_swell_beyond_measure(tmp_path, name):
     path, rows = tmp_path / name, 12_000_000  # 96 MB of zeros
     table = pa.table({"x": np.zeros(rows), "t": np.zeros(rows, bool)})
@@ -268,39 +146,27 @@ def test_no_damaged_footer_ends_the_process(tmp_path):
     assert int(done.stdout) > 40
 
 
-@pytest.mark.parametrize(
-    ("size", "count"), [("64MB", 64 << 20), ("1.5 kb", 1536), (7, 7), ("1g", 1 << 30), ("9 B", 9)]
-)
-def test_sizes(size, count):
-    assert bytes_of(size) == count
-
-
-@pytest.mark.parametrize("size", ["", "MB", "-1", "0", "2GB", "1TB", "1e3", None])
-def test_what_is_no_size(size):
-    with refused(DataError, "bad-option"):
-        bytes_of(size)
-
-
-def test_the_option_of_the_commands(tmp_path):
+def test_sizes(tmp_path):
+    known = {"64MB": 64 << 20, "1.5 kb": 1536, 7: 7, "1g": 1 << 30, "9 B": 9}
+    assert {size: bytes_of(size) for size in known} == known
+    for size in ("", "MB", "-1", "0", "2GB", "1e3", None):
+        with refused(DataError, "bad-option"):
+            bytes_of(size)
     (tmp_path / "a.svm").write_text("0 1:1\n1 1:2\n1 1:" + "3" * 300 + "\n")
-    said = "line 3 is longer than 100 bytes: split it or allow longer lines with --max-line 400B"
     assert_refused("fit", "a.svm", "--max-line", "100", cwd=tmp_path, code="too-large")
-    said = "is not a valid size of a line"
-    assert_refused("fit", "a.svm", "--max-line", "x", cwd=tmp_path, said=said, exit_code=2)
+    assert_refused("fit", "a.svm", "--max-line", "x", cwd=tmp_path, exit_code=2)
 
 
 @pytest.mark.parametrize(
-    "model", [Perceptron(), PassiveAggressive(), LogisticRegression(l2=1.0), GaussianNaiveBayes()]
+    ("model", "ending"), [(Perceptron(), "svm.gz"), (LogisticRegression(l2=1.0), "svm")]
 )
-@pytest.mark.parametrize("ending", ["svm", "svm.gz"])
 def test_a_few_bytes_do_not_ask_for_gigabytes_of_weights(tmp_path, model, ending):
     path = tmp_path / f"rows.{ending}"
     write = gzip.open if ending.endswith("gz") else open
     with write(path, "wb") as file:
         file.write(b"0 1:1\n1 2147483000:1\n")
-    f"{path} has {path.stat().st_size} bytes but needs 2,147,483,000 weights: number its"
     with refused(DataError, "too-large"):
-        clone(model).fit(open_source(path))
+        model.fit(open_source(path))
     X, _ = load_svmlight(path)
     assert X.shape == (2, 2147483000)
 
@@ -308,20 +174,21 @@ def test_a_few_bytes_do_not_ask_for_gigabytes_of_weights(tmp_path, model, ending
 @pytest.mark.parametrize(
     ("name", "how", "advice"),
     [
-        ("t.csv", {"text": "s"}, "build a vocabulary with vocabulary=True or hash them into fewer "
-         "features with Text(n_features=4096)"),
-        ("t.csv", {"hash_bits": 20}, "choose fewer hash_bits"),
-        ("t.vw", {"hash_bits": 20}, "choose fewer hash_bits"),
+        ("t.csv", {"text": "s"}, "vocabulary"),
+        ("t.csv", {"hash_bits": 20}, "hash_bits"),
+        ("t.vw", {"hash_bits": 20}, "hash_bits"),
     ],
-)  # fmt: skip
+)
 def test_fewer_hashed_features_are_what_a_small_file_needs(tmp_path, name, how, advice):
     rows = [f"{k} |s a{k}" if name == "t.vw" else f"{k},a{k % 60} b c" for k in range(70)]
     (tmp_path / name).write_text("\n".join(["y,s"] * (name == "t.csv") + rows))
     how = how if name == "t.vw" else how | {"target": "y"}
-    with refused(DataError, "too-large"):
+    with refused(DataError, "too-large") as problem:
         Perceptron().fit(open_source(tmp_path / name, **how))
+    assert advice in [key for h in problem.value.hints for key in getattr(h, "settings", {})]
 
 
+@pytest.mark.compiled
 def test_weights_are_counted_for_each_class_and_byte(tmp_path):
     path = tmp_path / "rows.svm"
     path.write_text("0 1:1\n1 3000000:1\n2 2:1\n3 3:1\n")

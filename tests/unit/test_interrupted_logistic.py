@@ -342,19 +342,6 @@ def test_many_weights_go_on(tmp_path):
 
 
 @pytest.mark.compiled
-def test_separable_rows_go_on_to_the_same_verdict(tmp_path):
-    y = (ROWS[:, 0] > 3).astype(int)
-
-    def fit(path=None):
-        with pytest.warns(linsep.errors.SeparationWarning):
-            return LogisticRegression().fit(ROWS, y, checkpoint=path)
-
-    found, times = ended(fit, tmp_path / "c", 3)
-    assert times > 1
-    np.testing.assert_array_equal(last(found, "limits_"), last(fit(), "limits_"))
-
-
-@pytest.mark.compiled
 def test_passes_are_not_made_again(tmp_path, monkeypatch):
     def fit(path=None):
         return LogisticRegression().fit(ROWS, CLASSES, checkpoint=path)

@@ -127,17 +127,17 @@ def refusal(load, path, text, **options):
 )
 def test_tables(tmp_path, first, large):
     text = f"a,y\n1,{first}\n2,{large}\n3,0.5\n"
-    line = 2 if first.startswith("9") else 3
+    row = 1 if first.startswith("9") else 2
     said = refusal(load_table, tmp_path / "a.csv", text, target="y")
     assert said == (
-        f"a.csv line {line} has a label in column 'y' with too many digits: shorten the labels."
+        f"a.csv row {row} has a label in column 'y' with too many digits: shorten the labels."
     )
 
 
 def test_the_line_counts_rows_that_were_dropped(tmp_path):
     text = f"a,y\n1,1\n,2\n3,{LARGE}\n"
     said = refusal(load_table, tmp_path / "a.csv", text, target="y", missing="drop")
-    assert said.startswith("a.csv line 4 has a label")
+    assert said.startswith("a.csv row 3 has a label")
 
 
 def test_svmlight(tmp_path):

@@ -133,12 +133,6 @@ def test_what_cannot_be(how, code):
         rows_of(open_source(SALES, target="sold", **how))
 
 
-def test_svmlight_text_has_no_values_to_count(tmp_path):
-    (tmp_path / "a.svm").write_text("+1 1:1\n-1 2:1\n")
-    with refused(DataError, "conflict"):
-        open_source(tmp_path / "a.svm", min_count=2)
-
-
 @pytest.mark.parametrize("change", [
     {"level": "Rom"}, {"values": ["Bonn"]}, {"values": 3}, {"min_count": None},
 ])  # fmt: skip
@@ -146,13 +140,6 @@ def test_damaged_recipes(model, change):
     rare = {"town": model.recipe_["rare"]["town"] | change}
     with refused(DataError, "bad-model-file"):
         from_recipe(model.recipe_ | {"rare": rare}, None)
-
-
-def test_a_recipe_of_other_rare_values_is_another(model):
-    other = linsep.fit(SALES, target="sold", min_count=6)
-    source = open_source(SALES, recipe=other.recipe_)
-    with refused(DataError, "other-model"):
-        model.predictions(source)
 
 
 @pytest.mark.filterwarnings("ignore:.*not seen in training")

@@ -3,7 +3,6 @@
 import io
 import json
 
-import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
 
@@ -150,27 +149,3 @@ def test_convert_mends_lines(tmp_path):
             "2", "1", "the"
         ]  # fmt: skip
     assert here("fit", "b.svm", cwd=tmp_path).returncode == 0
-
-
-@pytest.mark.thorough
-def test_convert_mends_every_chunk_and_names_lines(tmp_path):
-    rng = np.random.default_rng(3)
-    lines = []
-    for k in range(3000):
-        indices = rng.permutation(50)[: rng.integers(1, 9)] + 1
-        lines.append(f"{k % 2} " + " ".join(f"{j}:{rng.normal():.6g}" for j in indices))
-    (tmp_path / "a.svm").write_text("\n".join(lines) + "\n")
-    source = open_source(tmp_path / "a.svm")
-    source.mends, source._chunk_bytes = True, 1 << 12
-    for batch in source.batches():
-        for row in range(batch.X.shape[0]):
-            pairs = lines[batch.first + row].split()[1:]
-            found = sorted((int(j), float(v)) for j, v in (pair.split(":") for pair in pairs))
-            one = batch.X[row]
-            assert found == list(zip((one.indices + 1).tolist(), one.data.tolist(), strict=True))
-    (tmp_path / "a.svm").write_text("\n".join([*lines, "1 4:1 2:1 4:2"]) + "\n")
-    source = open_source(tmp_path / "a.svm")
-    source.mends, source._chunk_bytes = True, 1 << 12
-    with refused(DataError, "duplicate-name"):
-        for _ in source.batches():
-            pass

@@ -1,25 +1,35 @@
+"""Parsed rows on disk: what comes back, faults of disks and processes, the limit of the folder."""
+
+import errno
 import os
+import threading
+import tracemalloc
+from contextlib import suppress
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
+from numba import config
 
+import linsep._system.caches
+from linsep._system.caches import cache_limit
 from linsep.batches import Batch
-from linsep.sources import row_cache
+from linsep.errors import LinsepError
+from linsep.sources import row_cache, row_cache as row_cache_module
 from linsep.sources.row_cache import (
     RowCache,
+    RowCacheDamaged,
     RowCacheError,
     RowCacheWriter,
     row_cache_path,
     source_key,
 )
 from refusals import refused
-from row_cache_rows import KEY, some_rows, sparse_rows, write
+from row_cache_rows import KEY, SLOW, some_rows, sparse_rows, write
 from thoroughness import examples
-
-pytestmark = pytest.mark.both
 
 LABELS = {
     "float": [-1.0, 2.5, float("inf"), 1e-300],
@@ -100,6 +110,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("row caches")
 
 
+@pytest.mark.both
 @given(cases(), st.sampled_from([1 << 12, 1 << 19]))
 @examples(150, 38)
 def test_any_rows_come_back_in_any_order_of_blocks(folder, case, gulp):
@@ -131,6 +142,7 @@ def test_any_rows_come_back_in_any_order_of_blocks(folder, case, gulp):
         stored.close()
 
 
+@pytest.mark.both
 def test_what_the_file_says_about_itself(tmp_path):
     X, y = some_rows()
     names, recipe = ["a", "b", "c", "d", "e", "f"], {"hash_bits": None, "columns": ["a"]}
@@ -157,6 +169,7 @@ def test_what_the_file_says_about_itself(tmp_path):
         row_cache.read_blocks([0])
 
 
+@pytest.mark.both
 def test_one_row_and_rows_without_values(tmp_path):
     for X in (sp.csr_matrix((1, 3)), sp.csr_matrix((200, 3)), np.zeros((1, 3))):
         row_cache = write(tmp_path / "few", X, np.full(X.shape[0], "x"))
@@ -164,6 +177,7 @@ def test_one_row_and_rows_without_values(tmp_path):
         assert RowCache.open(tmp_path / "few", KEY).labels == ["x"]
 
 
+@pytest.mark.both
 def test_values_may_get_narrower_but_neither_wider_nor_of_another_kind(tmp_path):
     X, y = some_rows(10)
     wide = X.copy()
@@ -186,6 +200,7 @@ def test_values_may_get_narrower_but_neither_wider_nor_of_another_kind(tmp_path)
     assert os.listdir(tmp_path) == ["a"]
 
 
+@pytest.mark.both
 def test_unsorted_columns_are_sorted_in_a_copy(tmp_path):
     X = sp.csr_matrix((np.array([1.0, 2.0, 3.0]), np.array([4, 0, 4]), np.array([0, 3])), (1, 5))
     row_cache = write(tmp_path / "a", X, np.array([1]))
@@ -193,6 +208,7 @@ def test_unsorted_columns_are_sorted_in_a_copy(tmp_path):
     assert X.indices.tolist() == [4, 0, 4]
 
 
+@pytest.mark.both
 def test_labels_of_mixed_number_types_and_objects(tmp_path):
     X = np.ones((2, 1))
     with RowCacheWriter(tmp_path / "a", KEY) as writer:
@@ -211,6 +227,7 @@ def test_labels_of_mixed_number_types_and_objects(tmp_path):
             writer.write(Batch(X, bad, 0))
 
 
+@pytest.mark.both
 def test_key_and_path_follow_files_and_options(tmp_path):
     data = tmp_path / "rows.svm"
     data.write_text("1 1:2\n")
@@ -235,6 +252,7 @@ def test_key_and_path_follow_files_and_options(tmp_path):
         source_key([tmp_path / "none"], {})
 
 
+@pytest.mark.both
 def test_other_versions_and_machines_are_stale(tmp_path, monkeypatch):
     path = tmp_path / "a"
     write(path, *some_rows(3)).close()
@@ -248,13 +266,259 @@ def test_other_versions_and_machines_are_stale(tmp_path, monkeypatch):
     assert RowCache.open(tmp_path / "none", KEY) is None
 
 
-def test_batches_have_about_the_size_asked_for(tmp_path):
-    X = np.zeros((6400, 10))
-    with RowCacheWriter(tmp_path / "a", KEY) as writer:
-        writer.write(Batch(X[:, :1].copy(), X[:, 0], 0))
-        writer.write(Batch(X, X[:, 0], 6400))
-        row_cache = writer.commit()
-    sizes = [X.nbytes + codes.nbytes for X, codes, *_ in row_cache.iterate(100_000)]
-    assert max(sizes) <= 100_000
-    assert len(sizes) < 15
-    assert len(list(row_cache.iterate(1))) == row_cache.n_blocks
+def attempt(path, data):
+    """All rows of a row cache with these bytes; None when it is refused."""
+    path.write_bytes(data)
+    row_cache = RowCache.open(path, KEY)
+    with suppress(RowCacheDamaged):
+        return row_cache and row_cache.read_blocks(np.arange(row_cache.n_blocks))
+    return None
+
+
+@pytest.mark.parametrize("kind", ["csr", "dense"])
+def test_every_changed_byte_and_every_cut_is_noticed(tmp_path, kind):
+    path = tmp_path / "a"
+    X, y = some_rows(70, 2, kind)
+    write(path, X.astype(np.float32), y).close()
+    data = path.read_bytes()
+    assert attempt(path, data) is not None
+    step = 7 if config.DISABLE_JIT else 1
+    for at in range(0, len(data), step):
+        changed = bytearray(data)
+        changed[at] ^= 1 << at % 8
+        assert attempt(path, bytes(changed)) is None, at
+        assert attempt(path, data[:at]) is None, at
+    assert attempt(path, data + b"\0" * 8) is None
+
+
+def test_records_of_other_blocks_and_other_files_are_noticed(tmp_path):
+    path = tmp_path / "a"
+    X, y = np.arange(256.0).reshape(128, 2), np.ones(128)
+    write(path, X, y).close()
+    data = path.read_bytes()
+    size = 16 + 64 * (4 + 16)
+    first, second, rest = (
+        data[24 : 24 + size],
+        data[24 + size : 24 + 2 * size],
+        data[24 + 2 * size :],
+    )
+    assert attempt(path, data[:24] + first + second + rest) is not None
+    assert attempt(path, data[:24] + second + first + rest) is None
+    write(path, X, y).close()  # the same rows again, in a file of its own
+    later = path.read_bytes()
+    assert attempt(path, later[:24] + first + later[24 + size :]) is None
+
+
+def test_a_file_cut_or_changed_while_open_is_noticed(tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    row_cache = write(path, *some_rows())
+    row_cache.read_blocks([0, 1, 2])
+    with open(path, "r+b") as file:
+        file.seek(60)
+        file.write(b"\xff")
+    with refused(RowCacheDamaged, "damaged-file"):
+        row_cache.read_blocks([2, 0])
+    os.truncate(path, 100)
+    with refused(RowCacheDamaged, "damaged-file"):
+        row_cache.read_blocks([2])
+
+    def broken(*arguments):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(row_cache_module, "_pread", broken)
+    with refused(RowCacheDamaged, "damaged-file"):
+        row_cache.read_blocks([2])
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "replace"])
+@pytest.mark.parametrize("after", range(4))
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, call, after):
+    path = tmp_path / "a"
+    write(path, *some_rows(3)).close()
+    old = path.read_bytes()
+    real, calls = getattr(os, call), []
+
+    def full(*arguments):
+        calls.append(call)
+        if len(calls) > (after if call == "write" else 0):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(*arguments)
+
+    monkeypatch.setattr(row_cache_module.os, call, full)
+    with refused(RowCacheError, "cannot-write"):
+        write(path, *some_rows(), cuts=(10, 74, 120))
+    assert os.listdir(tmp_path) == ["a"]
+    assert path.read_bytes() == old
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with refused(RowCacheError, "cannot-write"):
+        RowCacheWriter(tmp_path / "file" / "a", KEY)
+
+
+def test_giving_up_leaves_nothing(tmp_path):
+    def interrupted():
+        with RowCacheWriter(tmp_path / "a", KEY) as writer:
+            writer.write(Batch(*some_rows(), 0))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    writer = RowCacheWriter(tmp_path / "a", KEY)
+    assert len(os.listdir(tmp_path)) == 1
+    writer.abort()
+    writer.abort()
+    with refused(RowCacheError, "cannot-write"):
+        writer.write(Batch(*some_rows(), 0))
+    for n_features, rows in ((4, 3), (None, 0)):
+        with refused(RowCacheError, "shape"):
+            write(tmp_path / "a", *some_rows(rows), n_features=n_features)
+    assert not os.listdir(tmp_path)
+
+
+def test_two_writers_of_one_file(tmp_path):
+    path = tmp_path / "a"
+    one, two = RowCacheWriter(path, KEY), RowCacheWriter(path, KEY)
+    one.write(Batch(np.zeros((100, 2)), np.zeros(100), 0))
+    two.write(Batch(np.ones((100, 2)), np.ones(100), 0))
+    first, second = one.commit(), two.commit()
+    assert first.read_blocks([1])[0].sum() == 0  # still its own file, though it has no name now
+    assert second.read_blocks([1])[0].sum() == 72
+    assert RowCache.open(path, KEY).labels == [1.0]
+    assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("pread", [True, False])
+def test_several_threads_read_at_once(tmp_path, monkeypatch, pread):
+    if not pread:
+        monkeypatch.delattr(os, "preadv", raising=False)
+    X = np.repeat(np.arange(6400.0 // SLOW), 3).reshape(-1, 3)
+    row_cache = write(tmp_path / "a", X, X[:, 0] % 2)
+    wrong = []
+
+    def read(seed):
+        rng = np.random.default_rng(seed)
+        with suppress(RowCacheError):
+            for _ in range(40 // SLOW):
+                blocks = rng.integers(0, row_cache.n_blocks, 20)
+                rows = np.concatenate([np.arange(len(X))[64 * b : 64 * b + 64] for b in blocks])
+                wrong.append(not np.array_equal(row_cache.read_blocks(blocks)[0], X[rows]))
+
+    threads = [threading.Thread(target=read, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == [False] * (40 // SLOW * 8)
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="takes a file much larger than the buffers")
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    X = sparse_rows(np.random.default_rng(0), 2000, 60)
+    y = np.arange(2000) % 7
+    write(tmp_path / "a", X, y).close()
+    tracemalloc.start()
+    try:
+        with RowCacheWriter(tmp_path / "a", KEY) as writer:
+            for i in range(80):
+                writer.write(Batch(X, y, 2000 * i))
+            row_cache = writer.commit()
+        wrote = tracemalloc.get_traced_memory()[1]
+        tracemalloc.reset_peak()
+        assert sum(batch.size for batch in row_cache.iterate(1 << 20)) == 160_000
+        read = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (tmp_path / "a").stat().st_size > 40e6
+    assert wrote < 3e6
+    assert read < 5e6
+
+
+YOUNG, MIDDLE, OLD, NEW, UNMARKED, FOLDER, LINK = (f"{digit}" * 32 + ".rows" for digit in "0123456")
+OURS = YOUNG, MIDDLE, OLD
+FOREIGN = "letter.txt", "thread.rows"
+
+
+@pytest.fixture
+def full(tmp_path):
+    """Three caches, the last used longest ago, and files of somebody else, older still."""
+    for age, name in enumerate((*OURS, *FOREIGN)):
+        write(tmp_path / name, *some_rows()).close()
+        os.utime(tmp_path / name, (0, 1e9 - age))
+    (tmp_path / UNMARKED).write_text("named as a cache, but not written by us")
+    (tmp_path / FOLDER).mkdir()
+    (tmp_path / FOLDER / "photo.jpg").write_text("precious")
+    (tmp_path / LINK).symlink_to(tmp_path / "letter.txt")
+    return tmp_path
+
+
+def left(full):
+    """The caches that are left; what is not ours is."""
+    assert {path.name for path in full.iterdir()} >= {
+        *FOREIGN,
+        UNMARKED,
+        FOLDER,
+        LINK,
+    }
+    assert (full / FOLDER / "photo.jpg").exists()
+    return [name for name in (*OURS, NEW) if (full / name).exists()]
+
+
+def room_for(monkeypatch, full, caches):
+    size = (full / OLD).stat().st_size
+    monkeypatch.setenv("LINSEP_CACHE_GB", repr((caches + 0.5) * size / 1e9))
+
+
+def test_what_was_used_longest_ago_goes_first(full, monkeypatch):
+    room_for(monkeypatch, full, 3)
+    write(full / NEW, *some_rows()).close()
+    assert left(full) == [YOUNG, MIDDLE, NEW]
+
+
+def test_reading_a_cache_is_using_it(full, monkeypatch):
+    RowCache.open(full / OLD, KEY).close()
+    room_for(monkeypatch, full, 2)
+    write(full / NEW, *some_rows()).close()
+    assert left(full) == [OLD, NEW]
+
+
+def test_the_cache_just_written_stays_whatever_its_size(full, monkeypatch):
+    monkeypatch.setenv("LINSEP_CACHE_GB", "0")
+    row_cache = write(full / NEW, *some_rows(900))
+    assert sum(batch.size for batch in row_cache.iterate()) == 900
+    assert left(full) == [NEW]
+
+
+def test_a_cache_removed_while_it_is_read_is_read_to_its_end(full, monkeypatch):
+    row_cache = RowCache.open(full / OLD, KEY)
+    monkeypatch.setenv("LINSEP_CACHE_GB", "0")
+    write(full / NEW, *some_rows()).close()
+    if (full / OLD).exists():
+        pytest.skip("this system removes no open file")
+    assert sum(batch.size for batch in row_cache.iterate()) == 150
+
+
+def test_without_limit_all_stay(full, monkeypatch):
+    monkeypatch.setenv("LINSEP_CACHE_GB", "inf")
+    write(full / NEW, *some_rows()).close()
+    assert len(left(full)) == 4
+
+
+@pytest.mark.parametrize("wrong", ["many", "-1", "nan"])
+def test_a_limit_that_is_no_number(full, monkeypatch, wrong):
+    monkeypatch.setenv("LINSEP_CACHE_GB", wrong)
+    with refused(LinsepError, "bad-option"):
+        write(full / NEW, *some_rows())
+    assert left(full) == list(OURS)
+
+
+@pytest.mark.parametrize(("disk", "limit"), [(1e12, 20e9), (50e9, 10e9)])
+def test_the_limit_fits_the_disk(tmp_path, monkeypatch, disk, limit):
+    monkeypatch.delenv("LINSEP_CACHE_GB", raising=False)
+    monkeypatch.setattr(
+        linsep._system.caches.shutil,
+        "disk_usage",
+        lambda folder: SimpleNamespace(total=int(disk)),
+    )
+    assert cache_limit(tmp_path) == limit

@@ -85,8 +85,8 @@ def test_shards_do_not_depend_on_anything_but_the_files(folder):
     assert names[-1].endswith("t.parquet, row groups 6 to 7")
 
 
-@pytest.mark.parametrize(("name", "place"), [("t.csv", "line 251"), ("t.jsonl", "line 251")])
-def test_errors_name_the_line_of_the_file(folder, tmp_path, name, place):
+@pytest.mark.parametrize(("name", "row"), [("t.csv", 250), ("t.jsonl", 251)])
+def test_errors_name_the_row_of_the_file(folder, tmp_path, name, row):
     lines = (folder / name).read_text().split("\n")
     source = open_source(folder / name, target="y")
     reading = Reading(source.recipe())
@@ -96,7 +96,7 @@ def test_errors_name_the_line_of_the_file(folder, tmp_path, name, place):
     there = {"path": str(tmp_path / name), "size": about.st_size, "written": about.st_mtime_ns}
     shards = [shard._replace(**there) for shard in shards_of(source, 3000)]
     (bad,) = [shard for shard in shards if fails(shard, reading)]
-    with refused(DataError, "not-a-number", row=251, column="a"):
+    with refused(DataError, "not-a-number", row=row, column="a"):
         read_shard(bad, reading)
 
 

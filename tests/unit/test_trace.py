@@ -336,9 +336,9 @@ def test_rows_are_named_by_their_lines(folder):
     )  # fmt: skip
     (folder / "gap.csv").write_text("a,kind\n1,x\n,x\n2,y\n\n3,y\n")
     found, _ = names("gap.csv", "--target", "kind", "--missing", "drop", cwd=folder)
-    assert found == ["line 2", "line 4", "line 6"]
+    assert found == ["row 1", "row 3", "row 4"]
     table = ("students.csv", "--target", "grade", "--exclude", "name")
-    assert names(*table, cwd=folder)[0] == ["line 2", "line 3", "line 4", "line 5"]
+    assert names(*table, cwd=folder)[0] == ["row 1", "row 2", "row 3", "row 4"]
 
 
 def test_bad_use_is_one_sentence(folder):

@@ -286,7 +286,7 @@ def test_weights_that_are_no_counts(tmp_path):
         LinearRegression(weight_type="frequency").fit(FEATURES, Y, weights)
     pd.DataFrame(FEATURES).assign(y=Y, n=weights).to_csv(tmp_path / "rows.csv", index=False)
     source = open_source(tmp_path / "rows.csv", target="y", weight="n")
-    with refused(DataError, "bad-value", row=9):
+    with refused(DataError, "bad-value", row=8):
         LinearRegression(weight_type="frequency").fit(source)
 
 

@@ -11,6 +11,7 @@ from linsep.cli.options import command
 from linsep.cli.output import print_json, watching
 from linsep.cli.reading import open_like, tell_unknown
 from linsep.errors import DataError
+from linsep.words import a
 
 AT = options.Repeatable(
     "--at", metavar="COLUMN=VALUE",
@@ -43,7 +44,7 @@ def effects(
     fitted, where = model_files.load(model), values_of(at)
     if not hasattr(fitted, "marginal_effects"):
         raise DataError(
-            f"{model} is a {type(fitted).__name__}: only logistic regressions have marginal "
+            f"{model} is {a(type(fitted).__name__)}: only logistic regressions have marginal "
             "effects on probabilities.",
             code="unsupported",
             path=model,

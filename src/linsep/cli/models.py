@@ -42,7 +42,7 @@ from linsep.exports import export as write, format_of, prediction_rule
 from linsep.linear.predictions import numbers
 from linsep.scoring import scored
 from linsep.validation.values import of_features
-from linsep.words import counted, either, escaped
+from linsep.words import a, counted, either, escaped
 
 # More binary classifiers do not fit on a screen; --json has them all.
 MOST_MACHINES = 20
@@ -221,7 +221,7 @@ def audit(
     estimator = model_files.load(model)
     if (why := without_weights(estimator)) is not None:
         raise DataError(
-            f"{model} is a {type(estimator).__name__} that {why}: its scores are not sums of one "
+            f"{model} is {a(type(estimator).__name__)} that {why}: its scores are not sums of one "
             "product per feature. Audit a linear model.",
             code="unsupported",
             path=model,
@@ -326,14 +326,14 @@ def refuse(model: Any, path: Path, with_rows: bool) -> None:
     kind = type(model).__name__
     if not is_regression(model):
         raise DataError(
-            f"{path} is a {kind}, which has no statistical inference: `linsep inspect` shows its "
+            f"{path} is {a(kind)}, which has no statistical inference: `linsep inspect` shows its "
             "weights.",
             code="unsupported",
             path=path,
         )
     if with_rows and not hasattr(model, "diagnostics"):
         raise DataError(
-            f"{path} is a {kind}, which has no residuals: leave out DATA, or use `linsep score`.",
+            f"{path} is {a(kind)}, which has no residuals: leave out DATA, or use `linsep score`.",
             code="unsupported",
             path=path,
         )
@@ -352,7 +352,7 @@ def _print_table(
     if not hasattr(model, "odds_ratios" if odds else "summary"):
         what = "odds ratios" if odds else "table of estimates"
         raise DataError(
-            f"{path} is a {type(model).__name__}, which has no {what}.",
+            f"{path} is {a(type(model).__name__)}, which has no {what}.",
             code="unsupported",
             path=path,
         )
@@ -406,7 +406,7 @@ def summary(
     refuse(fitted, model, bool(data))
     if level is not None and not hasattr(fitted, "summary"):
         raise DataError(
-            f"{model} is a {type(fitted).__name__}, which has no intervals.",
+            f"{model} is {a(type(fitted).__name__)}, which has no intervals.",
             code="unsupported",
             path=model,
         )

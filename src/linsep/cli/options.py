@@ -390,7 +390,7 @@ PRODUCTS = Repeatable(
 )  # fmt: skip
 ROW_NAMES = Option(
     "--row-names", section="Data", metavar="COLUMN",
-    help="Column of row names, not a feature (tables only).  [default: line numbers]",
+    help="Column of row names, not a feature (tables only).  [default: row numbers]",
 )  # fmt: skip
 EXCLUDE = Repeatable(
     "--exclude", section="Data", metavar="COLUMN",

@@ -31,7 +31,7 @@ from linsep.estimators._common.predicting import probabilities_of
 from linsep.estimators._common.thresholds import Rule, Threshold, given_threshold
 from linsep.scoring import gaps_of, scores_of
 from linsep.sources.base import Source
-from linsep.words import counted
+from linsep.words import a, counted
 
 #: names of the columns of an interval
 ENDS = ("low", "high")
@@ -102,7 +102,7 @@ def refuse_beside(model: Any, path: Path, beside: str | None, interval: str | No
     kind, classes = type(model).__name__, hasattr(model, "classes_")
     if beside is not None and not classes:
         raise DataError(
-            f"{path} is a {kind}, which predicts numbers and has no {beside}.",
+            f"{path} is {a(kind)}, which predicts numbers and has no {beside}.",
             code="unsupported",
             path=path,
         )
@@ -110,7 +110,7 @@ def refuse_beside(model: Any, path: Path, beside: str | None, interval: str | No
         _refuse_interval(model, path, beside, interval)
     if beside == "probabilities" and not hasattr(model, "predict_proba"):
         raise DataError(
-            f"{path} is a {kind}, which has no probabilities: print its scores with --scores, "
+            f"{path} is {a(kind)}, which has no probabilities: print its scores with --scores, "
             "calibrate it with `linsep fit --calibrate`, or train --learner logistic.",
             code="unsupported",
             path=path,
@@ -122,7 +122,7 @@ def _refuse_interval(model: Any, path: Path, beside: str | None, interval: str) 
     kind = type(model).__name__
     if not is_regression(model) or not hasattr(model, "marginal_effects"):
         raise DataError(
-            f"{path} is a {kind}, whose predictions have no intervals: --interval applies to "
+            f"{path} is {a(kind)}, whose predictions have no intervals: --interval applies to "
             "linear and logistic regression.",
             code="unsupported",
             path=path,
@@ -130,7 +130,7 @@ def _refuse_interval(model: Any, path: Path, beside: str | None, interval: str) 
         )
     if interval != "confidence":
         raise DataError(
-            f"{path} is a {kind}, which predicts classes: use --interval confidence, an interval "
+            f"{path} is {a(kind)}, which predicts classes: use --interval confidence, an interval "
             "for the probabilities.",
             code="unsupported",
             path=path,
@@ -157,7 +157,7 @@ def threshold_given(model: Any, path: Path, least: float) -> Threshold:
     kind = type(model).__name__
     if not hasattr(model, "classes_"):
         raise DataError(
-            f"{path} is a {kind}, which predicts numbers: --threshold applies to two classes.",
+            f"{path} is {a(kind)}, which predicts numbers: --threshold applies to two classes.",
             code="unsupported",
             path=path,
             option="threshold",

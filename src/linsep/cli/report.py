@@ -602,7 +602,7 @@ def _cut(table: "Summary", top: int | None) -> "tuple[Summary, str]":
     kept = table.largest(top or MOST_COEFFICIENTS // 2)
     dependent = sum(row.status == "dependent" for row in rows)
     smaller = len(rows) - len(kept) - dependent
-    left_out = [f"{smaller:,} more, with smaller {table.statistic}"] * bool(smaller)
+    left_out = [f"{smaller:,} more, with smaller |{table.statistic}|"] * bool(smaller)
     left_out += [f"{dependent:,} that are dependent"] * bool(dependent)
     return replace(table, coefficients=kept), " and ".join(left_out)
 

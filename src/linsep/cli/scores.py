@@ -142,7 +142,7 @@ def _percent(share: float | None) -> str:
 def _print_classes(result: dict[str, Any], most: int) -> None:
     """Print the classes, or the most frequent of them, and the most frequent confusions."""
     classes = result["classes"]
-    if len(classes) > max(most, FEWEST_CLASSES):
+    if len(classes) > max(most, FEWEST_CLASSES) + 1:  # a line for one class would hide nothing
         classes = sorted(classes, key=lambda c: -c["rows"])[: max(most, FEWEST_CLASSES)]
     print_table(
         ["class", "rows", "right", "recall", "precision"],

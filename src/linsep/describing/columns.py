@@ -266,7 +266,7 @@ class TextColumn:
             "refused": self.refused is not None,
             **self._read_with(),
             "constant": not self.missing and counts is not None and len(counts) == 1,
-            "odd": self._odd if self._numbers >= LEAST_NUMERIC * filled else None,
+            "invalid": self._odd if self._numbers >= LEAST_NUMERIC * filled else None,
             "counts": counts,
         }
 

@@ -165,9 +165,9 @@ def _of_table(found: dict[str, Any]) -> list[tuple[str, str]]:
     if long := [c["name"] for c in found["columns"] if c["type"] != "text" and c.get("refused")]:
         pairs.append(("too long", f"{_names(long)}, not exactly representable as float64"))
     pairs += [
-        ("invalid", f"{c['odd']}; other values are numbers")
+        ("invalid", f"{c['invalid']}; other values are numbers")
         for c in found["columns"]
-        if c.get("odd")
+        if c.get("invalid")
     ]
     if found["constant"]:
         pairs.append(("constant", _names(found["constant"])))

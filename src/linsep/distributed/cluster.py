@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import metadata
 from multiprocessing import resource_tracker
-from queue import Empty, SimpleQueue
 from typing import Any
 from uuid import uuid4
 
@@ -37,6 +36,7 @@ try:
         get_worker,
         rejoin,
         secede,
+        wait,
     )
     from distributed.client import FutureCancelledError, FuturesCancelledError
     from distributed.comm import CommClosedError
@@ -262,44 +262,29 @@ class Cluster:
             raise _in_a_sentence(problem) from None
         return [list(found.get(future.key, ())) for future in futures]
 
-    def results(
-        self, futures: list[Future], done: Done | None = None, *,
-        check: Callable[[], None] | None = None, direct: bool | None = None,
-    ) -> list[Any]:  # fmt: skip
-        """Return the results in order; see :meth:`wait`. ``direct``: fetch them from the workers,
-        without the scheduler, if the workers can be reached.
-        """
-        self.wait(list(futures), done, check)
+    def results(self, futures: list[Future], done: Done | None = None) -> list[Any]:
+        """Return the results in order; see :meth:`wait`."""
+        self.wait(list(futures), done)
         try:
-            return self.client.gather(futures, direct=direct)
+            return self.client.gather(futures)
         except Exception as problem:
             raise _in_a_sentence(problem) from None
 
-    def wait(
-        self, futures: list[Future], done: Done | None = None,
-        check: Callable[[], None] | None = None,
-    ) -> None:  # fmt: skip
-        """Wait for tasks; ``done`` is called with the number of each finished task, and ``check``
-        periodically, to raise an error that ends the wait.
+    def wait(self, futures: list[Future], done: Done | None = None) -> None:
+        """Wait for tasks; ``done`` is called with the number of each finished task.
 
         ``futures`` is emptied, so unused results can be released. If a task fails, or on Ctrl-C,
         the others are canceled.
         """
-        left, alone = dict(enumerate(futures)), time.monotonic()
+        left, alone = {future: k for k, future in enumerate(futures)}, time.monotonic()
         futures.clear()
-        ended: SimpleQueue[int] = SimpleQueue()
-        for k, future in left.items():
-            future.add_done_callback(lambda _, k=k: ended.put(k))
         try:
             while left:
                 interruption_point()
-                if check is not None:
-                    check()
                 try:
-                    k = ended.get(timeout=LOOK)
-                except Empty:
-                    for k in [k for k, future in left.items() if future.done()]:
-                        ended.put(k)  # its call may be late
+                    with self.client.as_current():
+                        ready = wait(list(left), timeout=LOOK, return_when="FIRST_COMPLETED").done
+                except TimeoutError:
                     if self._has_workers():
                         alone = time.monotonic()
                     elif time.monotonic() - alone > ALONE:
@@ -309,15 +294,14 @@ class Cluster:
                         ) from None
                     continue
                 alone = time.monotonic()
-                if k not in left:
-                    continue
-                future = left.pop(k)
-                if future.status != "finished":
-                    self.client.gather(future)  # raises what was wrong
-                if done is not None:
-                    done(k)
+                for future in ready:
+                    k = left.pop(future)
+                    if future.status != "finished":
+                        self.client.gather(future)  # raises what was wrong
+                    if done is not None:
+                        done(k)
         except BaseException as problem:
-            self.cancel(list(left.values()))
+            self.cancel(list(left))
             raise _in_a_sentence(problem) from None
 
     def _has_workers(self) -> bool:

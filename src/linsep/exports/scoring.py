@@ -13,6 +13,7 @@ from linsep.estimators._common.offsets import has_offset
 from linsep.linear.estimator import LinearRegression
 from linsep.linear.several import one_target
 from linsep.sources.tables.columns import Columns, from_recipe
+from linsep.words import a
 
 #: what scores decide, in words for people
 RULES = {
@@ -154,7 +155,9 @@ def kind_of(model: Any) -> str:
     if class_named(name) is not type(model):
         known = ", ".join(CLASSES)
         package = type(model).__module__.partition(".")[0]
-        raise ExportError(f"A {name} of {package} cannot be exported, only {known} of linsep.")
+        raise ExportError(
+            f"{a(name, True)} of {package} cannot be exported, only {known} of linsep."
+        )
     return name
 
 
@@ -170,19 +173,20 @@ def fitted(model: Any) -> Any:
             model.recipe_ = recipe
     if has_offset(model):
         raise ExportError(
-            f"A {kind} that was fitted with an offset cannot be exported, because its predictions "
-            "need the offset of each row: predict with linsep, or train the model without an "
-            "offset."
+            f"{a(kind, True)} that was fitted with an offset cannot be exported, because its "
+            "predictions need the offset of each row: predict with linsep, or train the model "
+            "without an offset."
         )
     if getattr(model, "tie", "") == "random":
         raise ExportError(
-            f"A {kind} with random ties cannot be exported, because the draws depend on linsep",
+            f"{a(kind, True)} with random ties cannot be exported, because the draws depend on "
+            "linsep",
             learn_with(tie="negative"), option="tie",
         )  # fmt: skip
     for label in np.asarray(getattr(model, "classes_", [])).tolist():
         if not isinstance(label, str | int | float | bool):
             raise ExportError(
-                f"The label {label!r} is a {type(label).__name__}; exports have labels of text, "
+                f"The label {label!r} is {a(type(label).__name__)}; exports have labels of text, "
                 "numbers and booleans, so convert the labels first.", code="label-type", value=label
             )  # fmt: skip
     return model
@@ -242,11 +246,11 @@ def read_scoring(model: Any) -> Scoring:
     model = fitted(model)
     if hasattr(model, "kernel_"):
         raise ExportError(
-            f"A {kind} has a kernel and no column weights: use it in Python, or serve it."
+            f"{a(kind, True)} has a kernel and no column weights: use it in Python, or serve it."
         )
     if getattr(model, "keep", "") == "vote":
         raise ExportError(
-            f"A {kind} that votes has no single column weights",
+            f"{a(kind, True)} that votes has no single column weights",
             learn_with(keep="average"), option="keep",
         )  # fmt: skip
     (coef, intercept, center), columns = linear_scores(model), read_columns(model)
@@ -320,34 +324,20 @@ def read_columns(model: Any) -> ModelColumns:
 
 def table_columns(read: Columns) -> ModelColumns:
     """Return the columns of a table's recipe."""
-    if read.formula is not None:
-        raise ExportError(
-            f"The features of this model come from the formula '{read.formula.text}', which only "
-            "linsep computes: train it on precomputed columns."
-        )
-    if read.products:
-        raise ExportError(
-            f"Features of this model are products of columns ('{read.products[0].name}'), which "
-            "only linsep computes: train it on precomputed columns."
-        )
-    if read.words:
-        raise ExportError(
-            f"The words of column '{next(iter(read.words))}' are features, which only linsep can "
-            "count",
-            "take the weights from `linsep inspect MODEL --json`",
-            *([learn_with(exclude=list(read.words))] if read.numeric or read.text else []),
-            column=next(iter(read.words)),
-        )
-    if read.text and read.hash_bits is not None:
-        raise ExportError(
-            f"The values of column '{next(iter(read.text))}' are hashed, and only linsep finds "
-            "their columns: train the model without hashing.", column=next(iter(read.text)),
-        )  # fmt: skip
-    if dates := [name for name, how in read.converted.items() if how != "number"]:
-        raise ExportError(
-            f"Column '{dates[0]}' holds dates, which only linsep converts to days: train the "
-            "model on a numeric column.", column=dates[0],
-        )  # fmt: skip
+    own = next(iter(read.words), next(iter(read.text), None))
+    dates = [name for name, how in read.converted.items() if how != "number"]
+    for made, what, column in (
+        (read.formula, f"The formula '{getattr(read.formula, 'text', '')}' makes features", None),
+        (read.products, "Products of columns are features", None),
+        (read.words, f"The words of column '{own}' are features", own),
+        (read.text and read.hash_bits, f"The values of column '{own}' are hashed", own),
+        (dates, f"Column '{next(iter(dates), None)}' holds dates", next(iter(dates), None)),
+    ):
+        if made:
+            raise ExportError(
+                f"{what}, which only linsep computes: train the model on precomputed columns.",
+                column=column,
+            )
     refuse = read.missing in ("error", "drop")
     numeric = []
     for name, kind in read.numeric.items():

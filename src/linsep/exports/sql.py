@@ -22,11 +22,6 @@ from linsep.words import escaped
 MOST_COLUMNS = 2000
 #: numbers whose decimal digits SQLite reads back bit-identical
 LOW, HIGH = 1e-15, 1e15
-#: what a row is multiplied by so that its squares neither underflow nor overflow
-UNIT = (
-    "CASE WHEN linsep_square > 1e280 THEN power(2e0, -700) "
-    "WHEN linsep_square < 1e-280 THEN power(2e0, 700) ELSE 1e0 END"
-)
 #: numbers of the texts of a column of true and false
 TRUTHS = " WHEN 'true' THEN 1e0 WHEN 'false' THEN 0e0"
 #: a carriage return between two texts; SQLite calls the character char(13), DuckDB chr(13)
@@ -52,10 +47,7 @@ def as_sql(model: Any) -> str:
     ]
     steps: dict[str, dict[str, str]] = {}
     if rule.normalize:
-        steps["linsep_squares"] = {"linsep_square": _squares(scoring, "1e0")}
-        steps["linsep_units"] = {"linsep_unit": UNIT}
-        squares = _squares(scoring, "linsep_unit")
-        steps["linsep_lengths"] = {"linsep_length": f"sqrt({squares}) / linsep_unit"}
+        steps["linsep_lengths"] = {"linsep_length": f"sqrt({_squares(scoring)})"}
     scores = {name: _score(scoring, k) for k, name in enumerate(_score_names(rule))}
     steps["linsep_scores"] = scores
     if rule.name == "pairs":
@@ -81,7 +73,7 @@ def _check(scoring: Scoring) -> None:
     if "" in names:
         raise ExportError("A column without a name cannot be read in SQL: give it a name.")
     # with scores, and what follows from them
-    width = len(names) + 3 * len(scoring.coef) + 3 * scoring.rule.normalize
+    width = len(names) + 3 * len(scoring.coef) + scoring.rule.normalize
     if width > MOST_COLUMNS:
         raise ExportError(
             f"A table in SQLite has at most {MOST_COLUMNS:,} columns, and this model would need "
@@ -177,13 +169,13 @@ def _score(scoring: Scoring, k: int) -> str:
     return f"{total}{INDENT}+ {literal(float(scoring.intercept[k]))}"
 
 
-def _squares(scoring: Scoring, unit: str) -> str:
-    """Return the expression of the sum of the squares of a row's features times ``unit``."""
+def _squares(scoring: Scoring) -> str:
+    """Return the expression of the sum of the squares of a row's features."""
     columns = scoring.columns
     values = [_number(column, columns.kind) for column in columns.numeric]
     for name, known in columns.text.items():
         values.append(_value(name, dict.fromkeys(known, "1e0"), columns))
-    return summed(f"power({value} * {unit}, 2)" for value in values)
+    return summed(f"power({value}, 2)" for value in values)
 
 
 def _number(column: NumericColumn, kind: str) -> str:

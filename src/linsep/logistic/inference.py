@@ -37,6 +37,12 @@ UNINFERABLE = "standard errors, tests, AIC and BIC are not known"
 LIMITS = (
     "finite", "dependent", "+inf", "-inf", "infinite", NO_WEIGHT, UNKNOWN, UNSIGNED,
 )  # fmt: skip
+#: facts of a model file, the attributes they are of, and their types
+STATE = (
+    ("n_rows", "n_rows_", int), ("total_weight", "_total_weight", float),
+    ("n_iter", "n_iter_", int), ("method", "method_", str),
+    ("stop_reason", "stop_reason_", str), ("stop_sentence", "stop_sentence_", str),
+)  # fmt: skip
 #: numbers of a fit, NaN if there are none
 NUMBERS = ("log_likelihood_", "null_log_likelihood_", "_gained")
 ENDS = ("low", "high", "p")
@@ -114,12 +120,7 @@ class LogisticResults(HasInference):
             "classes": described(self.classes_),
             "reference": plain(self.reference_),
             "fit": {name: _number(getattr(self, name)) for name in NUMBERS},
-            "n_rows": int(self.n_rows_),
-            "total_weight": float(self._total_weight),
-            "n_iter": int(self.n_iter_),
-            "method": self.method_,
-            "stop_reason": self.stop_reason_,
-            "stop_sentence": self.stop_sentence_,
+            **{name: kind(getattr(self, attribute)) for name, attribute, kind in STATE},
             "levels": list(self._intervals),
             "clusters": self._clusters,
             **({"offset": True} if self._with_offset else {}),
@@ -156,10 +157,8 @@ class LogisticResults(HasInference):
         for name in NUMBERS:
             value = facts["fit"][name]
             setattr(self, name, float("nan") if value is None else float(value))
-        self.n_rows_, self.n_iter_ = count(facts["n_rows"]), count(facts["n_iter"])
-        self._total_weight = float(facts.get("total_weight", self.n_rows_))
-        self.method_, self.stop_reason_ = str(facts["method"]), str(facts["stop_reason"])
-        self.stop_sentence_ = str(facts["stop_sentence"])
+        for name, attribute, kind in STATE:
+            setattr(self, attribute, count(facts[name]) if kind is int else kind(facts[name]))
         self._intervals = {
             float(level): tuple(
                 _floats(arrays[f"{name} {level}"], (q, width), "intervals") for name in ENDS

@@ -107,26 +107,22 @@ class Contrasts:
         """Return a direction of standardized features along which the likelihood keeps growing,
         scaled to maximum 1; intercepts at the centers are exact.
         """
-        verdict, q = self.verdict, len(self.order) - 1
+        verdict, rows = self.verdict, len(self.block)
+        flat = np.zeros(rows * self.width, dtype=object)
         if isinstance(verdict, QuasiSeparable):
-            flat: Any = verdict.direction
+            flat[list(verdict.direction)] = list(verdict.direction.values())
         else:
-            d, numbers = verdict.subject.n_features, []
-            for row, b in zip(verdict.coef, verdict.intercept, strict=True):
-                numbers += [*row[:d], *([b] if verdict.subject.fit_intercept else [])]
-            flat = dict(enumerate(numbers))
-        places = [(row, j) for row in range(q) for j in range(self.width)]
-        found = [
-            Fraction(sum(s * flat.get(i, 0) for i, s in self.functional(row, j).items()))
-            for row, j in places
-        ]
-        lines = [found[k * self.width : (k + 1) * self.width] for k in range(q)]
+            d, constant = verdict.subject.n_features, verdict.subject.fit_intercept
+            parts = zip(verdict.coef, verdict.intercept, strict=True)
+            flat[:] = [x for row, b in parts for x in [*row[:d], *([b] if constant else [])]]
+        every = np.zeros((len(self.order), self.width), dtype=object)
+        every[list(self.block)] = flat.reshape(rows, self.width)
+        lines = every[self.order[:-1]] - every[self.order[-1]]
         if intercept:
-            for j, center in enumerate(how.centers[kept].tolist()):
-                for line in lines:
-                    line[-1] += line[j] * Fraction(center)
-        top = max((abs(x) for line in lines for x in line), default=0) or 1
-        direction = np.array([[float(x / top) for x in line] for line in lines])
+            centers = np.array([Fraction(c) for c in how.centers[kept].tolist()], dtype=object)
+            lines[:, -1] += lines[:, :-1] @ centers if len(kept) else 0
+        top = max(map(abs, lines.flat), default=0) or 1
+        direction = np.array([[float(Fraction(x) / top) for x in line] for line in lines])
         direction[:, : len(kept)] /= np.where(how.scales[kept] > 0, how.scales[kept], 1.0)
         return direction / (np.abs(direction).max(initial=0.0) or 1.0)
 

@@ -1,5 +1,6 @@
 """The unchanged rows of text files, each with the cell that decides its part."""
 
+import csv
 import io
 import json
 import re
@@ -8,21 +9,16 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, NamedTuple
 
-from linsep.errors import DataError
+from linsep.errors import DataError, hint
 from linsep.sources.lines import LineReader
 from linsep.sources.remote.file import File
 from linsep.sources.tables.columns import check_column
-from linsep.sources.tables.csv_records import (
-    CsvRecord,
-    csv_records,
-    names_of,
-    no_names,
-    whole_records,
-)
+from linsep.sources.tables.csv import names_of, no_names
 from linsep.sources.tables.json_lines import no_object, repeated
 from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.sources.tables.table_file import SAMPLE_ROWS
 from linsep.sources.tables.text_file import whole_lines
+from linsep.words import size_text
 
 #: bytes read at a time
 _CHUNK = 1 << 20
@@ -151,24 +147,49 @@ class TextRecords:
             rows += 1
             untold = self._reading.header is None and rows <= SAMPLE_ROWS
             if cell and cell == self._column and untold:
-                raise no_names(f"{self.path} line 1", cell)
+                raise no_names(self.path, cell)
             yield Record(text, line, cell)
         if not width:
             raise DataError(
                 f"{self.path} is empty: give a file with rows.", code="no-rows", path=self.path
             )
 
-    def _csv_records(self) -> Iterator[CsvRecord]:
-        reading, blocks = self._reading, self._blocks()
-        if reading.quotes:
-            blocks = whole_records(
-                blocks, reading.separator, self.path, reading.max_line, self._blocks
-            )
-        return csv_records(blocks, reading, self.path)
+    def _csv_records(self) -> Iterator[tuple[int, list[str], str]]:
+        """Yield the line that each record starts on, its fields, and its text."""
+        reading, taken = self._reading, list[str]()
+
+        def lines() -> Iterator[str]:
+            for block in self._blocks():
+                same = reading.squeezed(block)
+                for line, seen in zip(_lines_of(block, ""), _lines_of(same, ""), strict=True):
+                    taken.append(line)
+                    yield seen
+
+        quoting: Any = csv.QUOTE_MINIMAL if reading.quotes else csv.QUOTE_NONE
+        reader = csv.reader(lines(), delimiter=reading.separator, quoting=quoting, strict=False)
+        line = 1
+        while True:
+            before = csv.field_size_limit(reading.max_line)
+            try:
+                fields = next(reader, None)
+            except csv.Error as error:
+                raise DataError(
+                    f"{self.path} line {line} opens a quote that is not closed within "
+                    f"{size_text(reading.max_line)}", "close it where its field ends",
+                    hint("read quotes as ordinary characters with {}", quotes=False),
+                    code="bad-line", path=self.path, row=line,
+                ) from error  # fmt: skip
+            finally:
+                csv.field_size_limit(before)
+            if fields is None:
+                return
+            yield line, fields, "".join(taken)
+            taken.clear()
+            line = reader.line_num + 1
 
 
-def _lines_of(block: bytes) -> io.StringIO:
-    return io.StringIO(block.decode(errors="surrogateescape"), newline="\n")
+def _lines_of(block: bytes, newline: str = "\n") -> io.StringIO:
+    return io.StringIO(block.decode(errors="surrogateescape"), newline=newline)
 
 
 def _label(line: str, number: int) -> str:

@@ -30,6 +30,7 @@ from linsep.serving.log import Entry, LogError, RowLog
 from linsep.serving.model import Served
 from linsep.serving.rows import Bodies, row_place, start_of
 from linsep.validation.values import of_features
+from linsep.words import a
 
 #: a snapshot is taken after so many rows, or seconds
 ROWS_A_SNAPSHOT, SECONDS_A_SNAPSHOT = 10_000, 60.0
@@ -72,7 +73,7 @@ def can_learn(model: Any) -> str | None:
     """Return why a model cannot learn rows one by one, None if it can."""
     kind = type(model).__name__
     if not hasattr(model, "check_partial_fit"):  # sums of naive Bayes depend on how rows are split
-        return f"is a {kind}, which does not support online learning"
+        return f"is {a(kind)}, which does not support online learning"
     if hasattr(model, "threshold_"):
         return "has a threshold, which online learning would invalidate"
     try:

@@ -30,6 +30,7 @@ from linsep.serving.rows import VALUE_BYTES, Bodies, PairReader, TableReader, co
 from linsep.sources.base import Source
 from linsep.sources.tables.columns import to_recipe
 from linsep.sources.tables.reading_options import ReadingOptions
+from linsep.words import a
 
 #: bytes of memory of a number in an answer, as an object of Python and as text; of a term of an
 #: explanation
@@ -230,11 +231,13 @@ class Served:
         """Raise Refused if the model does not have a wanted part."""
         kind = type(self.model).__name__
         if not self.is_classifier and (wanted.scores or wanted.probabilities):
-            raise Refused(422, f"The model is a {kind}, which predicts numbers and has no classes.")
+            raise Refused(
+                422, f"The model is {a(kind)}, which predicts numbers and has no classes."
+            )
         if wanted.probabilities and not hasattr(self.model, "predict_proba"):
             raise Refused(
                 422,
-                f"The model is a {kind} without probabilities: request scores, or fit it with "
+                f"The model is {a(kind)} without probabilities: request scores, or fit it with "
                 "linsep fit --calibrate.",
             )
         if wanted.explanations and (why := without_weights(self.model)) is not None:

@@ -158,7 +158,7 @@ class WholeNumbers:
             raise _rounded(
                 self._file.where(start + row) + f", column '{name}'", text,
                 parquet if proof else SMALLER, hint("leave the column out with {}", exclude=[name]),
-                path=self._file.path, column=name,
+                path=self._file.path, row=start + row + 1, column=name,
             )  # fmt: skip
 
     def long(

@@ -1,14 +1,17 @@
-"""CSV and TSV files."""
+"""CSV and TSV files, which Arrow reads: it names the row of a fault."""
 
 import csv
 import io
 import re
+import sys
+from collections import deque
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future
 from contextlib import closing, suppress
 from functools import partial, reduce
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import pyarrow as pa
@@ -16,27 +19,19 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from linsep._system.threads import thread_count
-from linsep.errors import DataError, NoRows, hint
+from linsep.errors import DataError, Hint, NoRows, hint
 from linsep.sources.formats import codec_of
-from linsep.sources.lines import LineReader, scanned_chunks
+from linsep.sources.lines import scanned_chunks
 from linsep.sources.remote.file import File
 from linsep.sources.tables import text_file
 from linsep.sources.tables.column_types import missing_mark
 from linsep.sources.tables.conversions import NULL_VALUES
 from linsep.sources.tables.csv_numbers import WORTHWHILE, NumberColumns
-from linsep.sources.tables.csv_records import (
-    CsvRecord,
-    csv_records,
-    follow_quotes,
-    names_of,
-    no_header,
-    no_names,
-    whole_records,
-)
 from linsep.sources.tables.reading_options import WHITESPACE, ReadingOptions
 from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others
 from linsep.sources.tables.text_file import ARROW_TYPES, LARGEST_BLOCK, Guess, TextFile, misfit
 from linsep.validation.values import check_names
+from linsep.words import counted
 
 #: columns of a small file that Arrow reads at a time: each takes 9 kB, however few its rows
 STRIP = 2048
@@ -44,16 +39,21 @@ STRIP = 2048
 ROW_NAMES = (
     "name the column of row names in line 1, or write the file without it (in R, row.names = FALSE)"
 )
-#: rows in which another encoding is searched for
-MANY_ROWS = 100_000
 #: bytes at the end of a file in which labels are inspected
 LAST_BYTES = 1 << 16
-
+#: characters of a name that a message shows
+SHOWN = 40
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _EXCEL = re.compile(r"sep=.?")
 _COMMENT = re.compile(r"#+|//|%+(?!\w)")
-_INVALID = re.compile(r"invalid value '(.*)'$", re.DOTALL)
+#: what Arrow says of a row with more or fewer fields
+_COUNT = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
+#: what Arrow says of a cell that it cannot convert, and of its row
+_CELL = re.compile(
+    r"In CSV column #(\d+): Row #(\d+): .*?(?:invalid value '(.*)'|invalid UTF8 data)$", re.DOTALL
+)
+_FIELDS = Lock()
 
 
 class CsvFile(TextFile):
@@ -75,60 +75,84 @@ class CsvFile(TextFile):
         told = options.delimiter is not None or options.header is not None
         self._options, self.encoding = options.of(format), options.encoding
         super().__init__(path, options.max_line)
-        self._before = 0 if options.header is False else 1
-        found = list(islice(self._records(), 2))
-        records = [record.fields for record in found]
+        records, ends = self._first_records()
         if not records:
-            if not self._before:
-                raise NoRows(f"{path} has no rows: give a file with rows.", path=path)
-            raise DataError(
-                f"{path} has no header row: give a file with column names and rows.",
-                code="no-rows",
-                path=path,
+            said = "rows" if options.header is False else "header row"
+            raise NoRows(
+                f"{path} has no {said}: give a file with column names and rows.", path=path
             )
-        header = records[0] if self._before else names_of(len(records[0]))
-        self._first = f"{path} line {found[0].line}"
-        if _EXCEL.fullmatch("".join(records[0])):
-            skip = hint("skip the line with {}", skip_rows=found[0].line)
-            raise DataError(
-                f"{self._first} is Excel's 'sep=' line",
-                skip,
-                code="bad-line", path=path, row=found[0].line,
-            )  # fmt: skip
-        mark = _COMMENT.match(records[0][0])
-        odd = len(records[0]) != len(records[-1]) or _COMMENT.match(records[-1][0])
-        if mark and odd and options.comment is None and len(records) > 1:
-            skip = hint("skip lines like it with {}", comment=mark[0])
-            raise DataError(
-                f"{self._first} is a comment", skip, code="bad-line", path=path, row=found[0].line
-            )
-        other = self._other_delimiter(records) if len(header) == 1 else None
-        if other and not (told and other in (" ", WHITESPACE)):
-            raise DataError(
-                f"{self._first} has one column with {_shown(self._options.delimiter)} as "
-                f"delimiter, but contains {_shown(other)}",
-                hint("set the delimiter with {}", delimiter=other),
-                code="wrong-format", path=path, row=found[0].line, option="delimiter",
-            )  # fmt: skip
+        headed = options.header is not False
+        header = records[0] if headed else names_of(len(records[0]))
+        self._begin, self._headed = ends[0] if headed else 0, headed
+        self._check_lines(records, told)
         try:
             "".join(header).encode()
-        except UnicodeEncodeError as error:
+        except UnicodeEncodeError:
             raise DataError(
-                f"{self._first} is not UTF-8 text",
-                *_encodings(error.object),
-                code="encoding", path=path, row=found[0].line,
-            ) from error  # fmt: skip
+                f"{path} line 1 is not UTF-8 text", *ENCODINGS, code="encoding", path=path, row=1
+            ) from None
         self._check_header(header)
-        self._header = header
-        self._has_rows = len(records) > self._before
-        self._block = max(text_file.BLOCK_BYTES, 4 * max(map(_length, records)))
+        self._header, self._has_rows = header, len(records) > headed
+        self._block = max(text_file.BLOCK_BYTES, 4 * max(ends[0], ends[-1] - ends[0]))
         self._strips = len(header) > STRIP and self._is_one_block()
+
+    def _first_records(self) -> tuple[list[list[str]], list[int]]:
+        """Return the first two records with fields, and at which bytes of the text they end."""
+        lines, records, ends = list[str](), list[list[str]](), list[int]()
+        quoting: Any = csv.QUOTE_MINIMAL if self._options.quotes else csv.QUOTE_NONE
+
+        def seen() -> Iterator[str]:
+            for block in map(self._options.squeezed, blocks):
+                text = io.StringIO(block.decode(errors="surrogateescape"), newline="")
+                for line in text.readlines():
+                    lines.append(line)
+                    yield line
+
+        with _FIELDS, closing(self.blocks()) as blocks:
+            before = csv.field_size_limit(self._max_line)  # one for the process, so it is put back
+            try:
+                for fields in csv.reader(
+                    seen(), delimiter=self._options.separator, quoting=quoting
+                ):
+                    if fields:
+                        records.append(fields)
+                        ends.append(len("".join(lines).encode(errors="surrogateescape")))
+                    if len(records) == 2:
+                        break
+            except csv.Error as error:
+                raise DataError(
+                    f"{self.path} cannot be read ({error}): correct its first lines.",
+                    code="bad-line",
+                    path=self.path,
+                ) from error
+            finally:
+                csv.field_size_limit(before)
+        return records, ends
+
+    def _check_lines(self, records: list[list[str]], told: bool) -> None:
+        """Raise DataError for first lines that are no header: comments, another delimiter."""
+        first, place, where = records[0], f"{self.path} line 1", {"path": self.path, "row": 1}
+        if _EXCEL.fullmatch("".join(first)):
+            skip = hint("skip the line with {}", skip_rows=1)
+            raise DataError(f"{place} is Excel's 'sep=' line", skip, code="bad-line", **where)
+        mark = _COMMENT.match(first[0])
+        odd = len(first) != len(records[-1]) or _COMMENT.match(records[-1][0])
+        if mark and odd and self._options.comment is None and len(records) > 1:
+            skip = hint("skip lines like it with {}", comment=mark[0])
+            raise DataError(f"{place} is a comment", skip, code="bad-line", **where)
+        other = self._other_delimiter(records) if len(first) == 1 else None
+        if other and not (told and other in (" ", WHITESPACE)):
+            raise DataError(
+                f"{place} has one column with {_shown(self._options.delimiter)} as delimiter, but "
+                f"contains {_shown(other)}",
+                hint("set the delimiter with {}", delimiter=other),
+                code="wrong-format", option="delimiter", **where,
+            )  # fmt: skip
 
     def _check_header(self, names: list[str]) -> None:
         untold = self._options.header is None
         if untold and all(_NUMBER.fullmatch(name.strip()) for name in names):
-            said = "holds numbers instead of column names"
-            raise no_header(self._first, said, "add column names", path=self.path)
+            raise no_header(self.path, "holds numbers instead of column names", "add column names")
         try:
             check_names(self.path, names)
         except DataError as error:
@@ -141,7 +165,7 @@ class CsvFile(TextFile):
         """
         for name, column in zip(first.schema.names, first.columns, strict=True):
             if pa.types.is_string(column.type) and name and pc.index(column, name).as_py() >= 0:
-                raise no_names(self._first, name, path=self.path)
+                raise no_names(self.path, name)
 
     def _other_delimiter(self, records: list[list[str]]) -> str | None:
         """Return the character that seems to separate the fields of the first lines instead."""
@@ -150,7 +174,7 @@ class CsvFile(TextFile):
         runs = any("  " in line or line != line.strip(" ") for line in lines)
         return WHITESPACE if found == " " and runs else found
 
-    def _blocks(self, reader: LineReader) -> Generator[bytes, None, None]:
+    def blocks(self) -> Generator[bytes, None, None]:
         """Yield the blocks, with lines that are not rows replaced by empty lines."""
         skip, comment = self._options.skip_rows or 0, self._options.comment
         pattern = (
@@ -158,34 +182,52 @@ class CsvFile(TextFile):
             if comment is None
             else re.compile(rb"^[ \t]*%b[^\r\n]*" % re.escape(comment.encode()), re.MULTILINE)
         )
-        for block in super()._blocks(reader):
+        for block in super().blocks():
             end = 0
             while skip and (found := block.find(b"\n", end)) >= 0:
                 end, skip = found + 1, skip - 1
             rows = b"\n" * block.count(b"\n", 0, end) + block[end:]
             yield rows if pattern is None else pattern.sub(b"", rows)
 
-    def _for_parser(self, blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
-        """Yield blocks in each of which a record ends; DataError if a quote is never closed."""
-        seen = (self._options.squeezed(block) for block in blocks)
-        if self._options.quotes:
-            seen = whole_records(
-                seen, self._options.separator, self.path, self._max_line,
-                lambda: map(self._options.squeezed, self.blocks()),
-            )  # fmt: skip
-        if self._before:
-            first = next(seen, b"")
-            yield first[self._end_of_header(first) :]
-        yield from seen
+    def _rows_alone(self) -> Generator[bytes, None, None]:
+        """Yield the blocks without the header; DataError if a quote is never closed."""
+        left, quotes = self._begin, 0
+        with closing(self.blocks()) as blocks:
+            for block in map(self._options.squeezed, blocks):
+                quotes += block.count(b'"')
+                if left < len(block):
+                    yield block[left:]
+                left = max(0, left - len(block))
+        if quotes % 2 and self._options.quotes and self._ends_in_quotes():
+            raise self._unclosed()
 
-    def _end_of_header(self, block: bytes) -> int:
-        """Return where the header row ends in the first block."""
-        end, options = 0, self._options._replace(delimiter=self._options.separator)
-        for record in csv_records([block], options, self.path):
-            end += len(record.text.encode(errors="surrogateescape"))
-            if record.fields:
-                break
-        return end
+    def _ends_in_quotes(self) -> bool:
+        """Return whether the last record goes on behind the end of the text: others have quotes
+        in the middle of fields.
+        """
+        end: list[str] = []
+
+        def seen() -> Iterator[str]:
+            with closing(self.blocks()) as blocks:
+                for block in map(self._options.squeezed, blocks):
+                    yield from io.StringIO(block.decode(errors="surrogateescape"), newline="")
+            end[:] = ["end", "end"]
+            yield self._options.separator.join(end)
+
+        with _FIELDS:
+            before = csv.field_size_limit(sys.maxsize)
+            try:
+                return deque(csv.reader(seen(), delimiter=self._options.separator), 1)[0] != end
+            finally:
+                csv.field_size_limit(before)
+
+    def _unclosed(self) -> DataError:
+        return DataError(
+            f"{self.path} has a quote that is never closed, or a row of more than a megabyte",
+            "close the quote where its field ends",
+            hint("read quotes as ordinary characters with {}", quotes=False),
+            code="bad-line", path=self.path,
+        )  # fmt: skip
 
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return the names in the header row; the types are unknown."""
@@ -195,7 +237,7 @@ class CsvFile(TextFile):
         """Return the rows of the first block with the types Arrow guesses."""
         if not self._has_rows:
             return pa.record_batch([pa.nulls(0)] * len(self._header), names=self._header)
-        with closing(self._read(self._first_blocks(), {}, None)) as batches:
+        with closing(self._read(self._rows_alone(), {}, None)) as batches:
             for batch in batches:
                 first = batch.slice(0, SAMPLE_ROWS)
                 if self._options.header is None:
@@ -206,17 +248,6 @@ class CsvFile(TextFile):
             code="wrong-format",
             path=self.path,
         )
-
-    def _first_blocks(self) -> Generator[bytes, None, None]:
-        """Yield blocks up to the first that ends with a row."""
-        inside = False
-        with closing(self._parsed_blocks()) as blocks:
-            for block in blocks:
-                yield block
-                if self._options.quotes:
-                    inside = follow_quotes(block, self._options.separator, inside).inside
-                if not inside and not block.isspace():
-                    break
 
     def _guesses(self, names: list[str]) -> Generator[Guess, None, None]:
         with closing(self.chunks(dict.fromkeys(names, "text"))) as batches:
@@ -251,7 +282,7 @@ class CsvFile(TextFile):
             return
         texts = [number for number, kind in enumerate(kinds.values()) if kind == "text"]
         missing = ["", *self._options.null_cells()]
-        for batch in self._read(self._parsed_blocks(), kinds, list(kinds)):
+        for batch in self._read(self._rows_alone(), kinds, list(kinds)):
             if texts:
                 arrays = batch.columns
                 for number in texts:
@@ -281,8 +312,13 @@ class CsvFile(TextFile):
 
     def written(self) -> Iterator[dict[str, str]]:
         """Yield the cells of every row, as text by column."""
-        for _, fields in self._rows():
-            yield dict(zip(self._header, fields, strict=True))
+        for batch in self.cells(self._header):
+            yield from batch.to_pylist()
+
+    def cells(self, names: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield columns as they stand in the file."""
+        for batch in self._read(self._rows_alone(), dict.fromkeys(names, "text"), names):
+            yield batch.select(names)
 
     def _scanned(self, kinds: Kinds) -> Generator[pa.RecordBatch, None, None]:
         """Yield columns of numbers, scanned up to the first block that only Arrow reads."""
@@ -297,7 +333,7 @@ class CsvFile(TextFile):
             return None if block is None else (block, numbers.of(block) if plain else None)
 
         with closing(
-            scanned_chunks(self._parsed_blocks(), scan, threads, lambda: threads + 2)
+            scanned_chunks(self._rows_alone(), scan, threads, lambda: threads + 2)
         ) as parts:
             for block, batch in parts:
                 if batch is None:
@@ -315,22 +351,23 @@ class CsvFile(TextFile):
     ) -> Generator[pa.RecordBatch, None, None]:  # fmt: skip
         """Yield what Arrow makes of blocks that come after so many rows."""
         open_reader = self._in_strips if self._strips else self._reader_of
-        return self._checked(
+        yield from self._checked(
             blocks,
             lambda stream: open_reader(stream, kinds, names),
-            lambda error, done: self._explain(error, done, kinds),
-            done,
+            lambda error, _: self._explain(error, done, kinds),
         )
 
     def _reader_of(
         self, stream: pa.NativeFile, kinds: Kinds, names: list[str] | None
     ) -> pa.RecordBatchReader:
         """Arrow's reader of the columns, None for all; those without a kind have their types
-        guessed.
+        guessed. Without threads it counts rows.
         """
         return pa.csv.open_csv(
             stream,
-            read_options=pa.csv.ReadOptions(block_size=LARGEST_BLOCK, column_names=self._header),
+            read_options=pa.csv.ReadOptions(
+                block_size=LARGEST_BLOCK, column_names=self._header, use_threads=False
+            ),
             parse_options=pa.csv.ParseOptions(
                 delimiter=self._options.separator,
                 quote_char='"' if self._options.quotes else False,
@@ -364,73 +401,41 @@ class CsvFile(TextFile):
             return len(list(islice(blocks, 2))) == 1
 
     def _explain(self, error: pa.ArrowInvalid, done: int, kinds: Kinds) -> DataError | None:
-        """Find the first row after `done` rows that does not fit; None when all seem to fit."""
-        found = _INVALID.search(str(error))
-        bad = found[1].strip() if found else None
-        for line, fields in islice(self._rows(), done, None):
-            place = f"{self.path} line {line}"
-            mark = _COMMENT.match(fields[0]) if self._options.comment is None else None
-            if mark and len(fields) != len(self._header):
-                skip = hint("skip lines like it with {}", comment=mark[0])
-                return DataError(
-                    f"{place} is a comment", skip, code="bad-line", path=self.path, row=line
-                )
-            if len(fields) != len(self._header):
-                quote = " or close an open quote" if any("\n" in field for field in fields) else ""
-                first = "header" if self._before else "first row"
-                return DataError(
-                    f"{place} has {_count(len(fields), 'field')}, but the {first} has "
-                    f"{len(self._header)}",
-                    f"correct the line{quote}",
-                    *[ROW_NAMES] * (self._before == 1 and self._is_named(line, fields)),
-                    code="field-count", path=self.path, row=line,
-                )  # fmt: skip
-            for name, field in zip(self._header, fields, strict=True):
-                kind = kinds.get(name)
-                if kind not in {None, "text"} and field.strip() == bad:
-                    return misfit(
-                        place, name, repr(field), kinds[name], *missing_mark(field),
-                        path=self.path, row=line, value=field,
-                    )  # fmt: skip
-                if kind == "text" and not field.isascii() and not _is_utf8(field):
-                    said = f"{place}, column '{name}' is not UTF-8 text ({_bad_byte(field)})"
-                    if (other := self._utf8_line()) is not None:
-                        said += f", but line {other} is"
-                        return DataError(
-                            said,
-                            "save all lines in one encoding",
-                            code="encoding", path=self.path, row=line, column=name,
-                        )  # fmt: skip
-                    return DataError(
-                        said,
-                        *_encodings(field),
-                        code="encoding", path=self.path, row=line, column=name,
-                    )  # fmt: skip
-        return None
+        """Return the error for a row, of which Arrow says the number after ``done`` others."""
+        if fields := _COUNT.search(str(error)):
+            number, expected, found = map(int, fields.groups()[:3])
+            return self._field_count(done + number, expected, found, fields[4])
+        if "straddles two block boundaries" in str(error) or "out of sync" in str(error):
+            return self._unclosed()
+        if (cell := _CELL.search(str(error))) is None:
+            return None
+        name, row, value = self._header[int(cell[1])], done + int(cell[2]), cell[3]
+        place = f"{self.path} row {row}"
+        if name not in kinds or kinds[name] == "text" or value is None or "\ufffd" in value:
+            return DataError(
+                f"{place}, column '{name}' is not UTF-8 text", *ENCODINGS,
+                code="encoding", path=self.path, row=row, column=name,
+            )  # fmt: skip
+        return misfit(
+            place, name, repr(value), kinds[name], *missing_mark(value),
+            path=self.path, row=row, value=value,
+        )  # fmt: skip
 
-    def _utf8_line(self) -> int | None:
-        """Return the first of many lines that has characters beyond ASCII, in UTF-8."""
-        for line, fields in islice(self._rows(), MANY_ROWS):
-            text = "".join(fields)
-            if not text.isascii() and _is_utf8(text):
-                return line
-        return None
-
-    def _is_named(self, line: int, fields: list[str]) -> bool:
-        """Return whether a row seems to begin with a name: the first one has one field more than
-        the header.
-        """
-        first, _ = next(self._rows())
-        return line == first and len(fields) == len(self._header) + 1
-
-    def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        return ((r.line, r.fields) for r in islice(self._records(), self._before, None))
-
-    def _records(self) -> Iterator[CsvRecord]:
-        """Yield the header and the rows."""
-        with closing(self.blocks()) as blocks:
-            found = csv_records(blocks, self._options, self.path)
-            yield from (record for record in found if record.fields)
+    def _field_count(self, row: int, expected: int, fields: int, text: str) -> DataError:
+        """Return the error for a row with more or fewer fields than the header."""
+        place, where = f"{self.path} row {row}", {"path": self.path, "row": row}
+        mark = _COMMENT.match(text) if self._options.comment is None else None
+        if mark:
+            skip = hint("skip lines like it with {}", comment=mark[0])
+            return DataError(f"{place} is a comment", skip, code="bad-line", **where)
+        quote = " or close an open quote" if "\n" in text else ""
+        named = self._headed and row == 1 and fields == expected + 1
+        return DataError(
+            f"{place} has {counted(fields, 'field')}, but the "
+            f"{'header' if self._headed else 'first row'} has {expected}",
+            f"correct the row{quote}", *[ROW_NAMES] * named,
+            code="field-count", **where,
+        )  # fmt: skip
 
 
 def _and_then(block: bytes, parts: Iterator[tuple[bytes, Any]]) -> Generator[bytes, None, None]:
@@ -445,31 +450,27 @@ def _shown(delimiter: str | None) -> str:
     return named.get(delimiter or "", f"'{delimiter}'")
 
 
-def _length(fields: list[str]) -> int:
-    """Return the number of bytes of a row, as it was read."""
-    return sum(len(field.encode(errors="surrogateescape")) for field in fields) + len(fields)
+#: advice for text that is not UTF-8; Windows-1252 has all characters of Latin-1
+ENCODINGS = ("save the file as UTF-8", hint("set the encoding, such as with {}", encoding="cp1252"))
 
 
-def _encodings(text: str) -> tuple[Any, Any]:
-    """Return advice for text that is not UTF-8: between 80 and 9F, Latin-1 has no characters."""
-    windows = any("\udc80" <= character <= "\udc9f" for character in text)
-    how = {"encoding": "cp1252" if windows else "latin-1"}
-    return "save the file as UTF-8", hint("set the encoding, such as with {}", **how)
+def names_of(width: int) -> list[str]:
+    """Return the names of the columns of a file without a header."""
+    return [f"column_{number}" for number in range(1, width + 1)]
 
 
-def _is_utf8(field: str) -> bool:
-    try:
-        field.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def no_header(path: File, said: str, *advice: str | Hint, **fields: Any) -> DataError:
+    """Return the error for a first row that does not seem to hold names of columns."""
+    return DataError(
+        f"{path} line 1 {said}",
+        *advice, hint("read it as data with {}", header=False),
+        hint("as column names with {}", header=True),
+        code="bad-line", path=path, row=1, **fields,
+    )  # fmt: skip
 
 
-def _bad_byte(field: str) -> str:
-    """Return the first byte that is not UTF-8, which stands in the field as half a surrogate."""
-    at = next(k for k, letter in enumerate(field) if 0xDC80 <= ord(letter) <= 0xDCFF)
-    return f"byte 0x{ord(field[at]) - 0xDC00:02x} after {len(field[:at].encode()):,} others"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def no_names(path: File, name: str) -> DataError:
+    """Return the error for a first row with a name that is also a value of its column."""
+    shown = name if len(name) <= SHOWN else name[:SHOWN] + "..."
+    said = f"does not seem to be a header row: '{shown}' is also a value of its column"
+    return no_header(path, said, column=name)

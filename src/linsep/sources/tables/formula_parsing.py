@@ -9,9 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
-from functools import reduce
 from itertools import product
-from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,6 +72,7 @@ def parsed(text: str, names: Iterable[str] = ()) -> Parsed:
     needs_formulaic()
     from formulaic import Formula
     from formulaic.errors import FormulaicError
+    from formulaic.parser import DefaultFormulaParser
 
     if not isinstance(text, str) or not text.strip():
         raise DataError(
@@ -89,7 +88,7 @@ def parsed(text: str, names: Iterable[str] = ()) -> Parsed:
     rest, offsets = _without_offsets(text)
     _check_tokens(rest)
     taken = {name for factor in offsets.values() for name in factor.columns}
-    parser = _parser()
+    parser = DefaultFormulaParser(feature_flags={"twosided"})
     context = {"__formulaic_variables_available__": [x for x in names if x not in taken]}
     try:
         found = Formula(rest, _parser=parser, _context=context)
@@ -112,27 +111,6 @@ def parsed(text: str, names: Iterable[str] = ()) -> Parsed:
         )
     intercept = any(not any(f.expr in factors for f in term.factors) for term in terms)
     return Parsed(text, target, intercept, factors, terms, offsets)
-
-
-def _parser() -> Any:
-    """Return formulaic's parser, with ``%in%`` as in R: ``a %in% (b + c)`` is ``a:b:c``, and binds
-    like R's operators between percent signs, before ``*``.
-    """
-    from formulaic.parser import DefaultFormulaParser, DefaultOperatorResolver
-    from formulaic.parser.types import Operator, OrderedSet
-
-    def within(nested: Any, parents: Any) -> Any:
-        common = reduce(mul, parents)
-        return OrderedSet(term * common for term in nested)
-
-    class Operators(DefaultOperatorResolver):
-        @property
-        def operators(self) -> list[Any]:
-            others = [one for one in super().operators if one.symbol != "in"]
-            inside = Operator("in", arity=2, precedence=250, associativity="left", to_terms=within)
-            return [*others, inside]
-
-    return DefaultFormulaParser(operator_resolver=Operators(), feature_flags={"twosided"})
 
 
 def _without_offsets(text: str) -> tuple[str, dict[str, Factor]]:
@@ -218,6 +196,8 @@ def _check_tokens(text: str) -> None:
                 factor_of(piece)
             elif kind == "value" and piece != "." and not _is_number(piece):
                 raise NotAllowed("has text", "text is for levels only, as in C(city, levels=[...])")
+            elif kind == "operator" and piece.strip("%") == "in":
+                raise NotAllowed("has %in%", "write x:z for x %in% z")
             elif kind == "operator" and "|" in piece:
                 raise NotAllowed("has several parts", "write one, without a bar")
             elif kind == "context" and piece in "[]":

@@ -1,24 +1,27 @@
 """JSON lines files."""
 
-import io
 import json
 import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import closing, suppress
-from itertools import chain, islice
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
+from linsep._system.threads import thread_count
 from linsep.errors import DataError, hint
+from linsep.sources.lines import scanned_chunks
 from linsep.sources.remote.file import File
 from linsep.sources.tables.column_types import family_of
-from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, reading
-from linsep.sources.tables.text_file import ARROW_TYPES, LARGEST_BLOCK, Guess, TextFile, misfit
+from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, first_line, reading
+from linsep.sources.tables.text_file import ARROW_TYPES, Guess, TextFile, misfit
 from linsep.validation.values import check_names
 
 #: brackets that may be open at once: parsers call themselves for each, until their stack is full
@@ -34,21 +37,21 @@ class FieldNames:
 
     Attributes
     ----------
-    lines : dict of name to the line that it is first in
+    rows : dict of name to the row that it is first in
     """
 
     def __init__(self, known: Iterable[str]):
-        self.lines: dict[str, int] = {}
+        self.rows: dict[str, int] = {}
         names = list(known)
         self._known = frozenset(names)
         self._hashes = np.array([_hash(name.encode()) for name in names], np.uint64)
 
-    def look_at(self, block: bytes, line_at: Callable[[int], int]) -> None:
+    def look_at(self, block: bytes, row_at: Callable[[int], int]) -> None:
         """Take the names in a block of lines that are one object each."""
         from linsep.compiled.scanners.json_lines import next_field
 
         text, at = np.frombuffer(block, np.uint8), 0
-        while len(self.lines) < MOST_NAMES:
+        while len(self.rows) < MOST_NAMES:
             at = next_field(text, at, len(block), self._hashes)
             if at == len(block):
                 return
@@ -57,7 +60,7 @@ class FieldNames:
             with suppress(ValueError):  # which the parser explains
                 name = json.loads(b'"%b"' % written)
                 if name not in self._known:  # as it is where letters are escaped
-                    self.lines.setdefault(name, line_at(at))
+                    self.rows.setdefault(name, row_at(at))
             at = block.rfind(b"\n", 0, at) + 1
 
 
@@ -73,21 +76,20 @@ class JsonFile(TextFile):
 
     def head(self) -> pa.RecordBatch:
         """Return the rows of the first block with the types Arrow guesses."""
-        options = pa.json.ParseOptions(unexpected_field_behavior="infer")
-        with closing(self._read(self._first_blocks(), options, {})) as batches:
-            for batch in batches:
-                if batch.num_rows:
-                    with reading(self.path, "UTF-8 text"):
-                        check_names(self.path, batch.schema.names)
-                    return batch.slice(0, SAMPLE_ROWS)
+        with closing(self._tables({}, None, "infer")) as tables:
+            for table in tables:
+                with reading(self.path, "UTF-8 text"):
+                    check_names(self.path, table.schema.names)
+                return table.slice(0, SAMPLE_ROWS).combine_chunks().to_batches()[0]
         return pa.record_batch([], names=[])
 
     def _guesses(self, names: list[str]) -> Generator[Guess, None, None]:
-        options = pa.json.ReadOptions(block_size=LARGEST_BLOCK)
         with closing(self.blocks()) as blocks, suppress(pa.ArrowInvalid):  # said by who reads it
             for block in blocks:
-                found = pa.json.read_json(io.BytesIO(block), read_options=options).schema
-                yield defaultdict(pa.null, zip(found.names, found.types, strict=True)).__getitem__
+                if not block.isspace():
+                    found = _parsed(block, None, "infer").schema
+                    types = zip(found.names, found.types, strict=True)
+                    yield defaultdict(pa.null, types).__getitem__
 
     def kind_as_written(self, name: str) -> str:
         """Return the kind of the first values: Arrow reads a field of JSON as nothing else."""
@@ -97,23 +99,48 @@ class JsonFile(TextFile):
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns block by block; a field that is not there is null."""
-        schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in kinds.items()])
-        options = pa.json.ParseOptions(
-            explicit_schema=schema,
-            # Arrow detects additional fields fastest, but cannot ignore them.
-            unexpected_field_behavior="error" if others == [] else "ignore",
-        )
+        # Arrow detects additional fields fastest, but cannot ignore them.
+        behavior = "error" if others == [] else "ignore"
         self._others = None if others == [] else FieldNames([*kinds, *(others or ())])
-        for batch in self._read(self._parsed_blocks(), options, kinds):
+        schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in kinds.items()])
+        for table in self._tables(kinds, schema, behavior):
             if others and (found := self.others):
-                name, line = next(iter(found.items()))
-                raise _new_field(self.path, line, name)
-            yield batch.select(list(kinds))
+                name, row = next(iter(found.items()))
+                raise _new_field(self.path, row, name)
+            yield from table.select(list(kinds)).to_batches()
+
+    def _tables(
+        self, kinds: Kinds, schema: pa.Schema | None, behavior: str
+    ) -> Generator[pa.Table, None, None]:
+        """Yield the rows of each block, several of which are parsed at the same time."""
+
+        def parse(
+            coming: "Future[bytes | None]",
+        ) -> tuple[bytes, pa.Table | pa.ArrowInvalid] | None:
+            block = coming.result()
+            if block is None:
+                return None
+            try:
+                return block, None if self._fault(block) else _parsed(block, schema, behavior)
+            except pa.ArrowInvalid as error:
+                return block, error
+
+        done, threads = 0, thread_count()
+        blocks = (block for block in self.blocks() if not block.isspace())
+        with closing(scanned_chunks(blocks, parse, threads, lambda: threads + 2)) as parts:
+            for block, table in parts:
+                if not isinstance(table, pa.Table):
+                    raise self._explained(block, table, done, kinds, behavior == "error")
+                if self._others is not None:
+                    self._others.look_at(block, partial(_row_at, block, done))
+                done += table.num_rows
+                if table.num_rows:
+                    yield table
 
     @property
     def others(self) -> dict[str, int]:
-        """Fields that the last reading left out, each with the line where it first occurs."""
-        return {} if self._others is None else dict(self._others.lines)
+        """Fields that the last reading left out, each with the row where it first occurs."""
+        return {} if self._others is None else dict(self._others.rows)
 
     def present(self, names: Iterable[str]) -> dict[str, pa.DataType | None]:
         """Return the `names` that objects of the first block have.
@@ -137,90 +164,99 @@ class JsonFile(TextFile):
 
     def written(self) -> Iterator[dict[str, str]]:
         """Yield the whole numbers of every row, as text by column."""
-        for _, raw in self._rows():
-            values = json.loads(raw, parse_int=_Digits)
+        for line in self._lines():
+            values = json.loads(line, parse_int=_Digits)
             yield {name: value for name, value in values.items() if isinstance(value, _Digits)}
 
     def _cells(self) -> Iterator[dict[str, Any]]:
-        return (json.loads(raw) for _, raw in self._rows())
+        return map(json.loads, self._lines())
 
-    def _read(
-        self, blocks: Generator[bytes, None, None], options: pa.json.ParseOptions, kinds: Kinds
-    ) -> Generator[pa.RecordBatch, None, None]:
-        if next(self._rows(), None) is None:
-            return
-        yield from self._checked(
-            blocks,
-            lambda stream: pa.json.open_json(
-                stream,
-                read_options=pa.json.ReadOptions(block_size=LARGEST_BLOCK),
-                parse_options=options,
-            ),
-            lambda error, done: self._explain(
-                done, kinds, options.unexpected_field_behavior == "error"
-            ),
-        )
+    def _lines(self) -> Iterator[bytes]:
+        with closing(self.blocks()) as blocks:
+            for block in blocks:
+                yield from filter(bytes.strip, block.splitlines())
 
-    def _explain(self, done: int, kinds: Kinds, only: bool) -> DataError | None:
-        """Find the first line after `done` rows that does not fit; None when all seem to fit.
-        With ``only``, fields other than ``kinds`` are errors.
+    def _fault(self, block: bytes) -> tuple[int, str] | None:
+        """Return the place of a line that Arrow's parser must not see, which may crash, and what
+        it is; None if there is none.
         """
-        known = dict(kinds)
-        for line, raw in islice(self._rows(), done, None):
-            place = f"{self.path} line {line}"
-            try:
-                fields = json.loads(raw)
-            except (ValueError, RecursionError):
-                fields = None
-            if not isinstance(fields, dict):
-                return no_object(place, raw, path=self.path, row=line)
-            if twice := repeated(raw):
-                return DataError(
-                    f"{place} has the field '{twice}' twice",
-                    "remove one",
-                    code="duplicate-name", path=self.path, row=line, column=twice,
-                )  # fmt: skip
-            for name, value in fields.items():
-                if (
-                    not kinds and value is not None
-                ):  # still inferring: the first value determines the kind
-                    known.setdefault(name, _kind_of(value))
-                kind = known.get(name)
-                if kind is None and only:
-                    return _new_field(self.path, line, name)
-                if kind is not None and value is not None and _kind_of(value) != kind:
-                    return misfit(
-                        place, name, json.dumps(value), kind,
-                        path=self.path, row=line, value=value,
-                    )  # fmt: skip
-        return None
-
-    def _look_at(self, block: bytes, line_at: Callable[[int], int]) -> None:
-        """Refuse text other than one object per line before Arrow's parser reads it, which may
-        crash."""
         from linsep.compiled.scanners.json_lines import FINE, TOO_DEEP, look_at_lines
 
         ended, at = look_at_lines(np.frombuffer(block, np.uint8), len(block), MOST_DEPTH)
         if ended == FINE:
-            if self._others is not None:
-                self._others.look_at(block, line_at)
-            return
-        line = line_at(at)
-        place = f"{self.path} line {line}"
-        if ended == TOO_DEEP:
-            raise DataError(
-                f"{place} has values nested more than {MOST_DEPTH} deep",
-                "leave them out",
-                code="bad-line", path=self.path, row=line,
-            )  # fmt: skip
-        start = block[block.rfind(b"\n", 0, at + 1) + 1 :][:100]
-        raise no_object(place, start, path=self.path, row=line)
+            return None
+        deep = f"has values nested more than {MOST_DEPTH} deep"
+        return at, deep if ended == TOO_DEEP else "is not one JSON object"
 
-    def _rows(self) -> Iterator[tuple[int, bytes]]:
-        """Yield each line that is not blank with its number."""
-        with closing(self.blocks()) as blocks:
-            lines = chain.from_iterable(map(io.BytesIO, blocks))
-            yield from ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    def _explained(
+        self, block: bytes, error: pa.ArrowInvalid | None, done: int, kinds: Kinds, only: bool
+    ) -> DataError:
+        """Return the error for a block that cannot be read, after so many rows. With ``only``,
+        fields other than ``kinds`` are errors.
+        """
+        if error is None:
+            at, what = self._fault(block) or (0, "")
+            row, line = _row_at(block, done, at), block[block.rfind(b"\n", 0, at + 1) + 1 :][:100]
+        elif only and "unexpected field" in str(error):  # without its row
+            for row, line in enumerate(filter(bytes.strip, block.splitlines()), done + 1):
+                if other := json.loads(line).keys() - kinds.keys():
+                    return _new_field(self.path, row, min(other))
+            return self._no_object(done + 1, "cannot be read")
+        elif (found := _ROW.search(str(error))) is None:
+            return self._no_object(done + 1, f"cannot be read ({first_line(error)})")
+        else:
+            row, what = done + int(found[1]) + 1, f"cannot be read ({first_line(error)})"
+            line = next(islice(filter(bytes.strip, block.splitlines()), int(found[1]), None), b"")
+        if line.lstrip().startswith((b"#", b"//")):
+            what = "is a comment, which JSON lines do not have"
+        try:
+            fields = json.loads(line)
+        except (ValueError, RecursionError):
+            fields = None
+        if error is None or not isinstance(fields, dict):
+            return self._no_object(row, what)
+        where: dict[str, Any] = {"path": self.path, "row": row}
+        if twice := repeated(line):
+            return DataError(
+                f"{self.path} row {row} has the field '{twice}' twice", "remove one",
+                code="duplicate-name", column=twice, **where,
+            )  # fmt: skip
+        # Still inferring, Arrow says of which column the kind has changed.
+        changed = re.search(r"Column\(/([^/)]*).*\) (?:changed from (\w+)|was)", str(error))
+        inferred = {changed[1]: _KINDS.get(changed[2], "other")} if changed and not kinds else {}
+        for name, value in fields.items():
+            kind = (kinds or inferred).get(name)
+            if kind is None and only:
+                return _new_field(self.path, row, name)
+            if kind is not None and value is not None and _kind_of(value) != kind:
+                place = f"{self.path} row {row}"
+                return misfit(place, name, json.dumps(value), kind, value=value, **where)
+        return self._no_object(row, what)
+
+    def _no_object(self, row: int, what: str) -> DataError:
+        return no_object(f"{self.path} row {row}", what, path=self.path, row=row)
+
+
+#: the row of a block, from 0, that Arrow says
+_ROW = re.compile(r" in row (\d+)")
+_KINDS = {"number": "number", "string": "text", "boolean": "bool"}
+
+
+def _parsed(block: bytes, schema: pa.Schema | None, behavior: str) -> pa.Table:
+    """Return the rows of a block of whole lines."""
+    return pa.json.read_json(
+        pa.BufferReader(block),
+        read_options=pa.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+        parse_options=pa.json.ParseOptions(
+            explicit_schema=schema, unexpected_field_behavior=behavior
+        ),
+    )
+
+
+def _row_at(block: bytes, done: int, at: int) -> int:
+    """Return the number of the row that has a byte of a block, after so many rows."""
+    start = block.rfind(b"\n", 0, at + 1) + 1 if block[at : at + 1] != b"\n" else at
+    return done + 1 + sum(1 for line in block[:start].splitlines() if line.strip())
 
 
 class _Digits(str):
@@ -240,26 +276,17 @@ def _never_in(block: bytes, names: set[str]) -> set[str]:
     return names
 
 
-def _new_field(path: File, line: int, name: str) -> DataError:
+def _new_field(path: File, row: int, name: str) -> DataError:
     return DataError(
-        f"{path} line {line} has a field '{name}' that the first lines do not have",
-        "add it to the first line (null will do)", hint("leave it out with {}", exclude=[name]),
-        code="unknown-column", path=path, row=line, column=name,
+        f"{path} row {row} has a field '{name}' that the first rows do not have",
+        "add it to the first row (null will do)", hint("leave it out with {}", exclude=[name]),
+        code="unknown-column", path=path, row=row, column=name,
     )  # fmt: skip
 
 
-def no_object(place: str, line: bytes = b"", **fields: Any) -> DataError:
+def no_object(place: str, what: str = "is not one JSON object", **fields: Any) -> DataError:
     """Return the error for a line that holds something else."""
-    if line.lstrip().startswith((b"#", b"//")):
-        return DataError(
-            f"{place} is a comment, which JSON lines do not have",
-            "remove it",
-            code="bad-line",
-            **fields,
-        )
-    return DataError(
-        f"{place} is not one JSON object", "write one object per line", code="bad-line", **fields
-    )
+    return DataError(f"{place} {what}", "write one object per line", code="bad-line", **fields)
 
 
 def repeated(line: bytes | str) -> str | None:

@@ -396,11 +396,10 @@ class TableSource(Source):
             )
 
     def where(self, row: int) -> str:
-        """Return "file.csv line 18" or "file.parquet row 17" for the row of that number.
+        """Return "file.csv row 17" for the row of that number.
 
-        Text formats count lines of the file (the header is line 1), others rows from 1. Rows left
-        out by "drop" have no number but their lines count. Reads the file again up to the row;
-        IndexError beyond the last.
+        Rows of a file are counted from 1, also those left out by "drop", without header and blank
+        lines. IndexError beyond the last.
         """
         file, at, _ = self._row(row)
         return file.where(at)
@@ -503,12 +502,12 @@ class TableSource(Source):
 
     @property
     def ignored(self) -> dict[str, str]:
-        """Fields of JSON lines that the recipe does not have, each with the line it is first in."""
+        """Fields of JSON lines that the recipe does not have, each with the row it is first in."""
         columns, found = self._columns, dict[str, str]()
         known = {columns.target, *dict(columns.beside), *columns.exclude}
         for file in self._files:
             for name in file.others.keys() - known - found.keys():
-                found[name] = f"{file.path} line {file.others[name]}"
+                found[name] = f"{file.path} row {file.others[name]}"
         return dict(sorted(found.items()))
 
     @property

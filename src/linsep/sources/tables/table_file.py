@@ -124,8 +124,8 @@ class TableFile(ABC):
         return [name for name in names if name not in found]
 
     def where(self, row: int) -> str:
-        """Return where the 0-based `row` of this file stands; may read the file to find out."""
-        return Located(f"{self.path} row {row + 1}", path=self.path, row=row + 1)
+        """Return where the 0-based `row` of this file stands."""
+        return Located(f"{self.path} row {row + 1}", path=self.path, row=int(row) + 1)
 
     def places_from(self, start: int) -> "Place":
         """Return what says where row i of a table stands, whose first row is number ``start``."""
@@ -133,7 +133,7 @@ class TableFile(ABC):
 
     @property
     def others(self) -> dict[str, int]:
-        """Fields that the last reading left out, each with the line that it is first in."""
+        """Fields that the last reading left out, each with the row that it is first in."""
         return {}
 
 

@@ -1,12 +1,8 @@
-"""Base class of CSV and JSON lines files: text read in blocks, with errors that name the line.
+"""Base class of CSV and JSON lines files: text read in blocks, with errors that name the row.
 
 Arrow guesses the types of such files from their first block. The guess is used once, to decide
 what each column is; the rows are then read with fixed types, so that a column of whole numbers
-may hold 2.5 later on, and text among numbers is an error wherever it comes. Arrow's own messages
-have no line numbers, so after an error the file is read again in plain Python to find the line.
-
-Arrow receives blocks of whole lines that were checked before: input that its parsers misread at the
-edge of a block, or crash on, never reaches them.
+may hold 2.5 later on, and text among numbers is an error wherever it comes.
 """
 
 import atexit
@@ -15,7 +11,6 @@ import json
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
-from functools import partial
 from itertools import islice
 from threading import Event, Lock
 from typing import Any
@@ -24,13 +19,12 @@ from weakref import WeakSet
 import pyarrow as pa
 
 from linsep._system.interrupts import interrupts_deferred
-from linsep.errors import DataError, Hint, Located, hint
+from linsep.errors import DataError, Hint, hint
 from linsep.sources.formats import arrow_file
 from linsep.sources.limits import MAX_LINE
-from linsep.sources.lines import BYTE_ORDER_MARK, LineReader, is_text, utf_16_in
+from linsep.sources.lines import BYTE_ORDER_MARK, LineReader, utf_16_in
 from linsep.sources.remote.file import File
 from linsep.sources.tables.table_file import TableFile, first_line, reading
-from linsep.words import counted
 
 #: bytes read at a time; some ten blocks are in memory at once
 BLOCK_BYTES = 1 << 20
@@ -89,32 +83,14 @@ class TextFile(TableFile):
     def _guesses(self, names: list[str]) -> Generator[Guess, None, None]:
         """Yield for each block what guesses the types of these columns, null without a value."""
 
-    def where(self, row: int) -> str:
-        """Return the line on which the 0-based `row` starts."""
-        try:
-            for line, _ in islice(self._rows(), row, None):
-                return Located(f"{self.path} line {line}", path=self.path, row=line)
-        except DataError:
-            pass
-        return super().where(row)
-
-    @abstractmethod
-    def _rows(self) -> Iterator[tuple[int, Any]]:
-        """Yield the rows as they are written, each with the line that it starts on."""
-
     def blocks(self) -> Generator[bytes, None, None]:
-        """Yield blocks of whole lines."""
-        return self._blocks(self._line_reader())
-
-    def _line_reader(self) -> LineReader:
-        return LineReader(
+        """Yield blocks of whole lines, without a byte-order mark; :attr:`position` follows them."""
+        self._reader = reader = LineReader(
             [self.path], self._block, max_line=self._max_line, unchanged=self.unchanged,
             returns=self.returns, encoding=self.encoding,
         )  # fmt: skip
-
-    def _blocks(self, reader: LineReader) -> Generator[bytes, None, None]:
-        for number, (start, block) in enumerate(whole_lines(reader)):
-            if not number and (encoding := utf_16_in(block)) is not None:
+        for start, block in whole_lines(reader):
+            if not start and (encoding := utf_16_in(block)) is not None:
                 csv = hint("read it with {}", encoding=encoding) if self.marks_missing else None
                 raise DataError(
                     f"{self.path} is UTF-16 text",
@@ -122,40 +98,14 @@ class TextFile(TableFile):
                     code="encoding",
                     path=self.path,
                 )
-            line_at = partial(self._line_at, reader, start)
             if (zero := block.find(b"\0")) >= 0:
-                # Without a line before it the file is something else.
-                end = block.find(b"\n", zero)
-                line = block[block.rfind(b"\n", 0, zero) + 1 : len(block) if end < 0 else end]
-                if is_text(block[:zero]) and is_text(line.replace(b"\0", b"")) and b"\n" in block:
-                    row = line_at(zero)
-                    raise DataError(
-                        f"{self.path} line {row} has {counted(line.count(0), 'NUL byte')}"
-                        f" (the first is byte {start + zero + 1:,} of the text)",
-                        "remove such bytes", "copy the file again",
-                        code="encoding", path=self.path, row=row,
-                    )  # fmt: skip
-                place = f"{self.path} line {line_at(zero)}" if number else str(self.path)
                 raise DataError(
-                    f"{place} holds binary data, not UTF-8 text: rename or convert the file.",
-                    code="wrong-format",
-                    path=self.path,
-                )
-            self._look_at(block, line_at)
+                    f"{self.path} has NUL bytes (the first is byte {start + zero + 1:,} of the "
+                    "text), so it is damaged or no text",
+                    "remove such bytes", "rename or convert the file",
+                    code="encoding", path=self.path,
+                )  # fmt: skip
             yield block
-
-    def _line_at(self, reader: LineReader, before: int, at: int) -> int:
-        """Return the line that a byte of a block stands in, which comes after so many others."""
-        return reader.line_at(self.path, before + at)
-
-    def _look_at(self, block: bytes, line_at: Callable[[int], int]) -> None:
-        """Raise DataError for a block that no parser may see; ``line_at`` returns the number of the
-        line that a byte of it stands in.
-        """
-
-    def _for_parser(self, blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
-        """Return the blocks as the parser wants them."""
-        return blocks
 
     @abstractmethod
     def written(self) -> Iterator[dict[str, str]]:
@@ -173,31 +123,14 @@ class TextFile(TableFile):
         """Yield the rows as they stand in the file."""
         return self.written()
 
-    def _parsed_blocks(self) -> Generator[bytes, None, None]:
-        """Yield the blocks for a reading whose :attr:`position` is the position in the file."""
-        self._reader = self._line_reader()
-        return self._for_parser(self._blocks(self._reader))
-
-    def _first_blocks(self) -> Generator[bytes, None, None]:
-        """Yield blocks up to the first with a row: Arrow would read ahead, and guess the types of
-        all that.
-        """
-        with closing(self._parsed_blocks()) as blocks:
-            for block in blocks:
-                yield block
-                if not block.isspace():
-                    break
-
     def _checked(
         self,
         blocks: Generator[bytes, None, None],
         open_reader: Callable[[pa.NativeFile], pa.RecordBatchReader],
         explain: Callable[[pa.ArrowInvalid, int], DataError | None],
-        done: int = 0,
     ) -> Generator[pa.RecordBatch, None, None]:
-        """Yield what a reader makes of blocks; on an error, find the line behind it, after so many
-        rows of the file that are ``done``.
-        """
+        """Yield what a reader makes of blocks."""
+        done = 0
         try:
             with (
                 closing(BlockStream(blocks)) as text,

@@ -1,0 +1,171 @@
+"""JSON lines: fields that are absent, misspelled or escaped; lines that no parser may see."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from linsep import Perceptron, open_source
+from linsep.compiled.scanners.json_lines import FINE, NOT_ONE_OBJECT, TOO_DEEP, look_at_lines
+from linsep.errors import DataError
+from linsep.sources.tables import text_file
+from linsep.sources.tables.json_lines import MOST_DEPTH, FieldNames
+from refusals import refused
+
+ROWS = [{"height": k % 7, "city": "ab"[k % 2], "y": k % 2} for k in range(60)]
+MISSPELLED = {"hieght": 1, "city": "a", "y": 0}
+GOOD = '{"x":1,"t":"a"}\n{"x":2,"t":"b"}\n'
+
+
+def lines(folder, rows, name="a.jsonl"):
+    path = folder / name
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture(params=[64, 1 << 20], ids=["blocks", "one_block"])
+def folder(tmp_path, monkeypatch, request):
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", request.param)
+    return tmp_path
+
+
+def model_of(folder, **how):
+    source = open_source(lines(folder, ROWS, "train.jsonl"), target="y", **how)
+    return Perceptron(max_iter=2).fit(source)
+
+
+@pytest.mark.parametrize("missing", ["error", "zero"])
+def test_a_column_that_no_record_has_is_refused(folder, missing):
+    model = model_of(folder, missing=missing)
+    rows = [{"hieght" if k == "height" else k: v for k, v in r.items()} for r in ROWS]
+    with refused(DataError, "unknown-column", column="height"):
+        path = lines(folder, rows)
+        model.predict(open_source(path, recipe=model.recipe_, labeled=False))
+    late = lines(folder, [MISSPELLED] * 30 + [{"height": None, "city": "a"}])
+    if missing == "zero":
+        source = open_source(late, recipe=model.recipe_, labeled=False)
+        assert model.predict(source).size == 31
+
+
+def test_missing_values_and_unknown_fields_are_counted(folder):
+    model = model_of(folder, missing="mean")
+    rows = [{**row, "id": 1} for row in ROWS]
+    rows[40] = MISSPELLED
+    path = lines(folder, rows)
+    source = open_source(path, recipe=model.recipe_)
+    for _ in range(2):
+        model.predict(source)
+        assert source.filled == {"height": 1}
+        assert source.ignored == {"hieght": f"{path} row 41", "id": f"{path} row 1"}
+
+
+@pytest.mark.parametrize("how", [{}, {"exclude": "city"}])
+def test_a_field_that_the_first_block_lacks_is_refused(tmp_path, monkeypatch, how):
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 64)
+    path = lines(tmp_path, [*ROWS, MISSPELLED])
+    source = open_source(path, target="y", missing="mean", **how)
+    with refused(DataError, "unknown-column", row=61, column="hieght"):
+        list(source.batches())
+
+
+def test_names_with_escaped_letters_are_known(folder):
+    """As Python writes those that are not ASCII."""
+    rows = [{"größe": k, 'q"': 1, "tag\n": k, "y": k % 2} for k in range(40)]
+    path = lines(folder, rows)
+    assert b"gr\\u00f6\\u00dfe" in path.read_bytes()
+    source = open_source(path, target="y", exclude="tag\n", missing="mean")
+    model = Perceptron(max_iter=2).fit(source)
+    assert model.feature_names_in_.tolist() == ["größe", 'q"']
+    other = lines(folder, [*rows, {"größe": 1, "été": 2}], "b.jsonl")
+    source = open_source(other, recipe=model.recipe_, labeled=False)
+    model.predict(source)
+    assert source.filled == {'q"': 1}
+    assert source.ignored == {"y": f"{other} row 1", "été": f"{other} row 41"}
+
+
+NAMES = ["a", "b", "a\\\\", 'q\\"', "\\u00e9", "é", "", "a,b", "{"]
+
+
+def test_names_are_read_as_json_does():
+    values = ["1", '"a"', '{"x": 1, "b": [{"z": 2}]}', '[1, {"y": ","}]', '"\\\\"', "null"]
+    written = [f'"{name}"  : {values[k % 6]}' for k, name in enumerate(NAMES)]
+    objects = ["{ " + " , ".join(written[k:]) + "}" for k in range(len(NAMES))]
+    block = "\n\n".join(reversed(objects)).encode() + b"\n"
+    for known in ([], ["a"], ["é", "a"]):
+        names = FieldNames(known)
+        names.look_at(block, lambda at: 1 + block.count(b"\n", 0, at))
+        expected = {}
+        for number, line in enumerate(block.decode().splitlines(), 1):
+            for name in json.loads(line) if line else ():
+                if name not in known:
+                    expected.setdefault(name, number)
+        # An escaped spelling of a known name is another spelling, but no other name.
+        assert {k: v for k, v in names.rows.items() if k not in known} == expected
+
+
+def read(path, **options):
+    return list(open_source(path, target="t", **options).batches())
+
+
+NO_OBJECTS = [
+    "null", "[1]", "3", "true", ",", "}", "{", '{"x":1', "[" * 30_000, "\x0c{}", '{"x":"\n"}',
+    '{"x":1,"t":"a"} null', '{"x":1,"t":"a"}{"x":3,"t":"b"}', '{"x":1,\n"t":"a"}', "# a", "// a",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("before", ["", GOOD], ids=["first", "later"])
+def test_lines_that_are_no_object_never_reach_the_parser(tmp_path, before):
+    """A first line null, or many open brackets, ended the process."""
+    path = tmp_path / "a.jsonl"
+    for line in NO_OBJECTS:
+        path.write_text(before + line + "\n" + GOOD)
+        with refused(DataError, "bad-line", row=1 + before.count("\n")):
+            read(path, missing="drop")
+    path.write_text("\ufeff{}\n" + GOOD)
+    with refused(DataError, "missing-value", row=1, column="t"):
+        read(path)
+
+
+@pytest.mark.compiled
+def test_values_nested_too_deep_are_refused(tmp_path):
+    path = tmp_path / "a.jsonl"
+    for opened, closed, inside in (("[", "]", ""), ('{"a":', "}", "1")):
+        for depth in (MOST_DEPTH - 1, MOST_DEPTH, 100_000):
+            deep = '{"x":3,"t":"a","z":' + opened * depth + inside + closed * depth + "}\n"
+            path.write_text(GOOD + deep)
+            if depth < MOST_DEPTH:
+                assert sum(batch.X.shape[0] for batch in read(path, exclude="z")) == 3
+                continue
+            with refused(DataError, "bad-line", row=3):
+                read(path, exclude="z")
+
+
+PIECES = ["{", "}", "[", "]", '"', "\\", '\\"', ":", ",", "1", "null", " ", "\t", "\n", "\r\n", "é"]
+OBJECTS = ['{"a":1}', '{"a":{"b":[1,2]}}', '{"a":"}\\"\\\\{"}', "{}", ' {"a":"\\n"} ', "", "  "]
+
+
+def is_object(line):
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
+@pytest.mark.compiled
+@given(st.lists(st.sampled_from(PIECES + OBJECTS), max_size=12).map("".join))
+def test_lines_that_pass_begin_and_end_one_object(text):
+    data = text.encode()
+    ended, at = look_at_lines(np.frombuffer(data, np.uint8), len(data), 3)
+    lines = text.replace("\r", "\n").split("\n")
+    filled = [line for line in lines if line.strip(" \t")]
+    if all(map(is_object, filled)):
+        assert ended == FINE
+    if ended == FINE:
+        # Which bracket closes which is for the parser to say.
+        ends = {line.strip(" \t")[0] + line.strip(" \t")[-1] for line in filled}
+        assert ends <= {"{}", "{]"}
+    if ended == NOT_ONE_OBJECT:
+        assert not is_object(lines[data[: at + 1].replace(b"\r", b"\n").count(b"\n")])
+    data = b'{"a":"[[[[[[","b":[[1]]}\n{"a":[[[1]]]}\n'
+    assert look_at_lines(np.frombuffer(data, np.uint8), len(data), 3) == (TOO_DEEP, 32)

@@ -1,0 +1,131 @@
+"""What open_source takes: names, arrays; threads that end."""
+
+import io
+import subprocess
+import sys
+import threading
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import dump_svmlight_file
+
+from linsep import Perceptron, open_source
+from linsep.errors import DataError
+from linsep.sources import ArraySource, formats
+from refusals import refused
+
+
+def test_names_may_come_from_a_glob(tmp_path):
+    for name in ("a.svm", "b.svm"):
+        (tmp_path / name).write_text("1 1:1\n-1 2:1\n")
+    batches = open_source(Path(tmp_path).glob("*.svm")).batches()
+    assert sum(batch.X.shape[0] for batch in batches) == 4
+
+
+def test_data_that_are_no_paths_are_refused_in_one_sentence():
+    for data in [None, 3, [1, 2], b"rows.csv", np.zeros((2, 2)), pd.Series([1, 2])]:
+        said = (
+            f"^data is of type {type(data).__name__}: pass a path, a list of paths or a data frame"
+        )
+        with pytest.raises(TypeError, match=said):
+            open_source(data)
+
+
+def test_batches_are_the_rows_again_and_again():
+    for storage in [np.asarray, sp.csr_matrix, sp.csc_matrix]:
+        for batch_rows in [1, 7, 1000]:
+            rng = np.random.default_rng(0)
+            X, y = rng.integers(-3, 4, (50, 4)).astype(float), rng.integers(0, 3, 50)
+            source = ArraySource(storage(X), y, batch_rows=batch_rows)
+            for _ in range(2):
+                batches = list(source.batches())
+                rows = [b.X.toarray() if sp.issparse(b.X) else b.X for b in batches]
+                assert np.array_equal(np.concatenate(rows), X)
+                assert np.array_equal(np.concatenate([b.y for b in batches]), y)
+                assert [b.first for b in batches] == list(range(0, 50, batch_rows))
+            learned = Perceptron(max_iter=5).fit(source)
+            assert np.array_equal(learned.coef_, Perceptron(max_iter=5).fit(X, y).coef_)
+
+
+def test_rows_are_not_copied():
+    X = np.zeros((10, 3), dtype=np.float32)
+    batch = next(ArraySource(X, np.zeros(10)).batches())
+    assert np.shares_memory(batch.X, X)
+
+
+def test_unusable_arrays_are_refused():
+    for X, y, code in [
+        (np.zeros((0, 3)), None, "shape"),
+        (np.zeros(3), None, "shape"),
+        (np.zeros((3, 2)), np.zeros(4), "shape"),
+    ]:
+        with refused(DataError, code):
+            ArraySource(X, y)
+
+
+def test_a_batch_needs_a_row():
+    with pytest.raises(ValueError, match="at least 1"):
+        ArraySource(np.zeros((2, 2)), batch_rows=0)
+
+
+@pytest.mark.compiled
+def test_the_end_waits_for_a_thread_that_has_a_file(monkeypatch):
+    monkeypatch.setattr(formats, "PATIENCE", 5.0)
+    stream = io.BytesIO(b"text")
+    gone, held, begun = weakref.ref(stream), [formats.arrow_file(stream)], threading.Event()
+    del stream
+    thread = threading.Timer(0.05, lambda: (begun.set(), held.clear()))
+    thread.start()
+    formats.wait_for_threads()
+    assert begun.is_set()
+    assert gone() is None
+    thread.join()
+
+
+@pytest.mark.compiled
+def test_it_does_not_wait_for_ever(monkeypatch):
+    monkeypatch.setattr(formats, "PATIENCE", 0.01)
+    file = formats.arrow_file(io.BytesIO(b"text"))
+    formats.wait_for_threads()
+    assert file.read() == b"text"
+
+
+ROWS = 200_000
+PROGRAM = """
+import sys
+from linsep import open_source
+
+class Kept:
+    "Part of a cycle: Python deletes it last."
+
+kept = Kept()
+kept.itself, kept.batches = kept, []
+for path in sys.argv[1:]:
+    target = None if path.endswith("svm") else "kind"
+    kept.batches.append(open_source(path, target=target).batches())
+    next(kept.batches[-1])
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    table = pd.DataFrame({"size": np.arange(ROWS) / 7, "kind": np.arange(ROWS) % 2})
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    table.to_csv(tmp_path / "rows.csv.gz", index=False)
+    table.to_json(tmp_path / "rows.jsonl", orient="records", lines=True)
+    table.to_parquet(tmp_path / "rows.parquet", row_group_size=10_000)
+    table.to_feather(tmp_path / "rows.arrow")
+    dump_svmlight_file(table[["size"]], table["kind"], str(tmp_path / "rows.svm"))
+    return sorted(tmp_path.iterdir())
+
+
+@pytest.mark.compiled
+@pytest.mark.thorough
+def test_a_process_ends_with_sources_half_read(files):
+    run = [sys.executable, "-c", PROGRAM, *files]
+    ended = subprocess.run(run, capture_output=True, text=True, timeout=60, check=True)
+    assert (ended.stdout, ended.stderr) == ("", "")
