@@ -201,6 +201,16 @@ class CsvFile(TextFile):
         if quotes % 2 and self._options.quotes and self._ends_in_quotes():
             raise self._unclosed()
 
+    def _first_blocks(self) -> Generator[bytes, None, None]:
+        """Yield blocks up to the first with a row: Arrow would read ahead."""
+        quotes = 0
+        with closing(self._rows_alone()) as blocks:
+            for block in blocks:
+                yield block
+                quotes += block.count(b'"')
+                if quotes % 2 == 0 and not block.isspace():
+                    return
+
     def _ends_in_quotes(self) -> bool:
         """Return whether the last record goes on behind the end of the text: others have quotes
         in the middle of fields.
@@ -237,7 +247,7 @@ class CsvFile(TextFile):
         """Return the rows of the first block with the types Arrow guesses."""
         if not self._has_rows:
             return pa.record_batch([pa.nulls(0)] * len(self._header), names=self._header)
-        with closing(self._read(self._rows_alone(), {}, None)) as batches:
+        with closing(self._read(self._first_blocks(), {}, None)) as batches:
             for batch in batches:
                 first = batch.slice(0, SAMPLE_ROWS)
                 if self._options.header is None:

@@ -72,16 +72,20 @@ class JsonFile(TextFile):
 
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return the fields of the objects in the first block."""
-        return dict.fromkeys(self.head().schema.names)
+        return dict.fromkeys(self.sample().schema.names)
 
     def head(self) -> pa.RecordBatch:
         """Return the rows of the first block with the types Arrow guesses."""
-        with closing(self._tables({}, None, "infer")) as tables:
-            for table in tables:
-                with reading(self.path, "UTF-8 text"):
-                    check_names(self.path, table.schema.names)
-                return table.slice(0, SAMPLE_ROWS).combine_chunks().to_batches()[0]
-        return pa.record_batch([], names=[])
+        with closing(self.blocks()) as blocks:
+            first = next((block for block in blocks if not block.isspace()), None)
+        if first is None:
+            return pa.record_batch([], names=[])
+        table = self._parse(first, None, "infer")
+        if not isinstance(table, pa.Table):
+            raise self._explained(first, table, 0, {}, False)
+        with reading(self.path, "UTF-8 text"):
+            check_names(self.path, table.schema.names)
+        return table.slice(0, SAMPLE_ROWS).combine_chunks().to_batches()[0]
 
     def _guesses(self, names: list[str]) -> Generator[Guess, None, None]:
         with closing(self.blocks()) as blocks, suppress(pa.ArrowInvalid):  # said by who reads it
@@ -118,12 +122,7 @@ class JsonFile(TextFile):
             coming: "Future[bytes | None]",
         ) -> tuple[bytes, pa.Table | pa.ArrowInvalid] | None:
             block = coming.result()
-            if block is None:
-                return None
-            try:
-                return block, None if self._fault(block) else _parsed(block, schema, behavior)
-            except pa.ArrowInvalid as error:
-                return block, error
+            return None if block is None else (block, self._parse(block, schema, behavior))
 
         done, threads = 0, thread_count()
         blocks = (block for block in self.blocks() if not block.isspace())
@@ -136,6 +135,15 @@ class JsonFile(TextFile):
                 done += table.num_rows
                 if table.num_rows:
                     yield table
+
+    def _parse(
+        self, block: bytes, schema: pa.Schema | None, behavior: str
+    ) -> pa.Table | pa.ArrowInvalid | None:
+        """Return the rows of a block, or what Arrow says of it; None where it must not see it."""
+        try:
+            return None if self._fault(block) else _parsed(block, schema, behavior)
+        except pa.ArrowInvalid as error:
+            return error
 
     @property
     def others(self) -> dict[str, int]:
