@@ -18,6 +18,7 @@ from storages import classes_of, per_pass, replayed, store, weights
 from thoroughness import examples
 
 ZEROS = ("mistake", "negative", "correct")
+SPARING = ZEROS[1:]
 RULES = {"single": textbook.Perceptron, "batch": textbook.BatchPerceptron}
 #: scheme, update, keep, storage
 CASES = [
