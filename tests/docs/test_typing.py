@@ -14,7 +14,6 @@ import pytest
 
 import linsep
 from linsep.catalog import LEARNERS, REGRESSIONS
-from linsep.compiled.jit import COMPILING
 from linsep.parameters import parameters_of
 
 HOME = Path(linsep.__file__).parents[1]
@@ -53,7 +52,7 @@ TYPES = [
     "KernelPerceptron", "LogisticRegression", "LinearRegression", "GaussianNaiveBayes",
 ]  # fmt: skip
 
-pytestmark = pytest.mark.skipif(not COMPILING, reason="types are the same with the compiler on")
+pytestmark = pytest.mark.compiled
 
 
 def checked(*command, cwd):
