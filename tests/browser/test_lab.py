@@ -1,7 +1,6 @@
-"""The lab in a real browser: the first screen, runs, and what a person does with points."""
+"""The lab in a real browser: runs, points, lessons, and what goes in and out of its page."""
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -68,33 +67,6 @@ def test_playing_to_the_end_shows_the_numbers_of_the_notes(tab):
     assert tab.text("#equation") == "12 x1 + 2 x2 − 31 = 0"
     assert "all 5 points on their side" in tab.text("#status")
     assert tab.text("tr.now td:last-child") == "2"
-
-
-def test_adding_points_by_clicks(tab):
-    tab.open()
-    tab.click("Clear")
-    tab.says("#status", "Place points of at least two classes")
-    box = tab.page.locator(".plane .picture").bounding_box()
-    tab.press("1")
-    tab.page.mouse.click(box["x"] + 100, box["y"] + 100)
-    tab.page.locator(".dot").nth(0).wait_for()
-    tab.press("Escape", "2")
-    tab.page.mouse.click(box["x"] + 300, box["y"] + 200)
-    tab.says("#verdict", "A line separates the classes.")
-    assert tab.page.locator(".dot").count() == 2
-    assert tab.page.evaluate("location.hash").count(";") == 1
-
-
-def test_dragging_a_point_across_the_line_changes_the_verdict(tab):
-    tab.open("points=0,0,0;1,0.2,0;4,0,1;4.6,1,1;5,0.5,1&rounds=300")
-    tab.says("#verdict", "A line separates the classes.")
-    right, left = tab.point(5), tab.point(1)
-    tab.drag(1, (right[0] - left[0]) * 0.93, (tab.point(4)[1] - left[1]) * 0.5)
-    expect(tab.page).not_to_have_url(re.compile("points=0,0,0;"))
-    tab.says("#verdict", "No line separates the classes.")
-    assert tab.says("#verdict", "would have it on both sides")
-    expect(tab.page.locator(".picture .meeting")).to_be_visible()
-    expect(tab.page.locator(".dot.proof").nth(2)).to_be_visible()
 
 
 def test_keyboard_only(tab):
@@ -258,30 +230,6 @@ def test_rings_are_the_points_that_the_library_would_put_elsewhere(tab, address)
             assert ("was classified correctly" in seen["story"]) != mistake
 
 
-#: places of the picture that no area covers, of a lattice of two pixels
-WHITE = """svg => {
-  const { width, height } = svg.viewBox.baseVal;
-  const sides = [...svg.querySelectorAll(".sides .side")];
-  const found = [];
-  for (let y = 1; y < height; y += 2) {
-    for (let x = 1; x < width; x += 2) {
-      const place = Object.assign(svg.createSVGPoint(), { x, y });
-      if (!sides.some((side) => side.isPointInFill(place))) found.push([x, y]);
-    }
-  }
-  return found;
-}"""
-
-
-@pytest.mark.parametrize("classes", ["ovo", "ovr", "native"])
-def test_ties_on_a_boundary_draw_no_white_loops(tab, classes):
-    """Four points around 0: scores are tied on lines that run through nodes of the grid."""
-    tab.open(f"points=-2,-2,0;2,-2,1;-2,2,2;2,2,3&classes={classes}&intercept=no&rounds=200")
-    tab.press("End")
-    tab.says("#status", "all 4 points")
-    assert tab.page.locator(".plane .picture").evaluate(WHITE) == []
-
-
 #: what would answer a question of a lesson
 ANSWERS = [".proof.card", ".table", ".counts", "#status", ".widest", ".of-ring"]
 
@@ -319,3 +267,125 @@ def test_proof_counts_rings_and_tables_wait_for_an_answer(tab, how):
     assert shown(tab) == []
     tab.click("Leave the lesson")
     expect(tab.page.locator(".counts")).to_be_visible()
+
+
+TRIANGLE = "points=0,0,0;4,0,1;0,4,1"
+
+
+def test_the_back_button_returns_to_the_last_scene(tab):
+    tab.open(TRIANGLE)
+    tab.page.get_by_label("Points", exact=True).select_option("xor")
+    tab.says("#verdict", "No line through 0")
+    tab.page.get_by_label("Intercept").check()
+    tab.says("#verdict", "No line separates")
+    tab.page.go_back()
+    tab.says("#verdict", "No line through 0")
+    tab.page.go_back()
+    tab.says("#verdict", "A line separates")
+    assert tab.page.locator(".dot").count() == 3
+    tab.page.go_forward()
+    assert tab.says("#verdict", "No line through 0")
+
+
+def test_the_address_shared_into_a_second_tab(tab, new_tab):
+    tab.open("data=outlier&keep=average")
+    tab.page.get_by_label("Step number", exact=True).fill("77")
+    other = new_tab().open(tab.goes_to("at=77"))
+    assert other.count("round") == 77
+    assert other.text("#equation") == tab.text("#equation")
+    assert other.page.get_by_label("Weights to predict with").input_value() == "average"
+    other.page.reload()
+    other.ready()
+    assert other.count("round") == 77
+    other.page.get_by_label("Learning rate").fill("0.5")  # and neither disturbs the other
+    other.press("Enter")
+    other.goes_to("rate=0.5")
+    tab.click("Step")
+    assert (tab.count("round"), other.count("round")) == (78, 0)
+    assert "rate" not in tab.goes_to("at=78")
+
+
+@pytest.mark.parametrize(
+    "address", ["points=1,2", "spam=%F0%9F", "data=../../etc/passwd", "learner=<script>alert(1)"]
+)
+def test_a_damaged_address_leaves_the_page_usable(tab, address):
+    tab.open(address)
+    said = tab.text("#fault")
+    assert said.startswith("This URL cannot be shown.")
+    assert len(said) < 250
+    tab.click("Step")
+    assert tab.count("round") == 1
+
+
+def saved(tab, button):
+    with tab.page.expect_download() as caught:
+        tab.click(button)
+    return caught.value.path().read_bytes()
+
+
+def test_pictures_and_tables_to_take_home(tab):
+    tab.open("data=five-points&start=-1,0,0")
+    tab.press("End")
+    svg = saved(tab, "SVG").decode()
+    assert svg.startswith("<svg")
+    assert svg.count("data-point") == 5
+    assert "12 x1 + 2 x2 − 31 = 0" in svg
+    assert "Converged." in svg
+    assert saved(tab, "PNG").startswith(b"\x89PNG")
+    assert saved(tab, "CSV").decode().splitlines()[-1].endswith("-31,12,2")
+    assert "converged" in saved(tab, "Markdown").decode()
+    assert saved(tab, "LaTeX").decode().startswith("\\begin{tabular}")
+
+
+def test_the_python_script_prints_the_numbers_of_the_page(tab):
+    tab.open("data=five-points&start=-1,0,0")
+    tab.click("Python")
+    tab.page.get_by_role("dialog").wait_for()
+    script = tab.page.get_by_role("textbox", name="Python script").input_value()
+    said = []
+    exec(compile(script, "lab.py", "exec"), {"print": lambda *parts: said.append(parts)})
+    assert said[1] == (446, ((-31.0, 12.0, 2.0),))
+
+
+def test_the_html_file_works_with_the_network_off(tab, new_tab, tmp_path):
+    tab.open("data=outlier&rounds=400")
+    file = tmp_path / "run.html"
+    file.write_bytes(saved(tab, "HTML"))
+    other = new_tab(offline=True)
+    other.page.goto(file.as_uri())
+    other.page.wait_for_selector(".lab.begun")
+    assert "No line separates" in other.show_more().text("#verdict")
+    other.press("End")
+    assert other.count("round") == 400
+    assert other.text("tr.now").split()[0] == "400"
+    other.click("Step back")
+    assert other.count("round") == 399
+    assert other.page.get_by_role("button", name="Copy link").count() == 0
+
+
+@pytest.fixture
+def own(tab, tmp_path):
+    """A function that gives the page a file of these bytes."""
+
+    def given(content, name="own.csv"):
+        file = tmp_path / name
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+        tab.page.get_by_label("CSV file").set_input_files(file)
+
+    tab.open()
+    tab.page.get_by_text("Your own points", exact=True).click()
+    tab.page.get_by_text("Reading options", exact=True).click()
+    return given
+
+
+def test_a_fault_names_line_and_column_and_leaves_the_points(tab, own):
+    before = tab.goes_to("data=")
+    own("x,y,kind\n1,2,a\n3,,b\n5,oops,a\n6,7,a\n8,9,a\n")
+    tab.says("#fault", "own.csv line 4, column 'y' holds 'oops', not a number: correct it.")
+    own("x,y,kind\n1,2,a\n3,,b\n5,6,a\n")
+    tab.says("#fault", "own.csv line 3, column 'y' has no value: fill it in or leave out such rows")
+    assert tab.goes_to("data=") == before
+    tab.page.get_by_label("Missing values").select_option("drop")
+    tab.says("#columns", "1 row has a missing value and is left out.")
+    tab.goes_to("points=1,2,0;5,6,0")
+    assert tab.text("#fault") == ""

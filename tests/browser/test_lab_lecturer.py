@@ -15,7 +15,6 @@ from linsep.lab.numbers import three_digits
 pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 
 
-POINTS = "points=0,0,0;1,3,0;4,1,1;5,4,1"
 #: the sizes of all texts that are shown, in pixels
 SIZES = """lab => {
   const found = {};
@@ -109,68 +108,6 @@ def test_the_picture_is_revealed_part_by_part(tab):
 
 
 # Zoom
-
-
-def units(tab, points=((0, 0), (1, 3), (4, 1), (5, 4))):
-    """The pixels of a coordinate, found from where the points are drawn: two slopes and offsets."""
-    places = [
-        [float(x) for x in re.findall(r"-?[\d.]+(?:e-?\d+)?", one.get_attribute("transform"))]
-        for one in tab.page.locator(".dot").all()
-    ]
-    return [np.polyfit([p[k] for p in points], [q[k] for q in places], 1) for k in (0, 1)]
-
-
-def ticks_are_right(tab, points=((0, 0), (1, 3), (4, 1), (5, 4))):
-    """Every number at an axis is beside its line of the grid, to the digits that it has."""
-    across, up = units(tab, points)
-    seen = {"x": [], "y": []}
-    for one in tab.page.locator(".plane .grid text").all():
-        text = one.inner_html().replace("−", "-")
-        if not re.fullmatch(r"-?[\d.]+", text):
-            continue
-        middle = one.get_attribute("text-anchor") == "middle"
-        seen["x" if middle else "y"].append(text)
-        if middle and text == "0":  # beside its line
-            continue
-        slope, offset = across if middle else up
-        where = float(one.get_attribute("x" if middle else "y")) + (0 if middle else 3)
-        assert where == pytest.approx(slope * float(text) + offset, abs=0.2), text
-    for texts in seen.values():
-        assert len(texts) == len(set(texts)) >= 2
-    return seen
-
-
-def settled(tab):
-    tab.page.evaluate("new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))")
-
-
-def test_keys_zoom_and_move_to_any_depth(tab):
-    tab.open(POINTS)
-    start = units(tab)[0][0]
-    tab.press("+", "=")
-    settled(tab)
-    assert units(tab)[0][0] == pytest.approx(start * 1.25**2)
-    ticks_are_right(tab)
-    before = tab.point(2)
-    tab.press("Shift+ArrowLeft", "Shift+ArrowUp")
-    settled(tab)
-    assert tab.point(2) == pytest.approx((before[0] + 80, before[1] + 80), abs=0.6)
-    tab.press("-", "-")
-    settled(tab)
-    assert units(tab)[0][0] == pytest.approx(start)
-    tab.press(*80 * ["+"])  # there is an end
-    settled(tab)
-    assert units(tab)[0][0] == pytest.approx(start * 1e4, rel=1e-4)
-    seen = ticks_are_right(tab)
-    assert all(len(text) >= 5 for text in seen["x"] if text != "0")
-    tab.press("0", *80 * ["-"])
-    settled(tab)
-    assert units(tab)[0][0] == pytest.approx(start / 100, rel=1e-4)
-    ticks_are_right(tab)
-    tab.click("Fit")
-    settled(tab)
-    assert units(tab)[0][0] == pytest.approx(start)
-    assert tab.count("round") == 0  # arrows with Shift do not step
 
 
 # Undo
@@ -304,17 +241,6 @@ def test_dragging_a_point_moves_the_line_the_sticks_and_the_table(tab):
     rows = tab.page.get_by_label("Points and residuals").locator("tbody tr")
     assert rows.count() == 5
     assert not rows.last.inner_text().endswith("0.243")
-
-
-def test_a_point_of_the_curve_changes_its_class_by_its_height(tab):
-    tab.open("data=hours-apart&room=curve")
-    assert "slope diverges" in tab.text("#fit-words")
-    assert tab.page.locator("polyline.curve").count() == 1
-    height = tab.point(11)[1] - tab.point(1)[1]
-    tab.drag(3, 60, height)
-    tab.drag(15, -60, -height)
-    tab.says("#fit-words", "The classes overlap")
-    assert tab.page.locator("polyline.curve").count() == 2
 
 
 def test_a_lesson_to_its_end(tab):

@@ -112,14 +112,6 @@ def test_students_get_the_notebook_without_the_solutions():
         assert title.endswith(": solutions")
 
 
-def test_all_check_answers_with_the_same_function():
-    helper = re.compile(r"^def check\(.*?(?=^\S|\Z)", re.M | re.S)
-    cells = [make["text_of"](cell["source"]) for path in EVERY for cell in code(make["read"](path))]
-    helpers = [found for cell in cells for found in helper.findall(cell)]
-    assert len(helpers) == len(EVERY)
-    assert len(set(helpers)) == 1
-
-
 @pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.parametrize("path", SOLUTIONS, ids=lambda p: p.stem)
@@ -190,14 +182,6 @@ def test_links_lead_somewhere():
         links = LINK.findall(text)
         assert links
         assert [link for link in links if not (path.parent / link).exists()] == []
-
-
-def test_markers_without_their_counterpart_are_refused():
-    begin, end = make["BEGIN"] + "\n", make["END"] + "\n"
-    for lines in ([begin, "x"], [end], [begin, begin]):
-        cell = {"id": "a", "cell_type": "code", "source": lines}
-        with pytest.raises(SystemExit, match="cell a"):
-            make["without_solutions"]({"cells": [cell]})
 
 
 @pytest.mark.thorough

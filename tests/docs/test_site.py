@@ -28,14 +28,6 @@ REFERENCE = "\n".join(path.read_text("utf-8") for path in (DOCS / "reference").g
 #: what users import of these modules is in the reference, too
 MODULES = ("kernels", "descent", "sources", "plot", "textbook")
 OPTION = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*")
-#: pages and headings, by the questions of a newcomer: each two clicks from the first page
-QUESTIONS = {
-    "read my CSV": ("index", "start/churn"),
-    "is it separable": ("index", "start/separated-data"),
-    "why is this coefficient infinite": ("index", "start/separated-data"),
-    "show my class": ("index", "start/first-class"),
-    "put it behind HTTP": ("index", "how-to/serving"),
-}
 
 
 def listed():
@@ -72,14 +64,6 @@ def test_every_page_is_in_a_table_of_contents():
             folder = (DOCS / page).parent
             found |= {(folder / name).relative_to(DOCS).as_posix() for name in names}
     assert pages - found == set()
-
-
-def test_a_question_is_answered_two_clicks_from_the_first_page():
-    for *path, last in QUESTIONS.values():
-        assert len(path) <= 2
-        for page, target in zip(path, [*path[1:], last], strict=True):
-            assert target in (DOCS / f"{page}.md").read_text("utf-8")
-        assert (DOCS / f"{last}.md").is_file()
 
 
 def test_versions_are_published_beside_each_other(tmp_path):

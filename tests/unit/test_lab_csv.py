@@ -9,10 +9,8 @@ import zipfile
 from decimal import Decimal
 from math import inf, nan
 
-import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from sklearn.preprocessing import StandardScaler
 
 import linsep
 from linsep.errors import DataError, LinsepError
@@ -20,7 +18,6 @@ from linsep.lab import static
 from linsep.lab.certificate import certified
 from linsep.lab.numbers import three_digits
 from linsep.lab.own_points import (
-    KEPT,
     MISSING,
     MOST_BYTES,
     READING,
@@ -29,9 +26,9 @@ from linsep.lab.own_points import (
     plain_scene_of_csv,
     points_csv,
 )
-from linsep.lab.scene import MOST_CLASSES, MOST_POINTS, Scene
-from linsep.lab.scene_sources import READY, ready_made, scene_of_url, url_of
-from linsep.lab.table_scene import scene_of_csv, scene_of_file
+from linsep.lab.scene import MOST_CLASSES, Scene
+from linsep.lab.scene_sources import READY, ready_made
+from linsep.lab.table_scene import scene_of_csv
 from linsep.sources.tables.conversions import NULL_VALUES
 from refusals import refused
 from same_answers import differences, messages
@@ -165,70 +162,6 @@ def test_points_that_the_lab_saves_come_back_to_the_bit(read):
         assert columns.said == ()
         if list(scene.class_names) == sorted(scene.class_names):
             assert again.points == scene.points
-
-
-def people(rows=600, seed=3):
-    """Height in m and weight in kg, as CSV, and as an array."""
-    rng = np.random.default_rng(seed)
-    height = rng.normal(1.7, 0.1, rows).round(2)
-    weight = (60 * height - 30 + rng.normal(0, 9, rows)).round(1)
-    kinds = np.where(weight > 70, "a", "b")
-    text = "".join(f"{h},{w},{k}\n" for h, w, k in zip(height, weight, kinds, strict=True))
-    return "height,weight,kind\n" + text, np.column_stack([height, weight])
-
-
-def test_columns_of_different_units_are_standardized(tmp_path):
-    text, X = people()
-    want = StandardScaler().fit_transform(X[:MOST_POINTS])
-    said = (
-        "Both coordinates are standardized, since their standard deviations differ: height "
-        f"{X[:MOST_POINTS, 0].std():.3g}, weight {X[:MOST_POINTS, 1].std():.3g}"
-    )
-    found = [read(own(text), Scene()) for read in READERS.values()]
-    assert found[0][0] == found[1][0]
-    line = Scene().with_settings(room="line")
-    few = [[1, 2], [2, 4], [4, 9]]
-    for (scene, columns), read in zip(found, READERS.values(), strict=True):
-        np.testing.assert_allclose(scene.X, want, rtol=1e-12, atol=1e-12)
-        assert scene.features == ("height (scaled)", "weight (scaled)")
-        assert columns.said[-1] == f"{said}. {KEPT}"
-        assert scene_of_url(url_of(scene)) == scene
-        again, notes = read(own(points_csv(scene)[0]), Scene())  # not scaled again
-        assert (again, notes.said) == (scene, ())
-        kept, notes = read(own(text, scale="none"), Scene())
-        np.testing.assert_array_equal(kept.X, X[:MOST_POINTS])
-        assert notes.said == columns.said[:-1]
-        np.testing.assert_array_equal(read(own(text), line)[0].X, X[:MOST_POINTS])
-        asked, notes = read(own("x,y,k\n1,2,a\n2,4,b\n4,9,b\n", scale="standard"), Scene())
-        np.testing.assert_allclose(asked.X, StandardScaler().fit_transform(few), rtol=1e-12)
-        assert notes.said == ()
-    (tmp_path / "p.csv").write_text(text)
-    heard = []
-    scene = scene_of_file(tmp_path / "p.csv", heard.append, target="kind")
-    assert scene == found[0][0]
-    assert heard[-1] == f"{said}; --scale none keeps the numbers."
-    kept = scene_of_file(tmp_path / "p.csv", target="kind", scale="none")
-    np.testing.assert_array_equal(kept.X, X[:MOST_POINTS])
-
-
-def test_files_of_a_command_say_what_is_not_shown(tmp_path):
-    said = []
-    (tmp_path / "many.csv").write_text("x,y,k\n" + "1,2,a\n,3,b\n" * 800)
-    scene = scene_of_file(tmp_path / "many.csv", said.append, target="k", missing="drop")
-    assert len(scene.points) == MOST_POINTS
-    assert said[0].endswith("many.csv are shown; it has more.")
-    assert "with missing values left out." in said[1]
-    said.clear()
-    (tmp_path / "few.csv").write_text("x,y,k\n" + "1,2,a\n" * MOST_POINTS)
-    assert len(scene_of_file(tmp_path / "few.csv", said.append, target="k").points) == MOST_POINTS
-    assert said == []
-    (tmp_path / "far.csv").write_text("x,y,k\n1,2,a\n3,2e6,b\n")
-    with refused(DataError, "out-of-range", column="y"):
-        scene_of_file(tmp_path / "far.csv", target="k")
-    names = "".join(f"1,2,{'a' * 45}{k}\n" for k in range(2))
-    (tmp_path / "long.csv").write_text("x,y,k\n" + names)
-    with refused(DataError, "bad-value", column="k"):
-        scene_of_file(tmp_path / "long.csv", target="k")
 
 
 def test_what_the_page_sends():

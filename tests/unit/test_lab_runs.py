@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-import linsep
 from linsep import Perceptron, datasets, textbook, trace
 from linsep.errors import DataError
 from linsep.lab.answer import answer, page_without_server
 from linsep.lab.fits import fit_of
-from linsep.lab.pages import MODULES, script, standalone
+from linsep.lab.pages import standalone
 from linsep.lab.proof import proof_of
 from linsep.lab.run import (
     arguments_of,
@@ -67,16 +66,6 @@ def test_a_run_goes_on_beyond_a_cycle_where_asked():
     assert columns["cycle"] == [605, 650]
 
 
-def test_the_margins_that_a_rule_tests_are_those_of_the_trace():
-    for learner in ["margin", "scw", "perceptron", "kernel"]:
-        scene = ready_made("clouds").with_settings(learner=learner, rounds=60)
-        margins = run_of(scene)["margins"]
-        if learner in ("perceptron", "kernel"):
-            assert margins == []
-        else:
-            assert margins == [row.margin for row in trace_of(scene)]
-
-
 def test_a_url_of_a_step_beyond_the_last_says_so():
     for url, last, complains in [
         ("data=inseparable&start=1,1,1&at=905", 650, True),
@@ -127,55 +116,6 @@ def test_scripts_print_the_numbers_of_the_page():
         assert str(said[0][0].stopped) == run["stopped"]
 
 
-def test_tables_are_those_of_the_trace():
-    scene = answer({"kind": "scene", "ready": "four-points"})["scene"]
-    csv, markdown, latex = (
-        answer({"kind": "table", "scene": scene, "format": form})["text"]
-        for form in ("csv", "markdown", "latex")
-    )
-    assert csv.splitlines()[0] == "round,pass,row,class,score,mistake,update,x1,x2"
-    assert len(csv.splitlines()) == 9
-    assert "converged" in markdown
-    assert latex.startswith(r"\begin{tabular}")
-
-
-def test_verdicts_in_words():
-    said = {name: proof_of(ready_made(name), run_of(ready_made(name))) for name in
-            ("five-points", "xor", "inseparable", "iris-hard", "clouds")}  # fmt: skip
-    verdict = said["five-points"]["verdict"]
-    assert verdict["title"] == "A line separates the classes."
-    assert verdict["rows"] == [1, 2, 4]
-    assert verdict["margin"] == pytest.approx(0.05**0.5)
-    assert "no bound" not in str(said["clouds"]["bounds"])
-    assert [bound["name"] for bound in said["clouds"]["bounds"]][:2] == ["Novikoff", "hinge"]
-    assert "starts from [b, w1, w2] = [−1, 0, 0]: set" in said["five-points"]["unbounded"]
-    verdict = said["inseparable"]["verdict"]
-    assert verdict["kind"] == "overlapping"
-    assert verdict["meeting"] == pytest.approx([37 / 13, 57 / 13])
-    assert "same coordinates, (4.8, 1.8)" in said["iris-hard"]["verdict"]["sentences"][1]
-    assert said["xor"]["verdict"]["title"] == "No line through 0 separates the classes."
-
-
-def test_what_a_curve_of_a_kernel_can_do():
-    for name, settings, kind, said in [
-        ("xor", {"kernel": "poly"}, "separable", "the 6 products of up to 2 coordinates"),
-        ("xor", {"kernel": "poly", "degree": 1}, "overlapping", "points 1, 2, 3 and 4"),
-        ("moons", {}, "separable", "All points have different coordinates"),
-        ("moons", {"kernel": "poly"}, "overlapping", "is exactly 0"),
-        ("four-clouds", {"kernel": "poly"}, "separable", "against the rest: separable"),
-        ("iris-hard", {}, "overlapping", "Points 21 and 77 have the same coordinates, (4.8, 1.8)"),
-        ("four-clouds", {}, "separable", "independent"),
-    ]:
-        scene = ready_made(name).with_settings(learner="kernel", rounds=200, **settings)
-        proof = proof_of(scene, run_of(scene))
-        assert proof["kernel"]["kind"] == kind
-        assert said in " ".join(proof["kernel"]["sentences"])
-        if kind == "overlapping":
-            assert "Novikoff" not in {bound["name"] for bound in proof["bounds"]}
-        if name == "xor" and kind == "separable":  # rows of length 3, margin sqrt(2)
-            assert proof["bounds"][0]["value"] == pytest.approx(4.5)
-
-
 def test_every_learner_has_its_bounds_or_a_reason():
     for settings, bounds in [
         ({}, ["Novikoff", "hinge", "hinge, sharp"]),
@@ -216,30 +156,6 @@ def test_the_worked_line_of_the_notes():
     assert numbers(fit)["r"] == "0.98"
     assert numbers(fit)["residual sum of squares"] == "0.811"
     assert sum(row[-1] for row in fit["rows"]) == pytest.approx(0)
-
-
-def test_separated_classes_have_no_maximum_but_firths():
-    fit = fit_of(ready_made("hours-apart"))
-    assert [curve["name"] for curve in fit["curves"]] == ["Firth"]
-    assert "slope diverges" in fit["sentences"][1]
-    scene = ready_made("hours-apart")
-    model = linsep.LogisticRegression(penalty="firth").fit(scene.X[:, :1], scene.codes)
-    np.testing.assert_allclose(
-        fit["curves"][0]["weights"], [model.intercept_[0], model.coef_[0, 0]], rtol=1e-6
-    )
-
-
-def test_points_without_a_fit_say_why():
-    for points, room, said in (
-        ([], "line", "two or more x-values"),
-        ([[1.0, 2.0, 0], [1.0, 3.0, 0]], "line", "two or more x-values"),
-        ([], "curve", "first two classes"),
-        ([[1.0, 2.0, 0], [1.0, 3.0, 1]], "curve", "two or more x-values"),
-    ):
-        scene = {"points": points, "settings": {"room": room}}
-        answered = answer({"kind": "scene", "scene": scene})
-        assert answered["fit"] is None
-        assert said in answered["idle"]
 
 
 def test_the_soft_margin_is_that_of_libsvm():
@@ -325,14 +241,6 @@ def test_names_cannot_end_the_script():
     page = standalone(page_without_server(scene))
     assert page.count("</script>") == 2
     assert answer_in(page)["scene"]["labels"] == ["</script><b>", "<!--"]
-
-
-def test_all_names_of_the_modules_are_different():
-    names = re.findall(
-        r"^(?:async )?(?:function|class|const|let) (\w+)", script("standalone"), re.M
-    )
-    assert len(set(names)) == len(names)
-    assert len(MODULES) == len(set(MODULES))
 
 
 def test_a_trace_becomes_a_page():

@@ -12,12 +12,11 @@ from linsep.lab.course import LESSONS, lesson, parsed, titles
 from linsep.lab.fits import fit_of
 from linsep.lab.proof import proof_of
 from linsep.lab.run import run_of
-from linsep.lab.scene import MOST_CHARACTERS, Scene
+from linsep.lab.scene import Scene
 from linsep.lab.scene_sources import READY, ready_made, scene_of, scene_of_url, url_of
 from linsep.lab.settings import SETTINGS, SHOWN, for_page
 from linsep.parameters import parameters_of
 from mutated_addresses import mutated_addresses
-from refusals import refused
 from thoroughness import THOROUGH
 
 pytestmark = pytest.mark.compiled
@@ -90,11 +89,6 @@ def test_a_fault_in_an_address_is_one_sentence():
         answered = answer({"kind": "open", "url": "#" + address})
         assert answered["fault"] == "This URL cannot be shown. " + said
         assert answered["scene"]["name"] == "first-steps"
-
-
-def test_a_long_address_is_not_read():
-    with refused(DataError, "too-large"):
-        scene_of_url("points=" + "0" * MOST_CHARACTERS)
 
 
 def test_mutated_addresses_are_answered():
@@ -239,8 +233,3 @@ def test_a_fault_in_a_lesson_is_one_sentence():
     ]:
         with pytest.raises(DataError, match=re.escape(said)):
             parsed(text, "t.md")
-
-
-def test_an_unknown_lesson():
-    for name in ["nothing", None, 3, "../perceptron", ["own"]]:
-        assert "There is no lesson" in answer({"kind": "lesson", "name": name})["fault"]

@@ -7,7 +7,6 @@ from linsep import (
     GaussianNaiveBayes,
     KernelPerceptron,
     Perceptron,
-    open_source,
     separation,
 )
 from linsep.errors import DataError
@@ -51,11 +50,6 @@ def test_lists_of_text_and_numbers_are_refused_as_arrays_of_objects_are(model):
                 separation(X, given)
 
 
-def test_lists_with_a_missing_label_are_refused():
-    with refused(DataError, "missing-value", row=2):
-        Perceptron().fit(X, ["no", np.nan, "yes", "no"] * 2)
-
-
 def test_long_numbers_in_lists_are_not_merged():
     y = [2**63, 2**63 + 1] * 4
     with refused(DataError, "not-exact", row=2):
@@ -70,16 +64,3 @@ def test_zeros_of_both_signs_are_one_class(model):
         found = model.fit(X, y)
         assert [str(label) for label in found.classes_] == ["0.0", "1.0"]
         assert not np.signbit(found.predict(X)).any()
-
-
-def test_zeros_of_both_signs_are_one_class_in_files(tmp_path):
-    for first in ["-0", "0", "-0e3"]:
-        (tmp_path / "a.svm").write_text(f"{first} 1:1\n1 1:2\n-0 1:3\n0.0 1:4\n1 1:5\n")
-        (tmp_path / "a.csv").write_text(f"x,y\n1,{first}\n2,1\n3,-0\n4,0.0\n5,1\n")
-        for source in (
-            open_source(tmp_path / "a.svm"),
-            open_source(tmp_path / "a.csv", target="y"),
-        ):
-            model = Perceptron().fit(source)
-            assert model.classes_.tolist() == [0, 1]
-            assert not np.signbit(model.classes_.astype(float)).any()

@@ -32,13 +32,6 @@ def test_dependent_coefficients_give_way_to_estimates():
     assert few.ax_.get_xlabel() == "coefficient"
 
 
-def test_a_feature_may_have_intercept_in_its_name():
-    one = (1.0, 0.5, 2.0, 0.05, 0.0, 2.0)
-    found = rows_of(("x intercept", *one), ("intercept", *one), ("c: intercept", *one))
-    assert CoefficientDisplay.from_summary(found).names == ["x intercept"]
-    assert len(CoefficientDisplay.from_summary(found, intercept=True).names) == 3
-
-
 NAN, INF = float("nan"), float("inf")
 ENDS = {False: ("\u2212\u221e", "\u221e"), True: ("0", "\u221e")}
 
@@ -161,10 +154,3 @@ def test_rows_on_one_line_are_drawn_in_any_plane_through_it():
         assert np.linalg.norm(up) == pytest.approx(1)
         assert across @ up == pytest.approx(0, abs=1e-9)
         assert shown.figure_ is not None
-
-
-def test_an_arrow_of_tiny_weights():
-    for features in [2, 5]:
-        X = 1e-200 * np.random.default_rng(0).standard_normal((20, features))
-        shown = Perceptron(fit_intercept=False).fit(X, X[:, 0] > 0).plot(X, X[:, 0] > 0)
-        assert np.isfinite(shown.points).all()

@@ -5,8 +5,8 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import rc_context, rcParams, style
-from sklearn.datasets import load_iris, make_blobs
+from matplotlib import rcParams
+from sklearn.datasets import load_iris
 
 import linsep
 from linsep import plot
@@ -139,19 +139,3 @@ def test_several_classes_and_features_are_drawn(name):
     model = EVERY[name].fit(X, y)
     for kind in kinds:
         assert png(drawn(kind, model, X, y)).startswith(PNG)
-
-
-@pytest.mark.parametrize("look", ["default", "dark_background", "grayscale"])
-def test_awkward_data_are_drawn_in_any_style(look):
-    X, y = make_blobs(200, centers=20, random_state=0)
-    flat = np.column_stack([X[:, 0], np.full(200, 3.0)])
-    three = IRIS.data.iloc[:, :2]
-    with style.context(look), rc_context({"figure.max_open_warning": 1}):
-        model = linsep.Perceptron(max_iter=5, keep="average")
-        shown = model.fit(X, y).plot(X, y)
-        assert png(shown).startswith(PNG)
-        assert len(shown.legend_.get_texts()) >= 20
-        assert png(model.fit(flat, y > 9).plot(flat, y > 9)).startswith(PNG)
-        some = NAMES != "versicolor"  # a class without rows
-        assert png(model.fit(three, NAMES).plot(three[some], NAMES[some])).startswith(PNG)
-        assert png(model.fit(X[:, :1], y > 9).plot(X[:, :1], y > 9)).startswith(PNG)

@@ -52,12 +52,6 @@ def test_the_gram_matrix_is_that_of_scikit_learn():
         assert {line.get_xdata()[0] for line in shown.borders_[1::2]} == {39.5}
 
 
-def test_many_classes_have_no_borders():
-    shown = KernelDisplay.from_kernel("rbf", X, np.arange(80))
-    assert shown.borders_ == []
-    assert shown.ax_.get_title() == "Gram matrix, rows by class"
-
-
 def test_the_spectrum_has_the_eigenvalues_beyond_rounding():
     shown = KernelDisplay.from_kernel("linear", X, Y)
     assert shown.eigenvalues_.get_ydata() == pytest.approx(svdvals(X) ** 2)

@@ -45,20 +45,6 @@ def test_the_curve_and_its_band_are_those_of_statsmodels():
         ]
 
 
-def test_one_of_several_features_with_a_dependent_one():
-    rows = X.assign(again=2 * X[BOTH[0]])
-    shown = LogisticDisplay.from_estimator(
-        LogisticRegression().fit(rows, Y), rows, Y, features=BOTH[1]
-    )
-    fit = sm.GLM(Y == 2, sm.add_constant(X), family=sm.families.Binomial()).fit(tol=1e-14)
-    places = pd.DataFrame([X.mean()] * len(shown.grid[0])).assign(**{BOTH[1]: shown.grid[0]})
-    found = fit.get_prediction(sm.add_constant(places, has_constant="add")).summary_frame()
-    assert shown.values == pytest.approx(found["mean"].to_numpy(), rel=1e-5)
-    assert shown.band[0] == pytest.approx(found["mean_ci_lower"].to_numpy(), rel=1e-4)
-    assert shown.ax_.get_title() == "the other 4 features fixed at their means"
-    assert shown.ax_.get_xlabel() == BOTH[1]
-
-
 def test_the_probability_is_of_the_class_that_is_not_the_reference():
     names = np.array(["", "versicolor", "virginica"])[Y]
     target = pd.Series(names, name="species")

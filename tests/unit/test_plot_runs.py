@@ -305,16 +305,6 @@ def test_more_features_are_drawn_in_the_plane_of_the_weights_and_the_update():
         assert "4 features, in the plane of w and the update" in shown.ax_.get_title()
 
 
-def test_long_arrows_are_scaled_and_the_title_says_so():
-    X, y = 1e-3 * IRIS[:, :2], SPECIES == 1
-    shown = UpdateDisplay.from_estimator(
-        Perceptron(shuffle=False), X, y, coef_init=[1.0, 2.0], mistake=2
-    )
-    scale = tip(shown.new_weights_[0]) / shown.updates[0].after[:2]
-    assert f"arrows × {scale[0]:g}" in shown.ax_.get_title()
-    assert scale[0] == pytest.approx(scale[1]) == pytest.approx(0.002)
-
-
 def test_the_update_leads_from_the_old_weights_to_the_new_of_any_learner():
     for model in [MarginPerceptron(gamma=0.1), Winnow(), Perceptron()]:
         X, y = datasets.load_exclusive_or(return_X_y=True)
