@@ -25,7 +25,7 @@ from linsep.plot import (
     WeightImageDisplay,
     palette,
 )
-from linsep.plot.display import MARKERS, colors, with_minus
+from linsep.plot.display import MARKERS, colors, cut, with_minus
 from linsep.plot.palettes import COLORS, DISTINCT
 from pictures import faults
 from refusals import refused
@@ -270,3 +270,29 @@ def test_all_texts_of_a_picture_have_the_minus_of_its_axes():
         assert any("\N{MINUS SIGN}" in text.get_text() for text in shown.legend_.get_texts()) or (
             shown.legend_.get_texts()[0].get_text().startswith("1")
         )
+
+
+def test_letters_of_no_font_are_escaped_without_a_warning(tmp_path):
+    labels = np.where(Y > 0, "caf\u00e9 \u221a", "\U000f1234 $x")  # of a private area
+    shown = DecisionDisplay.from_estimator(Perceptron().fit(X, labels), X, labels)
+    shown.save(tmp_path / "p.png", dpi=30)
+    texts = [text.get_text() for text in shown.legend_.get_texts()]
+    assert texts[:2] == ["caf\u00e9 \u221a", "\\U000f1234 \\$x"]
+
+
+def test_names_are_cut_where_they_still_differ():
+    assert cut(["short", "a long name", "another long name"], 9) == [
+        "short",
+        "a long...",
+        "anothe...",
+    ]
+    assert cut(["a long name 1", "a long name 2"], 9) == ["...name 1", "...name 2"]
+
+
+def test_many_mistakes_are_dots():
+    rng = np.random.default_rng(0)
+    Z, y = rng.normal(size=(700, 2)), rng.integers(0, 2, 700)
+    shown = DecisionDisplay.from_estimator(Perceptron(max_iter=1).fit(Z, y), Z, y)
+    assert shown.wrong.sum() > 300
+    assert len(shown.mistakes_.get_offsets()) == shown.wrong.sum()
+    assert (shown.mistakes_.get_sizes() < 10).all()

@@ -34,8 +34,6 @@ MANY, SHORT_LINE = 16, 34
 WIDE, HIGH = 5.8, 4.6
 #: a hyphen before a number, as in -1 and 1e-05
 HYPHEN = re.compile(r"(?<![\w.)-])-(?=\.?\d|inf)|(?<=\de)-(?=\d)")
-#: letters and signs of the fonts that come with matplotlib, roughly
-COVERED = "\u2e80"
 #: installed fonts that may have other letters
 FALLBACKS = re.compile(r"cjk|fallback|unifont|unicode|hei|gothic|mincho|song|hiragino", re.I)
 #: more points than these are drawn as a density
@@ -343,22 +341,28 @@ def _with_readable_texts(plot: Any) -> Any:
 
 
 def make_readable(text: Any) -> None:
-    """Give a text the minus of the axes, and a font with its letters, or their escapes."""
+    """Give a text the minus of the axes, and fonts with its letters, or their escapes."""
     words = with_minus(text.get_text())
-    if others := {letter for letter in words if letter >= COVERED}:
-        known = set().union(*fallbacks().values())
-        words = "".join(ascii(x)[1:-1] if x in others and ord(x) not in known else x for x in words)
-        text.set_fontfamily(list(dict.fromkeys([*text.get_fontfamily(), *fallbacks()])))
+    if not words.isascii():
+        from matplotlib.font_manager import findfont, fontManager
+
+        own = _letters(findfont(text.get_fontproperties()))
+        if others := {x for x in words if ord(x) not in own and x != "\n"}:
+            found = {f.name: f.fname for f in fontManager.ttflist if FALLBACKS.search(f.name)}
+            known = set().union(*map(_letters, found.values()))
+            lost: Any = {x: ascii(x)[1:-1] for x in others if ord(x) not in known}
+            words = words.translate(str.maketrans(lost))
+            families = [*text.get_fontfamily(), *sorted(found)]
+            text.set_fontfamily(list(dict.fromkeys(families)))
     text.set_text(words)
 
 
 @cache
-def fallbacks() -> dict[str, Any]:
-    """Return the code points of installed fonts that may have what matplotlib's do not."""
-    from matplotlib.font_manager import fontManager, get_font
+def _letters(path: str) -> Any:
+    """Return the code points of the letters that a font has."""
+    from matplotlib.font_manager import get_font
 
-    found = {one.name: one.fname for one in fontManager.ttflist if FALLBACKS.search(one.name)}
-    return {name: get_font(path).get_charmap().keys() for name, path in sorted(found.items())}
+    return get_font(path).get_charmap().keys()
 
 
 def check_drawable(estimator: Any, attribute: str, lacks: str) -> None:
