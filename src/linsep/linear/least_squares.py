@@ -599,7 +599,7 @@ def _eliminated(
     """Return the factor of y, the last column, and those that are no combinations of earlier ones,
     by Householder's method; ``kept`` and ``others`` are filled.
     """
-    T = C.copy()
+    T = C[C.any(axis=1)]
     for j in range(T.shape[1] - 1):
         r, column = len(kept), T[len(kept) :, j].copy()
         left = float(np.linalg.norm(column))
