@@ -260,7 +260,7 @@ class LeastSquares:
 
 #: bytes at the peak for each product of two features, measured, and features that are too many for
 #: any memory
-PRODUCT_BYTES, MOST_FEATURES = 170, 1 << 14
+PRODUCT_BYTES, MOST_FEATURES = 130, 1 << 14
 #: values of a lane from which its factor may be computed from products, and the largest condition
 #: number of their correlations
 MANY_VALUES, WORST_CONDITION = 1 << 16, 1e6
