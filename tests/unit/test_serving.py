@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import threading
 import time
 
@@ -328,3 +329,24 @@ def test_answers_are_finite_or_refused(tmp_path):
         body = json.dumps({"rows": [[1e308, 0.0, 0.0, 0.0]]})
         status, found, _ = client.ask("POST", "/predict", body, "application/json")
         assert (status, found["code"]) == (422, "overflow")
+
+
+def test_the_document_is_openapi_and_the_page_needs_nothing_else(client):
+    document = client.get("/openapi.json")
+    pytest.importorskip("openapi_spec_validator").validate(document)
+    assert document["components"]["schemas"]["Label"] == {"enum": ["down", "up"]}
+    example = document["paths"]["/predict"]["post"]["requestBody"]["content"]["application/json"]
+    assert len(client.predict(example["example"]["rows"])["predictions"]) == 1
+    page = client.get("/").decode()
+    assert re.findall(r"https?://[^\s\"'<]+", page) == []
+    assert not re.search(r"<script[^>]+src|<link[^>]+href=\"(?!data:)|@import|url\(", page)
+
+
+def test_the_threshold_of_a_model_is_stated_and_used(client, tmp_path):
+    assert client.get("/model")["threshold"] is None
+    model = linsep.load(model_file(tmp_path))
+    linsep.set_threshold(model, 1e6)  # a score that no row has
+    with serving(linsep.save(model, tmp_path / "high.linsep")) as other:
+        about = other.get("/model")["threshold"]
+        assert (about["positive"], about["of"], about["at"]) == ("up", "score", 1e6)
+        assert other.predict([ROW])["predictions"] == ["down"]

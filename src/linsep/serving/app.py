@@ -21,11 +21,12 @@ from linsep.serving.limits import Budget, Limits, Refused
 from linsep.serving.metrics import Metrics
 from linsep.serving.model import Served
 from linsep.serving.openapi import (
+    LEARNED_ROWS,
+    PREDICTIONS,
+    ROWS_TO_LEARN,
+    ROWS_TO_PREDICT,
+    TEXT,
     Endpoint,
-    LearnedRows,
-    Predictions,
-    RowsToLearn,
-    RowsToPredict,
     document,
     page,
 )
@@ -102,17 +103,17 @@ class Service:
         reading = (400, 413, 415, 422, 503)
         return [
             Endpoint("/", "GET", self._page, kind=HTML, needs_token=False),
-            Endpoint("/predict", "POST", self._predict, "Predict rows.", RowsToPredict, Predictions,
-                     errors=reading),
+            Endpoint("/predict", "POST", self._predict, "Predict rows.", ROWS_TO_PREDICT,
+                     PREDICTIONS, errors=reading),
             Endpoint("/learn", "POST", self._learn, "Train the model on labeled rows, in order. "
                      "Each row has an ID, so it is safe to send it again." + off,
-                     RowsToLearn, LearnedRows, errors=(403, 409, *reading)),
+                     ROWS_TO_LEARN, LEARNED_ROWS, errors=(403, 409, *reading)),
             Endpoint("/model", "GET", self._model,
                      "The version, learner, classes and columns of the model."),
             Endpoint("/model/file", "GET", self._file, "The current model as a file.",
-                     answer=str, kind=b"application/octet-stream"),
+                     answer=TEXT, kind=b"application/octet-stream"),
             Endpoint("/health", "GET", self._health, "Health check.", needs_token=False),
-            Endpoint("/metrics", "GET", self._metrics, "Metrics in Prometheus format.", answer=str,
+            Endpoint("/metrics", "GET", self._metrics, "Metrics in Prometheus format.", answer=TEXT,
                      kind=PROMETHEUS),
             Endpoint("/openapi.json", "GET", self._openapi, "This document."),
         ]  # fmt: skip
@@ -205,7 +206,7 @@ class Service:
             if (format := FORMATS.get(kind)) is not None:
                 opened = served.opened_body(body, format, bodies, budget, wanted.missing)
             else:
-                (rows,) = fields_of(body, RowsToPredict, self.limits)
+                (rows,) = fields_of(body, ("rows",), self.limits)
                 opened = served.opened(rows, bodies, budget, wanted.missing)
             with opened as source:
                 return served.answer(source, wanted, budget)
@@ -230,7 +231,7 @@ class Service:
             raise Refused(415, "/learn accepts only JSON: send application/json.")
 
         def labeled(served: Served, bodies: Bodies) -> LabeledRows:
-            ids, rows, labels = fields_of(body, RowsToLearn, self.limits)
+            ids, rows, labels = fields_of(body, ("ids", "rows", "labels"), self.limits)
             return learning.labeled(ids, rows, labels, served, bodies)
 
         if len(body) > AT_ONCE:
@@ -242,7 +243,7 @@ class Service:
         found = await learning.learned(checked)
         self.metrics.counters["rows_learned"].inc(found.new)
         self.metrics.counters["rows_duplicate"].inc(found.duplicates)
-        content = LearnedRows(learned=found.new, duplicates=found.duplicates, rows=found.rows)
+        content = {"learned": found.new, "duplicates": found.duplicates, "rows": found.rows}
         return orjson.dumps(content), [_version(self.served.version_after(found.rows))]
 
     def frozen(self) -> Served:

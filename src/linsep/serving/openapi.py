@@ -1,23 +1,13 @@
 """The endpoints of a server, their bodies and answers, and the OpenAPI document.
 
 Each endpoint is declared once, as an :class:`Endpoint`, which both the server and the document use.
-Bodies and answers are classes whose annotations are their schemas.
 """
 
 from collections.abc import Awaitable, Callable
 from datetime import date
 from functools import cache
 from importlib.resources import files
-from typing import (
-    Annotated,
-    Any,
-    NamedTuple,
-    TypedDict,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import linsep
 from linsep.serving.learning import LONGEST_ID
@@ -29,9 +19,7 @@ from linsep.words import size_text
 
 #: columns that are described one by one
 MOST_COLUMNS = 500
-#: schemas of Python's types
-TYPES = {str: "string", int: "integer", bool: "boolean", list: "array", dict: "object"}
-#: the same of the kinds of columns
+#: schemas of the kinds of columns
 KINDS = {"number": "number", "bool": "boolean", "text": "string"}
 ERRORS = {
     400: "The body is not JSON.",
@@ -44,61 +32,47 @@ ERRORS = {
     503: "The server is overloaded; try again.",
 }
 
+Schema = dict[str, Any]
+
+
+def _lists(**items: Schema) -> Schema:
+    """Return the schema of an object of lists."""
+    lists = {name: {"type": "array", "items": schema} for name, schema in items.items()}
+    return {"type": "object", "properties": lists}
+
+
+def _needed(schema: Schema) -> Schema:
+    return schema | {"required": list(schema["properties"])}
+
 
 #: a row as the model reads it, and one of its classes, or a number: as the model describes them
-Row = Annotated[Any, {"$ref": "#/components/schemas/Row"}]
-Label = Annotated[Any, {"$ref": "#/components/schemas/Label"}]
-#: the error of a refused request: :class:`Error`
-Refusal = Annotated[Any, {"$ref": "#/components/schemas/Error"}]
-
-
-class Place(TypedDict, total=False):
-    """What is known of the place of a problem."""
-
-    row: int
-    column: Any
-
-
-class Error(Place):
-    """The error of a refused request: a sentence, and its code."""
-
-    error: str
-    code: str
-
-
-class RowsToPredict(TypedDict):
-    """The body of /predict."""
-
-    rows: Annotated[list[Row], {"minItems": 1}]
-
-
-class RowsToLearn(TypedDict):
-    """The body of /learn."""
-
-    ids: list[Annotated[str, {"minLength": 1, "maxLength": LONGEST_ID}]]
-    rows: list[Row]
-    labels: list[Label]
-
-
-class Predictions(TypedDict, total=False):
-    """The answer of /predict."""
-
-    predictions: list[Label]
-    scores: list
-    probabilities: list
-    explanations: list[dict]
-    classes: list
-    unknown_values: dict
-
-
-class LearnedRows(TypedDict, total=False):
-    """The answer of /learn."""
-
-    learned: Annotated[int, {"description": "number of new rows, which were learned"}]
-    duplicates: Annotated[
-        int, {"description": "number of rows sent again, which had been learned before"}
-    ]
-    rows: Annotated[int, {"description": "number of rows in the log"}]
+ROW, LABEL, ERROR = ({"$ref": f"#/components/schemas/{name}"} for name in ("Row", "Label", "Error"))
+ID = {"type": "string", "minLength": 1, "maxLength": LONGEST_ID}
+ROWS_TO_PREDICT = _needed(_lists(rows=ROW))
+ROWS_TO_LEARN = _needed(_lists(ids=ID, rows=ROW, labels=LABEL))
+PREDICTIONS = _lists(
+    predictions=LABEL, scores={}, probabilities={}, explanations={"type": "object"}, classes={}
+)
+LEARNED_ROWS: Schema = {
+    "type": "object",
+    "properties": {
+        name: {"type": "integer", "description": what}
+        for name, what in (
+            ("learned", "number of new rows, which were learned"),
+            ("duplicates", "number of rows sent again, which had been learned before"),
+            ("rows", "number of rows in the log"),
+        )
+    },
+}
+REFUSAL = {
+    "type": "object",
+    "properties": {
+        "error": {"type": "string"}, "code": {"type": "string"}, "row": {"type": "integer"},
+        "column": {},
+    },
+    "required": ["error", "code"],
+}  # fmt: skip
+OBJECT, TEXT = {"type": "object"}, {"type": "string"}
 
 
 class Endpoint(NamedTuple):
@@ -109,7 +83,7 @@ class Endpoint(NamedTuple):
     path, method : path and HTTP method of the requests
     make : handler, called with the scope and the function that receives the body
     summary : for the document, which leaves out endpoints without a summary
-    body, answer : types of the body and of the answer
+    body, answer : schemas of the body and of the answer
     kind : media type of the answer
     errors : statuses of refusals
     needs_token : False for endpoints that return no information about the model
@@ -119,8 +93,8 @@ class Endpoint(NamedTuple):
     method: str
     make: Callable[[dict[str, Any], Any], Awaitable[Any]]
     summary: str = ""
-    body: Any = None
-    answer: Any = dict
+    body: Schema | None = None
+    answer: Schema = OBJECT
     kind: bytes = JSON
     errors: tuple[int, ...] = ()
     needs_token: bool = True
@@ -128,7 +102,7 @@ class Endpoint(NamedTuple):
     def described(self, served: Served) -> dict[str, Any]:
         """Return the endpoint as an OpenAPI operation."""
         kind = self.kind.partition(b";")[0].decode()
-        answer = {"description": "The answer.", "content": {kind: {"schema": schema(self.answer)}}}
+        answer = {"description": "The answer.", "content": {kind: {"schema": self.answer}}}
         errors = (401, *self.errors) if self.needs_token else self.errors
         found: dict[str, Any] = {
             "summary": self.summary,
@@ -136,28 +110,11 @@ class Endpoint(NamedTuple):
         }
         if not self.needs_token:
             found["security"] = []
-        if self.body is RowsToPredict:
+        if self.body is ROWS_TO_PREDICT:
             found["parameters"] = _questions()
         if self.body is not None:
             found["requestBody"] = {"required": True, "content": _bodies(served, self.body)}
         return found
-
-
-def schema(kind: Any) -> dict[str, Any]:
-    """Return the JSON schema of an annotation."""
-    if get_origin(kind) is Annotated:
-        plain, more = get_args(kind)
-        return schema(plain) | more
-    if is_typeddict(kind):
-        hints = get_type_hints(kind, include_extras=True)
-        required = [name for name in hints if name in kind.__required_keys__]
-        properties = {name: schema(each) for name, each in hints.items()}
-        described = {"type": "object", "properties": properties}
-        return described | ({"required": required} if required else {})
-    found: dict[str, Any] = {} if kind is Any else {"type": TYPES[get_origin(kind) or kind]}
-    if items := get_args(kind):
-        found["items"] = schema(items[0])
-    return found
 
 
 def document(endpoints: list[Endpoint], served: Served, limits: Limits) -> dict[str, Any]:
@@ -186,7 +143,7 @@ def document(endpoints: list[Endpoint], served: Served, limits: Limits) -> dict[
             "schemas": {
                 "Row": _row(served),
                 "Label": {"enum": about["classes"]} if about["classes"] else {"type": "number"},
-                "Error": schema(Error),
+                "Error": REFUSAL,
             },
         },
     }
@@ -264,12 +221,12 @@ def _questions() -> list[dict[str, Any]]:
 def _bodies(served: Served, body: Any) -> dict[str, Any]:
     """Return the media types of a body with their schemas."""
     example = {"rows": [example_row(served)]}
-    if body is RowsToLearn:
+    if body is ROWS_TO_LEARN:
         example |= {"ids": ["first"], "labels": served.labels[:1] or ["a label"]}
-    found: dict[str, Any] = {JSON.decode(): {"schema": schema(body), "example": example}}
-    if body is RowsToPredict and served.text is not None:
+    found: dict[str, Any] = {JSON.decode(): {"schema": body, "example": example}}
+    if body is ROWS_TO_PREDICT and served.text is not None:
         found["text/plain"] = {"schema": {"type": "string"}}
-    elif body is RowsToPredict and served.file_recipe is not None:
+    elif body is ROWS_TO_PREDICT and served.file_recipe is not None:
         for kind in ("text/csv", "application/jsonl"):
             found[kind] = {"schema": {"type": "string"}}
         found["application/vnd.apache.arrow.stream"] = {"schema": {}}
@@ -277,4 +234,4 @@ def _bodies(served: Served, body: Any) -> dict[str, Any]:
 
 
 def _error(code: int) -> dict[str, Any]:
-    return {"description": ERRORS[code], "content": {JSON.decode(): {"schema": schema(Refusal)}}}
+    return {"description": ERRORS[code], "content": {JSON.decode(): {"schema": ERROR}}}

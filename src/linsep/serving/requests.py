@@ -118,9 +118,8 @@ def wanted_of(query: bytes) -> Wanted:
     return Wanted(**asked)
 
 
-def fields_of(body: bytes, declared: type, limits: Limits) -> list[list[Any]]:
-    """Return the lists of a JSON object, nonempty and equally long, in the order of a TypedDict."""
-    names = tuple(declared.__annotations__)
+def fields_of(body: bytes, names: tuple[str, ...], limits: Limits) -> list[list[Any]]:
+    """Return the lists of a JSON object, nonempty and equally long, in the order of ``names``."""
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError as problem:
