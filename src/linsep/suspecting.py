@@ -186,7 +186,6 @@ def _sides(data: Data, fit_intercept: bool) -> Iterator[Subject]:
 
 
 def _of_sides(rows: WeightedRows, task: Task) -> Iterator[SuspiciousLabel]:
-    """Yield the suspicious rows of a subproblem."""
     search = Search(rows)
     with limited(task):
         found = search.run()
@@ -252,7 +251,6 @@ def _of_margin(rows: WeightedRows, task: Task) -> Iterator[SuspiciousLabel]:
 def _verdict(
     rows: WeightedRows, task: Task, margin: Literal["max"] | None, without: int = -1
 ) -> Any:
-    """Return the verdict on all rows but one; None without two sides, and when the time is up."""
     kept = rows.numbers != without
     side = rows.sides()[kept]
     seconds = task.until - time.monotonic()

@@ -26,7 +26,7 @@ from linsep import (
 from linsep.chance.bias import proximal, signal_of
 from linsep.chance.counting import Chance, approximately
 from linsep.errors import ParameterError
-from linsep.separability.position import is_certainly_full, modulo, rank
+from linsep.separability.position import modulo, rank
 from refusals import refused
 from thoroughness import examples
 
@@ -104,26 +104,6 @@ def test_floats_are_near_the_exact_probability(n):
     for n_weights in {0, 1, 2, n // 3, n // 2, max(0, n - 1), n, n + 1}:
         exact = float(dichotomies(n, n_weights, fit_intercept=False))
         assert approximately(n, n_weights) == pytest.approx(exact, rel=1e-10, abs=1e-300)
-
-
-@pytest.mark.parametrize(
-    ("shape", "scale"),
-    [((9, 30), 1.0), ((30, 9), 2.0**-1040), ((10, 10), 2.0**1000), ((1, 1), 1.0)],
-)
-def test_floats_prove_the_rank_of_independent_rows_only(shape, scale):
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=shape) * scale
-    assert is_certainly_full(X, False)
-    assert rank(X, False) == min(shape)
-    assert rank(X, True) == min(shape[0], shape[1] + 1) - 1
-    assert is_certainly_full(X, True) or scale != 1.0  # beside ones, other numbers nearly vanish
-    if min(shape) > 1:
-        for nearly in (0.0, 1e-17, 1e-14):
-            X[-1] = X[0] * (1 + nearly)
-            X[:, -1] = X[:, 0] * (1 + nearly)
-            assert not is_certainly_full(X, False)
-    assert not is_certainly_full(np.zeros(shape), False)
-    assert not is_certainly_full(np.empty((0, 3)), True)
 
 
 # The rows of a verdict.

@@ -160,7 +160,6 @@ def _of_sparse(X: Any) -> tuple[np.ndarray, ...]:
 
 
 def _words_of(values: np.ndarray) -> np.ndarray:
-    """Return the words of nonzero values."""
     if same_as_doubles(values):
         return values.astype(np.float64, copy=False).view(np.uint64)
     flat = [word for value in values.tolist() for word in words_of_number(value)]

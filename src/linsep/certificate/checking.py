@@ -106,7 +106,6 @@ class Checker:
         self._rows: dict[tuple[int, int], tuple[Row, Fraction, int]] = {}
 
     def _combinations(self) -> list[Combination]:
-        """Return the combinations of the verdict."""
         raise NotImplementedError
 
     def _see_all(self, given: Constraints) -> None:
@@ -385,7 +384,6 @@ def _check(
     time_limit: float | None,
     K: np.ndarray | None,
 ) -> Check:
-    """Check verdicts that have a claim."""
     clock = Clock(time_limit)
     # One reading for hash and checks: rows that change in between cannot pass.
     reading = Reading(X, y)
@@ -456,7 +454,6 @@ def _read_rows(verdicts: Sequence[Claim], reading: Reading, exact: bool, clock: 
 
 
 def _is_blocked(verdict: Claim) -> bool:
-    """Return whether a verdict claims that nothing separates."""
     return any(issubclass(kind, BlockedChecker) for kind in verdict.checkers())
 
 
@@ -503,7 +500,6 @@ def _same_data(subject: Subject, reading: Reading) -> None:
 
 
 def _with_types(labels: Sequence[Any]) -> list[tuple[type, Any]]:
-    """Return labels with their types, so that 1, 1.0 and True differ."""
     return [(type(label), label) for label in labels]
 
 

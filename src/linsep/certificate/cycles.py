@@ -449,7 +449,6 @@ def replay(
 
 
 def _score(cycle: Cycle, vector: list[int], i: int, row: WholeRow) -> int:
-    """Return the score of row ``i`` by one weight vector."""
     if cycle.gram:
         return vector[i]
     score = cycle.one * vector[-1]
@@ -475,7 +474,6 @@ def _update(cycle: Cycle, scores: list[int], code: int) -> dict[int, int]:
 
 
 def _add_row(cycle: Cycle, vectors: list[list[int]], row: WholeRow, update: dict[int, int]) -> None:
-    """Add ``step`` times the row to each vector, with its sign."""
     for k, sign in update.items():
         for j, x in zip(row.columns, row.values, strict=True):
             vectors[k][j] += sign * cycle.step * x

@@ -58,7 +58,6 @@ def enumerated_minimum(
 
 
 def _add(planes: Planes, normal: Vector, errors: tuple[int, int]) -> Vector:
-    """Add a plane with its errors, and return its normal as it is listed."""
     common = gcd(*normal)
     if next(x for x in normal if x) < 0:
         common, errors = -common, errors[::-1]

@@ -190,7 +190,6 @@ def rank_at_most(rows: Sequence[Row], width: int, rank: int, each: Any = iter) -
 
 
 def _prime_below(number: int) -> int:
-    """Return the largest odd prime below an odd number."""
     number -= 2
     while not all(number % k for k in range(3, isqrt(number) + 1, 2)):
         number -= 2

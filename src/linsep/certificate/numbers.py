@@ -266,7 +266,6 @@ def _fits(x: Any) -> bool:
 
 
 def _in_simplest_type(numbers: Sequence[int | float | Fraction]) -> np.ndarray:
-    """Return a column in the simplest exact type."""
     if all(isinstance(x, int) for x in numbers):
         least, most = min(numbers, default=0), max(numbers, default=0)
         for kind, low, high in (("i8", -(2**63), 2**63 - 1), ("u8", 0, 2**64 - 1)):

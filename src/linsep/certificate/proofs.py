@@ -67,7 +67,6 @@ def read(proof: str | bytes) -> Proof:
 
 
 def _read_verdicts(proof: str | bytes) -> Proof:
-    """Read verdicts, and the recipe."""
     try:
         text = proof.decode("ascii") if isinstance(proof, bytes) else proof
         plain = json.loads(text)
@@ -134,7 +133,6 @@ def _is_question(subject: Subject) -> bool:
 def _several(
     verdicts: list[Verdict], formulations: tuple[str, ...], classes: tuple[Any, ...]
 ) -> Separations:
-    """Return the verdicts of some formulations, each once and in order."""
     if (
         len(classes) < 3
         or not formulations

@@ -633,7 +633,6 @@ def letters_of_two() -> int:
 
 
 def _sides(subject: Subject) -> str:
-    """Return the two sides as text."""
     if subject.multinomial:
         return f"{_some(subject.classes)}, each above every other"
     return f"{_some(subject.positive)} (positive side) against {_some(subject.negative)}"

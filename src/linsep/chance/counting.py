@@ -127,7 +127,6 @@ def approximately(n_rows: int, n_weights: int) -> float:
 
 
 def _binomials(n: int, many: int) -> Iterator[int]:
-    """Yield the first binomial coefficients of n."""
     found = 1
     for k in range(many):
         yield found

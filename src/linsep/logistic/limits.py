@@ -166,7 +166,7 @@ class Contrasts:
                 flat[:] = told
                 if open_ones:
                     cone = cone_of(self.verdict, self.data)
-                    cone.look_for_both_signs([functions[k] for k in open_ones], corners=False)
+                    cone.look_for_both_signs([functions[k] for k in open_ones])
                     for k in open_ones:
                         flat[k] = "infinite" if cone.has_both_signs(functions[k]) else told[k]
                 return limits

@@ -404,7 +404,6 @@ def _of_class(
     norm: np.ndarray,
     W_lengths: np.ndarray,
 ) -> Values:
-    """Return the values of the rows of a class."""
     C = question.signs[code]
     value = scores[rows] @ C.T
     n = question.width + question.blocks + 3

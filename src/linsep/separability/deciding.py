@@ -156,7 +156,6 @@ def _of_kernel(
 def _mapped(
     found: Verdict | Separations, change: Callable[[Verdict], Verdict]
 ) -> Verdict | Separations:
-    """Apply ``change`` to every verdict."""
     if isinstance(found, Verdict):
         return change(found)
     rest = {label: change(one) for label, one in found.against_rest.items()}

@@ -222,7 +222,6 @@ def fewest_errors(
 
 
 def _lines(rows: Sequence[Row], costs: list[int], width: int) -> tuple[Lines, int]:
-    """Return the lines of rows with errors that cost something, and the costs of rows of zeros."""
     found: dict[Vector, list[int]] = {}
     zeros = 0
     for row, cost in zip(rows, costs, strict=True):

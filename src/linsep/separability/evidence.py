@@ -219,7 +219,6 @@ def row_marks(X: Any, odd: np.ndarray) -> np.ndarray:
 
 
 def _mixed_bits(numbers: np.ndarray) -> np.ndarray:
-    """Return the mixed bits of float64 numbers; 0 stays 0."""
     bits = (numbers.astype(np.float64) + 0.0).view(np.uint64)
     bits = bits ^ bits >> np.uint64(32)
     bits *= np.uint64(0x9E3779B97F4A7C15)

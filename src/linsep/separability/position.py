@@ -42,7 +42,6 @@ def chance_of(data: Data, question: Question) -> Chance:
 
 
 def _distinct(active: np.ndarray, most: int, lanes: Iterable[Batch]) -> Marks:
-    """Return the first distinct rows of some lanes."""
     found = Marks(np.empty(0, np.uint64), np.empty(0, np.int64))
     odd = None
     for lane in lanes:
@@ -71,11 +70,8 @@ def _is_tied(X: np.ndarray) -> bool:
 def rank(X: np.ndarray, intercept: bool) -> int:
     """Return the rank of rows; with an intercept, the rank of ``[X, 1]`` minus 1.
 
-    Where floats prove it, it is the largest possible; else it is the rank of the exact numbers
-    modulo a prime: never more, and less only if the prime divides all largest minors.
+    Modulo a prime it is never more, and less only if the prime divides all largest minors.
     """
-    if is_certainly_full(X, intercept):
-        return min(len(X), X.shape[1] + intercept) - intercept
     residues = modulo(X)
     if intercept:
         residues = np.hstack([residues, np.ones((len(X), 1), np.int64)])
@@ -86,31 +82,6 @@ def rank(X: np.ndarray, intercept: bool) -> int:
         if found == width or len(some) == lines:
             break
     return int(found) - intercept
-
-
-def is_certainly_full(X: np.ndarray, intercept: bool) -> bool:
-    """Return whether floats prove that rows, with an intercept ``[X, 1]``, have the largest rank.
-
-    The Gram matrix of the vectors, scaled to length 1, less a bound of all rounding errors has a
-    Cholesky factorization (Rump, Verification of positive definiteness, BIT 46, 2006).
-    """
-    if X.dtype == object or not X.size:
-        return False
-    with np.errstate(all="ignore"):
-        V = np.hstack([X, np.ones((len(X), 1))]) if intercept else X.astype(np.float64)
-        V = V if len(V) <= V.shape[1] else V.T
-        V = np.ldexp(V, -np.frexp(np.abs(V).max(axis=1, keepdims=True))[1])
-        V = V / np.sqrt((V**2).sum(axis=1, keepdims=True))
-        lines, width = V.shape
-        gram = V @ V.T
-        gram[np.diag_indices(lines)] -= 8.0 * lines * (lines + width) * np.finfo(float).eps
-    if not np.isfinite(gram).all():
-        return False
-    try:
-        np.linalg.cholesky(gram)
-    except np.linalg.LinAlgError:
-        return False
-    return True
 
 
 def modulo(X: np.ndarray) -> np.ndarray:

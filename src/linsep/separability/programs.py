@@ -52,7 +52,22 @@ def solved(
     low, high = (np.broadcast_to(bound, A.shape[1]) for bound in bounds)
     used = np.flatnonzero((np.diff(matrix.indptr) > 0) | (cost != 0) | (low > 0) | (high < 0))
     doing(f"a linear program of {A.shape[0]:,} rows and {used.size:,} columns")
-    solver = opened(cost[used], matrix[:, used], rows, (low[used], high[used]), tolerance)
+    matrix, low, high = matrix[:, used], low[used], high[used]
+    program = highspy.HighsLp()
+    program.num_row_, program.num_col_ = matrix.shape
+    program.col_cost_ = np.asarray(cost[used], dtype=np.float64)
+    program.row_lower_, program.row_upper_ = (np.broadcast_to(b, matrix.shape[0]) for b in rows)
+    program.col_lower_, program.col_upper_ = low, high
+    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    program.a_matrix_.start_ = matrix.indptr
+    program.a_matrix_.index_ = matrix.indices
+    program.a_matrix_.value_ = matrix.data
+    solver = Silent()
+    settings: dict[str, Any] = {"solver": "simplex", "time_limit": max(0.0, seconds_left())}
+    settings |= {f"{kind}_feasibility_tolerance": tolerance for kind in ("primal", "dual")}
+    for name, value in settings.items():
+        solver.setOptionValue(name, value)
+    solver.passModel(program)
     run(solver)
     if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         check_time()
@@ -61,32 +76,6 @@ def solved(
     x[used] = found.col_value
     value = solver.getInfo().objective_function_value
     return Solution(value, x, np.array(found.row_dual))
-
-
-def opened(
-    cost: np.ndarray, A: Any, rows: tuple[Any, Any], bounds: tuple[Any, Any], tolerance: float
-) -> highspy.Highs:
-    """Return a solver that has the program of :func:`solved`, to be run within the time left."""
-    matrix = sp.csc_matrix(A)
-    program = highspy.HighsLp()
-    program.num_row_, program.num_col_ = matrix.shape
-    program.col_cost_ = np.asarray(cost, dtype=np.float64)
-    program.row_lower_, program.row_upper_ = (np.broadcast_to(b, matrix.shape[0]) for b in rows)
-    program.col_lower_, program.col_upper_ = (np.broadcast_to(b, matrix.shape[1]) for b in bounds)
-    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    program.a_matrix_.start_ = matrix.indptr
-    program.a_matrix_.index_ = matrix.indices
-    program.a_matrix_.value_ = matrix.data
-    solver = Silent()
-    settings: dict[str, Any] = {
-        "solver": "simplex",
-        "time_limit": max(0.0, seconds_left()),
-    }
-    settings |= {f"{kind}_feasibility_tolerance": tolerance for kind in ("primal", "dual")}
-    for name, value in settings.items():
-        solver.setOptionValue(name, value)
-    solver.passModel(program)
-    return solver
 
 
 def run(solver: highspy.Highs) -> None:

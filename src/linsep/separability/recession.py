@@ -14,7 +14,6 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
-import highspy
 import numpy as np
 import scipy.sparse as sp
 
@@ -44,13 +43,12 @@ from linsep.separability.elimination import (
     seconds_of,
     shortened,
 )
-from linsep.separability.programs import FINE, alternatives, equilibrated, opened, run
+from linsep.separability.programs import alternatives, equilibrated
 from linsep.separability.splitting import all_positive, alternative, roundings, signed, true_scale
 from linsep.separability.time_limit import (
     TooLarge,
     Work,
     check_time,
-    seconds_left,
     within_time,
 )
 from linsep.separability.working_set import (
@@ -66,14 +64,10 @@ from linsep.separability.working_set import (
 
 #: approximate limit in seconds for the signs of all coefficients
 MOST_WORK = 3.0
-#: with more weights, a linear program guesses one sign, and none guesses all at once
-MOST_WEIGHTS = 100
-#: most numbers in the constraints for guesses of all signs at once
-MOST_NUMBERS = 100_000
 #: what is worked on
 SIGNS = "signs of coefficients"
-#: simplex steps for one function; values below this share of the largest are treated as zero
-MOST_STEPS, CLEAR = 2_000, 1e-6
+#: values below this share of the largest are treated as zero
+CLEAR = 1e-6
 #: entries of remainders below this share of the terms are zero
 NOISE = 2.0**-40
 #: ratios of numbers below it, or above its inverse, are not computed in floats
@@ -295,7 +289,6 @@ class Cone:
             raise
 
     def _sign_against(self, target: Row, side: int) -> Sign | None:
-        """Return the sign, or None if weights of the cone are positive on the target."""
         while True:
             self._take_new_members()
             found = self._against(target, side)
@@ -366,26 +359,20 @@ class Cone:
         values = [dot(function, w) for w in self._found]
         return any(values[0] * value < 0 for value in values)
 
-    def look_for_both_signs(self, functions: list[Row], corners: bool = True) -> None:
+    def look_for_both_signs(self, functions: list[Row]) -> None:
         """Look for weights of the cone that show both signs of as many linear functions as is easy.
 
-        Floats guess the weights: from the center of the cone and, for few constraints, from corners
-        of linear programs; integers near them are checked on all rows.
+        Floats guess the weights from the center of the cone; integers near them are checked on all
+        rows.
 
         Parameters
         ----------
         functions : {number of a weight: number} each
-        corners : bool
-            Whether to solve linear programs.
         """
-        functions = [f for f in functions if dot(f, self._found[0])]
-        for guess in (self._beyond_center, self._corners)[: 1 + corners]:
-            open_ones = [f for f in functions if not self.has_both_signs(f)]
-            if not open_ones:
-                return
-            for function, w in zip(open_ones, guess(open_ones), strict=True):
-                if np.isfinite(w).all() and not self.has_both_signs(function):
-                    self._take_if_inside(function, w)
+        functions = [f for f in functions if dot(f, self._found[0]) and not self.has_both_signs(f)]
+        for function, w in zip(functions, self._beyond_center(functions), strict=True):
+            if np.isfinite(w).all() and not self.has_both_signs(function):
+                self._take_if_inside(function, w)
 
     def _take_if_inside(self, function: Row, w: np.ndarray) -> None:
         """Add integers near some weights if they are in the cone, and show another sign."""
@@ -434,12 +421,6 @@ class Cone:
                 nothing[:, list(self.boundary.rows)] = 0.0
         return nothing
 
-    def _corners(self, functions: list[Row]) -> np.ndarray:
-        """Guess weights of the cone where functions have not their sign inside."""
-        found = corners(self.working.data, self.working.question, functions)
-        here = [dot(function, self._found[0]) > 0 for function in functions]
-        return found[np.arange(len(functions)), 1 - np.array(here, dtype=int)]
-
     def _inside(self, w: np.ndarray, goal: np.ndarray, target: Row) -> Row | None:
         """Return integers near some weights, positive on all known rows and the target, or None."""
         middle = np.ravel(sparse_floats(self._found[:1], len(w)).toarray())
@@ -455,67 +436,6 @@ class Cone:
         return None
 
 
-def corners(data: Data, question: Question, functions: list[Row]) -> np.ndarray:
-    """Guess weights of the recession cone where functions of both signs are negative and positive.
-
-    The slice holds the weights of the cone whose products with all rows sum to 1. One linear
-    program per function is solved over it, each from the last corner. All functions are evaluated
-    at every corner: most show both signs before their own program is solved.
-
-    Parameters
-    ----------
-    data, question : the constraints of the cone
-    functions : {number of a weight: number} each
-
-    Returns
-    -------
-    array of shape (functions, 2, weights)
-        NaN for a function that seems to have one sign; all NaN if that would take too long.
-    """
-    found = np.full((len(functions), 2, question.size), np.nan)
-    most = data.n_rows * max(map(len, question.signs))
-    if question.size > MOST_WEIGHTS or most * question.size > MOST_NUMBERS:
-        return found
-    table, _, powers = equilibrated(_every_constraint(data, question))
-    with np.errstate(all="ignore"):
-        scale = np.ldexp(1.0, powers.astype(int))
-        goals = sparse_floats(functions, question.size).toarray() * scale
-        goals = goals / np.abs(goals).max(axis=1, keepdims=True)
-    if not (np.isfinite(goals).all() and np.isfinite(table.data).all()):
-        return found
-    normal = np.asarray(table.mean(axis=0))
-    rows = np.append(np.zeros(table.shape[0]), 1.0), np.append(np.full(table.shape[0], np.inf), 1.0)
-    slices = sp.vstack([table, sp.csr_matrix(normal)])
-    solver = opened(np.zeros(question.size), slices, rows, (-np.inf, np.inf), FINE)
-    for name, value in (("simplex_strategy", 4), ("simplex_iteration_limit", MOST_STEPS)):
-        solver.setOptionValue(name, value)  # the primal method starts from a corner
-    solver.setOptionValue("presolve", "off")
-    seen, largest = np.zeros((len(functions), 2), dtype=bool), np.zeros((len(functions), 2))
-    for k, side in np.ndindex(*seen.shape):
-        if not seen[k, side] and (side == 0 or seen[k, 0]):
-            corner = _corner(solver, goals[k] if side == 0 else -goals[k])
-            if corner is not None:
-                values = goals @ corner / np.abs(corner).max()
-                values = np.column_stack([-values, values])
-                better = values > np.maximum(largest, CLEAR)
-                found[better] = corner * scale
-                seen, largest = seen | better, np.maximum(largest, values)
-    found[~seen.all(axis=1)] = np.nan
-    return found
-
-
-def _corner(solver: highspy.Highs, cost: np.ndarray) -> np.ndarray | None:
-    """Return the corner where a function is smallest, or None if the solver gives up."""
-    check_time()
-    solver.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
-    solver.setOptionValue("time_limit", solver.getRunTime() + max(0.0, seconds_left()))
-    run(solver)
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        return None
-    return np.array(solver.getSolution().col_value)
-
-
 def _every_constraint(data: Data, question: Question) -> sp.csr_matrix:
-    """Return all constraints as a matrix."""
     parts = [every_constraint(question, lane) for lane in within_time(data.lanes())]
     return sp.vstack(parts, format="csr")

@@ -107,7 +107,6 @@ def _of_all_rows(data: Data, question: Question) -> np.ndarray | None:
 
 
 def _by_program(working: WorkingSet) -> np.ndarray | None:
-    """Return weights that a linear program finds for the working set, or None."""
     guess = split(working.table())
     return guess.w if guess is not None and guess.free.all() else None
 

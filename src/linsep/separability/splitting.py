@@ -89,7 +89,6 @@ def proved(working: WorkingSet, guess: Split | None) -> Proof:
 
 
 def _near(working: WorkingSet, guess: Split) -> Proof | None:
-    """Return the proof near a guess, or None if the guess is wrong."""
     table = working.table()
     bound, free = np.flatnonzero(~guess.free), np.flatnonzero(guess.free)
     members = [working.members[i] for i in bound]

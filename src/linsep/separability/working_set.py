@@ -211,14 +211,6 @@ def table_of(members: list[Member], question: Question) -> sp.csr_matrix:
     return question.matrix(X, np.array([member.signs for member in members]))
 
 
-def members_of(data: Data, question: Question, numbers: np.ndarray) -> list[Member]:
-    """Return the first constraint of each of some rows, in the order of the rows."""
-    return [
-        Member(question, batch._replace(first=number - place), place, 0)
-        for number, batch, place in data.rows(np.sort(numbers))
-    ]
-
-
 def members_outside(
     space: Space, question: Question, members: list[Member], table: sp.csr_matrix
 ) -> np.ndarray:
@@ -342,7 +334,6 @@ def grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:
 def _at_boundary(
     data: Data, scan: Scan, direction: Row, space: Membership, most: int
 ) -> tuple[Ranked, np.ndarray]:
-    """Return the lowest constraints that a direction violates, and the rows in a space."""
     question, worst = scan.question, Worst(scan.question, most)
     inside = [np.zeros(0, dtype=np.int64)]
     for lane, values in scan.values(data):

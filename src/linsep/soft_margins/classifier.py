@@ -162,7 +162,6 @@ class SoftMarginClassifier(
         return self
 
     def _fit_source(self, source: Source) -> None:
-        """Fit to the rows of a source, in memory."""
         from linsep.learners.from_source import measure_in_memory
 
         with interrupts_deferred():
@@ -193,7 +192,6 @@ class SoftMarginClassifier(
         return X
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Fit to rows in memory."""
         given, X = X, self._checked(X)
         y = labels.label_a_row(self, y, X.shape[0])
         classes, codes, weights = labels.labeled(self, y, sample_weight)

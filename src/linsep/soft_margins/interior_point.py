@@ -319,7 +319,6 @@ def basis_of(X: np.ndarray) -> np.ndarray:
 
 
 def _factor(M: np.ndarray) -> Any:
-    """Return the Cholesky factor of I + M, which is overwritten."""
     M.flat[:: len(M) + 1] += 1.0
     return scipy.linalg.cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
 

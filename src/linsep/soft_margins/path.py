@@ -344,7 +344,6 @@ class Fit(NamedTuple):
 
 
 def _fits(rows: Rows, shared: dict[str, Any], Cs: np.ndarray | None) -> Iterator[Fit]:
-    """Yield the fits of a path."""
     grid = islice(_grid_from(_first(rows, shared)), MOST) if Cs is None else Cs.tolist()
     last: Fit | None = None
     for C in grid:
@@ -449,7 +448,6 @@ def _is_final(rows: Rows, fit: Fit) -> bool:
 
 
 def _path(rows: Rows, found: list[Fit]) -> SoftMarginPath:
-    """Return the path of fits, with its limit."""
     final = None
     if found[0].model.loss == "hinge":
         final = next((k for k, one in enumerate(found) if _is_final(rows, one)), None)

@@ -331,6 +331,5 @@ def lower_end(problem: Problem, multipliers: np.ndarray, gamma: float) -> float:
 
 
 def _moved(value: float, exponent: int, outward: float) -> float:
-    """Return value * 2^exponent, rounded outward if it is subnormal."""
     found = math.ldexp(value, exponent)
     return found if math.ldexp(found, -exponent) == value else math.nextafter(found, outward)

@@ -120,7 +120,6 @@ def _used(found: Found) -> tuple[list[int], dict[int, int]]:
 
 
 def _branched(tree: Tree) -> set[int]:
-    """Return the groups on which a tree branches."""
     if not isinstance(tree, Branch):
         return set()
     return {tree.row} | _branched(tree.wrong) | _branched(tree.right)

@@ -56,7 +56,6 @@ def improved(
 def _direction(
     rows: WeightedRows, values: np.ndarray, turn: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return the next direction: an axis, a row that is wrong, or a random one."""
     A, size = rows.table, rows.table.shape[1]
     if turn < size:
         return np.eye(1, size, turn)[0]

@@ -195,7 +195,6 @@ class WeightedRows:
 
 
 def _equal_rows(X: Any, place: np.ndarray) -> np.ndarray:
-    """Return which rows are equal to the rows at ``place``."""
     if sp.issparse(X):
         apart = (X - X[place]).tocsr()
         apart.eliminate_zeros()

@@ -181,7 +181,6 @@ class Search:
         return new
 
     def _contradiction(self, among: np.ndarray, cover: np.ndarray) -> Contradiction | None:
-        """Return a contradiction among some groups, which the cover covers little."""
         noise = NOISE * self._rng.random(len(self.rows)) + 1e-3
         # every contradiction has a row that the present weights get wrong
         order = self._values[among] + self._rng.random(len(among)) * np.std(self._values)
