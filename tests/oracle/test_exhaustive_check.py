@@ -5,6 +5,7 @@ import pytest
 
 from fewest_errors_oracle import fewest_errors, reflected
 from fewest_errors_sets import nearly_tied, random_set
+from linsep.certificate import checking, exhaustive
 from linsep.certificate.exhaustive import enumerated_minimum
 from thoroughness import some
 
@@ -35,3 +36,23 @@ def test_published_data(shared_data):
     table = np.loadtxt(shared_data / "errors" / "voicepath.csv", delimiter=",")
     a = [reflected(row[:2], 1 if row[2] > 0 else -1, True) for row in table.tolist()]
     assert [enumerated_minimum(a, [1] * len(a), strict) for strict in (True, False)] == [19, 19]
+
+
+@pytest.mark.parametrize("top", [1, 9, 10**3, 3 * 10**4, 2**31, 2**40])
+def test_64_bits_as_numbers_of_any_size(monkeypatch, top):
+    rng = np.random.default_rng(top)
+    a, c = rng.integers(-top, top + 1, (30, 3)).tolist(), rng.integers(0, 3, 30).tolist()
+    quick = [enumerated_minimum(a, c, strict) for strict in (True, False)]
+    monkeypatch.setattr(exhaustive, "SMALL", 0)
+    assert [enumerated_minimum(a, c, strict) for strict in (True, False)] == quick
+
+
+def test_the_time_of_a_loop_in_a_loop_counts_once(monkeypatch):
+    times = iter(range(100))
+    monkeypatch.setattr(checking.time, "monotonic", lambda: next(times))
+    clock = checking.Clock(11)
+    for _ in clock.over(range(2)):
+        for _ in clock.over(range(3)):
+            pass
+    with pytest.raises(checking.TooLong):
+        list(clock.over(range(4)))

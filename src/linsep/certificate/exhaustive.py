@@ -15,10 +15,14 @@ from math import gcd, inf, lcm
 from sys import float_info
 from typing import Any
 
+import numpy as np
+
 Vector = tuple[int, ...]
 #: errors on the negative side and on the positive side of planes, by their normals in lowest terms,
 #: the first number of which that is not zero is positive
 Planes = dict[Vector, tuple[int, int]]
+#: products of two smaller numbers, and sums of two such products, fit in 64 bits
+SMALL = 2**31
 
 
 def enumerated_minimum(
@@ -100,12 +104,16 @@ def _fewest(
         return _round([x for x, _ in planes], [y for _, y in planes], [*planes.values()], strict)
     best = sum(map(sum, planes.values()))
     before: set[Vector] = set()
+    small = max(best, *(abs(x) for plane in planes for x in plane)) < SMALL and rank == 3
+    table = np.array([*planes], dtype=np.int64) if small else None
+    sides = np.array([*planes.values()], dtype=np.int64) if small else None
     for plane, errors in each(planes.items()):
         if plane in done:
             continue
         lost = min(errors) if strict else 0
         if rank == 3:
-            found = _round(*_across(planes, plane), strict)
+            quick = None if table is None else _round_quickly(table, sides, plane, strict)
+            found = _round(*_across(planes, plane), strict) if quick is None else quick
         else:
             there, seen = _within(planes, plane, before)
             found = _fewest(there, rank - 1, strict, each, seen)
@@ -146,6 +154,35 @@ def _across(planes: Planes, plane: Vector) -> tuple[list[int], list[int], list[t
     x = [one * other[a] - left * other[pivot] for other in others]
     y = [one * other[b] - right * other[pivot] for other in others]
     return x, y, [errors for other, errors in planes.items() if other != plane]
+
+
+def _round_quickly(table: np.ndarray, sides: Any, plane: Vector, strict: bool) -> int | None:
+    """Return what :func:`_round` returns across a plane of three dimensions, by 64-bit integers;
+    None if numbers get too large, or if rounding made different slopes equal.
+    """
+    pivot = max(range(3), key=lambda c: abs(plane[c]))
+    a, b = (pivot + 1) % 3, (pivot + 2) % 3
+    x = plane[pivot] * table[:, a] - plane[a] * table[:, pivot]
+    y = plane[pivot] * table[:, b] - plane[b] * table[:, pivot]
+    if max(np.abs(x).max(), np.abs(y).max()) >= SMALL:
+        return None
+    others = (x != 0) | (y != 0)
+    x, y, sides = x[others], y[others], sides[others]
+    right = (x > 0) | ((x == 0) & (y > 0))
+    with np.errstate(divide="ignore"):
+        slopes = np.where(x != 0, y / x, inf)
+    order = np.argsort(slopes)
+    x, y, slopes = x[order], y[order], slopes[order]
+    new = slopes[1:] != slopes[:-1]
+    if (x[1:] * y[:-1] != y[1:] * x[:-1])[~new].any():
+        return None
+    crossed = np.where(right[:, None], sides, sides[:, ::-1])[order]
+    n, p = np.add.reduceat(crossed, np.flatnonzero(np.append(True, new))).T
+    here, total = int(p.sum()), int(crossed.sum())
+    between = np.append(here, here + np.cumsum(n - p))
+    if strict:
+        return int(min(between.min(), total - between.max()))
+    return int(min((between[:-1] - p).min(), (total - between[:-1] - n).min()))
 
 
 def _round(x: list[int], y: list[int], errors: list[tuple[int, int]], strict: bool) -> int:
