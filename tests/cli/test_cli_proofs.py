@@ -130,7 +130,7 @@ def test_bounds(rows):
 
 def test_trace(rows):
     of_command = said("trace", "people.csv", "--max-iter", "2", "--format", "csv")
-    names = [f"line {k + 2}" for k in range(60)]
+    names = [f"row {k + 1}" for k in range(60)]
     found = linsep.trace(
         linsep.Perceptron(max_iter=2, random_state=0), *rows, row_names=names
     ).to_csv()
@@ -179,7 +179,7 @@ def test_a_verdict_is_printed_proved_and_checked(folder):
     assert done.stdout.startswith("verdict     overlapping: ")
     proof = from_json((folder / "p.json").read_text())
     for row in proof.witness.rows:
-        assert f"two.csv line {row + 2} " in done.stdout
+        assert f"two.csv row {row + 1} " in done.stdout
     assert done.stdout.endswith("linsep verify p.json two.csv --target species   checks it\n")
     checked = here("verify", "p.json", "two.csv", *TARGET, "--json", cwd=folder)
     told = json.loads(checked.stdout)
