@@ -315,8 +315,31 @@ SHAPIRO_ROWS = 5000
 DOUBT = 0.05
 #: share of the variance of y below which the residuals are rounding errors
 NOTHING = 1e-12
-#: why squares are explained whatever they are
-AS_MANY = "not defined: the test has as many regressors as rows"
+#: the assumption of each test, and its paper
+TESTS = {
+    "RESET": (
+        "linearity", "Ramsey, Journal of the Royal Statistical Society B 31, 1969, 350-371"
+    ),
+    "Breusch-Pagan": (
+        "equal variance",
+        "Breusch and Pagan, Econometrica 47, 1979, 1287-1294; Koenker, Journal of Econometrics 17, "
+        "1981, 107-112",
+    ),
+    "White": ("equal variance", "White, Econometrica 48, 1980, 817-838"),
+    "Jarque-Bera": (
+        "normality", "Jarque and Bera, International Statistical Review 55, 1987, 163-172"
+    ),
+    "Shapiro-Wilk": ("normality", "Shapiro and Wilk, Biometrika 52, 1965, 591-611"),
+    "Durbin-Watson": ("independence", "Durbin and Watson, Biometrika 38, 1951, 159-177"),
+    "leverage": ("influence", "Hoaglin and Welsch, American Statistician 32, 1978, 17-22"),
+    "Cook's distance": ("influence", "Cook, Technometrics 19, 1977, 15-18"),
+    "studentized residual": (
+        "influence", "Belsley, Kuh and Welsch, Regression Diagnostics, 1980, section 2.1"
+    ),
+}  # fmt: skip
+
+#: statistic, p and conclusion of a test
+Result = tuple[float, float, str]
 
 
 def check_assumptions(
@@ -326,14 +349,21 @@ def check_assumptions(
     labels; DataError if their residual sum of squares differs from the fit's.
     """
     copies, seen = bool((np.diff(numbers) == 0).any()), examined(fit, block)
+    no, shares = seen.undefined, seen.shares
+    results = [
+        _reset(fit, block, (block.y - fit.mean_y) - seen.raw, no),
+        _variance(fit, block.X, shares, no, "the variance changes with the features"),
+        _white(fit, block, shares, no),
+        _jarque_bera(shares, no),
+        _shapiro_wilk(fit, shares, copies, no),
+        _durbin_watson(shares, copies, no),
+        _leverage(fit, seen, index),
+        _cook(seen, index),
+        _studentized(fit, seen, index),
+    ]
     findings = [
-        _reset(fit, block, (block.y - fit.mean_y) - seen.raw),
-        _breusch_pagan(fit, block, seen.shares),
-        _white(fit, block, seen.shares),
-        _jarque_bera(fit, seen.shares),
-        _shapiro_wilk(fit, seen.shares, copies),
-        _durbin_watson(fit, seen.shares, copies),
-        *_influential(fit, seen, index),
+        Finding(assumption, test, *result, source)
+        for (test, (assumption, source)), result in zip(TESTS.items(), results, strict=True)
     ]
     return Assumptions(
         findings, seen.residuals, fit.predicted(block.X), seen.leverage, seen.standardized,
@@ -341,36 +371,31 @@ def check_assumptions(
     )  # fmt: skip
 
 
-def _verdict(p: float, against: str, undefined: str) -> str:
-    """Return the conclusion from a p-value."""
-    if np.isnan(p):
-        return undefined
-    return against if p < DOUBT else f"not rejected at {DOUBT:.0%}"
+def _tested(statistic: float, p: float, against: str, more: str = "") -> Result:
+    """Return the result of a test with a p-value."""
+    return statistic, p, (against if p < DOUBT else f"not rejected at {DOUBT:.0%}") + more
 
 
-def _reset(fit: LeastSquares, block: Batch, about: np.ndarray) -> Finding:
+def _not(why: str) -> Result:
+    return np.nan, np.nan, why
+
+
+def _reset(fit: LeastSquares, block: Batch, about: np.ndarray, undefined: str) -> Result:
     """Test linearity by squares and cubes of the centered predictions (RESET)."""
-    f = p = np.nan
-    undefined = undefined_residuals(fit)
     against = "not linear: powers of the predictions explain more"
-    if not undefined and not fit.explained_norm > NOTHING * fit.y_norm:
-        undefined = "not defined: the predictions are the same in all rows"
-    if not undefined:
-        about = about / np.abs(about).max()
-        powers = np.column_stack([about**2, about**3])
-        more = least_squares(lambda: _beside(block, powers), fit_intercept=fit.fit_intercept)
-        added, rest = more.rank - fit.rank, fit.n_rows - more.rank
-        undefined = "not defined: powers of the predictions leave no degrees of freedom"
-        if added > 0 and rest > 0 and more.perfect:
-            f, p, against = np.inf, 0.0, f"{against}, all of the remaining variance"
-        elif added > 0 and rest > 0:
-            left = (more.residual_norm / fit.residual_norm) ** 2
-            f = max(1 - left, 0.0) / added / (left / rest)
-            p = float(f_tail(f, added, rest))
-    return Finding(
-        "linearity", "RESET", f, p, _verdict(p, against, undefined),
-        "Ramsey, Journal of the Royal Statistical Society B 31, 1969, 350-371",
-    )  # fmt: skip
+    if undefined or not fit.explained_norm > NOTHING * fit.y_norm:
+        return _not(undefined or "not defined: the predictions are the same in all rows")
+    about = about / np.abs(about).max()
+    powers = np.column_stack([about**2, about**3])
+    more = least_squares(lambda: _beside(block, powers), fit_intercept=fit.fit_intercept)
+    added, rest = more.rank - fit.rank, fit.n_rows - more.rank
+    if added <= 0 or rest <= 0:
+        return _not("not defined: powers of the predictions leave no degrees of freedom")
+    if more.perfect:
+        return _tested(np.inf, 0.0, f"{against}, all of the remaining variance")
+    left = (more.residual_norm / fit.residual_norm) ** 2
+    f = max(1 - left, 0.0) / added / (left / rest)
+    return _tested(f, float(f_tail(f, added, rest)), against)
 
 
 def _beside(block: Batch, more: np.ndarray) -> Iterator[Batch]:
@@ -382,154 +407,113 @@ def _beside(block: Batch, more: np.ndarray) -> Iterator[Batch]:
         yield part._replace(X=np.column_stack([part.X, added]) if both is None else both)
 
 
-def _breusch_pagan(fit: LeastSquares, block: Batch, residuals: np.ndarray) -> Finding:
-    """Test whether features explain squared residuals (in Koenker's form, without normality)."""
-    lm, p, undefined = _explained(fit, block.X, residuals)
-    return Finding(
-        "equal variance", "Breusch-Pagan", lm, p,
-        _verdict(p, "the variance changes with the features", undefined),
-        "Breusch and Pagan, Econometrica 47, 1979, 1287-1294; Koenker, Journal of Econometrics 17, "
-        "1981, 107-112",
-    )  # fmt: skip
-
-
-def _white(fit: LeastSquares, block: Batch, residuals: np.ndarray) -> Finding:
+def _white(fit: LeastSquares, block: Batch, residuals: np.ndarray, undefined: str) -> Result:
     """Test whether features, their squares and products explain squared residuals."""
     n, d = block.X.shape
-    lm = p = np.nan
-    undefined = "not computed: there are too many products of features"
-    if n * d * (d + 3) / 2 <= WHITE_VALUES:
-        X = np.asarray(block.dense(), dtype=np.float64)
-        if fit.fit_intercept:
-            scale = np.where(fit.spread, fit.spread, 1)
-            X = np.column_stack([np.ones(n), fit.centered(X) / scale])
-        first, second = np.triu_indices(X.shape[1])
-        lm, p, undefined = _explained(fit, X[:, first] * X[:, second], residuals)
-    return Finding(
-        "equal variance", "White", lm, p,
-        _verdict(p, "the variance changes with squares or products of the features", undefined),
-        "White, Econometrica 48, 1980, 817-838",
-    )  # fmt: skip
+    if undefined or n * d * (d + 3) / 2 > WHITE_VALUES:
+        return _not(undefined or "not computed: there are too many products of features")
+    X = np.asarray(block.dense(), dtype=np.float64)
+    if fit.fit_intercept:
+        X = np.column_stack([np.ones(n), fit.centered(X) / np.where(fit.spread, fit.spread, 1)])
+    first, second = np.triu_indices(X.shape[1])
+    against = "the variance changes with squares or products of the features"
+    return _variance(fit, X[:, first] * X[:, second], residuals, undefined, against)
 
 
-def _explained(fit: LeastSquares, X: Any, residuals: np.ndarray) -> tuple[float, float, str]:
-    """Return n R^2 of a regression of the squared residuals, its p-value, or why there is none."""
-    if undefined := undefined_residuals(fit):
-        return np.nan, np.nan, undefined
+def _variance(
+    fit: LeastSquares, X: Any, residuals: np.ndarray, undefined: str, against: str
+) -> Result:
+    """Test by n R^2 of a regression whether columns explain squared residuals (Koenker's form of
+    Breusch and Pagan's test, without normality).
+    """
+    if undefined:
+        return _not(undefined)
     squares = residuals**2
     with warnings.catch_warnings():  # about these columns, which are not the user's
         warnings.simplefilter("ignore", IllConditionedWarning)
         found = Inference(least_squares(lambda: iter([Batch(X, squares)])))
-    if found.df_model == 0 or found.df_residual <= 0:
-        undefined = AS_MANY
-        if found.df_model == 0:
-            undefined = "not defined: no feature can explain the squares of the residuals"
-        return np.nan, np.nan, undefined
+    if found.df_model == 0:
+        return _not("not defined: no feature can explain the squares of the residuals")
+    if found.df_residual <= 0:
+        return _not("not defined: the test has as many regressors as rows")
     sizes = fit.y_norm + np.abs(fit.coef) @ fit.spread
     rounding = ROUNDING * (1 + sizes / fit.residual_norm) * squares.max()
     if np.ptp(squares) <= rounding:  # residuals of equal size: the squares have no variance
-        return 0.0, 1.0, ""
+        return _tested(0.0, 1.0, against)
     lm = residuals.size * found.r_squared
-    return lm, float(gammaincc(found.df_model / 2, lm / 2)), ""
+    return _tested(lm, float(gammaincc(found.df_model / 2, lm / 2)), against)
 
 
-def _jarque_bera(fit: LeastSquares, residuals: np.ndarray) -> Finding:
+def _jarque_bera(residuals: np.ndarray, undefined: str) -> Result:
     """Test normality by skewness and kurtosis."""
-    jb = p = np.nan
-    text = undefined_residuals(fit)
-    if not text:
-        about = residuals - residuals.mean()
-        variance = np.mean(about**2)
-        skew = float(np.mean(about**3) / variance**1.5)
-        kurtosis = float(np.mean(about**4) / variance**2)
-        jb = residuals.size / 6 * (skew**2 + (kurtosis - 3) ** 2 / 4)
-        p = float(np.exp(-jb / 2))
-        text = _verdict(p, "residuals are not normal", text) + (
-            f": skewness {skew:.3g} (0 if normal), kurtosis {kurtosis:.3g} (3)"
-        )
-    return Finding(
-        "normality", "Jarque-Bera", jb, p, text,
-        "Jarque and Bera, International Statistical Review 55, 1987, 163-172",
-    )  # fmt: skip
+    if undefined:
+        return _not(undefined)
+    about = residuals - residuals.mean()
+    variance = np.mean(about**2)
+    skew = float(np.mean(about**3) / variance**1.5)
+    kurtosis = float(np.mean(about**4) / variance**2)
+    jb = residuals.size / 6 * (skew**2 + (kurtosis - 3) ** 2 / 4)
+    more = f": skewness {skew:.3g} (0 if normal), kurtosis {kurtosis:.3g} (3)"
+    return _tested(jb, float(np.exp(-jb / 2)), "residuals are not normal", more)
 
 
-def _shapiro_wilk(fit: LeastSquares, residuals: np.ndarray, copies: bool) -> Finding:
+def _shapiro_wilk(fit: LeastSquares, residuals: np.ndarray, copies: bool, undefined: str) -> Result:
     """Test normality by the sorted residuals."""
-    w = p = np.nan
-    undefined = undefined_residuals(fit)
     if not undefined and not 3 <= residuals.size <= SHAPIRO_ROWS:
         undefined = f"not computed: its p-values hold for 3 to {SHAPIRO_ROWS:,} rows"
-    if not undefined and fit.n_rows - fit.rank < 2:
+    elif not undefined and fit.n_rows - fit.rank < 2:
         undefined = "not computed: with one degree of freedom, residuals have only one shape"
-    if not undefined and copies:
+    elif not undefined and copies:
         undefined = "not computed: its p-values do not hold for copies of a row"
-    if not undefined:
-        from scipy.stats import shapiro
+    if undefined:
+        return _not(undefined)
+    from scipy.stats import shapiro
 
-        w, p = map(float, shapiro(residuals))
-    return Finding(
-        "normality", "Shapiro-Wilk", w, p, _verdict(p, "residuals are not normal", undefined),
-        "Shapiro and Wilk, Biometrika 52, 1965, 591-611",
-    )  # fmt: skip
+    w, p = map(float, shapiro(residuals))
+    return _tested(w, p, "residuals are not normal")
 
 
-def _durbin_watson(fit: LeastSquares, residuals: np.ndarray, copies: bool) -> Finding:
+def _durbin_watson(residuals: np.ndarray, copies: bool, undefined: str) -> Result:
     """Measure the correlation of neighboring residuals."""
-    dw, text = np.nan, undefined_residuals(fit)
-    if not text and copies:
-        text = "not defined: copies of a row have no order"
-    if not text:
-        dw = float(np.sum(np.diff(residuals) ** 2) / (residuals @ residuals))
-        text = f"2 if neighboring rows are independent; their correlation is about {1 - dw / 2:.2f}"
-    return Finding(
-        "independence", "Durbin-Watson", dw, np.nan, text,
-        "Durbin and Watson, Biometrika 38, 1951, 159-177",
-    )  # fmt: skip
+    if undefined or copies:
+        return _not(undefined or "not defined: copies of a row have no order")
+    dw = float(np.sum(np.diff(residuals) ** 2) / (residuals @ residuals))
+    near = f"{1 - dw / 2:.2f}"
+    return dw, np.nan, f"2 if neighboring rows are independent; their correlation is about {near}"
 
 
-def _influential(fit: LeastSquares, seen: Examined, index: np.ndarray) -> list[Finding]:
-    """Return the findings on the rows with the largest leverage and Cook's distance."""
-    many = 2 * fit.rank / fit.n_rows
-    row = index[np.argmax(seen.leverage)]
+def _leverage(fit: LeastSquares, seen: Examined, index: np.ndarray) -> Result:
+    many, row = 2 * fit.rank / fit.n_rows, index[np.argmax(seen.leverage)]
     high = int((seen.leverage > many).sum())
     text = f"row {row}; {high:,} of {fit.n_rows:,} rows have more than twice the mean, {many:.3g}"
     if seen.decided.any():
         row = index[np.argmax(seen.decided)]
         text += f"; the leverage of row {row} is 1, so its residual is zero for every y"
-    distance, cook_text = np.nan, seen.undefined or "not defined: all leverages are 1"
-    if not np.isnan(seen.cooks_distance).all():
-        most = int(np.nanargmax(seen.cooks_distance))
-        distance = float(seen.cooks_distance[most])
-        cook_text = f"row {index[most]}; near 1, the estimates move far without the row"
-    return [
-        Finding(
-            "influence", "leverage", float(seen.leverage.max()), np.nan, text,
-            "Hoaglin and Welsch, American Statistician 32, 1978, 17-22",
-        ),
-        Finding(
-            "influence", "Cook's distance", distance, np.nan, cook_text,
-            "Cook, Technometrics 19, 1977, 15-18",
-        ),
-        _studentized(fit, seen, index),
-    ]  # fmt: skip
+    return float(seen.leverage.max()), np.nan, text
 
 
-def _studentized(fit: LeastSquares, seen: Examined, index: np.ndarray) -> Finding:
+def _cook(seen: Examined, index: np.ndarray) -> Result:
+    if np.isnan(seen.cooks_distance).all():
+        return _not(seen.undefined or "not defined: all leverages are 1")
+    most = int(np.nanargmax(seen.cooks_distance))
+    text = f"row {index[most]}; near 1, the estimates move far without the row"
+    return float(seen.cooks_distance[most]), np.nan, text
+
+
+def _studentized(fit: LeastSquares, seen: Examined, index: np.ndarray) -> Result:
     """Test the row with the largest studentized residual as an outlier."""
-    t, p, text, df = np.nan, np.nan, seen.undefined, fit.n_rows - fit.rank - 1
-    if not text and df < 1:
-        text = "not defined: without one row, no residual degrees of freedom are left"
-    elif seen.perfect_without.any():
+    df = fit.n_rows - fit.rank - 1
+    if seen.undefined or df < 1:
+        why = "not defined: without one row, no residual degrees of freedom are left"
+        return _not(seen.undefined or why)
+    if seen.perfect_without.any():
         row = index[np.argmax(seen.perfect_without)]
-        text = (
+        return _not(
             f"not defined: without row {row} the fit is perfect, so the residual variance is zero"
         )
-    elif not np.isnan(seen.studentized).all():
-        row = int(np.nanargmax(np.abs(seen.studentized)))
-        t = float(seen.studentized[row])
-        p = min(1.0, fit.n_rows * float(t_tail(t, df)))
-        text = f"row {index[row]}; p is for the largest of {fit.n_rows:,} (Bonferroni)"
-    return Finding(
-        "influence", "studentized residual", t, p, text,
-        "Belsley, Kuh and Welsch, Regression Diagnostics, 1980, section 2.1",
-    )  # fmt: skip
+    if np.isnan(seen.studentized).all():
+        return _not("not defined: all leverages are 1")
+    row = int(np.nanargmax(np.abs(seen.studentized)))
+    t = float(seen.studentized[row])
+    p = min(1.0, fit.n_rows * float(t_tail(t, df)))
+    return t, p, f"row {index[row]}; p is for the largest of {fit.n_rows:,} (Bonferroni)"
