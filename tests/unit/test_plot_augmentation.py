@@ -13,7 +13,6 @@ from linsep import KernelPerceptron, Perceptron
 from linsep.plot import AugmentationDisplay
 from refusals import refused
 
-pytestmark = pytest.mark.compiled
 PNG = b"\x89PNG"
 IRIS, SPECIES = load_iris(return_X_y=True)
 SETOSA = np.where(SPECIES == 0, "setosa", "other")

@@ -13,8 +13,6 @@ from linsep.plot import (
 )
 from pictures import faults
 
-pytestmark = pytest.mark.compiled
-
 
 def rows_of(*named):
     return Summary("t", [], [Coefficient(*row) for row in named], "z")

@@ -15,7 +15,6 @@ from linsep.kernels import BlendedSpectrum, Normalized, Spectrum
 from linsep.plot import KernelDisplay
 from refusals import refused
 
-pytestmark = pytest.mark.compiled
 X, Y = make_moons(80, noise=0.2, random_state=0)
 SORTED = np.argsort(Y, kind="stable")
 PNG = b"\x89PNG"

@@ -12,7 +12,6 @@ from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Per
 from linsep.plot import LogisticDisplay
 from refusals import refused
 
-pytestmark = pytest.mark.compiled
 FRAME, SPECIES = load_iris(return_X_y=True, as_frame=True)
 X, Y = FRAME[SPECIES > 0], SPECIES[SPECIES > 0]
 WIDTH = X[["petal width (cm)"]]

@@ -21,14 +21,12 @@ from linsep import (
     plot,
 )
 
-pytestmark = pytest.mark.compiled
-
-
 X, Y = load_iris(return_X_y=True, as_frame=True)
 TWO, SIDES = X[Y > 0], Y[Y > 0]
 WIDTH = TWO[["petal width (cm)"]]
 
 
+@pytest.mark.compiled  # a kernel perceptron
 def test_an_estimator_draws_itself():
     for model, rows, labels, display in [
         (linsep.Perceptron(max_iter=5), X, Y, plot.DecisionDisplay),

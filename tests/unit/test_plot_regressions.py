@@ -17,9 +17,6 @@ from linsep.plot import (
 from linsep.plot.regression import log_odds, smooth
 from refusals import refused
 
-pytestmark = pytest.mark.compiled
-
-
 IRIS, SPECIES = load_iris(return_X_y=True, as_frame=True)
 PNG = b"\x89PNG"
 

@@ -19,9 +19,6 @@ from linsep.plot.separation import convex_hull
 from refusals import refused
 from thoroughness import met
 
-pytestmark = pytest.mark.compiled
-
-
 IRIS, SPECIES = load_iris(return_X_y=True)
 FLAT = np.array([[0.0, 0], [1, 0], [2, 0], [3, 1], [1, 2]])
 GRAM = (FLAT @ FLAT.T).astype(int)
