@@ -148,15 +148,6 @@ def test_long_files_are_the_rows_in_memory(tmp_path, noise):
     assert digits(read.r_squared_, model.r_squared_) > 12
 
 
-def test_a_file_that_cannot_be_learned_from_is_said(tmp_path):
-    (tmp_path / "a.svm").write_text("1 1:2 3:1\n2 1:3\n1.5 2:1\n0 3:2\n1 1:1 2:1\n")
-    model = LinearRegression().fit(open_source(tmp_path / "a.svm"))
-    assert model.coef_.shape == (3,)
-    (tmp_path / "b.csv").write_text("x,y\n1,2\n3,\n")
-    with refused(ValueError, "missing-value", row=3, column="y"):
-        LinearRegression().fit(open_source(tmp_path / "b.csv", target="y"))
-
-
 def test_dependent_features_are_left_out_as_r_does_it(diabetes):
     X, y = diabetes
     wide = X.assign(sum=X["age"] + 2 * X["bmi"], one=0.1, again=X["s1"], none=0.0)

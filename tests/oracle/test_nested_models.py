@@ -20,17 +20,8 @@ from linsep.model_files import MODEL_FILE
 from refusals import refused
 
 rng = np.random.default_rng(4848)
-#: R's mtcars
-MPG = [21, 21, 22.8, 21.4, 18.7, 18.1, 14.3, 24.4, 22.8, 19.2, 17.8, 16.4, 17.3, 15.2, 10.4, 10.4,
-       14.7, 32.4, 30.4, 33.9, 21.5, 15.5, 15.2, 13.3, 19.2, 27.3, 26, 30.4, 15.8, 19.7, 15,
-       21.4]  # fmt: skip
-WT = [2.62, 2.875, 2.32, 3.215, 3.44, 3.46, 3.57, 3.19, 3.15, 3.44, 3.44, 4.07, 3.73, 3.78, 5.25,
-      5.424, 5.345, 2.2, 1.615, 1.835, 2.465, 3.52, 3.435, 3.84, 3.845, 1.935, 2.14, 1.513, 3.17,
-      2.77, 3.57, 2.78]  # fmt: skip
-HP = [110, 110, 93, 110, 175, 105, 245, 62, 95, 123, 123, 180, 180, 180, 205, 215, 230, 66, 52, 65,
-      97, 150, 150, 245, 175, 66, 91, 113, 264, 175, 335, 109]  # fmt: skip
-AM = [1, 1, 1, *[0] * 14, 1, 1, 1, *[0] * 5, *[1] * 7]
-CARS = pd.DataFrame({"wt": WT, "hp": HP})
+
+
 N = 90
 FRAME = pd.DataFrame({
     "region": rng.choice(["north", "south", "east"], N), "x1": rng.normal(size=N),
@@ -38,22 +29,6 @@ FRAME = pd.DataFrame({
 })  # fmt: skip
 FRAME["y"] = FRAME.x1 + (FRAME.region == "north") + rng.normal(size=N)
 FRAME["k"] = (FRAME.y + rng.normal(size=N) > 0.5).astype(int)
-
-
-def test_cars_are_compared_as_by_r():
-    # anova(lm(mpg ~ wt), lm(mpg ~ wt + hp)) in R
-    found = compare(
-        LinearRegression().fit(CARS[["wt"]], MPG), LinearRegression().fit(CARS, MPG)
-    ).tidy()
-    assert found.rss.round(2).tolist() == [278.32, 195.05]
-    assert (found.df_residual.tolist(), found.df[1]) == ([30, 29], 1)
-    assert (round(found.F[1], 3), round(found.p_value[1], 6)) == (12.381, 0.001451)
-    # deviances of glm(am ~ wt, binomial) and glm(am ~ wt + hp, binomial)
-    found = compare(
-        LogisticRegression().fit(CARS[["wt"]], AM), LogisticRegression().fit(CARS, AM)
-    ).tidy()
-    assert (-2 * found.log_likelihood).round(3).tolist() == [19.176, 10.059]
-    assert np.isclose(found.chi2[1], 19.176 - 10.059, atol=1e-3)
 
 
 FORMULAS = ["x1", "x1 + region", "x1 + region * x2"]

@@ -398,20 +398,6 @@ def test_refused_columns(path):
             linsep.fit(path, learner="logistic", **target, **how)
 
 
-def test_missing_offsets(path):
-    with open(path) as file:
-        lines = file.read().splitlines()
-    cells = lines[7].split(",")
-    for cell, code in (("", "missing-value"), ("inf", "not-finite")):
-        lines[7] = ",".join([*cells[:2], cell, *cells[3:]])
-        with open(path, "w") as file:
-            file.write("\n".join(lines))
-        how = {"target": "y", "learner": "logistic", "offset": "o", "exclude": "v"}
-        for missing in ("error", "drop"):
-            with refused(DataError, code, row=8):
-                linsep.fit(path, missing=missing, **how)
-
-
 def test_forged_recipes(table):
     model = linsep.fit(table, formula="y ~ a + offset(o)", learner="logistic")
     for forged in (["__import__('os')"], ["C(o)"], ["town"], ["q"], 5):

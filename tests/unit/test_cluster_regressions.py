@@ -184,14 +184,6 @@ def test_rows_that_do_not_count_are_said_as_on_one_machine(client, tmp_path):
         fit(LinearRegression(), source, client=client, shard_mb=0.0002)
 
 
-def test_one_class_is_said_of_the_whole_file(client, tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("a,y\n" + "1,no\n" * 80)
-    source = open_source(path, target="y")
-    with refused(DataError, "class-count"):
-        fit(GaussianNaiveBayes(), source, client=client, shard_mb=0.0001)
-
-
 def test_bad_targets_and_weights_are_named(client, folder, tmp_path):
     source = open_source(folder / "t.parquet", target="label", exclude=["y", "w"])
     with refused(DataError, "label-type"):

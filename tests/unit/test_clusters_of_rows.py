@@ -259,12 +259,6 @@ def test_fits_without_features_or_estimates():
         assert np.isnan(none.fit(np.zeros((60, 1)), Y, **given).standard_errors_).all()
 
 
-def test_gradient_ascent_has_the_same_covariance():
-    how = {"solver": "gradient_ascent", "max_iter": 100_000, "tol": 1e-9}
-    model = fitted(LogisticRegression, "CR1", **how)
-    assert model.covariance_ == pytest.approx(fitted(LogisticRegression, "CR1").covariance_, 1e-6)
-
-
 def assert_damaged(tensors, about, folder):
     (folder / "edited").write_bytes(model_files.sealed(tensors, about))
     with refused(ModelFileError, "bad-model-file"):

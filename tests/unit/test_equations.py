@@ -171,18 +171,6 @@ def test_what_has_no_equation():
         assert not hasattr(model, "equation_")
 
 
-def test_rows_of_length_one_of_scaled_columns_have_none(tmp_path):
-    FRAME.assign(kind=SPECIES).to_csv(tmp_path / "t.csv", index=False)
-    source = linsep.open_source(tmp_path / "t.csv", target="kind", scale="standard")
-    model = Perceptron(normalize=True, max_iter=2).fit(source)
-    assert not hasattr(model, "equation_")
-    model = Perceptron(normalize=True, fit_intercept=False, max_iter=2).fit(source)
-    values = [side(line.split(" = ")[1], FRAME) for line in str(model.equation_).splitlines()[:-1]]
-    assert (
-        np.argmax(values, axis=0) == np.searchsorted(model.classes_, model.predict(source))
-    ).all()
-
-
 def test_a_model_file_knows_the_target(tmp_path):
     model = LinearRegression().fit(FRAME[["sl"]], FRAME["pw"])
     linsep.save(model, tmp_path / "m")

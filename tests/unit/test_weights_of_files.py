@@ -1,6 +1,5 @@
 """Rows with weights and groups, from files: what arrays with sample_weight give, to the bit."""
 
-import json
 
 import numpy as np
 import pandas as pd
@@ -148,31 +147,6 @@ def test_rows_to_prove_or_to_score_that_all_have_weight_0(tmp_path):
         how = "--target", target, "--weight", "w", "--learner", learner, "--force"
         assert here("fit", "t.csv", *how, "--model", "m", cwd=tmp_path).returncode == 0
         assert_refused("score", "m", "none.csv", cwd=tmp_path, code="no-rows")
-
-
-def test_a_class_without_weight_is_noted(tmp_path):
-    X, y, weights = rows(3)
-    path = table(tmp_path / "rows.csv", X, y, np.where(y == 1, 0.0, weights))
-    with pytest.warns(UserWarning, match="weight 0"):
-        Perceptron(max_iter=2).fit(open_source(path, target="y", weight="w"))
-
-
-def test_the_command_line(tmp_path):
-    X, y, weights = rows()
-    table(tmp_path / "rows.csv", X, y, weights)
-    learn = ["fit", "rows.csv", "--target", "y", "--weight", "w", "--model", "m.linsep"]
-    done = here(*learn, "--test", "rows.csv", "--max-iter", "3", "--json", cwd=tmp_path)
-    summary = json.loads(done.stdout)
-    assert summary["features"] == 3
-    test = summary["test"]
-    assert test["accuracy"] == pytest.approx(summary["training_accuracy"])
-    assert (test["rows"], test["weight"]) == (ROWS, pytest.approx(weights.sum()))
-    frame = pd.read_csv(tmp_path / "rows.csv").drop(columns=["w", "y"])
-    frame.to_csv(tmp_path / "new.csv", index=False)
-    with_column = here("predict", "m.linsep", "rows.csv", cwd=tmp_path).stdout
-    assert here("predict", "m.linsep", "new.csv", cwd=tmp_path).stdout == with_column
-    pd.read_csv(tmp_path / "rows.csv").drop(columns="w").to_csv(tmp_path / "lacks.csv", index=False)
-    assert_refused("score", "m.linsep", "lacks.csv", cwd=tmp_path, code="unknown-column")
 
 
 @pytest.mark.parametrize(
