@@ -195,16 +195,6 @@ class Lanes:
             self.width = max(self.width, block.X.shape[1])
             yield block
 
-    def few(self, most: Callable[[int, int], bool]) -> list[Batch] | None:
-        """Return all rows as blocks, or None if ``most(rows, features)`` says they are too many."""
-        found, rows = [], 0
-        for block in self._blocks():
-            rows += block.y.size
-            if most(rows, block.X.shape[1]):
-                return None
-            found.append(block)
-        return found
-
 
 def lane_rows(X: Any) -> int:
     """Return the number of rows in a lane of such rows."""

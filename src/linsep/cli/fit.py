@@ -23,7 +23,7 @@ from linsep.cli import (
 )
 from linsep.cli.baselines import worse_than_baseline
 from linsep.cli.errors import interrupted_code, note, told_once
-from linsep.cli.learner_options import InitialWeights, LearningCommand
+from linsep.cli.learner_options import LearningCommand, initial_weights, told_by_option
 from linsep.cli.options import Option, Repeatable, choice, command
 from linsep.cli.output import check_all_free, never_overwrite, print_json, watching
 from linsep.cli.predict import score_source
@@ -31,6 +31,7 @@ from linsep.cli.reading import READING, Reading, connected_to, dask_needed
 from linsep.cli.standard_input import NAME
 from linsep.cli.validating import FOLDS, described
 from linsep.errors import CheckpointError, DataError, Hint, LinsepError, ParameterError, hint
+from linsep.estimators._common.labels import InitialShape
 from linsep.estimators._common.thresholds import Rule
 from linsep.fitting import (
     USUAL_LEARNER,
@@ -209,7 +210,7 @@ def fit(
     _check_held_out(curve, reading.group is not None and not divided, estimator, parameters)
     choice.check(estimator, source.grouped, dask, checkpoint)
     folds = _checked_folds(folds, random_state, source.grouped, dask, checkpoint)
-    start = InitialWeights(init_weights, learner, estimator, source)
+    start = initial_weights(init_weights, learner, estimator)
     saved = _opened(checkpoint, every, source, estimator)
     rows = None
     if divided:
@@ -395,19 +396,22 @@ def _print_summary(
 
 
 def _fitted(
-    estimator: Any, source: Source, start: InitialWeights, place: Place,
-    saved: Checkpoint | None,
-) -> bool:  # fmt: skip
+    estimator: Any, source: Source, start: dict[str, Any], place: Place, saved: Checkpoint | None
+) -> bool:
     """Train; return False if Ctrl-C ended it after some training, unless a checkpoint holds the
     result.
     """
-    arguments = start.arguments | ({} if saved is None else {"checkpoint": saved})
+    arguments = start | ({} if saved is None else {"checkpoint": saved})
     # --verbose prints to stdout, which is for results.
     results = redirect_stdout(sys.stderr or sys.stdout)
     try:
-        with watching(source, estimator), results, told_once(), start.checked():
+        with watching(source, estimator), results, told_once():
             place.fit(estimator, source, arguments)
-            start.check_width(estimator.n_features_in_)
+            if start and len(start["coef_init"][0]) != (width := estimator.n_features_in_):
+                shape = len(start["coef_init"]), width  # later rows have more features
+                raise InitialShape("coef_init", (), shape)
+    except InitialShape as problem:
+        raise told_by_option(problem) from None
     except KeyboardInterrupt:
         learned = getattr(estimator, "stop_reason_", None) is not None
         if saved is not None or not learned or not hasattr(estimator, "recipe_"):

@@ -3,8 +3,7 @@
 Options derive from the parameters that are declared beside the estimators.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from inspect import signature
 from itertools import chain
 from math import inf, prod
@@ -472,77 +471,37 @@ def _number(text: str) -> float | None:
         return None
 
 
-class InitialWeights:
-    """Initial weights, checked before and while they are used.
-
-    Parameters
-    ----------
-    vectors : list of lists of float, one for two classes, else one for each class or pair; an
-    intercept is the first of its list. Or None.
-    learner : str, its name on the command line
-    estimator : the learner
-    source : the data
-
-    Attributes
-    ----------
-    arguments : dict
-        ``coef_init`` and ``intercept_init``; empty without numbers.
+def initial_weights(
+    vectors: list[list[float]] | None, learner: str, estimator: Any
+) -> dict[str, Any]:
+    """Return ``coef_init`` and ``intercept_init`` from lists of numbers, one for two classes, else
+    one for each class or pair, whose first is the intercept; nothing without numbers.
     """
-
-    def __init__(
-        self, vectors: list[list[float]] | None, learner: str, estimator: Any, source: Source
-    ):
-        self.arguments: dict[str, Any] = {}
-        if vectors is None:
-            return
-        if learner not in LINEAR:
-            raise click.BadParameter(
-                f"--init-weights is for --learner {either(list(LINEAR))}, not {learner}."
-            )
-        if estimator.positive_only and min(map(min, vectors)) <= 0:
-            kind = type(estimator).__name__
-            raise click.BadParameter(f"--init-weights must be numbers above 0 for {kind}.")
-        if getattr(estimator, "gamma", None) == "auto":
-            raise click.BadParameter("--init-weights needs a number for --gamma, not 'auto'.")
-        self._source, self._vectors, self._count = source.name, len(vectors), len(vectors[0])
-        self._whose = "pair of classes" if estimator.multiclass == "ovo" else "class"
-        self._intercept = int(estimator.learns_intercept)
-        if self._count == self._intercept:
-            raise click.BadParameter(
-                "--init-weights needs a number for each feature, after the intercept."
-            )
-        self.arguments = {"coef_init": [vector[self._intercept :] for vector in vectors]}
-        if self._intercept:
-            self.arguments["intercept_init"] = [vector[0] for vector in vectors]
-
-    @contextmanager
-    def checked(self) -> Iterator[None]:
-        """Raise DataError for numbers that do not fit the data; it reports how many are needed."""
-        try:
-            yield
-        except InitialShape as problem:
-            columns, features = problem.needed
-            if columns != self._vectors:
-                one = f"one for each {self._whose}" if columns > 1 else "it has two classes"
-                raise DataError(
-                    f"{self._source} needs {counted(columns, 'list')} of numbers for "
-                    f"--init-weights, separated by ; ({one}), but {self._vectors} "
-                    f"{'is' if self._vectors == 1 else 'are'} given.",
-                    code="shape",
-                    option="init_weights",
-                ) from None
-            raise self._wrong_count(features) from None
-
-    def check_width(self, n_features: int) -> None:
-        """Raise DataError if the data have more features than weights."""
-        if self.arguments and n_features > self._count - self._intercept:
-            raise self._wrong_count(n_features)
-
-    def _wrong_count(self, n_features: int) -> DataError:
-        need, first = n_features + self._intercept, "the intercept, then " * self._intercept
-        return DataError(
-            f"{self._source} needs {need} numbers for --init-weights ({first}one for each of "
-            f"{n_features} features), but {self._count} are given.",
-            code="shape",
-            option="init_weights",
+    if vectors is None:
+        return {}
+    if learner not in LINEAR:
+        raise click.BadParameter(
+            f"--init-weights is for --learner {either(list(LINEAR))}, not {learner}."
         )
+    if estimator.positive_only and min(map(min, vectors)) <= 0:
+        kind = type(estimator).__name__
+        raise click.BadParameter(f"--init-weights must be numbers above 0 for {kind}.")
+    if getattr(estimator, "gamma", None) == "auto":
+        raise click.BadParameter("--init-weights needs a number for --gamma, not 'auto'.")
+    intercept = int(estimator.learns_intercept)
+    if len(vectors[0]) == intercept:
+        raise click.BadParameter(
+            "--init-weights needs a number for each feature, after the intercept."
+        )
+    coef = {"coef_init": [vector[intercept:] for vector in vectors]}
+    return coef | ({"intercept_init": [vector[0] for vector in vectors]} if intercept else {})
+
+
+def told_by_option(problem: InitialShape) -> DataError:
+    """Return the error of initial weights of another shape, in terms of --init-weights."""
+    vectors, features = problem.needed if len(problem.needed) > 1 else (1, problem.needed[0])
+    return DataError(
+        f"--init-weights needs {counted(vectors, 'list')} of one number for each of "
+        f"{counted(features, 'feature')}, after the intercept if there is one.",
+        code="shape", option="init_weights",
+    )  # fmt: skip

@@ -13,7 +13,7 @@ import linsep
 from linsep.batches import Batch
 from linsep.catalog import LEARNERS
 from linsep.cli import learner_options as learners, options
-from linsep.cli.learner_options import InitialWeights, LearningCommand
+from linsep.cli.learner_options import LearningCommand, initial_weights, told_by_option
 from linsep.cli.look import LOOK, Look
 from linsep.cli.options import Option, command
 from linsep.cli.output import (
@@ -26,7 +26,7 @@ from linsep.cli.output import (
 )
 from linsep.cli.reading import feature_names, gathered
 from linsep.errors import DataError
-from linsep.estimators._common.labels import source_labels
+from linsep.estimators._common.labels import InitialShape, source_labels
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.teaching import MOST_NUMBERS, Trace
@@ -75,12 +75,14 @@ def trace(
         reference=learners.reference_class(reference, source),
     )  # fmt: skip
     learners.check_effects(estimator, parameters)
-    start = InitialWeights(init_weights, learner, estimator, source)
-    with start.checked():
+    start = initial_weights(init_weights, learner, estimator)
+    try:
         made = linsep.trace(
             estimator, X, y, max_rounds=max_rounds, rounds=rounds, row_names=names,
-            feature_names=feature_names(source, X.shape[1]), **start.arguments,
+            feature_names=feature_names(source, X.shape[1]), **start,
         )  # fmt: skip
+    except InitialShape as problem:
+        raise told_by_option(problem) from None
     with open_output(output, force) as out:
         write_trace(out, made, written, to_screen=output is None)
     if plot is not None:

@@ -234,13 +234,6 @@ class ClusterLanes(Lanes):
         task = self._cluster.submit("send first rows", _first_lane, parts)
         return self._cluster.results([task])[0]
 
-    def few(self, most: Callable[[int, int], bool]) -> list[Batch] | None:
-        """Return all rows as blocks, or None if they are too many."""
-        if most(sum(self._sizes), self.width):
-            return None
-        blocks = self._cluster.results(list(self.blocks))
-        return [block for block in blocks if block.y.size]
-
 
 def _first_lane(parts: list[Batch]) -> Batch:
     return next(lanes_of(parts))
