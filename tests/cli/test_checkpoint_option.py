@@ -127,16 +127,6 @@ def test_a_killed_process_goes_on(folder, learned):
     assert sorted(os.listdir(folder)) == ["m", "t.svm"]  # nothing of the killed process stays
 
 
-def test_an_interrupt_before_the_first_row_leaves_nothing(folder, monkeypatch):
-    def pressed(*arguments, **options):
-        signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr("linsep.learners.from_source.check_two_classes", pressed)
-    done = here(*SAVED, cwd=folder)
-    assert (done.returncode, done.stderr) == (130, "linsep: interrupted; nothing was saved.\n")
-    assert os.listdir(folder) == ["t.svm"]
-
-
 def test_an_interrupt_before_the_first_row_forgets_no_checkpoint(folder, learned, monkeypatch):
     def pressed(*arguments, **options):
         signal.raise_signal(signal.SIGINT)
@@ -182,13 +172,6 @@ def test_a_checkpoint_of_python_is_no_command(folder):
     path = folder / "c"
     linsep.Checkpoint(path).write({}, {})
     assert_refused("fit", "--resume", "c", cwd=folder, code="unsupported")
-
-
-def test_a_folder_that_is_gone(folder):
-    checkpoint = linsep.Checkpoint(folder / "c")
-    checkpoint.command = {"folder": str(folder / "gone"), "arguments": ["t.svm"]}
-    checkpoint.write({}, {})
-    assert_refused("fit", "--resume", "c", cwd=folder, code="cannot-read")
 
 
 def test_standard_input_has_no_checkpoint(folder):
@@ -315,29 +298,6 @@ def test_killed_before_the_checkpoint_is_removed(covered, whole):
     ended(covered, step, signal.SIGKILL, (*CALIBRATED, "--checkpoint", "c"))
     assert {"c", "m"} < set(os.listdir(covered))
     assert_goes_on(covered, whole)
-
-
-def test_another_model_of_that_name_stays(covered, whole):
-    step = "linsep.cli.fit.score_source"
-    ended(covered, step, signal.SIGTERM, (*CALIBRATED, "--checkpoint", "c"))
-    assert here("fit", "new.svm", "--model", "m", "--force", cwd=covered).returncode == 0
-    before = (covered / "m").read_bytes()
-    done = here("fit", "--resume", "c", cwd=covered)
-    assert (done.returncode, "m exists" in done.stderr) == (1, True)
-    assert (covered / "m").read_bytes() == before
-    (covered / "m").unlink()
-    assert_goes_on(covered, whole)
-
-
-def test_without_a_checkpoint_it_says_what_is_missing(covered):
-    step = "linsep.estimators._common.calibration.calibrate"
-    done = ended(covered, step, signal.SIGINT, (*CALIBRATED, "--json"))
-    assert done.returncode == 130
-    assert (
-        done.stderr
-        == "linsep: warning: the model is not calibrated: the command was interrupted.\n"
-    )
-    assert not hasattr(linsep.load(covered / "m"), "predict_proba")
 
 
 def test_a_logistic_regression_is_covered(covered):

@@ -20,7 +20,7 @@ import linsep
 from command_line import here, run
 from linsep._system.caches import CacheWarning, _warned
 from linsep.compiled import code_cache
-from linsep.compiled.jit import COMPILING, compiled
+from linsep.compiled.jit import compiled
 
 
 def twice(x):
@@ -138,16 +138,6 @@ def test_code_of_somebody_else_never_runs(cache, tmp_path, monkeypatch):
 
 
 @pytest.mark.compiled
-def test_a_link_to_the_code_of_somebody_else_never_runs(cache, tmp_path):
-    plant(cache, tmp_path)
-    cache.file.rename(tmp_path / "elsewhere.code")
-    (lock,) = cache.path.rglob("*.lock")
-    lock.with_suffix(".code").symlink_to(tmp_path / "elsewhere.code")
-    assert cache.run() == (0, 1)
-    assert not (tmp_path / "trace").exists()
-
-
-@pytest.mark.compiled
 def test_a_full_disk_costs_a_warning_and_leaves_no_file(cache):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
@@ -158,13 +148,6 @@ def test_a_full_disk_costs_a_warning_and_leaves_no_file(cache):
     assert [path.suffix for path in cache.path.rglob("*.*")] == [".lock"]
     assert cache.run() == (0, 1)
     assert cache.run() == (1, 0)
-
-
-@pytest.mark.compiled
-def test_a_folder_that_cannot_be_made_costs_a_warning(cache):
-    cache.path.write_text("no folder can be made below a file")
-    runs_without(cache, r"cannot be cached in .* \(Not a directory\)")
-    assert cache.path.is_file()
 
 
 WAITING = """
@@ -312,15 +295,6 @@ def test_no_such_learner(tmp_path):
     done = here("compile", "--learner", "forest", cwd=tmp_path)
     assert done.returncode == 2
     assert "'forest'" in done.stderr
-
-
-@pytest.mark.skipif(COMPILING, reason="compiling every loop takes minutes")
-@pytest.mark.parametrize(
-    "learner", ["naive-bayes", "kernel", pytest.param("winnow", marks=pytest.mark.thorough)]
-)
-def test_without_the_compiler_nothing_is_kept_and_every_run_is_made(tmp_path, learner):
-    done = here("compile", "--learner", learner, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
 
 
 LEARN = """

@@ -6,7 +6,6 @@ import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_iris
 
 from linsep import LogisticRegression
-from linsep.errors import SeparationWarning
 from linsep.sources.arrays import ArraySource
 from refusals import refused
 
@@ -29,19 +28,6 @@ def test_the_maximum_is_the_same_and_near(storage):
     assert np.allclose(warm.standard_errors_, cold.standard_errors_, rtol=1e-6)
 
 
-@pytest.mark.thorough
-def test_a_path_over_penalties_needs_fewer_iterations():
-    X, y = CANCER
-    path = 10.0 ** -np.arange(6)
-    model, warm = LogisticRegression(warm_start=True), []
-    for l2 in path:
-        warm.append((model.set_params(l2=l2).fit(X, y).n_iter_, model.coef_))
-    cold = [LogisticRegression(l2=l2).fit(X, y) for l2 in path]
-    assert sum(steps for steps, _ in warm) < 0.8 * sum(one.n_iter_ for one in cold)
-    for (_, coef), one in zip(warm, cold, strict=True):
-        assert np.allclose(coef, one.coef_, rtol=1e-6, atol=1e-9)
-
-
 def test_another_reference_and_intercept():
     X, y = IRIS[0][:, :2], IRIS[1]
     model = LogisticRegression(l2=0.1, warm_start=True).fit(X, y)
@@ -53,30 +39,6 @@ def test_another_reference_and_intercept():
     assert np.allclose(model.params_, cold.params_, rtol=1e-6)
     model.set_params(fit_intercept=True).fit(X, y)
     assert np.allclose(model.params_, LogisticRegression(l2=0.1, reference=0).fit(X, y).params_)
-
-
-def test_columns_far_from_zero():
-    X, y = OVERLAPPING[0] + 1e9, OVERLAPPING[1]
-    model = LogisticRegression(warm_start=True).fit(X, y)
-    coef = model.coef_
-    assert model.fit(X, y).n_iter_ <= 2
-    assert np.allclose(model.coef_, coef, rtol=1e-6)
-
-
-@pytest.mark.thorough
-def test_separation_is_found_from_everywhere():
-    X, y = CANCER
-    model = LogisticRegression(warm_start=True)
-    for _ in range(3):
-        with pytest.warns(SeparationWarning):
-            model.fit(X, y)
-        assert model.stop_reason_ == "separable"
-        assert model.score(X, y) == 1.0
-    few = LogisticRegression(warm_start=True)
-    with pytest.warns(SeparationWarning):
-        few.fit(X[:20, :4], y[:20])
-    few.fit(*OVERLAPPING)  # the last weights are far from the maximum
-    assert np.allclose(few.params_, LogisticRegression().fit(*OVERLAPPING).params_, rtol=1e-6)
 
 
 @pytest.mark.thorough

@@ -8,7 +8,6 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 from sklearn.callback import ProgressBar, ScoringMonitor
-from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -17,11 +16,7 @@ from linsep import LogisticRegression, Perceptron
 from linsep.cli import output
 from linsep.learners import passes as loop
 from linsep.logistic.solution import UnfinishedWarning
-from linsep.separability import deciding
-from linsep.separability.data import data_of
-from linsep.separability.time_limit import Task
 from linsep.sources import open_source
-from linsep.sources.arrays import ArraySource
 from linsep.sources.tables.table import TableSource
 from refusals import refused
 from storages import blobs, classes_of, weights
@@ -315,34 +310,3 @@ def test_iterations_of_a_logistic_regression_are_counted(bar, path, solver, most
         for k in range(2, made + 2)
     ]
     assert source.doing is None
-
-
-def test_questions_of_a_verdict_are_counted(bar, monkeypatch):
-    """On three classes: every question of a verdict is drawn while it is being decided."""
-    task, seen, search = Task(500.0), [], deciding.search
-
-    def noting(*given):
-        output._update_verdict(bar, 0, task)
-        (drawn,) = bar.tasks
-        seen.append((drawn.description, drawn.completed * task.questions))
-        assert drawn.fields["rows"].endswith(" s left")
-        assert 0 < int(drawn.fields["rows"].split()[0]) <= 500
-        return search(*given)
-
-    monkeypatch.setattr(deciding, "search", noting)
-    deciding.decide(data_of(ArraySource(*load_iris(return_X_y=True))), task=task)
-    assert [done for _, done in seen] == pytest.approx(range(7))
-    for k, (description, _) in enumerate(seen, 1):
-        assert description.startswith(f"subproblem {k} of 7, ")
-
-
-def test_a_cache_is_not_called_a_file(path, tmp_path):
-    for stage in ("measuring", "reading the cache"):
-        source = open_source(path, target="y", cache=tmp_path / "cache")
-        source.memory_bytes = 0
-        seen = []
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(TableSource, "stage", Noted(seen))
-            linsep.Perceptron(max_iter=2).fit(source)
-        assert stage in seen
-        assert ("reading the cache" in seen) == (stage == "reading the cache")

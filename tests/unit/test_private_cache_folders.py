@@ -1,6 +1,5 @@
 """Parsed rows that somebody else could have written are not learned."""
 
-import grp
 import os
 import re
 import stat
@@ -14,7 +13,7 @@ import pytest
 import linsep
 from command_line import here
 from linsep import Perceptron, open_source
-from linsep._system.caches import CacheWarning, UnsafeFolder, _warned, private_folder, user_name
+from linsep._system.caches import CacheWarning, UnsafeFolder, _warned, private_folder
 from linsep.rows import source_stream as stream
 
 
@@ -116,21 +115,6 @@ def test_a_link_in_the_way_is_followed_before_it_is_checked(tmp_path):
     (tmp_path / "link").symlink_to("open")
     with pytest.raises(UnsafeFolder):
         private_folder(tmp_path / "link" / "cache")
-
-
-def test_a_group_of_one_user_alone_may_write(tmp_path, monkeypatch):
-    folder = tmp_path / "cache"
-    folder.mkdir()
-    folder.chmod(0o775)
-    name = user_name(os.geteuid())
-    own = grp.struct_group((name, "x", folder.stat().st_gid, [name]))
-    monkeypatch.setattr(grp, "getgrgid", lambda number: own)
-    assert private_folder(folder) == folder
-    folder.chmod(0o775)
-    for group in (("staff", "x", 1, []), (name, "x", 1, [name, "bob"])):
-        monkeypatch.setattr(grp, "getgrgid", lambda number, group=group: grp.struct_group(group))
-        with pytest.raises(UnsafeFolder):
-            private_folder(folder)
 
 
 def test_a_folder_that_is_a_file(tmp_path):

@@ -1,4 +1,4 @@
-"""Traces: the rounds an estimator makes, as rows and as text, CSV, Markdown, LaTeX and HTML."""
+"""Every step of training, as tables; the reflected rows of the notes."""
 
 import csv
 import html
@@ -25,12 +25,12 @@ from linsep import (
     Perceptron,
     Winnow,
     datasets,
+    reflection,
     trace,
 )
 from linsep.errors import DataError
 from linsep.teaching import tables, tracing
 from refusals import refused
-from storages import blobs
 
 POINTS = [(1, 1), (3, 2), (2, 4), (3, 4), (2, 3)], [-1, 1, 1, 1, -1]
 P = Perceptron(shuffle=False)
@@ -98,22 +98,6 @@ def test_names_come_from_the_data_frame_or_are_given():
         "x1",
     ]
     assert [cells[2:4] for cells in bare.cells()][:2] == [["0", "0 (-1)"], ["1", "1 (+1)"]]
-
-
-def test_columns_of_several_classes():
-    X, y = blobs(9, 2, 3)
-    names = np.array(["red", "green", "blue"])[y]
-    shown = trace(Perceptron(multiclass="ovo", shuffle=False, max_iter=1), X, names)
-    assert shown.columns[4:8] == [
-        "green vs blue score", "red vs blue score", "red vs green score", "mistakes",
-    ]  # fmt: skip
-    assert len(shown.columns) == 9 + 9
-    assert len(shown[0].scores) == len(shown[0].weights) == 3
-    first = next(shown.cells())
-    assert first[7] == "2"
-    assert re.fullmatch(r"red vs blue \[1, .*\]; red vs green \[1, .*\]", first[8])
-    native = trace(Perceptron(shuffle=False, max_iter=1), X, names)
-    assert re.fullmatch(r"blue \[-1, .*\]; red \[1, .*\]", next(native.cells())[8])
 
 
 def test_why_it_stopped():
@@ -360,34 +344,6 @@ def test_bad_use_is_one_sentence(folder):
     assert_refused("trace", "large.svm", cwd=folder, code="too-large")
 
 
-def rounds_of(X, signs, w, count):
-    """The weights after each round of the perceptron, the intercept first."""
-    found = []
-    for t in range(count):
-        z, s = (1, *X[t % len(X)]), signs[t % len(X)]
-        if s * sum(a * b for a, b in zip(w, z, strict=True)) <= 0:
-            w = tuple(a + s * b for a, b in zip(w, z, strict=True))
-        found.append(w)
-    return found
-
-
-def test_rounds_go_on_beyond_a_cycle():
-    X, y = datasets.load_inseparable_points(return_X_y=True)
-    how = {"coef_init": [1, 1], "intercept_init": 1, "reference": 2, "rounds": 915}
-    for max_iter in (1, 1000):
-        made = trace(Perceptron(shuffle=False, max_iter=max_iter), X, y, **how)
-        expected = rounds_of(X, [1, 1, 1, -1, -1], (1, 1, 1), 915)
-        assert [row.weights[0] for row in made] == expected
-        assert made.stop_reason == "cycle"
-        assert "before pass 122 recurred before pass 131" in made.stopped
-    assert len(trace(Perceptron(shuffle=False), X, y, **how | {"rounds": None})) == 130 * 5
-    assert trace(Perceptron(shuffle=False), X, y, **how | {"rounds": 4}).stop_reason is None
-    X, y = datasets.load_exclusive_or(return_X_y=True)
-    made = trace(Perceptron(shuffle=False, fit_intercept=False), X, y, rounds=10)
-    ends = [(1, 1), (0, 2), (1, 1), (0, 0)]
-    assert [row.weights[0][1:] for row in made] == [*ends, *ends, *ends[:2]]
-
-
 def test_every_step_beyond_a_cycle_has_its_errors():
     """N4, iterations 900 to 915: some of the weights are good and some are not."""
     X, y = datasets.load_inseparable_points(return_X_y=True)
@@ -481,22 +437,6 @@ def test_a_margin_mistake_is_not_said_to_be_on_the_wrong_side():
     assert right
 
 
-def test_the_picture_of_a_trace_draws_that_trace():
-    X, y = datasets.load_inseparable_points(return_X_y=True)
-    made = trace(P, X, y, coef_init=[1, 1], intercept_init=1, reference=2, rounds=915)
-    updates = [k for k, row in enumerate(made) if row.updates]
-    assert len(updates) == 490
-    (drawn,) = made.plot(mistake=484, n_mistakes=1).updates
-    assert (drawn.mistake, drawn.round, drawn.row) == (
-        484, updates[483] + 1, made.steps[updates[483]].row,
-    )  # fmt: skip
-    np.testing.assert_array_equal(np.roll(drawn.after, 1), made[updates[483]].weights[0])
-    weighted = trace(P, X, y, sample_weight=[1, 2, 0, 3, 1], row_names=list("abcde"))
-    shown = weighted.plot().updates
-    for one in shown:
-        np.testing.assert_array_equal(np.roll(one.after, 1), weighted[one.round - 1].weights[0])
-
-
 def test_rounds_end_where_the_run_converges():
     assert len(trace(P, *POINTS, coef_init=[0, 0], intercept_init=-1, rounds=3000)) == 1160
     with refused(ValueError, "bad-option", option="rounds"):
@@ -522,3 +462,45 @@ def test_the_reference_is_the_negative_class(model):
         trace(model, X, y, reference="B")
     with refused(DataError, "class-count", option="reference"):
         trace(model, X, range(4), reference=1)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_weights_separate_where_all_products_are_positive(fit_intercept):
+    X, y = datasets.load_four_points(return_X_y=True)
+    model = Perceptron(fit_intercept=fit_intercept).fit(X, y)
+    w = np.append(model.intercept_, model.coef_)[not fit_intercept :]
+    products = reflection(X, y, fit_intercept=fit_intercept).rows @ w
+    assert products.tolist() == (y * model.decision_function(X)).tolist()
+    assert (products > 0).all()
+
+
+def test_the_students_of_the_notes(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "90")
+    frame = datasets.load_students(as_frame=True)
+    people = frame.data.set_index(pd.Index(["Jane", "Steve", "Mary", "Peter"]))
+    found = reflection(people, frame.target, reference="F")
+    assert found.rows.tolist() == [
+        [1, 1, 1, -1, -1], [-1, -1, -1, -1, -1], [-1, 1, 1, 1, -1], [1, 1, -1, -1, 1]
+    ]  # fmt: skip
+    assert str(found).splitlines() == [
+        "row    class  intercept  attendance  tall  sleeps  gum  allows",
+        "Jane   A              1           1     1      -1   -1  a0 + a1 + a2 - a3 - a4 > 0",
+        "Steve  F             -1          -1    -1      -1   -1  -a0 - a1 - a2 - a3 - a4 > 0",
+        "Mary   F             -1           1     1       1   -1  -a0 + a1 + a2 + a3 - a4 > 0",
+        "Peter  A              1           1    -1      -1    1  a0 + a1 - a2 - a3 + a4 > 0",
+    ]
+    assert (found.rows @ [-0.75, 1.25, -0.75, -0.75, -0.75] > 0).all()
+    opposite = reflection(sp.csr_matrix(frame.data), frame.target)
+    assert opposite.rows.tolist() == (0 - found.rows).tolist()
+    assert opposite.weights == ["intercept", "x0", "x1", "x2", "x3"]
+
+
+def test_bad_input():
+    for X, y, how, code in (
+        ([[1], [2], [3]], [1, 2, 3], {}, "class-count"), ([[1], [2]], [1, 1], {}, "class-count"),
+        ([[1], [2]], [1, 2, 1], {}, "shape"),
+        ([[1], [2]], [1, 2], {"reference": 3}, "unknown-label"),
+        ([[1], [2]], [1, 2], {"feature_names": ["a", "b"]}, "shape"),
+    ):  # fmt: skip
+        with refused(ValueError, code):
+            reflection(X, y, **how)
