@@ -417,6 +417,12 @@ class RunDisplay(Display):
                    label=_wrong_side(len(self.y)), **ring),
         ]  # fmt: skip
 
+    def durations(self, seconds: float | None = None) -> list[int]:
+        """Return for how many milliseconds each frame is shown."""
+        n = len(self.frames)
+        each = min(max(TOTAL / n, SHORTEST), LONGEST) if seconds is None else seconds
+        return [10 * round(100 * time) for time in [*[each] * (n - 1), max(PAUSE, each)]]
+
     def images(self, dpi: float = 100.0) -> list[Any]:
         """Return the frames as images of Pillow; the frame that is shown stays the same."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -476,10 +482,8 @@ class RunDisplay(Display):
             sample.paste(one, (0, k * high))
         palette = sample.quantize(PALETTE, dither=Image.Dither.NONE)
         first, *rest = (one.quantize(palette=palette, dither=Image.Dither.NONE) for one in frames)
-        each = min(max(TOTAL / n, SHORTEST), LONGEST) if seconds is None else seconds
-        times = [10 * round(100 * time) for time in [*[each] * (n - 1), max(PAUSE, each)]]
         how = {"save_all": True, "append_images": rest, "loop": 0, "optimize": False}
-        first.save(file, format="GIF", duration=times, **how)
+        first.save(file, format="GIF", duration=self.durations(seconds), **how)
         if hasattr(path, "write"):
             path.write(file.getvalue())
         else:
