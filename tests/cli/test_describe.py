@@ -517,6 +517,14 @@ def test_numbers_that_decide_rows_are_named(advised):
     assert "28 of 112 rows must lie on the boundary" in done
 
 
+def test_a_column_that_rules_out_one_of_three_classes_decides_no_row(advised):
+    """No row of x = 1 is "c", but any may be "a" or "b"."""
+    rows = [[k % 2, k % 5, "abab"[k // 2 % 4] if k % 2 else "abc"[k // 2 % 3]] for k in range(120)]
+    table(advised, "three.csv", ["x", "z", "y"], rows)
+    shown = here("describe", "three.csv", "--target", "y", cwd=advised).stdout
+    assert "weights of x diverge, but every row is on a boundary" in shown
+
+
 def test_numbers_that_decide_rows_have_the_numbers_of_the_file(tmp_path):
     """Feature 7 of svmlight text is the fifth that occurs."""
     rows = [" ".join(f"{j + 1}:1" for j in range(4) if k >> j & 1) for k in range(16)]

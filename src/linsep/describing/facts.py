@@ -246,6 +246,8 @@ def _separable(found: dict[str, Any], rows: int, words: bool) -> str:
 def _decided(found: dict[str, Any]) -> str:
     """Return which rows are decided by a hyperplane that has other rows on it."""
     decided = found["decided"]
+    if not decided["rows"]:  # only some of three or more classes are ruled out
+        return f"weights of {_names(decided['columns'])} diverge, but every row is on a boundary"
     rest = found["rows"] - decided["rows"]
     decide = "decides" if len(decided["columns"]) == 1 else "decide"
     return (
