@@ -25,7 +25,7 @@ def overlapping(seed, rows=60):
 
 
 @examples(40)
-@given(st.integers(0, 10_000), st.integers(0, 11), st.booleans(), st.booleans())
+@given(st.integers(0, 10_000), st.integers(0, 10), st.booleans(), st.booleans())
 def test_the_maximum_is_found_whatever_the_condition_number(seed, digits, single, many):
     A, y, noise = overlapping(seed)
     A = A.astype(np.float32) if single else A

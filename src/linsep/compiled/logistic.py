@@ -1,4 +1,4 @@
-"""Loops of logistic regression over dense blocks and CSR rows; sums in pairs of floats.
+"""Loops of logistic regression over dense blocks and CSR rows.
 
 With q rows of weights, class code q is the reference, whose scores are zero.
 """
@@ -7,9 +7,6 @@ import numpy as np
 
 from linsep.compiled.jit import compiled, generic, inlined
 from linsep.compiled.rows import Csr, Dense, U
-
-#: smaller probabilities are treated as this
-TINY = 1e-300
 
 
 @generic(0)
@@ -58,11 +55,9 @@ def _sides(score):
 def two_classes(scores, codes, weights, first, residuals, curvature):
     """Return the log-likelihood of rows of class 0 or reference 1; write residuals and curvature.
 
-    Residuals are w (y - p), curvature w p (1 - p). Empty ``weights`` are all 1. Also returns, over
-    rows with w > 0 and p the probability of the less likely class, the least w p and the sum of
-    w / p.
+    Residuals are w (y - p), curvature w p (1 - p). Empty ``weights`` are all 1.
     """
-    total, least, inverse = 0.0, np.inf, 0.0
+    total = 0.0
     for i in range(scores.size):
         weight = weights[first + i] if weights.size else 1.0
         log_sum, large, small = _sides(scores[i])
@@ -71,10 +66,7 @@ def two_classes(scores, codes, weights, first, residuals, curvature):
         total -= weight * (log_sum + (0.0 if own == (scores[i] >= 0.0) else abs(scores[i])))
         residuals[i] = weight * (rest if own else -p)
         curvature[i] = weight * large * small
-        if weight > 0.0:
-            least = min(least, weight * small)
-            inverse += weight / max(small, TINY)
-    return total, least, inverse
+    return total
 
 
 @compiled
@@ -84,7 +76,7 @@ def two_class_terms(columns, codes, weights, b):
     """
     scores = np.dot(b, columns)
     residuals, curvature = np.empty(scores.size), np.empty(scores.size)
-    value, _, _ = two_classes(scores, codes, weights, 0, residuals, curvature)
+    value = two_classes(scores, codes, weights, 0, residuals, curvature)
     times_roots = columns * np.sqrt(curvature)
     information = np.dot(times_roots, times_roots.T)
     return value, np.dot(columns, residuals), information, scores, curvature
@@ -150,7 +142,7 @@ def _shares(scores, code, weight):
     """Turn the scores of a row into probabilities.
 
     Returns weight times its log-likelihood; the probability of all classes but its own, and of all
-    but the likeliest, both without cancellation; and the smallest probability.
+    but the likeliest, both without cancellation.
     """
     top, at = 0.0, scores.size
     for k in range(scores.size):
@@ -160,40 +152,35 @@ def _shares(scores, code, weight):
     of_reference = np.exp(-top)
     others = of_reference if code < scores.size else 0.0
     below = of_reference if at < scores.size else 0.0
-    least = of_reference
     for k in range(scores.size):
         share = np.exp(scores[k] - top)
         scores[k] = share
-        least = min(least, share)
         others += share if k != code else 0.0
         below += share if k != at else 0.0
     total = 1.0 + below
     for k in range(scores.size):
         scores[k] /= total
     value = weight * (own - top - np.log1p(below))
-    return value, others / total, below / total, least / total
+    return value, others / total, below / total
 
 
 @compiled
 def several_classes(scores, codes, weights, first, residuals, rest):
     """Return the log-likelihood of rows; turn scores into probabilities and write residuals.
 
-    ``rest`` gets 1 - p of the likeliest class. Returns the same as :func:`two_classes`.
+    ``rest`` gets 1 - p of the likeliest class.
     """
-    total, least, inverse = 0.0, np.inf, 0.0
+    total = 0.0
     for i in range(scores.shape[0]):
         weight = weights[first + i] if weights.size else 1.0
         code = codes[first + i]
-        value, others, rest[i], smallest = _shares(scores[i], code, weight)
+        value, others, rest[i] = _shares(scores[i], code, weight)
         total += value
         for k in range(scores.shape[1]):
             residuals[i, k] = -weight * scores[i, k]
         if code < scores.shape[1]:
             residuals[i, code] = weight * others
-        if weight > 0.0:
-            least = min(least, weight * smallest)
-            inverse += weight / max(smallest, TINY)
-    return total, least, inverse
+    return total
 
 
 @compiled
@@ -324,7 +311,7 @@ def sparse_pass(rows, codes, weights, offsets, first, last, W, G, shares):
             _add_to_one(rows, i, weight * (rest if own else -p), g)
             continue
         _eta(rows, i, W, scores)
-        value, others, _, _ = _shares(scores, codes[i], weight)
+        value, others, _ = _shares(scores, codes[i], weight)
         total += value
         for k in range(q):
             residuals[k] = weight * (others if k == codes[i] else -scores[k])

@@ -16,13 +16,11 @@ of H minus a multiple of the unit matrix proves that H is regular (Rump, Verific
 definiteness, BIT 46, 2006).
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import scipy.linalg as sla
 
 from linsep.logistic.columns import UNIT
-from linsep.logistic.objective import Moves, Objective, Point, Sums
+from linsep.logistic.objective import Moves, Objective, Point
 
 #: number of roundings of one term, without the roundings of the classes and of the sum
 TERM = 80
@@ -45,13 +43,9 @@ def examined(objective: Objective, point: Point, step: np.ndarray) -> tuple[bool
     """
     if not objective.used.any():  # no weights, so the likelihood is at its maximum
         return True, False
-    proof = _Proof.begun(objective, point, step)
-    if proof is not None and proof.by_curvature() < 1.0:
-        return True, False
     moves = objective.moves(step)
-    if proof is not None and proof.by_moves(moves) < 1.0:
-        return True, False
-    return False, one_sided(moves)
+    proved = moves.apart < 1.0 and reach(objective, point, step, moves) < 1.0
+    return proved, one_sided(moves)
 
 
 def one_sided(moves: Moves) -> bool:
@@ -59,82 +53,40 @@ def one_sided(moves: Moves) -> bool:
     return moves.backward <= BACKWARD * moves.forward
 
 
-class _Proof(NamedTuple):
-    """Error bounds, with weights scaled so that the Hessian has a unit diagonal.
+def reach(objective: Objective, point: Point, step: np.ndarray, moves: Moves) -> float:
+    """Bound how far the exact step moves two scores of a row apart, given the moves of all rows by
+    an approximate one; infinite if the Hessian cannot be proved regular.
 
-    Attributes
-    ----------
-    sums : of the point
-    used : bool array, the columns not left out; all arrays here have only these
-    noise : array of shape (width,), of the objective
-    roots : array of shape (q, width), factors of the gradient and divisors of the weights
-    step, left : arrays of shape (q width,), the step and a bound on the residual gradient
-    square : float, upper bound on the squared step in the metric of the Hessian
-    lowest : float, lower bound on the least eigenvalue of the Hessian
-    unit : float, relative rounding error of sums over rows
+    Weights are scaled so that the Hessian has a unit diagonal.
     """
-
-    sums: Sums
-    used: np.ndarray
-    noise: np.ndarray
-    roots: np.ndarray
-    step: np.ndarray
-    left: np.ndarray
-    square: float
-    lowest: float
-    unit: float
-
-    @classmethod
-    def begun(cls, objective: Objective, point: Point, step: np.ndarray) -> "_Proof | None":
-        """Compute the bounds; return None if the Hessian cannot be proved regular."""
-        used, sums = objective.used, point.sums
-        every, noise = np.tile(used, objective.q), objective.noise[used]
-        H = point.hessian[np.ix_(every, every)]
-        diagonal, n = np.diag(H), len(H)
-        if not ((diagonal > 1.0 / HUGE) & (diagonal < HUGE)).all():
-            return None
-        roots = 1.0 / np.sqrt(diagonal)
-        unit = 1.01 * UNIT * (objective.terms.block_rows + sums.blocks + objective.q + TERM)
-        # effect of the features' noise on the Hessian, whose curvature is at most w / 4
-        scaled_noise = np.sqrt(sums.weight) * np.tile(noise, objective.q) * roots
-        largest_noise = float(scaled_noise.max())
-        unit_of_hessian = 2.0 * unit + 2.0 * largest_noise + largest_noise**2
-        M = H * roots * roots[:, None]
-        lowest = lowest_eigenvalue(M) - n * unit_of_hessian
-        if lowest <= 0.0:
-            return None
-        y = step[:, used].ravel() / roots
-        size, product = float(np.abs(y).sum()), M @ y
-        slope = roots * point.gradient[:, used].ravel()
-        rounding = (unit_of_hessian + n * UNIT) * size + n * UNIT * np.abs(slope)
-        left = np.abs(slope - product) + rounding + scaled_noise * np.sqrt(sums.weight)
-        square = float(y @ product) + 2.0 * unit_of_hessian * size**2 + n * UNIT * size**2
-        shape = objective.q, len(noise)
-        return cls(sums, used, noise, roots.reshape(shape), y, left, square, lowest, unit)
-
-    def by_curvature(self) -> float:
-        """Bound how far scores of a row move apart, by the length of the step: the curvature of a
-        row is a part of the Hessian. Between classes of probabilities p and r it is
-        w p r / (p + r), at least w min(p, r) / 2.
-        """
-        least, inverses = self.sums.least / 2.0, self.sums.inverses
-        if not (least > 0.0 and np.isfinite(inverses)):
-            return np.inf
-        # by Cauchy-Schwarz the terms of the gradient sum to no more than the second root
-        rest = np.linalg.norm(self.left + self.unit * np.sqrt(inverses))
-        reach = np.sqrt(max(self.square, 0.0)) + rest / np.sqrt(self.lowest)
-        return float(1.01 * reach / np.sqrt(least))
-
-    def by_moves(self, moves: Moves) -> float:
-        """Bound how far scores of a row move apart, given the moves of all rows."""
-        reach, squares, roots = moves.reach[self.used], moves.squares[self.used], self.roots
-        terms = np.minimum(np.sqrt(self.sums.weight * squares) * roots, np.sqrt(self.sums.inverses))
-        rest = np.linalg.norm(self.left + self.unit * terms.ravel())
-        far = np.sqrt(2.0) * np.linalg.norm(reach * roots.max(axis=0)) * rest / self.lowest
-        weights = np.abs(self.step.reshape(roots.shape) * roots).max(axis=0)
-        unit = UNIT * (len(weights) + TERM)
-        rounding = 2.0 * float(weights @ (unit * reach + self.noise))
-        return float(1.01 * (moves.apart + far + rounding))
+    used, sums = objective.used, point.sums
+    every, noise = np.tile(used, objective.q), objective.noise[used]
+    H = point.hessian[np.ix_(every, every)]
+    diagonal, n = np.diag(H), len(H)
+    if not ((diagonal > 1.0 / HUGE) & (diagonal < HUGE)).all():
+        return np.inf
+    roots = 1.0 / np.sqrt(diagonal)
+    unit = 1.01 * UNIT * (objective.terms.block_rows + sums.blocks + objective.q + TERM)
+    # effect of the features' noise on the Hessian, whose curvature is at most w / 4
+    scaled_noise = np.sqrt(sums.weight) * np.tile(noise, objective.q) * roots
+    largest_noise = float(scaled_noise.max())
+    unit_of_hessian = 2.0 * unit + 2.0 * largest_noise + largest_noise**2
+    M = H * roots * roots[:, None]
+    lowest = lowest_eigenvalue(M) - n * unit_of_hessian
+    if lowest <= 0.0:
+        return np.inf
+    y, slope = step[:, used].ravel() / roots, roots * point.gradient[:, used].ravel()
+    rounding = (unit_of_hessian + n * UNIT) * float(np.abs(y).sum()) + n * UNIT * np.abs(slope)
+    rounding = (
+        rounding + unit * np.sqrt(sums.weight * np.tile(moves.squares[used], objective.q)) * roots
+    )
+    # the residual gradient at the approximate step
+    left = np.abs(slope - M @ y) + rounding + scaled_noise * np.sqrt(sums.weight)
+    of_class = roots.reshape(objective.q, -1)
+    far = np.linalg.norm(moves.reach[used] * of_class.max(axis=0)) * np.linalg.norm(left) / lowest
+    weights = np.abs(step[:, used]).max(axis=0)
+    own = UNIT * (len(weights) + TERM) * moves.reach[used] + noise
+    return float(1.01 * (moves.apart + np.sqrt(2.0) * far + 2.0 * float(weights @ own)))
 
 
 def lowest_eigenvalue(M: np.ndarray) -> float:

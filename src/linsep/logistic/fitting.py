@@ -272,7 +272,8 @@ def sharpened(task: Task, fit: Solution) -> Solution:
     # a term of the gradient is w r z, and the sum of w r^2 z^2 is at most about the term of the
     # Hessian
     slope = UNIT * np.sqrt(np.abs(np.diag(point.hessian)))
-    slope = slope + np.sqrt(point.sums.weight) * np.tile(objective.noise, objective.q)
+    noise = objective.noise / objective.width  # which is a bound
+    slope = slope + np.sqrt(point.sums.weight) * np.tile(noise, objective.q)
     left = (np.abs(inverse) @ slope).reshape(objective.shape)
     moves = objective.moves(step)
     off = moves.apart + float((left @ moves.reach).max()) if sure else np.inf

@@ -84,20 +84,14 @@ class Sums(NamedTuple):
     Attributes
     ----------
     weight : float, total weight of the rows
-    least : float, smallest product of a row's weight and its smallest class probability
-    inverses : float, sum of the weights divided by these probabilities
-    blocks : number of blocks in which the rows were read
+    blocks : float, number of blocks in which the rows were read
     """
 
     weight: float = 0.0
-    least: float = np.inf
-    inverses: float = 0.0
     blocks: float = 0.0
 
     def __add__(self, other: Any) -> "Sums":
-        least = min(self.least, other.least)
-        return Sums(self.weight + other.weight, least, self.inverses + other.inverses,
-                    self.blocks + other.blocks)  # fmt: skip
+        return Sums(self.weight + other.weight, self.blocks + other.blocks)
 
 
 class Moves(NamedTuple):
@@ -286,10 +280,10 @@ class Terms:
 
     def residuals(
         self, lane: Batch, start: int, Z: np.ndarray, B: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[float, float, float]]:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """Return, for a block of standardized rows from row ``start`` of a lane on: class
         probabilities (of two classes the curvature), weighted residuals, what
-        :meth:`Information.add` calls ``rest``, and sums.
+        :meth:`Information.add` calls ``rest``, and the log-likelihood.
         """
         P, residuals = np.ascontiguousarray(Z @ B.T), np.empty((len(Z), self.q))
         if lane.offset is not None:
@@ -312,11 +306,11 @@ class Terms:
         information = Information(self.q, self.width) if hessian else None
         kept = np.empty((lane.size if shares else 0, self.q))
         for start, Z in self.blocks(lane):
-            P, residuals, rest, (own, least, inverses) = self.residuals(lane, start, Z, B)
+            P, residuals, rest, own = self.residuals(lane, start, Z, B)
             value += own
             weights = lane.importance[start : start + len(Z)]
             counted = float(weights.sum()) if weights.size else float(len(Z))
-            sums = sums + Sums(counted, least, inverses, 1)
+            sums = sums + Sums(counted, 1.0)
             gradient += residuals.T @ Z
             if shares:
                 kept[start : start + len(Z)] = P
