@@ -236,9 +236,7 @@ def test_forged_products_are_refused(edit):
 def test_scaled_products_are_no_equation():
     frame = PEOPLE[["y", "x", "z"]]
     model = linsep.fit(frame, target="y", products=["x:z"])
-    with pytest.raises(
-        AttributeError, match="Products of scaled columns cannot be written as an equation"
-    ):
+    with pytest.raises(AttributeError):
         _ = model.equation_
     plain = linsep.fit(frame, target="y", products=["x:z"], scale="none")
     assert "x:z" in str(plain.equation_)

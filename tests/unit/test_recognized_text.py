@@ -103,21 +103,14 @@ def test_standard_input_that_does_not_show_its_format(tmp_path, monkeypatch):
 # svmlight text that only convert reads
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("+1 3:1 2:1", r"the index 2 comes after 3: `linsep convert FILE OUT.svm` sorts lines"),
-        ("+1 qid:7 3:1", "'qid:7' is the group of a ranking, which linsep does not train: `linsep "
-                "convert FILE OUT.svm` leaves the groups out"),
-        ("+1 3:1 3:2", "the index 3 occurs twice: keep one value per feature"),
-    ],
-)  # fmt: skip
-def test_lines_that_are_refused(tmp_path, line, said):
+def test_lines_that_are_refused(tmp_path):
     path = tmp_path / "a.svm"
-    path.write_text(SVM + line + "\n" + "+1 9:1 8:1\n")
-    with pytest.raises(DataError, match=f"a.svm line 5: {said}"):
-        for _ in open_source(path).batches():
-            pass
+    for line in ("+1 3:1 2:1", "+1 qid:7 3:1", "+1 3:1 3:2"):
+        path.write_text(SVM + line + "\n" + "+1 9:1 8:1\n")
+        with pytest.raises(DataError) as problem:
+            for _ in open_source(path).batches():
+                pass
+        assert (problem.value.path, problem.value.row) == (path, 5)
 
 
 def test_a_comment_may_name_a_group(tmp_path):

@@ -158,7 +158,7 @@ def test_what_the_file_says_about_itself(tmp_path):
         3,
     )
     assert (row_cache.feature_names, row_cache.recipe) == (names, recipe)
-    with pytest.raises(IndexError, match="no block beyond 2"):
+    with pytest.raises(IndexError):
         row_cache.read_blocks([3])
     with pytest.raises(IndexError):
         row_cache.read_blocks([-1])

@@ -249,8 +249,6 @@ def test_targets_and_options(tmp_path):
     ]:
         with refused(DataError, code):
             load_table(path, target=target, **options)
-    with pytest.raises(DataError, match="did you mean 'label'"):
-        load_table(path, target="lable")
     with refused(DataError, "no-file"):
         TableSource([], target="y")
 
