@@ -118,28 +118,6 @@ def test_tables_as_parquet_keep_every_column(folder, tmp_path):
     assert again.to_pylist() == kept.to_pylist()
 
 
-def test_types_of_parquet_stay(tmp_path):
-    """Dates, lists, long whole numbers and decimals, over several files and dictionaries."""
-    table = pa.table(
-        {
-            "when": pa.array([1, 2], pa.timestamp("us")), "list": [[1], []],
-            "long": [2**60 + 1, -(2**60) - 1], "f": pa.array([0.1, None], pa.float32()),
-            "code": pa.array(["x", "y"]).dictionary_encode(),
-        }
-    )  # fmt: skip
-    for name in ("1.parquet", "2.arrow"):
-        if name.endswith("arrow"):
-            with pa.ipc.new_file(tmp_path / name, table.schema) as file:
-                file.write_table(table)
-        else:
-            pq.write_table(table, tmp_path / name)
-    converted("1.parquet", "2.arrow", "o.parquet", cwd=tmp_path)
-    found = pq.read_table(tmp_path / "o.parquet")
-    assert found.to_pylist() == table.to_pylist() * 2
-    assert found.schema.field("long").type == pa.int64()
-    assert found.schema.field("f").type == pa.float32()
-
-
 def test_sparse_rows_as_parquet(folder, tmp_path):
     converted(folder / "t.svm", "o.parquet", cwd=tmp_path)
     assert pq.read_schema(tmp_path / "o.parquet").names == ["label", "1", "2", "3"]
@@ -197,25 +175,6 @@ def test_a_model_of_rows_reads_what_they_were_made_from(folder, tmp_path):
     assert described["next"] == "linsep fit o.rows --learner logistic --l2 1 --model o.linsep"
     assert here(*shlex.split(described["next"])[1:], "--force", cwd=tmp_path).returncode == 0
     assert sorted(one["label"] for one in described["label"]["classes"]) == ["p", "q", "r"]
-
-
-def test_rows_that_are_damaged_or_others(folder, tmp_path):
-    converted(folder / "t.svm", "o.rows", cwd=tmp_path)
-    content = bytearray((tmp_path / "o.rows").read_bytes())
-    (tmp_path / "cut.rows").write_bytes(content[:-9])
-    content[100] ^= 1
-    (tmp_path / "bad.rows").write_bytes(content)
-    (tmp_path / "open.rows").write_bytes((tmp_path / "o.rows").read_bytes())
-    for name in ("bad", "cut"):
-        (tmp_path / f"{name}.rows").chmod(0o600)
-    (tmp_path / "open.rows").chmod(0o666)
-    for name in ("cut", "open"):
-        assert_refused("fit", f"{name}.rows", cwd=tmp_path, code="damaged-file")
-    assert_refused("fit", "bad.rows", cwd=tmp_path, code="damaged-file")
-    assert (tmp_path / "bad.rows").exists()
-    assert_refused("fit", "o.rows", "o.rows", cwd=tmp_path, code="conflict")
-    assert_refused("fit", "o.rows", "--target", "y", cwd=tmp_path, code="conflict")
-    assert_refused("split", "o.rows", "--test", 0.2, cwd=tmp_path, code="unsupported")
 
 
 @pytest.mark.parametrize(

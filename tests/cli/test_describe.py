@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import random
-import re
 import shlex
 import sys
 
@@ -12,16 +11,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import linsep
 from command_line import assert_refused, here, table
-from data_files import write
-from linsep import model_files
-from linsep.describing import columns, describing, facts, tables
+from linsep.describing import columns, tables
 from linsep.errors import DataError
-from linsep.sources.tables import text_file
 from refusals import refused
 
 ROWS = 300
@@ -91,16 +86,6 @@ def test_tables_are_what_pandas_says(folder, frame, name, monkeypatch):
     assert counts == frame["y"].value_counts().to_dict()
     assert found["separable"]["verdict"] == "overlapping"
     assert found["separable"]["without"] == ["id", "note"]
-
-
-@pytest.mark.compiled
-def test_columns_of_small_numbers_are_told_apart():
-    """Of all columns of three digits, only those that are equal have equal hashes."""
-    rows = np.array(np.meshgrid(*[[0, 1, 2, -1]] * 3)).reshape(3, -1).astype(float)
-    found = (columns.of_numbers(rows) * columns.of_rows(0, 3)[:, None]).sum(axis=0)
-    assert np.unique(found).size == rows.shape[1] == 64
-    assert columns.of_numbers(np.array([0.0, -0.0])).tolist() == [0, 0]
-    assert np.unique(columns.of_numbers(np.array([np.nan, -np.nan]))).size == 1
 
 
 @pytest.mark.compiled
@@ -176,59 +161,6 @@ def test_the_next_command_works(folder, tmp_path, options, contains):
     done = here(*shlex.split(command)[1:], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["t.linsep"]
-
-
-@pytest.mark.compiled
-def test_dates_odd_names_and_labels_that_are_missing(tmp_path):
-    rows = [
-        (f"2024-01-{k % 28 + 1:02}", k % 5, "inf" if k == 3 else k, k % 5 // 3 if k % 4 else "", "")
-        for k in range(40)
-    ]
-    table(tmp_path, "my data.csv", ["day", "the size", "far", "kind", "none"], rows)
-    found = described("my data.csv", "--target", "kind", cwd=tmp_path)
-    assert found["left_out"] == ["day", "far", "none"]
-    assert found["separable"]["verdict"] == "separable"
-    assert found["label"]["missing"] == 10
-    assert (
-        "linsep fit 'my data.csv' --target kind --learner perceptron --exclude day "
-        in found["next"]
-    )
-    text = here("describe", "my data.csv", cwd=tmp_path).stdout
-    assert "next      linsep describe 'my data.csv' --target COLUMN" in text
-    assert "infinite  far" in text
-    assert re.search(r"\nday +date", text)
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize("name", ["late.csv", "late.jsonl"])
-def test_columns_whose_first_rows_are_empty_are_what_comes_later(tmp_path, name, monkeypatch):
-    monkeypatch.setattr(text_file, "BLOCK_BYTES", 64)
-    n = 50
-    columns = {
-        "word": [None] * n + ["p", "q"],
-        "never": [None] * (n + 2),
-        "y": [0, 1] * (n // 2 + 1),
-    }
-    write(tmp_path, columns, name.partition(".")[2], "late")
-    shown = described(name, cwd=tmp_path)
-    found = {column["name"]: (column["type"], column["missing"]) for column in shown["columns"]}
-    assert found == {"word": ("text", n), "never": ("int", n + 2), "y": ("int", 0)}
-    assert here("convert", name, "late.parquet", cwd=tmp_path).returncode == 0
-    assert pq.read_table(tmp_path / "late.parquet")["word"].to_pylist()[-2:] == ["p", "q"]
-
-
-@pytest.mark.compiled
-def test_missing_values_of_columns_that_are_no_features(tmp_path):
-    rows = [{"day": "2024-01-01" if k % 3 else None, "x": [k], "y": k % 2} for k in range(30)]
-    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    text = here("describe", "t.jsonl", cwd=tmp_path).stdout
-    assert "\nmissing  day 10; not counted in x\n" in text
-    table(tmp_path, "t.csv", ["day", "y"], [(row["day"] or "", row["y"]) for row in rows])
-    assert described("t.csv", cwd=tmp_path)["columns"][0]["missing"] == 10
-    frame = pd.DataFrame(rows)
-    frame.to_parquet(tmp_path / "t.parquet")
-    found = described("t.parquet", cwd=tmp_path)["columns"]
-    assert [column["missing"] for column in found] == frame.isna().sum().tolist()
 
 
 @pytest.mark.compiled
@@ -315,18 +247,6 @@ def test_next_leaves_rows_and_columns(tmp_path):
     (tmp_path / "t.csv").write_text("id,b,y\nu1,,p\nu2,,q\nu3,4,\nu4,,p\n")
     told = json.loads(here("describe", "t.csv", "--target", "y", "--json", cwd=tmp_path).stdout)
     assert told["next"] is None
-
-
-@pytest.mark.compiled
-def test_many_texts_are_classes(folder, monkeypatch):
-    for module in (columns, describing, facts):
-        monkeypatch.setattr(module, "MOST_LABELS", 2)
-    found = described("t.csv", "--target", "town", cwd=folder)
-    assert (found["label"]["kind"], found["label"]["classes"]) == ("classes", None)
-    assert "--learner" not in found["next"]
-    assert "label     town, more than 2 classes" in here(
-        "describe", "t.csv", "--target", "town", cwd=folder
-    ).stdout  # fmt: skip
 
 
 @pytest.mark.compiled
@@ -449,10 +369,6 @@ def test_labels_are_classes_if_they_are_few(advised, target, kind, classes):
     assert ("--learner linear" in found["next"]) == (kind == "numbers")
 
 
-def test_a_class_a_row_is_no_label(advised):
-    assert_refused("describe", "t.csv", "--target", "id", cwd=advised, code="class-count")
-
-
 COMMANDS = ["fit", "separate", "bounds", "describe", "convert", "tune", "predict", "score", "trace"]
 
 
@@ -523,62 +439,6 @@ def test_a_column_that_rules_out_one_of_three_classes_decides_no_row(advised):
     table(advised, "three.csv", ["x", "z", "y"], rows)
     shown = here("describe", "three.csv", "--target", "y", cwd=advised).stdout
     assert "weights of x diverge, but every row is on a boundary" in shown
-
-
-def test_numbers_that_decide_rows_have_the_numbers_of_the_file(tmp_path):
-    """Feature 7 of svmlight text is the fifth that occurs."""
-    rows = [" ".join(f"{j + 1}:1" for j in range(4) if k >> j & 1) for k in range(16)]
-    lines = [f"{label} {row}" for row in rows for label in (0, 1)]
-    lines += [f"1 {row} 7:1" for row in rows[:5]]
-    (tmp_path / "rows.svm").write_text("\n".join(lines) + "\n")
-    shown = here("describe", "rows.svm", cwd=tmp_path).stdout
-    alone = here("separate", "rows.svm", cwd=tmp_path).stdout
-    assert "x7" in re.search("^separable .*$", shown, re.M)[0]
-    assert "x5" not in shown
-    assert re.search("^alone +x7", alone, re.M)
-
-
-def test_numbers_of_different_units_are_left_out(tmp_path):
-    (tmp_path / "prices.csv").write_text("x,v,y\n1,10%,p\n2,20%,q\n3,$5,p\n4,(3),q\n")
-    shown = here("describe", "prices.csv", "--target", "y", cwd=tmp_path).stdout
-    command = shlex.split(re.search("^next +linsep (.*)$", shown, re.M)[1])
-    assert command[command.index("--exclude") + 1] == "v"
-    assert here(*command, cwd=tmp_path).returncode == 0
-    done = here("fit", "prices.csv", "--target", "y", cwd=tmp_path)
-    assert "column 'v' holds numbers with different units (such as '10%' and '$5')" in done.stderr
-
-
-REFERENCE = {
-    (): "coding +an indicator for every value of town;.* like --reference-level first",
-    ("--reference-level", "first"): "reference +town=a; other values are compared",
-    ("--reference-level", "town=rare"): "reference +town=rare; other values",
-    ("--reference-level", "none"): "coding +an indicator for every value of town",
-}
-
-
-@pytest.mark.parametrize("words", REFERENCE)
-def test_separate_says_its_coding_and_takes_that_of_fit(advised, words):
-    data = ["t.csv", "--target", "y", "--include", "town", "--include", "x", *words]
-    proof = ["--proof", "proof.json", "--force"]
-    done = here("separate", *data, *proof, cwd=advised)
-    assert re.search(REFERENCE[words], done.stdout), done.stdout
-    typed = done.stdout.splitlines()[-1].removesuffix("   checks it").split()[1:]
-    assert here(*typed, cwd=advised).returncode == 0
-    here(
-        "fit",
-        *data,
-        "--learner",
-        "logistic",
-        "--l2",
-        "1",
-        "--model",
-        "l",
-        "--force",
-        cwd=advised,
-    )
-    coefficients = set(model_files.load(advised / "l").recipe_["text"]["town"])
-    levels = len(coefficients) if words else 4  # a regression leaves one out without being told
-    assert f" {1 + levels} features" in done.stdout
 
 
 @pytest.fixture

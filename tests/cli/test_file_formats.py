@@ -7,15 +7,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import time
-from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import scipy.sparse as sp
 
 import linsep
 from command_line import assert_refused, here
@@ -24,8 +19,6 @@ from linsep._system import files
 from linsep.errors import DataError
 from linsep.sources import open_source
 from linsep.sources.formats import ENDINGS, FORMATS, format_of
-from linsep.sources.svmlight import SvmlightSource
-from linsep.sources.tables.table import TableSource
 from refusals import refused
 from whole_files import load_svmlight, load_table
 
@@ -150,35 +143,6 @@ def test_a_model_remembers_the_delimiter(folder):
     assert here("score", "m", "c.csv", "--delimiter", ",", cwd=folder).returncode == 0
 
 
-@pytest.mark.compiled
-def test_the_wrong_delimiter_is_named(folder):
-    fit = ("fit", "--target", "kind")
-    assert_refused(*fit, "s.csv", cwd=folder, code="wrong-format")
-    shutil.copy(folder / "t.tsv", folder / "t.csv")
-    assert_refused(*fit, "t.csv", cwd=folder, code="wrong-format")
-    with refused(DataError, "wrong-format", row=1, option="delimiter"):
-        TableSource([folder / "t.csv"], target="kind")
-    write(folder, "one.csv", "some words\nx\ny\n")
-    source = TableSource([folder / "one.csv"], target=None, require_target=False)
-    assert source.feature_names == []  # one column of text, nothing read yet
-    for bad in ("ab", "", '"', "x"):
-        with refused(DataError, "bad-option", option="delimiter"):
-            TableSource([folder / "c.csv"], target="kind", delimiter=bad)
-    assert_refused(
-        "fit",
-        "c.csv",
-        "--delimiter",
-        "ab",
-        cwd=folder,
-        said="--delimiter must be 'tab'",
-        exit_code=2,
-    )
-    assert_refused("fit", "t.svm", "--delimiter", ";", cwd=folder, code="conflict")
-    write(folder, "t.jsonl", '{"a":1,"kind":"x"}\n{"a":2,"kind":"y"}\n')
-    fit = ("fit", "t.jsonl", "--target", "kind", "--delimiter", ";")
-    assert_refused(*fit, cwd=folder, code="conflict")
-
-
 # Standard input and output.
 
 
@@ -237,13 +201,6 @@ def test_standard_input_needs_a_format_and_comes_once(folder, monkeypatch):
 
 
 @pytest.mark.compiled
-def test_pipes_with_names_are_refused(folder):
-    for name in ("pipe", "pipe.csv", "pipe.svm"):
-        os.mkfifo(folder / name)
-        assert_refused("fit", name, cwd=folder, code="not-a-file")
-
-
-@pytest.mark.compiled
 def test_outputs_to_standard_output(folder):
     trace = ("trace", "t.svm", "--max-iter", 1)
     assert here(*trace, "--output", "-", cwd=folder).stdout == here(*trace, cwd=folder).stdout
@@ -268,25 +225,6 @@ def test_prediction_needs_no_labels(folder):
     assert_refused("predict", "m", "mixed.svm", cwd=folder, code="bad-line")
     write(folder, "wrong.svm", "1:1\n2:x\n")
     assert_refused("predict", "m", "wrong.svm", cwd=folder, code="not-a-number")
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize("chunk_bytes", [1, 7, 1 << 20])
-def test_rows_without_labels_in_chunks(tmp_path, chunk_bytes):
-    rng = np.random.default_rng(0)
-    rows = [f"{k % 5 + 1}:{rng.random():.3f} {k % 7 + 8}:2" for k in range(50)]
-    bare = write(tmp_path, "bare.svm", "\n".join(rows))
-    full = write(tmp_path, "full.svm", "".join(f"{k} {row}\n" for k, row in enumerate(rows)))
-    source = SvmlightSource([bare], chunk_bytes=chunk_bytes, require_labels=False)
-    batches = list(source.batches())
-    assert all(batch.y is None for batch in batches)
-    whole = load_svmlight(full)[0]
-    for batch in batches:
-        batch.X.resize(batch.X.shape[0], whole.shape[1])
-    assert (sp.vstack([batch.X for batch in batches]) != whole).nnz == 0
-    assert source.where(49).endswith("bare.svm line 50")
-    both = SvmlightSource([full, bare], chunk_bytes=chunk_bytes, require_labels=False)
-    assert {b.y is None for b in both.batches()} == {True, False}
 
 
 @pytest.mark.compiled
@@ -390,57 +328,6 @@ def test_what_a_killed_process_left_is_swept_and_what_a_living_one_uses_stays(tm
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     files.remove_abandoned(tmp_path)
     assert not list(tmp_path.iterdir())
-
-
-def name_of(pid=None, started=None, place=None):
-    pid = os.getpid() if pid is None else pid
-    started = files._started(os.getpid()) if started is None else started
-    return f"linsep-{pid}-{started}-{place or files._place()}-abcdefgh"
-
-
-@pytest.mark.compiled
-def test_files_of_another_machine_go_when_they_are_old(tmp_path):
-    young, old = tmp_path / name_of(place="0" * 8), tmp_path / name_of(place="1" * 8)
-    for path in (young, old):
-        path.write_text("")
-    os.utime(old, (0, time.time() - 2 * files.ABANDONED_SECONDS))
-    files.remove_abandoned(tmp_path)
-    assert list(tmp_path.iterdir()) == [young]
-
-
-@pytest.mark.compiled
-def test_files_of_other_users_and_of_other_names_stay(tmp_path, monkeypatch):
-    dead = name_of(pid=2**22 + 1, started=1)
-    foreign = ["linsep-base", "linsep-1-2-3", "letter.tmp", dead + "-copy", dead[:-1]]
-    for name in (dead, *foreign):
-        (tmp_path / name).write_text("")
-    (tmp_path / (dead[:-8] + "link0000")).symlink_to(tmp_path / "letter.tmp")
-    user = os.geteuid()
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "geteuid", lambda: user + 1)
-        files.remove_abandoned(tmp_path)
-    assert (tmp_path / dead).exists()
-    files.remove_abandoned(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(foreign)
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize(
-    "make", [files.scratch_folder, lambda: files.scratch_file(Path(tempfile.tempdir), "m")]
-)
-def test_making_a_temporary_file_sweeps(tmp_path, monkeypatch, make):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    dead = tmp_path / name_of(pid=2**22 + 1, started=1)
-    dead.mkdir()
-    made = make()
-    assert not dead.exists()
-    (left,) = tmp_path.iterdir()
-    assert files.SCRATCH_NAME.fullmatch(left.name)
-    assert left.stat().st_mode & 0o077 == 0
-    if isinstance(made, tuple):
-        os.close(made[0])
-    else:
-        made.cleanup()
 
 
 @pytest.mark.compiled

@@ -8,8 +8,6 @@ import pytest
 
 import linsep
 from command_line import assert_refused, here
-from linsep.exports import ExportError
-from refusals import refused
 from served import serving
 
 pytest.importorskip("formulaic")
@@ -72,17 +70,6 @@ def test_a_grid_of_a_formula(folder):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["m.sql", "m.onnx"])
-@pytest.mark.parametrize(
-    ("model", "code"),
-    [("m", "unsupported"), ("products", "unsupported")],
-)
-def test_exports_are_refused(folder, name, model, code):
-    assert_refused("export", model, name, cwd=folder, code="unsupported")
-    with refused(ExportError, code):
-        linsep.export(linsep.load(folder / model), folder / name)
-
-
 REFUSED = [
     (["--formula", "admit ~ gre * foo(rank)"], "bad-formula", 1),
     (["--formula", "admit ~ gre +"], "bad-formula", 1),
@@ -104,12 +91,6 @@ REFUSED = [
 @pytest.mark.parametrize(("words", "said", "code"), REFUSED, ids=[" ".join(w) for w, *_ in REFUSED])
 def test_bad_options_are_refused_in_a_sentence(folder, words, said, code):
     assert_refused("fit", "p.csv", *words, cwd=folder, code=said, exit_code=code)
-
-
-def test_formats_without_columns_have_no_formula(tmp_path):
-    (tmp_path / "x.svm").write_text("1 1:2\n0 1:3\n")
-    for words in (("--formula", "y ~ a"), ("--products", "a:b")):
-        assert_refused("fit", "x.svm", *words, cwd=tmp_path, code="conflict")
 
 
 def test_servers_read_raw_rows(folder):
@@ -156,21 +137,3 @@ def test_proofs_about_the_features_of_a_formula(folder, formula):
     assert here("verify", "p.json", "p.csv", "--formula", formula, cwd=folder).returncode == 0
     assert here("verify", "p.json", "p.csv", "--target", "admit", cwd=folder).returncode == 1
     assert here("bounds", "p.csv", "--formula", formula, cwd=folder).returncode == 0
-
-
-def test_booleans_in_commands_and_servers(tmp_path):
-    frame = people().assign(local=np.arange(200) % 3 == 0)
-    frame.to_csv(tmp_path / "b.csv", index=False)
-    words = ("--formula", "admit ~ local * gre", "--learner", "logistic", "--model", "m")
-    assert here("fit", "b.csv", *words, cwd=tmp_path).returncode == 0
-    model = linsep.load(tmp_path / "m")
-    assert model.feature_names_in_.tolist() == ["local[T.True]", "gre", "local[T.True]:gre"]
-    wanted = model.predict(frame).tolist()
-    done = here("effects", "m", "b.csv", "--at", "local=true", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    rows = json.loads(frame[["local", "gre"]].to_json(orient="records"))
-    with serving(tmp_path / "m") as client:
-        assert client.predict(rows)["predictions"] == wanted
-        example = client.get("/openapi.json")["components"]["schemas"]["Row"]["example"]
-        assert example["local"] is False
-        assert len(client.predict([example])["predictions"]) == 1

@@ -18,7 +18,6 @@ from command_line import assert_refused, here
 from linsep import model_files
 from linsep.errors import DataError
 from linsep.sources import open_source
-from refusals import refused
 
 TRAIN = "id,age,town,ill\n" + "".join(
     f"{k:03},{20 + k % 7},{('ulm', 'bonn', 'köln')[k % 3]},{('no', 'yes')[k * k % 7 > 2]}\n"
@@ -78,11 +77,6 @@ def test_rows_with_gaps_have_empty_lines_and_the_others_the_predictions_they_had
     found = done.stdout.splitlines()
     assert [line == "" for line in found] == EMPTY
     assert [line for line in found if line] == some
-
-
-FORMS = {
-    (): "yes|no", ("--scores",): "yes|no", ("--probabilities",): "yes|no", ("--json",): "{.*",
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("file", ["new.csv", "new.parquet", "new.jsonl"])
@@ -193,39 +187,6 @@ def test_python_gives_none_and_nan_in_place(folder, name):
             shares = model.predict_proba(rows, missing="skip")
             np.testing.assert_array_equal(shares[~empty], model.predict_proba(known))
             assert np.isnan(shares[empty]).all()
-
-
-@pytest.mark.parametrize("name", ["logistic", "perceptron", "calibrated", "linear"])
-def test_a_server_answers_null_in_place(folder, name):
-    from linsep.serving.limits import Budget, Limits
-    from linsep.serving.model import Served, Wanted
-    from linsep.serving.rows import Bodies
-
-    model = model_files.load(folder / f"{name}.linsep")
-    wanted = Wanted(probabilities=hasattr(model, "predict_proba"), missing="skip")
-    rows = [{k: None if v == "" else v for k, v in row.items()} for row in _rows(NEW)]
-    rows = [{"age": row["age"] and int(row["age"]), "town": row["town"]} for row in rows]
-    rows = [{k: v for k, v in row.items() if k in model.recipe_["text"] or k in
-             model.recipe_["numeric"]} for row in rows]  # fmt: skip
-    limits = Limits()
-    served, bodies = Served(model, "m", "00" * 32, limits), Bodies()
-    with served.opened(rows, bodies, Budget(limits), "skip") as source:
-        found = served.answer(source, wanted, Budget(limits))
-    csv = NEW.encode()
-    with served.opened_body(csv, "csv", bodies, Budget(limits), "skip") as source:
-        assert served.answer(source, wanted, Budget(limits)) == found
-    bodies.close()
-    labels = model.predict(folder / "new.csv", missing="skip")
-    assert found["predictions"] == [None if pd.isna(x) else x for x in labels]
-    assert None in found["predictions"]
-    if wanted.probabilities:
-        told = [part is None for part in found["probabilities"]]
-        assert told == [part is None for part in found["predictions"]]
-
-
-def test_rows_to_learn_are_not_skipped(folder):
-    with refused(ValueError, "bad-option", option="missing"):
-        open_source(folder / "train.csv", target="ill", missing="skip")
 
 
 CODES = np.array([1, 2, 3] * 20)

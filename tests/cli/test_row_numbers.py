@@ -13,7 +13,6 @@ from linsep import Perceptron
 from linsep.drawing import display
 from linsep.sources import open_source
 from linsep.validation.values import of_features
-from refusals import refused
 
 #: which rows are left out, by their numbers: one with a gap, one of weight 0
 FILES = {"whole": ([], []), "gaps": ([2, 9], []), "weights": ([], [1, 8]), "both": ([3], [7, 11])}
@@ -130,20 +129,6 @@ def test_residuals_and_diagnostics_have_the_numbers_of_the_file_from_0(folder, n
     assert [int(row) for row in listed] == of_file
 
 
-def test_summary_of_data_with_an_offset_or_more_features(folder):
-    rows = [[k, k * k % 7, k % 2, 1.5] for k in range(20)]
-    table(folder, "o.csv", ["x", "y", "z", "o"], rows)
-    for learner, target in (("linear", "y"), ("logistic", "z")):
-        words = ["--learner", learner, "--target", target, "--offset", "o"]
-        here("fit", "o.csv", *words, "--model", "o", "--force", cwd=folder)
-        done = here("summary", "o", "o.csv", "--json", cwd=folder)
-        assert len(json.loads(done.stdout)["diagnostics"]["rows"]) == 20
-    (folder / "n.svm").write_text("".join(f"{k * k % 5} 1:{k}\n" for k in range(9)))
-    (folder / "w.svm").write_text("".join(f"{k % 4} 1:{k} 2:{k}\n" for k in range(9)))
-    here("fit", "n.svm", "--learner", "linear", "--model", "n", "--force", cwd=folder)
-    assert here("summary", "n", "w.svm", cwd=folder).returncode == 1
-
-
 def test_the_row_of_a_mistake_is_drawn_with_its_line(folder):
     table(folder, "gap.csv", ["x", "z", "y"], [["", 1, "a"], [1, 2, "b"], [2, 1, "a"], [1, 1, "b"]])
     words = ["--learner", "perceptron", "--no-shuffle", "--scale", "none", "--missing", "drop"]
@@ -212,27 +197,6 @@ def test_values_taken_for_others_are_counted_of_rows_that_were_converted(partly)
     assert told["values_filled"] == {"x": 1, "color": 1}
 
 
-def test_files_that_are_learned_from_are_no_test(partly):
-    here(*FIT, cwd=partly)
-    rows = (
-        "--test",
-        f"{partly}/t.csv",
-        "--calibrate",
-        "new2.csv",
-        "--calibrate",
-        "t.csv",
-    )
-    (partly / "new2.csv").write_text((partly / "t.csv").read_text())
-    done = here(*FIT, *rows, "--force", cwd=partly)
-    assert done.returncode == 0
-    assert re.search(
-        "^linsep: warning: --test .*t.csv is also training data, so its score does not", done.stderr
-    )
-    assert re.search("\nlinsep: warning: --calibrate t.csv is also training data, ", done.stderr)
-    rows = ("--test", "new2.csv", "--calibrate", "new2.csv", "--force")
-    assert "too:" not in here(*FIT, *rows, cwd=partly).stderr
-
-
 def test_a_file_that_is_given_twice_is_told(partly):
     done = here("fit", "t.csv", "./t.csv", *FIT[2:], cwd=partly)
     assert done.returncode == 0
@@ -276,23 +240,3 @@ def test_a_source_is_predicted_and_scored_as_arrays_are(partly, monkeypatch):
             assert model.score(source) == expected[2]
     with pytest.raises(ValueError, match="omit y and sample_weight"):
         model.score(again, y)
-
-
-def test_a_source_that_is_read_otherwise_is_refused(partly):
-    model = Perceptron(max_iter=2).fit(open_source(partly / "t.csv", target="kind", missing="drop"))
-    for other in ({"missing": "zero"}, {"missing": "zero", "hash_bits": 3},
-                  {"missing": "zero", "exclude": "x"}):  # fmt: skip
-        source = open_source(partly / "new.csv", target="kind", **other)
-        with refused(ValueError, "other-model"):
-            model.predict(source)
-    narrow = Perceptron().fit(np.eye(3), [0, 1, 1])
-    (partly / "n.csv").write_text("x,z,kind\n1,2,a\n2,1,b\n")
-    with refused(ValueError, "shape"):
-        narrow.predict(open_source(partly / "n.csv", target="kind"))
-    bare = open_source(partly / "n.csv", target="kind", exclude="z")
-    model = Perceptron().fit(bare)
-    (partly / "bare.csv").write_text("x\n1\n")
-    source = open_source(partly / "bare.csv", recipe=model.recipe_, labeled=False)
-    assert model.predict(source).shape == (1,)
-    with refused(ValueError, "no-labels"):
-        model.score(source)

@@ -75,13 +75,6 @@ def test_scaled_rows(folder):
             TableSource([folder / "t.csv"], target="kind", recipe=recipe | {"scale": bad})
 
 
-def test_missing_values_are_filled_before_they_are_scaled(folder):
-    (folder / "h.csv").write_text("x,kind\n1,a\n,b\n3,a\n")
-    zero, _, _ = load_table(folder / "h.csv", target="kind", missing="zero", scale="standard")
-    mean, _, _ = load_table(folder / "h.csv", target="kind", missing="mean", scale="standard")
-    assert (zero.ravel().tolist(), mean.ravel().tolist()) == ([-1, -2, 1], [-1, 0, 1])
-
-
 def test_rows_left_out_count_for_nothing(folder):
     (folder / "d.csv").write_text("x,w,z,kind\n1,p,5,a\n900,o,,b\n3,q,6,a\n800,o,7,\n")
     source = TableSource([folder / "d.csv"], target="kind", missing="drop", scale="standard")
@@ -190,32 +183,6 @@ def test_reference_levels(folder):
         load_table(folder / "one.csv", target="y", reference_level="first")
 
 
-def test_regressions_compare_with_a_reference_level(folder):
-    rng = np.random.default_rng(3)
-    table = pd.DataFrame({"town": rng.choice(["Ulm", "Bonn", "Kiel"], 60), "x": rng.random(60)})
-    table["y"] = table.x + (table.town == "Kiel") + rng.normal(0, 0.1, 60)
-    table.to_csv(folder / "y.csv", index=False)
-    fit = ("fit", "y.csv", "--target", "y", "--learner", "linear")
-
-    def estimates(*options):
-        shown = json.loads(here(*fit, *options, "--json", cwd=folder).stdout)["summary"]
-        return {row["name"]: row["estimate"] for row in shown["coefficients"]}
-
-    first, chosen = estimates(), estimates("--reference-level", "town=Kiel")
-    assert list(first) == ["intercept", "x", "town=Kiel", "town=Ulm"]
-    assert list(chosen) == ["intercept", "x", "town=Bonn", "town=Ulm"]
-    assert chosen["town=Bonn"] == pytest.approx(-first["town=Kiel"])
-    assert list(estimates("--no-fit-intercept")) == ["x", "town=Bonn", "town=Kiel", "town=Ulm"]
-    shown = here(*fit, "--reference-level", "town=Ulm", cwd=folder).stdout
-    assert "reference  town=Ulm; other values are compared with it" in shown
-    done = here(*fit, "--reference-level", "none", cwd=folder)
-    assert "town=Ulm is a linear combination of" in done.stderr
-    assert_refused(
-        *fit, "--reference-level", "town", cwd=folder, said="takes COLUMN=VALUE", exit_code=2
-    )
-    assert_refused(*fit, "--reference-level", "twon=Ulm", cwd=folder, code="unknown-column")
-
-
 def test_commands_scale_and_average_by_themselves(folder):
     fit = ("fit", "t.csv", "--target", "kind", "--max-iter", 30, "--test", "t.csv")
     shown = here(*fit, cwd=folder).stdout
@@ -260,46 +227,6 @@ def test_columns_left_as_they_are(folder):
     assert_refused(
         *fit, "--scale", "both", cwd=folder, said="one of 'none', 'standard'", exit_code=2
     )
-
-
-@pytest.mark.uncompiled
-@pytest.mark.parametrize("learner", ["perceptron", "logistic", "naive-bayes", "kernel"])
-def test_what_is_in_standard_deviations_is_said(folder, learner, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    shown = {}
-    for scale in ("standard", "none"):
-        words = ["--learner", learner, "--scale", scale, "--model", scale]
-        words += ["--l2", 1] * (learner == "logistic")
-        here("fit", "t.csv", "--target", "kind", *words, cwd=folder)
-        commands = [("inspect", scale)]
-        commands += [("audit", scale, "t.csv")] * (learner != "kernel")
-        commands += [("summary", scale)] * (learner in ("logistic", "naive-bayes"))
-        for table in (["--odds-ratios"], ["--table", "latex"], ["--table", "markdown"]):
-            commands += [("summary", scale, *table)] * (learner == "logistic")
-        shown[scale] = [here(*command, cwd=folder).stdout for command in commands]
-    for scaled, raw in zip(shown["standard"], shown["none"], strict=True):
-        assert "standard deviation" in " ".join(scaled.split())
-        assert "standard deviation" not in " ".join(raw.split())
-        assert max(map(len, scaled.splitlines())) <= 80 or "tabular" in scaled
-    if learner != "kernel":
-        told = json.loads(here("audit", "standard", "t.csv", "--json", cwd=folder).stdout)
-        assert told["standardized"] == ["income", "share", "same"]
-        told = json.loads(here("audit", "none", "t.csv", "--json", cwd=folder).stdout)
-        assert told["standardized"] == []
-
-
-@pytest.mark.uncompiled
-@pytest.mark.parametrize("learner", ["logistic", "linear"])
-def test_estimates_of_standardized_columns_have_a_note(folder, learner):
-    how = {"target": "share"} if learner == "linear" else {"target": "kind", "l2": 1.0}
-    how |= {"learner": learner, "exclude": "same"}
-    notes = {
-        scale: linsep.fit(folder / "t.csv", scale=scale, **how).summary().to_dict()["notes"]
-        for scale in ("standard", "none")
-    }
-    (more,) = set(notes["standard"]) - set(notes["none"])
-    assert "income" in more
-    assert len(notes["standard"]) == len(notes["none"]) + 1
 
 
 @pytest.mark.uncompiled

@@ -1,6 +1,5 @@
 """Text columns: their words as features, from raw files to predictions."""
 
-import gzip
 import json
 import re
 
@@ -9,13 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from pyarrow import feather
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
 import linsep
 from command_line import assert_refused, here, table
 from linsep import AROW, Text, open_source
-from linsep.sources.tables import files
 
 pytestmark = pytest.mark.compiled
 
@@ -82,27 +79,6 @@ def test_a_vocabulary_for_one_column_and_characters_for_another(folder):
     )
     assert source.feature_names == [f"body:{term}" for term in words.get_feature_names_out()]
     assert np.array_equal(only, words.transform(column(3)).toarray())
-
-
-@pytest.mark.parametrize("ending", ["jsonl", "parquet", "arrow"])
-def test_every_format_gives_the_same_rows(folder, ending, monkeypatch):
-    path = folder / f"mail.{ending}"
-    columns = pa.table([column(k) for k in range(5)], names=NAMES)
-    if ending == "jsonl":
-        rows = columns.to_pylist()
-        rows[4]["body"] = None  # a missing text is empty
-        del rows[3]["subject"]
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    elif ending == "parquet":
-        pq.write_table(columns, path)
-    else:
-        columns = columns.set_column(4, "subject", columns["subject"].dictionary_encode())
-        feather.write_feather(columns, path)
-    text = {"body": Text(vocabulary=True, use_idf=True), "subject": Text()}
-    expected, _ = read(folder / "mail.csv", text=text)
-    assert np.array_equal(read(path, text=text)[0], expected)
-    monkeypatch.setattr(files, "MOST_TEXT", 1)
-    assert np.array_equal(read(path, text=text)[0], expected)
 
 
 def test_from_raw_text_to_predictions(folder):
@@ -175,34 +151,21 @@ def test_bytes_that_are_not_utf8(folder):
         )
 
 
+#: options that are refused, with the code of the error, None for wrong use
+REFUSED = [
+    ("--text length", "column-type"), ("--text bodi", "unknown-column"),
+    ("--text kind", "column-role"), ("--text body --exclude body", "column-role"),
+    ("--tf-idf", None), ("--text body --min-df 2", None), ("--text body --min-df 1.5", None),
+    ("--text body --ngrams 2-1", None), ("--text body --vocabulary --text-bits 9", None),
+    ("--text body --vocabulary --min-df 7", "no-columns"),
+]  # fmt: skip
+
+
 def test_refusals(folder):
     fit = ["fit", "mail.csv", "--target", "kind", "--exclude", "subject"]
+    for words, code in REFUSED:
+        assert_refused(*fit, *words.split(), cwd=folder, code=code, exit_code=1 if code else 2)
     table(folder, "other.csv", ["kind", "subject"], [["ham", "home"]])
-    (folder / "rows.svm").write_text("1 1:1\n-1 2:1\n")
-    for words, said, code in [
-        (
-            ["--text", "length"],
-            "column 'length' holds numbers, not text: leave out --text length",
-            1,
-        ),
-        (["--text", "bodi"], "has no column 'bodi' to read as text: did you mean 'body'", 1),
-        (["--text", "kind"], "Column 'kind' is named as text, but is the label column", 1),
-        (["--text", "body", "--exclude", "body"], "named as text, but is left out", 1),
-        (["--tf-idf"], "--tf-idf needs --text COLUMN", 2),
-        (["--text", "body", "--min-df", "2"], "--min-df needs --vocabulary", 2),
-        (["--text", "body", "--min-df", "1.5"], "must be a number of rows", 2),
-        (["--text", "body", "--ngrams", "2-1"], "must be a number from 1 to 100", 2),
-        (["--text", "body", "--vocabulary", "--text-bits", "9"], "--vocabulary does not", 2),
-        (
-            ["--text", "body", "--vocabulary", "--min-df", "7"],
-            "column 'body': No word occurs in 7 or more texts",
-            1,
-        ),
-    ]:
-        assert_refused(*fit, *words, cwd=folder, said=said, exit_code=code)
-    assert_refused(
-        "fit", "rows.svm", "--text", "a", cwd=folder, said="is svmlight text.*leave out --text"
-    )
     two = [
         "fit",
         "mail.csv",
@@ -214,43 +177,9 @@ def test_refusals(folder):
         "--text",
         "subject",
     ]
-    assert_refused(*two, cwd=folder, said="other.csv has no columns .*'body'.*: add")
-
-
-def test_a_second_file_must_have_the_text(folder):
-    assert here(
-        "fit", "mail.csv", "--target", "kind", "--text", "body", "--exclude", "subject", "--model",
-        "m.linsep", cwd=folder,
-    ).returncode == 0  # fmt: skip
-    table(folder, "other.csv", ["kind", "length", "color"], [["ham", 1, "red"]])
-    said = "other.csv has no column 'body', which the model was trained on: add it"
-    assert_refused("predict", "m.linsep", "other.csv", cwd=folder, said=said)
-    numbers = pa.table({"length": [1.0], "color": ["red"], "body": [3]})
-    pq.write_table(numbers, folder / "numbers.parquet")
-    said = "column 'body' holds int64, but the model was trained on text: convert it"
-    assert_refused("predict", "m.linsep", "numbers.parquet", cwd=folder, said=said)
-
-
-def test_messages_learned_beside_their_length(shared_data, tmp_path):
-    """Accuracy on held-out SMS is at least that of a linear SVM with tf-idf."""
-    from sklearn.svm import LinearSVC
-
-    with gzip.open(shared_data / "text" / "sms_spam.tsv.gz", "rt") as lines:
-        rows = [line.rstrip("\n").split("\t", 1) for line in lines]
-    held_out, learned = rows[::5], [row for k, row in enumerate(rows) if k % 5]
-    for name, part in (("train", learned), ("test", held_out)):
-        columns = dict(zip(("kind", "message"), zip(*part, strict=True), strict=True))
-        pq.write_table(
-            pa.table({k: list(v) for k, v in columns.items()}), tmp_path / f"{name}.parquet"
-        )
-    fit = ["fit", "train.parquet", "--target", "kind", "--text", "message"]
-    fit += ["--analyzer", "char_wb", "--ngrams", "2-5", "--learner", "pa", "--C", "0.3"]
-    done = here(*fit, "--test", "test.parquet", "--json", cwd=tmp_path)
-    ours = json.loads(done.stdout)["test"]["accuracy"]
-    words = TfidfVectorizer().fit([text for _, text in learned])
-    machine = LinearSVC().fit(words.transform([t for _, t in learned]), [y for y, _ in learned])
-    theirs = machine.score(words.transform([t for _, t in held_out]), [y for y, _ in held_out])
-    assert ours >= theirs
+    assert_refused(*two, cwd=folder, code="unknown-column")
+    (folder / "rows.svm").write_text("1 1:1\n-1 2:1\n")
+    assert_refused("fit", "rows.svm", "--text", "a", cwd=folder, code="conflict")
 
 
 @pytest.mark.parametrize("how", [

@@ -4,14 +4,12 @@ import json
 import re
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import linsep
 from command_line import assert_refused, here, table
 from linsep.catalog import ESTIMATORS, LINEAR
-from linsep.errors import DataError
 
 SHOP = """# exported 2024-03-02
 id,price,share,day,rank,zip,bought
@@ -165,25 +163,6 @@ def test_a_continuous_target_is_refused_as_by_fit(tables, data, learner):
         assert answer(tables, command, *data) == expected, command
 
 
-@pytest.mark.parametrize("name", ["sides", "one"])
-def test_a_regression_of_text_is_refused_as_by_fit(tables, name):
-    data = f"{name}.csv", "--target", "kind", "--exclude", "w"
-    first, *others = learning("linear")
-    expected = answer(tables, first, *data)
-    assert expected[0] == 1
-    assert [answer(tables, command, *data) for command in others] == [expected] * len(others)
-
-
-@pytest.mark.parametrize("learner", CLASSIFIERS)
-def test_a_single_class_is_refused_by_folds_as_by_fit(tables, learner):
-    data = "one.csv", "--target", "kind", "--exclude", "w"
-    first, *others = learning(learner)
-    expected = answer(tables, first, *data)
-    assert expected[0] == 1
-    for command in others:
-        assert answer(tables, command, *data) == expected, command
-
-
 @pytest.mark.parametrize("learner", ESTIMATORS)
 def test_rows_that_all_have_weight_0_are_refused(tables, learner):
     name = "no_prices" if learner == "linear" else "no_sides"
@@ -193,29 +172,6 @@ def test_rows_that_all_have_weight_0_are_refused(tables, learner):
         code, said = answer(tables, command, f"{name}.csv", "--target", "kind", "--weight", "w")
         assert (code, said.count("\n")) == (1, 1), (command, said)
     assert answer(tables, PROVING[0], f"{name}.csv", "--target", "kind", "--weight", "w")[0] == 1
-
-
-@pytest.mark.parametrize("learner", [name for name in CLASSIFIERS if name != "naive-bayes"])
-def test_two_of_three_classes_may_have_weight_0(tables, learner):
-    given = ["--class-weight", "x=0,y=0"]
-    ways = [[], ["--loss", "squared_hinge"]] if learner.endswith("soft-margin") else [[]]
-    for way in ways:
-        data = "three.csv", "--target", "kind", "--exclude", "w"
-        assert answer(tables, ("fit", "--learner", learner, *given, *way), *data)[0] == 0
-        assert answer(tables, ("fit", "--learner", learner, *given, "--class-weight", "z=0"),
-                      *data)[0] == 1  # fmt: skip
-
-
-def test_proofs_and_bounds_in_python_refuse_a_continuous_target():
-    source = linsep.open_source(pa.table({"a": ROWS[:, 0], "p": PRICES}), target="p")
-    for call in (
-        lambda: linsep.separation(ROWS, PRICES), lambda: linsep.bounds(ROWS, PRICES),
-        lambda: linsep.separation(source), lambda: linsep.total_distance(source, gamma=0.1),
-        lambda: linsep.total_distance(ROWS, PRICES, gamma=0.1),
-        lambda: linsep.trace(linsep.Perceptron(), ROWS, PRICES),
-    ):  # fmt: skip
-        with pytest.raises(DataError):
-            call()
 
 
 @pytest.mark.parametrize("given", [["0=1,1=5"], ["0=1", "1=5"]])

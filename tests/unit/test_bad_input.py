@@ -301,7 +301,7 @@ def test_sparse_matrices_that_point_outside_are_refused(index, column):
     X.indices, X.indptr = np.array([0, column, 2], index), X.indptr.astype(index)
     model = Perceptron().fit(np.eye(3), [0, 1, 0])
     ways = ({"early_stopping": True, "keep": "vote", "validation_fraction": 0.5},
-            {"keep": "best"}, {"normalize": True}, {"update": "batch"}, {"warm_start": True})  # fmt: skip
+            {"keep": "best"}, {"normalize": True}, {"update": "batch"})  # fmt: skip
     fits = [clone(model).set_params(**way).fit for way in ways]
     for call in (lambda X, y: model.predict(X), model.partial_fit, *fits, model.fit):
         with refused(ValueError, "out-of-range"):

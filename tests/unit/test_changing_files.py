@@ -13,7 +13,6 @@ from interrupting import in_pass
 from linsep import Perceptron, open_source
 from linsep.errors import CheckpointError, DataError
 from linsep.rows import source_stream as stream
-from linsep.serving.model import signature
 from linsep.sources import fingerprints
 from linsep.sources.row_cache import RowCache, source_key
 from linsep.sources.tables import text_file
@@ -266,35 +265,3 @@ def test_no_fit_goes_on_with_other_bytes(tmp_path, ending, change):
     table(path, False)
     with refused(CheckpointError, "bad-checkpoint"):
         stopped_and_resumed(path, tmp_path, change)
-
-
-@pytest.mark.compiled
-def test_no_fit_goes_on_with_a_change_between_the_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(fingerprints, "BLOCK", 100)
-    path = tmp_path / "rows.svm"
-    table(path, False)
-    with refused(CheckpointError, "bad-checkpoint"):
-        stopped_and_resumed(path, tmp_path, edited_between_blocks)
-
-
-@pytest.mark.compiled
-def test_a_fit_goes_on_with_a_copy_of_its_file(tmp_path):
-    path = tmp_path / "rows.csv"
-    table(path, False)
-
-    def copied(path):
-        shutil.copy2(path, tmp_path / "copy")
-        (tmp_path / "copy").replace(path)
-
-    model = stopped_and_resumed(path, tmp_path, copied)
-    assert model.coef_.tobytes() == fitted(path)[0].coef_.tobytes()
-
-
-@pytest.mark.compiled
-def test_a_model_file_whose_time_was_put_back_is_another(tmp_path):
-    path = tmp_path / "m"
-    path.write_bytes(b"one")
-    before, about = signature(path), path.stat()
-    path.write_bytes(b"two")
-    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
-    assert signature(path) != before

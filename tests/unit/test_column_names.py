@@ -5,7 +5,6 @@ import warnings
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression as Theirs
@@ -17,11 +16,9 @@ from linsep import (
     LinearRegression,
     LogisticRegression,
     Perceptron,
-    open_source,
     plot,
 )
 from linsep.errors import DataError
-from linsep.linear.least_squares import DependentFeaturesWarning
 from refusals import refused
 
 mpl.use("agg")
@@ -126,17 +123,6 @@ def test_rows_without_names_warn_as_predict_does():
         assert linsep.geometric_margin(model.coef_[0], X[["b", "a"]], Y) != wanted
 
 
-def test_frames_hold_what_a_model_scales(tmp_path):
-    """Predictions and margins scale them."""
-    X.assign(y=Y).to_csv(tmp_path / "t.csv", index=False)
-    source = open_source(tmp_path / "t.csv", target="y", scale="standard")
-    model = Perceptron().fit(source)
-    assert model.predict(X).tolist() == model.predict(source).tolist()
-    scaled = next(iter(source.batches())).X
-    same = Perceptron().fit(scaled, Y)
-    assert linsep.geometric_margin(model, X, Y) == linsep.geometric_margin(same, scaled, Y)
-
-
 @plain
 def test_two_columns_of_one_name_are_refused():
     for name in [name for name, (m, _) in FUNCTIONS.items() if m is not FOREIGN]:
@@ -153,9 +139,3 @@ def test_two_columns_of_one_name_are_refused_in_fits():
     ]:
         with refused(DataError, "duplicate-name", column="a"):
             fit(X.set_axis(["a", "a"], axis=1), Y)
-
-
-def test_equal_columns_of_arrow_have_their_own_names():
-    same = pa.table({"a": [1.0, 2, 3, 4], "b": [1.0, 2, 3, 4]})
-    with pytest.warns(DependentFeaturesWarning, match="b repeats a"):
-        LinearRegression().fit(same, [1.0, 3, 2, 4])

@@ -218,17 +218,6 @@ def test_quotes_within_fields_and_between_blanks(tmp_path):
         load_table(path, quotes=False, **options)
 
 
-@pytest.mark.parametrize("name", ["a.parquet", "a.jsonl", "a.svm"])
-def test_only_csv_has_quotes(tmp_path, name):
-    path = tmp_path / name
-    if name == "a.parquet":
-        pq.write_table(pa.table({"x": [1, 2], "y": [0, 1]}), path)
-    else:
-        path.write_text('{"x": 1, "y": 0}\n' if name == "a.jsonl" else "1 1:1\n")
-    with refused(DataError, "conflict"):
-        open_source(path, target=None if name == "a.svm" else "y", quotes=False)
-
-
 # marks of missing values
 
 GAPS = ["39,State,0", "50,?,1", "?,Private,0", "28, ?,1", " ?,State,1", "41,,0"]

@@ -2,22 +2,17 @@
 
 import json
 import random
-import shutil
 from email.message import EmailMessage
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from sklearn.datasets import load_files
 
 import linsep
 from command_line import assert_refused, here
-from linsep import LinearRegression, LogisticRegression, Perceptron, Text, load, open_source
-from linsep.errors import DataError, SeparationWarning
-from linsep.linear.least_squares import DependentFeaturesWarning
-from linsep.plot import CoefficientDisplay
+from linsep import LogisticRegression, Perceptron, Text, load, open_source
+from linsep.errors import DataError
 from linsep.sources.tables.documents import Documents, text_of_message
-from parameters_in_order import last
 from refusals import refused
 
 TEXTS = {
@@ -79,19 +74,6 @@ def test_a_text_beside_folders_of_texts_is_no_data(mails):
     assert open_source(mails / "rows.svm").kind == "svmlight"
     with refused(DataError, "not-a-number", row=1):
         list(open_source(mails).batches())
-
-
-@pytest.mark.compiled
-def test_texts_are_those_of_scikit_learn(mails):
-    """Which does not look into deeper folders."""
-    (mails / "spam" / "deeper" / "3.txt").unlink()
-    (mails / "spam" / "deeper").rmdir()
-    (mails / "ham" / ".hidden").unlink()
-    shutil.rmtree(mails / "ham" / ".git")
-    theirs = load_files(mails, encoding="utf-8", shuffle=False)
-    names = [theirs.target_names[code] for code in theirs.target]
-    expected = sorted(zip(theirs.data, names, strict=True))
-    assert sorted(rows_of(Documents([mails]))) == expected
 
 
 @pytest.mark.compiled
@@ -240,87 +222,6 @@ def test_logistic_regression(folder, options):
         hashed.summary().header == own.summary().header or options
     )  # iterations of profiles differ
     assert hashed.n_parameters_ == own.n_parameters_ == 9
-
-
-@pytest.mark.compiled
-def test_linear_regression(folder):
-    found = sources(folder, "z", exclude=["y"], scale="standard")
-    with pytest.warns(DependentFeaturesWarning, match=r"^text:column 0, .* and 51 more are zero"):
-        hashed = LinearRegression().fit(found[0])
-    own = LinearRegression().fit(found[1])
-    assert_same_tables(by_name(hashed.summary()), by_name(own.summary()))
-    assert "size" in hashed.summary().notes[0]
-    terms = [sorted(str(model.equation_).split(" = ")[1].split(" ")) for model in (hashed, own)]
-    assert terms[0] == terms[1]  # in the units of a column that was scaled
-
-
-@pytest.mark.compiled
-def test_names_of_weights_have_the_sign_of_the_column(folder):
-    """What zips names with arrays agrees with the table."""
-    hashed, own = (
-        LogisticRegression().fit(s) for s in sources(folder, exclude=["z"], scale="none")
-    )
-    ratios, found = ({row.name: row for row in m.odds_ratios().coefficients} for m in (own, hashed))
-    for name in WORDS:
-        term = f"text:{name}"
-        assert found[term].estimate == pytest.approx(ratios[term].estimate, rel=1e-5)
-    assert {"-text:film", "-text:fun", "-text:day", "text:good"} < set(hashed.param_names_)
-    drawn = CoefficientDisplay.from_estimator(hashed)
-    rows = by_name(hashed.summary())
-    assert set(drawn.names) == {"size", *(f"text:{name}" for name in WORDS)}
-    assert drawn.estimates.tolist() == [rows[name].estimate for name in drawn.names]
-
-
-@pytest.mark.compiled
-def test_naive_bayes(folder):
-    for file, words in (("h", ["--text-bits", "12"]), ("v", ["--vocabulary"])):
-        fit = "fit a.csv --target y --exclude z --text text --learner naive-bayes --scale none"
-        assert here(*fit.split(), "--model", file, *words, cwd=folder).returncode == 0
-    tables = [json.loads(here("summary", m, "--json", cwd=folder).stdout) for m in "hv"]
-    hashed, own = ({f["name"]: f for f in table["features"]} for table in tables)
-    for name, feature in own.items():
-        for number in ("means", "weights"):
-            assert hashed[name][number] == pytest.approx(feature[number], rel=1e-6)
-    shown = here("summary", "h", cwd=folder).stdout
-    assert "text:film" in shown
-    assert "column" not in shown
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize("memory", [1 << 30, 100])
-def test_very_many_columns_are_no_parameters(folder, memory):
-    """Of 2^14 columns those in no row are not counted, and have no limit of their own."""
-    models = []
-    for source in sources(folder, file="s.csv", bits=14):
-        source.memory_bytes = memory
-        with pytest.warns(SeparationWarning) as caught:
-            models.append(LogisticRegression().fit(source))
-        models[-1].limits_told = caught[0].message.limits
-    hashed, own = models
-    told = {name: w for name, w in hashed.limits_told.items() if w != "dependent"}
-    assert told == own.limits_told
-    assert hashed.n_parameters_ == own.n_parameters_ == 8
-    statuses = [{name: row.status for name, row in by_name(m.summary()).items()} for m in models]
-    assert statuses[0] == statuses[1]
-    assert statuses[0]["text:good"] == "+inf"
-
-
-@pytest.mark.compiled
-def test_very_many_columns_in_memory(folder):
-    """The maximum over very many columns is that over those in a row, which have a Hessian."""
-    lines = [line.split(",") for line in (folder / "a.csv").read_text().splitlines()[1:]]
-    X, y = Text().fit_transform([line[0] for line in lines]), [int(line[2]) for line in lines]
-    used = np.unique(X.indices)
-    wide = LogisticRegression(tol=1e-8).fit(X, y)
-    narrow = LogisticRegression().fit(X[:, used], y)
-    assert wide.n_parameters_ == narrow.n_parameters_ == 8
-    assert np.allclose(wide.coef_[:, used], narrow.coef_, rtol=1e-5)
-    assert np.count_nonzero(wide.coef_) == 7
-    assert wide.log_likelihood_ == pytest.approx(narrow.log_likelihood_, rel=1e-9)
-    assert wide.likelihood_ratio_[1] == narrow.likelihood_ratio_[1]
-    assert np.isnan([wide.aic_, wide.bic_, *wide.likelihood_ratio_[::2]]).all()  # not proved
-    penalized = LogisticRegression(l2=0.1).fit(X, y)
-    assert not (last(penalized, "limits_") == "dependent").any()
 
 
 @pytest.mark.compiled

@@ -312,15 +312,6 @@ def test_options_that_contradict_a_formula_are_refused():
             open_source(PEOPLE, **{"formula": "y ~ x + C(rank)"} | options)
 
 
-def test_numbers_as_text_are_levels_where_the_formula_says_so():
-    frame = PEOPLE.assign(rank=PEOPLE["rank"].astype(str))
-    assert features(open_source(frame, formula="y ~ C(rank)"))[0][0] == "C(rank)[T.2]"
-    with refused(DataError, "column-type", column="rank"):
-        open_source(frame, formula="y ~ rank")
-    names, rows = features(open_source(frame, formula="y ~ rank", numeric="rank"))
-    assert (names, rows[:, 0].tolist()) == (["rank"], PEOPLE["rank"].tolist())
-
-
 def test_the_intercept_is_the_models():
     without = linsep.fit(PEOPLE, formula="y ~ x + C(rank) - 1", learner="linear")
     assert (without.fit_intercept, without.intercept_, without.n_features_in_) == (False, 0.0, 5)
@@ -404,13 +395,6 @@ def test_models_without_transformations_predict_without_formulaic(monkeypatch):
     wanted = model.predict(PEOPLE)
     monkeypatch.setitem(sys.modules, "formulaic", None)
     assert (model.predict(PEOPLE) == wanted).all()
-
-
-def test_columns_are_called_as_functions_are():
-    frame = PEOPLE.rename(columns={"x": "C", "age": "log", "city": "poly"})
-    names, rows = features(open_source(frame, formula="y ~ C + log(log) + C(poly)"))
-    assert names == ["C", "log(log)", "C(poly)[T.b]", "C(poly)[T.c]"]
-    assert (rows[:, 1] == np.log(PEOPLE.age)).all()
 
 
 def test_parsing():
@@ -512,14 +496,6 @@ def test_large_numbers_that_float64_holds_are_exact(tmp_path):
         assert shifted.coef_[0] == pytest.approx(float(slope), rel=1e-12)
 
 
-def test_new_rows_are_refused(tmp_path):
-    for table in ["pandas", "csv"]:
-        model = linsep.fit(FRAME.assign(id=range(6)), formula="y ~ x + id", learner="linear")
-        with pytest.raises(DataError) as caught:
-            model.predict(WRITTEN[table](FRAME, tmp_path))
-        assert SAID in str(caught.value)
-
-
 def test_rows_that_are_left_out_may_hold_any_number(tmp_path):
     frame = FRAME.assign(x=[np.nan, 2, 4, 3, 5, 7], id=[BASE + 1, 3, 5, 7, 2, 4])
     for table in ("pandas", "csv", "parquet"):
@@ -542,15 +518,3 @@ def test_decimals_and_later_rows(tmp_path):
     linsep.fit(decimals, formula="y ~ id", learner="linear")  # rounded, below 2^53
     with refused(DataError, "not-exact", row=1, column="id"):
         linsep.fit(decimals.assign(id=decimals["id"] * 4 + 1), formula="y ~ id", learner="linear")
-
-
-def test_proofs_refuse_products_of_rounded_numbers(tmp_path):
-    for table in ["pandas", "parquet", "csv"]:
-        data = WRITTEN[table](FRAME[["id", "x", "c"]], tmp_path)
-        with pytest.raises(DataError) as caught:
-            linsep.separation(linsep.open_source(data, target="c", products=["id:x"]))
-        assert SAID in str(caught.value)
-        with pytest.raises(DataError) as caught:
-            linsep.separation(linsep.open_source(data, formula="c ~ id + x"))
-        assert SAID in str(caught.value)
-        assert "Parquet" not in str(caught.value)

@@ -83,14 +83,6 @@ def test_the_end_waits_for_a_thread_that_has_a_file(monkeypatch):
     thread.join()
 
 
-@pytest.mark.compiled
-def test_it_does_not_wait_for_ever(monkeypatch):
-    monkeypatch.setattr(formats, "PATIENCE", 0.01)
-    file = formats.arrow_file(io.BytesIO(b"text"))
-    formats.wait_for_threads()
-    assert file.read() == b"text"
-
-
 ROWS = 200_000
 PROGRAM = """
 import sys

@@ -1,6 +1,5 @@
 """Values of few rows that share an indicator: how rows are encoded, and every use of the model."""
 
-import json
 import re
 from collections import Counter
 
@@ -11,12 +10,10 @@ from sklearn.preprocessing import OneHotEncoder
 
 import linsep
 from command_line import here
-from exported import of_databases, of_json, of_onnx
 from linsep import open_source
 from linsep.errors import DataError
 from linsep.sources.tables.columns import from_recipe, to_recipe
 from refusals import refused
-from served import serving
 
 TOWNS = ["Bonn"] * 6 + ["Ulm"] * 5 + ["Calw", "Calw", "Hof", "Aalen", "Zell"]
 SALES = pd.DataFrame(
@@ -131,60 +128,6 @@ def test_a_column_of_rare_values_only():
 def test_what_cannot_be(how, code):
     with refused(DataError, code):
         rows_of(open_source(SALES, target="sold", **how))
-
-
-@pytest.mark.parametrize("change", [
-    {"level": "Rom"}, {"values": ["Bonn"]}, {"values": 3}, {"min_count": None},
-])  # fmt: skip
-def test_damaged_recipes(model, change):
-    rare = {"town": model.recipe_["rare"]["town"] | change}
-    with refused(DataError, "bad-model-file"):
-        from_recipe(model.recipe_ | {"rare": rare}, None)
-
-
-@pytest.mark.filterwarnings("ignore:.*not seen in training")
-def test_the_weight_of_rare_values_is_one_of_all(model):
-    names = model.feature_names_in_.tolist()
-    assert names == ["size", "town=Bonn", "town=Ulm", "town=(rare)"]
-    at = dict(zip(names, model.coef_[0], strict=True))
-    frame = pd.DataFrame({"town": ["Calw", "Aalen", "Rom"], "size": [4.0] * 3})
-    calw, aalen, rom = model.decision_function(frame)
-    assert calw == aalen == pytest.approx(rom + at["town=(rare)"])
-
-
-@pytest.mark.filterwarnings("ignore:.*not seen in training")
-@pytest.mark.parametrize("learner", ["perceptron", "logistic"])
-def test_exports(tmp_path, learner):
-    how = {"l2": 1.0, "reference_level": {"town": "(rare)"}} if learner == "logistic" else {}
-    model = linsep.fit(SALES, target="sold", min_count=3, learner=learner, **how)
-    for name in ("m.sql", "m.onnx", "m.json", "m.csv"):
-        linsep.export(model, tmp_path / name)
-    rows = pd.concat([SALES.drop(columns="sold"), NEW])
-    wanted, records = model.predict(rows).tolist(), rows.to_dict("records")
-    assert of_json(tmp_path / "m.json", records) == wanted
-    for answer in of_databases(tmp_path / "m.sql", {"town": str, "size": float}, records):
-        assert [line["linsep_prediction"] for line in answer] == wanted
-        scores = [line["linsep_score"] for line in answer]
-        assert np.allclose(scores, model.decision_function(rows))
-    labels, scores = of_onnx(tmp_path / "m.onnx", records, ["town", "size"])
-    assert labels.tolist() == wanted
-    if learner == "perceptron":
-        assert np.allclose(scores.ravel(), model.decision_function(rows))
-    stored = json.loads((tmp_path / "m.json").read_text())["scores"][0]["weights"]["town"]
-    if learner == "perceptron":
-        assert stored["Calw"] == stored["Hof"] == stored["Aalen"] != stored["Bonn"]
-        assert "(rare)" not in stored
-
-
-@pytest.mark.filterwarnings("ignore:.*not seen in training")
-def test_servers_and_saved_models(tmp_path, model):
-    linsep.save(model, tmp_path / "m.linsep")
-    wanted = model.predict(NEW).tolist()
-    assert linsep.load(tmp_path / "m.linsep").predict(NEW).tolist() == wanted
-    with serving(tmp_path / "m.linsep") as client:
-        found = client.post("/predict", {"rows": NEW.to_dict("records")})
-    assert found["predictions"] == wanted
-    assert found["unknown_values"] == {"town": 2}
 
 
 @pytest.mark.uncompiled

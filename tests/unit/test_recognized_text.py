@@ -6,7 +6,7 @@ import json
 import pytest
 from sklearn.datasets import load_svmlight_file
 
-from command_line import assert_refused, here
+from command_line import here
 from linsep import open_source
 from linsep.errors import DataError
 from linsep.sources.formats import format_of
@@ -92,12 +92,6 @@ def test_commands_say_how_files_are_read(tmp_path, monkeypatch, text, what):
         fed.stderr == f"linsep: standard input is read as {what}, inferred from its first lines.\n"
     )
     assert fed.stdout.splitlines()[0] == fitted.stdout.splitlines()[0]
-
-
-def test_standard_input_that_does_not_show_its_format(tmp_path, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,y\n1,0\n")))
-    said = "The format of - cannot be inferred .*: add --format"
-    assert_refused("fit", "-", "--target", "y", cwd=tmp_path, said=said, exit_code=2)
 
 
 # svmlight text that only convert reads

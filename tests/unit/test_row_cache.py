@@ -6,7 +6,6 @@ import threading
 import tracemalloc
 from contextlib import suppress
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,8 +13,6 @@ import scipy.sparse as sp
 from hypothesis import given, strategies as st
 from numba import config
 
-import linsep._system.caches
-from linsep._system.caches import cache_limit
 from linsep.batches import Batch
 from linsep.errors import LinsepError
 from linsep.sources import row_cache, row_cache as row_cache_module
@@ -175,37 +172,6 @@ def test_one_row_and_rows_without_values(tmp_path):
         row_cache = write(tmp_path / "few", X, np.full(X.shape[0], "x"))
         same_rows(row_cache.read_blocks(np.arange(row_cache.n_blocks))[0], X)
         assert RowCache.open(tmp_path / "few", KEY).labels == ["x"]
-
-
-@pytest.mark.both
-def test_values_may_get_narrower_but_neither_wider_nor_of_another_kind(tmp_path):
-    X, y = some_rows(10)
-    wide = X.copy()
-    wide.indices, wide.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
-    with RowCacheWriter(tmp_path / "a", KEY) as writer:
-        writer.write(Batch(X, y, 0))
-        writer.write(Batch(wide, y, 10))  # int64 columns that fit in int32
-        writer.write(Batch(X.astype(np.float32), y, 20))
-        row_cache = writer.commit()
-    Y, *_ = row_cache.read_blocks([0])
-    assert (Y.dtype, Y.indices.dtype, Y.shape) == (np.float64, np.int32, (30, 5))
-    huge = sp.csr_matrix((1, 2**33))
-    whole = sp.csr_matrix(np.eye(10, dtype=int))
-    for one, other in ((X.astype("f4"), X), (X, np.ones((10, 5))), (X, huge), (None, whole)):
-        with RowCacheWriter(tmp_path / "b", KEY) as writer:
-            if one is not None:
-                writer.write(Batch(one, y, 0))
-            with refused(RowCacheError, "shape"):
-                writer.write(Batch(other, y[: other.shape[0]], 10))
-    assert os.listdir(tmp_path) == ["a"]
-
-
-@pytest.mark.both
-def test_unsorted_columns_are_sorted_in_a_copy(tmp_path):
-    X = sp.csr_matrix((np.array([1.0, 2.0, 3.0]), np.array([4, 0, 4]), np.array([0, 3])), (1, 5))
-    row_cache = write(tmp_path / "a", X, np.array([1]))
-    assert row_cache.read_blocks([0])[0].toarray().tolist() == [[2, 0, 0, 0, 4]]
-    assert X.indices.tolist() == [4, 0, 4]
 
 
 @pytest.mark.both
@@ -499,26 +465,9 @@ def test_a_cache_removed_while_it_is_read_is_read_to_its_end(full, monkeypatch):
     assert sum(batch.size for batch in row_cache.iterate()) == 150
 
 
-def test_without_limit_all_stay(full, monkeypatch):
-    monkeypatch.setenv("LINSEP_CACHE_GB", "inf")
-    write(full / NEW, *some_rows()).close()
-    assert len(left(full)) == 4
-
-
 @pytest.mark.parametrize("wrong", ["many", "-1", "nan"])
 def test_a_limit_that_is_no_number(full, monkeypatch, wrong):
     monkeypatch.setenv("LINSEP_CACHE_GB", wrong)
     with refused(LinsepError, "bad-option"):
         write(full / NEW, *some_rows())
     assert left(full) == list(OURS)
-
-
-@pytest.mark.parametrize(("disk", "limit"), [(1e12, 20e9), (50e9, 10e9)])
-def test_the_limit_fits_the_disk(tmp_path, monkeypatch, disk, limit):
-    monkeypatch.delenv("LINSEP_CACHE_GB", raising=False)
-    monkeypatch.setattr(
-        linsep._system.caches.shutil,
-        "disk_usage",
-        lambda folder: SimpleNamespace(total=int(disk)),
-    )
-    assert cache_limit(tmp_path) == limit

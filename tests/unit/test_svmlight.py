@@ -182,12 +182,6 @@ def test_every_chunk_size_gives_the_same_rows(tmp_path, base, end):
         assert_same(load_svmlight(path, index_base=base, chunk_bytes=chunk_bytes), whole)
 
 
-def test_a_line_longer_than_many_chunks(tmp_path):
-    wide = b"1 " + b" ".join(b"%d:%d" % (k, k) for k in range(1, 500)) + b"\n"
-    path = write(tmp_path, SOME + wide + SOME + wide)
-    assert_same(load_svmlight(path, chunk_bytes=10), load_svmlight(path))
-
-
 @pytest.mark.parametrize("ending", CODECS)
 def test_compressed(tmp_path, ending):
     text = many_lines(40)
@@ -318,22 +312,3 @@ def test_threads_end_with_the_batches(tmp_path):
     assert not running()
     assert sum(len(batch.y) for batch in source.batches()) == 300
     assert not running()
-
-
-def test_a_fixed_number_of_buffers(tmp_path):
-    source = SvmlightSource([write(tmp_path, many_lines(300))], chunk_bytes=200, threads=2)
-    for _ in source.batches():
-        pass
-    assert len(source._reader._free) <= 2 + 2
-
-
-def test_the_first_of_two_lines_that_cannot_be_read_is_named(tmp_path):
-    path = tmp_path / "rows.svm"
-    # The label of the last line has digits that the scanner leaves to Python.
-    path.write_text("0 2:1\n-1 5:1e3\n# note\n1 1:1e999\n1 1:2\n9007199254740993 1:1\n")
-    for chunk_bytes in (1, 20, 1000):
-        source = SvmlightSource([path], index_base=1, chunk_bytes=chunk_bytes)
-        for _ in range(20):  # what memory holds by chance
-            np.full(1000, np.nan)
-            with refused(DataError, "overflow"):
-                list(source.batches())

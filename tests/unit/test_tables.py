@@ -16,10 +16,9 @@ from hypothesis import given, strategies as st
 from command_line import assert_refused, here
 from data_files import FORMATS, dense, encoded, sample, write
 from linsep import Perceptron
-from linsep.batches import Batch
 from linsep.errors import DataError
 from linsep.rows.stored import Keeper
-from linsep.sources.opening import find_files, open_source
+from linsep.sources.opening import find_files
 from linsep.sources.tables import text_file
 from linsep.sources.tables.table import TableSource
 from refusals import refused
@@ -63,18 +62,6 @@ def test_rows_do_not_depend_on_batches_or_blocks(tmp_path, small_blocks, ending,
     np.testing.assert_array_equal(y, labels)
 
 
-def test_batches_are_canonical_and_of_one_width(tmp_path):
-    path = write(tmp_path, {"t": ["a", "b", "a", "c"], "x": [1, 0, 2, 3], "y": [0, 1, 0, 1]}, "csv")
-    batches = list(TableSource([path], target="y", batch_rows=1).batches())
-    assert [batch.X.shape for batch in batches] == [(1, 4)] * 4
-    for batch in batches:
-        assert isinstance(batch, Batch)
-        assert batch.X.has_canonical_format
-        assert batch.X.has_sorted_indices
-        assert batch.X.indices.dtype == np.int32
-    assert batches[1].X.nnz == 1  # the zero is not stored
-
-
 def test_numbers_only_give_a_contiguous_array(tmp_path):
     path = write(tmp_path, {"a": [1, 2], "y": ["p", "q"], "b": [True, False]}, "csv")
     source = TableSource([path], target="y")
@@ -98,30 +85,6 @@ def test_float32_columns_stay_float32(tmp_path, kind, dtype):
     text = write(tmp_path, columns, "csv")
     again, _, _ = load_table(text, target="y", recipe=source.recipe())
     assert again.dtype == dtype
-
-
-def test_arrow_types_that_are_numbers_or_text(tmp_path):
-    table = pa.table(
-        {
-            "i8": pa.array([1, 2], pa.int8()),
-            "u64": pa.array([2**63, 5], pa.uint64()),
-            "half": pa.array(np.array([0.5, 1.5], np.float16)),
-            "money": pa.array([1, 2], pa.decimal128(7, 2)),
-            "coded": pa.array([3.5, 4.5]).dictionary_encode(),
-            "word": pa.array(["p", "q"]).dictionary_encode(),
-            "long": pa.array(["s", "t"], pa.large_string()),
-            "y": pa.array(["no", "yes"]).dictionary_encode(),
-        }
-    )
-    for ending in ("parquet", "arrow"):
-        X, y, names = load_table(write(tmp_path, table, ending), target="y")
-        assert names == ["i8", "u64", "half", "money", "coded",
-                         "word=p", "word=q", "long=s", "long=t"]  # fmt: skip
-        assert dense(X).tolist() == [
-            [1, 2.0**63, 0.5, 1, 3.5, 1, 0, 1, 0],
-            [2, 5, 1.5, 2, 4.5, 0, 1, 0, 1],
-        ]
-        assert y.tolist() == ["no", "yes"]
 
 
 @pytest.mark.parametrize(
@@ -192,17 +155,6 @@ def test_json_fields_may_be_absent_and_in_any_order(tmp_path):
     assert TableSource([path], target="y", missing="zero").where(1).endswith("row 2")
 
 
-def test_arrow_files_are_never_mapped(tmp_path, monkeypatch):
-    """One that is cut short under a map of it ends the process with a bus error."""
-    monkeypatch.setattr(pa, "memory_map", None)
-    columns = sample()
-    X, y, names = load_table(write(tmp_path, columns, "arrow"), target="label")
-    expected_names, expected, _ = encoded(columns, "label")
-    assert names == expected_names
-    np.testing.assert_array_equal(dense(X), expected)
-    np.testing.assert_array_equal(y, columns["label"])
-
-
 @pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
@@ -265,19 +217,6 @@ def test_columns_of_nulls_are_of_any_kind(tmp_path):
         load_table([one, three], target="y")
 
 
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "arrow"])
-def test_what_a_column_holds_that_is_empty_in_the_first_file_is_seen_in_the_next(tmp_path, kind):
-    some = {"a": [1.5, 2], "b": [True, False], "t": ["p", "q"], "y": ["yes", "no"]}
-    none = {name: pa.nulls(2) for name in ("a", "b", "t")}
-    files = [
-        write(tmp_path, none | {"y": ["yes", "yes"]}, kind, "one"),
-        write(tmp_path, some, kind, "two"),
-    ]
-    X, _, names = load_table(files, target="y", missing="zero")
-    assert names == ["a", "b", "t=p", "t=q"]
-    assert dense(X).tolist() == [[0, 0, 0, 0], [0, 0, 0, 0], [1.5, 1, 1, 0], [2, 0, 0, 1]]
-
-
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_what_a_column_holds_whose_first_rows_are_empty_is_seen_later(tmp_path, kind, monkeypatch):
     monkeypatch.setattr(text_file, "BLOCK_BYTES", 64)
@@ -295,12 +234,6 @@ def test_what_a_column_holds_whose_first_rows_are_empty_is_seen_later(tmp_path, 
     assert dense(X)[-2:].tolist() == [[1.5, 1, 0, n, 1, 0], [2, 0, 0, n + 1, 0, 1]]
 
 
-def test_where_works_before_any_pass(tmp_path):
-    one = write(tmp_path, {"a": [1, 2], "y": [0, 1]}, "csv", "one")
-    two = write(tmp_path, {"a": [1, 2], "y": [0, 1]}, "csv", "two")
-    assert TableSource([one, two], target="y").where(3).endswith("two.csv row 2")
-
-
 def test_folders_and_globs_name_the_files_a_shell_would(tmp_path):
     inner = tmp_path / "inner" / "deep"
     inner.mkdir(parents=True)
@@ -316,13 +249,6 @@ def test_folders_and_globs_name_the_files_a_shell_would(tmp_path):
     assert find_files([hidden[0]]) == hidden[:1]  # named, it is meant
     with refused(DataError, "no-file"):
         find_files([tmp_path / "results.csv"])
-
-
-def test_open_source_makes_a_table_source(tmp_path):
-    write(tmp_path, {"a": [1, 2], "y": [0, 1]}, "csv")
-    source = open_source(tmp_path, target="y", missing="zero")
-    assert isinstance(source, TableSource)
-    assert json.loads(json.dumps(source.options()))["missing"] == "zero"
 
 
 def test_parquet_rows_that_will_not_fit_never_fill_the_memory(tmp_path, monkeypatch):
