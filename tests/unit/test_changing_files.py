@@ -12,7 +12,6 @@ import pytest
 from interrupting import in_pass
 from linsep import Perceptron, open_source
 from linsep.errors import CheckpointError, DataError
-from linsep.rows import source_stream as stream
 from linsep.sources import fingerprints
 from linsep.sources.row_cache import RowCache, source_key
 from linsep.sources.tables import text_file
@@ -224,19 +223,6 @@ def test_a_change_between_the_blocks_of_the_sample(tmp_path, monkeypatch):
 
 
 @pytest.mark.compiled
-def test_a_copy_with_the_same_bytes_is_known_again(tmp_path, monkeypatch):
-    path = tmp_path / "rows.svm"
-    table(path, False)
-    old, _ = fitted(path, tmp_path)
-    shutil.copy2(path, tmp_path / "copy")
-    (tmp_path / "copy").replace(path)
-    monkeypatch.setattr(stream, "RowCacheWriter", None)  # no cache is made again
-    new, source = fitted(path, tmp_path)
-    assert source.kept is not None
-    assert new.coef_.tobytes() == old.coef_.tobytes()
-
-
-@pytest.mark.compiled
 def test_a_file_that_changes_before_its_hash_is_taken_has_none(tmp_path):
     """Else rows of the old file would be known by the bytes of the new one."""
     path = tmp_path / "rows.svm"
@@ -265,3 +251,18 @@ def test_no_fit_goes_on_with_other_bytes(tmp_path, ending, change):
     table(path, False)
     with refused(CheckpointError, "bad-checkpoint"):
         stopped_and_resumed(path, tmp_path, change)
+
+
+@pytest.mark.compiled
+def test_a_fit_goes_on_with_a_copy_of_its_file_whose_parsed_rows_are_read_again(tmp_path):
+    path = tmp_path / "rows.csv"
+    table(path, False)
+    old, _ = fitted(path, tmp_path)
+
+    def copied(path):
+        shutil.copy2(path, tmp_path / "copy")
+        (tmp_path / "copy").replace(path)
+
+    model = stopped_and_resumed(path, tmp_path, copied)
+    assert model.coef_.tobytes() == old.coef_.tobytes()
+    assert fitted(path, tmp_path)[0].coef_.tobytes() == old.coef_.tobytes()

@@ -238,7 +238,7 @@ def test_the_command_shows_words(folder):
     assert np.isnan(load(folder / "m").bic_)
     assert table_bic(folder) is None
     done = here("summary", "m", "--top", "3", cwd=folder)
-    assert "and 6 more, with smaller z and 4,089 that are dependent" in done.stdout
+    assert "4,089 that are dependent" in done.stdout
 
 
 def table_bic(folder):

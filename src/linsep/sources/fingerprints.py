@@ -55,8 +55,8 @@ def _state(name: str) -> list[int]:
 
 
 def hashes(files: Sequence[FileState]) -> list[str | None]:
-    """Return hashes of all bytes of files, by which :func:`same_files` knows them under other
-    marks; None for remote files, and for those that are not as they were when they were looked at.
+    """Return hashes of all bytes of files, by which checkpoints know their copies; None for remote
+    files, and for those that are not as they were when they were looked at.
     """
     found: list[str | None] = []
     for file in files:
@@ -67,18 +67,6 @@ def hashes(files: Sequence[FileState]) -> list[str | None]:
         except OSError:
             found.append(None)
     return found
-
-
-def same_files(
-    then: Sequence[FileState], now: Sequence[FileState], given: Sequence[str | None]
-) -> bool:
-    """Return whether files are what they were; ``given`` are the :func:`hashes` that were taken
-    then, with which files are compared that differ in their marks only.
-    """
-    return len(then) == len(now) and all(
-        a == b or (a[:4] == b[:4] and hashed is not None and [hashed] == hashes([b]))
-        for a, b, hashed in zip(then, now, given or [None] * len(now), strict=True)
-    )
 
 
 def hash_of_sample(path: str | Path, start: int = 0, stop: int | None = None) -> str:

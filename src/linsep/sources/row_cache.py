@@ -55,7 +55,7 @@ from linsep.compiled.row_records import (
 )
 from linsep.errors import DataError, LinsepError, Located, hint
 from linsep.sources.base import Source, WeighedSource
-from linsep.sources.fingerprints import FileState, hashes, same_files, state_of
+from linsep.sources.fingerprints import state_of
 from linsep.sources.remote.file import File, local, located
 
 FORMAT = 1
@@ -95,19 +95,6 @@ def source_key(paths: Iterable[str | File], options: dict[str, Any]) -> dict[str
     file that changes meanwhile makes the cache stale.
     """
     return {"files": [state_of(located(path)) for path in paths], "options": options}
-
-
-def is_of(key: dict[str, Any], footer: dict[str, Any]) -> bool:
-    """Return whether a footer belongs to a cache with this key."""
-    then = footer["key"]
-    if then == as_read_back(key):
-        return True
-    if "files" not in key or then.get("options") != as_read_back(key["options"]):
-        return False
-    files = [FileState(*file) for file in then["files"]]
-    return same_files(
-        files, [FileState(*file) for file in as_read_back(key)["files"]], footer["hashes"]
-    )
 
 
 def row_folder(cache: Path) -> Path | None:
@@ -210,7 +197,7 @@ class RowCache:
             found = _read_tail(file)
         except (OSError, struct.error):  # struct.error: truncated meanwhile
             found = None
-        if found is None or not is_of(key, found[0]):
+        if found is None or found[0]["key"] != as_read_back(key):
             file.close()
             return None
         if mark:
@@ -486,7 +473,6 @@ class RowCacheWriter:
                 "recipe": recipe,
                 "dropped": dropped,
                 "filled": filled or {},
-                "hashes": hashes([FileState(*file) for file in self._key.get("files", ())]),
             }
             offsets = np.cumsum(np.concatenate([[HEAD.size], *self._sizes]), dtype=np.int64)
             self._send(end_of_file(offsets, footer, self._nonce))
