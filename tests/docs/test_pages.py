@@ -184,7 +184,7 @@ def test_each_error_of_the_first_evening_names_what_mends_it(tmp_path):
     for options, said in (
         ([], "line 1 is a comment: skip lines like it with --comment '#'"),
         (["--comment", "#"], "set the delimiter with --delimiter ';'"),
-        (reading, r"is not UTF-8 text .*--encoding latin-1"),
+        (reading, r"is not UTF-8 text.*--encoding cp1252"),
         (western, "'customer' has a different text .*--exclude cust"),
         ([*western, "--exclude", "customer", "--null-values", ""], r"--date since=%d.%m.%Y"),
     ):
