@@ -133,7 +133,7 @@ def test_an_interrupt_before_the_first_row_forgets_no_checkpoint(folder, learned
 
     stopped(folder, 2)
     with monkeypatch.context() as patch:
-        patch.setattr("linsep.cli.fit.InitialWeights", pressed)
+        patch.setattr("linsep.cli.fit.initial_weights", pressed)
         done = here("fit", "--resume", "c", cwd=folder)
     said = "linsep: interrupted; `linsep fit --resume c` resumes the fit.\n"
     assert (done.returncode, done.stderr.replace(f"{folder}/", "")) == (130, said)
