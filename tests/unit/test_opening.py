@@ -65,7 +65,7 @@ def test_unusable_arrays_are_refused():
 
 
 def test_a_batch_needs_a_row():
-    with pytest.raises(ValueError, match="at least 1"):
+    with refused(DataError, "bad-option", option="batch_rows"):
         ArraySource(np.zeros((2, 2)), batch_rows=0)
 
 

@@ -45,7 +45,10 @@ class ArraySource(WeighedSource):
         unanswered: np.ndarray | None = None, offset: np.ndarray | None = None,
     ):  # fmt: skip
         if batch_rows < 1:
-            raise ValueError(f"batch_rows must be at least 1, got {batch_rows}.")
+            raise DataError(
+                f"batch_rows must be at least 1, got {batch_rows}.",
+                code="bad-option", option="batch_rows", value=batch_rows,
+            )  # fmt: skip
         self.paths = []
         self._given = X
         self._X = sp.csr_matrix(as_csr(X)) if sp.issparse(X) else np.ascontiguousarray(X)

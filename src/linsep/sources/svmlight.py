@@ -264,11 +264,14 @@ class SvmlightSource(ScannedFiles):
         max_line: int = MAX_LINE,
     ):
         if not paths:
-            raise ValueError("paths must name at least one file.")
+            raise DataError("paths must name at least one file.", code="no-file", option="paths")
         if index_base not in {None, 0, 1}:
-            raise ValueError(f"index_base must be 0, 1 or None, not {index_base!r}.")
+            raise DataError(
+                f"index_base must be 0, 1 or None, not {index_base!r}.",
+                code="bad-option", option="index_base", value=index_base,
+            )  # fmt: skip
         if chunk_bytes < 1 or (threads is not None and threads < 1):
-            raise ValueError("chunk_bytes and threads must be at least 1.")
+            raise DataError("chunk_bytes and threads must be at least 1.", code="bad-option")
         super().__init__(paths, chunk_bytes, threads, max_line)
         self._base = index_base
         self._width = 0
