@@ -36,8 +36,9 @@ POINTS = [(1, 1), (3, 2), (2, 4), (3, 4), (2, 3)], [-1, 1, 1, 1, -1]
 P = Perceptron(shuffle=False)
 
 
-def test_the_document_on_traces(tmp_path):
+def test_the_document_on_traces(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    monkeypatch.chdir(tmp_path)  # the page saves a picture
     assert run_python("docs/how-to/trace.md") >= 10
     assert run_commands("docs/how-to/trace.md", tmp_path) == 4
     assert (tmp_path / "table.tex").read_text().startswith(r"\begin{tabular}")
