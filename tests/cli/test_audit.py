@@ -75,8 +75,8 @@ def test_terms_sum_to_the_score_to_the_bit(folder, data, options, tmp_path):
         assert found["prediction"] == expected["prediction"]
         if "scores" in expected:
             assert found["score"] in np.atleast_1d(expected["scores"]).tolist()
-        line = 2 * row - 1 if data.endswith("vw") else row + data.endswith("csv")
-        assert found["row"] == f"{data} line {line}"
+        line = 2 * row - 1 if data.endswith("vw") else row
+        assert found["row"] == f"{data} {'row' if data.endswith('csv') else 'line'} {line}"
 
 
 def test_names(folder, tmp_path):

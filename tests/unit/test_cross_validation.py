@@ -112,16 +112,16 @@ def test_errors_of_folds_name_the_row_of_the_data(tmp_path, file):
     frame.loc[[5, 21], "w"] = 0
     frame.loc[30, "a"] = -1.0
     frame.to_csv(tmp_path / "t.csv", index=False)
-    path, row = (tmp_path / "t.csv", 32) if file else (None, 31)
+    path = tmp_path / "t.csv" if file else None
     how = {"target": "y", "weight": "w", "missing": "drop"}
     source = open_source(frame if path is None else path, **how)
-    with refused(DataError, "out-of-range", row=row, path=path):
+    with refused(DataError, "out-of-range", row=31, path=path):
         out_of_fold(Winnow(), source, Folds(3))
     rows = labeled_rows(*kept(source))
     test = np.flatnonzero(rows.X[:, 0] < 0)
     rows.X[test] = 1e307  # its score overflows
     split = np.delete(np.arange(rows.size), test), test
-    with refused(DataError, "overflow", row=row, path=path):
+    with refused(DataError, "overflow", row=31, path=path):
         predictions_by_fold([Perceptron(max_iter=3)], rows, [split])
 
 
