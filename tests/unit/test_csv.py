@@ -145,8 +145,9 @@ def test_a_byte_order_mark_is_no_part_of_a_row(path, header):
 
 @pytest.mark.parametrize("command", ["fit a.csv --target y", "split a.csv --in-order --test 0.5"])
 def test_a_quote_that_is_never_closed_is_refused(path, command):
-    path.write_text('y,t\n0,p\n1,q\n0,r\n0,"q' + "\n1,q" * 400_000)
-    assert_refused(*command.split(), "--max-line", "1MB", cwd=path.parent, code="bad-line")
+    for rows in (2, 400_000):
+        path.write_text('y,t\n0,p\n1,q\n0,r\n0,"q' + "\n1,q" * rows)
+        assert_refused(*command.split(), "--max-line", "1MB", cwd=path.parent, code="bad-line")
 
 
 FIELDS = st.sampled_from(["p", "q q", "", '5"', "a,b", "two\nlines", 'a "b"\r\nc', "long\n" * 30])

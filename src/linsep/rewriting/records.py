@@ -156,7 +156,7 @@ class TextRecords:
 
     def _csv_records(self) -> Iterator[tuple[int, list[str], str]]:
         """Yield the line that each record starts on, its fields, and its text."""
-        reading, taken = self._reading, list[str]()
+        reading, taken, end = self._reading, list[str](), list[str]()
 
         def lines() -> Iterator[str]:
             for block in self._blocks():
@@ -164,14 +164,20 @@ class TextRecords:
                 for line, seen in zip(_lines_of(block, ""), _lines_of(same, ""), strict=True):
                     taken.append(line)
                     yield seen
+            end[:] = ["end", "end"]  # a record of its own unless a quote is open
+            yield reading.separator.join(end)
 
         quoting: Any = csv.QUOTE_MINIMAL if reading.quotes else csv.QUOTE_NONE
-        reader = csv.reader(lines(), delimiter=reading.separator, quoting=quoting, strict=False)
+        reader = csv.reader(lines(), delimiter=reading.separator, quoting=quoting)
         line = 1
         while True:
             before = csv.field_size_limit(reading.max_line)
             try:
-                fields = next(reader, None)
+                fields = next(reader)
+                if end and fields == end:
+                    return
+                if end:
+                    raise csv.Error
             except csv.Error as error:
                 raise DataError(
                     f"{self.path} line {line} opens a quote that is not closed within "
@@ -181,8 +187,6 @@ class TextRecords:
                 ) from error  # fmt: skip
             finally:
                 csv.field_size_limit(before)
-            if fields is None:
-                return
             yield line, fields, "".join(taken)
             taken.clear()
             line = reader.line_num + 1
