@@ -36,7 +36,7 @@ MOST_WEIGHTS = 400
 #: rounds of quick weights, which see a few rows, before all rows are visited
 QUICK_ROUNDS = 8
 #: rounds of quick weights before the widest margin is looked for, which takes longer
-FIRST_ROUNDS = 2
+FIRST_ROUNDS = 4
 
 
 class Inseparable(NamedTuple):
@@ -76,7 +76,7 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
         if weights is None:
             weights, target = find.weights(working)
         if weights is None:
-            if not data.sparse and (proof := crossing(working)) is not None:
+            if not data.sparse and (proof := crossing(working, find.last)) is not None:
                 return Inseparable(proof, proof.members, None)
             rest = peeled(working)
             if rest is not None and rest.rows.data.n_rows:

@@ -180,23 +180,23 @@ def true_scale(members: list[Member], multipliers: list[Fraction]) -> list[Fract
     return [x / member.whole[1] for member, x in scaled]
 
 
-def crossing(working: WorkingSet) -> Proof | None:
+def crossing(working: WorkingSet, last: np.ndarray) -> Proof | None:
     """Return the proof that nothing separates by one row more than there are weights, which span
-    them all; None if floats find no such rows.
+    them all: those of the ``last`` multipliers, or by a linear program; None if floats find none.
     """
     size = working.question.size
-    floats = few_rows(working.table(), np.zeros(len(working)))
-    used = np.zeros(0, dtype=int) if floats is None else np.flatnonzero(floats)
-    if used.size != size + 1:
-        return None
-    members = [working.members[i] for i in used]
     everything = Space({j: {j: 1} for j in range(size)})
     start = [Fraction(0)] * size + [Fraction(1)]
-    rows = [member.whole[0] for member in members]
-    exact = vanishing(rows, start, everything, list(range(size)))
-    if exact is None or min(exact) <= 0:
-        return None
-    return Proof({}, members, true_scale(members, exact), everything)
+    for given in (last, None):
+        floats = few_rows(working.table(), np.zeros(len(working))) if given is None else given
+        if floats is None or np.count_nonzero(floats) != size + 1:
+            continue
+        members = [working.members[i] for i in np.flatnonzero(floats)]
+        rows = [member.whole[0] for member in members]
+        exact = vanishing(rows, start, everything, list(range(size)))
+        if exact is not None and min(exact) > 0:
+            return Proof({}, members, true_scale(members, exact), everything)
+    return None
 
 
 def witness(proof: Proof, A: sp.csr_matrix, members: list[Member]) -> Proof:
