@@ -188,14 +188,6 @@ def test_include_and_globs(tmp_path):
     assert source.feature_names == ["rank", "zip=00501", "zip=02134", "zip=10001"]
 
 
-def test_dates_of_types():
-    frame = SHOP[["y"]].assign(day=pd.to_datetime(SHOP.day) + pd.Timedelta(hours=6))
-    X, _ = rows(frame, date="day")
-    assert X == [[19753.25], [19754.25], [19755.25], [19783.25]]
-    X, _ = rows(SHOP[["day", "y"]], date={"day": "%Y-%m-%d"})
-    assert X == [[19753], [19754], [19755], [19783]]
-
-
 def test_labels_of_digits_and_letters_are_text(tmp_path, monkeypatch):
     labels = [str(k) for k in range(1, 23) for _ in range(50)] + ["X"] * 50 + ["Y"] * 50
     path = tmp_path / "genes.csv"
