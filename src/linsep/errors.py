@@ -57,6 +57,7 @@ CODES = {
     "unreachable": "a server that does not answer, or not as it should",
     # options and packages
     "bad-option": "a value that an option or parameter does not allow",
+    "bad-argument": "an argument that a function does not have, or of a type it does not take",
     "conflict": "options or arguments that exclude each other",
     "needs-option": "an option or argument that is missing beside what is given",
     "missing-package": "an optional package that is not installed",
@@ -261,6 +262,12 @@ class ParameterError(LinsepError, ValueError):
     """Incompatible parameters; on the command line a usage error (exit code 2)."""
 
     code = "bad-option"
+
+
+class ArgumentError(LinsepError, TypeError):
+    """A call with an argument that the function does not have, or of a type it does not take."""
+
+    code = "bad-argument"
 
 
 class ModelFileError(LinsepError, ValueError):

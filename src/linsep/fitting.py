@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.catalog import ESTIMATORS, REGRESSIONS, WITHOUT_PASSES, is_scaled
-from linsep.errors import DataError, ParameterError, hint, in_python
+from linsep.errors import ArgumentError, DataError, ParameterError, hint, in_python
 from linsep.estimators._common.thresholds import (
     Rule,
     check_two,
@@ -230,7 +230,7 @@ def fit(
         if name in takes:
             given[name] = value
         elif value is not None and name != "random_state":
-            raise TypeError(f"{learner} has no {name}: leave it out.")
+            raise ArgumentError(f"{learner} has no {name}: leave it out.")
     rule = decision_rule(None if threshold is None else Rule.of(threshold), learner, given)
     model = make_estimator(learner, given)
     folds: Any = None
@@ -270,7 +270,7 @@ def _check_options(learner: str, given: Mapping[str, Any], reading: Mapping[str,
         advice = f": did you mean {known[0]}?" if known else "."
         if (told := advice_for(unknown[0])) is not None:
             advice = f": {told.render(in_python)}."
-        raise TypeError(f"fit() has no option {unknown[0]!r} for {learner}{advice}")
+        raise ArgumentError(f"fit() has no option {unknown[0]!r} for {learner}{advice}")
 
 
 def decision_rule(rule: Rule | None, learner: str, parameters: dict[str, Any]) -> Rule | None:

@@ -11,7 +11,7 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, dataclass_transform, get_args, get_origin
 
-from linsep.errors import ParameterError, in_python
+from linsep.errors import ArgumentError, ParameterError, in_python
 from linsep.other_names import advice_for
 
 #: types of parameters that several estimators have
@@ -232,7 +232,7 @@ def _with_advice(init: Any) -> Any:
     @wraps(init)
     def __init__(self: Any, *args: Any, **given: Any) -> None:
         if not given.keys() <= known:
-            raise TypeError(_unknown(type(self), min(given.keys() - known), known))
+            raise ArgumentError(_unknown(type(self), min(given.keys() - known), known))
         init(self, *args, **given)
 
     return __init__

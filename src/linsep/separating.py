@@ -6,6 +6,7 @@ from typing import Any, Literal
 from linsep.certificate.checking import TIME_LIMIT
 from linsep.certificate.constraints import FORMULATIONS
 from linsep.certificate.verdicts import Separations, Verdict
+from linsep.errors import ArgumentError
 from linsep.estimators._common.frames import with_features
 from linsep.separability import deciding
 
@@ -110,7 +111,7 @@ def separation(
     (1, 1, 1)
     """
     if isinstance(X, str | Path):
-        raise TypeError(
+        raise ArgumentError(
             "separation takes rows, not a file name: for a file, call "
             f"linsep.separation(linsep.open_source({str(X)!r}, target=...))."
         )

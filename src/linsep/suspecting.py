@@ -17,7 +17,7 @@ from linsep._system.threads import one_blas_thread
 from linsep.certificate.constraints import Subject
 from linsep.certificate.verdicts import Separable
 from linsep.drawing import display
-from linsep.errors import DataError
+from linsep.errors import ArgumentError, DataError
 from linsep.estimators._common.frames import with_features
 from linsep.layout import table_lines
 from linsep.separability.data import Data, data_of, weights_of
@@ -149,7 +149,7 @@ def suspicious_labels(
             value=time_limit,
         )
     if isinstance(X, str):
-        raise TypeError("suspicious_labels takes rows or a source, not a file name.")
+        raise ArgumentError("suspicious_labels takes rows or a source, not a file name.")
     weights = weights_of(X) if y is None and sample_weight is None else sample_weight
     given = X
     X, y, _ = with_features(X, y)

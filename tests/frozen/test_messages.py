@@ -34,6 +34,7 @@ FILES = {
 }  # fmt: skip
 X, Y = np.array([[0.0, 1], [1, 3], [2, 1], [3, 2]]), [0, 1, 0, 1]
 CASES = {
+    "bad-argument": lambda: linsep.separation("t.csv"),
     "bad-checkpoint": lambda: Perceptron().fit(X, Y, checkpoint="t.csv"),
     "bad-formula": lambda: linsep.fit("t.csv", formula="y ~ a +"),
     "bad-hypothesis": lambda: LinearRegression().fit(X, [1, 2, 4, 3]).wald_test("x0 = x0"),

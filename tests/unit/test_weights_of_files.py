@@ -1,6 +1,5 @@
 """Rows with weights and groups, from files: what arrays with sample_weight give, to the bit."""
 
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.errors import ParameterError
+from linsep.errors import ArgumentError, ParameterError
 
 CLASSES = np.array([-1, 1])
 #: smallest margin whose rows are counted
@@ -108,7 +108,7 @@ class Adversary:
 
         for method in ("partial_fit", "predict"):
             if not callable(getattr(estimator, method, None)):
-                raise TypeError(
+                raise ArgumentError(
                     f"A {type(estimator).__name__} has no {method}: the adversary needs a learner "
                     f"that is trained row by row."
                 )

@@ -10,7 +10,7 @@ from linsep.certificate.errors import FewestErrors
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
 from linsep.chance.counting import Dichotomies
 from linsep.chance.transition import phase_transition
-from linsep.errors import DataError
+from linsep.errors import ArgumentError, DataError
 from linsep.estimators._common.frames import in_memory
 from linsep.estimators._common.labels import label_text
 from linsep.mistake_bounds.margins import margin_distribution
@@ -227,7 +227,7 @@ def _check_drawn(verdict: Any, X: Any, y: Any) -> None:
             code="unsupported",
         )
     if not isinstance(verdict, Verdict):
-        raise TypeError(f"A {type(verdict).__name__} is not a verdict of linsep.separation.")
+        raise ArgumentError(f"A {type(verdict).__name__} is not a verdict of linsep.separation.")
     about = verdict.subject
     if about.columns is not None:
         raise DataError(

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import weight_totals
-from linsep.errors import DataError
+from linsep.errors import ArgumentError, DataError
 from linsep.estimators._common.labels import plain_labels
 from linsep.scoring.intervals import intervals_of
 from linsep.scoring.metrics import baselines_of, confusion, values_of
@@ -97,7 +97,7 @@ def score(
 
         model = load(model)
     if not hasattr(model, "predictions"):
-        raise TypeError(
+        raise ArgumentError(
             f"model is of type {type(model).__name__}: pass a fitted estimator of linsep, or the "
             "path of a saved one."
         )
@@ -108,7 +108,9 @@ def score(
         parts = answers_in_memory(model, *data, Beside.of(sample_weight, groups), offset)
         return _scores(model, parts, "X", names, lambda: sample_weight is not None)
     if offset is not None:
-        raise TypeError("Offsets are only passed with (X, y); here they are a column: leave out.")
+        raise ArgumentError(
+            "Offsets are only passed with (X, y); here they are a column: leave out."
+        )
     weights = sample_weight if isinstance(sample_weight, str) else None
     grouped = groups if isinstance(groups, str) else None
     beside = Beside.of(
@@ -121,7 +123,7 @@ def score(
 def _refuse_columns(**given: Any) -> None:
     for name, value in given.items():
         if isinstance(value, str):
-            raise TypeError(
+            raise ArgumentError(
                 f"{name} is {value!r}, but (X, y) has no columns with names: "
                 + ("leave it out." if name == "target" else "pass one value per row.")
             )
@@ -137,7 +139,7 @@ def _opened(
         return data
     recipe = getattr(model, "recipe_", None) or {"format": "arrays"}
     if recipe["format"] == "arrays" or not (is_frame(data) or isinstance(data, str | Path | list)):
-        raise TypeError(
+        raise ArgumentError(
             f"data is of type {type(data).__name__}, and the model "
             + ("learned arrays" if recipe["format"] == "arrays" else "learned a table or files")
             + ": pass rows and labels as (X, y)."

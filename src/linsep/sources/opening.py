@@ -8,7 +8,7 @@ from typing import Any
 
 from linsep._system.caches import warn_without
 from linsep._system.files import is_address
-from linsep.errors import DataError, ParameterError, hint
+from linsep.errors import ArgumentError, DataError, ParameterError, hint
 from linsep.sources.base import Source, is_frame
 from linsep.sources.formats import ENDINGS, LABEL, TEXT, format_by_name, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
@@ -247,7 +247,7 @@ def names_in(data: Any) -> list[Any]:
         names = list(data)
         if all(isinstance(name, _NAME) for name in names):
             return names
-    raise TypeError(
+    raise ArgumentError(
         f"data is of type {type(data).__name__}: pass a path, a list of paths or a data frame; "
         "pass arrays to the methods of estimators."
     )

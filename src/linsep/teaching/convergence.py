@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.errors import DataError
+from linsep.errors import ArgumentError, DataError
 from linsep.estimators._common.frames import in_memory
 from linsep.estimators._common.labels import codes_given
 from linsep.layout import table_lines, wrapped
@@ -201,7 +201,7 @@ def convergence(
 def _check_provable(estimator: Any) -> None:
     """Raise unless the proof covers this learner."""
     if not isinstance(estimator, Perceptron):
-        raise TypeError(f"The proof covers a Perceptron, not a {type(estimator).__name__}.")
+        raise ArgumentError(f"The proof covers a Perceptron, not a {type(estimator).__name__}.")
     why = None
     if estimator.update == "batch":
         why = "updates at every mistake: omit update='batch'"

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from linsep import textbook
 from linsep.catalog import LINEAR
-from linsep.errors import DataError, ParameterError, hint
+from linsep.errors import ArgumentError, DataError, ParameterError, hint
 from linsep.estimators._common import labels
 from linsep.estimators._common.frames import in_memory
 from linsep.estimators._common.labels import is_turned
@@ -172,7 +172,7 @@ def rule_of(estimator: Any) -> textbook.Rule:
         " Its weights belong to rows, not to features: linsep.textbook.run yields the steps of "
         "its reference implementation, linsep.textbook.KernelPerceptron."
     )
-    raise TypeError(
+    raise ArgumentError(
         f"{type(estimator).__name__} cannot be traced; these can: {known}."
         + dual * isinstance(estimator, OnlineClassifier)
     )

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from linsep.batches import Batch, join, joined
-from linsep.errors import DataError, ParameterError, warn_caller
+from linsep.errors import ArgumentError, DataError, ParameterError, warn_caller
 from linsep.estimators._common.fitted_state import Method
 from linsep.estimators._common.labels import FLOATS, brings_labels
 from linsep.estimators._common.offsets import (
@@ -143,7 +143,7 @@ def to_learn(
     if not isinstance(X, Source):
         check_again(model)
     if isinstance(X, str | Path):
-        raise TypeError(
+        raise ArgumentError(
             f"fit takes rows, not a file name: for a file, call linsep.fit({str(X)!r}, target=...)."
         )
     call = "linsep.fit(frame, target=..."
