@@ -4,6 +4,7 @@ Versions of the weights are stored as changes of the first.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -492,7 +493,8 @@ def _voted(
         moved = (D[start * width : stop * width] @ Z).reshape(-1, width, n_rows)
         moved[0] += scores
         with np.errstate(invalid="ignore", over="ignore"):  # such votes are refused with a sentence
-            np.cumsum(moved, axis=0, out=moved)
+            for before, then in pairwise(moved):  # numpy's cumsum takes four times as long
+                np.add(then, before, out=then)
         votes += _ballots(moved, lasted[start + 1 : stop + 1], joint, tie)
         scores = moved[-1]
     return votes
