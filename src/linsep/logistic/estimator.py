@@ -528,7 +528,7 @@ class LogisticRegression(
 
     def _found(self, task: Task, rows: Rows | BatchRows, steps: Steps) -> Solution:
         if self.penalty and task.q:
-            from linsep.logistic.firth import by_firth
+            from linsep.logistic.profiles import by_firth
 
             self.method_ = "Firth"
             return by_firth(self, task, rows, steps)

@@ -24,7 +24,7 @@ from linsep.inference.refitting import FirthTests, Scored
 from linsep.logistic.columns import Columns, sampled, standardization
 from linsep.logistic.newton import Goal, inverse_of, newton
 from linsep.logistic.objective import Objective, Point, Terms
-from linsep.logistic.solution import Solution, State, Steps, ends_of, limits_without
+from linsep.logistic.solution import Solution, State
 from linsep.logistic.task import MOST_WEIGHTS, BatchRows, FittedClasses, Rows, Task, block_rows
 
 #: longest step of a weight, in standardized features, far from which a quadratic model is poor
@@ -178,32 +178,6 @@ def in_memory(model: Any, task: Task, rows: Rows | BatchRows) -> Task:
             code="too-large",
         )  # fmt: skip
     return task if kept is rows else kept.task(model)
-
-
-def by_firth(model: Any, task: Task, rows: Rows | BatchRows, steps: Steps) -> Solution:
-    """Maximize Firth's penalized likelihood, which always has a maximum."""
-    task = in_memory(model, task, rows)
-    flat, how, raw = opened(task, penalized=True)
-    start, shape = begun(task, flat), (task.q, task.width)
-    report = steps.of(lambda b: (raw @ b).reshape(shape), how.dependent)
-    top = maximum(flat, start, task, report=report)
-    constant = flat.used % task.width == task.n_features
-    none = maximum(flat, start * constant, task, np.eye(flat.size)[:, constant])
-    inverse = inverse_of(top.point.hessian)
-    covariance = np.full(2 * (len(raw),), np.nan) if inverse is None else raw @ inverse @ raw.T
-    found = top._replace(
-        columns=how, weights=(raw @ top.B).reshape(shape), covariance=covariance,
-        limits=limits_without(how.dependent, shape), log_likelihood=top.point.log_likelihood,
-        gained=2.0 * (top.point.value - none.point.value),
-    )  # fmt: skip
-    if model.intervals == "wald":
-        return found
-    from linsep.logistic.profiles import profiled
-
-    steps.finished = found
-    if top.state is State.CONVERGED:
-        profiled(flat, top, raw, model.level, np.full(shape, ""), steps)
-    return found._replace(intervals={model.level: ends_of(steps, shape)})
 
 
 def held_at_zero(task: Task, terms: list[list[int]]) -> FirthTests:

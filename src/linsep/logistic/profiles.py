@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
-from linsep.logistic.firth import LONGEST, Flat, in_memory, maximum, opened
+from linsep.logistic.firth import LONGEST, Flat, begun, in_memory, maximum, opened
 from linsep.logistic.newton import Goal, inverse_of, newton, updated
-from linsep.logistic.solution import SEPARATED, Solution, State, Steps, ends_of
+from linsep.logistic.solution import SEPARATED, Solution, State, Steps, ends_of, limits_without
 from linsep.logistic.task import BatchRows, Rows, Task
 
 #: largest last step toward an end, as a share of the half-width of Wald's interval; its error is
@@ -247,6 +247,30 @@ def profiled(
         if of.any():
             one = Profile(flat, top, of).interval(level, limit if limit in RUNAWAY else "")
         steps.intervals.append(one)
+
+
+def by_firth(model: Any, task: Task, rows: Rows | BatchRows, steps: Steps) -> Solution:
+    """Maximize Firth's penalized likelihood, which always has a maximum."""
+    task = in_memory(model, task, rows)
+    flat, how, raw = opened(task, penalized=True)
+    start, shape = begun(task, flat), (task.q, task.width)
+    report = steps.of(lambda b: (raw @ b).reshape(shape), how.dependent)
+    top = maximum(flat, start, task, report=report)
+    constant = flat.used % task.width == task.n_features
+    none = maximum(flat, start * constant, task, np.eye(flat.size)[:, constant])
+    inverse = inverse_of(top.point.hessian)
+    covariance = np.full(2 * (len(raw),), np.nan) if inverse is None else raw @ inverse @ raw.T
+    found = top._replace(
+        columns=how, weights=(raw @ top.B).reshape(shape), covariance=covariance,
+        limits=limits_without(how.dependent, shape), log_likelihood=top.point.log_likelihood,
+        gained=2.0 * (top.point.value - none.point.value),
+    )  # fmt: skip
+    if model.intervals == "wald":
+        return found
+    steps.finished = found
+    if top.state is State.CONVERGED:
+        profiled(flat, top, raw, model.level, np.full(shape, ""), steps)
+    return found._replace(intervals={model.level: ends_of(steps, shape)})
 
 
 def with_profiles(
