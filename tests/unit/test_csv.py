@@ -179,6 +179,17 @@ def test_line_breaks_in_quotes_stay_as_they_are(tmp_path, monkeypatch):
         assert y.size == 20
 
 
+def test_rows_are_not_lost_in_a_field_that_only_begins_with_a_quote(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text('y\tt\n0\t"said" he\n1\t"p\n0\tr\n1\tcall U" now\n0\ts\n')
+    with refused(DataError, "bad-line", row=2, path=path):
+        load_table(path, target="y")
+    assert load_table(path, target="y", quotes=False)[1].tolist() == [0, 1, 0, 1, 0]
+    path = tmp_path / "b.csv"
+    path.write_text('y,t\n0,"Hello,"\n1,"q\nr"\n0,"a ""b\n"" c"\n1,"d"\n')
+    assert load_table(path, target="y")[1].tolist() == [0, 1, 0, 1]
+
+
 LITERAL = 'y\tt\n0\t"p\n1\tq q"\n0\t"r "s" t"\n1\tu"\n'
 VALUES = ['"p', 'q q"', '"r "s" t"', 'u"']
 

@@ -7,9 +7,9 @@ import sys
 from collections import deque
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial, reduce
-from itertools import islice
+from itertools import chain, count, islice
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -191,10 +191,18 @@ class CsvFile(TextFile):
 
     def _rows_alone(self) -> Generator[bytes, None, None]:
         """Yield the blocks without the header; DataError if a quote is never closed."""
-        left, quotes = self._begin, 0
+        left, quotes, unsure = self._begin, 0, bool(self._options.quotes)
+        mark = re.escape(self._options.separator.encode())
+        # a quote that opens a field, and one that closes in the middle of a field
+        swallowed = re.compile(b'[%s\n]"([^"]*+(?:""[^"]*+)*+)"[^%s\r\n"]' % (mark, mark))
         with closing(self.blocks()) as blocks:
             for block in map(self._options.squeezed, blocks):
-                quotes += block.count(b'"')
+                found = block.count(b'"')
+                fields = swallowed.finditer(b"\n" + block) if found and unsure else ()
+                if any(b"\n" in field[1] for field in fields):
+                    self._refuse_merged_rows()
+                    unsure = False
+                quotes += found
                 if left < len(block):
                     yield block[left:]
                 left = max(0, left - len(block))
@@ -211,25 +219,40 @@ class CsvFile(TextFile):
                 if quotes % 2 == 0 and not block.isspace():
                     return
 
+    def _lines(self) -> Iterator[str]:
+        with closing(self.blocks()) as blocks:
+            for block in map(self._options.squeezed, blocks):
+                yield from io.StringIO(block.decode(errors="surrogateescape"), newline="")
+
     def _ends_in_quotes(self) -> bool:
         """Return whether the last record goes on behind the end of the text: others have quotes
         in the middle of fields.
         """
-        end: list[str] = []
+        end = ["end", "end"]
+        lines = chain(self._lines(), [self._options.separator.join(end)])
+        with _any_length():
+            return deque(csv.reader(lines, delimiter=self._options.separator), 1)[0] != end
 
-        def seen() -> Iterator[str]:
-            with closing(self.blocks()) as blocks:
-                for block in map(self._options.squeezed, blocks):
-                    yield from io.StringIO(block.decode(errors="surrogateescape"), newline="")
-            end[:] = ["end", "end"]
-            yield self._options.separator.join(end)
-
-        with _FIELDS:
-            before = csv.field_size_limit(sys.maxsize)
-            try:
-                return deque(csv.reader(seen(), delimiter=self._options.separator), 1)[0] != end
-            finally:
-                csv.field_size_limit(before)
+    def _refuse_merged_rows(self) -> None:
+        """Raise DataError for a field with line breaks whose quote closes in its middle: it began
+        with a quote that is text, and holds the rows up to the next one.
+        """
+        with _any_length():
+            rows = csv.reader(self._lines(), delimiter=self._options.separator, strict=True)
+            for number in count(1 - self._headed):
+                line = rows.line_num
+                try:
+                    if next(rows, None) is None:
+                        return
+                except csv.Error:
+                    if rows.line_num > line + 1:
+                        raise DataError(
+                            f"{self.path} row {number} has a quote that closes in the middle of a "
+                            "field, lines after it opens",
+                            "double the quotes within a field",
+                            hint("read quotes as ordinary characters with {}", quotes=False),
+                            code="bad-line", path=self.path, row=number,
+                        ) from None  # fmt: skip
 
     def _unclosed(self) -> DataError:
         return DataError(
@@ -446,6 +469,17 @@ class CsvFile(TextFile):
             f"correct the row{quote}", *[ROW_NAMES] * named,
             code="field-count", **where,
         )  # fmt: skip
+
+
+@contextmanager
+def _any_length() -> Iterator[None]:
+    """Let fields of csv's readers have any length."""
+    with _FIELDS:
+        before = csv.field_size_limit(sys.maxsize)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
 
 
 def _and_then(block: bytes, parts: Iterator[tuple[bytes, Any]]) -> Generator[bytes, None, None]:
