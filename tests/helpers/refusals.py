@@ -1,6 +1,5 @@
 """Errors by their class, code and fields; sentences may change."""
 
-import re
 from contextlib import contextmanager
 
 import pytest
@@ -14,9 +13,3 @@ def refused(kind, code, **fields):
     assert caught.value.code == code, caught.value
     found = {name: getattr(caught.value, name) for name in fields}
     assert found == fields, caught.value
-
-
-def code_of(done):
-    """The code that a command printed behind its error, and its exit code."""
-    codes = re.findall(r"^linsep: error: .* \[([a-z-]+)\]$", done.stderr, re.M)
-    return (codes[-1] if codes else None), done.returncode

@@ -7,7 +7,6 @@ meet, and leaves out what repeats others at length.
 import os
 from itertools import combinations, product
 
-import pytest
 from hypothesis import HealthCheck, settings
 
 from linsep.compiled.jit import COMPILING
@@ -28,18 +27,6 @@ def examples(compiled, plain=None):
 def some(values, share=3):
     """All values; or the first, and from there one of every ``share``."""
     return list(values) if THOROUGH else list(values)[::share]
-
-
-def interpreted(cases, *compiled):
-    """Cases of a test: those named in both runs; the others in the run without the compiler only,
-    because loops would be compiled for them alone.
-    """
-    mark = {True: pytest.mark.both, False: pytest.mark.uncompiled}
-    return [pytest.param(*_tuple(case), marks=mark[case in compiled]) for case in cases]
-
-
-def _tuple(case):
-    return case if isinstance(case, tuple) else (case,)
 
 
 def met(*lists):

@@ -57,9 +57,6 @@ def test_what_is_claimed_is_true(rows, fit_intercept, rate, scale):
         np.testing.assert_allclose(exact, after, rtol=1e-9, atol=1e-9)
 
 
-TIES = ["negative", "positive", "random"]
-
-
 RULES = {"single": textbook.Perceptron(), "batch": textbook.BatchPerceptron()}
 
 

@@ -21,7 +21,6 @@ from thoroughness import met
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 FLAT = np.array([[0.0, 0], [1, 0], [2, 0], [3, 1], [1, 2]])
-GRAM = (FLAT @ FLAT.T).astype(int)
 SIDES_OF_FLAT = np.array(["no", "yes", "no", "yes", "yes"])
 UNSURE = separation(FLAT, SIDES_OF_FLAT)
 

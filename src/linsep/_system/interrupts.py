@@ -30,7 +30,6 @@ class _Signals:
         self.open = False
         self.pending: int | None = None
         self.before: dict[int, Callable[..., Any]] = {}
-        self.received = 0
 
     def begin(self) -> None:
         self.open, self.pending, self.before = False, None, {}
@@ -49,7 +48,6 @@ class _Signals:
 
     def receive(self, number: int, frame: Any) -> None:
         self.pending = number
-        self.received += 1
         if self.open:
             self.deliver(frame)
 
@@ -84,18 +82,7 @@ def like_ctrl_c() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def signals_so_far() -> int:
-    """Return how many signals have come, for threads that wait for long."""
-    return _signals.received
-
-
-def count_signal() -> None:
-    """Let threads that wait for long know of a KeyboardInterrupt that came without a handler."""
-    _signals.received += 1
-
-
 def _interrupt(number: int, frame: Any) -> None:
-    _signals.received += 1
     raise KeyboardInterrupt(number)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
-from linsep._system.interrupts import count_signal, interruption_point, interrupts_deferred
+from linsep._system.interrupts import interruption_point, interrupts_deferred
 
 MOST_THREADS = 8
 #: blocks per thread, so that no thread waits long for the slowest
@@ -183,9 +183,6 @@ def in_background(items: Iterator[Any], ahead: bool = False) -> Generator[Any, N
                 del item  # frees its memory before the next one is yielded
                 if not ahead:
                     coming = pool.submit(next, items, None)
-        except KeyboardInterrupt:
-            count_signal()
-            raise
         finally:  # runs after the item that the thread may still be computing
             if isinstance(items, Generator):
                 _close(items, pool)

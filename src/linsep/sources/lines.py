@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from linsep._system.interrupts import count_signal
 from linsep._system.threads import thread_count
 from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
@@ -517,9 +516,6 @@ def scanned_chunks(
             if part is None:
                 return
             yield part
-    except KeyboardInterrupt:
-        count_signal()
-        raise
     finally:
         # Reading ends first: a scan may be waiting for its chunk.
         reading.shutdown(wait=True, cancel_futures=True)

@@ -1,6 +1,5 @@
 """Arrow IPC files, which are also called Feather version 2, and Arrow streams."""
 
-import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -108,37 +107,3 @@ class IpcFile(TableFile):
             batch.validate(full=True)
             self._done = raw.tell() / self.size
             yield batch
-
-
-def has_compressed(content: bytes) -> bool:
-    """Return whether a message of an Arrow file or stream, in order, is compressed, which Arrow's
-    reader does not say before it makes room; raises ArrowInvalid or OSError for other content.
-    """
-    raw = pa.BufferReader(content)
-    if content.startswith(_MAGIC):
-        raw.seek(8)
-    while raw.tell() < len(content):
-        try:
-            message = pa.ipc.read_message(raw)
-        except EOFError:
-            return False
-        data = message.metadata.to_pybytes()
-        header = _follow(data, _field(data, _follow(data, 0), 2))
-        if message.type == "dictionary":
-            header = _follow(data, _field(data, header, 1))
-        if message.type in ("dictionary", "record batch") and _field(data, header, 3):
-            return True
-    return False
-
-
-def _follow(data: bytes, at: int) -> int:
-    return at + struct.unpack_from("<I", data, at)[0]
-
-
-def _field(data: bytes, table: int, number: int) -> int:
-    """Return where a field of a flatbuffer's table is, 0 where it is not given."""
-    fields = table - struct.unpack_from("<i", data, table)[0]
-    if 4 + 2 * number >= struct.unpack_from("<H", data, fields)[0]:
-        return 0
-    offset = struct.unpack_from("<H", data, fields + 4 + 2 * number)[0]
-    return table + offset if offset else 0

@@ -116,14 +116,3 @@ def _bytes_of(metadata: "pq.FileMetaData", kinds: Kinds) -> int:
     groups = map(metadata.row_group, range(metadata.num_row_groups))
     columns = (group.column(k) for group in groups for k in range(metadata.num_columns))
     return sum(c.total_uncompressed_size for c in columns if c.path_in_schema in kinds)
-
-
-def columns_in(group: "pq.RowGroupMetaData") -> list[tuple[int, int]]:
-    """Return where the columns of a row group begin and end in the file."""
-    found = []
-    for column in map(group.column, range(group.num_columns)):
-        start = column.data_page_offset
-        if column.has_dictionary_page and column.dictionary_page_offset:
-            start = min(start, column.dictionary_page_offset)
-        found.append((start, start + max(0, column.total_compressed_size)))
-    return found
