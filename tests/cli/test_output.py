@@ -220,7 +220,7 @@ def frames():
     )
     sizes = rng.normal(size=(N, 2))
     extreme = pd.DataFrame(sizes * [1e-300, 1e300], columns=["tiny", "huge"])
-    large = pd.DataFrame(sizes * [1e-120, 1e120], columns=["tiny", "huge"])
+    large = pd.DataFrame(sizes * [1e-80, 1e80], columns=["tiny", "huge"])
     small = pd.DataFrame(rng.integers(-3, 4, size=(6, 30)), columns=wide.columns[:30])
     return {
         "few": few.assign(label=two), "twelve": few.assign(label=twelve),
