@@ -185,21 +185,6 @@ def test_hosts_of_strangers_are_refused():
 
 
 @pytest.mark.thorough
-def test_a_session_is_forgotten_when_its_tab_closes():
-    soon = "lab.FORGOTTEN_AFTER, lab.LOOK_EVERY = 100, 100"
-    say = (
-        "from tornado.ioloop import PeriodicCallback\n"
-        "PeriodicCallback(lambda: print(len(server.get_sessions('/')), flush=True), 50).start()"
-    )
-    with served(soon, say) as (url, said):
-        assert websocket(url, url.rstrip("/"), token_of(url)) == 200
-        counts = []
-        while not counts or counts[-1] != 0 or max(counts) == 0:
-            counts.append(int(said.readline()))
-        assert max(counts) == 1
-
-
-@pytest.mark.thorough
 def test_tabs_that_close_are_no_errors(tmp_path):
     """Tabs are cut while they are answered and pinged; the server says nothing of it."""
     parts = (b'{"msgid": "1", "msgtype": "PULL-DOC-REQ"}', b"{}", b"{}")
