@@ -381,9 +381,9 @@ def own(tab, tmp_path):
 def test_a_fault_names_line_and_column_and_leaves_the_points(tab, own):
     before = tab.goes_to("data=")
     own("x,y,kind\n1,2,a\n3,,b\n5,oops,a\n6,7,a\n8,9,a\n")
-    tab.says("#fault", "own.csv line 4, column 'y' holds 'oops', not a number: correct it.")
+    tab.says("#fault", "own.csv row 3, column 'y' holds 'oops', not a number: correct it.")
     own("x,y,kind\n1,2,a\n3,,b\n5,6,a\n")
-    tab.says("#fault", "own.csv line 3, column 'y' has no value: fill it in or leave out such rows")
+    tab.says("#fault", "own.csv row 2, column 'y' has no value: fill it in or leave out such rows")
     assert tab.goes_to("data=") == before
     tab.page.get_by_label("Missing values").select_option("drop")
     tab.says("#columns", "1 row has a missing value and is left out.")

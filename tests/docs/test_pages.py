@@ -41,6 +41,10 @@ def demo(folder):
     program("demo_data.py")(folder / "demo")
 
 
+def docs(folder):
+    shutil.copytree(DOCS, folder / "docs")
+
+
 #: pages by what writes their data, with the number of their commands, and whether they have Python
 PAGES = [
     ("docs/how-to/metrics.md", demo, 2, True),
@@ -64,8 +68,8 @@ SLOW = [
     ("docs/how-to/files.md", program("files_data.py"), 9, False),
     ("docs/explanation/learners.md", None, 0, True),
     ("docs/how-to/remote-files.md", None, 0, True),
-    ("docs/start/separated-data.md", None, 4, False),
-    ("docs/start/first-model.md", None, 7, True),
+    ("docs/start/separated-data.md", docs, 4, False),
+    ("docs/start/first-model.md", docs, 7, True),
 ]
 
 
@@ -89,7 +93,7 @@ def test_code_of_a_page_gives_what_it_says(page, write, commands, python, tmp_pa
 def surroundings(tmp_path_factory):
     """A folder with docs/ and the data of the demo."""
     folder = tmp_path_factory.mktemp("clone")
-    shutil.copytree(DOCS, folder / "docs")
+    docs(folder)
     demo(folder)
     return folder
 

@@ -170,7 +170,7 @@ def test_planted_noise():
         flips, *wanted = (float(cell) for cell in shown.pop(name))
         rng = np.random.default_rng(1)
         shares = np.mean([found(X, y, int(flips), rng) for _ in range(5)], axis=0)
-        # the search ends with its time, which finds more or fewer contradictions
-        assert shares[:2] == pytest.approx(wanted[:2], abs=0.08), name
+        # the search ends with its time: on a faster machine it finds more
+        assert (shares[:2] > np.subtract(wanted[:2], 0.08)).all(), name
         assert shares[2:] == pytest.approx(wanted[2:], abs=0.011), name
     assert not shown
