@@ -3,8 +3,7 @@
 import inspect
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import redirect_stdout
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,7 +29,7 @@ from linsep.cli.predict import score_source
 from linsep.cli.reading import READING, Reading, connected_to, dask_needed
 from linsep.cli.standard_input import NAME
 from linsep.cli.validating import FOLDS, described
-from linsep.errors import CheckpointError, DataError, Hint, LinsepError, ParameterError, hint
+from linsep.errors import CheckpointError, LinsepError, ParameterError
 from linsep.estimators._common.labels import InitialShape
 from linsep.estimators._common.thresholds import Rule
 from linsep.fitting import (
@@ -194,8 +193,8 @@ def fit(
     reading, first = reading._replace(group=columns["group"]), learner or USUAL_LEARNER
     parameters = with_intercept(first, reading.given["formula"], parameters)
     threshold = decision_rule(threshold, first, parameters)
-    with _clusters(cluster_by, columns, parameters) as roles:
-        source = reading.source(data, first, roles, parameters)
+    roles = _with_clusters(cluster_by, columns, parameters)
+    source = reading.source(data, first, roles, parameters)
     never_overwrite(source.paths, model, checkpoint)
     _check_calibration(calibrate, calibration, first)
     reading.check(source, test=test, calibrate=calibrate)
@@ -228,28 +227,17 @@ def fit(
         saved.remove()
 
 
-@contextmanager
-def _clusters(
+def _with_clusters(
     column: str | None, columns: dict[str, Any], parameters: dict[str, Any]
-) -> Iterator[dict[str, Any]]:
-    """Return the columns with the clusters as groups; errors about them name --cluster-by."""
+) -> dict[str, Any]:
+    """Return the columns with the clusters as groups."""
     if column is None:
-        yield columns
-        return
+        return columns
     if parameters.get("covariance") != CLUSTERED:
         raise click.BadParameter(f"--cluster-by needs --covariance {CLUSTERED}.")
     if columns["group"] not in (None, column):
         raise click.BadParameter("--group and --cluster-by cannot be combined: give one of them.")
-    try:
-        yield columns | {"group": column}
-    except DataError as problem:
-        hints = [
-            hint(one.text, cluster_by=None)
-            if isinstance(one, Hint) and "group" in one.settings
-            else one
-            for one in problem.hints
-        ]
-        raise DataError(problem.message, *hints, code=problem.code, **problem.fields) from None
+    return columns | {"group": column}
 
 
 def _validated(

@@ -290,7 +290,7 @@ class Cluster:
                     elif time.monotonic() - alone > ALONE:
                         raise LostCluster(
                             f"The cluster has had no workers for {ALONE:.0f} seconds",
-                            "start workers and try again",
+                            "start workers and try again: a fit with a checkpoint resumes from it",
                         ) from None
                     continue
                 alone = time.monotonic()
@@ -346,7 +346,7 @@ def _in_a_sentence(problem: BaseException) -> BaseException:
         return LostCluster(
             "The scheduler of the cluster was lost, or canceled the tasks "
             f"({type(problem).__name__})",
-            "restart it and try again",
+            "restart it and try again: a fit with a checkpoint resumes from it",
         )
     if isinstance(problem, MemoryError):
         return ClusterError(

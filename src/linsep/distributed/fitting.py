@@ -1,15 +1,13 @@
 """Fit an estimator on a cluster."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.checkpoints.saving import Saving
-from linsep.distributed.cluster import Cluster, LostCluster, client_given
+from linsep.distributed.cluster import Cluster, client_given
 from linsep.distributed.collections import is_collection, names_of, rows_of_collections
 from linsep.distributed.logistic import fit_logistic
 from linsep.distributed.online import fit_online
@@ -105,7 +103,7 @@ def fit(
         _check_checkpoint(estimator, source)
     as_here = _as_here(estimator)
     saving = Saving() if checkpoint is None else estimator.saving(checkpoint)
-    with _going_on(checkpoint), saving, client_given(client) as found, interrupts_deferred():
+    with saving, client_given(client) as found, interrupts_deferred():
         with interrupts_allowed():
             cluster = Cluster(found)
             if isinstance(source, Source):
@@ -132,20 +130,6 @@ def fit(
 def _as_here(estimator: Any) -> FitRows | None:
     """Return the function that fits an estimator as in one process; None for online learners."""
     return next((how for kind, how in REGRESSIONS.items() if isinstance(estimator, kind)), None)
-
-
-@contextmanager
-def _going_on(checkpoint: Any) -> Iterator[None]:
-    """Add to the error of a lost cluster that the fit can resume from its checkpoint."""
-    try:
-        yield
-    except LostCluster as problem:
-        path = Path(getattr(checkpoint, "path", checkpoint or ""))
-        if checkpoint is None or not path.is_file():
-            raise
-        (advice,) = problem.hints
-        where = f"{advice}, to resume from the checkpoint {path}"
-        raise problem.with_message(problem.message, [where]) from None
 
 
 def _check_checkpoint(estimator: Any, source: Any) -> None:

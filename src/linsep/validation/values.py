@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from linsep.errors import DataError, LinsepError
+from linsep.errors import DataError, Hint, LinsepError
 from linsep.validation.labels import MISSING_TYPES, refuse_masked
 from linsep.validation.sparse import as_csr
 from linsep.words import row_text
@@ -143,13 +143,13 @@ def refuse_repeated_names(X: Any) -> None:
     check_names("the table", names)
 
 
-def check_names(place: Any, names: list[str]) -> None:
+def check_names(place: Any, names: list[str], *advice: Hint) -> None:
     """Raise DataError when two columns have the same name; ``place`` is the file or the table."""
     for name, times in Counter(names).items():
         if times > 1:
             raise DataError(
                 f"{place} has {times} columns named '{name}'",
-                "rename all but one", code="duplicate-name", path=place, column=name,
+                "rename all but one", *advice, code="duplicate-name", path=place, column=name,
             )  # fmt: skip
 
 

@@ -153,11 +153,7 @@ class CsvFile(TextFile):
         untold = self._options.header is None
         if untold and all(_NUMBER.fullmatch(name.strip()) for name in names):
             raise no_header(self.path, "holds numbers instead of column names", "add column names")
-        try:
-            check_names(self.path, names)
-        except DataError as error:
-            advice = [hint("read line 1 as data with {}", header=False)] if untold else []
-            raise error.with_message(error.message, [*error.hints, *advice]) from None
+        check_names(self.path, names, *[hint("read line 1 as data with {}", header=False)] * untold)
 
     def _check_first_values(self, first: pa.RecordBatch) -> None:
         """Raise DataError if a name is also a value of its column, as when the first row holds
