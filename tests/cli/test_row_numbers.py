@@ -129,6 +129,20 @@ def test_residuals_and_diagnostics_have_the_numbers_of_the_file_from_0(folder, n
     assert [int(row) for row in listed] == of_file
 
 
+def test_summary_of_data_with_an_offset_or_more_features(folder):
+    rows = [[k, k * k % 7, k % 2, 1.5] for k in range(20)]
+    table(folder, "o.csv", ["x", "y", "z", "o"], rows)
+    for learner, target in (("linear", "y"), ("logistic", "z")):
+        words = ["--learner", learner, "--target", target, "--offset", "o"]
+        here("fit", "o.csv", *words, "--model", "o", "--force", cwd=folder)
+        done = here("summary", "o", "o.csv", "--json", cwd=folder)
+        assert len(json.loads(done.stdout)["diagnostics"]["rows"]) == 20
+    (folder / "n.svm").write_text("".join(f"{k * k % 5} 1:{k}\n" for k in range(9)))
+    (folder / "w.svm").write_text("".join(f"{k % 4} 1:{k} 2:{k}\n" for k in range(9)))
+    here("fit", "n.svm", "--learner", "linear", "--model", "n", "--force", cwd=folder)
+    assert here("summary", "n", "w.svm", cwd=folder).returncode == 1
+
+
 def test_the_row_of_a_mistake_is_drawn_with_its_line(folder):
     table(folder, "gap.csv", ["x", "z", "y"], [["", 1, "a"], [1, 2, "b"], [2, 1, "a"], [1, 1, "b"]])
     words = ["--learner", "perceptron", "--no-shuffle", "--scale", "none", "--missing", "drop"]

@@ -4,12 +4,15 @@ import json
 import re
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import linsep
 from command_line import assert_refused, here, table
 from linsep.catalog import ESTIMATORS, LINEAR
+from linsep.errors import DataError
+from refusals import refused
 
 SHOP = """# exported 2024-03-02
 id,price,share,day,rank,zip,bought
@@ -164,6 +167,16 @@ def test_a_continuous_target_is_refused_as_by_fit(tables, data, learner):
 
 
 @pytest.mark.parametrize("learner", ESTIMATORS)
+@pytest.mark.parametrize("name", ["one", "sides"])
+def test_a_single_class_or_a_regression_of_text_is_refused_as_by_fit(tables, name, learner):
+    if name == "one" or learner == "linear":
+        data = f"{name}.csv", "--target", "kind", "--exclude", "w"
+        expected, *others = (answer(tables, command, *data) for command in learning(learner))
+        assert expected[0] == 1
+        assert others == [expected] * len(others)
+
+
+@pytest.mark.parametrize("learner", ESTIMATORS)
 def test_rows_that_all_have_weight_0_are_refused(tables, learner):
     name = "no_prices" if learner == "linear" else "no_sides"
     for command in learning(learner):
@@ -172,6 +185,47 @@ def test_rows_that_all_have_weight_0_are_refused(tables, learner):
         code, said = answer(tables, command, f"{name}.csv", "--target", "kind", "--weight", "w")
         assert (code, said.count("\n")) == (1, 1), (command, said)
     assert answer(tables, PROVING[0], f"{name}.csv", "--target", "kind", "--weight", "w")[0] == 1
+
+
+@pytest.mark.parametrize("learner", [name for name in CLASSIFIERS if name != "naive-bayes"])
+def test_two_of_three_classes_may_have_weight_0(tables, learner):
+    data = "three.csv", "--target", "kind", "--exclude", "w"
+    fit = "fit", "--learner", learner, "--class-weight", "x=0,y=0"
+    assert answer(tables, fit, *data)[0] == 0
+    assert answer(tables, (*fit, "--class-weight", "z=0"), *data)[0] == 1
+
+
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("kind", [linsep.SoftMargin, linsep.KernelSoftMargin])
+def test_a_soft_margin_of_classes_without_weight_predicts_the_others(kind, loss, multiclass):
+    y = np.array(["x", "y", "z"] * 8)
+    model = kind(loss=loss, multiclass=multiclass, class_weight={"x": 0, "y": 0})
+    with pytest.warns(UserWarning, match="'x', 'y'"):
+        model.fit(ROWS, y)
+    assert set(model.predict(ROWS)) == {"z"}
+    assert (model.objective_, model.duality_gap_) == (0.0, 0.0)
+    with refused(DataError, "no-rows"):
+        kind(class_weight=dict.fromkeys("xyz", 0)).fit(ROWS, y)
+
+
+def test_what_fit_refuses_is_refused_in_python():
+    source = linsep.open_source(pa.table({"a": ROWS[:, 0], "p": PRICES}), target="p")
+    for call in (
+        lambda: linsep.separation(ROWS, PRICES), lambda: linsep.bounds(ROWS, PRICES),
+        lambda: linsep.separation(source), lambda: linsep.total_distance(source, gamma=0.1),
+        lambda: linsep.total_distance(ROWS, PRICES, gamma=0.1),
+        lambda: linsep.trace(linsep.Perceptron(), ROWS, PRICES),
+    ):  # fmt: skip
+        with refused(DataError, "label-type"):
+            call()
+    rule, X, y = linsep.Winnow(), [[1.0, 1.0], [0.0, -1.0]], [0, 1]
+    for call in (lambda: rule.fit(X, y), lambda: linsep.trace(rule, X, y)):
+        with refused(DataError, "out-of-range", row=2, column=1):
+            call()
+    kernel = linsep.KernelPerceptron(warm_start=True).fit(ROWS, SIDES)
+    with refused(ValueError, "shape"):
+        kernel.fit(ROWS[:, :1], SIDES)
 
 
 @pytest.mark.parametrize("given", [["0=1,1=5"], ["0=1", "1=5"]])
@@ -212,3 +266,16 @@ def test_numbers_beyond_64_bits_are_copied_beside_predictions(tables, ids, outpu
     else:
         last = json.loads(done.stdout.splitlines()[-1])["id"]
     assert str(last) == str(long)
+
+
+def test_kept_columns_may_have_other_types_in_other_files(tables):
+    here("fit", "sides.csv", "--target", "kind", "--exclude", "w", "--model", "m", cwd=tables)
+    for name, ids in (("one", list(range(24))), ("two", ["x"] * 24)):
+        columns = {"a": ROWS[:, 0], "b": ROWS[:, 1], "id": ids}
+        pq.write_table(pa.table(columns), tables / f"{name}.parquet")
+    predict = ("predict", "m", "one.parquet", "two.parquet", "--keep-columns", "id")
+    assert answer(tables, (*predict, "--output", "p.parquet"))[0] == 1  # has one type a column
+    assert answer(tables, (*predict, "--output", "p.csv")) == (0, "")
+    done = here(*predict, cwd=tables)
+    assert done.returncode == 0
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()][-25:] == ["23", *["x"] * 24]

@@ -1,5 +1,6 @@
 """Diagnostics of rows: the numbers of statsmodels, of fits without a row, and published ones."""
 
+import json
 import pickle
 
 import numpy as np
@@ -342,14 +343,13 @@ def test_rows_have_the_numbers_and_labels_of_the_data_as_given(place, tmp_path):
     """After gaps and weights of 0, too."""
     frame, used, cooks = gapped(place)
     given = frame
-    if place in ("file", "files"):
-        cut = len(frame) if place == "file" else 15
-        given = [tmp_path / "a.csv", tmp_path / "b.csv"][: 1 + (place == "files")]
-        frame[:cut].to_csv(given[0], index=False)
-        frame[cut:].to_csv(tmp_path / "b.csv", index=False)
+    if place == "files":
+        given = [tmp_path / "a.csv", tmp_path / "b.csv"]
+        frame[:15].to_csv(given[0], index=False)
+        frame[15:].to_csv(given[1], index=False)
     how = {"missing": "drop", "weight": "w"}
     model = linsep.fit(given, target="prestige", learner="linear", **how)
-    rows = given if place in ("frame", "index") else open_source(given, recipe=model.recipe_)
+    rows = given if place == "index" else open_source(given, recipe=model.recipe_)
     found, tests = model.diagnostics(rows), model.assumptions(rows)
     farthest = used[np.argsort(-cooks)]
     labels = frame.index[farthest] if place == "index" else farthest
@@ -367,6 +367,28 @@ def test_rows_have_the_numbers_and_labels_of_the_data_as_given(place, tmp_path):
     assert [row["row"] for row in found.to_dict()["rows"]] == order.tolist()
     again = pickle.loads(pickle.dumps(found))
     assert str(again) == str(found)
+
+
+def test_rows_of_a_logistic_regression_have_the_labels_of_the_index():
+    X, y = outcomes(40, 2, 0)
+    frame = pd.DataFrame(X, columns=["age", "dose"])
+    frame["ill"] = y
+    plain = _diagnosed(LogisticRegression(), X, y)
+    order = np.argsort(-plain.cooks_distance)
+    frame.loc[order[1], "age"] = np.nan
+    frame["w"] = np.where(np.arange(40) == order[2], 0.0, 1.0)
+    when = pd.date_range("2020-01-01", periods=40)
+    for index, labels in ((None, range(40)), (when, when), ([7] * 40, [7] * 40)):
+        frame.index = pd.RangeIndex(40) if index is None else pd.Index(index)
+        model = linsep.fit(frame, target="ill", learner="logistic", missing="drop", weight="w")
+        found = model.diagnostics(frame)
+        assert found.numbers.tolist() == sorted({*range(40)} - {*order[1:3].tolist()})
+        assert found.most_influential(1) == [labels[order[0]]]
+        assert len(found.most_influential(40)) == 38
+        assert json.loads(json.dumps(found.to_dict()))["rows"][0]["row"] is not None
+    features = pd.DataFrame(X, index=range(100, 140))
+    found = _diagnosed(LogisticRegression(), features, y)
+    assert found.most_influential(40) == (100 + order).tolist()
 
 
 def test_other_rows_and_models_are_refused():

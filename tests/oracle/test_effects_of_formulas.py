@@ -45,6 +45,9 @@ FORMULAS = {
     "poly(dose, 3) + C(rank) * age": lambda f: [
         f["dose"], f["dose"] ** 2, f["dose"] ** 3, f["rank"] == 2, f["rank"] == 3, f["age"],
         f["age"] * (f["rank"] == 2), f["age"] * (f["rank"] == 3)],
+    "age / smoker": lambda f: [f["age"], f["age"] * f["smoker"]],
+    "smoker:dose + age": lambda f: [f["smoker"] * f["dose"], f["age"]],
+    "I(smoker * age) + dose": lambda f: [f["smoker"] * f["age"], f["dose"]],
     "log(1 + smoker) + poly(dose * smoker, 2)": lambda f: [
         np.log(1 + f["smoker"]), f["dose"] * f["smoker"], (f["dose"] * f["smoker"]) ** 2],
     "age:C(rank) + C(rank):smoker": lambda f: [
@@ -92,7 +95,7 @@ def expected(made, frame, name, y, at=None):
     return found
 
 
-@pytest.mark.parametrize("at", [None, {"dose": 0.5, "age": 51.0}])
+@pytest.mark.parametrize("at", [None, {"dose": 0.5, "age": 51.0}, {"smoker": 1}])
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_effects_are_those_of_designs_by_hand(formula, at):
     model = linsep.fit(FRAME, formula=f"ill ~ {formula}", learner="logistic")
@@ -142,6 +145,26 @@ def test_zeros_and_ones_of_any_type_that_no_feature_shows(formula, tmp_path):
     assert slopes["smoker"] == pytest.approx((up - down) / (2 * h), rel=1e-6)
 
 
+@pytest.mark.parametrize("formula", ["dose / smoker", "I(smoker * dose)"])
+def test_a_boolean_column_that_no_feature_shows(formula):
+    frame = FRAME[["dose", "ill"]].assign(smoker=FRAME["smoker"] == 1)
+    model = linsep.fit(frame, formula=f"ill ~ {formula}", learner="logistic")
+    P, Q = (model.predict_proba(frame.assign(smoker=x))[:, 1].mean() for x in (True, False))
+    rows = {row.name.split("=")[0]: row for row in model.marginal_effects(frame).coefficients}
+    assert rows["smoker"].estimate == pytest.approx(P - Q, rel=1e-10)
+
+
+@pytest.mark.parametrize("spline", ["bs(dose, df=5)", "cr(dose, df=4)"])
+def test_splines_by_differences_of_probabilities(spline):
+    model = linsep.fit(FRAME, formula=f"ill ~ {spline} * smoker", learner="logistic")
+    inner = FRAME["dose"].sort_values().index[5:-5]
+    rows, h = FRAME.loc[inner], 1e-5
+    up, down = (model.predict_proba(rows.assign(dose=rows["dose"] + s))[:, 1] for s in (h, -h))
+    found = {row.name: row for row in model.marginal_effects(rows).coefficients}
+    assert found["dose"].estimate == pytest.approx((up - down).mean() / (2 * h), rel=1e-6)
+    assert np.isfinite(model.marginal_effects(FRAME).coefficients[0].standard_error)
+
+
 @pytest.mark.parametrize(("products", "scale"), [("age:age", "standard"), ("dose:town", "none")])
 def test_products_of_columns(products, scale, tmp_path):
     frame = FRAME[["age", "dose", "smoker", "town", "ill"]]
@@ -166,6 +189,27 @@ def test_products_of_columns(products, scale, tmp_path):
             ):
                 assert row.estimate == pytest.approx(value, rel=1e-5)
                 assert row.standard_error == pytest.approx(error, rel=1e-4)
+
+
+def test_several_classes_weights_and_batches():
+    frame = FRAME.assign(w=rng.integers(0, 3, N))
+    how = {"formula": "kind ~ age * smoker + dose * town", "learner": "logistic"}
+    weighted = linsep.fit(frame, weight="w", **how)
+    table = weighted.marginal_effects(frame)
+    again = FRAME.loc[np.repeat(FRAME.index, frame["w"])]
+    repeated = linsep.fit(again, **how).marginal_effects(again)
+    for row, other in zip(table.coefficients, repeated.coefficients, strict=True):
+        assert row.estimate == pytest.approx(other.estimate, rel=1e-6, abs=1e-10)
+        assert row.standard_error == pytest.approx(other.standard_error, rel=1e-5)
+    sums = table.tidy().groupby("term")["estimate"].sum()
+    assert np.allclose(sums, 0.0, atol=1e-12)
+    source = linsep.open_source(frame, recipe=weighted.recipe_)
+    source._batch_rows = 7
+    for row, other in zip(
+        weighted.marginal_effects(source).coefficients, table.coefficients, strict=True
+    ):
+        assert row.estimate == pytest.approx(other.estimate, rel=1e-10, abs=1e-14)
+        assert row.standard_error == pytest.approx(other.standard_error, rel=1e-9)
 
 
 def test_what_is_not_known_is_a_dash():
@@ -242,6 +286,15 @@ def test_effects_through_an_interaction_that_diverges_have_no_errors(formula):
     assert inside.estimate == pytest.approx(between[0], rel=1e-9)
     assert inside.standard_error == pytest.approx(np.hypot(error[0, "a"], error[0, "c"]), rel=1e-6)
     assert inside.status == ""
+
+
+def test_no_effect_at_all_is_no_limit():
+    """At k = 0 the formula has no group, whether or not a coefficient diverges elsewhere."""
+    with pytest.warns(SeparationWarning):
+        model = linsep.fit(COUNTED, formula="y ~ k:g", learner="logistic")
+    (k, g) = model.marginal_effects(COUNTED, at={"k": 0}).coefficients
+    assert (g.estimate, g.standard_error, g.status) == (0.0, 0.0, "")
+    assert (k.status, np.isnan(k.standard_error)) == ("limit", True)
 
 
 def test_a_slope_through_an_interaction_that_diverges():

@@ -12,6 +12,7 @@ from statsmodels.regression.tests.results import (
 )
 from statsmodels.regression.tests.results.results_regression import Longley
 
+import linsep
 from linsep import LinearRegression, LogisticRegression, open_source
 from linsep.errors import DataError, SeparationWarning
 from linsep.linear.least_squares import DependentFeaturesWarning
@@ -206,6 +207,51 @@ def test_scores_of_weighted_rows_as_in_r(name, scale, tmp_path):
     twice = LogisticRegression(covariance=name, class_weight=of_classes).fit(X, y, weights)
     both = LogisticRegression(covariance=name).fit(X, y, weights * np.where(y, 0.7, 3.0))
     assert twice.covariance_ == pytest.approx(both.covariance_, rel=1e-9)
+
+
+def test_scores_of_weighted_rows_of_several_classes():
+    X, y, _ = many_rows(np.random.default_rng(11), 200)
+    y = np.digitize(y, [-1.0, 1.0])
+    weights = np.random.default_rng(1).integers(0, 9, 200) / 4
+    model = LogisticRegression(covariance="HC1").fit(X, y, weights)
+    plain = LogisticRegression().fit(X, y, weights)
+    apart = np.eye(3)[y] - plain.predict_proba(X)
+    scores = (weights[:, None] * apart[:, :2])[:, :, None] * sm.add_constant(X)[:, None, :]
+    scores = scores.reshape(200, -1)
+    n, k = int((weights > 0).sum()), scores.shape[1]
+    expected = plain.covariance_ @ scores.T @ scores @ plain.covariance_ * (n / (n - k))
+    assert model.covariance_ == pytest.approx(expected, rel=1e-6, abs=1e-12)
+
+
+def test_weights_that_are_no_whole_numbers_have_one_note(tmp_path):
+    *X, y, weights = WEIGHTED.T
+    X, whole = np.column_stack(X), np.ceil(weights)
+    for given, notes in ((None, 0), (whole, 0), (weights, 1), (weights / weights.mean(), 1)):
+        model = LogisticRegression().fit(X, y, given)
+        linsep.save(model, tmp_path / "a.linsep", force=True)
+        for one in (model, linsep.load(tmp_path / "a.linsep")):
+            assert len(one.summary().notes) == notes
+            assert ("sum of their weights" in one.summary().to_dict()["header"]) == (
+                given is not None
+            )
+        robust = LogisticRegression(covariance="HC0").fit(X, y, given).summary().notes
+        assert len(robust) == 2  # on its rows, and on the likelihood ratio
+    weighed = LogisticRegression(class_weight={0: 2.5, 1: 1.0})
+    assert len(weighed.fit(X, y, weights).summary().notes) == 1
+    assert len(weighed.set_params(covariance="HC1").fit(X, y, weights).summary().notes) == 2
+
+
+def test_groups_of_trials_are_clusters_as_in_r():
+    """Of the budworms; R's sandwich of glm(cbind(dead, 20 - dead) ~ male + dose, binomial) with the
+    factors of CR1.
+    """
+    dead, dose = [1, 4, 9, 13, 18, 20, 0, 2, 6, 10, 12, 16], np.arange(12) % 6
+    X = np.column_stack([np.arange(12) < 6, dose])
+    group = np.repeat(np.arange(12), 20)
+    y = np.concatenate([np.arange(20) < k for k in dead])
+    model = LogisticRegression(covariance="CR1").fit(X[group], y, clusters=group)
+    expected = [0.3463730831323286, 0.2425453658477588, 0.0956355112097652]
+    assert model.standard_errors_ == pytest.approx(expected, rel=1e-8)
 
 
 def test_scores_that_cancel_in_every_cluster_have_no_error():

@@ -81,6 +81,14 @@ def test_a_url_of_a_step_beyond_the_last_says_so():
         assert bool(found.get("fault")) == complains
 
 
+def test_the_margins_that_a_rule_tests_are_those_of_the_trace():
+    for learner in ("margin", "scw", "perceptron", "kernel"):
+        scene = ready_made("clouds").with_settings(learner=learner, rounds=60)
+        tested = learner in ("margin", "scw")
+        expected = [row.margin for row in trace_of(scene)] if tested else []
+        assert run_of(scene)["margins"] == expected
+
+
 def test_kept_weights_are_those_of_the_textbook_at_every_round():
     for name, settings, keep in met(
         ["clouds", "outlier", "iris", "four-clouds"], KINDS, ["last", "average", "best"]

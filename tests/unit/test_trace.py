@@ -438,6 +438,21 @@ def test_a_margin_mistake_is_not_said_to_be_on_the_wrong_side():
     assert right
 
 
+def test_the_picture_of_a_trace_draws_that_trace():
+    X, y = datasets.load_inseparable_points(return_X_y=True)
+    made = trace(P, X, y, coef_init=[1, 1], intercept_init=1, reference=2, rounds=915)
+    updates = [k for k, row in enumerate(made) if row.updates]
+    assert len(updates) == 490
+    (drawn,) = made.plot(mistake=484, n_mistakes=1).updates
+    assert (drawn.mistake, drawn.round, drawn.row) == (
+        484, updates[483] + 1, made.steps[updates[483]].row,
+    )  # fmt: skip
+    np.testing.assert_array_equal(np.roll(drawn.after, 1), made[updates[483]].weights[0])
+    weighted = trace(P, X, y, sample_weight=[1, 2, 0, 3, 1], row_names=list("abcde"))
+    for one in weighted.plot().updates:
+        np.testing.assert_array_equal(np.roll(one.after, 1), weighted[one.round - 1].weights[0])
+
+
 def test_rounds_end_where_the_run_converges():
     assert len(trace(P, *POINTS, coef_init=[0, 0], intercept_init=-1, rounds=3000)) == 1160
     with refused(ValueError, "bad-option", option="rounds"):

@@ -1,6 +1,6 @@
 """Tracing an estimator step by step with its textbook reference implementation."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -75,7 +75,7 @@ def trace(
         If the estimator is not a linear online learner.
     """
     rule, model = rule_of(estimator), checked(estimator, max_rounds, rounds)
-    index, learner = index_of(X, y, sample_weight), model.learner()
+    index, learner, data = index_of(X, y, sample_weight), model.learner(), (X, y)
     X, y, sample_weight, names = in_memory(X, y, sample_weight)
     given = {"estimator": estimator, "X": X, "y": y, "feature_names": feature_names or names}
     X, y = model.checked_rows(X, y, learner, reset=True, checked=True)
@@ -107,7 +107,11 @@ def trace(
         orders=visiting_orders(stream), weights=start[0], intercept=start[1],
         row_weights=importance.tolist() if importance.size else None,
     ))  # fmt: skip
-    taken = first_steps(steps, most)
+    try:
+        taken = list(islice(steps, most))
+    except ValueError:
+        model.fit(*data)  # which names the row that it refuses
+        raise
     shown = [labels.label_text(label) for label in y]
     counts = None if rounds is None else _errors(begun, X, codes, importance, taken, model)
     if not taken:
@@ -118,14 +122,6 @@ def trace(
         *ending.reason(taken, cut=next(steps, None) is not None), given=given, steps=taken,
         start=vectors_of(*start),
     )  # fmt: skip
-
-
-def first_steps(steps: Iterator[textbook.Step], most: int) -> list[textbook.Step]:
-    """Return at most so many steps; raise DataError for a row that the learner does not accept."""
-    try:
-        return list(islice(steps, most))
-    except ValueError as problem:
-        raise DataError(str(problem), code="bad-value") from None
 
 
 def _ending(
