@@ -10,10 +10,9 @@ of floats (A. Bjorck, BIT 7, 1967, 257-278): estimates are then as good as the r
 """
 
 import os
-import threading
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from math import isqrt
+from functools import cache, reduce
+from math import fsum, isqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,100 +29,35 @@ from linsep.lanes import Lanes, no_weight
 #: a split of a float into halves
 SPLIT = float(2**27 + 1)
 EPS = float(np.finfo(np.float64).eps)
-
-Pair = tuple[Any, Any]
-
-
-def two_sum(a: Any, b: Any) -> Pair:
-    """Return the rounded sum and its exact rounding error (Knuth)."""
-    whole = a + b
-    part = whole - a
-    return whole, (a - (whole - part)) + (b - part)
-
-
-def two_product(a: Any, b: Any) -> Pair:
-    """Return the rounded product and its exact rounding error (Dekker)."""
-    whole = a * b
-    a_up, b_up = SPLIT * a, SPLIT * b
-    a_hi, b_hi = a_up - (a_up - a), b_up - (b_up - b)
-    a_lo, b_lo = a - a_hi, b - b_hi
-    return whole, ((a_hi * b_hi - whole) + a_hi * b_lo + a_lo * b_hi) + a_lo * b_lo
-
-
-def pair_sum(hi: np.ndarray, lo: np.ndarray) -> Pair:
-    """Return the sums of pairs of floats along the last axis, pairwise."""
-    while (n := hi.shape[-1]) > 1:
-        half = n // 2
-        whole, lost = two_sum(hi[..., :half], hi[..., half : 2 * half])
-        lost += lo[..., :half] + lo[..., half : 2 * half]
-        hi = np.concatenate([whole, hi[..., 2 * half :]], axis=-1)
-        lo = np.concatenate([lost, lo[..., 2 * half :]], axis=-1)
-    return hi.sum(axis=-1), lo.sum(axis=-1)
-
-
-class Targets(NamedTuple):
-    """Counts of some rows: the sums of their weights and of the logarithms of these; the mean of y
-    and the sum of squares around it; whether each y is the smallest or the largest; a signature.
-    """
-
-    rows: int
-    weight: float
-    log_weights: float
-    mean: float
-    spread: float
-    low: float
-    high: float
-    two: bool
-    signature: Signature
-
-    @classmethod
-    def of(cls, block: Batch) -> "Targets":
-        """Count the rows of a block; DataError if all were of weight 0."""
-        if not block.y.size:
-            raise no_weight()
-        y, weights = block.y.astype(np.float64, copy=False), block.weights
-        low, high = float(y.min()), float(y.max())
-        total, logs = float(y.size), 0.0
-        with np.errstate(over="ignore", invalid="ignore"):
-            about = y - low
-            if weights is None:
-                mean = float(about.mean())
-                about -= mean
-                spread = float(about @ about)
-            else:
-                total, logs = float(weights.sum()), float(np.log(weights).sum())
-                mean = float(weights @ about) / total
-                spread = float(weights @ (about - mean) ** 2)
-        some = y[:64]  # usually show a third value
-        two = bool(((some == low) | (some == high)).all() and ((y == low) | (y == high)).all())
-        signature = Signature.of(y, weights)
-        return cls(y.size, total, logs, low + mean, spread, low, high, two, signature)
-
-    def and_more(self, more: "Targets") -> "Targets":
-        """Return the counts of both; means are merged by their difference, for accuracy."""
-        weight = self.weight + more.weight
-        shift, share = more.mean - self.mean, more.weight / weight
-        values = {self.low, self.high, more.low, more.high}
-        return Targets(
-            self.rows + more.rows, weight, self.log_weights + more.log_weights,
-            self.mean + share * shift, self.spread + more.spread + self.weight * share * shift**2,
-            min(values), max(values), self.two and more.two and len(values) < 3,
-            self.signature + more.signature,
-        )  # fmt: skip
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation of y: the RMS error of predicting its mean."""
-        return float(np.sqrt(self.spread / self.weight))
-
-    @property
-    def both(self) -> tuple[float, float] | None:
-        """The two values of y, if it has no others, else None."""
-        return (self.low, self.high) if self.two and self.low < self.high else None
-
-
+#: bytes at the peak for each product of two features, measured, and features that are too many for
+#: any memory
+PRODUCT_BYTES, MOST_FEATURES = 130, 1 << 14
+#: values of a lane from which its factor may be computed from products, and the largest condition
+#: number of their correlations
+MANY_VALUES, WORST_CONDITION = 1 << 16, 1e6
+#: rows whose residuals are computed at a time in pairs of floats
+ROWS = 2048
+#: share of the size of a column below which its spread is rounding error
+CONSTANT = 1e-12
+#: rounding errors that may separate a column from exact dependence
+ROUNDINGS = 16.0
+#: unexplained share of the length of y above which a fit is not perfect
+UNEXPLAINED = 2.0**-20
+#: values of rows that are few, for which each digit counts, and largest variance inflations of
+#: these and of more without a refinement; terms of the intercept over their sum
+FEW_VALUES, INFLATED, MUCH_INFLATED, CANCELED = 1 << 17, 10.0, 1e4, 3e3
+#: condition number above which the digits of weights are few
+NO_CONDITION = 1e14
 #: largest ratio of coefficients times means to y: rounding then loses two digits of a prediction
 NEAR = 128.0
+
+
+class DependentFeaturesWarning(UserWarning):
+    """Features are linear combinations of others, so their weights are undetermined."""
+
+
+class IllConditionedWarning(UserWarning):
+    """The condition number of the features is above 1e14, so few digits of weights are reliable."""
 
 
 @dataclass
@@ -258,43 +192,19 @@ class LeastSquares:
         return np.column_stack([np.full(len(found), self.root[0, 0]), found])
 
 
-#: bytes at the peak for each product of two features, measured, and features that are too many for
-#: any memory
-PRODUCT_BYTES, MOST_FEATURES = 130, 1 << 14
-#: values of a lane from which its factor may be computed from products, and the largest condition
-#: number of their correlations
-MANY_VALUES, WORST_CONDITION = 1 << 16, 1e6
-#: rows whose residuals are computed at a time in pairs of floats
-ROWS = 2048
-#: share of the size of a column below which its spread is rounding error
-CONSTANT = 1e-12
-#: rounding errors that may separate a column from exact dependence
-ROUNDINGS = 16.0
-#: unexplained share of the length of y above which a fit is not perfect
-UNEXPLAINED = 2.0**-20
-#: values of rows that are few, for which each digit counts, and largest variance inflations of
-#: these and of more without a refinement; terms of the intercept over their sum
-FEW_VALUES, INFLATED, MUCH_INFLATED, CANCELED = 1 << 17, 10.0, 1e4, 3e3
-#: condition number above which the digits of weights are few
-NO_CONDITION = 1e14
-
-
-class DependentFeaturesWarning(UserWarning):
-    """Features are linear combinations of others, so their weights are undetermined."""
-
-
-class IllConditionedWarning(UserWarning):
-    """The condition number of the features is above 1e14, so few digits of weights are reliable."""
-
-
-def refuse_too_many(features: int) -> None:
-    """Raise DataError for features whose products need more than three quarters of the memory."""
+@cache
+def most_features() -> int:
+    """Return the number of features whose products fit in three quarters of the memory."""
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         memory = 8 << 30
-    most = min(MOST_FEATURES, isqrt(memory * 3 // (4 * PRODUCT_BYTES)))
-    if features > most:
+    return min(MOST_FEATURES, isqrt(memory * 3 // (4 * PRODUCT_BYTES)))
+
+
+def refuse_too_many(features: int) -> None:
+    """Raise DataError for features whose products do not fit in memory."""
+    if features > (most := most_features()):
         bits = most.bit_length() - 1
         raise DataError(
             f"Least squares of {features:,} features needs all their products, which do not fit "
@@ -306,9 +216,43 @@ def refuse_too_many(features: int) -> None:
         )
 
 
+class Factor(NamedTuple):
+    """The factor R of some rows, and what is counted of them: the sums of their weights and of the
+    logarithms of these, a signature, and up to three values of y.
+    """
+
+    R: np.ndarray
+    weight: float
+    log_weights: float
+    signature: Signature
+    values: frozenset[float]
+
+    def widened(self, columns: int) -> np.ndarray:
+        """Return R for more columns, which are zero in these rows."""
+        more = columns - self.R.shape[1]
+        return np.pad(self.R, ((0, 0), (0, more))) if more else self.R
+
+
+def added_factors(one: Factor, other: Factor) -> Factor:
+    """Return the factor of the rows of both; missing features are zero."""
+    width = max(one.R.shape[1], other.R.shape[1])
+    R = stacked(one.widened(width), other.widened(width))
+    values = frozenset(sorted(one.values | other.values)[:3])
+    return Factor(
+        R, one.weight + other.weight, one.log_weights + other.log_weights,
+        one.signature + other.signature, values,
+    )  # fmt: skip
+
+
 def triangle(Z: np.ndarray) -> np.ndarray:
     """Return the triangular factor of rows by Householder's method, or its first rows."""
     return np.triu(lapack.dgeqrf(Z)[0][: Z.shape[1]])
+
+
+def stacked(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return rows that have the products of both, at most as many as columns."""
+    both = np.concatenate([one, other])
+    return triangle(both) if len(both) > both.shape[1] else both
 
 
 def by_products(G: np.ndarray) -> np.ndarray | None:
@@ -329,121 +273,95 @@ def by_products(G: np.ndarray) -> np.ndarray | None:
     return R
 
 
-class Factor(NamedTuple):
-    """A factor R of the columns 1, y and the features, and what is counted of the rows."""
-
-    R: np.ndarray
-    y: Targets
-
-    def widened(self, width: int) -> np.ndarray:
-        """Return R for more features, which are zero in these rows."""
-        more = width - self.R.shape[1]
-        return np.pad(self.R, ((0, 0), (0, more))) if more else self.R
-
-
-def added_factors(one: Factor, other: Factor) -> Factor:
-    """Return the factor of the rows of both; missing features are zero."""
-    width = max(one.R.shape[1], other.R.shape[1])
-    both = np.vstack([one.widened(width), other.widened(width)])
-    return Factor(triangle(both) if len(both) > width else both, one.y.and_more(other.y))
-
-
 class Columns(NamedTuple):
-    """Columns 1, y and the features, minus ``shift`` (zero unless centered) and then divided by
-    ``scale``, a power of two; features that are not in them are neither shifted nor scaled.
-    """
+    """The columns 1, y and the features minus ``shift``; features beyond it are not shifted."""
 
     shift: np.ndarray
-    scale: np.ndarray
 
-    @classmethod
-    def of_first(cls, first: Batch, center: bool) -> "Columns":
-        """Shift by the means of the first lane, and scale columns that could overflow."""
-        shift, some = np.zeros(2 + first.X.shape[1]), first.between(0, min(64, first.size))
-        if center:
-            shift[1] = np.mean(first.y)
-        if first.sparse:
-            tops = abs(some.X).max(axis=0).toarray().ravel()
-        else:
-            if center:
-                shift[2:] = first.dense().mean(axis=0, dtype=np.float64)
-            tops = np.abs(some.dense() - shift[2:]).max(axis=0)
-        tops = np.concatenate([[1.0, np.abs(first.y[:64] - shift[1]).max()], tops])
-        exponents = np.frexp(np.where(tops > 0, tops, 1.0))[1]
-        return cls(shift, np.ldexp(1.0, np.where(np.abs(exponents) > 60, exponents, 0)))
+    def of(self, rows: Batch) -> np.ndarray:
+        """Return the columns times the roots of the weights; features missing in ``rows`` are
+        zero.
+        """
+        X, shift = rows.dense(), self.shift
+        end = 2 + X.shape[1]
+        shift = np.append(shift, np.zeros(max(0, end - shift.size)))
+        Z = np.empty((rows.size, shift.size))
+        Z[:, 0], Z[:, 1], Z[:, end:] = 1.0, rows.y - shift[1], -shift[end:]
+        np.subtract(X, shift[2:end], out=Z[:, 2:end])
+        if rows.weights is not None:
+            Z *= np.sqrt(rows.weights)[:, None]
+        return Z
 
-    def wider(self, width: int) -> "Columns":
-        """Return the same with more columns, or with fewer."""
-        more = np.zeros(max(0, width - len(self.shift)))
-        return Columns(
-            np.append(self.shift, more)[:width], np.append(self.scale, more + 1.0)[:width]
-        )
+    def products(self, lane: Batch) -> np.ndarray:
+        """Return the products of the columns, lower triangle."""
+        if not lane.sparse or self.shift[2:].any():
+            return np.asarray(blas.dsyrk(1.0, self.of(lane).T, lower=1))
+        dense = self._replace(shift=self.shift[:2]).of(lane._replace(X=np.empty((lane.size, 0))))
+        X = sp.csr_array(lane.X)
+        if lane.weights is not None:
+            X = sp.diags_array(np.sqrt(lane.weights)) @ X
+        left = np.vstack([dense.T @ dense, X.T @ dense])
+        return np.hstack([left, np.vstack([left[2:].T, (X.T @ X).toarray()])])
 
     def __call__(self, lane: Batch) -> Factor:
         """Return the factor of a lane."""
-        refuse_too_many(lane.X.shape[1])
-        many, R = lane.y.size * (2 + lane.X.shape[1]) >= MANY_VALUES, None
-        if lane.sparse and not self.shift[2:].any():
-            R = by_products(self._sparse_products(lane)) if many else None
-            if R is None:
-                rows = max(512, MANY_VALUES // (2 + lane.X.shape[1]))
-                R = reduce(_more_rows, map(self.dense, lane.cut(rows)), np.zeros((0, 0)))
-            return Factor(R, Targets.of(lane))
-        Z = self.dense(lane)
-        R = by_products(blas.dsyrk(1.0, Z.T, lower=1)) if many else None
-        return Factor(triangle(Z) if R is None else R, Targets.of(lane))
-
-    def _sparse_products(self, lane: Batch) -> np.ndarray:
-        """Return the products of sparse columns."""
-        X, (shift, scale) = sp.csr_array(lane.X), self.wider(2 + lane.X.shape[1])
-        ones = np.column_stack([np.ones(lane.y.size), (lane.y - shift[1]) / scale[1]])
-        values = X.data / scale[2:][X.indices]
-        if lane.weights is not None:
-            root = np.sqrt(lane.weights)
-            values, ones = values * np.repeat(root, np.diff(X.indptr)), ones * root[:, None]
-        X = sp.csr_array((values, X.indices, X.indptr), shape=X.shape)
-        left = np.vstack([ones.T @ ones, X.T @ ones])
-        return np.hstack([left, np.vstack([left[2:].T, (X.T @ X).toarray()])])
-
-    def dense(self, lane: Batch) -> np.ndarray:
-        """Return the shifted and scaled columns of some rows, in a buffer reused by each thread."""
-        features, rows = lane.dense(), lane.y.size
-        end, width = 2 + features.shape[1], max(2 + features.shape[1], len(self.shift))
-        shift, scale = self.wider(width)
-        if len(getattr(_local, "buffer", "")) < rows * width:
-            _local.buffer = np.empty(rows * width)
-        Z = _local.buffer[: rows * width].reshape(rows, width)
-        Z[:, 0] = 1.0
-        Z[:, 1] = lane.y
-        Z[:, 1] -= shift[1]
-        np.subtract(features, shift[2:end], out=Z[:, 2:end])
-        Z[:, end:] = -shift[end:]  # features that are zero in all rows of the lane
-        if (scale != 1.0).any():
-            Z[:, 1:] /= scale[1:]
-        if lane.weights is not None:
-            Z *= np.sqrt(lane.weights)[:, None]
-        return Z
+        if not lane.size:
+            raise no_weight()
+        width = 2 + lane.X.shape[1]
+        refuse_too_many(width - 2)
+        R = by_products(self.products(lane)) if lane.size * width >= MANY_VALUES else None
+        if R is None:
+            parts = lane.cut(max(512, MANY_VALUES // width))
+            R = triangle(self.of(next(parts)))
+            R = reduce(stacked, map(self.of, parts), R)
+        y, weights = lane.y, lane.weights
+        values = set(y[:64].tolist())  # usually show a third value
+        values = set(np.unique(y).tolist()) if len(values) < 3 else values
+        signature = Signature.of(y, weights)
+        weight, logs = float(lane.size), 0.0
+        if weights is not None:
+            weight, logs = float(weights.sum()), float(np.log(weights).sum())
+        return Factor(R, weight, logs, signature, frozenset(sorted(values)[:3]))
 
 
-#: a buffer for each thread
-_local = threading.local()
+def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return the rounded sum and its exact rounding error (Knuth)."""
+    whole = a + b
+    part = whole - a
+    return whole, (a - (whole - part)) + (b - part)
 
 
-def _more_rows(R: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    return triangle(np.vstack([R, Z]) if len(R) else Z)
+def two_product(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return the rounded product and its exact rounding error (Dekker)."""
+    whole = a * b
+    a_up, b_up = SPLIT * a, SPLIT * b
+    a_hi, b_hi = a_up - (a_up - a), b_up - (b_up - b)
+    a_lo, b_lo = a - a_hi, b - b_hi
+    return whole, ((a_hi * b_hi - whole) + a_hi * b_lo + a_lo * b_hi) + a_lo * b_lo
+
+
+def pair_sum(hi: np.ndarray, lo: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums of pairs of floats along the last axis, pairwise."""
+    while (n := hi.shape[-1]) > 1:
+        half = n // 2
+        whole, lost = two_sum(hi[..., :half], hi[..., half : 2 * half])
+        lost += lo[..., :half] + lo[..., half : 2 * half]
+        hi = np.concatenate([whole, hi[..., 2 * half :]], axis=-1)
+        lo = np.concatenate([lost, lo[..., 2 * half :]], axis=-1)
+    return hi.sum(axis=-1), lo.sum(axis=-1)
 
 
 class Residuals(NamedTuple):
     """Products of the columns 1 and the features with the residuals, and the sum of their squares,
-    as pairs of floats.
+    as pairs of floats: an array of shape (features + 2, 2), the squares last.
     """
 
     coef: np.ndarray
-    intercept: Pair
+    intercept: tuple[float, float]
 
     def __call__(self, lane: Batch) -> np.ndarray:
-        """Return the products of a lane, shape (features + 2, 2); the squares come last."""
-        return reduce(added_residuals, map(self._of, lane.cut(ROWS)))
+        """Return the products of a lane."""
+        return reduce(added_pairs, map(self._of, lane.cut(ROWS)))
 
     def _of(self, part: Batch) -> np.ndarray:
         X = part.dense().T.astype(np.float64)  # [features, rows]
@@ -463,8 +381,8 @@ class Residuals(NamedTuple):
         return found
 
 
-def added_residuals(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the sums over the rows of both."""
+def added_pairs(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the sums of pairs of floats, shape (any, 2)."""
     total, lost = two_sum(one[:, 0], other[:, 0])
     return np.column_stack([total, one[:, 1] + other[:, 1] + lost])
 
@@ -480,23 +398,25 @@ def least_squares(
     # whatever other threads do: with more BLAS threads, the bits would depend on their number
     with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
         first = rows.first()
-        columns = Columns.of_first(first, fit_intercept)
-        found: Factor = rows.sum(columns, added_factors)
+        shift = np.zeros(2 + first.X.shape[1])
+        if fit_intercept:
+            shift[1] = first.y.mean()
+            if not first.sparse:
+                shift[2:] = first.dense().mean(axis=0, dtype=np.float64)
+        found: Factor = rows.sum(Columns(shift), added_factors)
         refuse_too_many(rows.width)  # the last features may be zero in the rows so far
-        R, columns = found.widened(2 + rows.width), columns.wider(2 + rows.width)
-        if lost := np.flatnonzero(~np.isfinite(R).all(axis=0)).tolist():
-            raise FeatureOverflow(lost[-1] - 2) if lost[-1] > 1 else _overflow()
+        R = found.widened(2 + rows.width)
+        shift = np.append(shift, np.zeros(R.shape[1] - shift.size))
         precision = float(np.finfo(first.X.dtype).eps)
-        fit = _solved(R, columns, found.y, fit_intercept, l2, precision)
+        fit = _solved(found._replace(R=R), shift, fit_intercept, l2, precision)
         if _is_unsure(fit):
             fit = _refined(fit, rows)
         if not np.isfinite([*fit.coef, fit.intercept, fit.rss]).all():
             raise _overflow()
-        size = (
-            _raw(fit) @ (np.abs(fit.coef) * precision)
-            + np.hypot(fit.y_norm, fit.mean_y * np.sqrt(fit.total_weight)) * EPS
-        )
-    if fit.residual_norm <= min(size, UNEXPLAINED * fit.y_norm):
+        sizes = np.hypot(fit.spread, fit.means * np.sqrt(fit.total_weight)) @ np.abs(fit.coef)
+        of_y = np.hypot(fit.y_norm, fit.mean_y * np.sqrt(fit.total_weight))
+    noise = sizes * precision + of_y * EPS
+    if fit.residual_norm <= min(noise, UNEXPLAINED * fit.y_norm):
         return replace(fit, perfect=True, residual_norm=0.0, explained_norm=fit.y_norm)
     return fit
 
@@ -508,65 +428,56 @@ def _overflow() -> DataError:
     )
 
 
-def _raw(fit: LeastSquares) -> np.ndarray:
-    """Return the lengths of the features about zero."""
-    return np.hypot(fit.spread, fit.means * np.sqrt(fit.total_weight))
-
-
 def _solved(
-    R: np.ndarray, columns: Columns, y: Targets, fit_intercept: bool, l2: float, precision: float
+    found: Factor, shift: np.ndarray, fit_intercept: bool, l2: float, precision: float
 ) -> LeastSquares:
     """Return the solution from a factor of all rows; ``precision``: of the features."""
-    first, total = int(fit_intercept), y.weight
-    order = [*[0] * first, *range(2, len(columns.shift)), 1]
-    lengths = np.linalg.norm(R[:, order], axis=0)
-    lengths[lengths == 0] = 1.0
-    T, units = triangle(R[:, order] / lengths), columns.scale[order] * lengths
-    T = np.vstack([T, np.zeros((len(order) - len(T), len(order)))])
-    about = T[0] / T[0, 0] * (units / units[0]) if first else np.zeros(len(order))
-    means, rest = two_sum(columns.shift[order], about)
-    C, units, means, rest = T[first:, first:], units[first:], means[first:], rest[first:]
-    own = np.linalg.norm(C, axis=0)
-    raw = np.hypot(own, means * np.sqrt(total) / units)
-    if first:
-        own[own <= CONSTANT * raw] = 0.0
-    C, d = np.where(own > 0, C, 0.0), len(units) - 1
-    kept, others = list[int](), dict[int, np.ndarray]()
+    R, total, d = found.R, found.weight, len(shift) - 2
+    order = [*range(2, 2 + d), 1]
+    about = R[0, order] / R[0, 0] if fit_intercept else np.zeros(1 + d)
+    means, rest = two_sum(shift[order], about)
+    C = R[int(fit_intercept) :, order]
+    sizes = np.linalg.norm(C, axis=0)
+    raw = np.hypot(sizes, means * np.sqrt(total))
+    if lost := np.flatnonzero(~np.isfinite(raw)).tolist():
+        raise FeatureOverflow(lost[0]) if lost[0] < d else _overflow()
+    if fit_intercept:
+        sizes[sizes <= CONSTANT * raw] = 0.0
+    units = np.where(sizes > 0, sizes, 1.0)
+    C = C * (sizes > 0) / units
     if l2:
-        C = triangle(np.vstack([C, np.diag(np.append(np.sqrt(l2) / units[:-1], 0.0))]))
-
-    def dependent(j: int, left: float, part: np.ndarray) -> bool:
-        size = raw[j] + np.abs(part) @ raw[kept]
-        return left <= min(precision**0.75 * own[j], ROUNDINGS * precision * size)
-
-    if (np.abs(np.diag(C))[:-1] > precision**0.75 * own[:-1]).all():
-        kept = list(range(d))
-    else:
-        C = _eliminated(C, dependent, kept, others)
+        C = np.vstack([C, np.diag(np.append(np.sqrt(l2) / units[:-1], 0.0))])
+    C = triangle(np.vstack([C, np.zeros((max(0, 1 + d - len(C)), 1 + d))]))
+    kept, others = list(range(d)), dict[int, np.ndarray]()
+    if (np.abs(np.diag(C))[:-1] <= precision**0.75 * (sizes[:-1] > 0)).any():
+        C, kept, others = _eliminated(C, raw / units, precision)
     C = C * np.copysign(1.0, np.diag(C))[:, None]
-    U, q, u = C[: len(kept), : len(kept)], C[: len(kept), -1], units[kept]
+    U, q, u, of_y = C[:-1, :-1], C[:-1, -1], units[kept], float(units[-1])
     inverse = lapack.dtrtri(U)[0] if kept else U
-    b = inverse @ q if own[-1] else np.zeros(len(kept))
+    b = inverse @ q
     coef, inner, is_kept = np.zeros(d), np.zeros((len(kept), d)), np.zeros(d, dtype=bool)
-    coef[kept], inner[:, kept], is_kept[kept] = b * units[-1] / u, inverse.T / u, True
-    if kept and (rcond := lapack.dtrcon(U / np.linalg.norm(U, axis=0))[0]) * NO_CONDITION < 1:
+    coef[kept], inner[:, kept], is_kept[kept] = b * of_y / u, inverse.T / u, True
+    if not np.isfinite(coef).all():
+        raise _overflow()
+    if kept and (share := lapack.dtrcon(U / np.linalg.norm(U, axis=0))[0]) * NO_CONDITION < 1:
         message = (
-            f"The condition number of the features is {1 / max(rcond, EPS**2):.0e}, so few digits "
+            f"The condition number of the features is {1 / max(share, EPS**2):.0e}, so few digits "
             "of the weights are reliable: leave some out, or subtract a common part."
         )
         warn_caller(IllConditionedWarning(message))
     root = np.column_stack([-(inner @ means[:-1]), inner])
-    if first:
+    if fit_intercept:
         root = np.vstack([np.eye(1, 1 + d) / np.sqrt(total), root])
-    residual, explained = np.abs(C[-1, -1]) * (own[-1] > 0), np.linalg.norm(q)
+    residual, explained = abs(C[-1, -1]), np.linalg.norm(q)
     if l2:  # what is left is the squared residuals and the penalty
         residual = np.sqrt(max(residual**2 - l2 * np.square(b / u).sum(), 0.0))
-        explained = np.sqrt(max(own[-1] ** 2 - residual**2, 0.0))
+        explained = np.sqrt(max((sizes[-1] > 0) - residual**2, 0.0))
     combinations = {}
     for j, part in others.items():
         row = combinations[j] = np.zeros(1 + d)
         row[1 + np.array(kept[: part.size], dtype=np.intp)] = part * units[j] / u[: part.size]
         row[0] = means[j] - means[:-1] @ row[1:]
+    two = sorted(found.values)
     fit = LeastSquares(
         coef=coef + 0.0,  # no negative zero
         intercept=0.0,
@@ -575,36 +486,38 @@ def _solved(
         means=means[:-1],
         mean_y=float(means[-1]),
         means_rest=np.append(rest[-1], rest[:-1]),
-        spread=own[:-1] * units[:-1],
-        residual_norm=float(residual * units[-1]),
-        y_norm=float(own[-1] * units[-1]),
-        explained_norm=float(explained * units[-1]),
+        spread=sizes[:-1],
+        residual_norm=float(residual * of_y),
+        y_norm=float(sizes[-1]),
+        explained_norm=float(explained * of_y),
         perfect=False,
-        n_rows=y.rows,
+        n_rows=found.signature.rows,
         total_weight=total,
-        log_weights=y.log_weights,
+        log_weights=found.log_weights,
         fit_intercept=fit_intercept,
         l2=l2,
         combinations=combinations,
-        two_values=y.both,
-        deviation=y.deviation,
-        signature=y.signature.text,
+        two_values=(two[0], two[1]) if len(two) == 2 else None,
+        deviation=float(np.linalg.norm(R[1:, 1]) / np.sqrt(total)),
+        signature=found.signature.text,
     )
-    return replace(fit, intercept=float(sum(_intercept(fit))))
+    fit.intercept = _intercept(fit)[0]
+    return fit
 
 
 def _eliminated(
-    C: np.ndarray, dependent: Any, kept: list[int], others: dict[int, np.ndarray]
-) -> np.ndarray:
+    C: np.ndarray, raw: np.ndarray, precision: float
+) -> tuple[np.ndarray, list[int], dict[int, np.ndarray]]:
     """Return the factor of y, the last column, and those that are no combinations of earlier ones,
-    by Householder's method; ``kept`` and ``others`` are filled.
+    by Householder's method; these, and the others as combinations of these.
     """
-    T = C[C.any(axis=1)]
+    T, kept, others = C[C.any(axis=1)], list[int](), dict[int, np.ndarray]()
     for j in range(T.shape[1] - 1):
         r, column = len(kept), T[len(kept) :, j].copy()
         left = float(np.linalg.norm(column))
         part = lapack.dtrtrs(T[:r, kept], T[:r, j])[0] if r else np.zeros(0)
-        if dependent(j, left, part):
+        rounding = ROUNDINGS * precision * (raw[j] + np.abs(part) @ raw[kept])
+        if left <= min(precision**0.75, rounding):
             others[j] = part
             continue
         column[0] += np.copysign(left, column[0])
@@ -612,14 +525,18 @@ def _eliminated(
         kept.append(j)
     r = len(kept)
     rest = np.append(np.zeros(r), np.linalg.norm(T[r:, -1]))
-    return np.triu(np.vstack([T[:r, [*kept, -1]], rest]))
+    return np.triu(np.vstack([T[:r, [*kept, -1]], rest])), kept, others
 
 
-def _intercept(fit: LeastSquares) -> Pair:
+def _intercept(fit: LeastSquares) -> tuple[float, float]:
     """Return the intercept as a pair of floats."""
+    if not fit.fit_intercept:
+        return 0.0, 0.0
     parts, lost = two_product(fit.means, -fit.coef)
     lost -= fit.means_rest[1:] * fit.coef
-    return two_sum(*pair_sum(np.append(fit.mean_y, parts), np.append(fit.means_rest[0], lost)))
+    terms = [fit.mean_y, float(fit.means_rest[0]), *parts.tolist(), *lost.tolist()]
+    whole = fsum(terms)
+    return whole, fsum([*terms, -whole])
 
 
 def _is_unsure(fit: LeastSquares) -> bool:
@@ -629,7 +546,8 @@ def _is_unsure(fit: LeastSquares) -> bool:
     terms = abs(fit.mean_y) + np.abs(fit.coef) @ np.abs(fit.means)
     few = fit.n_rows * (2 + fit.coef.size) <= FEW_VALUES
     return bool(
-        np.nanmax(fit.inflation) > (INFLATED if few else MUCH_INFLATED)
+        np.square(fit.root[:, 1:] * fit.spread).sum(axis=0).max()
+        > (INFLATED if few else MUCH_INFLATED)
         or (few and terms > CANCELED * abs(fit.intercept) > 0)
         or fit.residual_norm <= UNEXPLAINED * fit.y_norm
     )
@@ -638,13 +556,13 @@ def _is_unsure(fit: LeastSquares) -> bool:
 def _refined(fit: LeastSquares, rows: Lanes) -> LeastSquares:
     """Correct the estimates by the products of the columns with the residuals."""
     before, inner = _intercept(fit), fit.root[int(fit.fit_intercept) :, 1:]
-    found = rows.sum(Residuals(fit.coef, before), added_residuals)
+    found = rows.sum(Residuals(fit.coef, before), added_pairs)
     total, g, moved = found[0], found[1:-1], 0.0
     if fit.fit_intercept:
         parts, lost = two_product(fit.means, -total[0])
         lost -= fit.means * total[1] + fit.means_rest[1:] * total[0]
-        hi, rest = two_sum(g[:, 0], parts)
-        g, moved = np.column_stack([hi, rest + (g[:, 1] + lost)]), total.sum() / fit.total_weight
+        g = added_pairs(g, np.column_stack([parts, lost]))
+        moved = total.sum() / fit.total_weight
     about, pull = g.sum(axis=1), fit.l2 * fit.coef
     step = inner.T @ (inner @ (about - pull))
     squares = found[-1].sum() - (moved * total.sum() + step @ (about + pull + fit.l2 * step))
@@ -652,7 +570,7 @@ def _refined(fit: LeastSquares, rows: Lanes) -> LeastSquares:
     explained = np.sqrt(max((fit.y_norm - residual) * (fit.y_norm + residual), 0.0))
     if explained < 0.5 * fit.y_norm and not fit.l2:  # which has lost digits
         explained = np.linalg.norm(np.linalg.solve(inner[:, fit.kept].T, coef[fit.kept]))
-    intercept = sum(before) + (moved - fit.means @ step) if fit.fit_intercept else 0.0
+    intercept = sum(before) + (moved - fit.means @ step)
     return replace(
         fit, coef=coef, intercept=float(intercept), residual_norm=residual,
         explained_norm=float(explained),
