@@ -11,7 +11,6 @@ from command_line import assert_refused, here
 from linsep import load
 from linsep.sources.feature_names import sign_of
 
-pytestmark = pytest.mark.uncompiled
 WORDS = ["free", "prize", "call", "home", "see", "you"]
 
 

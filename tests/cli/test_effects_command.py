@@ -9,8 +9,6 @@ import pytest
 import linsep
 from helpers.command_line import assert_refused, here
 
-pytestmark = pytest.mark.uncompiled
-
 rng = np.random.default_rng(11)
 N = 120
 ROWS = pd.DataFrame(

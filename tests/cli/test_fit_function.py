@@ -144,7 +144,6 @@ def assert_same_bits(frame, learner):
         assert model.predict(frame).tolist() == of_command.predict("table.csv").tolist()
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize("name", QUICK)
 def test_some_rows_of_every_table(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -12,8 +12,6 @@ from served import serving
 
 pytest.importorskip("formulaic")
 
-pytestmark = pytest.mark.uncompiled
-
 FORMULA = "admit ~ gre * C(rank) + poly(gpa, 2)"
 
 

@@ -10,8 +10,6 @@ from sklearn.datasets import load_breast_cancer
 import linsep
 from command_line import assert_refused, here
 
-pytestmark = pytest.mark.uncompiled
-
 FIT = "fit", "train.csv", "--target", "target", "--learner", "soft-margin"
 KERNEL = "fit", "train.csv", "--target", "target", "--learner", "kernel-soft-margin"
 

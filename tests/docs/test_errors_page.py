@@ -2,12 +2,9 @@
 
 import re
 
-import pytest
-
 from command_line import here
 from documents import ROOT
 
-pytestmark = pytest.mark.uncompiled
 PAGE = (ROOT / "docs" / "start" / "errors.md").read_text("utf-8")
 QUOTED = re.findall(r"^\| `(.+?)` \|", PAGE, re.M)
 ROWS = "radius,b\n1,x\n2,y\n3,x\n4,y\n"

@@ -20,9 +20,6 @@ from linsep.cli.app import COMMANDS, app
 from linsep.scoring import CLASS_METRICS, NUMBER_METRICS
 from linsep.serving.openapi import ERRORS
 
-pytestmark = pytest.mark.uncompiled
-
-
 DOCS = ROOT / "docs"
 REFERENCE = "\n".join(path.read_text("utf-8") for path in (DOCS / "reference").glob("*.md"))
 #: what users import of these modules is in the reference, too

@@ -15,7 +15,6 @@ from linsep import KernelPerceptron, LinearRegression, LogisticRegression, Perce
 from linsep.errors import CODES, LinsepError
 from linsep.lab.scene_sources import scene_of_url
 
-pytestmark = pytest.mark.uncompiled
 RECORDED = Path(__file__).with_name("messages.json")
 #: codes of servers, clusters, remote files, the lab and the system, whose cases are in their tests
 ELSEWHERE = {

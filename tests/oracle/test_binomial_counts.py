@@ -15,8 +15,6 @@ from linsep import LogisticRegression, open_source
 from linsep.errors import DataError
 from refusals import refused
 
-pytestmark = pytest.mark.uncompiled
-
 #: the budworms of Collett (1991), in MASS: dead of twenty at doses of 1 to 32 micrograms
 DEAD = np.array([1, 4, 9, 13, 18, 20, 0, 2, 6, 10, 12, 16])
 MALE = np.repeat([1.0, 0.0], 6)

@@ -15,8 +15,6 @@ from scipy.optimize import minimize, minimize_scalar
 from linsep.teaching.textbook import AROW, SCW, Covariance, run
 from linsep.teaching.textbook.machine import Example, dot
 
-pytestmark = pytest.mark.uncompiled
-
 X = [(1, 1), (3, 2), (2, 4), (3, 4), (2, 3)]
 y = [0, 1, 1, 1, 0]
 UPDATED = [0, 1, 2, 4]

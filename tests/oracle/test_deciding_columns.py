@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
@@ -11,8 +10,6 @@ from fourier_motzkin import kind_of
 from linsep import from_json, separation
 from linsep.certificate.verdicts import Separations
 from thoroughness import examples
-
-pytestmark = pytest.mark.uncompiled
 
 #: what the columns of a table are multiplied by: numbers of every size, and none that floats hold
 SCALES = {

@@ -1,5 +1,7 @@
 """Marginal effects against worked numbers, statsmodels, and finite differences."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,10 +13,8 @@ from scipy.stats import norm
 
 import linsep
 from linsep import LogisticRegression
-from linsep.errors import SeparationWarning
+from linsep.errors import DataError, SeparationWarning
 from refusals import refused
-
-pytestmark = pytest.mark.uncompiled
 
 rng = np.random.default_rng(48)
 N = 150
@@ -282,6 +282,33 @@ def test_a_level_that_diverges_has_no_error_anywhere(covariance):
     bands = model.predict_proba(frame, interval="confidence")
     assert (np.isnan(bands.low[:, 1]) == (frame["town"] == "Ulm")).all()
     assert (np.isnan(bands.high[:, 1]) == (frame["town"] == "Ulm")).all()
+    # what is printed, saved and drawn has the estimate and nothing else
+    shown = next(row for row in table.rows() if row[0] == "town=Ulm")
+    assert float(shown[1]) == pytest.approx(-bonn, rel=1e-5)
+    assert shown[2:] == [""] * 5
+    for text in (table.to_markdown(6), table.to_latex(6)):
+        line = next(line for line in text.splitlines() if "town=Ulm" in line)
+        assert re.findall(r"\d+\.\d+", line) == [f"{bonn:.6f}"]
+    saved = table.to_dict()["coefficients"][2]
+    assert saved["estimate"] == frames.loc["town=Ulm", "estimate"]
+    assert {saved[name] for name in numbers} == {None}
+    picture = table.plot()
+    assert len(picture.points_.get_xdata()) == 3
+    assert len(picture.intervals_.get_segments()) == 2
+    # the numbers that effects are made of
+    k = list(model.param_names_).index("town[T.Ulm]")
+    assert model.params_[k] == -np.inf
+    assert np.isnan([model.standard_errors_[k], model.statistics_[k], model.p_values_[k]]).all()
+    assert np.isnan(model.confidence_intervals()[k]).all()
+    ratio = model.odds_ratios().tidy().iloc[k - 1]
+    assert ratio["estimate"] == 0
+    assert ratio[numbers].isna().all()
+    contrasts = model.contrasts("town").tidy().set_index("contrast")
+    assert contrasts["standard_error"].isna().tolist() == [False, True, True]
+    assert contrasts[["p_value", "low", "high"]].isna().sum().tolist() == [2, 2, 2]
+    for hypothesis in ("town[T.Ulm]", "dose - town[T.Ulm]"):
+        with refused(DataError, "separated"):
+            model.wald_test(hypothesis)
 
 
 def test_what_is_separable_has_no_effects():

@@ -11,8 +11,6 @@ from linsep.errors import SeparationWarning
 from linsep.validation.values import of_features
 from refusals import refused
 
-pytestmark = pytest.mark.uncompiled
-
 rng = np.random.default_rng(49)
 N = 200
 FRAME = pd.DataFrame(
@@ -113,7 +111,7 @@ def test_effects_are_those_of_designs_by_hand(formula, at):
             assert row.standard_error == pytest.approx(error, rel=1e-4)
 
 
-@pytest.mark.parametrize("formula", ["dose / smoker", "C(rank):smoker + dose"])
+@pytest.mark.parametrize("formula", ["dose / smoker", "I(smoker * dose)", "C(rank):smoker + dose"])
 def test_zeros_and_ones_of_any_type_that_no_feature_shows(formula, tmp_path):
     """The rows that count are those of the fit: a row that is left out has another value."""
     frame = FRAME[["dose", "smoker", "rank", "ill"]]
@@ -255,7 +253,7 @@ COUNTED = pd.DataFrame(
 )
 
 
-@pytest.mark.parametrize("formula", ["k * g", "g * C(k)"])
+@pytest.mark.parametrize("formula", ["k * g", "g / k", "g * C(k)", "k:g + g"])
 def test_effects_through_an_interaction_that_diverges_have_no_errors(formula):
     """Of a saturated model, so that probabilities are shares."""
     with pytest.warns(SeparationWarning):

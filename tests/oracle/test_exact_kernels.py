@@ -19,8 +19,6 @@ from linsep.errors import DataError, ParameterError
 from linsep.kernels import AllSubsets, Linear, Polynomial, Spectrum
 from refusals import refused
 
-pytestmark = pytest.mark.uncompiled
-
 IRIS, KINDS = load_iris(return_X_y=True)
 
 

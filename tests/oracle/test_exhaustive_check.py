@@ -9,8 +9,6 @@ from linsep.certificate import checking, exhaustive
 from linsep.certificate.exhaustive import enumerated_minimum
 from thoroughness import some
 
-pytestmark = pytest.mark.uncompiled
-
 
 @pytest.mark.parametrize("seed", some(range(0, 2000, 20), 10))
 def test_as_the_oracle_says(seed):

@@ -149,7 +149,7 @@ def test_the_proof_of_many_columns_is_never_that_all_were_tried():
     assert not accepts_alone(written(plain), X[50:], y[50:])
 
 
-@pytest.mark.parametrize("name", ["rows.csv"])
+@pytest.mark.parametrize("name", ["rows.csv", "rows.vw"])
 def test_weights_of_a_file_count_and_rows_of_weight_0_do_not(name, tmp_path):
     x, weights, y = [2, 1, 2, 3], [0, 5, 3, 4], [1, 1, -1, 1]
     lines = [f"{label} {w} | a:{k}" for k, w, label in zip(x, weights, y, strict=True)]

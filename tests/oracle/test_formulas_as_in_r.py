@@ -12,8 +12,6 @@ from refusals import refused
 pytest.importorskip("formulaic")
 smf = pytest.importorskip("statsmodels.formula.api")
 
-pytestmark = pytest.mark.uncompiled
-
 RNG = np.random.default_rng(8)
 N = 120
 FRAME = pd.DataFrame(

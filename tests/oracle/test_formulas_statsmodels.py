@@ -8,8 +8,6 @@ import linsep
 pytest.importorskip("formulaic")
 sm = pytest.importorskip("statsmodels.api")
 
-pytestmark = pytest.mark.uncompiled
-
 
 def admissions(n=400, seed=2026):
     import pandas as pd

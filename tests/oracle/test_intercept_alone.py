@@ -14,8 +14,6 @@ from refusals import refused
 pytest.importorskip("formulaic")
 smf = pytest.importorskip("statsmodels.formula.api")
 
-pytestmark = pytest.mark.uncompiled
-
 RNG = np.random.default_rng(5)
 N = 90
 FRAME = pd.DataFrame({"x": RNG.normal(size=N), "n": RNG.integers(1, 4, N), "k": "a"})

@@ -27,8 +27,6 @@ from linsep.soft_margins.in_kernel_space import KernelProblem, KernelRows, certi
 from refusals import refused
 from thoroughness import examples
 
-pytestmark = pytest.mark.uncompiled
-
 MB = 1e6
 
 

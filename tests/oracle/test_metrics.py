@@ -21,8 +21,6 @@ from linsep.scoring import (
 from refusals import refused
 from thoroughness import examples
 
-pytestmark = pytest.mark.uncompiled
-
 RANKED = ("roc_auc", "average_precision")
 
 

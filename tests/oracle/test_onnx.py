@@ -171,14 +171,15 @@ def test_pipelines_of_regressions_and_odd_labels(tmp_path):
         skl2onnx.to_onnx(odd, X[:1], options={"zipmap": False})
 
 
-def test_a_pipeline_of_skl2onnx_cannot_leave_out_the_scale():
+@pytest.mark.parametrize("learner", ["perceptron", "linear"])
+def test_a_pipeline_of_skl2onnx_cannot_leave_out_the_scale(learner):
     sklearn_onnx.register()
     frame = load_iris(as_frame=True).frame
     X = frame.drop(columns="target").to_numpy()[:1]
-    model = linsep.fit(frame, target="target", scale="standard")
+    model = linsep.fit(frame, target="target", learner=learner, scale="standard")
     with pytest.raises(LinsepError):
         skl2onnx.to_onnx(model, X)
-    plain = linsep.fit(frame, target="target", scale="none")
+    plain = linsep.fit(frame, target="target", learner=learner, scale="none")
     assert skl2onnx.to_onnx(plain, X).graph.output
 
 

@@ -13,8 +13,6 @@ from linsep.errors import SeparationWarning
 from linsep.plot import LogisticDisplay, RegressionDisplay
 from refusals import refused
 
-pytestmark = pytest.mark.uncompiled
-
 rng = np.random.default_rng(5)
 X = rng.normal(size=(90, 3))
 SCORES = X @ [1.0, -1.0, 0.5]

@@ -20,8 +20,6 @@ from linsep import (
 from linsep.errors import DataError, ModelFileError
 from refusals import refused
 
-pytestmark = pytest.mark.uncompiled
-
 RNG = np.random.default_rng(3)
 X = RNG.integers(0, 2, (40, 5)).astype(float)
 SIGNS = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)

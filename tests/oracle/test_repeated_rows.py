@@ -13,8 +13,6 @@ from linsep.separability import data as rows_of_data, working_set
 from linsep.separability.working_set import WorkingSet
 from parameters_in_order import last
 
-pytestmark = pytest.mark.uncompiled
-
 COPIES = 10
 
 

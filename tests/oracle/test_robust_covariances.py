@@ -18,8 +18,6 @@ from linsep.errors import DataError, SeparationWarning
 from linsep.linear.least_squares import DependentFeaturesWarning
 from refusals import refused
 
-pytestmark = pytest.mark.uncompiled
-
 NAMES = ("HC0", "HC1", "HC2", "HC3", "CR1")
 X5, Y5, CLUSTERS5 = [[1], [2], [-1], [3], [4]], [2, 4, 0, 4, 6], ["u", "u", "v", 7, 7]
 

@@ -16,8 +16,6 @@ from linsep.soft_margins.problem import Problem, best_intercept, certified, feas
 from linsep.soft_margins.solving import solve
 from thoroughness import examples
 
-pytestmark = pytest.mark.uncompiled
-
 NOTES = np.array([(2, 1), (4, 3), (3, 5), (1, 3), (5, 6)], float), np.array([1.0, 1, 1, -1, -1])
 KINDS = [*product((False, True), ("free", "penalized", None))]
 

@@ -14,8 +14,6 @@ from linsep.soft_margins import solving
 from linsep.soft_margins.path import HEADINGS
 from refusals import refused
 
-pytestmark = pytest.mark.uncompiled
-
 NOTES = np.array([(2, 1), (4, 3), (3, 5), (1, 3), (5, 6)], float), np.array([1, 1, 1, -1, -1])
 IRIS, SPECIES = load_iris(return_X_y=True)
 

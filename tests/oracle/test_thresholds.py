@@ -23,7 +23,6 @@ from linsep.sources.arrays import ArraySource
 from refusals import refused
 from thoroughness import examples
 
-pytestmark = pytest.mark.uncompiled
 RULES = ("recall=0.6", "recall=1", "precision=0.5", "cost=5:1", "cost=1:3", "f1",
          "balanced_accuracy")  # fmt: skip
 

@@ -15,8 +15,6 @@ import linsep
 from linsep import total_distance
 from refusals import refused
 
-pytestmark = pytest.mark.uncompiled
-
 FIVE = np.array([(2, 1), (4, 3), (3, 5), (1, 3), (5, 6)], float), np.array([1, 1, 1, 0, 0])
 EXCLUSIVE = np.array([(1, 1), (1, -1), (-1, 1), (-1, -1)], float), np.array([1, 0, 0, 1])
 

@@ -46,7 +46,6 @@ from linsep.sources.arrays import ArraySource
 from linsep.tuning.shared_kernels import SharedKernels
 from refusals import refused
 
-pytestmark = pytest.mark.uncompiled
 ROWS = 120
 
 

@@ -21,8 +21,6 @@ from refusals import refused
 from storages import blobs
 from thoroughness import examples
 
-pytestmark = pytest.mark.uncompiled
-
 STUDENTS = np.array([[1, 1, -1, -1], [1, 1, 1, 1], [-1, -1, -1, 1], [1, -1, -1, 1]], float)
 GRADES = np.array([1, 0, 0, 1])
 

@@ -29,7 +29,6 @@ from parameters_in_order import ends_of, last, weights_of
 from refusals import refused
 
 pytestmark = [
-    pytest.mark.uncompiled,
     pytest.mark.filterwarnings("ignore:The fit was interrupted"),
     pytest.mark.filterwarnings("ignore:Gradient ascent ended"),
 ]

@@ -34,9 +34,6 @@ from refusals import refused
 from same_answers import differences, messages
 from thoroughness import THOROUGH
 
-pytestmark = pytest.mark.uncompiled
-
-
 READERS = {"server": scene_of_csv, "static": plain_scene_of_csv}
 both_readers = pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 

@@ -18,8 +18,6 @@ from linsep.sources import ArraySource
 from refusals import refused
 from storages import blobs
 
-pytestmark = pytest.mark.uncompiled
-
 X = np.array([(1, 1), (3, 2), (2, 4), (3, 4), (2, 3)], float)
 y = [0, 1, 1, 1, 0]
 OFF = {"adaptive": False, "rescale": False, "invariant": False}

@@ -14,7 +14,6 @@ from linsep import plot
 from linsep.errors import DataError
 from refusals import refused
 
-pytestmark = pytest.mark.uncompiled
 KINDS = ("Roc", "PrecisionRecall", "Gain", "Threshold", "Confusion")
 
 

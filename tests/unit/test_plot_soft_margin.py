@@ -10,7 +10,6 @@ from linsep.errors import DataError
 from linsep.plot import DecisionDisplay, GapDisplay, SoftMarginPathDisplay
 from refusals import refused
 
-pytestmark = pytest.mark.uncompiled
 X, Y = make_blobs(60, centers=2, cluster_std=2.2, random_state=3)
 IRIS = load_iris(as_frame=True)
 

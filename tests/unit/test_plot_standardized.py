@@ -22,10 +22,7 @@ from linsep.plot import (
     WeightSpaceDisplay,
 )
 
-pytestmark = [
-    pytest.mark.uncompiled,
-    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 DISTANCE = "distance from the boundary"
 HEIGHT, WEIGHT = "height_m (standardized)", "weight_kg (standardized)"
 

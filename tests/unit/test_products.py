@@ -15,8 +15,6 @@ from linsep.errors import DataError
 from linsep.sources.tables.table import TableSource
 from refusals import refused
 
-pytestmark = pytest.mark.uncompiled
-
 
 def people(n=210):
     rng = np.random.default_rng(8)

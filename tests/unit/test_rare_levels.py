@@ -130,7 +130,6 @@ def test_what_cannot_be(how, code):
         rows_of(open_source(SALES, target="sold", **how))
 
 
-@pytest.mark.uncompiled
 def test_commands_say_what_is_rare(tmp_path):
     SALES.to_csv(tmp_path / "sales.csv", index=False)
     NEW.to_csv(tmp_path / "new.csv", index=False)

@@ -71,7 +71,6 @@ def test_a_table_is_named_as_what_it_seems(tmp_path, text, advice):
     assert str(caught.value).count(".") == str(caught.value).rstrip(".").count(".") + 1
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize(("text", "what"), [(SVM, "svmlight text"), (VW, "Vowpal Wabbit's text")])
 def test_commands_say_how_files_are_read(tmp_path, monkeypatch, text, what):
     (tmp_path / "rows.dat").write_text(text)
@@ -115,7 +114,6 @@ def test_a_comment_may_name_a_group(tmp_path):
 UNSORTED = "+1 3:1 1:0.5 # first\n-1 qid:4 2:1\n+1 5:2 5:2 1:1\n\n-1 1:1 qid:5 4:1e3\n"
 
 
-@pytest.mark.uncompiled
 def test_convert_mends_lines(tmp_path):
     (tmp_path / "a.svm").write_text(UNSORTED)
     (tmp_path / "sorted.svm").write_text("+1 1:0.5 3:1\n-1 2:1\n+1 1:1 5:2\n-1 1:1 4:1000\n")

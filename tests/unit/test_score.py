@@ -19,8 +19,6 @@ from linsep.scoring import MOST_ROWS, Scored, scored
 from linsep.sources import ArraySource, open_source
 from refusals import refused
 
-pytestmark = pytest.mark.uncompiled
-
 
 @pytest.fixture(scope="module")
 def flats():

@@ -13,8 +13,6 @@ from linsep.errors import LinsepError, ParameterError
 from linsep.sources.arrays import ArraySource
 from refusals import refused
 
-pytestmark = pytest.mark.uncompiled
-
 RANDOM = np.random.default_rng(8)
 X = RANDOM.normal(size=(120, 4)) + np.array([0, 3, 0, 0])
 Y = np.where(X @ [1, -2, 0.5, 0] + 5.5 + RANDOM.normal(size=120) > 0, "yes", "no")
