@@ -12,8 +12,8 @@ from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.frames import in_memory
 from linsep.learners.perceptron import Perceptron
 from linsep.learners.proofs import check_literals
-from linsep.mistake_bounds.bounding import RunSummary, bounds_of_run
 from linsep.mistake_bounds.bounds import Bounds
+from linsep.mistake_bounds.theorems import THEORIES, RunSummary, bounds_of_run
 from linsep.validation.labels import check_beside, labels_of, refuse_continuous
 
 #: the largest float
@@ -69,20 +69,20 @@ def bounds(
     -------
     Bounds
         Bounds in real arithmetic, rounded up. (``estimator.bounds`` states no bounds for a run
-        whose floats may have underflowed, or whose multiplied weights may have reached 1e150.) For
-        the perceptron (from zero weights, at a constant rate): ``Novikoff`` (R/gamma)^2 and,
-        separable or not, ``hinge`` ||w||^2 R^2 + 2 hinge(w), ``hinge, sharp`` (a sharper form
-        of it), both at the w that minimizes ``hinge``. For MarginPerceptron ``8/gamma^2``
-        (updates, rows of length 1), for multiplicative updates ``disjunction`` or ``majority``, and
-        ``L1 margin`` if weights may have either sign. With ``gamma`` also ``total distance``. The
-        hinge bounds of two classes have the ``comparator`` w and its ``distance``. ``left_out``
-        holds the bounds that do not apply, with the reason.
+        with a rate beyond 1e100 or below 1e-100, or whose multiplied weights may have reached
+        1e150.) For the perceptron (from zero weights, at a constant rate): ``Novikoff``
+        (R/gamma)^2 and, separable or not, ``hinge`` ||w||^2 R^2 + 2 hinge(w), ``hinge, sharp`` (a
+        sharper form of it), both at the w that minimizes ``hinge``. For MarginPerceptron
+        ``8/gamma^2`` (updates, rows of length 1), for multiplicative updates ``disjunction`` or
+        ``majority``, and ``L1 margin`` if weights may have either sign. With ``gamma`` also ``total
+        distance``. The hinge bounds of two classes have the ``comparator`` w and its ``distance``.
+        ``left_out`` holds the bounds that do not apply, with the reason.
 
     Raises
     ------
     ValueError
-        For NaN, infinity, a single class, X and y of different lengths, and weights of the wrong
-        shape.
+        For NaN, infinity, rows whose largest number is not between 1e-100 and 1e100, a single
+        class, X and y of different lengths, and weights of the wrong shape.
 
     References
     ----------
@@ -123,7 +123,7 @@ def bounds(
             mistakes=mistakes if kind is Perceptron else None,
             literals=literals, majority=majority, gamma=gamma, in_advance=True,
         )
-        for kind in LINEAR.values() if kind.bounded_in_advance
+        for name, kind in LINEAR.items() if name in THEORIES
     ]  # fmt: skip
     found = [bounds_of_run(run, X, y, classes, weights) for run in runs]
     return Bounds(

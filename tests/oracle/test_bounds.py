@@ -23,8 +23,8 @@ from linsep import (
     save,
 )
 from linsep.errors import DataError
-from linsep.learners.winnow import most_mistakes
 from linsep.mistake_bounds.problems import Problem, best_comparator, comparator
+from linsep.mistake_bounds.theorems import most_mistakes
 from refusals import refused
 from thoroughness import examples
 
@@ -340,11 +340,11 @@ def readings(number):
     return Fraction(number), Fraction(str(number))
 
 
-@pytest.mark.parametrize("exponent", [-1000, -200, 400])
+@pytest.mark.parametrize("exponent", [-300, -200, 300])
 def test_bounds_do_not_depend_on_the_unit_of_the_rows(exponent):
     rng = np.random.default_rng(3)
     X, y = rng.integers(-9, 10, (12, 2)) + 0.25, rng.integers(0, 2, 12)
-    y = np.where(np.arange(12) < 9, X[:, 0] > 0, y) if exponent % 400 else (X[:, 0] > 0)
+    y = np.where(np.arange(12) < 9, X[:, 0] > 0, y) if exponent % 300 else (X[:, 0] > 0)
     usual = bounds(X, y, fit_intercept=False, passes=3)
     other = bounds(np.ldexp(X, exponent), y, fit_intercept=False, passes=3)
     for bound in usual:
@@ -381,16 +381,10 @@ def test_bounds_are_no_less_than_in_exact_arithmetic(seed, d, separable):
 
 def test_runs_that_leave_real_arithmetic_have_no_bound():
     y = [1, 0]
-    short = Perceptron(fit_intercept=False, max_iter=100).fit(1e-200 * SIDES, y)
-    found = short.bounds(1e-200 * SIDES, y)
-    assert found.mistakes == 200  # as products of such rows are zero
-    assert {"Novikoff", "hinge"} <= found.left_out.keys()
-    assert found.names() == ["||w||/M"]
-    assert found.kept
-    assert bounds(1e-200 * SIDES, y, fit_intercept=False)["Novikoff"].value == pytest.approx(1)
     slow = Perceptron(fit_intercept=False, max_iter=50, learning_rate=5e-324).fit(0.1 * SIDES, y)
     found = slow.bounds(0.1 * SIDES, y)
     assert (found.mistakes, found.names()) == (100, [])
+    assert "mistake bounds" in found.left_out
     assert "||w||/M" in slow.report_.left_out
     small = Perceptron(fit_intercept=False, learning_rate=1e-100).fit(SIDES, y).bounds(SIDES, y)
     assert small.kept
@@ -432,6 +426,7 @@ def test_runs_that_no_theorem_is_about():
     ([[1.0], [2.0]], [0, 1], {"majority": 3, "literals": 2}, "bad-option"),
     ([[1.0], [2.0]], [0, 1], {"gamma": float("inf")}, "bad-option"),
     ([[1e200], [1e-200]], [0, 1], {"fit_intercept": False}, "overflow"),
+    ([[1e-200], [-1e-200]], [0, 1], {"fit_intercept": False}, "overflow"),
 ])  # fmt: skip
 def test_bad_input(X, y, options, code):
     with np.errstate(over="ignore"), refused(ValueError, code):

@@ -27,7 +27,7 @@ from linsep import (
     unsigned_margin,
 )
 from linsep.errors import DataError
-from linsep.learners.winnow import most_mistakes
+from linsep.mistake_bounds.theorems import most_mistakes
 from refusals import refused
 from thoroughness import examples
 

@@ -12,8 +12,8 @@ from linsep.lab.run import arguments_of, dense_codes
 from linsep.lab.scene import Scene
 from linsep.lab.verdict import NOVIKOFF, Kinds, Plain, why_unbounded
 from linsep.learners.proofs import run_to_come
-from linsep.mistake_bounds.bounding import Case, RunSummary, bounds_of_run, novikoff
 from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
+from linsep.mistake_bounds.theorems import Case, RunSummary, bounds_of_run, novikoff
 
 #: the remark beside a bound, in place of its source; {passes} of the run
 ABOUT = {

@@ -12,6 +12,7 @@ from linsep.lab.run import arguments_of, columns_of_trace, names_of_vectors, sch
 from linsep.lab.scene import MOST_CLASSES, MOST_POINTS, Scene
 from linsep.lab.settings import DEFAULTS, SETTINGS, SHOWN
 from linsep.learners.proofs import run_to_come
+from linsep.mistake_bounds.theorems import premises_of
 from linsep.teaching import Trace
 
 
@@ -66,7 +67,7 @@ def _facts_of(estimator: Any) -> tuple[Any, ...]:
     """Return the facts about a run of an estimator that theorems need."""
     run, obstacle = run_to_come(estimator, 1)
     target = getattr(estimator, "gamma", None)
-    return run._replace(learner=type(estimator)), obstacle, estimator.premises(), target
+    return run._replace(learner=type(estimator)), obstacle, premises_of(estimator), target
 
 
 def settings_of(trace: Trace) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Online classifiers: one file for each, and the shared code.
 
-A learner's file has its parameters, its estimator and its theorems; its rule is in
+A learner's file has its parameters and its estimator; its rule is in
 ``compiled/rules/``. The steps of a fit::
 
   fit (classifier; from_source, of a source; mixing, of shards; kernel)

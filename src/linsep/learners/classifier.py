@@ -32,9 +32,7 @@ from linsep.validation.values import check_prepared, faults_named, rows_to_fit
 
 
 class LinearClassifier(HasEquation, OnlineClassifier):
-    """Base class of the online linear classifiers; a subclass has parameters, :meth:`learner` and
-    theorems.
-    """
+    """Base class of the online linear classifiers: parameters and :meth:`learner` are to define."""
 
     @property
     def coef_(self) -> np.ndarray:
@@ -227,14 +225,15 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         linsep.mistake_bounds.bounds.Bounds
             As :func:`linsep.bounds`, with the mistakes of the run. Bounds that do not apply, such
             as after initial weights or with weighted rows, are in ``left_out`` with the reason. The
-            theorems assume real arithmetic, so no bound is stated if floats may have underflowed or
-            multiplied weights may have reached 1e150.
+            theorems assume real arithmetic, so no bound is stated for rates beyond 1e100 or below
+            1e-100, or if multiplied weights may have reached 1e150.
 
         Raises
         ------
         DataError, ValueError
             If rows, features or labels differ from the fit, X has NaN or infinity or is a source,
-            or ``literals`` or ``majority`` is not a positive number.
+            its largest number is not between 1e-100 and 1e100, or ``literals`` or ``majority`` is
+            not a positive number.
         """
         from linsep.learners.proofs import bounds_of
 
@@ -284,40 +283,8 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         """Return the rule of :mod:`linsep.textbook` with these parameters; None without one."""
         return None
 
-    # What theorems say of a run; a learner with theorems overrides these.
-
-    #: whether its theorems are about Euclidean lengths
-    euclidean: ClassVar[bool] = True
-    #: whether the rule scales rows, with their constant feature, to length 1
-    scales_rows: ClassVar[bool] = False
-    #: whether :func:`linsep.bounds` states its bounds, for its best parameters
-    bounded_in_advance: ClassVar[bool] = False
     #: whether the state counts the rates of the updates, which is restored with the weights
     counts_rates: ClassVar[bool] = False
-
-    def theorems(self, case: Any) -> list[Any]:
-        """Return each :class:`linsep.mistake_bounds.bounding.Theorem` about a ``case`` of this
-        learner, which a :class:`linsep.mistake_bounds.bounding.Case` describes.
-        """
-        return []
-
-    def premises(self) -> tuple[Any, ...]:
-        """Return the parameters covered by its theorems."""
-        return ()
-
-    def obstacle(self) -> str | None:
-        """Return why mistake bounds do not apply to this run, or None if they apply."""
-        if type(self).theorems is LinearClassifier.theorems:
-            return f"linsep has no theorem about {type(self).__name__}"
-        if not hasattr(self, "_run"):
-            return None
-        if self._run.mixture is not None:
-            return "its weights were mixed from shards"
-        return self._run.obstacle()
-
-    def beyond_floats(self, case: Any) -> str | None:
-        """Return why underflow or saturation may have affected a run, or None."""
-        return None
 
     def _total_rate(self) -> float | None:
         """Return the sum of the rates of all updates; None if the learner does not add examples."""

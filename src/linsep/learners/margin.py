@@ -1,7 +1,5 @@
 """The margin perceptron as a scikit-learn estimator."""
 
-from collections.abc import Sequence
-from itertools import product
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -60,7 +58,7 @@ class MarginPerceptron(LinearClassifier):
     """
 
     command_name = "margin"
-    scales_rows = bounded_in_advance = counts_rates = True
+    counts_rates = True
     grid_example = "gamma=0.01,0.1"
     demonstrations = (
         Demonstration(
@@ -90,27 +88,6 @@ class MarginPerceptron(LinearClassifier):
         from linsep.teaching.textbook.margin import MarginPerceptron
 
         return MarginPerceptron(self.gamma, self.epsilon)
-
-    def theorems(self, case: Any) -> list[Any]:
-        """Return the bound on updates for the margin found, the margin given or, in advance, the
-        margin of the rows.
-        """
-        from linsep.mistake_bounds.bounding import Theorem, widest
-
-        epsilon, gamma = float(self.epsilon), None if self.gamma == "auto" else float(self.gamma)
-        if hasattr(self, "_run"):
-            gamma = self.gamma_
-
-        def most() -> float:
-            low, _ = widest(case.problems)
-            return margin_bound(case.problems, gamma or min(low, 1.0), epsilon)
-
-        name = "8/gamma^2" if epsilon == 0.5 else "2/(epsilon gamma)^2"
-        return [Theorem(name, most, "updates", BLUM)]
-
-    def premises(self) -> tuple[Any, ...]:
-        """Return the parameters covered by its theorem."""
-        return (float(self.epsilon),)
 
     def _total_rate(self) -> float | None:
         return float(self._run.state.per_machine("total", np.float64).sum())
@@ -211,21 +188,3 @@ def most_updates(gamma: float, epsilon: float) -> float:
     """
     square = (epsilon * gamma) ** 2
     return 2.0 / square if square else float("inf")
-
-
-def margin_bound(problems: Sequence[Any], gamma: float, epsilon: float) -> float:
-    """Return 2 / (epsilon gamma)^2 per binary classifier, if every margin is at least gamma.
-
-    The larger of two values: with the parameters as floats, and as their printed decimals.
-    """
-    from linsep.mistake_bounds.bounding import widest
-    from linsep.mistake_bounds.bounds import Unknown
-    from linsep.mistake_bounds.rounding import float_above, parameter_readings, shown
-
-    low, high = widest(problems)
-    if gamma > low:
-        raise Unknown(
-            f"the target margin is {gamma:.4g}, but the margin of the rows is below {shown(high)}"
-        )
-    pairs = product(parameter_readings(gamma), parameter_readings(epsilon))
-    return float_above(len(problems) * max(2 / (one * other) ** 2 for one, other in pairs))

@@ -1,7 +1,6 @@
 """The perceptron as a scikit-learn estimator."""
 
 from collections.abc import Callable
-from math import log2
 from numbers import Real
 from typing import Any, Literal
 
@@ -26,11 +25,6 @@ Zero = Literal["mistake", "negative", "correct"]
 CONTROLS = (
     Control(parameter="learning_rate", name="rate", label="Learning rate"),
     Control(parameter="schedule", label="Schedule"),
-)
-COLLINS = "M. Collins, Discriminative training methods for hidden Markov models (2002), theorem 1"
-HINGE = (
-    "A. Blum, Machine Learning Theory, lecture 4 (2014), times R^2; S. Shalev-Shwartz, Online "
-    "learning and online convex optimization (2012), section 3.3"
 )
 
 
@@ -167,7 +161,6 @@ class Perceptron(LinearClassifier):
     """
 
     command_name = "perceptron"
-    bounded_in_advance = True
     mixable = True
     demonstrations = (
         Demonstration(
@@ -213,48 +206,6 @@ class Perceptron(LinearClassifier):
 
         rule = BatchPerceptron if self.update == "batch" else Perceptron
         return rule(self.learning_rate, self.schedule, self.zero)
-
-    def theorems(self, case: Any) -> list[Any]:
-        """Return Novikoff's theorem, and the theorems for inseparable rows."""
-        from linsep.mistake_bounds.bounding import NOVIKOFF, Compared, Theorem, novikoff
-
-        def most() -> float:
-            return novikoff(case.problems)
-
-        found = [
-            Theorem("Novikoff", most, "mistakes", COLLINS if case.joint else NOVIKOFF),
-            case.hinge_theorem("hinge", Compared.linear, HINGE),
-            case.hinge_theorem("hinge, sharp", Compared.sharp, HINGE),
-        ]
-        if case.run.gamma is not None:
-            moved = case.hinge_theorem("total distance", Compared.linear, HINGE, lambda: case.moved)
-            found.append(moved)
-        return found
-
-    def premises(self) -> tuple[Any, ...]:
-        """Return the parameters that its theorems are about."""
-        return (self._rate(),)
-
-    def obstacle(self) -> str | None:
-        """Return why mistake bounds do not apply to this run, or None if they do."""
-        if self._rate() is None:
-            return "its rate is not constant"
-        if self.update == "batch":
-            return "the bounds hold for updates at every mistake"
-        return super().obstacle()
-
-    def beyond_floats(self, case: Any) -> str | None:
-        """Return why underflow may have affected a run, or None."""
-        for problem, one in zip(case.problems, case.compared, strict=True):
-            eta, R = log2(self._rate() or 1.0), problem.log2(problem.longest)
-            steps = [eta + 2 * R]
-            if problem.margin is not None:
-                steps.append(eta + problem.log2(problem.margin[0]))
-            if one.weights.square:
-                steps.append(eta + problem.exponent - log2(one.weights.square) / 2)
-            if (why := problem.underflow(*steps)) is not None:
-                return str(why)
-        return None
 
     def _rate(self) -> float | None:
         """Return the rate if it is constant, else None."""

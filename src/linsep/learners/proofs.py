@@ -43,14 +43,14 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
     """Return the mistake bounds of a fitted linear classifier on its rows, as its method
     :meth:`bounds` does.
     """
-    from linsep.mistake_bounds.bounding import RunSummary, bounds_of_run
     from linsep.mistake_bounds.bounds import Bounds
+    from linsep.mistake_bounds.theorems import RunSummary, bounds_of_run, obstacle_of
 
     run = model.fitted_run()
     check_literals(literals, majority)
     given, (X, codes) = model.features_of(X), same_data(model, X, y)
     fit, mistakes = in_its_fit(model), int(model.mistakes_.sum())
-    why = fit.obstacle() or why_not_again(model)
+    why = obstacle_of(fit) or why_not_again(model)
     if why is not None:
         return Bounds((), {"mistake bounds": why}, mistakes=mistakes)
     refuse_others(fit, given, y)
@@ -65,10 +65,10 @@ def run_to_come(model: Any, passes: int) -> tuple[Any, str | None]:
     """Return the case for theorems about a run of ``passes`` passes by an unfitted model, such as a
     trace; and why no theorem holds, or None if some may.
     """
-    from linsep.mistake_bounds.bounding import RunSummary
+    from linsep.mistake_bounds.theorems import RunSummary, obstacle_of
 
     how = model.multiclass, model.learns_intercept, bool(model.normalize)
-    return RunSummary(model, *how, passes=passes), model.obstacle()
+    return RunSummary(model, *how, passes=passes), obstacle_of(model)
 
 
 def check_literals(literals: Any, majority: Any = 1) -> None:
@@ -99,12 +99,10 @@ def in_its_fit(model: Any) -> Any:
 
 def runs_otherwise(model: Any) -> bool:
     """Return whether proofs of the fit do not hold for a run with the current parameters."""
-    return _premises(model) != _premises(in_its_fit(model))
+    from linsep.mistake_bounds.theorems import obstacle_of, premises_of
 
-
-def _premises(model: Any) -> tuple[Any, ...]:
-    """Return the case that the parameters of a model define for theorems."""
-    return model.premises(), model.obstacle(), bool(model.early_stopping)
+    then = in_its_fit(model)
+    return any(of(model) != of(then) for of in (premises_of, obstacle_of))
 
 
 def widest_margin(model: Any) -> tuple[float | None, str]:

@@ -56,15 +56,10 @@ class Adversary:
     """
 
     def __init__(self, gamma: float) -> None:
-        if not _is_margin(gamma):
+        if not (isinstance(gamma, Real) and LEAST_MARGIN <= gamma <= 1):
             raise ParameterError(
-                f"gamma is {gamma!r}: the margin of rows of length 1 must be in (0, 1].",
-                option="gamma", value=gamma,
-            )  # fmt: skip
-        if gamma < LEAST_MARGIN:
-            raise ParameterError(
-                f"gamma is {gamma!r}: its 1 / gamma^2 rows do not fit in memory; choose a larger "
-                "gamma.", option="gamma", value=gamma,
+                f"gamma is {gamma!r}: the margin of rows of length 1 must be in (0, 1], and from "
+                f"{LEAST_MARGIN:g} on for the rows to fit in memory.", option="gamma", value=gamma,
             )  # fmt: skip
         rows = round(1 / gamma**2)
         if abs(1 / gamma**2 - rows) > 1e-9 * rows:
@@ -126,7 +121,3 @@ class Adversary:
             mistakes += predicted != answer
             estimator.partial_fit(row, [answer], classes=CLASSES)
         return mistakes
-
-
-def _is_margin(gamma: Any) -> bool:
-    return isinstance(gamma, Real) and 0 < float(gamma) <= 1

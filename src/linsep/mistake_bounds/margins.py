@@ -15,9 +15,6 @@ from linsep.validation.labels import check_beside, labels_of
 from linsep.validation.values import check_columns, faults_named
 from linsep.words import row_text
 
-#: squares of shorter rows may underflow
-SHORT = 1e-140
-
 
 class Margins(NamedTuple):
     """The margin of every row.
@@ -120,8 +117,7 @@ def cosine_margin(estimator: Any, X: Any, y: Any) -> float:
     ----------
     A. Blum, Machine Learning Theory (15-859B), lecture 4 (2014).
     """
-    model = linear_of(estimator, y)
-    return float(_margins(model, X, y, _cosines).min())
+    return float(_margins(linear_of(estimator, y), X, y, _cosines).min())
 
 
 def l1_margin(estimator: Any, X: Any, y: Any) -> float:
@@ -154,8 +150,7 @@ def l1_margin(estimator: Any, X: Any, y: Any) -> float:
     >>> l1_margin([1, 1, 0], [[1, 1, 1], [0, -2, 1]], [1, -1])
     0.5
     """
-    model = linear_of(estimator, y)
-    return float(_margins(model, X, y, _l1_margins).min())
+    return float(_margins(linear_of(estimator, y), X, y, _l1_margins).min())
 
 
 def margin_distribution(
@@ -229,14 +224,13 @@ def _margins(model: Linear, X: Any, y: Any, measure: Any) -> np.ndarray:
     """Return the smallest measure of each row over the rivals of its class."""
     check_beside(X, y=y)
     X = model.rows(X)
-    codes = model.codes(y, X.shape[0])
-    scores = model.scores(X)
-    found = np.full(len(codes), np.inf)
+    codes, scores = model.codes(y, X.shape[0]), model.scores(X)
+    Z, found = augmented(X) if model.fit_intercept else X, np.full(len(codes), np.inf)
     for code in np.unique(codes).tolist():
         own = codes == code
         for coef, intercept, gap in _rivals(model, code, scores[own]):
-            weights = np.append(coef, intercept)
-            found[own] = np.minimum(found[own], measure(model, X, own, weights, gap))
+            weights = np.append(coef, intercept)  # no intercept is zero
+            found[own] = np.minimum(found[own], measure(Z[own], weights, gap))
     return found
 
 
@@ -259,25 +253,21 @@ def _rivals(model: Linear, code: int, scores: np.ndarray) -> Any:
                 yield weights, offset, scores[:, code] - scores[:, rival]
 
 
-def _gaps(model: Linear, X: Any, own: np.ndarray, weights: np.ndarray, gap: np.ndarray) -> Any:
+def _gaps(z: Any, weights: np.ndarray, gap: np.ndarray) -> Any:
     return gap
 
 
-def _distances(model: Linear, X: Any, own: np.ndarray, weights: np.ndarray, gap: np.ndarray) -> Any:
+def _distances(z: Any, weights: np.ndarray, gap: np.ndarray) -> Any:
     return _quotient(gap, length(weights[:-1]))
 
 
-def _cosines(model: Linear, X: Any, own: np.ndarray, weights: np.ndarray, gap: np.ndarray) -> Any:
-    long = length(weights)  # no intercept: its last entry is zero
-    return _quotient(gap, long) / nonzero(lengths(X[own], model.fit_intercept))
+def _cosines(z: Any, weights: np.ndarray, gap: np.ndarray) -> Any:
+    return _quotient(gap, length(weights)) / nonzero(lengths(z))
 
 
-def _l1_margins(
-    model: Linear, X: Any, own: np.ndarray, weights: np.ndarray, gap: np.ndarray
-) -> Any:
-    largest = abs(X[own]).max(axis=1)
-    tall = np.ravel(largest.toarray() if hasattr(largest, "toarray") else largest)
-    tall = np.maximum(tall, float(model.fit_intercept))
+def _l1_margins(z: Any, weights: np.ndarray, gap: np.ndarray) -> Any:
+    largest = abs(z).max(axis=1)
+    tall = np.ravel(largest.toarray() if sp.issparse(largest) else largest)
     return _quotient(gap, np.abs(weights).sum()) / nonzero(tall)
 
 
@@ -429,45 +419,15 @@ def checked_rows(X: Any) -> Any:
     return X.astype(np.float64, copy=False)
 
 
-def lengths(X: Any, constant: bool = False) -> np.ndarray:
-    """Return ||x|| of every row, or of [x; 1] with the constant feature.
-
-    Squares that overflow or underflow are handled.
-    """
-    with np.errstate(over="ignore", under="ignore"):
-        found = np.sqrt(_squares(X) + float(constant))
-    odd = np.flatnonzero(~((found > SHORT) & (found < np.inf)))
-    if odd.size:
-        exponents = _exponents(X[odd])
-        within = np.sqrt(_squares(_times_powers(X[odd], -exponents)))
-        found[odd] = np.hypot(np.ldexp(within, exponents), float(constant))
-    return found
+def lengths(X: Any) -> np.ndarray:
+    """Return ||x|| of every row."""
+    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+    return np.sqrt(np.ravel(squares))
 
 
 def unit_rows(X: Any) -> Any:
     """Scale every row to length 1; zero rows stay zero."""
-    found = lengths(X)
-    odd = ~((found > SHORT) & (found < np.inf))
-    if odd.any():
-        X = _times_powers(X, np.where(odd, -_exponents(X), 0))
-        found = lengths(X)
-    return scaled(X, 1.0 / nonzero(found))
-
-
-def _squares(X: Any) -> np.ndarray:
-    return np.ravel(X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X))
-
-
-def _exponents(X: Any) -> np.ndarray:
-    """Return for each row the power of two above its largest value; 0 for a zero row."""
-    tops = abs(X).max(axis=1)
-    return np.frexp(np.ravel(tops.toarray() if sp.issparse(tops) else tops))[1]
-
-
-def _times_powers(X: Any, exponents: np.ndarray) -> Any:
-    """Multiply every row by a power of two, in two steps, as the power may not be a float."""
-    half = exponents // 2
-    return scaled(scaled(X, np.ldexp(1.0, half)), np.ldexp(1.0, exponents - half))
+    return scaled(X, 1.0 / nonzero(lengths(X)))
 
 
 def nonzero(numbers: np.ndarray) -> np.ndarray:

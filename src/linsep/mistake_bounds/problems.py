@@ -7,7 +7,6 @@ weights give a valid bound. A convex program searches for the weights with the s
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
 from linsep._system.threads import one_blas_thread
 from linsep.certificate.verdicts import Separable
@@ -25,24 +24,16 @@ from linsep.mistake_bounds.margins import augmented, checked_rows, lengths, scal
 from linsep.mistake_bounds.rounding import ROUNDING, length, share_of
 from linsep.separability.deciding import separation
 
-#: rows within these sizes are not rescaled: their squares neither overflow nor underflow
-USUAL = (2.0**-100, 2.0**100)
-#: squares of longer rows overflow
-LONGEST = 1e150
+#: largest numbers of rows that are handled
+SIZES = 1e-100, 1e100
+#: lengths with which the best weights have squares of usual size
+USUAL = 1e-30, 1e30
 #: most numbers in the constraints of the joint rule, which has one for every rival
 MOST_NUMBERS = 100_000_000
-#: squares below lose more than their last digits
-SMALLEST = 1e-290
 #: decreasing widths of smoothing of the hinge
 SMOOTHING = (1.0, 0.1, 0.01, 0.001)
 #: rows whose directions are tried on the sphere, and searches from the best directions
 MOST_STARTS, MOST_SEARCHES = 12, 4
-#: factor by which steps must exceed the smallest number, as a power of two
-FAR = -1000.0
-TOO_SMALL = (
-    "the theorems assume real arithmetic, but with such short rows or small steps, products may "
-    "have been rounded to zero"
-)
 
 
 class Problem:
@@ -52,9 +43,6 @@ class Problem:
     Attributes
     ----------
     A : array or CSR matrix of shape (constraints, weights)
-        The constraints over 2**exponent: rows of extreme size are rescaled if that is exact, which
-        does not change mistake bounds.
-    exponent : int
     rivals : int
         Consecutive constraints that belong to one row of the data: one per rival for the joint
         rule, else 1.
@@ -67,19 +55,18 @@ class Problem:
     """
 
     def __init__(self, A: Any, rivals: int = 1) -> None:
-        self.A, self.exponent = of_size_one(A)
-        self.rivals, self.verdict = rivals, "separable"
-        self.rounding = share_of(A.shape[1])
-        self.longest = float(lengths(self.A).max()) * (1 + self.rounding)
-        if not self.longest < LONGEST:
+        self.A, self.rivals, self.verdict = A, rivals, "separable"
+        if (top := float(abs(A).max())) and not SIZES[0] <= top <= SIZES[1]:
             raise DataError(
-                "The length of a row overflows float64; scale the features.", code="overflow"
-            )
+                f"The largest number is {top:.4g}, which is not between 1e-100 and 1e100: scale "
+                "the features.", code="overflow",
+            )  # fmt: skip
+        self.rounding = share_of(A.shape[1])
+        self.longest = float(lengths(A).max()) * (1 + self.rounding)
 
     def values(self, w: np.ndarray) -> np.ndarray:
         """Return the smallest <w, a> of each row of the data, rounded down."""
-        exact = np.asarray(self.A @ w)
-        sure = exact - self.rounding * self.longest * length(w)
+        sure = np.asarray(self.A @ w) - self.rounding * self.longest * length(w)
         return sure.reshape(-1, self.rivals).min(axis=1)
 
     @cached_property
@@ -89,10 +76,9 @@ class Problem:
             self.separator = np.ravel(self.A.toarray() if sp.issparse(self.A) else self.A)
             alone = self.longest
             return (alone * (1 - 3 * self.rounding), alone) if self.separator.any() else None
-        labels = np.ones(self.A.shape[0], dtype=int)
-        labels[0], signs = 0, np.ones(self.A.shape[0])
+        signs = np.ones(self.A.shape[0])
         signs[0] = -1.0  # separation needs two classes
-        found = separation(scaled(self.A, signs), labels, fit_intercept=False, margin="max")
+        found = separation(scaled(self.A, signs), signs, fit_intercept=False, margin="max")
         if not isinstance(found, Separable):
             self.verdict = found.kind  # type: ignore[union-attr]
             return None
@@ -101,14 +87,6 @@ class Problem:
             coef = tuple(float(Fraction(weight) / top) for weight in coef)
         self.separator = np.array(coef)
         return found.margin
-
-    def log2(self, size: float) -> float:
-        """Return the base-2 logarithm of a size in the units of the data's rows, 0 for 0."""
-        return math.log2(size) + self.exponent if size else 0.0
-
-    def underflow(self, *steps: float) -> str | None:
-        """Return why floats may have lost steps with these base-2 logarithms; None if not."""
-        return TOO_SMALL if min(steps) < FAR + math.log2(self.A.shape[1]) else None
 
     def suppose(self, w: np.ndarray) -> None:
         """Use these weights as the separator instead of searching for the best."""
@@ -129,21 +107,6 @@ def seen_rows(X: Any, fit_intercept: bool, unit: bool, unit_augmented: bool) -> 
     return unit_rows(X) if unit_augmented else X
 
 
-def of_size_one(A: Any) -> tuple[Any, int]:
-    """Divide rows by a power of two and return its exponent: 0 if not needed or not exact."""
-    top = float(abs(A).max()) if A.shape[0] else 0.0
-    if not top or USUAL[0] <= top <= USUAL[1] or not np.isfinite(top):
-        return A, 0
-    exponent = int(np.frexp(top)[1])
-    values = A.data if sp.issparse(A) else A
-    smaller = np.ldexp(values, -exponent)
-    if not np.array_equal(np.ldexp(smaller, exponent), values):
-        return A, 0
-    if not sp.issparse(A):
-        return smaller, exponent
-    return sp.csr_matrix((smaller, A.indices, A.indptr), shape=A.shape), exponent
-
-
 def problems_of(Z: Any, codes: np.ndarray, n_classes: int, multiclass: str) -> list[Problem]:
     """Return the problems of a learner's binary classifiers: one, or one per class or pair of
     classes.
@@ -153,14 +116,11 @@ def problems_of(Z: Any, codes: np.ndarray, n_classes: int, multiclass: str) -> l
     if multiclass == "ovr":
         return [Problem(scaled(Z, np.where(codes == k, 1.0, -1.0))) for k in range(n_classes)]
     if multiclass == "ovo":
-        found = []
-        for a, b in combinations(range(n_classes), 2):
-            inside = (codes == a) | (codes == b)
-            if not inside.any():
-                continue
-            signs = np.where(codes[inside] == b, 1.0, -1.0)
-            found.append(Problem(scaled(Z[inside], signs)))
-        return found
+        pairs = [
+            (np.isin(codes, pair), np.where(codes == pair[1], 1.0, -1.0))
+            for pair in combinations(range(n_classes), 2)
+        ]
+        return [Problem(scaled(Z[own], signs[own])) for own, signs in pairs if own.any()]
     return [_problem_of_joint_rule(Z, codes, n_classes)]
 
 
@@ -172,18 +132,11 @@ def _problem_of_joint_rule(Z: Any, codes: np.ndarray, k: int) -> Problem:
             "The joint rule of this many classes, rows and features needs too much memory here; "
             'the bounds of multiclass="ovr" need less.', code="too-large",
         )  # fmt: skip
-    width = Z.shape[1]
-    blocks = []
-    for own in range(k):
-        rows = np.flatnonzero(codes == own)
-        for place, rival in enumerate(r for r in range(k) if r != own):
-            part = Z[rows].tocoo()
-            at = rows[part.row] * (k - 1) + place
-            blocks.append((part.data, at, part.col + own * width))
-            blocks.append((-part.data, at, part.col + rival * width))
-    values, rows, columns = (np.concatenate(part) for part in zip(*blocks, strict=True))
-    A = sp.csr_matrix((values, (rows, columns)), shape=(len(codes) * (k - 1), k * width))
-    return Problem(A, k - 1)
+    differences = np.eye(k)[codes][:, None] - np.eye(k)  # of the own class and of every other
+    rivals = np.arange(k) != codes[:, None]
+    rows = np.repeat(np.arange(len(codes)), k - 1)
+    blocks = [sp.diags(differences[rivals][:, c]) @ Z[rows] for c in range(k)]
+    return Problem(sp.csr_matrix(sp.hstack(blocks)), k - 1)
 
 
 class Comparator(NamedTuple):
@@ -201,6 +154,12 @@ class Comparator(NamedTuple):
     w: np.ndarray
     square: float
     hinge: float
+
+    @property
+    def distance(self) -> float | None:
+        """The total distance that rows must be moved for the margin 1/||w||: hinge(w)/||w||."""
+        long = length(self.w)
+        return self.hinge / long * (1 + ROUNDING) if long else None
 
 
 def comparator(problem: Problem, w: np.ndarray) -> Comparator:
@@ -221,14 +180,11 @@ def best_comparator(problem: Problem, price: float, given: np.ndarray | None = N
     given : weights whose multiples are tried; by default a convex program is solved (L-BFGS on
         a smoothed hinge), and the separator of widest margin is also tried
     """
-    candidates = [np.zeros(problem.A.shape[1])]
-    if given is not None:
-        candidates += _multiples(problem, price, given)
-    else:
-        if problem.margin is not None:
-            candidates += _multiples(problem, price, problem.separator)
-        for w in _solved(problem, price):
-            candidates += _multiples(problem, price, w)
+    starts = [given] if given is not None else _solved(problem, price)
+    if given is None and problem.margin is not None:
+        starts.append(problem.separator)
+    multiples = [w for start in starts for w in _multiples(problem, price, start)]
+    candidates = [np.zeros(problem.A.shape[1]), *multiples]
     found = [comparator(problem, w) for w in candidates]
     return min(found, key=lambda one: one.square + price * one.hinge)
 
@@ -241,7 +197,7 @@ def comparator_of_length(problem: Problem, long: float, given: np.ndarray | None
     problem : the rows
     long : float > 0
     given : weights that are scaled to this length; by default L-BFGS minimizes a smoothed hinge on
-        the sphere, from several directions
+        the sphere, where it is not convex, from several directions
     """
     starts = [given] if given is not None else _directions(problem)
     units = [w / length(w) for w in starts if length(w) > 0]
@@ -253,12 +209,13 @@ def comparator_of_length(problem: Problem, long: float, given: np.ndarray | None
 
 
 def _directions(problem: Problem) -> list[np.ndarray]:
-    """Return initial directions in which few rows fall short."""
+    """Return initial directions in which few rows fall short, among them single rows, near which
+    the loss has minima.
+    """
     square = problem.longest**2 or 1.0
     found = [_solved(problem, price / square)[-1] for price in (0.01, 1.0, 100.0)]
     found += [problem.separator] if problem.margin is not None else []
     n, d = problem.A.shape
-    # The loss is not convex on the sphere, where it has minima near single rows.
     rows = problem.A[np.unique(np.linspace(0, n - 1, min(n, MOST_STARTS)).astype(int))]
     found += list(rows.toarray() if sp.issparse(rows) else rows)
     return [*found, np.ravel(problem.A.sum(axis=0)), np.ones(d)]
@@ -272,10 +229,10 @@ def _on_sphere(problem: Problem, long: float, unit: np.ndarray) -> np.ndarray:
 
         def objective(v: np.ndarray, width: float = width) -> tuple[float, np.ndarray]:
             size = float(np.linalg.norm(v))
-            u = v / size
-            loss, share = _soft((1.0 - long * np.asarray(A @ u))[:, None] / width)
-            slope = -long * np.asarray(A.T @ share.ravel())
-            return width * float(loss.sum()), (slope - (slope @ u) * u) / size
+            short = (1.0 - long * np.asarray(A @ (v / size))) / width
+            slope = -long * np.asarray(A.T @ expit(short))
+            slope -= (slope @ v) * v / size**2
+            return width * float(np.logaddexp(0.0, short).sum()), slope / size
 
         v = minimize(objective, v, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
         v = v / length(v)
@@ -285,26 +242,27 @@ def _on_sphere(problem: Problem, long: float, unit: np.ndarray) -> np.ndarray:
 def _multiples(problem: Problem, price: float, w: np.ndarray) -> list[np.ndarray]:
     """Return w, w scaled to zero hinge loss, and w scaled to the smallest sum."""
     values, square = problem.values(w), float(w @ w)
-    if not SMALLEST < square < np.inf:
+    if not square:
         return []
     factors = [1.0]
     if values.min() > 0:
         factors.append((1 + 1e-9) / float(values.min()))
     # The sum is convex in the factor: its slope is 2 s ||w||^2 - price * (values short of 1 / s).
     order = np.sort(values[values > 0])[::-1]
-    with np.errstate(over="ignore"):
-        ends = np.append(1.0 / order, np.inf)  # where one more row reaches 1
+    ends = np.append(1.0 / order, np.inf)  # where one more row reaches 1
     left = np.append(np.cumsum(order[::-1])[::-1], 0.0) + values[values < 0].sum()
     stationary = price * left / (2 * square)
     starts = np.append(0.0, ends[:-1])
     factors += np.clip(stationary, starts, ends)[stationary <= ends][:1].tolist()
-    return [factor * w for factor in factors if 0 < factor < np.inf]
+    return [factor * w for factor in factors if factor > 0]
 
 
 @one_blas_thread  # threads would only wait for each other in the small steps of L-BFGS
 def _solved(problem: Problem, price: float) -> list[np.ndarray]:
     """Return solutions of programs with decreasing smoothing and equilibrated columns."""
     A, rivals = problem.A, problem.rivals
+    # L-BFGS ends where changes are small beside 1.
+    unit = 1.0 if USUAL[0] < problem.longest < USUAL[1] else problem.longest**2 or 1.0
     squares = np.ravel(A.multiply(A).sum(axis=0)) if sp.issparse(A) else (A**2).sum(axis=0)
     scale = 1.0 / np.sqrt(np.where(squares > 0, squares / A.shape[0], 1.0))
     found, v = [], np.zeros(A.shape[1])
@@ -313,20 +271,11 @@ def _solved(problem: Problem, price: float) -> list[np.ndarray]:
         def objective(v: np.ndarray, width: float = width) -> tuple[float, np.ndarray]:
             w = v * scale
             short = (1.0 - np.asarray(A @ w)).reshape(-1, rivals) / width
-            loss, share = _soft(short)
-            gradient = 2 * w - price * np.asarray(A.T @ share.ravel())
-            return float(w @ w) + price * width * float(loss.sum()), gradient * scale
+            loss = logsumexp(np.insert(short, 0, 0.0, axis=1), axis=1, keepdims=True)
+            gradient = 2 * w - price * np.asarray(A.T @ np.exp(short - loss).ravel())
+            value = float(w @ w) + price * width * float(loss.sum())
+            return unit * value, unit * gradient * scale
 
         v = minimize(objective, v, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
         found.append(v * scale)
     return found
-
-
-def _soft(short: np.ndarray) -> tuple[Any, np.ndarray]:
-    """Return log(1 + sum exp(short)) of every row, and its derivatives."""
-    if short.shape[1] == 1:
-        return np.logaddexp(0.0, short), expit(short)
-    top = np.maximum(short.max(axis=1, keepdims=True), 0.0)
-    powers = np.exp(short - top)
-    total = powers.sum(axis=1, keepdims=True) + np.exp(-top)
-    return top + np.log(total), powers / total

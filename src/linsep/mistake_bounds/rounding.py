@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.linalg
 
 from linsep._system.threads import one_precision
 
@@ -68,12 +69,7 @@ def as_ball(value: Fraction) -> arb:
 
 def length(w: Any) -> float:
     """Return ||w|| without overflow or underflow."""
-    w = np.ravel(w)
-    top = float(np.abs(w).max(initial=0.0))
-    if not 0.0 < top < math.inf:
-        return top
-    _, exponent = math.frexp(top)
-    return math.ldexp(float(np.linalg.norm(np.ldexp(w, -exponent))), exponent)
+    return float(scipy.linalg.norm(np.ravel(w), check_finite=False))
 
 
 def shown(value: float, digits: int = 4) -> str:

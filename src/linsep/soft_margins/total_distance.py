@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import brentq
 
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep.batches import joined
@@ -25,17 +26,17 @@ from linsep.estimators._common.labels import (
     source_labels,
 )
 from linsep.mistake_bounds.margins import lengths
-from linsep.mistake_bounds.problems import Problem as Rows, seen_rows
+from linsep.mistake_bounds.problems import SIZES, seen_rows
 from linsep.mistake_bounds.rounding import float_above, shown
 from linsep.soft_margins.problem import EPS, Problem
 from linsep.soft_margins.solving import solve
 from linsep.validation.labels import check_beside, labels_of
 from linsep.validation.values import faults_named
 
-#: margins that are this many times longer or shorter than the longest row are refused
-FAR = 1e100
 #: soft margins are fitted, to this gap, until the ends are so near; most fits
 GAP, ENDS, MOST_FITS = 1e-7, 1e-11, 40
+#: steps of the logarithm of the cost until weights are too long, or too short; most of them
+STEP, MOST_STEPS = math.log(16.0), 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,22 +192,19 @@ def total_distance(
         )
     gamma = float(gamma)
     Z, signs, costs, classes = _taken(X, y, sample_weight, fit_intercept)
-    rows, used = Rows(Z), costs > 0
-    margin = math.ldexp(gamma, -rows.exponent)
-    longest = rows.longest or margin
-    if not longest / FAR < margin < longest * FAR or math.ldexp(margin, rows.exponent) != gamma:
+    used, longest = costs > 0, float(lengths(Z).max()) or gamma
+    if not (SIZES[0] < longest < SIZES[1] and SIZES[0] < gamma / longest < SIZES[1]):
         raise DataError(
-            f"gamma is {gamma:g}, and the longest row differs so much in scale that float64 "
-            f"overflows: scale the features.", code="overflow", option="gamma", value=gamma,
+            f"gamma is {gamma:g} and the longest row {longest:.4g}, but sizes beyond 1e100 are not "
+            "handled; scale the features.", code="overflow", option="gamma", value=gamma,
         )  # fmt: skip
-    problem = Problem(rows.A[used], signs[used], costs[used], False, None)
+    problem = Problem(Z[used], signs[used], costs[used], False, None)
     with interrupts_deferred():
-        low, high, u, dual = _best(problem, margin)
+        low, high, u, dual = _best(problem, gamma, longest)
     multipliers = np.zeros(len(costs))
     multipliers[used] = dual
     coef, intercept = (u[:-1], float(u[-1])) if fit_intercept else (u, 0.0)
-    ends = _moved(low, rows.exponent, -math.inf), _moved(high, rows.exponent, math.inf)
-    return TotalDistance(gamma, *ends, coef, intercept, multipliers, classes, fit_intercept)
+    return TotalDistance(gamma, low, high, coef, intercept, multipliers, classes, fit_intercept)
 
 
 def _taken(
@@ -248,45 +246,36 @@ def _exact(Z: Any) -> Iterator[list[tuple[int, Fraction]]]:
         yield [(j, Fraction(float(row[j]))) for j in places.tolist()]
 
 
-def _best(problem: Problem, gamma: float) -> tuple[float, float, np.ndarray, np.ndarray]:
-    """Return both ends, and the weights and multipliers that prove them."""
+def _best(
+    problem: Problem, gamma: float, longest: float
+) -> tuple[float, float, np.ndarray, np.ndarray]:
+    """Return both ends, and the weights and multipliers that prove them, of soft margins: as the
+    cost of an error grows, so do the weights, up to the length 1 / gamma.
+    """
+    rows, scale = problem.X / longest, float(problem.costs.max())
     low, high, u, dual = 0.0, math.inf, np.zeros(0), np.zeros(len(problem.signs))
-    for guess, multipliers in _candidates(problem, gamma):
-        weights = inside(guess)
+
+    def excess(power: float) -> float:
+        """Return by how much the weights of a cost are too long; 0 if the ends meet."""
+        nonlocal low, high, u, dual
+        cost = math.exp(power) * gamma / longest
+        some = Problem(rows, problem.signs, problem.costs / scale * cost, False, None)
+        found = solve(some, GAP, 1000)
+        w, multipliers = found.coef * (gamma / longest), found.dual * (scale / cost)
+        weights = inside(w)
         above, below = upper_end(problem, weights, gamma), lower_end(problem, multipliers, gamma)
         if above < high:
             high, u = above, weights
         if below > low:
             low, dual = below, np.clip(multipliers, 0.0, problem.costs)
-        if high - low <= ENDS * high:
-            break
+        return 0.0 if high - low <= ENDS * high else float(np.linalg.norm(w)) - 1.0
+
+    ends, step = [0.0], STEP if (first := excess(0.0)) < 0 else -STEP
+    while len(ends) < MOST_STEPS and first and first * excess(ends[-1] + step) > 0:
+        ends.append(ends[-1] + step)
+    if first and len(ends) < MOST_STEPS:
+        brentq(excess, ends[-1], ends[-1] + step, xtol=1e-13, maxiter=MOST_FITS, disp=False)
     return low, high, u, dual
-
-
-def _candidates(problem: Problem, gamma: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield weights and multipliers, each closer to the optimum, of soft margins: as the cost of an
-    error grows, so do the weights, up to the length 1 / gamma.
-    """
-    X, scale = problem.X, float(problem.costs.max())
-    largest = float(lengths(X).max()) or 1.0
-    least, most, cost, last = (0.0, -1.0), (math.inf, 1.0), gamma / largest, 0
-    for _ in range(MOST_FITS):
-        costs = problem.costs / scale * cost
-        found = solve(Problem(X / largest, problem.signs, costs, False, None), GAP, 1000)
-        w = found.coef * (gamma / largest)
-        yield w, found.dual * (scale / cost)
-        off = float(np.linalg.norm(w)) - 1.0
-        if off < 0:
-            least, most = (cost, off), (most[0], most[1] / (1 + (last < 0)))
-        else:
-            most, least = (cost, off), (least[0], least[1] / (1 + (last > 0)))
-        last = -1 if off < 0 else 1
-        if math.inf in most or not least[0]:
-            cost *= 16 if off < 0 else 1 / 16
-        elif most[0] > 4 * least[0]:
-            cost = math.sqrt(least[0] * most[0])
-        else:  # regula falsi, with the weight of an end that stays halved (Illinois)
-            cost = least[0] - least[1] * (most[0] - least[0]) / (most[1] - least[1])
 
 
 def inside(u: np.ndarray) -> np.ndarray:
@@ -328,8 +317,3 @@ def lower_end(problem: Problem, multipliers: np.ndarray, gamma: float) -> float:
     if not 0 < total < math.inf:
         return 0.0
     return max(0.0, -float_above(Fraction(length) - Fraction(gamma) * Fraction(total)))
-
-
-def _moved(value: float, exponent: int, outward: float) -> float:
-    found = math.ldexp(value, exponent)
-    return found if math.ldexp(found, -exponent) == value else math.nextafter(found, outward)

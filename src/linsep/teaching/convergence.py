@@ -172,9 +172,8 @@ def convergence(
     W = _weights_of(made[:], mistakes)[:, not estimator.fit_intercept :]
     W = np.roll(W, -1, axis=1) if estimator.fit_intercept else W
     learned = [int(one.row) for one in mistakes]
-    scale, rate = 2.0**problem.exponent, float(estimator.learning_rate)
-    gains = np.minimum(gamma, scale * np.asarray(problem.A[learned] @ u))
-    longest = problem.longest * scale
+    longest, rate = problem.longest, float(estimator.learning_rate)
+    gains = np.minimum(gamma, np.asarray(problem.A[learned] @ u))
     with np.errstate(over="ignore", invalid="ignore"):
         products, lengths = W @ u, np.linalg.norm(W, axis=1)
         growth = np.square(rate * longest) * np.arange(len(mistakes) + 1)
@@ -230,9 +229,8 @@ def _comparator(
                 option="weights",
             )
         problem.suppose(given)
-    scale = 2.0**problem.exponent
     if problem.margin is not None:
-        return problem.separator / length(problem.separator), problem.margin[0] * scale
+        return problem.separator / length(problem.separator), problem.margin[0]
     if given is None:
         given = best_comparator(problem, 2 * passes / problem.longest**2).w
         if not given.any():
@@ -242,7 +240,7 @@ def _comparator(
                 code="needs-option",
                 option="weights",
             )
-    return given / length(given), scale / length(given)
+    return given / length(given), 1 / length(given)
 
 
 def _weights_of(rounds: list[TraceRow], mistakes: list[TraceRow]) -> np.ndarray:
