@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -16,7 +15,14 @@ from linsep._system.threads import one_blas_thread
 from linsep.batches import Batch
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint, warn_caller
-from linsep.estimators._common.fitted_state import count, finite
+from linsep.estimators._common.fitted_state import (
+    Array,
+    count,
+    flag,
+    number,
+    restored,
+    state_of,
+)
 from linsep.estimators._common.frames import to_predict, to_regress, to_score
 from linsep.estimators._common.labels import (
     brings_labels,
@@ -28,7 +34,6 @@ from linsep.estimators._common.labels import (
 from linsep.estimators._common.offsets import (
     check_offset,
     has_offset,
-    offset_of_facts,
     offset_to_predict,
     refuse_offset_of_several,
 )
@@ -54,9 +59,10 @@ from linsep.linear.least_squares import DependentFeaturesWarning, LeastSquares, 
 from linsep.linear.predictions import (
     LinearPrediction,
     check_whole,
-    plus_offset,
+    numbers,
     refuse_counts,
     source_blocks,
+    widened,
 )
 from linsep.linear.several import SeveralTargets, columns_of, one_target
 from linsep.parameters import (
@@ -67,12 +73,10 @@ from linsep.parameters import (
     parameter,
 )
 from linsep.sources.base import Source
-from linsep.validation.labels import one_column, refuse_gaps
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import (
     check_prepared,
     faults_named,
-    refuse_rounded_targets,
     rows_to_fit,
 )
 from linsep.words import row_text
@@ -82,13 +86,41 @@ if TYPE_CHECKING:
     from linsep.linear.diagnostics import Assumptions
 
 
-#: state of a solution: its arrays, numbers and flags
-ARRAYS = ("coef", "kept", "means", "spread", "means_rest", "root")
-NUMBERS = (
-    "intercept", "mean_y", "residual_norm", "y_norm", "explained_norm", "total_weight",
-    "log_weights", "l2",
-)  # fmt: skip
-FLAGS = ("perfect", "fit_intercept")
+def _pair(value: Any) -> tuple[float, float] | None:
+    return None if value is None else (number(value[0]), number(value[1]))
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+#: what a model file holds: fields of LeastSquares (of ``combinations`` a row for each feature left
+#: out), the root of a robust covariance and its number of clusters, the name of y, whether Ctrl-C
+#: ended the reading, and whether there was an offset
+STATE: dict[str, Any] = {
+    "coef": Array("features"),
+    "kept": Array("features", np.bool_),
+    "means": Array("features"),
+    "spread": Array("features"),
+    "means_rest": Array("1 + features"),
+    "root": Array("rank, 1 + features"),
+    "combinations": Array("dependent, 1 + features"),
+    "robust": Array("rank, rank", optional=True),
+    **{
+        f"fit.{name}": number
+        for name in ("intercept", "mean_y", "residual_norm", "y_norm", "explained_norm",
+                     "total_weight", "log_weights", "l2")
+    },
+    "fit.perfect": flag,
+    "fit.fit_intercept": flag,
+    "fit.n_rows": partial(count, least=1),
+    "two_values": _pair,
+    "target": _text,
+    "interrupted": flag,
+    "signature": signatures.checked,
+    "offset": flag,
+    "clusters": lambda value: value,
+}  # fmt: skip
 
 
 class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimator):
@@ -263,20 +295,23 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         check_length(clusters, block.size)
         self._with_offset = offset is not None
         self.__dict__.pop("recipe_", None)
-        name = getattr(y, "name", None)
         with features_named(self):
-            self._take(Lanes(lambda: iter([block])), None if name is None else str(name))
+            self._take(Lanes(lambda: iter([block])))
+        self._target = _text(getattr(y, "name", None))
 
     def _block(self, X: Any, y: Any, sample_weight: Any, offset: Any, *, reset: bool) -> Batch:
         """Return the checked rows of positive weight as a block; y is minus the offset."""
-        X = self._features(X, reset)
-        y = self._targets(y, X.shape[0])
+        X, y = self._features(X, reset), numbers(y)
+        if y.size != X.shape[0]:
+            raise DataError(
+                f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} "
+                f"rows, y has {y.size}.", code="shape",
+            )  # fmt: skip
         weights = check_sample_weight(sample_weight, X.shape[0])
         known = check_offset if reset else partial(offset_to_predict, self)
         offset = known(offset, X.shape[0])
         if (self.weight_type if reset else fitted_parameter(self, "weight_type")) == "frequency":
-            check_whole(weights, lambda row: row_text(row).capitalize())
-        y = y.astype(np.float64, copy=False)
+            check_whole(weights)
         y = y if offset is None else y - offset
         if weights.size and not weights.all():
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
@@ -293,37 +328,6 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
                 ensure_min_features=min(1, self.n_features_in_),  # a formula may have none
             )  # fmt: skip
 
-    def _targets(self, y: Any, n_rows: int) -> np.ndarray:
-        """Return y as one finite number per row."""
-        if y is None:
-            raise DataError(
-                "This LinearRegression estimator requires y to be passed, but the target y is "
-                "None.", code="no-labels",
-            )  # fmt: skip
-        y = one_column(np.asarray(y))
-        if y.dtype.kind in "mM":
-            what = "dates" if y.dtype.kind == "M" else "durations"
-            raise DataError(
-                f"y holds {what}: give one number per row, such as the seconds since the first "
-                "one.", code="not-a-number",
-            )  # fmt: skip
-        refuse_rounded_targets(y, lambda row: row_text(row).capitalize())
-        if y.dtype.kind not in "biuf":
-            try:
-                y = y.astype(np.float64)
-            except (TypeError, ValueError):
-                raise DataError(
-                    "y has values that are not numbers. A regression needs one number per row; "
-                    "for class labels, use a classifier.", code="not-a-number",
-                ) from None  # fmt: skip
-        refuse_gaps(y, "give the number, or leave the row out")
-        if y.size != n_rows:
-            raise DataError(
-                f"Found input variables with inconsistent numbers of samples: X has {n_rows} "
-                f"rows, y has {y.size}.", code="shape",
-            )  # fmt: skip
-        return y
-
     def _fit_source(self, source: Source) -> None:
         refuse_counts(source)
         reading = Reading()
@@ -338,59 +342,40 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     def _take_rows(self, lanes: Lanes) -> None:
         """Fit to rows of files."""
         self._take(lanes)
+        self._target = None
         self.training_deviation_ = self._fitted.deviation
 
-    def _take(self, lanes: Lanes, target: str | None = None) -> None:
+    def _take(self, lanes: Lanes) -> None:
         fitted = least_squares(lanes, fit_intercept=self.fit_intercept, l2=float(self.l2))
-        if self.weight_type == "frequency":
+        whole = self.weight_type == "frequency"
+        if whole:
             fitted = replace(fitted, n_rows=round(fitted.total_weight), log_weights=0.0)
         if self.covariance is not None:
-            fitted = self._with_robust(fitted, lanes)
-        self._target, self._learned_with = target, self.get_params(deep=False)
-        self._fitted = fitted
+            with one_blas_thread:
+                scores = lanes.sum(LinearScores(fitted, self.covariance, whole), added_scores)
+            fitted.robust = Robust.of(self.covariance, scores, fitted.n_rows, fitted.rank)
+        self._keep(fitted)
+
+    def _keep(self, fitted: LeastSquares) -> None:
+        self._fitted, self._learned_with = fitted, self.get_params(deep=False)
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
 
-    def _with_robust(self, fitted: LeastSquares, lanes: Lanes) -> LeastSquares:
-        """Return the fit with the robust covariance, for which the rows are read once more."""
-        work = LinearScores(fitted, str(self.covariance), self.weight_type == "frequency")
-        with one_blas_thread:
-            found = lanes.sum(work, added_scores)
-        return replace(fitted, robust=Robust.of(work.name, found, fitted.n_rows, fitted.rank))
-
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted state for a model file: arrays, and facts as plain JSON.
-
-        Returns
-        -------
-        arrays : dict
-            For d features of which r estimates remain (with the intercept) and o are left out:
-            ``coef``, ``kept`` (bool), ``means`` and ``spread`` of shape (d,), ``means_rest``
-            (1 + d,), ``root`` (r, 1 + d) and ``combinations`` (o, 1 + d); see
-            :class:`~linsep.linear.least_squares.LeastSquares`. With a robust covariance ``robust``
-            (r, r), see :class:`linsep.inference.robust.Robust`.
-        facts : dict
-            ``fit`` (the numbers of the solution), ``two_values`` (of y, or None), ``target`` (the
-            name of y, or None), ``interrupted`` (whether Ctrl-C ended the reading), ``signature``
-            (of the rows, 16 hexadecimal digits), ``offset`` (true, if the fit had one) and, with a
-            robust covariance, ``clusters`` (their number, or None).
+        """Return the fitted state for a model file: arrays, and facts as plain JSON, of the names
+        in :data:`linsep.linear.estimator.STATE`; of several targets those of each, numbered, and
+        the correlations of their residuals.
         """
         if self._several is not None:
             return self._several.get_state()
-        fit = self._fitted
-        arrays = {name: getattr(fit, name) for name in ARRAYS}
-        combinations = [fit.combinations[j] for j in sorted(fit.combinations)]
-        arrays["combinations"] = np.reshape(combinations, (-1, 1 + fit.coef.size))
-        facts: dict[str, Any] = {
-            "fit": {name: getattr(fit, name) for name in (*NUMBERS, *FLAGS, "n_rows")},
-            "two_values": fit.two_values,
-            "target": self._target,
-            "interrupted": hasattr(self, "stop_reason_"),
-            "signature": fit.signature,
-            **({"offset": True} if has_offset(self) else {}),
-        }
-        if fit.robust is not None:
-            arrays["robust"], facts["clusters"] = fit.robust.root, fit.robust.clusters
-        return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, facts
+        fit, d = self._fitted, self.n_features_in_
+        left_out = [fit.combinations[j] for j in sorted(fit.combinations)]
+        of_fit = {
+            "combinations": np.reshape(left_out, (-1, 1 + d)), "target": self._target,
+            "interrupted": hasattr(self, "stop_reason_"), "offset": has_offset(self),
+            "robust": None if fit.robust is None else fit.robust.root,
+            "clusters": None if fit.robust is None else fit.robust.clusters,
+        }  # fmt: skip
+        return state_of(STATE, vars(fit) | of_fit)
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         """Set what :meth:`get_state` returned, after checking it.
@@ -403,35 +388,18 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         if "targets" in facts:
             self._take_several(SeveralTargets.of_state(self, arrays, facts))
             return
-        numbers, kept, two = facts["fit"], arrays["kept"], facts["two_values"]
-        d = arrays["coef"].size
-        rank = int(kept.sum()) + bool(numbers["fit_intercept"])
-        if kept.shape != (d,) or kept.dtype != bool:
-            raise ValueError(f"kept of {kept.dtype} {kept.shape}")
-        values = {name: float(numbers[name]) for name in NUMBERS}
-        if not np.isfinite([*values.values()]).all() or values["l2"] < 0:
-            raise ValueError("an invalid number")
-        shapes = {"means_rest": (1 + d,), "root": (rank, 1 + d)}
-        found = {n: finite(arrays, n, shapes.get(n, (d,))) for n in ARRAYS if n != "kept"}
-        out = np.flatnonzero(~kept)
-        combinations = finite(arrays, "combinations", (out.size, 1 + d))
-        self._fitted = LeastSquares(
-            **dict[str, Any](found),
-            **dict[str, Any](values),
-            **dict[str, Any]({name: numbers[name] is True for name in FLAGS}),
-            kept=kept,
-            n_rows=count(numbers["n_rows"], 1),
-            combinations=dict(zip(out.tolist(), combinations, strict=True)),
-            two_values=None if two is None else (float(two[0]), float(two[1])),
-            signature=signatures.checked(facts.get("signature")),
-            robust=Robust.stored(self.covariance, arrays, (rank, rank), facts.get("clusters")),
-        )
-        self._target = None if facts.get("target") is None else str(facts["target"])
-        self._with_offset = offset_of_facts(facts)
-        if facts["interrupted"] is True:
+        sizes = {"rank": int(arrays["kept"].sum()) + bool(facts["fit"]["fit_intercept"])}
+        sizes["dependent"] = arrays["kept"].size - int(arrays["kept"].sum())
+        found = restored(STATE, arrays, facts, **sizes)
+        interrupted, self._target = found.pop("interrupted"), found.pop("target")
+        self._with_offset, clusters = found.pop("offset"), found.pop("clusters")
+        left_out = np.flatnonzero(~found["kept"]).tolist()
+        found["combinations"] = dict(zip(left_out, found["combinations"], strict=True))
+        found["robust"] = Robust.stored(self.covariance, arrays, (sizes["rank"],) * 2, clusters)
+        self._keep(LeastSquares(**found))
+        self.n_features_in_ = found["coef"].size
+        if interrupted:
             self.stop_reason_ = StopReason.INTERRUPTED
-        self.coef_, self.intercept_ = self._fitted.coef, self._fitted.intercept
-        self.n_features_in_, self._learned_with = d, self.get_params(deep=False)
 
     def predict(
         self, X: Any, interval: str | None = None, level: float = 0.95,
@@ -486,39 +454,34 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         if isinstance(X, Source):
             parts = list(self.predictions(X).bands(interval, level))
         else:
-            parts = []
-            for first in range(0, X.shape[0], 8192):
-                some = slice(first, first + 8192)
-                found = self._predict(X[some], interval, level)
-                found = plus_offset(found, None if offset is None else offset[some])
-                parts.append(self._checked(found, first, row_text))
+            batches = Batch(X, None, offset=offset).cut(8192)
+            parts = [self._predict(part, interval, level, row_text) for part in batches]
         if interval is None:
             return np.concatenate(parts)
         return Bands(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def _predict(self, X: Any, interval: str | None, level: float) -> Any:
-        more = self.coef_.size - X.shape[1]  # rows of a sparse source may be narrower
-        if more:
-            X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], self.coef_.size))
-        with np.errstate(over="ignore", invalid="ignore"):  # see _checked
-            predicted = self._fitted.predicted(X)
-            if interval is None:
-                return predicted
-            return self._inference.bands(X, predicted, interval, level)
-
-    def _checked(self, found: Any, first: int, where: Callable[[int], str]) -> Any:
-        """Return the predictions of ``_predict``; raise DataError if one overflows float64.
-
-        ``where`` names a row by its number; the first row here has the number ``first``.
+    def _predict(
+        self, rows: Batch, interval: str | None, level: float, where: Callable[[int], str]
+    ) -> Any:
+        """Return predictions, or Bands; DataError if one overflows, in the row that ``where``
+        names by its number.
         """
-        known = np.isfinite(found[0] if isinstance(found, Bands) else found)
-        if isinstance(found, Bands) and not np.isnan(self._inference.error):
+        X = widened(rows.X, self.coef_.size)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: Any = self._fitted.predicted(X)
+            if interval is not None:
+                found = self._inference.bands(X, found, interval, level)
+            if rows.offset is not None:
+                found = (
+                    Bands(*(p + rows.offset for p in found)) if interval else found + rows.offset
+                )
+        known = np.isfinite(found.prediction if interval else found)
+        if interval and not np.isnan(self._inference.error):
             known &= np.isfinite(found.high)
         if not known.all():
-            row = first + int(np.argmin(known))
+            row = where(rows.first + int(np.argmin(known)))
             raise DataError(
-                f"The prediction of {where(row)} overflows float64; scale the features.",
-                code="overflow",
+                f"The prediction of {row} overflows float64; scale the features.", code="overflow"
             )
         return found
 

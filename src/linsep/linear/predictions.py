@@ -1,10 +1,10 @@
 """The rows of sources for least squares, and predictions for them."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.batches import Batch, Batches, check_summable, weight_totals
 from linsep.errors import DataError, hint
@@ -13,10 +13,22 @@ from linsep.estimators._common.reading import Reading
 from linsep.inference.robust import refuse_weights
 from linsep.linear.inference import Bands
 from linsep.sources.base import Source
+from linsep.validation.labels import one_column, refuse_gaps
 from linsep.validation.values import refuse_rounded_targets
+from linsep.words import row_text
 
 
-def check_whole(weights: np.ndarray, place: Callable[[int], str]) -> None:
+def nth_row(row: int) -> str:
+    """Return the name of a row in memory at the start of a sentence."""
+    return row_text(row).capitalize()
+
+
+def nth_of(source: Source, first: int) -> Callable[[int], str]:
+    """Return a function that returns the places of the rows of a source from a first one on."""
+    return lambda row: source.where(first + row)
+
+
+def check_whole(weights: np.ndarray, place: Callable[[int], str] = nth_row) -> None:
     """Raise DataError for a weight that is not a whole number of rows."""
     if (parts := weights % 1 != 0).any():
         row = int(np.argmax(parts))
@@ -25,10 +37,6 @@ def check_whole(weights: np.ndarray, place: Callable[[int], str]) -> None:
             hint("use {} if weights are inverse variances", weight_type="precision"),
             code="bad-value", value=weights[row],
         )  # fmt: skip
-
-
-def _place(source: Source, first: int, row: int) -> str:
-    return source.where(first + row)
 
 
 def refuse_counts(source: Source) -> None:
@@ -40,28 +48,41 @@ def refuse_counts(source: Source) -> None:
         )  # fmt: skip
 
 
-def numbers(y: np.ndarray | None, source: Source, first: int) -> np.ndarray:
-    """Return the targets of a batch as finite floats; raise DataError if one is not."""
+def numbers(y: Any, source: Source | None = None, first: int = 0) -> np.ndarray:
+    """Return the targets of rows in memory, or of a batch of a source whose first row has a number,
+    as finite floats; raise DataError if one is not.
+    """
+    path = None if source is None else source.name
     if y is None:
+        what = f"{path} has no target: name the column of y."
+        if path is None:
+            what = (
+                "This LinearRegression estimator requires y to be passed, but the target y is None."
+            )
+        raise DataError(what, code="no-labels", path=path)
+    y = one_column(np.asarray(y))
+    try:
+        found = np.empty(0) if y.dtype.kind in "mM" else y.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.size != y.size:
         raise DataError(
-            f"{source.name} has no target: name the column of y.",
-            code="no-labels", path=source.name,
+            f"The target{f' of {path}' if path else ' y'} holds values that are not numbers (dates "
+            "as numbers are seconds since the first): name another column, or use a classifier.",
+            code="not-a-number", path=path,
         )  # fmt: skip
-    if y.dtype.kind not in "biuf":
-        raise DataError(
-            f"The target of {source.name} is text, and a regression needs numbers: name another "
-            "column, or use logistic regression for classes.",
-            code="not-a-number", path=source.name,
-        )  # fmt: skip
-    refuse_rounded_targets(y, lambda row: source.where(first + row))
-    y = y.astype(np.float64)
-    if not np.isfinite(y).all():
-        row = int(np.flatnonzero(~np.isfinite(y))[0])
-        raise DataError(
-            source.where(first + row) + " has a target that is not finite: leave the row out.",
-            code="not-finite", value=y[row],
-        )  # fmt: skip
-    return y
+    if source is None:
+        refuse_rounded_targets(y, nth_row)
+        refuse_gaps(found, "give the number, or leave the row out")
+    else:
+        refuse_rounded_targets(y, nth_of(source, first))
+        if not np.isfinite(found).all():
+            row = int(np.argmin(np.isfinite(found)))
+            raise DataError(
+                source.where(first + row) + " has a target that is not finite: leave the row out.",
+                code="not-finite", value=found[row],
+            )  # fmt: skip
+    return found
 
 
 def source_blocks(
@@ -74,22 +95,31 @@ def source_blocks(
     def blocks() -> Iterator[Batch]:
         total = np.zeros(1)
         for batch in reading.of(iter(source.batches())):
-            y = numbers(batch.y, source, batch.first)
-            X, weights = batch.X, batch.weights
+            y, weights = numbers(batch.y, source, batch.first), batch.weights
             y = y if batch.offset is None else y - batch.offset
             reading.count(y.size)
             refuse_weights(covariance, weights)
-            if whole and weights is not None:
-                check_whole(weights, partial(_place, source, batch.first))
-            if weights is not None:
-                total = weight_totals(total, np.zeros(y.size, dtype=np.intp), weights)
-            if weights is not None and not weights.all():
-                X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-            yield Batch(X, y, weights=weights, groups=batch.groups if weights is None else None)
+            if weights is None:
+                yield Batch(batch.X, y, groups=batch.groups)
+                continue
+            if whole:
+                check_whole(weights, nth_of(source, batch.first))
+            total = weight_totals(total, np.zeros(y.size, dtype=np.intp), weights)
+            rows = Batch(batch.X, y, weights=weights)
+            yield rows if weights.all() else rows.rows(weights > 0)
         if not reading.rows:
             raise DataError(f"{source.name} has no usable rows.", code="no-rows", path=source.name)
 
     return blocks
+
+
+def widened(X: Any, features: int) -> Any:
+    """Return rows in one form, on which products depend: arrays row by row, and those of a sparse
+    source, which may be narrower, with all features.
+    """
+    if not sp.issparse(X):
+        return np.ascontiguousarray(X)
+    return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], features))
 
 
 class Residuals(NamedTuple):
@@ -147,20 +177,24 @@ class LinearPrediction(Prediction):
             yield batch, self.fitted_width(batch.X, self.model.coef_.size)
 
     def values(self, X: Any) -> np.ndarray:
-        """Return the predictions for features of :meth:`rows`."""
-        return self.model._predict(X, None, 0.5)
+        """Return the predictions for features of :meth:`rows`, without offsets."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: np.ndarray = self.model._fitted.predicted(widened(X, self.model.coef_.size))
+        return found
 
     def bands(self, interval: str | None, level: float) -> Iterator[Any]:
         """Yield the predictions of each batch, or :class:`linsep.linear.inference.Bands`."""
         for batch, X in self.rows():
-            found = self._checked(batch, X, interval, level)
+            rows = batch._replace(X=X, offset=self.offset_of(batch))
+            found = self.model._predict(rows, interval, level, self.source.where)
             yield Bands(*map(batch.answers, found)) if interval else batch.answers(found)
 
     def with_targets(self) -> Iterator[tuple[Batch, np.ndarray, Any]]:
         """Yield each batch with its targets and the predictions."""
         for batch, X in self.rows():
+            rows = batch._replace(X=X, offset=self.offset_of(batch))
             truth = numbers(batch.y, self.source, batch.first)
-            yield batch, truth, self._checked(batch, X)
+            yield batch, truth, self.model._predict(rows, None, 0.5, self.source.where)
 
     def residuals(self) -> Residuals:
         """Return the errors of the predictions."""
@@ -173,19 +207,3 @@ class LinearPrediction(Prediction):
                 code="no-rows", path=self.source.name,
             )  # fmt: skip
         return found
-
-    def _checked(
-        self, batch: Batch, X: Any, interval: str | None = None, level: float = 0.5
-    ) -> Any:
-        found = plus_offset(self.model._predict(X, interval, level), self.offset_of(batch))
-        return self.model._checked(found, batch.first, self.source.where)
-
-
-def plus_offset(predicted: Any, offset: np.ndarray | None) -> Any:
-    """Return predictions, or :class:`linsep.linear.inference.Bands`, plus the offsets."""
-    if offset is None:
-        return predicted
-    with np.errstate(over="ignore", invalid="ignore"):  # see _checked
-        if isinstance(predicted, Bands):
-            return Bands(*(part + offset for part in predicted))
-        return predicted + offset

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from linsep.errors import DataError, ParameterError
-from linsep.estimators._common.fitted_state import finite
+from linsep.estimators._common.fitted_state import Array, restored
 from linsep.inference.summary import Facts
 from linsep.sources.base import is_frame
 from linsep.validation.labels import check_beside
@@ -33,32 +33,25 @@ def columns_of(y: Any) -> dict[str, Any] | None:
 
 
 class SeveralTargets:
-    """The fits of several targets to the same rows.
-
-    Parameters
-    ----------
-    models : dict of fitted LinearRegression by target
-    correlations : array of shape (targets, targets), of the residuals
+    """The fits of several targets to the same rows, by name, and the correlations of their
+    residuals, shape (targets, targets).
     """
 
     def __init__(self, models: dict[str, Any], correlations: np.ndarray):
         self.models, self.correlations = models, correlations
+        self.names = list(models)
+        self.first = models[self.names[0]]
 
     @classmethod
     def fitted(
-        cls, estimator: Any, X: Any, columns: dict[str, Any], sample_weight: Any, **of_rows: Any
+        cls, estimator: Any, X: Any, columns: dict[str, Any], sample_weight: Any
     ) -> "SeveralTargets":
         """Return copies of an estimator, each fitted to one column."""
         check_beside(X, y=next(iter(columns.values())), sample_weight=sample_weight)
-        models = {
-            name: clone(estimator).fit(X, column, sample_weight, **of_rows)
-            for name, column in columns.items()
-        }
+        models = {n: clone(estimator).fit(X, y, sample_weight) for n, y in columns.items()}
         for name, model in models.items():
             model._target = name
-        residuals = np.column_stack(
-            [np.asarray(columns[name]) - model.predict(X) for name, model in models.items()]
-        )
+        residuals = np.column_stack([columns[n] - model.predict(X) for n, model in models.items()])
         if sample_weight is not None:
             residuals = residuals * np.sqrt(np.asarray(sample_weight, dtype=np.float64))[:, None]
         lengths = np.linalg.norm(residuals, axis=0)
@@ -66,16 +59,6 @@ class SeveralTargets:
         correlations = np.clip(residuals.T @ residuals, -1.0, 1.0)
         np.fill_diagonal(correlations, 1.0)
         return cls(models, correlations)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the targets."""
-        return list(self.models)
-
-    @property
-    def first(self) -> Any:
-        """The fit of the first target, for what all share."""
-        return next(iter(self.models.values()))
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.models.values())
@@ -156,12 +139,11 @@ class SeveralTargets:
             models[str(said["target"])] = model
         if not 1 < len(models) == len(facts["targets"]):
             raise ValueError("targets without names of their own")
-        first = next(iter(models.values())).solution_
-        for model in models.values():
-            same = np.array_equal(model.solution_.kept, first.kept)
-            if not (same and model.solution_.fit_intercept == first.fit_intercept):
-                raise ValueError("targets of other features")
-        return cls(models, finite(arrays, "correlations", (len(models),) * 2))
+        kept = {(*model.solution_.kept, model.solution_.fit_intercept) for model in models.values()}
+        if len(kept) > 1:
+            raise ValueError("targets of other features")
+        correlations = {"correlations": Array("targets, targets")}
+        return cls(models, **restored(correlations, arrays, {}, targets=len(models)))
 
 
 def one_target(model: Any, what: str) -> None:

@@ -1,8 +1,12 @@
-"""State of a fitted model: why the fit ended; classes, counts and arrays, checked when read."""
+"""State of a fitted model in files: its parts are declared, and one function reads all of them.
+
+A declaration names the parts: arrays by :class:`Array`, facts (plain JSON) by the function that
+checks and converts them. A fact "fit.l2" is the fact "l2" within "fit".
+"""
 
 import re
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.callback import with_callbacks
@@ -56,6 +60,72 @@ def finite(arrays: dict[str, np.ndarray], name: str, shape: tuple[int, ...]) -> 
     if found.shape != shape or found.dtype != np.float64 or not np.isfinite(found).all():
         raise ValueError(f"{name} of {found.dtype} {found.shape}")
     return found
+
+
+class Array(NamedTuple):
+    """An array of a fitted model; its shape names sizes, such as "rank, 1 + features"."""
+
+    shape: str
+    dtype: type = np.float64
+    optional: bool = False
+
+    def checked(self, name: str, arrays: Mapping[str, np.ndarray], sizes: dict[str, int]) -> Any:
+        """Return the array, whose sizes are added to those known; ValueError if it is another."""
+        if self.optional and name not in arrays:
+            return None
+        found, ends = arrays[name], [part.split(" + ") for part in self.shape.split(", ")]
+        shaped = found.ndim == len(ends)
+        for (*more, size), length in zip(ends, found.shape, strict=False):
+            known = length - sum(map(int, more))
+            shaped &= sizes.setdefault(size, known) == known
+        if not shaped or found.dtype != self.dtype or not np.isfinite(found).all():
+            raise ValueError(f"{name} of {found.dtype} {found.shape}")
+        return found
+
+
+Parts = Mapping[str, Any]
+
+
+def state_of(parts: Parts, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the values of declared parts as arrays and facts; arrays that are None are left
+    out.
+    """
+    arrays, facts = dict[str, Any](), dict[str, Any]()
+    for name, part in parts.items():
+        section, _, key = name.rpartition(".")
+        if not isinstance(part, Array):
+            (facts.setdefault(section, {}) if section else facts)[key] = values[key]
+        elif values[name] is not None:
+            arrays[name] = np.ascontiguousarray(values[name])
+    return arrays, facts
+
+
+def restored(
+    parts: Parts, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any], **sizes: int
+) -> dict[str, Any]:
+    """Return the values of declared parts, checked; a fact that is missing is None. Raises
+    ValueError, LookupError or TypeError.
+    """
+    found = {}
+    for name, part in parts.items():
+        section, _, key = name.rpartition(".")
+        if isinstance(part, Array):
+            found[name] = part.checked(name, arrays, sizes)
+        else:
+            found[key] = part((facts[section] if section else facts).get(key))
+    return found
+
+
+def number(value: Any) -> float:
+    """Return a finite number; raise ValueError or TypeError for another value."""
+    if not np.isfinite(found := float(value)):
+        raise ValueError(f"{value!r} is not a finite number")
+    return found
+
+
+def flag(value: Any) -> bool:
+    """Return whether a fact is true."""
+    return value is True
 
 
 def count(value: Any, least: int = 0) -> int:
