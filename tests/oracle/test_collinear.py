@@ -127,25 +127,11 @@ def test_a_spread_below_that_of_rounding_is_none():
     assert found.coef_[0, [0, 2]] == pytest.approx(plain.coef_[0], rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    "column", [lambda y: 2.0**53 + 2 * y, lambda y: 1e-90 * y], ids=["far", "tiny"]
-)
-def test_small_spreads_separate(column):
+def test_small_values_separate():
     y = np.array([0, 1] * 10)
     with pytest.warns(SeparationWarning) as caught:
-        LogisticRegression().fit(column(y)[:, None].astype(float), y)
+        LogisticRegression().fit(1e-90 * y[:, None], y)
     assert caught[0].message.verdict.kind == "separable"
-
-
-def test_a_column_that_only_rounding_distinguishes_may_separate():
-    """2 x + 1, rounded, separates classes that overlap in x."""
-    x, y = np.array([1.8, -3.1, 1.0, 0.1, 1.3, 0.4]), [0, 1, 1, 0, 1, 1]
-    X = np.column_stack([x, 2 * x + 1])
-    with pytest.warns(SeparationWarning) as caught:
-        model = LogisticRegression().fit(X, y)
-    assert caught[0].message.verdict.verify(X, y, exact=True)
-    assert (model.limits_ != "dependent").all()
-    assert (model.log_likelihood_, model.mcfadden_r2_) == (0.0, 1.0)
 
 
 def test_quasi_separable_rows_far_from_zero():

@@ -16,7 +16,7 @@ from estimator_configurations import SEPARABLE
 from linsep import GaussianNaiveBayes, LogisticRegression, textbook
 from linsep.batches import Batch
 from linsep.errors import SeparationError, SeparationWarning
-from linsep.logistic import fitting, limits, newton
+from linsep.logistic import limits, newton
 from linsep.logistic.newton import Preconditioner
 from linsep.logistic.objective import Objective, Penalty, Terms
 from linsep.logistic.task import RowLanes
@@ -444,9 +444,7 @@ def test_suspicious_sources_with_repeated_columns_are_only_suspected():
 
 def lower_limits(patch):
     """Any number of rows and weights is large."""
-    patch.setattr(fitting, "MOST_FACTORED", 0)
-    patch.setattr(fitting, "MOST_PRODUCTS", 0)
-    patch.setattr(newton, "MOST_AT_ONCE", 0)
+    patch.setattr(limits, "FEW_WEIGHTS", 0)
 
 
 @pytest.fixture
@@ -551,7 +549,7 @@ def preconditioned(X, codes, penalty):
     likelihood = Objective(RowLanes(lambda: [Batch(X, codes.astype(np.int32))]), terms, penalty)
     point = likelihood.at(np.zeros((2, 5)), shares=True)
     inverse, _ = Preconditioner(likelihood).at(point)
-    exact, _ = newton.solved(point.hessian, point.gradient)
+    exact, _ = newton.solved(likelihood.at(np.zeros((2, 5))).hessian, point.gradient)
     return inverse(point.gradient), exact
 
 

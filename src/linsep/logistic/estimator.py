@@ -123,7 +123,7 @@ class LogisticRegression(
     ----------
     solver : {"newton", "gradient_ascent"}, default="newton"
         "newton": Newton's method, with a Cholesky factor for up to 2,500 weights, and with
-        conjugate gradients for more, or with l2 where a factor is slow. "gradient_ascent":
+        conjugate gradients for more. "gradient_ascent":
         w += eta sum of x (y - p) until this step is at most ``tol`` long. With both the existence
         of the maximum is then proved, or decided by :func:`linsep.separation`.
     l2 : float, default=0.0
@@ -186,9 +186,8 @@ class LogisticRegression(
         diverge (see ``limits_``) have the values of a very small ridge penalty: 1e-8 times the
         total weight of the rows, on squared coefficients per standard deviation, or per unit for
         columns of zeros and ones. Their direction is nearly the direction of the widest margin.
-        (With more than 400 weights, if the sum of rows and weights, times the squared weights,
-        exceeds 2e9, the penalty is 1e-4 times the total weight, or the first of 1e-2, 1e-3 and 1e-4
-        times it that classifies every row correctly.)
+        (With 401 to 2,500 weights the penalty is 1e-4 times the total weight, or the first of 1e-2,
+        1e-3 and 1e-4 times it that classifies every row correctly.)
     intercept_ : array of shape (1,) or (classes - 1,)
         -inf for a class whose rows all have weight 0: its probability is 0. (If this class is the
         reference: +inf with two classes; with several, the last class with weight becomes the
@@ -546,7 +545,7 @@ class LogisticRegression(
             fit, self.ascent_ = gradient_ascent(task, *rates, steps)
         else:
             fit = fitted(task, steps)
-        if not (fit.suspect or (fit.columns.nearly and not task.l2)):
+        if fit.state is not State.SUSPECT:
             return with_robust(task, fit) if fit.proved else fit.unproved()
         from linsep.logistic.limits import outcome_of_suspect
 

@@ -19,15 +19,13 @@ definiteness, BIT 46, 2006).
 import numpy as np
 import scipy.linalg as sla
 
-from linsep.logistic.columns import UNIT
-from linsep.logistic.objective import Moves, Objective, Point
+from linsep.logistic.objective import Moves, Objective, Point, Terms
+from linsep.logistic.task import UNIT
 
 #: number of roundings of one term, without the roundings of the classes and of the sum
 TERM = 80
 #: ratio of the largest backward to the largest forward move below which the classes seem separable
 BACKWARD = 1e-3
-
-
 #: largest squares (and inverse of the smallest) that are safe from overflow
 HUGE = 1e200
 
@@ -59,34 +57,42 @@ def reach(objective: Objective, point: Point, step: np.ndarray, moves: Moves) ->
 
     Weights are scaled so that the Hessian has a unit diagonal.
     """
-    used, sums = objective.used, point.sums
-    every, noise = np.tile(used, objective.q), objective.noise[used]
+    used, terms = objective.used, objective.terms
+    every, noise = np.tile(used, objective.q), _noise(terms, moves.reach)[used]
     H = point.hessian[np.ix_(every, every)]
     diagonal, n = np.diag(H), len(H)
     if not ((diagonal > 1.0 / HUGE) & (diagonal < HUGE)).all():
         return np.inf
     roots = 1.0 / np.sqrt(diagonal)
-    unit = 1.01 * UNIT * (objective.terms.block_rows + sums.blocks + objective.q + TERM)
+    unit = 1.01 * UNIT * (terms.block_rows + moves.blocks + objective.q + TERM)
     # effect of the features' noise on the Hessian, whose curvature is at most w / 4
-    scaled_noise = np.sqrt(sums.weight) * np.tile(noise, objective.q) * roots
-    largest_noise = float(scaled_noise.max())
-    unit_of_hessian = 2.0 * unit + 2.0 * largest_noise + largest_noise**2
+    scaled_noise = np.sqrt(moves.weight) * np.tile(noise, objective.q) * roots
+    unit_of_hessian = 2.0 * unit + (1.0 + float(scaled_noise.max())) ** 2 - 1.0
     M = H * roots * roots[:, None]
     lowest = lowest_eigenvalue(M) - n * unit_of_hessian
     if lowest <= 0.0:
         return np.inf
     y, slope = step[:, used].ravel() / roots, roots * point.gradient[:, used].ravel()
     rounding = (unit_of_hessian + n * UNIT) * float(np.abs(y).sum()) + n * UNIT * np.abs(slope)
-    rounding = (
-        rounding + unit * np.sqrt(sums.weight * np.tile(moves.squares[used], objective.q)) * roots
-    )
+    rounding += unit * np.sqrt(moves.weight * np.tile(moves.squares[used], objective.q)) * roots
     # the residual gradient at the approximate step
-    left = np.abs(slope - M @ y) + rounding + scaled_noise * np.sqrt(sums.weight)
+    left = np.abs(slope - M @ y) + rounding + scaled_noise * np.sqrt(moves.weight)
     of_class = roots.reshape(objective.q, -1)
     far = np.linalg.norm(moves.reach[used] * of_class.max(axis=0)) * np.linalg.norm(left) / lowest
     weights = np.abs(step[:, used]).max(axis=0)
     own = UNIT * (len(weights) + TERM) * moves.reach[used] + noise
     return float(1.01 * (moves.apart + np.sqrt(2.0) * far + 2.0 * float(weights @ own)))
+
+
+def _noise(terms: Terms, reach: np.ndarray) -> np.ndarray:
+    """Bound the errors of columns that were turned, beside rounding, by their largest values."""
+    found = np.zeros(terms.width)
+    if terms.turn is not None:
+        d, kept = len(terms.scales), np.flatnonzero(terms.scales > 0)
+        turn = terms.turn[np.ix_(kept, kept)]
+        before = reach[kept] @ np.abs(sla.solve_triangular(turn, np.eye(len(kept))))
+        found[kept] = 2.0 * (d + 3) * UNIT * (before @ np.abs(turn))
+    return found
 
 
 def lowest_eigenvalue(M: np.ndarray) -> float:

@@ -21,9 +21,9 @@ from linsep.batches import Batch
 from linsep.compiled import logistic
 from linsep.errors import DataError, ParameterError, hint
 from linsep.inference.refitting import FirthTests, Scored
-from linsep.logistic.columns import Columns, sampled, standardization
+from linsep.logistic.fitting import objective_of
 from linsep.logistic.newton import Goal, inverse_of, newton
-from linsep.logistic.objective import Objective, Point, Terms
+from linsep.logistic.objective import Columns, Objective, Point, Terms, columns_of, sampled
 from linsep.logistic.solution import Solution, State
 from linsep.logistic.task import MOST_WEIGHTS, BatchRows, FittedClasses, Rows, Task, block_rows
 
@@ -149,11 +149,9 @@ def opened(task: Task, penalized: bool) -> tuple[Flat, Columns, np.ndarray]:
     """Return the objective of a task, the standardization, and the matrix that converts flat
     weights to those of the raw features.
     """
-    sample, whole = sampled(task.batches, max(20_000, 20 * task.q * task.width))
-    how = standardization(sample, task.batches, whole, task.n_features, task.intercept)
-    terms = how.terms(task.q, task.intercept)
-    flat = Flat(Objective(task.row_lanes, terms, journal=task.journal), penalized)
-    return flat, how, np.kron(np.eye(task.q), how.matrix(task.intercept))[:, flat.used]
+    how = columns_of(task, *sampled(task))
+    flat = Flat(objective_of(task, how), penalized)
+    return flat, how, how.matrix(task.q, task.intercept)[:, flat.used]
 
 
 def begun(task: Task, flat: Flat) -> np.ndarray:

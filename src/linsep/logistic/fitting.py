@@ -1,7 +1,6 @@
 """Fit a logistic regression: standardization, starting weights, maximization, covariance."""
 
 from dataclasses import dataclass, replace
-from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, Any
 
@@ -20,18 +19,19 @@ from linsep.inference.robust import (
     scores_of,
     without_noise,
 )
-from linsep.logistic import columns
-from linsep.logistic.columns import UNIT, Columns, sampled, standardization
 from linsep.logistic.newton import Goal, newton, solved
-from linsep.logistic.objective import Objective, Penalty, Point, SparseTerms, Terms
-from linsep.logistic.solution import (
-    Report,
-    Solution,
-    State,
-    Steps,
-    limits_without,
+from linsep.logistic.objective import (
+    Columns,
+    Objective,
+    Penalty,
+    Point,
+    SparseTerms,
+    Terms,
+    columns_of,
+    sampled,
 )
-from linsep.logistic.task import Batches, RowLanes, Task
+from linsep.logistic.solution import Report, Solution, State, Steps, limits_without
+from linsep.logistic.task import UNIT, Batches, RowLanes, Task
 
 if TYPE_CHECKING:
     from linsep.descent import Descent
@@ -40,17 +40,6 @@ if TYPE_CHECKING:
 LAST, QUESTION = 20, 100
 #: distance to the maximum of a sample, in standard errors, that is near enough to start
 NEAR = 0.01
-#: most weights for a Hessian, which is worth its time here for fewer weights than inference needs,
-#: and with more weights the most products of it and its factor: rows and weights, times squared
-#: weights
-MOST_FACTORED, MOST_PRODUCTS = 400, 2e9
-
-
-def is_large(task: Task) -> bool:
-    """Return whether there may be a Hessian, but it is slow to sum."""
-    n_weights = task.q * task.width
-    products = (task.n_rows + n_weights) * n_weights**2
-    return task.factored and n_weights > MOST_FACTORED and products > MOST_PRODUCTS
 
 
 def goal_of(task: Task, **more: Any) -> Goal:
@@ -66,26 +55,16 @@ def fitted(task: Task, steps: Steps) -> Solution:
     The ascent starts from the weights fitted to a sample, so that all rows are read only a few
     times. It stops if a maximum does not seem to exist. A single class has probability 1.
     """
-    d = task.n_features
     if not task.q:
-        B, none = np.zeros((0, task.width)), np.zeros((0, 0))
-        alone = Solution(B, Point(0.0, B, none), State.CONVERGED, 0, 0.0)
-        return alone._replace(
-            columns=Columns(np.zeros(d), np.ones(d)), weights=B, log_likelihood=0.0,
-            limits=limits_without((), B.shape), covariance=none,
-        )  # fmt: skip
-    sample, whole = sampled(task.batches, max(20_000, 20 * task.q * task.width))
-    how = estimate_scaling(task, sample, whole)
+        d, B, none = task.n_features, np.zeros((0, task.width)), np.zeros((0, 0))
+        alone = Solution(B, Point(0.0, B, none, None, 0.0), State.CONVERGED, 0, 0.0)
+        return solution_of(task, Columns(np.zeros(d), np.ones(d)), alone)
+    sample, whole = sampled(task)
+    how = columns_of(task, sample, whole)
     start, report = _start(task, how, sample, whole), reporter(task, how, steps)
-    problem, goal = objective_of(task, how), goal_of(task)
-    # conjugate gradients read the rows more often, so these have to be in memory
-    first = not task.factored or (task.l2 > 0.0 and whole and is_large(task))
-    found = newton(problem, start, goal, report, conjugate=first, else_stuck=task.factored)
-    if first and task.factored and found.state is State.STUCK:  # slower than the Hessian
-        left = max(1, goal.max_iter - found.n_iter)
-        last = newton(problem, found.B, goal._replace(max_iter=left), report)
-        found = last._replace(n_iter=found.n_iter + last.n_iter)
-    return solution_of(task, how, with_existence(task, problem, found))
+    objective = objective_of(task, how)
+    found = newton(objective, start, goal_of(task), report, conjugate=not task.factored)
+    return solution_of(task, how, with_existence(task, objective, found))
 
 
 def reporter(task: Task, how: Columns, steps: Steps) -> Report:
@@ -96,17 +75,9 @@ def reporter(task: Task, how: Columns, steps: Steps) -> Report:
 def resume(task: Task, fit: Solution, steps: Steps) -> Solution:
     """Continue a fit to its maximum, which is known to exist."""
     goal = goal_of(task, prove=False, max_iter=max(1, task.max_iter - fit.n_iter))
-    problem, report = objective_of(task, fit.columns), reporter(task, fit.columns, steps)
-    found = newton(problem, fit.B, goal, report, conjugate=not task.factored)
+    objective, report = objective_of(task, fit.columns), reporter(task, fit.columns, steps)
+    found = newton(objective, fit.B, goal, report, conjugate=not task.factored)
     return solution_of(task, fit.columns, found._replace(n_iter=fit.n_iter + found.n_iter))
-
-
-def estimate_scaling(task: Task, sample: Batches, whole: bool) -> Columns:
-    """Return the standardization; with too many weights, only a scaling."""
-    if not task.factored:
-        return columns.sized(task.batches, task.n_features, not task.l2)
-    form = task.n_features, task.intercept
-    return standardization(sample, task.batches, whole, *form, not task.l2)
 
 
 def _start(task: Task, how: Columns, sample: Batches, whole: bool) -> np.ndarray:
@@ -138,9 +109,9 @@ def objective_of(task: Task, how: Columns, factors: np.ndarray | None = None,
     if factors is None:
         factors = np.zeros(task.width)
         factors[: task.n_features] = task.l2 * how.scales**2
-        factors[how.left_out] = 1.0  # keeps the weight of a column of zeros at 0
-    terms, penalty = how.terms(task.q, task.intercept, kind), Penalty(factors, share, levels)
-    return Objective(task.row_lanes, terms, penalty, how.noise, task.journal)
+        factors[list(how.dependent)] = 1.0  # keeps the weight of a column of zeros at 0
+    terms = kind(task.q, how.centers, how.scales, task.intercept, how.turn)
+    return Objective(task.row_lanes, terms, Penalty(factors, share, levels), task.journal)
 
 
 def with_existence(task: Task, objective: Objective, found: Solution) -> Solution:
@@ -149,19 +120,22 @@ def with_existence(task: Task, objective: Objective, found: Solution) -> Solutio
     If it is neither, Newton steps follow until one proves that there is a maximum. Without a
     Hessian they prove nothing; weights on the right side of every row are suspect.
     """
-    if found.proved or found.suspect:
+    if found.proved or found.state is State.SUSPECT:
         return found
     if not task.factored:
-        suspect = objective.moves(found.B).separates
-        if not suspect:
-            few = goal_of(task, max_iter=LAST, tol=task.tol / 1000)
-            suspect = newton(objective, found.B, few, conjugate=True).suspect
+        few = goal_of(task, max_iter=LAST, tol=task.tol / 1000)
+        suspect = (
+            objective.moves(found.B).separates
+            or newton(objective, found.B, few, conjugate=True).state is State.SUSPECT
+        )
         return found._replace(state=State.SUSPECT) if suspect else found
-    again = newton(objective, found.B, goal_of(task, max_iter=QUESTION, only=True))
-    if not again.proved:
+    if not newton(objective, found.B, goal_of(task, max_iter=QUESTION)).proved:
         return found._replace(state=State.SUSPECT)
-    distance = again.distance if np.isnan(found.distance) else found.distance
-    return found._replace(proved=True, distance=distance)
+    if np.isnan(found.distance):
+        step, _ = solved(found.point.hessian, found.point.gradient)
+        distance = goal_of(task).distance(float(np.vdot(step, found.point.gradient)))
+        found = found._replace(distance=distance)
+    return found._replace(proved=True)
 
 
 def solution_of(task: Task, how: Columns, found: Solution) -> Solution:
@@ -177,7 +151,7 @@ def solution_of(task: Task, how: Columns, found: Solution) -> Solution:
 
 def raw_covariance(task: Task, how: Columns, inverse: np.ndarray) -> np.ndarray:
     """Return the inverse information of the raw features, given that of the standardized ones."""
-    T = np.kron(np.eye(task.q), how.matrix(task.intercept))
+    T = how.matrix(task.q, task.intercept)
     return np.asarray(T @ inverse @ T.T)
 
 
@@ -209,8 +183,10 @@ def gradient_ascent(
     from linsep.descent import minimize
 
     d = task.n_features
-    how = estimate_scaling(task, *sampled(task.batches, 20 * task.q * task.width + 20_000))
-    free = np.append(np.isin(np.arange(d), how.left_out, invert=True), [True] * task.intercept)
+    how = columns_of(task, *sampled(task))
+    free = np.append(
+        np.isin(np.arange(d), list(how.dependent), invert=True), [True] * task.intercept
+    )
     report = steps.of(lambda W: W, how.dependent)
     raw = objective_of(task, Columns(np.zeros(d), np.ones(d)))
     if isinstance(learning_rate, str):
@@ -256,7 +232,7 @@ def _steepest(task: Task, terms: Terms, lanes: RowLanes) -> float:
     if not task.factored:
         squares = lanes.sum(terms.weighted_squares, add, terms.lane_rows)
         return 0.5 * float(squares) + task.l2
-    products = lanes.sum(partial(terms.products, weighted=True), add, terms.lane_rows)
+    products = lanes.sum(terms.products, add, terms.lane_rows)
     top = float(np.linalg.eigvalsh(products)[-1]) / 4.0
     return (1.0 if task.q == 1 else 2.0) * top + task.l2
 
@@ -272,8 +248,6 @@ def sharpened(task: Task, fit: Solution) -> Solution:
     # a term of the gradient is w r z, and the sum of w r^2 z^2 is at most about the term of the
     # Hessian
     slope = UNIT * np.sqrt(np.abs(np.diag(point.hessian)))
-    noise = objective.noise / objective.width  # which is a bound
-    slope = slope + np.sqrt(point.sums.weight) * np.tile(noise, objective.q)
     left = (np.abs(inverse) @ slope).reshape(objective.shape)
     moves = objective.moves(step)
     off = moves.apart + float((left @ moves.reach).max()) if sure else np.inf
@@ -299,17 +273,11 @@ class RowScores:
             _, residuals, _, _ = self.terms.residuals(lane, start, Z, self.B)
             groups = clusters_in(lane, self.covariance)
             part = None if groups is None else groups[start : start + len(Z)]
-            some = scores_of(each_class(residuals, Z), part)
+            rows = (residuals[:, :, None] * Z[:, None, :]).reshape(len(Z), -1)
+            some = scores_of(rows, part)
             found = some if found is None else added_scores(found, some)
         assert found is not None
         return found
-
-
-def each_class(residuals: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    """Return the products of the residuals of each class with the features, shape (rows,
-    weights).
-    """
-    return (residuals[:, :, None] * Z[:, None, :]).reshape(len(Z), -1)
 
 
 def with_robust(task: Task, fit: Solution) -> Solution:
@@ -317,19 +285,26 @@ def with_robust(task: Task, fit: Solution) -> Solution:
     if task.covariance is None or fit.covariance is None or not task.q:
         return fit
     how, objective = fit.columns, objective_of(task, fit.columns)
-    inverse, lanes = inverted(objective.at(fit.B).hessian), objective.lanes
+    inverse, back = inverted(objective.at(fit.B).hessian), how.matrix(task.q, task.intercept)
     if task.covariance == CLUSTERED and task.lanes is None:
         assert task.clustered is not None
-        lanes = RowLanes(task.clustered)
-    work = RowScores(objective.terms, fit.B, task.covariance)
-    found = lanes.sum(work, added_scores, objective.terms.lane_rows)
-    robust = robust_of(task, found, task.width - len(how.dependent))
-    back = np.kron(np.eye(task.q), how.matrix(task.intercept))
-    root, plain = robust.root @ inverse @ back.T, back @ inverse @ back.T
-    covariance = without_noise(root.T @ root, plain)
-    return fit._replace(covariance=covariance, clusters=robust.clusters)
+        objective.lanes = RowLanes(task.clustered)
+    width = task.width - len(how.dependent)
+    covariance, clusters = covariance_of(task, objective, fit.B, inverse, back, width)
+    return fit._replace(covariance=covariance, clusters=clusters)
 
 
-def robust_of(task: Task, found: Scores, width: int) -> Robust:
-    """Return the inner part of the covariance of ``width`` estimates a class."""
-    return Robust.of(str(task.covariance), found, task.n_rows, task.q * width)
+def covariance_of(
+    task: Task, objective: Objective, B: np.ndarray, inverse: np.ndarray, back: np.ndarray,
+    width: int,
+) -> tuple[np.ndarray, int | None]:  # fmt: skip
+    """Return the covariance that the task names of flat weights times ``back``, where the inverse
+    information is given, of ``width`` estimates a class, and the number of clusters, if any.
+    """
+    plain = back @ inverse @ back.T
+    if task.covariance is None:
+        return plain, None
+    found = objective.sum(RowScores(objective.terms, B, task.covariance), added_scores)
+    robust = Robust.of(task.covariance, found, task.n_rows, task.q * width)
+    root = robust.root @ inverse @ back.T
+    return without_noise(root.T @ root, plain), robust.clusters

@@ -22,27 +22,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep._system.interrupts import interruption_point, interrupts_allowed
+from linsep._system.interrupts import interrupts_allowed
 from linsep.batches import Batch, weighed
 from linsep.certificate.numbers import padded
-from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
-from linsep.inference.robust import CLUSTERED, scores_of, without_noise
+from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided
 from linsep.inference.summary import OPPOSITE
-from linsep.logistic.columns import Columns, of_all
+from linsep.logistic.firth import Flat
 from linsep.logistic.fitting import (
-    each_class,
+    covariance_of,
     goal_of,
-    is_large,
     objective_of,
     resume,
-    robust_of,
     sharpened,
     with_robust,
 )
 from linsep.logistic.newton import Goal, newton
-from linsep.logistic.objective import Point
+from linsep.logistic.objective import Columns, Objective, Terms, moments
 from linsep.logistic.solution import UNKNOWN, UNSIGNED, Solution, State, Steps
-from linsep.logistic.task import MOST_WEIGHTS as MOST_FACTORED, BatchRows, Rows, Task
+from linsep.logistic.task import MOST_WEIGHTS as MOST_FACTORED, BatchRows, RowLanes, Rows, Task
 from linsep.separability.data import Data, data_of
 from linsep.separability.deciding import separated_by, separation
 from linsep.separability.recession import Cone, cone_of
@@ -51,8 +48,8 @@ from linsep.separability.time_limit import Task as Timed, TooLarge, limited
 
 #: seconds for a verdict in a fit, which :func:`linsep.separation` may exceed
 TIME_LIMIT = 10.0
-#: difference of scores that saturates the probabilities
-CERTAIN = 40.0
+#: difference of scores that saturates the probabilities, and one that does in floats
+CERTAIN, INFINITE = 40.0, 1e3
 #: a difference of scores below this share of their terms is treated as zero
 TIE = 1e-9
 #: less information about a direction, as a share of the largest, is treated as none
@@ -64,8 +61,9 @@ RIDGES = tuple(10.0**-k for k in range(2, 9))
 #: distance to the maximum of the first, in standard errors; share of the penalty that the last step
 #: of each later factor may gain; most steps for one factor
 NEAR, GAIN, STEPS = 0.01, 1e-2, 50
-#: number of factors for many rows and weights, and distance to the maximum of the first
-FIRST, FAR = 3, 1.0
+#: most weights for all factors, the number of factors for more, and distance to the maximum of the
+#: first
+FEW_WEIGHTS, FIRST, FAR = 400, 3, 1.0
 
 
 def question_weights(weights: np.ndarray, order: list[int]) -> np.ndarray:
@@ -190,91 +188,6 @@ def _limit_of(cone: Cone, function: dict[int, int]) -> str:
     return "infinite" if sign is None else "+inf" if sign.value > 0 else "-inf"
 
 
-class Choices:
-    """The objective of rows with weight that can each only belong to some classes, at least two.
-
-    Parameters
-    ----------
-    Z : array of shape (rows, width), standardized
-    codes : array of shape (rows,); the code of the reference is q
-    weights : array of shape (rows,)
-    allowed : array of bool of shape (rows, q + 1)
-    offset : array of shape (rows,), added to the scores of all classes but the reference
-
-    Attributes
-    ----------
-    basis : array of shape (q width, directions)
-        Orthonormal directions that change a choice; weights without an effect are zero.
-    """
-
-    def __init__(
-        self, Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, allowed: np.ndarray,
-        offset: np.ndarray,
-    ):  # fmt: skip
-        used = (allowed.sum(axis=1) > 1) & (weights > 0)
-        self.used, self.Z, self.codes, self.weights = used, Z[used], codes[used], weights[used]
-        self.q, self.allowed, self.offset = (
-            allowed.shape[1] - 1,
-            allowed[used],
-            np.zeros(used.sum()),
-        )
-        sizes, vectors = np.linalg.eigh(self.at(np.zeros(self.q * Z.shape[1])).hessian)
-        self.basis = vectors[:, sizes > NOTHING * sizes.max(initial=0.0)]
-        self.offset = offset[used]
-
-    def at(self, b: np.ndarray, **_: Any) -> Point:
-        """Evaluate the log-likelihood at flat weights."""
-        interruption_point()
-        B = b.reshape(self.q, -1)
-        residuals, P, value = self._residuals(B)
-        slope = (self.weights[:, None] * residuals).T @ self.Z
-        H = np.empty((*B.shape, *B.shape))
-        for k in range(self.q):
-            for m in range(self.q):
-                curvature = self.weights * P[:, k] * (float(k == m) - P[:, m])
-                H[k, :, m, :] = self.Z.T @ (self.Z * curvature[:, None])
-        return Point(value, slope.ravel(), H.reshape(b.size, b.size), log_likelihood=value)
-
-    def _residuals(self, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return y - p of all classes but the reference, the probabilities of all, and the
-        log-likelihood.
-        """
-        scores = np.column_stack([self.Z @ B.T + self.offset[:, None], np.zeros(len(self.Z))])
-        scores[~self.allowed] = -np.inf
-        scores -= scores.max(axis=1, keepdims=True, initial=-1e300)
-        P = np.exp(scores)
-        sums = P.sum(axis=1, keepdims=True)
-        P /= sums
-        rows = np.arange(len(self.Z))
-        value = float((self.weights * (scores[rows, self.codes] - np.log(sums[:, 0]))).sum())
-        own = np.zeros_like(P)
-        own[rows, self.codes] = 1.0
-        return (own - P)[:, : self.q], P, value
-
-    def covariance(
-        self, b: np.ndarray, back: np.ndarray, task: Task, clusters: np.ndarray | None
-    ) -> tuple[np.ndarray, int | None]:
-        """Return the covariance that the task names, of flat weights times ``back``, and the number
-        of clusters, if any.
-        """
-        inner = np.linalg.inv(self.basis.T @ self.at(b).hessian @ self.basis)
-        inverse = self.basis @ inner @ self.basis.T
-        plain = back @ inverse @ back.T
-        if task.covariance is None:
-            return plain, None
-        residuals, _, _ = self._residuals(b.reshape(self.q, -1))
-        own = each_class(residuals * np.sqrt(self.weights)[:, None], self.Z)
-        if task.covariance == CLUSTERED:
-            every = np.zeros((len(self.used), b.size))
-            every[self.used] = own
-            found = scores_of(every, clusters)
-        else:
-            found = scores_of(own, None)
-        robust = robust_of(task, found, b.size // self.q)
-        root = robust.root @ inverse @ back.T
-        return without_noise(root.T @ root, plain), robust.clusters
-
-
 def _gaps(W: np.ndarray, Z: np.ndarray, codes: np.ndarray, offset: Any) -> np.ndarray:
     """Return how far the score of each row's class is above the scores of all classes."""
     scores = np.column_stack([Z @ W.T + np.reshape(offset, (-1, 1)), np.zeros(len(Z))])
@@ -291,7 +204,7 @@ class VerdictData(NamedTuple):
     columns : int array, the numbers of the weights of each class that the verdict is about
     order : class codes of the data in the order of the regression, the reference last
     rows : the rows in memory, or None
-    dependent : bool, whether some of the columns are exact linear combinations of others
+    dependent : bool, whether some of the columns are linear combinations of others
     """
 
     task: Task
@@ -303,15 +216,13 @@ class VerdictData(NamedTuple):
 
     @classmethod
     def of(cls, task: Task, given: Rows | BatchRows, fit: Solution) -> "VerdictData | None":
-        """Return the data to decide about; None if they differ from the data of the fit. Exactly
-        dependent features are left out; nearly dependent ones are not, because they may separate
-        the classes.
+        """Return the data to decide about; None if they differ from the data of the fit. Dependent
+        features are left out.
         """
         rows, order = given.in_memory(task), given.known.ranks
-        exactly = sorted(set(fit.columns.dependent) - set(fit.columns.nearly))
         if rows is not None:
             counted = rows.counted()
-            kept = np.setdiff1d(np.arange(task.n_features), exactly)
+            kept = np.setdiff1d(np.arange(task.n_features), list(fit.columns.dependent))
             everything = len(counted) == len(rows.places) and len(kept) == task.n_features
             # keeps the names of a data frame
             named = everything and hasattr(rows.given, "columns")
@@ -325,7 +236,8 @@ class VerdictData(NamedTuple):
         if len(data.classes) != len(order):  # a weight of 0 leaves out a class that the data have
             return None
         # columns of a source cannot be left out; columns of zeros, among very many, need not be
-        return cls(task, data, np.arange(task.width), order, None, task.factored and bool(exactly))
+        dependent = task.factored and bool(fit.columns.dependent)
+        return cls(task, data, np.arange(task.width), order, None, dependent)
 
     def by_weights(self, fit: Solution) -> Any:
         """Return the verdict that the weights of the fit prove, or None."""
@@ -345,17 +257,11 @@ class VerdictData(NamedTuple):
 
     def by_search(self) -> Any:
         """Return the multinomial verdict; Ctrl-C takes effect at any time."""
-        joint = ("multinomial",)
         with interrupts_allowed():
             answer: Any = separation(
-                self.data, fit_intercept=self.task.intercept, formulations=joint
+                self.data, fit_intercept=self.task.intercept, formulations=("multinomial",)
             )
         return answer.multinomial if isinstance(answer, Separations) else answer
-
-
-def proves(verdict: Verdict) -> bool:
-    """Return whether the verdict proves that the likelihood has no maximum."""
-    return isinstance(verdict, Separable | QuasiSeparable)
 
 
 def outcome_of_suspect(
@@ -369,7 +275,7 @@ def outcome_of_suspect(
     Unless a search is quick, the weights at hand are checked exactly first, in one pass. The
     search, with the limit of the weights, takes no longer than the time limit of a verdict.
     """
-    steps.suspect, proved = fit, fit.proved and not fit.suspect
+    steps.suspect = fit
     asked = VerdictData.of(task, given, fit)
     if asked is None:
         return fit.unproved()
@@ -379,13 +285,10 @@ def outcome_of_suspect(
         return fit.unproved()
     with limited(Timed(TIME_LIMIT)):
         verdict = verdict or asked.by_search()
-        if proves(verdict):
+        if isinstance(verdict, Separable | QuasiSeparable):
             return _limit(asked, ridge(), verdict, fit.limits)
     steps.suspect = None
-    if proved:  # only columns that are left out might have separated the classes
-        return with_robust(task, fit)
-    if fit.suspect:
-        fit = resume(task, fit, steps)
+    fit = resume(task, fit, steps)
     if not isinstance(verdict, Undecided):
         if task.factored and fit.state in (State.CONVERGED, State.STUCK):
             fit = sharpened(task, fit)
@@ -400,11 +303,12 @@ def outcome_of_suspect(
 def of_ridge(task: Task, fit: Solution) -> Solution:
     """Return the fit with the weights of a vanishing ridge: on coefficients per standard deviation,
     or per unit for columns of zeros and ones, where columns that depend on others share their
-    weight. If the Hessian is slow to sum, of the third ridge, or of the first that classifies every
-    row correctly.
+    weight. With many weights, of the third ridge, or of the first that classifies every row
+    correctly.
     """
-    how = of_all(task.batches, task.n_features, task.intercept) if task.factored else fit.columns
-    total, large = float(task.totals.sum()), is_large(task)
+    how = moments(task, task.batches, marks=True) if task.factored else fit.columns
+    total = float(task.totals.sum())
+    large = task.factored and task.q * task.width > FEW_WEIGHTS
     free = np.arange(task.width) < task.n_features
     levels = tuple(np.array(of) for of in task.levels if of)
     B = before = np.zeros((task.q, task.width))
@@ -432,7 +336,7 @@ def _limit(asked: VerdictData, ridge: Solution, verdict: Any, limits: np.ndarray
     The weights of the ridge are kept for rows that are not in memory and for too many weights, and
     where they separate all rows.
     """
-    task, rows, columns = asked.task, asked.rows, asked.columns
+    task, rows, columns, how = asked.task, asked.rows, asked.columns, ridge.columns
     contrasts = Contrasts(verdict, asked.data, asked.order, len(columns))
     lost = limits.copy()
     with interrupts_allowed():
@@ -440,17 +344,16 @@ def _limit(asked: VerdictData, ridge: Solution, verdict: Any, limits: np.ndarray
     if rows is None:  # whose columns cannot be left out
         lost = np.where(limits == "dependent", limits, lost)
     apart = isinstance(verdict, Separable)
-    value = 0.0 if apart else ridge.log_likelihood
     found = ridge._replace(
-        limits=lost, log_likelihood=value, covariance=None, verdict=verdict,
-        state=State(verdict.kind), at_limit=False,
+        limits=lost, log_likelihood=0.0 if apart else ridge.log_likelihood, covariance=None,
+        verdict=verdict, state=State(verdict.kind), at_limit=False,
     )  # fmt: skip
     if rows is None or not task.factored:
         return found
     counted = rows.counted()
-    codes, how = rows.places[counted], ridge.columns
+    codes, X = rows.places[counted], rows.X[counted]
     offset = np.zeros(len(counted)) if rows.offset is None else rows.offset[counted]
-    blocks = how.terms(task.q, task.intercept).blocks(Batch(rows.X[counted], codes))
+    blocks = Terms(task.q, how.centers, how.scales, task.intercept).blocks(Batch(X, codes))
     Z = np.concatenate([block.copy() for _, block in blocks])
     found = found._replace(covariance=np.zeros((task.q * task.width,) * 2), at_limit=True)
     ahead = _gaps(ridge.B, Z, codes, offset)
@@ -458,8 +361,9 @@ def _limit(asked: VerdictData, ridge: Solution, verdict: Any, limits: np.ndarray
     if apart and (ahead > 0).all():
         found.covariance[_places(task, columns)] = np.nan
         return found
+    kept = columns[columns < task.n_features]
     with interrupts_allowed():
-        direction = contrasts.direction(how, columns[columns < task.n_features], task.intercept)
+        direction = contrasts.direction(how, kept, task.intercept)
         gaps = _gaps(direction, Z[:, columns], codes, 0.0)
         sizes = np.column_stack([np.abs(Z[:, columns]) @ np.abs(direction).T, np.zeros(len(Z))])
         right = gaps > TIE * (sizes.max(axis=1, keepdims=True) + 1e-300)
@@ -467,7 +371,10 @@ def _limit(asked: VerdictData, ridge: Solution, verdict: Any, limits: np.ndarray
             right[:] = False
             right[np.arange(len(Z)), 1 - codes] = True
             right[list(verdict.boundary)] = False
-        return _conditional(asked, found, Z, offset, right, gaps, direction)
+        weights = rows.weights[counted] if rows.weights.size else None
+        clusters = None if rows.clusters is None else rows.clusters[counted]
+        batch = Batch(X[:, kept], codes, weights=weights, offset=offset, groups=clusters)
+        return _conditional(asked, found, batch, Z, right, gaps, direction)
 
 
 def _places(task: Task, columns: np.ndarray) -> Any:
@@ -477,7 +384,7 @@ def _places(task: Task, columns: np.ndarray) -> Any:
 
 
 def _conditional(
-    asked: VerdictData, found: Solution, Z: np.ndarray, offset: np.ndarray, right: np.ndarray,
+    asked: VerdictData, found: Solution, batch: Batch, Z: np.ndarray, right: np.ndarray,
     gaps: np.ndarray, direction: np.ndarray,
 ) -> Solution:  # fmt: skip
     """Return the limiting conditional model.
@@ -485,24 +392,30 @@ def _conditional(
     Parameters
     ----------
     found : Solution with the weights of a ridge
-    Z : array of shape (rows with weight, width), standardized
-    right : array of bool of shape (rows, q + 1), classes without the row in the limit
+    batch, Z : the rows with weight, of the columns of the verdict; all their standardized columns
+    right : array of bool of shape (rows, q + 1), classes without the row in the limit, whose scores
+        are infinitely far below the others by an offset
     gaps, direction : how far the row's class gets ahead of others along the direction
     """
-    task, rows, columns, q, how = asked.task, asked.rows, asked.columns, asked.task.q, found.columns
-    assert rows is not None
-    counted = rows.counted()
-    codes = rows.places[counted]
-    weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))
-    scores, Z = Z @ found.B.T, Z[:, columns]
+    task, columns, q, how = asked.task, asked.columns, asked.task.q, found.columns
+    codes, offset = batch.y, batch.offset
+    kept, below = columns[columns < task.n_features], np.where(right, -INFINITE, 0.0)
+    terms = Terms(q, how.centers[kept], how.scales[kept], task.intercept)
+
+    def likelihood(more: Any) -> Objective:
+        rows = batch._replace(offset=below[:, :q] - below[:, q:] + more)
+        return Objective(RowLanes(lambda: [rows]), terms)
+
     # weights of these columns, which span all, with the same scores
-    last = np.linalg.lstsq(Z, scores, rcond=None)[0].T
-    boundary = Choices(Z, codes, weights, ~right, offset)
-    start = np.zeros(last.size)
-    bend = np.zeros((start.size,) * 2)
-    top = newton(boundary, start, Goal(1e-9, 100), free=boundary.basis, bend=bend)
+    last = np.linalg.lstsq(Z[:, columns], Z @ found.B.T, rcond=None)[0].T
+    # directions that change a choice
+    sizes, vectors = np.linalg.eigh(likelihood(0.0).at(np.zeros(terms.shape)).hessian)
+    basis = vectors[:, sizes > NOTHING * sizes.max(initial=0.0)]
+    boundary = likelihood(np.reshape(offset, (-1, 1)))
+    start, bend = np.zeros(last.size), np.zeros((last.size,) * 2)
+    top = newton(Flat(boundary, False), start, Goal(1e-9, 100), free=basis, bend=bend)
     B, rest = top.B.reshape(q, -1), last.ravel() - top.B
-    W = B + (rest - boundary.basis @ (boundary.basis.T @ rest)).reshape(B.shape)
+    W, Z = B + (rest - basis @ (basis.T @ rest)).reshape(B.shape), Z[:, columns]
     if not (_gaps(W, Z, codes, offset)[right] > 0).all():  # the ridge was not small enough
         with np.errstate(divide="ignore", invalid="ignore"):
             far = ((CERTAIN - _gaps(B, Z, codes, offset)[right]) / gaps[right]).max(initial=0.0)
@@ -510,8 +423,9 @@ def _conditional(
     wide = np.zeros((2, q, task.width))
     wide[:, :, columns] = B, W
     finite, other = (how.raw(one, task.intercept) for one in wide)
-    back = np.kron(np.eye(q), how.matrix(task.intercept)[np.ix_(columns, columns)])
-    covariance, many = boundary.covariance(top.B, back, task, rows.clusters)
+    inverse = basis @ np.linalg.inv(basis.T @ boundary.at(B).hessian @ basis) @ basis.T
+    back = how.matrix(q, task.intercept)[_places(task, columns)]
+    covariance, many = covariance_of(task, boundary, B, inverse, back, len(columns))
     out = (found.limits[:, columns] != "finite").ravel()
     covariance[out] = covariance[:, out] = np.nan
     found.covariance[_places(task, columns)] = covariance

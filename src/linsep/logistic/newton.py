@@ -3,6 +3,7 @@ conjugate gradients for too many weights for one.
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +19,6 @@ SLOW = 3
 #: most products with the Hessian for a step by conjugate gradients, and the number up to which the
 #: next step has the same blocks
 MOST_PRODUCTS, ENOUGH_PRODUCTS = 200, 10
-#: values of a Hessian from which on the line search begins without it
-MOST_AT_ONCE = 1 << 16
 #: factors of the step in the line search
 PARTS = (*(0.5**k for k in range(5)), *(0.5**k for k in range(8, 200, 4)))
 #: distance left by a step, as a share of the tolerance, at which conjugate gradients may stop
@@ -52,7 +51,6 @@ class Goal(NamedTuple):
     rows : float, the number of rows with weight, divided by their total weight
     prove : bool, whether the existence of a maximum has to be proved
     penalized : bool, whether a penalty makes the Hessian regular
-    only : bool, whether to stop once existence is proved
     longest : float, the longest step of a weight
     """
 
@@ -61,7 +59,6 @@ class Goal(NamedTuple):
     rows: float = 1.0
     prove: bool = False
     penalized: bool = False
-    only: bool = False
     longest: float = np.inf
 
     def distance(self, gain: float) -> float:
@@ -89,40 +86,34 @@ class _Watch:
 
     def state(self, point: Point, step: np.ndarray) -> State | None:
         """Return the state in which to stop with this step, or None to continue."""
-        self.gains.append(float(np.vdot(step, point.gradient)))
-        self.distance = self.goal.distance(self.gains[-1])
-        small = self._small(point.value)
-        suspect = False
+        gain, before = float(np.vdot(step, point.gradient)), ([np.nan, *self.gains])[-1]
+        self.gains.append(gain)
+        self.distance = self.goal.distance(gain)
+        # small enough, or no longer shrinking, with a gain below the rounding error of the value
+        lost = 0.25 * before < gain <= ROUNDING * max(1.0, -point.value)
+        small = self.distance <= self.goal.tol or bool(lost)
         if not self.proved:
             slow = self._slow()
             if point.hessian is None:  # nothing can be proved
-                suspect = slow and one_sided(self.objective.moves(step))
-            elif small or slow or self.goal.only:
+                if slow and one_sided(self.objective.moves(step)):
+                    return State.SUSPECT
+            elif small or slow:
                 self.proved, seems_none = examined(self.objective, point, step)
-                suspect = not self.proved and (small or (slow and seems_none))
-        if suspect:
-            return State.SUSPECT
-        return State.CONVERGED if small or (self.proved and self.goal.only) else None
-
-    def _small(self, value: float) -> bool:
-        """Return whether the step is small enough, or steps no longer shrink and gain less than the
-        rounding error of the value.
-        """
-        gain, before = self.gains[-1], ([np.nan, *self.gains])[-2]
-        lost = 0.25 * before < gain <= ROUNDING * max(1.0, -value)
-        return self.distance <= self.goal.tol or bool(lost)
+                if not self.proved and (small or seems_none):
+                    return State.SUSPECT
+        return State.CONVERGED if small else None
 
     def _slow(self) -> bool:
         """Return whether the last steps shrink as slowly as if there were no maximum."""
         last = self.gains[-SLOW - 1 :]
-        pairs = zip(last[1:], last[:-1], strict=True)
-        return len(last) > SLOW and last[0] < 1.0 and all(b > 0.1 * a for a, b in pairs)
+        slowly = all(b > 0.1 * a for a, b in pairwise(last))
+        return len(last) > SLOW and last[0] < 1.0 and slowly
 
 
 def newton(
     objective: Any, start: np.ndarray, goal: Goal, report: Report = no_report, *,
-    conjugate: bool = False, else_stuck: bool = False, known: Point | None = None,
-    free: np.ndarray | None = None, bend: np.ndarray | None = None,
+    conjugate: bool = False, known: Point | None = None, free: np.ndarray | None = None,
+    bend: np.ndarray | None = None,
 ) -> Solution:  # fmt: skip
     """Maximize an objective from some weights.
 
@@ -136,7 +127,6 @@ def newton(
     report : called after each step
     conjugate : bool
         Steps by conjugate gradients, inexact (Dembo and Steihaug 1983) and preconditioned.
-    else_stuck : bool, whether to end before a step for which those do not suffice
     known : Point at ``start``, if it was evaluated
     free : array of shape (weights, directions), orthonormal columns, to which steps are confined
     bend : array of shape (weights, weights)
@@ -159,11 +149,8 @@ def newton(
         state = watch.state(point, step)
         found = Solution(B, point, state or State.MAX_ITER, n_iter, watch.distance, watch.proved,
                          bend=bend)  # fmt: skip
-        if else_stuck and steps is not None and steps.n_products == MOST_PRODUCTS:
-            return found._replace(state=State.STUCK, n_iter=n_iter - 1)
-        if state is State.SUSPECT or (state and goal.only):
-            first = goal.distance(watch.gains[0]) if goal.only else watch.distance
-            return found._replace(distance=first, n_iter=n_iter - 1)
+        if state is State.SUSPECT:
+            return found._replace(n_iter=n_iter - 1)
         if state and steps is None and bend is None:
             likely = point.log_likelihood + _gained(objective, point, B, step)
             report(B + step, likely, watch.distance)
@@ -187,7 +174,7 @@ def newton(
 def _gained(objective: Any, point: Point, B: np.ndarray, step: np.ndarray) -> float:
     """Return what a last step adds to the log-likelihood, by the quadratic model of it."""
     gain, penalty = 0.5 * float(np.vdot(step, point.gradient)), objective.penalty
-    return gain + penalty.value(B + step) - penalty.value(B) if penalty.factors.any() else gain
+    return gain + penalty.value(B + step) - penalty.value(B) if objective.penalized else gain
 
 
 def direction(
@@ -263,28 +250,20 @@ def _searched(
 ) -> tuple[np.ndarray, Point] | None:
     """Return the first shortened step that does not decrease the objective, and its point."""
     slack = ROUNDING * max(1.0, abs(point.value))
-    slow = point.hessian is not None and point.hessian.size > MOST_AT_ONCE
     for part in PARTS:
-        moved = B + part * step
-        # A whole step is nearly always taken; of shorter ones, or of those with a Hessian that is
-        # slow to sum, first the value, which costs less.
-        at_once = part == 1.0 and not slow
-        there = objective.at(moved, **(needs if at_once else {"hessian": False}))
+        moved, whole = B + part * step, part == 1.0
+        # A whole step is nearly always taken; of shorter ones first the value, which costs less.
+        there = objective.at(moved, **(needs if whole else {"hessian": False}))
         if there.value >= point.value - slack:
-            return moved, there if at_once else objective.at(moved, **needs)
+            return moved, there if whole else objective.at(moved, **needs)
     return None
 
 
 class _Conjugate:
-    """Newton steps by preconditioned conjugate gradients.
-
-    Attributes
-    ----------
-    n_products : int, products with the Hessian for the last step
-    """
+    """Newton steps by preconditioned conjugate gradients."""
 
     def __init__(self, objective: Objective, goal: Goal):
-        self.objective, self.goal, self.n_products = objective, goal, MOST_PRODUCTS
+        self.objective, self.goal, self._n_products = objective, goal, MOST_PRODUCTS
         self.preconditioner = Preconditioner(objective)
 
     def step(self, point: Point) -> np.ndarray:
@@ -292,15 +271,15 @@ class _Conjugate:
         to converge fast, or, preconditioned, a small share of the tolerance.
         """
         slope, goal = point.gradient, self.goal
-        inverse, most = self.preconditioner.at(point, anew=self.n_products > ENOUGH_PRODUCTS)
+        inverse, most = self.preconditioner.at(point, anew=self._n_products > ENOUGH_PRODUCTS)
         share = min(0.1, np.sqrt(np.abs(slope).max() / max(1.0, most)))
         step, residual = np.zeros_like(slope), slope.copy()
         z = inverse(residual)
         along, size = z.copy(), float((residual * z).sum())
         enough = max(share**2 * size, (ENOUGH * goal.tol) ** 2 / goal.rows)
-        self.n_products = 0
-        while self.n_products < MOST_PRODUCTS:
-            self.n_products += 1
+        self._n_products = 0
+        while self._n_products < MOST_PRODUCTS:
+            self._n_products += 1
             product = self.objective.curved(point, along)
             curvature = float((along * product).sum())
             if curvature <= 0.0:
@@ -325,49 +304,41 @@ class Preconditioner:
     """
 
     def __init__(self, objective: Objective):
-        self.objective, self.penalty = objective, objective.penalty
+        self.objective, width = objective, objective.width
         self.correlations: np.ndarray | None = None
         self._inverses: np.ndarray | None = None
-        width = objective.width
-        enough = objective.first_rows() >= LEAST_A_FEATURE * width
+        enough = next(iter(objective.lanes.batches())).size >= LEAST_A_FEATURE * width
         if enough and 1 < objective.q * width**2 <= MOST_VALUES:
-            moments = objective.moments(ROWS_A_FEATURE * width)
-            roots = np.sqrt(np.diag(moments))
+            products = objective.products(ROWS_A_FEATURE * width)
+            roots = np.sqrt(np.diag(products))
             roots[roots == 0.0] = 1.0
-            self.correlations = BELIEVED * moments / roots / roots[:, None]
+            self.correlations = BELIEVED * products / roots / roots[:, None]
             self.correlations[np.diag_indices(width)] = 1.0
 
     def at(self, point: Point, anew: bool = True) -> tuple[Inverse, float]:
         """Return the inverse at a point, and the largest diagonal entry; unless ``anew``, with the
         correlations within blocks of the point before.
         """
-        q, penalty = self.objective.q, self.penalty
+        q, penalty = self.objective.q, self.objective.penalty
         classes = q if q == 1 else q + 1
-        counted = self.objective.diagonal(point)[:classes]
         if classes > q:  # the weights of all classes add up to zero
             penalty = penalty._replace(share=0.0)
+        counted = self.objective.diagonal(point)
         diagonal = counted + penalty.diagonal(classes)
         most = float(diagonal.max(initial=0.0))
         if self.correlations is None or not (diagonal > 1e-12 * most).all():
             self._inverses = None
-            inverse = 1.0 / np.maximum(diagonal, 1e-12 * max(most, 1e-288))
-            of_each: Inverse = lambda slope: inverse * slope  # noqa: E731
-        else:
-            if anew or self._inverses is None:
-                shares = np.sqrt(counted / diagonal)
-                self._inverses = np.array([self._block(own) for own in shares])
-            scale, inverses = 1.0 / np.sqrt(diagonal), self._inverses
-
-            def of_each(slope: np.ndarray) -> np.ndarray:
-                short = (slope * scale).astype(np.float32)
-                return np.matmul(inverses, short[:, :, None])[:, :, 0] * scale
-
-        if q == 1:
-            return of_each, most
+        elif anew or self._inverses is None:
+            self._inverses = np.array([self._block(own) for own in np.sqrt(counted / diagonal)])
+        scale = 1.0 / np.sqrt(np.maximum(diagonal, 1e-12 * max(most, 1e-288)))
+        inverses = self._inverses
 
         def times(slope: np.ndarray) -> np.ndarray:
-            found = of_each(np.vstack([slope, -slope.sum(axis=0)]))
-            return found[:-1] - found[-1]
+            short = (slope if q == 1 else np.vstack([slope, -slope.sum(axis=0)])) * scale
+            if inverses is not None:
+                short = np.matmul(inverses, short.astype(np.float32)[:, :, None])[:, :, 0]
+            found = short * scale
+            return found if q == 1 else found[:-1] - found[-1]
 
         return times, most
 

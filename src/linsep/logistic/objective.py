@@ -1,36 +1,250 @@
 """The objective of a logistic regression: log-likelihood less penalty, its gradient and Hessian, as
-sums of the terms of fixed-size blocks of rows (lanes).
+sums of the terms of fixed-size blocks of rows (lanes), in standardized features.
 
 Terms can be pickled, so that any process can compute them.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.linalg as sla
+import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
+from linsep._system.interrupts import interruption_point
 from linsep.batches import Batch
 from linsep.compiled import logistic
 from linsep.compiled.rows import as_rows
-from linsep.lanes import Add
-from linsep.logistic.task import RowLanes, Work, block_rows, lane_rows
+from linsep.errors import FeatureOverflow
+from linsep.lanes import Add, in_lanes
+from linsep.logistic.task import Batches, RowLanes, Task, Work, block_rows, lane_rows
 
 if TYPE_CHECKING:
     from linsep.logistic.checkpointing import Journal
 
-#: classes whose pairs are added one by one
-FEW = 4
+#: largest spread of values, and inverse of the smallest
+MOST_SPREAD = 1e100
+#: a spread that is a smaller share of the values is treated as none, as in a constant column
+CONSTANT = 1e-12
+#: a column whose distance from the span of earlier ones is a smaller share of its length is
+#: dependent; columns with a larger one need no turn
+LOST, APART = 1e-12, 1e-3
+#: share of its length that a column takes from another it depends on, at least
+TAKEN = 1e-9
 #: values of rows times each of their factors that are in memory at a time
 SPREAD_VALUES = 1 << 21
 #: rows in a lane of :class:`SparseTerms`
 SPARSE_LANE_ROWS = 8192
 #: pieces of a batch that make a sample, and the fewest rows in a piece
 SAMPLES, SAMPLE_ROWS = 16, 64
+
+
+class Columns(NamedTuple):
+    """Standardization of features to (x - center) * scale, then times ``turn``.
+
+    Attributes
+    ----------
+    centers, scales : arrays of shape (features,); scale 0 leaves a feature out
+    dependent : dict of the features left out, as combinations of others, to these; the number of
+        features stands for the intercept
+    turn : upper triangular array of shape (features, features), which makes nearly dependent
+        features orthogonal, or None
+    """
+
+    centers: np.ndarray
+    scales: np.ndarray
+    dependent: dict[int, list[int]] = {}  # noqa: RUF012 - never changed
+    turn: np.ndarray | None = None
+
+    def raw(self, B: np.ndarray, intercept: bool) -> np.ndarray:
+        """Convert weights to the raw features, the intercept last."""
+        d, W = len(self.scales), B.copy()
+        turned = W[:, :d] if self.turn is None else W[:, :d] @ self.turn.T
+        W[:, :d] = turned * self.scales
+        if intercept:
+            W[:, d] -= W[:, :d] @ self.centers
+        return W
+
+    def standard(self, W: np.ndarray, intercept: bool) -> np.ndarray:
+        """Convert weights of the raw features; weights of features left out become 0."""
+        d, B = len(self.scales), W.copy()
+        kept = self.scales > 0
+        B[:, :d] = np.where(kept, W[:, :d] / np.where(kept, self.scales, 1.0), 0.0)
+        if self.turn is not None:
+            turn = self.turn + np.diag(np.where(kept, 0.0, 1.0))
+            B[:, :d] = sla.solve_triangular(turn, B[:, :d].T).T
+        if intercept:
+            B[:, d] += W[:, :d] @ self.centers
+        return B
+
+    def matrix(self, q: int, intercept: bool) -> np.ndarray:
+        """Return the matrix that converts flat weights of ``q`` classes to the raw features."""
+        one = self.raw(np.eye(len(self.scales) + intercept), intercept).T
+        return one if q == 1 else np.kron(np.eye(q), one)
+
+
+def sampled(task: Task) -> tuple[Batches, bool]:
+    """Return evenly spread rows of the first batch, enough for a start, and whether they are all.
+
+    Sparse rows are copied, dense rows are views.
+    """
+    given = iter(task.batches())
+    with closing(given) if hasattr(given, "close") else nullcontext():  # type: ignore[type-var]
+        first = next(given)
+        step = first.size // max(20_000, 20 * task.q * task.width)
+        if step < 4:
+            more = next(given, None)
+            return lambda: iter([first]), more is None
+        part = first.rows(np.arange(0, first.size, step))
+        return lambda: iter([part]), False
+
+
+def columns_of(task: Task, sample: Batches, whole: bool) -> Columns:
+    """Return the standardization, computed from a sample if that suffices.
+
+    Features that depend on the intercept and earlier features are left out, and others that nearly
+    do are turned. With l2 neither is looked for. Of very many features none is centered, to keep
+    zeros, and those that are zero in all rows are left out.
+    """
+    if not task.factored:
+        top = _largest(task)
+        absent: dict[int, list[int]] = {j: [] for j in np.flatnonzero(top == 0).tolist()}
+        scales = np.ones(task.n_features)
+        if not task.l2:
+            scales[list(absent)] = 0.0
+        return Columns(np.zeros(task.n_features), scales, {} if task.l2 else absent)
+    found = moments(task, sample)
+    if task.l2:
+        return found._replace(scales=np.where(found.scales > 0, found.scales, 1.0))
+    R = _triangle(task, sample, found)
+    if not (whole or _apart(R)):
+        found = moments(task, task.batches)
+        R = _triangle(task, task.batches, found)
+    return found if _apart(R) else _without_dependent(found, R, task.intercept)
+
+
+def _largest(task: Task) -> np.ndarray:
+    """Return the largest absolute value of each feature, of rows with weight."""
+    top = np.zeros(task.n_features)
+    for batch in task.batches():
+        interruption_point()
+        X = batch.X[batch.importance > 0] if batch.importance.size else batch.X
+        if X.shape[0]:
+            most = abs(X).max(axis=0)
+            most = most.toarray().ravel() if sp.issparse(X) else most
+            top[: len(most)] = np.maximum(top[: len(most)], most)
+    _refuse_sizes(top)
+    return top
+
+
+def _raw(task: Task, batches: Batches) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield raw rows with weight in blocks, in a buffer that is reused, and their weights."""
+    terms = Terms(1, np.zeros(task.n_features), np.ones(task.n_features), False)
+    for lane in in_lanes(batches(), terms.lane_rows):
+        for start, X in terms.blocks(lane):
+            interruption_point()
+            weights = lane.importance[start : start + len(X)]
+            counted = weights > 0
+            if counted.all():
+                yield X, weights if weights.size else np.ones(len(X))
+            elif counted.any():
+                yield X[counted], weights[counted]
+
+
+def moments(task: Task, batches: Batches, marks: bool = False) -> Columns:
+    """Return means (0 without an intercept) and 1 / root mean square around them (0 if that is 0);
+    with ``marks``, columns of zeros and ones are only centered.
+
+    Sums are of differences from the first row, to keep the digits of a small spread far from zero.
+
+    Raises
+    ------
+    FeatureOverflow
+        If the spread of a feature is too large or too small.
+    """
+    d = task.n_features
+    first, top, sizes, marked = None, np.zeros(d), np.zeros(d), np.full(d, marks)
+    means, squares, total = np.zeros(d), np.zeros(d), 0.0
+    for X, weights in _raw(task, batches):
+        if first is None:
+            first = X[0].copy() if task.intercept else np.zeros(d)
+        np.maximum(sizes, np.abs(X).max(axis=0), out=sizes)
+        _refuse_sizes(sizes, small=False)  # before squares overflow
+        if marks:
+            marked &= ((X == 0.0) | (X == 1.0)).all(axis=0)
+        Z, more = X - first, float(weights.sum())
+        np.maximum(top, np.abs(Z).max(axis=0), out=top)
+        total += more
+        own = weights @ Z / more if task.intercept else means
+        shift = own - means
+        squares += (total - more) * more / total * shift**2 + weights @ (Z - own) ** 2
+        means = means + shift * more / total
+    _refuse_sizes(top)
+    varies = top > (CONSTANT * sizes if task.intercept else 0.0)
+    spread = np.sqrt(squares / max(total, 1e-300))
+    scales = np.where(varies, 1.0 / np.where(varies & (spread > 0), spread, 1.0), 0.0)
+    centers = (np.zeros(d) if first is None else first) + means
+    return Columns(centers, np.where(marked & varies, 1.0, scales))
+
+
+def _refuse_sizes(top: np.ndarray, small: bool = True) -> None:
+    """Raise FeatureOverflow for features whose largest values are too large or too small."""
+    tiny = (top > 0) & (top < 1.0 / MOST_SPREAD) & small
+    bad = (top > MOST_SPREAD) | tiny
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise FeatureOverflow(first, small=bool(tiny[first]))
+
+
+def _triangle(task: Task, batches: Batches, how: Columns) -> np.ndarray:
+    """Return the triangular factor of the standardized rows, the intercept first."""
+    terms = Terms(1, how.centers, how.scales, task.intercept)
+    return RowLanes(batches).sum(terms.triangle, _stacked, terms.lane_rows)
+
+
+def _stacked(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return np.asarray(np.linalg.qr(np.vstack([one, other]), mode="r"))
+
+
+def _apart(R: np.ndarray) -> bool:
+    """Return whether no column is anywhere near the span of earlier ones."""
+    left = np.abs(R.diagonal()) > APART * np.linalg.norm(R, axis=0)[: len(R)]
+    return bool(len(R) == R.shape[1] and left.all())
+
+
+def _without_dependent(found: Columns, R: np.ndarray, intercept: bool) -> Columns:
+    """Return the standardization without dependent features, turned if some nearly are."""
+    d, kept, least, parts = len(found.scales), [], 1.0, {}
+    order, basis = [d] * intercept + list(range(d)), np.zeros((len(R), 0))
+    for k, j in enumerate(order):
+        own, length = R[:, k], float(np.linalg.norm(R[:, k]))
+        for _ in range(2):  # twice is enough
+            own = own - basis @ (basis.T @ own)
+        left = float(np.linalg.norm(own))
+        if left > LOST * length and len(kept) < len(R):
+            least = min(least, left / length)
+            kept.append(k)
+            basis = np.column_stack([basis, own / left])
+            continue
+        shares = np.linalg.lstsq(R[:, kept], R[:, k], rcond=None)[0]
+        taken = np.abs(shares) * np.linalg.norm(R[:, kept], axis=0) > TAKEN * length
+        parts[j] = [order[kept[m]] for m in np.flatnonzero(taken)] or [d] * intercept
+    scales = found.scales.copy()
+    scales[list(parts)] = 0.0
+    done = found._replace(scales=scales, dependent=parts)
+    if least > APART:
+        return done
+    features = [k for k in kept if order[k] < d]
+    factor = np.asarray(np.linalg.qr(R[:, features], mode="r"))
+    factor /= np.linalg.norm(R[:, features[0]])
+    turn, places = np.zeros((d, d)), [order[k] for k in features]
+    turn[np.ix_(places, places)] = sla.solve_triangular(factor, np.eye(len(features)))
+    return done._replace(turn=turn)
 
 
 class Penalty(NamedTuple):
@@ -78,22 +292,6 @@ class Penalty(NamedTuple):
         return np.tile(of_class, (q, 1))
 
 
-class Sums(NamedTuple):
-    """Sums over rows that bound rounding errors.
-
-    Attributes
-    ----------
-    weight : float, total weight of the rows
-    blocks : float, number of blocks in which the rows were read
-    """
-
-    weight: float = 0.0
-    blocks: float = 0.0
-
-    def __add__(self, other: Any) -> "Sums":
-        return Sums(self.weight + other.weight, self.blocks + other.blocks)
-
-
 class Moves(NamedTuple):
     """Effect of a step on the scores of rows with weight.
 
@@ -102,6 +300,7 @@ class Moves(NamedTuple):
     forward, backward, apart : float
         Largest increase and decrease of the difference between the score of a row's class and
         another, and of the difference between any two scores of a row.
+    weight, blocks : float, total weight of the rows, and number of blocks in which they were read
     reach, squares : arrays of shape (width,)
         Largest absolute values of the columns, and their weighted sums of squares.
     """
@@ -109,6 +308,8 @@ class Moves(NamedTuple):
     forward: float
     backward: float
     apart: float
+    weight: float
+    blocks: float
     reach: np.ndarray
     squares: np.ndarray
 
@@ -120,9 +321,8 @@ class Moves(NamedTuple):
 
 def furthest(one: Moves, other: Moves) -> Moves:
     """Return the effect on the rows of both."""
-    forward, backward, apart = map(max, one[:3], other[:3])
-    reach = np.maximum(one.reach, other.reach)
-    return Moves(forward, backward, apart, reach, one.squares + other.squares)
+    most, sums = map(max, one[:3], other[:3]), map(add, one[3:5], other[3:5])
+    return Moves(*most, *sums, np.maximum(one.reach, other.reach), one.squares + other.squares)
 
 
 class Point(NamedTuple):
@@ -136,7 +336,6 @@ class Point(NamedTuple):
         The negative Hessian, without a penalty the information; weights are numbered row by row.
     shares : list or None
         Class probabilities for each lane, for :meth:`Objective.curved`.
-    sums : Sums
     log_likelihood : float, the value without the penalty
     pull : array of the shape of the weights, Firth's part of the gradient, or None
     """
@@ -145,7 +344,6 @@ class Point(NamedTuple):
     gradient: np.ndarray
     hessian: Any = None
     shares: list[Any] | None = None
-    sums: Sums = Sums()
     log_likelihood: float = np.nan
     pull: Any = None
 
@@ -153,18 +351,12 @@ class Point(NamedTuple):
 def together(one: Point, other: Point) -> Point:
     """Return the sum of two points without shares."""
     hessian = None if one.hessian is None else one.hessian + other.hessian
-    gradient = one.gradient + other.gradient
-    return Point(one.value + other.value, gradient, hessian, None, one.sums + other.sums)
+    return Point(one.value + other.value, one.gradient + other.gradient, hessian)
 
 
 class Information:
     """Sum of the negative Hessian over blocks of rows: of c_kl z z', c_kl = w p_k (1[k = l] - p_l),
-    for classes k and l.
-
-    Parameters
-    ----------
-    q : int, number of classes without the reference
-    width : int, number of weights per class
+    for ``q`` classes k and l beside the reference, of ``width`` weights each.
     """
 
     def __init__(self, q: int, width: int):
@@ -180,21 +372,7 @@ class Information:
             logistic.roots_times(Z, rest)
             self._own[0] += Z.T @ Z
             return
-        self._cross(Z, P * np.sqrt(weights)[:, None] if weights.size else P)
-        room, weighted = np.empty_like(Z), P * weights[:, None] if weights.size else P
-        for k in range(self.q):
-            left = np.where(P[:, k] > 0.5, rest, 1.0 - P[:, k])
-            logistic.times(Z, weighted[:, k] * left, room)
-            self._own[k] += Z.T @ room
-
-    def _cross(self, Z: np.ndarray, factors: np.ndarray) -> None:
-        """Add the part of different classes: pair by pair, or by one product for many classes."""
-        if self.q <= FEW:
-            room = np.empty_like(Z)
-            for k, m in combinations(range(self.q), 2):
-                logistic.times(Z, -factors[:, k] * factors[:, m], room)
-                self._crossed[self._of(m), self._of(k)] += Z.T @ room
-            return
+        factors = P * np.sqrt(weights)[:, None] if weights.size else P
         most = max(16, SPREAD_VALUES // (self.q * self.width))
         for start in range(0, len(Z), most):
             part = slice(start, start + most)
@@ -202,18 +380,20 @@ class Information:
             logistic.spread(Z[part], factors[part], room)
             rows = room.reshape(len(room), -1).T
             self._crossed = dsyrk(-1.0, rows, 1.0, self._crossed, lower=1, overwrite_c=1)
-
-    def _of(self, k: int) -> slice:
-        return slice(k * self.width, (k + 1) * self.width)
+        room, weighted = np.empty_like(Z), P * weights[:, None] if weights.size else P
+        for k in range(self.q):
+            left = np.where(P[:, k] > 0.5, rest, 1.0 - P[:, k])
+            logistic.times(Z, weighted[:, k] * left, room)
+            self._own[k] += Z.T @ room
 
     def matrix(self) -> np.ndarray:
         """Return the sum, of shape (q width, q width)."""
         if self.q == 1:
             return self._own[0]
         found = self._crossed.T  # its upper triangle is filled
-        for k in range(self.q):
-            here, behind = self._of(k), (k + 1) * self.width
-            found[here, here] = self._own[k]
+        for k, own in enumerate(self._own):
+            here, behind = slice(k * self.width, (k + 1) * self.width), (k + 1) * self.width
+            found[here, here] = own
             found[behind:, here] = found[here, behind:].T
         return found
 
@@ -225,12 +405,9 @@ class Terms:
     Parameters
     ----------
     q : int, number of classes without the reference, and the code of the reference
-    centers, scales : arrays of shape (features,)
-        Features are standardized to (x - center) * scale.
+    centers, scales, turn : see :class:`Columns`
     intercept : bool
         Whether weights have one more column, for a constant 1.
-    turn : array of shape (features, features) or None
-        What the standardized features are then multiplied by.
     """
 
     q: int
@@ -287,7 +464,7 @@ class Terms:
         """
         P, residuals = np.ascontiguousarray(Z @ B.T), np.empty((len(Z), self.q))
         if lane.offset is not None:
-            P += lane.offset[start : start + len(Z), None]
+            P += lane.offset[start : start + len(Z)].reshape(len(Z), -1)
         known, rest = (lane.y, lane.importance, start), np.empty(len(Z))
         if self.q == 1:
             found = logistic.two_classes(P[:, 0], *known, residuals[:, 0], rest)
@@ -296,42 +473,36 @@ class Terms:
             found = logistic.several_classes(P, *known, residuals, rest)
         return P, residuals, rest, found
 
-    def point(
-        self, lane: Batch, B: np.ndarray, hessian: bool, shares: bool = False
+    def point(self, lane: Batch, B: np.ndarray, hessian: bool) -> Point:
+        """Return value, gradient and, if wanted, the Hessian at the weights B."""
+        return self.point_with_shares(lane, B, hessian)[0]
+
+    def point_with_shares(
+        self, lane: Batch, B: np.ndarray, hessian: bool = False
     ) -> tuple[Point, np.ndarray]:
-        """Return value, gradient and, if wanted, the Hessian at the weights B, and the class
-        probabilities, shape (rows, q), if wanted.
-        """
-        value, gradient, sums = 0.0, np.zeros(self.shape), Sums()
+        """Return the point, and the class probabilities, shape (rows, q)."""
+        value, gradient, shares = 0.0, np.zeros(self.shape), np.empty((lane.size, self.q))
         information = Information(self.q, self.width) if hessian else None
-        kept = np.empty((lane.size if shares else 0, self.q))
         for start, Z in self.blocks(lane):
             P, residuals, rest, own = self.residuals(lane, start, Z, B)
             value += own
-            weights = lane.importance[start : start + len(Z)]
-            counted = float(weights.sum()) if weights.size else float(len(Z))
-            sums = sums + Sums(counted, 1.0)
             gradient += residuals.T @ Z
-            if shares:
-                kept[start : start + len(Z)] = P
+            shares[start : start + len(Z)] = P
             if information is not None:
-                information.add(Z, P, rest, weights)
+                information.add(Z, P, rest, lane.importance[start : start + len(Z)])
         square = None if information is None else information.matrix()
-        return Point(value, gradient, square, None, sums), kept
-
-    def point_alone(self, lane: Batch, **form: Any) -> Point:
-        """Return the point without class probabilities."""
-        return self.point(lane, **form)[0]
+        return Point(value, gradient, square), shares
 
     def moves(self, lane: Batch, step: np.ndarray) -> Moves:
         """Return the effect of a step, of the shape of the weights, on the scores."""
-        most, reach, squares = (np.zeros(size) for size in (3, self.width, self.width))
+        most, blocks, reach, squares = np.zeros(3), 0, np.zeros(self.width), np.zeros(self.width)
         for start, Z in self.blocks(lane):
             logistic.extents(Z, lane.importance, start, reach, squares)
             scores = np.ascontiguousarray(Z @ step.T)
             most = np.maximum(most, logistic.moves(scores, lane.y, lane.importance, start))
-        forward, backward, apart = most.tolist()
-        return Moves(forward, backward, apart, reach, squares)
+            blocks += 1
+        weight = lane.size if lane.weights is None else float(lane.weights.sum())
+        return Moves(*most.tolist(), weight, blocks, reach, squares)
 
     def curved(self, lane: Batch, P: np.ndarray, V: np.ndarray) -> np.ndarray:
         """Return the negative Hessian where the class probabilities are P, times V."""
@@ -365,12 +536,19 @@ class Terms:
         weights = np.ones(lane.size) if lane.weights is None else lane.weights
         return float(replace(self, q=1).diagonal(lane, weights[:, None]).sum())
 
-    def products(self, lane: Batch, weighted: bool = False) -> np.ndarray:
-        """Return sums of products of the features of rows with weight, shape (width, width)."""
+    def products(self, lane: Batch) -> np.ndarray:
+        """Return weighted sums of products of the features, shape (width, width)."""
         found = np.zeros((self.width, self.width))
         for start, Z in self.blocks(lane):
             weights = lane.importance[start : start + len(Z)]
-            found += Z.T @ (Z * weights[:, None] if weighted and weights.size else Z)
+            found += Z.T @ (Z * weights[:, None] if weights.size else Z)
+        return found
+
+    def triangle(self, lane: Batch) -> np.ndarray:
+        """Return the triangular factor of the rows with weight, the intercept first."""
+        found = np.zeros((0, self.width))
+        for _, Z in self.blocks(lane):
+            found = _stacked(found, np.roll(Z, self.intercept, axis=1))
         return found
 
 
@@ -390,23 +568,23 @@ class SparseTerms(Terms):
         """Number of rows in a lane."""
         return SPARSE_LANE_ROWS
 
-    def point(
-        self, lane: Batch, B: np.ndarray, hessian: bool, shares: bool = False
+    def point_with_shares(
+        self, lane: Batch, B: np.ndarray, hessian: bool = False
     ) -> tuple[Point, np.ndarray]:
         """Return value, gradient and class probabilities at the weights B."""
-        G, kept = np.zeros_like(B), np.empty((lane.size, self.q))
+        G, shares = np.zeros_like(B), np.empty((lane.size, self.q))
         offsets = np.empty(0) if lane.offset is None else lane.offset
         value = logistic.sparse_pass(
-            as_rows(lane.X), lane.y, lane.importance, offsets, 0, lane.size, B, G, kept
+            as_rows(lane.X), lane.y, lane.importance, offsets, 0, lane.size, B, G, shares
         )
-        return Point(value, self._seen(G)), kept
+        return Point(value, self._seen(G)), shares
 
     def moves(self, lane: Batch, step: np.ndarray) -> Moves:
         """Return the effect of a step on the scores, without the columns' values."""
         nothing = np.zeros(0)
         scores = np.ascontiguousarray(lane.X @ step[: lane.X.shape[1]] + step[-1])
-        forward, backward, apart = logistic.moves(scores, lane.y, lane.importance, 0)
-        return Moves(forward, backward, apart, nothing, nothing)
+        most = logistic.moves(scores, lane.y, lane.importance, 0)
+        return Moves(*most, 0.0, 0.0, nothing, nothing)
 
     def curved(self, lane: Batch, P: np.ndarray, V: np.ndarray) -> np.ndarray:
         """Return the negative Hessian where the class probabilities are P, times V."""
@@ -419,22 +597,17 @@ class SparseTerms(Terms):
         P = _of_all(P)
         G = np.zeros((len(self.scales) + 1, P.shape[1]))
         logistic.sparse_diagonal(as_rows(lane.X), lane.importance, 0, lane.size, P, G)
-        return self._seen(G, 2)
+        return self._seen(G)
 
     def given(self, B: np.ndarray) -> np.ndarray:
-        """Return the weights of the raw features, a column per class, the intercept last."""
-        d = len(self.scales)
-        W = np.zeros((d + 1, self.q))
-        W[:d] = (B[:, :d] * self.scales).T
-        if self.intercept:
-            W[d] = B[:, d]
+        """Return the weights a column per class, the intercept last."""
+        W = np.zeros((len(self.scales) + 1, self.q))
+        W[: self.width] = B.T
         return W
 
-    def _seen(self, G: np.ndarray, power: int = 1) -> np.ndarray:
-        """Convert a derivative with respect to raw weights to one with respect to B."""
-        found = np.ascontiguousarray(G.T)
-        found[:, : len(self.scales)] *= self.scales**power
-        return found[:, : self.width]
+    def _seen(self, G: np.ndarray) -> np.ndarray:
+        """Convert a derivative to one of the shape of the weights, zero for columns left out."""
+        return np.ascontiguousarray(G.T[:, : self.width])
 
 
 class Objective:
@@ -445,69 +618,51 @@ class Objective:
     lanes : RowLanes
     terms : Terms
     penalty : Penalty or None
-    noise : array of shape (features,) or None
-        Errors of the standardized features, beside rounding.
     journal : Journal or None
         Where the results of passes over the rows are recorded, and looked up instead of made.
     """
 
     def __init__(
         self, lanes: RowLanes, terms: Terms, penalty: Penalty | None = None,
-        noise: np.ndarray | None = None, journal: "Journal | None" = None,
+        journal: "Journal | None" = None,
     ):  # fmt: skip
         self.lanes, self.terms, self.journal = lanes, terms, journal
         self.q, self.width, self.shape = terms.q, terms.width, terms.shape
         self.penalty = Penalty(np.zeros(self.width)) if penalty is None else penalty
-        self._matrix: np.ndarray | None = None
-        self.noise = np.zeros(self.width)
-        if noise is not None:
-            self.noise[: len(terms.scales)] = noise
-
-    @property
-    def used(self) -> np.ndarray:
-        """Mask of the columns that are not left out."""
-        constant = np.ones(int(self.terms.intercept), dtype=bool)
-        return np.append(self.terms.scales > 0.0, constant)
+        self.penalized = bool(self.penalty.factors.any())
+        #: mask of the columns that are not left out
+        self.used = np.append(terms.scales > 0.0, np.ones(int(terms.intercept), dtype=bool))
 
     def at(self, B: np.ndarray, hessian: bool = True, shares: bool = False) -> Point:
         """Evaluate at weights B of shape (q, width), with Hessian or shares if asked."""
-        form: dict[str, Any] = {"B": self.terms.given(B), "hessian": hessian}
-        kept: list[Any] | None = None
+        given, kept = self.terms.given(B), None
         if shares:  # which are not recorded
-            work = partial(self.terms.point, **form, shares=True)
-            (value, gradient, square, _, sums, *_), kept = self.lanes.sum_and_keep(
-                work, together, self.terms.lane_rows
-            )
+            work = partial(self.terms.point_with_shares, B=given)
+            point, kept = self.lanes.sum_and_keep(work, together, self.terms.lane_rows)
         else:
 
             def compute() -> list[np.ndarray]:
-                point = self.sum(partial(self.terms.point_alone, **form), together)
-                more = [] if point.hessian is None else [point.hessian]
-                return [np.array([point.value, *point.sums]), point.gradient, *more]
+                found = self.sum(partial(self.terms.point, B=given, hessian=hessian), together)
+                return [np.array([found.value]), found.gradient, *([found.hessian] * hessian)]
 
-            found = self._recorded(f"at {hessian:d}", B, compute)
-            (value, *bounds), gradient, *more = found
-            sums, square = Sums(*map(float, bounds)), more[0] if more else None
-        lost = 0.0
-        if self.penalty.factors.any():
-            pull = self.penalty.times(B)
-            lost, gradient = 0.5 * float((B * pull).sum()), gradient - pull
-            if square is not None:
-                if self._matrix is None:
-                    self._matrix = self.penalty.matrix(self.q)
-                square = square + self._matrix
-        return Point(float(value) - lost, gradient, square, kept, sums, float(value))
+            (value,), *derivatives = self._recorded(f"at {hessian:d}", B, compute)
+            point = Point(float(value), *derivatives)
+        if not self.penalized:
+            return point._replace(shares=kept, log_likelihood=point.value)
+        pull = self.penalty.times(B)
+        square = None if point.hessian is None else point.hessian + self.penalty.matrix(self.q)
+        value = point.value - 0.5 * float((B * pull).sum())
+        return Point(value, point.gradient - pull, square, kept, point.value)
 
     def moves(self, step: np.ndarray) -> Moves:
         """Return the effect of a step, of the shape of the weights, on the scores."""
 
         def compute() -> list[np.ndarray]:
-            work = partial(self.terms.moves, step=self.terms.given(step))
-            forward, backward, apart, *more = self.sum(work, furthest)
-            return [np.array([forward, backward, apart]), *more]
+            found = self.sum(partial(self.terms.moves, step=self.terms.given(step)), furthest)
+            return [np.array(found[:5], dtype=np.float64), *found[5:]]
 
-        (forward, backward, apart), reach, squares = self._recorded("moves", step, compute)
-        return Moves(float(forward), float(backward), float(apart), reach, squares)
+        numbers, *columns = self._recorded("moves", step, compute)
+        return Moves(*numbers.tolist(), *columns)
 
     def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
         """Return the negative Hessian at a point with shares, times V of the weights' shape."""
@@ -539,11 +694,7 @@ class Objective:
     def _with_shares(self, point: Point, work: Work) -> np.ndarray:
         return self.lanes.sum_with(point.shares or [], work, add, self.terms.lane_rows)
 
-    def first_rows(self) -> int:
-        """Return the number of rows of the first batch."""
-        return next(iter(self.lanes.batches())).size
-
-    def moments(self, n_rows: int) -> np.ndarray:
+    def products(self, n_rows: int) -> np.ndarray:
         """Return sums of products of the features over about ``n_rows`` rows, evenly spread over
         the first batch, shape (width, width).
         """

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from linsep.logistic.checkpointing import Journal
     from linsep.rows.source_stream import SourceStream
 
+#: half a unit in the last place of 1.0
+UNIT = 2.0**-53
 #: most weights for a Hessian, which inference needs
 MOST_WEIGHTS = 2500
 #: default tolerances: with inference, and without
