@@ -196,7 +196,7 @@ def test_predicting_scores_rows_to_the_bit_as_learning_does(scheme, storage):
     if scheme in ("binary", "ovo"):
         state.split(state.W)[1][:] = 0.0
     scores, intercept = state.scores(X, 20, state.W), state.split(state.W)[1]
-    codes, tally = np.arange(20, dtype=np.int32) % k, np.zeros(3, dtype=np.int64)
+    codes, tally = np.arange(20, dtype=np.int32) % k, np.zeros(4, dtype=np.int64)
     for i in range(20):
         if scheme == "binary":
             # Mistaken for either class: exactly when the intercept cancels the rest to the bit.

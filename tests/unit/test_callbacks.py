@@ -207,7 +207,7 @@ def test_a_stage_that_is_done_leaves_no_time_of_its_own(bar):
     model.progress_ = loop.Progress()
     model.progress_.begin(0, 1000)
     for rows in (100, 200):
-        model.progress_.rows = rows
+        model.progress_.tally[loop.ROWS] = rows
         output._update(bar, 0, Somewhere(100), model)
         assert not task.finished
     assert task.description == "pass 1 of 10"
@@ -215,7 +215,7 @@ def test_a_stage_that_is_done_leaves_no_time_of_its_own(bar):
     assert task.time_remaining != 0
     assert "200 rows" in task.fields["rows"]
     model.progress_.begin(9, 1000)
-    model.progress_.rows = 1000
+    model.progress_.tally[loop.ROWS] = 1000
     output._update(bar, 0, Somewhere(100), model)
     assert (task.description, task.finished) == ("pass 10 of 10", False)
     model.progress_.stage = "measuring"

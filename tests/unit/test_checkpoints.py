@@ -175,17 +175,15 @@ def test_written_between_batches(tmp_path, monkeypatch):
     monkeypatch.setattr(Checkpoint, "write", lambda self, arrays, about: written.append(about))
     given = {"checkpoint": Checkpoint(tmp_path / "c", every=1e-9)}
     Perceptron(max_iter=3, shuffle=False).fit(X, TWO, **given)
-    assert [(about["course"]["number"], about["course"]["rows"]) for about in written] == [
-        (0, 0), (1, 0), (2, 0)
-    ]  # fmt: skip
+    assert [about["course"]["number"] for about in written] == [0, 1, 2]
 
 
 OTHER_PROCESS = """
 import os, sys, numpy as np, linsep, linsep.learners.passes as passes
 walk = passes.one_pass
-def one_pass(course, saving):
+def one_pass(course):
     if course.number == 2 and sys.argv[5] == "killed": os._exit(3)
-    return walk(course, saving)
+    return walk(course)
 passes.one_pass = one_pass
 X, y, path, out = np.load(sys.argv[1]), np.load(sys.argv[2]), sys.argv[3], sys.argv[4]
 path = linsep.Checkpoint(path, every=1e-9)
@@ -312,7 +310,7 @@ def test_damaged_checkpoints_are_refused(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        {"course": {}}, {"fit": None}, {"seed": "x"}, {"machines": []}, {"course": {"rows": -1}},
+        {"course": {}}, {"fit": None}, {"seed": "x"}, {"machines": []}, {"course": {"rounds": -1}},
         {"course": {"features": 10**9}}, {"course": {"reports": []}}, {"course": {"best": [1]}},
         {"course": {"number": 2**70}},
     ],

@@ -119,6 +119,15 @@ def compiled(function: Callable) -> Any:
     return _kept(njit(**OPTIONS)(function))
 
 
+def direct(loop: Any, *arguments: Any) -> Any:
+    """Return the machine code of a loop for arguments of these types: numba looks for it in every
+    call, which takes longer than to learn a row.
+    """
+    if not COMPILING:
+        return loop
+    return loop.compile(tuple(map(loop.typeof_pyval, arguments)))
+
+
 def exact(function: Callable, **options: Any) -> Any:
     """Compile a loop as :func:`compiled` does, but keep every float operation as written."""
     return _kept(njit(**EXACT, **options)(function))

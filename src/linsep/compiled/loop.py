@@ -13,7 +13,7 @@ from linsep.compiled.weights import Column, Pair, Vector, machine
 #: rows in a block: they are stored together, and stay together when a pass is shuffled
 BLOCK = 64
 
-MISTAKES, UPDATES, ERRORS = 0, 1, 2
+MISTAKES, UPDATES, ERRORS, ROWS = 0, 1, 2, 3
 # What the learning of a row and a rule's step return to stop a pass before the row.
 NO_SCORE = (-1, 0, 0)
 NO_STEP = (-1, 0)
@@ -203,7 +203,7 @@ def pass_loop(scheme, rule, keep, W, bias, rows, codes, importance, order, now, 
     importance : float64 weight of each row, or empty where all are 1
     order : int64 row numbers
     now : number of rows processed before
-    tally : int64 counts [mistakes, updates, errors], updated in place
+    tally : int64 counts [mistakes, updates, errors, rows], updated in place
 
     Returns
     -------
@@ -227,7 +227,25 @@ def pass_loop(scheme, rule, keep, W, bias, rows, codes, importance, order, now, 
     tally[MISTAKES] += mistakes
     tally[UPDATES] += updates
     tally[ERRORS] += errors
+    tally[ROWS] += done
     return done
+
+
+@compiled
+def passes_loop(scheme, rule, keep, W, bias, rows, codes, importance, orders, now, tallies):
+    """Make a pass in each of the ``orders``, up to the first without a mistake, as
+    :func:`pass_loop` does; return the number of rows processed. ``tallies`` has a row per pass.
+    """
+    learned = 0
+    for k in range(orders.shape[0]):
+        done = pass_loop(
+            scheme, rule, keep, W, bias, rows, codes, importance, orders[k], now + learned,
+            tallies[k],
+        )  # fmt: skip
+        learned += done
+        if done < orders.shape[1] or tallies[k, MISTAKES] == 0:
+            break
+    return learned
 
 
 @compiled

@@ -4,6 +4,7 @@ from typing import Any
 
 from linsep.batches import Batch
 from linsep.checkpoints.saving import Saving
+from linsep.compiled.loop import ROWS
 from linsep.distributed.cluster import given
 from linsep.distributed.rows import FIRST, ShardedRows, measure
 from linsep.distributed.shards import ShardRows
@@ -77,7 +78,7 @@ def _learning(
 
         def finished(k: int) -> None:
             if k < len(sizes):
-                progress.rows += sizes[k]
+                progress.tally[ROWS] += sizes[k]
 
         total = in_tree(parts, lambda group: cluster.submit("mix weights", added_sums, group))
         cluster.wait([*parts, total], finished)

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import assert_all_finite, validate_data
+from sklearn.utils.validation import assert_all_finite
 
 from linsep._system.interrupts import interrupts_deferred
 from linsep.checkpoints.saving import Saving
@@ -143,7 +143,6 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             self._learn_rows(stream, X, y, sample_weight, saving)
         return self
 
-    @adds_rows
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -171,6 +170,14 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``, ``reference``,
             ``normalize``, ``tie``, ``zero``) has changed.
         """
+        one_row = vars(self).get("_one_row")
+        if one_row is None or sample_weight is not None or not one_row.learn(self, X, y, classes):
+            self._learn_more(X, y, classes, sample_weight)
+        return self
+
+    @adds_rows
+    def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+        from linsep.learners.one_row import one_row
         from linsep.learners.proofs import runs_otherwise
 
         learner, first = self.check_partial_fit(classes), not hasattr(self, "_run")
@@ -192,7 +199,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             run.state.own()
             run.go_on_with(learner)
             self._learn_once(stream)
-        return self
+            self._one_row = one_row(self, classes) if len(y) == 1 else None
 
     @property
     def report_(self) -> Any:
@@ -300,25 +307,14 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         """Return X and y validated. Unless ``checked``, finiteness and column indices are left to
         the pass loop, which checks them row by row.
         """
-        if reset:
-            X = rows_to_fit(X, self, FLOATS, order="C", checked=checked)
-        else:
-            with faults_named(X, self):
-                X = validate_data(
-                    self, as_csr(X, columns=checked), accept_sparse="csr", dtype=FLOATS, order="C",
-                    reset=False, ensure_all_finite=checked,
-                )  # fmt: skip
+        X = rows_to_fit(X, self, FLOATS, order="C", checked=checked, columns=checked, reset=reset)
         y = labels.label_a_row(self, y, X.shape[0])
         return summed(X) if self.normalize or learner.needs_lengths else X, y
 
     def _rows_to_score(self, X: Any) -> Any:
         check_prepared(self)
         voting = fitted_parameter(self, "keep") == "vote"
-        with faults_named(X, self):
-            return validate_data(
-                self, as_csr(X, columns=voting), accept_sparse="csr", dtype=FLOATS, order="C",
-                reset=False, ensure_all_finite=False,
-            )  # fmt: skip
+        return rows_to_fit(X, self, FLOATS, "C", checked=False, columns=voting, reset=False)
 
     def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
         """Return the scores of every binary classifier; ``whole`` also has features not seen in

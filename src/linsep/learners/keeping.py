@@ -28,7 +28,7 @@ def count_mistakes(
     """Return the weighted mistakes of each binary classifier, the number of rows predicted wrongly,
     and the number of rows.
     """
-    watch, tally, rows = Watch(np.zeros(state.n_machines)), np.zeros(3, np.int64), 0
+    watch, tally, rows = Watch(np.zeros(state.n_machines)), np.zeros(4, np.int64), 0
     rule = sparing(watch, zero, np.zeros(state.n_machines, np.int64))
     scheme = state.scheme(tie, count_errors=True, learning=False)
     for row_batch in row_batches:
@@ -52,6 +52,8 @@ class KeepLast:
 
     #: whether predictions depend little on the last rows, so that more passes do not harm them
     steady = False
+    #: whether nothing is collected between slices of rows, or counted after a pass
+    needs_no_room = True
 
     def compiled(self, state: State, most_changes: int) -> Any:
         """Return the recorder of the compiled loop for up to ``most_changes`` weight changes."""
@@ -165,7 +167,7 @@ class KeepBest(KeepLast):
     zero : meaning of a score of zero when mistakes are counted: "mistake", "negative" or "correct"
     """
 
-    steady = True
+    steady, needs_no_room = True, False
 
     def __init__(self, zero: str = "mistake"):
         self.zero = zero
@@ -265,7 +267,7 @@ class KeepVote(KeepLast):
     tie : class of a score of exactly zero in a vote
     """
 
-    steady = True
+    steady, needs_no_room = True, False
 
     def __init__(self, megabytes: float, tie: str):
         self.most_bytes, self.tie = megabytes * 1e6, tie

@@ -266,13 +266,13 @@ class Setting(NamedTuple):
                 stream.pack()
             try:
                 plan = Plan(1, None, model.tie)
-                one_pass(Course(run, stream, plan, progress, number), Saving())
+                one_pass(Course(run, stream, plan, progress, Saving(), number))
             except Unlearnable as problem:
                 row = "" if problem.row is None else f"row {problem.row + 1:,} of "
                 raise DataError(
                     f"{row}shard {shard + 1:,}: {problem}.", code=problem.code
                 ) from None
-        mistakes, updates, errors = (int(n) for n in progress.tally)
+        mistakes, updates, errors, _ = progress.tally.tolist()
         amount = mistakes if self.mixing == "mistakes" else int(bool(some))
         zeros = int(learner.leaves_zeros(state))
         counts = Counts(progress.rows, mistakes, updates, errors, amount, zeros)
@@ -392,7 +392,7 @@ def _passes(
     """Yield a report of every pass, with the weights mixed after it."""
     progress = estimator.progress_
     between = _Between(run, arrays_of(run))
-    course = Course(run, between, plan, progress)
+    course = Course(run, between, plan, progress, saving)
     saving.resume(course)
     if course.over:
         progress.finish(run.reports)
@@ -408,8 +408,7 @@ def _passes(
             between.mixed = mix(run, between.mixed, total, course.number)
             _take_mixed(run, between.mixed, total)
             report = _report(course.number, total.counts, plan)
-            progress.tally[:] = report.mistakes, report.updates, report.errors
-            progress.rows = report.rows
+            progress.tally[:] = report.mistakes, report.updates, report.errors, report.rows
             check_some_rows(progress)
             run.reports.append(report)
             course.advance()

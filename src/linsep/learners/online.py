@@ -414,7 +414,10 @@ class OnlineClassifier(
         that weights, counts and reports stay consistent.
         """
         self.progress_ = Progress()
-        plan = Plan(self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie)
+        plan = Plan(
+            self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie,
+            watched=self.verbose or hasattr(self, "_skl_callbacks"),
+        )  # fmt: skip
         known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         try:
             with interrupts_deferred(), closing(start(plan)) as made:  # type: ignore[type-var]
@@ -423,7 +426,10 @@ class OnlineClassifier(
                 with interrupts_allowed():
                     root.call_on_fit_task_begin(**known)
                 while self.stop_reason_ is None:
-                    self._one_pass(made, root, known)
+                    if hasattr(self, "_skl_callbacks"):
+                        self._watched_pass(made, root, known)
+                    else:
+                        self._take(made)
         except KeyboardInterrupt:
             self.stop_reason_ = self.stop_reason_ or StopReason.INTERRUPTED
             raise
@@ -432,25 +438,24 @@ class OnlineClassifier(
             raise
         root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
 
-    def _one_pass(self, made: Iterator[PassReport], root: Any, known: dict[str, Any]) -> None:
-        """Run the next pass, with callbacks before and after, if there are any."""
-        task = root.subcontext(task_name="pass") if hasattr(self, "_skl_callbacks") else None
-        if task is not None:
-            with interrupts_allowed():
-                task.call_on_fit_task_begin(**known)
-        self._note(next(made))
-        if self.stop_reason_ == StopReason.INTERRUPTED:
-            next(made)  # raises the KeyboardInterrupt that ended the pass
-        if task is None:
-            return
+    def _watched_pass(self, made: Iterator[PassReport], root: Any, known: dict[str, Any]) -> None:
+        """Run the next pass, with callbacks before and after."""
+        task = root.subcontext(task_name="pass")
+        with interrupts_allowed():
+            task.call_on_fit_task_begin(**known)
+        self._take(made)
         with interrupts_allowed():
             if task.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot):
                 self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
 
-    def _note(self, report: PassReport) -> None:
-        """Store and print the report of a pass."""
+    def _take(self, made: Iterator[PassReport]) -> None:
+        """Store and print the next report."""
+        report = next(made)
         self.stop_reason_ = report.stop_reason
-        self._run.cycle = self._cycle_turned(self.progress_.cycle)
+        if report.stop_reason == StopReason.CYCLE:
+            self._run.cycle = self._cycle_turned(self.progress_.cycle)
+        if report.stop_reason == StopReason.INTERRUPTED:
+            next(made)  # raises the KeyboardInterrupt that ended the pass
         if self.verbose:
             held_out = report.validation_score
             which = "all rows, " * (self._run.trial is not None)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep.checkpoints.saving import Saving
-from linsep.compiled.loop import MISTAKES, UPDATES, pass_loop
+from linsep.compiled.loop import MISTAKES, ROWS, UPDATES, pass_loop, passes_loop
 from linsep.compiled.rows import Block, is_waiting
 from linsep.compiled.weights import Last
 from linsep.errors import DataError, hint
@@ -43,19 +44,26 @@ def without_mistakes(learner: Learner, state: State, updates: int) -> StopReason
 
 class Plan(NamedTuple):
     """Stopping criteria: ``max_iter`` passes, or ``patience`` passes without a better score on the
-    held-out rows (None: no held-out rows). ``last`` is the reason of a run that makes all passes.
+    held-out rows (None: no held-out rows). ``last`` is the reason of a run that makes all passes;
+    ``watched``, whether the report and the weights of every pass are looked at.
     """
 
     max_iter: int
     patience: int | None
     tie: str
     last: StopReason = StopReason.MAX_ITER
+    watched: bool = True
+
+
+def nothing_counted() -> np.ndarray:
+    """Return the counts of a pass before its first row, as :func:`pass_loop` updates them."""
+    return np.zeros(4, np.int64)
 
 
 class Progress:
     """Progress of a run, to be read by another thread.
 
-    ``tally`` holds the running pass's counts of mistakes, updates and errors, ``curve`` the
+    ``tally`` holds the running pass's counts of mistakes, updates, errors and rows, ``curve`` the
     mistakes of the passes before it.
     """
 
@@ -70,27 +78,27 @@ class Progress:
         #: "reading" before the first pass, "learning", "measuring" after the last
         self.stage = "reading"
         self._resumed = False
-        self._stand(0, 0, np.zeros(3, np.int64), [])
+        self._stand(0, nothing_counted(), [])
 
-    def _stand(self, pass_number: int, rows: int, tally: np.ndarray, curve: list[int]) -> None:
-        self.pass_number, self.rows, self.tally, self.curve = pass_number, rows, tally, curve
+    def _stand(self, pass_number: int, tally: np.ndarray, curve: list[int]) -> None:
+        self.pass_number, self.tally, self.curve = pass_number, tally, curve
 
-    def resume(self, pass_number: int, rows: int, tally: np.ndarray, curve: list[int]) -> None:
+    def resume(self, pass_number: int, tally: np.ndarray, curve: list[int]) -> None:
         """Continue an earlier run within a pass."""
-        self._stand(pass_number, rows, tally, curve)
+        self._stand(pass_number, tally, curve)
         self._resumed = True
 
     def finish(self, reports: "list[PassReport]") -> None:
         """Set the position to the end of a run with these reports."""
         self.stage, last = "learning", reports[-1]
-        tally = np.array([last.mistakes, last.updates, last.errors], np.int64)
-        self._stand(last.number, last.rows, tally, [report.mistakes for report in reports[:-1]])
+        tally = np.array([last.mistakes, last.updates, last.errors, last.rows], np.int64)
+        self._stand(last.number, tally, [report.mistakes for report in reports[:-1]])
 
     def begin_again(self, most_passes: int, rows_before: int) -> None:
         """Start a run of ``most_passes`` over all rows, after a trial that processed
         ``rows_before`` rows.
         """
-        self._stand(0, 0, np.zeros(3, np.int64), [])
+        self._stand(0, nothing_counted(), [])
         self.most_passes, self.rows_before, self.stage = most_passes, rows_before, "reading"
 
     def begin(self, pass_number: int, total: int | None) -> None:
@@ -99,14 +107,12 @@ class Progress:
             self.curve.append(self.mistakes)
         self.stage, self.total = "learning", total
         if not self._resumed:
-            self._stand(pass_number, 0, np.zeros(3, np.int64), self.curve)
+            self._stand(pass_number, nothing_counted(), self.curve)
         self._resumed = False
 
-    def of_pass(self, number: int) -> tuple[int, np.ndarray]:
-        """Return the rows processed in a pass and their counts; zeros before it began."""
-        if self.pass_number != number:
-            return 0, np.zeros(3, np.int64)
-        return self.rows, self.tally
+    def of_pass(self, number: int) -> np.ndarray:
+        """Return the counts of a pass; zeros before it began."""
+        return self.tally if self.pass_number == number else nothing_counted()
 
     def waited(self, seconds: float, reads: bool) -> None:
         """Add the seconds that passed until rows came, to those of reading or of learning."""
@@ -117,6 +123,11 @@ class Progress:
     def seconds(self) -> dict[str, float]:
         """Return the seconds spent reading and training."""
         return {"read": self.reading, "learn": self.learning}
+
+    @property
+    def rows(self) -> int:
+        """Rows processed in the current pass so far."""
+        return int(self.tally[ROWS])
 
     @property
     def mistakes(self) -> int:
@@ -236,7 +247,7 @@ class Best(NamedTuple):
 @dataclass
 class Course:
     """A fit in progress: its run, its rows, its stopping criteria, and its position between two
-    slices of rows.
+    batches of rows.
 
     Attributes
     ----------
@@ -252,6 +263,7 @@ class Course:
     stream: Any
     plan: Plan
     progress: Progress
+    saving: Saving
     number: int = 0
     learned: bool = False
     best: Best | None = None
@@ -268,15 +280,14 @@ class Course:
 
     def report(self, scores: Scores, reason: StopReason | None) -> PassReport:
         """Add the report of the current pass to the run, and return it."""
-        mistakes, updates, errors = self.progress.tally.tolist()
-        rows = self.progress.rows
+        mistakes, updates, errors, rows = self.progress.tally.tolist()
         report = PassReport(self.number, rows, mistakes, updates, errors, *scores, reason)
         self.run.reports.append(report)
         return report
 
-    def advance(self) -> None:
-        """Count a pass."""
-        self.number, self.learned = self.number + 1, False
+    def advance(self, passes: int = 1) -> None:
+        """Count passes."""
+        self.number, self.learned = self.number + passes, False
         self.n_updates = self.run.state.n_updates
 
 
@@ -311,7 +322,6 @@ def learn_batch(run: Run, scheme: Any, row_batch: RowBatch, progress: Progress) 
                     row_batch.codes, row_batch.importance, rest, state.rounds, progress.tally,
                 )  # fmt: skip
                 state.rounds += 0 if learner.by_pass else done
-                progress.rows += done
                 keeping.take(state)
             learner.check_updates(state)
             rest = rest[done:]
@@ -320,6 +330,62 @@ def learn_batch(run: Run, scheme: Any, row_batch: RowBatch, progress: Progress) 
             elif rest.size:
                 raise _unlearnable(learner, row_batch, int(rest[0]))
     progress.learning += perf_counter() - started
+
+
+#: passes after which the next ones may be made ahead, and most rows to learn in these
+FEW_PASSES, MOST_AHEAD = 2, 1 << 16
+
+
+def may_go_ahead(course: Course) -> bool:
+    """Return whether passes may be made in advance of their reports: over few rows in memory, if
+    nothing but reports happens between passes.
+    """
+    run, plan = course.run, course.plan
+    learner = run.learner
+    return (
+        course.number >= FEW_PASSES
+        and not plan.watched
+        and (plan.patience, course.detection, type(course.saving)) == (None, None, Saving)
+        and course.stream.orders(0, 0) is not None
+        and run.keeping.needs_no_room
+        and not (learner.by_pass or learner.rows_at_once)
+        and type(learner).restarts is Learner.restarts
+    )
+
+
+def go_ahead(course: Course) -> Scores:
+    """Make up to four times as many passes as completed so far, until the first without a mistake;
+    report all but the last.
+    """
+    run, stream, state, progress = course.run, course.stream, course.run.state, course.progress
+    progress.begin(course.number, stream.n_rows)
+    interruption_point()
+    most = min(MOST_AHEAD, rows_per_slice(stream.rows, state.n_columns)) // stream.n_rows
+    passes = max(1, min(4 * course.number, course.plan.max_iter - course.number, most))
+    orders, tallies = stream.orders(course.number, passes), np.zeros((passes, 4), np.int64)
+    (row_batch,), scheme = stream.row_batches(0), state.scheme(course.plan.tie, count_errors=False)
+    started = perf_counter()
+    with interrupts_deferred():  # weights and counts must stay consistent
+        done = passes_loop(
+            scheme, run.learner.rule(state), run.keeping.compiled(state, 0), state.W, state.bias,
+            row_batch.rows, row_batch.codes, row_batch.importance, orders, state.rounds, tallies,
+        )  # fmt: skip
+        state.rounds += done
+    progress.learning += perf_counter() - started
+    made, rest = divmod(done, orders.shape[1])
+    if rest or not made or (made < passes and tallies[made - 1, MISTAKES]):
+        raise _unlearnable(run.learner, row_batch, int(orders[made, rest]))
+    mistakes, updates, errors, rows = tallies[: made - 1].T.tolist()
+    fields = zip(
+        range(course.number, course.number + made - 1), rows, mistakes, updates, errors,
+        *4 * [repeat(None)], strict=False,
+    )  # fmt: skip
+    run.reports += map(PassReport._make, fields)
+    state.n_updates += sum(updates)
+    course.advance(made - 1)
+    progress.curve += mistakes
+    progress.pass_number, progress.tally = course.number, tallies[made - 1]
+    return NO_SCORES
 
 
 def held_out_accuracy(run: Run, stream: RowStream, tie: str) -> float:
@@ -334,17 +400,18 @@ def held_out_accuracy(run: Run, stream: RowStream, tie: str) -> float:
     return 1.0 - errors / total
 
 
-def passes(course: Course, saving: Saving) -> Iterator[PassReport]:
-    """Run passes, which change the state of the run; yield a report after each.
+def passes(course: Course) -> Iterator[PassReport]:
+    """Run passes, which change the state of the run; yield a report after each, but not after the
+    passes made ahead.
 
     The last report has the stop reason. On Ctrl-C a report of the unfinished pass, if any row was
     processed, is yielded with stop reason ``interrupted`` before KeyboardInterrupt is raised. With
     ``patience``, the weights of the best held-out score are restored at the end, unless the run
-    converged, which refers to the last weights. ``saving`` may continue an earlier run; then
-    completed passes are not reported again, except the last pass of a run that has ended.
+    converged, which refers to the last weights. If an earlier run is continued, its passes are not
+    reported again, except the last pass of a run that has ended.
     """
     run, stream, plan, progress = course.run, course.stream, course.plan, course.progress
-    state = run.state
+    state, saving = run.state, course.saving
     # With held-out rows, earlier weights may be restored; in a new order, passes do not repeat.
     if plan.patience is None and not stream.shuffle:
         from linsep.learners.cycle_detection import cycle_detection_for
@@ -358,9 +425,10 @@ def passes(course: Course, saving: Saving) -> Iterator[PassReport]:
                 progress.cycle = course.detection.after(state, stream, course.number)
             yield run.reports[-1]
             return
-        while course.number < plan.max_iter:
+        reason = None
+        while reason is None:
             try:
-                scores = one_pass(course, saving)
+                scores = go_ahead(course) if may_go_ahead(course) else one_pass(course)
             except KeyboardInterrupt:
                 state.n_updates += progress.updates
                 if progress.rows or course.number == 0:  # else the pass had not begun
@@ -377,8 +445,6 @@ def passes(course: Course, saving: Saving) -> Iterator[PassReport]:
                 saving.ended(course)
                 saving = Saving()  # the caller may be interrupted in the yield: it is saved
             yield report
-            if reason is not None:
-                return
     except (KeyboardInterrupt, GeneratorExit):
         saving.interrupted(course)
         raise
@@ -388,7 +454,7 @@ def passes(course: Course, saving: Saving) -> Iterator[PassReport]:
             run.keeping.put_back(course.best.kept)
 
 
-def one_pass(course: Course, saving: Saving) -> Scores:
+def one_pass(course: Course) -> Scores:
     """Train on every row once; return the scores of the kept weights, if needed."""
     run, stream, progress, tie = course.run, course.stream, course.progress, course.plan.tie
     number = course.number
@@ -401,7 +467,7 @@ def one_pass(course: Course, saving: Saving) -> Scores:
             progress.waited(perf_counter() - waiting, stream.reads)
             if number == 0:
                 check_batch(run.learner, row_batch)
-            saving.pause(course)
+            course.saving.pause(course)
             learn_batch(run, scheme, row_batch, progress)
             waiting = perf_counter()
         progress.waited(perf_counter() - waiting, stream.reads)
@@ -501,11 +567,11 @@ def all_passes(
     """
     if plan.patience is None or not run.keeping.steady:
         run.left_out |= plan.patience is not None
-        yield from passes(Course(run, stream, plan, progress), saving)
+        yield from passes(Course(run, stream, plan, progress, saving))
         return
     begun, trial = run.snapshot(), saving.trial
     if trial is None:
-        run.left_out, made = True, passes(Course(run, stream, plan, progress), saving)
+        run.left_out, made = True, passes(Course(run, stream, plan, progress, saving))
         with closing(made):  # type: ignore[type-var]
             for report in made:
                 interrupted = report.stop_reason == StopReason.INTERRUPTED
@@ -516,4 +582,4 @@ def all_passes(
     progress.begin_again(len(trial), sum(report.rows for report in trial))
     last = StopReason.MAX_ITER if len(trial) == plan.max_iter else StopReason.EARLY_STOP
     again = plan._replace(max_iter=len(trial), patience=None, last=last)
-    yield from passes(Course(run, stream, again, progress), saving)
+    yield from passes(Course(run, stream, again, progress, saving))

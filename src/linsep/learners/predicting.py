@@ -171,7 +171,7 @@ class PredictsOnline(PlotsDecision, HasReference):
         ValueError
             If the number of features differs from the fit, or a score is not finite.
         """
-        check_is_fitted(self)
+        self.fitted_run()
         X = to_predict(self, X, missing)
         if isinstance(X, Source):
             return np.concatenate([values for _, values in self.predictions(X).decisions()])
@@ -235,7 +235,7 @@ class PredictsOnline(PlotsDecision, HasReference):
         -------
         array of shape (rows,), with the type of the labels, or of objects if a row is skipped
         """
-        check_is_fitted(self)
+        self.fitted_run()
         X = to_predict(self, X, missing)
         if isinstance(X, Source):
             return self.predictions(X).labels()

@@ -278,6 +278,8 @@ def predicted(scores: np.ndarray, tie: str, draws: Draws | None = None) -> np.nd
     Equal scores go to the smaller class ("negative"), the larger ("positive"), or by the ``draws``
     of the rows ("random").
     """
+    if scores.ndim == 1 and tie != "random":
+        return (scores > 0 if tie == "negative" else scores >= 0).astype(np.intp)
     if scores.ndim == 1:
         scores = np.column_stack([np.zeros_like(scores), scores])
     if tie == "negative":

@@ -283,8 +283,7 @@ def contents_of(course: Course) -> tuple[Arrays, Any]:
     """Return everything a run needs to resume, between two slices of rows."""
     run, progress = course.run, course.progress
     state, best, detection = run.state, course.best, course.detection
-    rows, tally = progress.of_pass(course.number)
-    arrays = {"tally": tally}
+    arrays = {"tally": progress.of_pass(course.number)}
     arrays |= _with_prefix("state", _of_state(state)) | _with_prefix("kept", run.keeping.arrays())
     arrays |= _with_prefix("rows", course.stream.arrays())
     if best is not None:
@@ -294,7 +293,6 @@ def contents_of(course: Course) -> tuple[Arrays, Any]:
     return arrays, {
         "number": course.number,
         "learned": course.learned,
-        "rows": rows,
         "features": state.n_features,
         "rounds": state.rounds,
         "n_updates": course.n_updates,
@@ -308,7 +306,7 @@ def contents_of(course: Course) -> tuple[Arrays, Any]:
 def restore_contents(arrays: Arrays, about: dict[str, Any], course: Course) -> None:
     """Restore the progress of a run; raise ValueError if the arrays do not fit."""
     run, state = course.run, course.run.state
-    number, rows = count(about["number"]), count(about["rows"])
+    number = count(about["number"])
     reports = _reports(about["reports"])
     if len(reports) != number:
         raise ValueError(f"{len(reports)} reports of {number} passes")
@@ -327,9 +325,9 @@ def restore_contents(arrays: Arrays, about: dict[str, Any], course: Course) -> N
     if course.detection is not None:
         course.detection.restore(_without_prefix("cycle", arrays))
     tally = arrays["tally"]
-    if tally.shape != (3,) or tally.dtype != np.int64:
+    if tally.shape != (4,) or tally.dtype != np.int64:
         raise ValueError(f"counts of shape {tally.shape}")
-    course.progress.resume(number, rows, tally, [report.mistakes for report in reports])
+    course.progress.resume(number, tally, [report.mistakes for report in reports])
 
 
 def _of_state(state: State | Remembered) -> Arrays:

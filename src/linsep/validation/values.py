@@ -50,33 +50,39 @@ FEW = 1 << 16
 
 
 def rows_to_fit(
-    X: Any, estimator: Any, dtypes: tuple[Any, ...], order: str | None = None, checked: bool = True
-) -> Any:
+    X: Any, estimator: Any, dtypes: tuple[Any, ...], order: str | None = None, *,
+    checked: bool = True, columns: bool = True, reset: bool = True,
+) -> Any:  # fmt: skip
     """Return X as an array or CSR matrix of finite numbers, as scikit-learn's ``validate_data``
-    does for ``fit``, which takes longer for a few hundred rows than training, and returns suitable
-    arrays unchanged.
+    does, which takes longer for a few hundred rows than training, and returns suitable arrays
+    unchanged.
 
     Parameters
     ----------
-    X : as given to ``fit``
-    estimator : its ``n_features_in_`` and ``feature_names_in_`` are set
+    X : as given to ``fit``, or to a method of a fitted estimator
+    estimator : its ``n_features_in_`` and ``feature_names_in_`` are set, or with ``reset=False``
+        compared
     dtypes : types of numbers that are not converted
     order : "C" for rows that are contiguous
-    checked : False leaves the checks of finiteness and column indices to the reader of the rows
+    checked, columns : False leaves the checks of finiteness, and of column indices, to the reader
+        of the rows
     """
-    if _is_ready(X, dtypes):
-        estimator.__dict__.pop("feature_names_in_", None)
-        estimator.n_features_in_ = X.shape[1]
-        return X
+    if _is_ready(X, dtypes) and (not checked or bool(np.isfinite(X).all())):
+        if reset:
+            vars(estimator).pop("feature_names_in_", None)
+            estimator.n_features_in_ = X.shape[1]
+            return X
+        if "feature_names_in_" not in vars(estimator) and X.shape[1] == estimator.n_features_in_:
+            return X
     with faults_named(X, estimator):
         return validate_data(
-            estimator, as_csr(X, columns=checked), accept_sparse="csr", dtype=dtypes, order=order,
-            ensure_all_finite=checked,
+            estimator, as_csr(X, columns=columns), accept_sparse="csr", dtype=dtypes, order=order,
+            ensure_all_finite=checked, reset=reset,
         )  # fmt: skip
 
 
 def _is_ready(X: Any, dtypes: tuple[Any, ...]) -> bool:
-    """Return whether X is a small plain array of finite numbers of one of the types."""
+    """Return whether X is a small plain array of one of the types."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2
@@ -85,7 +91,6 @@ def _is_ready(X: Any, dtypes: tuple[Any, ...]) -> bool:
         and X.dtype.type in dtypes
         and X.itemsize <= 8
         and X.flags.c_contiguous
-        and bool(np.isfinite(X).all())
     )
 
 
