@@ -1,7 +1,6 @@
 """Gaussian naive Bayes: with shared variances the generative counterpart of logistic regression."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -10,7 +9,6 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.batches import Batch
 from linsep.errors import (
     DataError,
@@ -21,11 +19,20 @@ from linsep.errors import (
     warn_caller,
 )
 from linsep.estimators._common import labels
-from linsep.estimators._common.fitted_state import classes_of, count, described, finite
+from linsep.estimators._common.fitted_state import (
+    Array,
+    classes_of,
+    count,
+    described,
+    flag,
+    number,
+    restored,
+    state_of,
+)
 from linsep.estimators._common.frames import adds_rows, to_learn, to_predict
 from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode
 from linsep.estimators._common.predicting import Prediction, share_right
-from linsep.estimators._common.reading import Reading, describe
+from linsep.estimators._common.reading import Reading
 from linsep.estimators._common.showing import HasEquation, PlotsProbability
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.lanes import Lanes, no_weight
@@ -40,62 +47,85 @@ if TYPE_CHECKING:
     from linsep.logistic.inference import Nearer
     from linsep.rows.source_stream import SourceStream
 
+#: variance of a constant feature, as a share of the largest; scikit-learn adds it to all
+NARROW = 1e-9
+#: variance below which squares are subnormal floats
+LEAST = float(np.finfo(np.float64).tiny)
+
 
 class ClassMoments(NamedTuple):
     """Moments of the classes over the rows seen so far.
 
     Attributes
     ----------
+    rows : int, number of rows of positive weight
     totals : array of shape (classes,), summed row weights
     means : array of shape (classes, features)
-    squares : array of shape (features,), weighted squares around the class means, summed
-    own : array of shape (classes, features), the squares of each class, or None if not needed
+    squares : array of shape (classes, features), weighted squares around the class means, or of
+        shape (features,), their sum over the classes
     """
 
+    rows: int
     totals: np.ndarray
     means: np.ndarray
     squares: np.ndarray
-    own: np.ndarray | None = None
+
+    @property
+    def pooled(self) -> np.ndarray:
+        """The variances that all classes share."""
+        squares = self.squares if self.squares.ndim == 1 else self.squares.sum(axis=0)
+        shared: np.ndarray = squares / self.totals.sum()
+        return shared
+
+    def widened(self, width: int) -> "ClassMoments":
+        """Return the moments with additional features that were zero in all rows."""
+        if (more := width - self.means.shape[1]) <= 0:
+            return self
+        means, squares = (
+            np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, more)]) for a in (self.means, self.squares)
+        )
+        return self._replace(means=means, squares=squares)
 
 
 class InClasses(NamedTuple):
-    """The moments of a lane, where y holds class codes; ``own`` adds the squares of each class."""
+    """The moments of a lane, where y holds class codes; squares of each class if they are its
+    ``own``.
+
+    They are summed as differences from a row of the class. Differences that are small relative to
+    the values are exact, so equal values have zero variance.
+    """
 
     n_classes: int
     own: bool = False
 
     def __call__(self, lane: Batch) -> ClassMoments:
-        """Return them, summed as differences from a row of the class. Differences that are small
-        relative to the values are exact, so equal values have zero variance.
-        """
-        X, codes = lane.X, lane.y
-        weights = np.ones(codes.size) if lane.weights is None else lane.weights
-        if not weights.all():  # others may overflow float64
-            X, codes, weights = X[weights > 0], codes[weights > 0], weights[weights > 0]
+        """Return the moments of a lane."""
+        if lane.weights is not None and not lane.weights.all():  # others may overflow float64
+            lane = lane.rows(lane.weights > 0)
+        weights = np.ones(lane.size) if lane.weights is None else lane.weights
         with np.errstate(over="ignore", invalid="ignore"):  # overflow is checked at the end
-            if sp.issparse(X):
-                return self._of_stored(X.tocsr(), codes, weights)
-            shape = (self.n_classes, len(codes))
-            member = sp.csr_matrix((weights, (codes, np.arange(len(codes)))), shape=shape)
-            totals = np.asarray(member.sum(axis=1)).ravel()
-            known, first = np.unique(codes, return_index=True)
-            firsts = np.zeros((self.n_classes, X.shape[1]))
-            firsts[known] = X[first]
-            Z = X - firsts[codes]
-            shifts = np.asarray(member @ Z) / np.where(totals > 0, totals, 1.0)[:, None]
-            Z -= shifts[codes]
-            squares = weights @ np.square(Z, out=Z)
-            return ClassMoments(
-                totals, firsts + shifts, squares, np.asarray(member @ Z) if self.own else None
-            )
+            of = self._of_stored if sp.issparse(lane.X) else self._of_rows
+            return ClassMoments(lane.size, *of(lane.X, lane.y, weights))
 
-    def _of_stored(self, X: sp.csr_matrix, codes: np.ndarray, weights: np.ndarray) -> ClassMoments:
+    def _of_rows(self, X: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> Any:
+        shape = (self.n_classes, len(codes))
+        member = sp.csr_matrix((weights, (codes, np.arange(len(codes)))), shape=shape)
+        totals = np.asarray(member.sum(axis=1)).ravel()
+        known, first = np.unique(codes, return_index=True)
+        firsts = np.zeros((self.n_classes, X.shape[1]))
+        firsts[known] = X[first]
+        Z = X - firsts[codes]
+        shifts = np.asarray(member @ Z) / np.where(totals > 0, totals, 1.0)[:, None]
+        Z -= shifts[codes]
+        np.square(Z, out=Z)
+        return totals, firsts + shifts, np.asarray(member @ Z) if self.own else weights @ Z
+
+    def _of_stored(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> Any:
         """Return the moments of sparse rows, as differences from zero, or from the first value of a
         column all of whose values in a class are stored.
         """
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
+        X = sp.csr_array(X)  # not to change the given one
+        X.sum_duplicates()
         shape = self.n_classes, X.shape[1]
         row = np.repeat(np.arange(len(codes)), np.diff(X.indptr))
         place, w = codes[row] * np.int64(shape[1]) + X.indices, weights[row]
@@ -113,44 +143,29 @@ class InClasses(NamedTuple):
         # where each row has a value, the difference of the sums is rounding
         zeros = np.where(all_stored, 0.0, np.maximum(totals[:, None] - summed(w), 0.0))
         own = summed(w * (Z - shifts.ravel()[place]) ** 2) + zeros * shifts**2
-        return ClassMoments(totals, firsts + shifts, own.sum(axis=0), own if self.own else None)
+        return totals, firsts + shifts, own if self.own else own.sum(axis=0)
 
 
 def class_moments(rows: Lanes, n_classes: int, own: bool = False) -> ClassMoments:
-    """Return the moments of rows, where y holds class codes; ``own`` adds those of each class."""
-    moments = rows.sum(InClasses(n_classes, own), added_moments)
+    """Return the moments of rows, where y holds class codes; ``own`` squares for each class."""
+    moments: ClassMoments | None = rows.sum(InClasses(n_classes, own), added_moments)
     if moments is None:
         raise no_weight()
-    return widened(moments, rows.width)
-
-
-def widened(moments: ClassMoments, width: int) -> ClassMoments:
-    """Return the moments with additional features that were zero in all rows."""
-    more = (0, 0), (0, max(0, width - moments.squares.size))
-    own = None if moments.own is None else np.pad(moments.own, more)
-    squares = np.pad(moments.squares, more[1])
-    return ClassMoments(moments.totals, np.pad(moments.means, more), squares, own)
+    return moments.widened(rows.width)
 
 
 def added_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
     """Return the moments over the rows of both parts, by the differences of their means (Chan,
     Golub and LeVeque 1983), which keeps accuracy for means far from zero.
     """
-    width = max(a.squares.size, b.squares.size)
-    a, b = widened(a, width), widened(b, width)
+    a, b = a.widened(b.means.shape[1]), b.widened(a.means.shape[1])
     totals = a.totals + b.totals
     share = np.divide(b.totals, totals, out=np.zeros_like(totals), where=totals > 0)[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
         between = a.totals[:, None] * share * (b.means - a.means) ** 2
         means = np.where(share == 1, b.means, a.means + share * (b.means - a.means))
-        own = None if a.own is None or b.own is None else a.own + b.own + between
-        return ClassMoments(totals, means, a.squares + b.squares + between.sum(axis=0), own)
-
-
-#: variance of a constant feature, as a share of the largest; scikit-learn adds it to all
-NARROW = 1e-9
-#: log-odds beyond which rows are scored against their most probable class, not the reference
-BEYOND = 2.0**20
+        squares = a.squares + b.squares + (between if a.squares.ndim == 2 else between.sum(axis=0))
+    return ClassMoments(a.rows + b.rows, totals, means, squares)
 
 
 class GaussianNaiveBayes(
@@ -265,12 +280,16 @@ class GaussianNaiveBayes(
         X, y = checked_rows(self, X, y)
         classes, codes = encode(y)
         labels.check_two_classes(classes)
-        weights = labels.check_sample_weight(sample_weight, len(y))
-        block = Batch(X, codes, weights=weights if weights.size else None)
-        self._take(classes, self._moments_of(Lanes(lambda: iter([block])), classes.size))
-        self.n_rows_ = int((weights > 0).sum()) if weights.size else len(y)
+        self._take(classes, self._moments_in_memory(X, codes, classes.size, sample_weight))
         self.__dict__.pop("recipe_", None)
         return self
+
+    def _moments_in_memory(
+        self, X: Any, codes: np.ndarray, n_classes: int, sample_weight: Any
+    ) -> ClassMoments:
+        weights = labels.check_sample_weight(sample_weight, len(codes))
+        block = Batch(X, codes, weights=weights if weights.size else None)
+        return self._moments_of(Lanes(lambda: iter([block])), n_classes)
 
     @adds_rows
     def partial_fit(
@@ -307,7 +326,8 @@ class GaussianNaiveBayes(
                 code="needs-option", option="classes",
             )  # fmt: skip
         known = self.classes_ if classes is None else np.unique(labels_of(list(classes)))
-        alike = first or (self._moments.own is None) == (self.variances == "shared")
+        own = self.variances == "by_class"
+        alike = first or (self._moments.squares.ndim == 2) == own
         if not (alike and (first or np.array_equal(known, self.classes_))):
             name = "classes" if alike else "variances"
             raise DataError(
@@ -326,84 +346,62 @@ class GaussianNaiveBayes(
                 "list every label in the first call to partial_fit.",
                 code="unknown-label",
             )
-        weights = labels.check_sample_weight(sample_weight, len(y))
-        block = Batch(X, codes, weights=weights if weights.size else None)
-        moments = self._moments_of(Lanes(lambda: iter([block])), known.size)
-        counted = int((weights > 0).sum()) if weights.size else len(y)
-        if not first:
-            moments, counted = added_moments(self._moments, moments), self.n_rows_ + counted
+        moments = self._moments_in_memory(X, codes, known.size, sample_weight)
+        moments = moments if first else added_moments(self._moments, moments)
         self._take(known, moments, told=False)
-        self.n_rows_ = counted
         return self
 
     def _moments_of(self, rows: Lanes, n_classes: int) -> ClassMoments:
         return class_moments(rows, n_classes, self.variances == "by_class")
 
     def _fit_source(self, source: Source) -> None:
-        """Read the rows once, or again if a new class appears late."""
-        from linsep.learners.from_source import measure, warn_of_measurements
-        from linsep.rows.source_stream import SourceStream
-        from linsep.rows.stored import StartAgain
+        from linsep.learners.from_source import fit_stream
 
         reading = Reading()
-        stream = SourceStream(source, seed=0, shuffle=False, keep=False, lengths=True)
-        with interrupts_deferred(), closing(stream):
-            with interrupts_allowed():
-                stream.begin()
-            while True:
-                stream.start()
-                labels.check_two_classes(stream.classes, stream.source.name)
-                counted = [0]
-                rows = Lanes(partial(_counted, reading, stream, counted))
-                try:
-                    moments = self._moments_of(rows, stream.classes.size)
-                    break
-                except StartAgain:
-                    continue
-            describe(self, stream, stream.n_features)
-            self._take(stream.classes, widened(moments, self.n_features_in_))
-            self.n_rows_ = counted[0]
-            warn_of_measurements(stream)
-            measure(self, stream)
-            if reading.interrupted:
-                reading.finish_interrupted(self, source.name)
+
+        def read(stream: "SourceStream") -> ClassMoments:
+            rows = Lanes(partial(_rows_of, reading, stream))
+            return self._moments_of(rows, stream.classes.size)
+
+        def learn(stream: "SourceStream", moments: ClassMoments) -> None:
+            self._take(stream.classes, moments.widened(self.n_features_in_))
+
+        fit_stream(self, source, read, learn, reading)
 
     def _take(self, classes: np.ndarray, moments: ClassMoments, told: bool = True) -> None:
         """Set the fitted attributes; ``told`` is whether to warn about classes and features."""
         self.__dict__.pop("threshold_", None)
         if told:
             labels.warn_of_weightless(classes, moments.totals)
-        lost = ~np.isfinite(moments.squares) | ~np.isfinite(moments.means).all(axis=0)
+        lost = ~np.isfinite([moments.pooled, *moments.means]).all(axis=0)
         if lost.any():
             with labels.features_named(self):
                 raise FeatureOverflow(int(np.argmax(lost)))
         shares = moments.totals / moments.totals.sum()
         priors = shares if self.priors is None else checked_priors(self.priors, classes)
-        counted, total = moments.totals > 0, moments.totals.sum()
+        counted, pooled = moments.totals > 0, moments.pooled
         apart = moments.means - moments.means[np.argmax(counted)]
-        pooled = moments.squares / total
-        between = shares @ (apart - shares @ apart) ** 2
+        whole = pooled + shares @ (apart - shares @ apart) ** 2
         differ = (apart[counted] != 0.0).any(axis=0)
-        least = np.finfo(np.float64).tiny  # below, squares are subnormal floats
-        tiny = ((pooled > 0) & (pooled < least)) | (differ & (pooled + between < least))
+        tiny = ((pooled > 0) & (pooled < LEAST)) | (differ & (whole < LEAST))
         if tiny.any():
             name = labels.feature_names(self)[int(np.argmax(tiny))]
             raise DataError(
                 f"The variance of {name} underflows float64; scale the features.",
                 code="overflow", column=name,
             )  # fmt: skip
-        variances = pooled
-        if moments.own is not None:
+        variances, own = pooled, moments.squares.ndim == 2
+        if own:
             divisor = np.where(counted, moments.totals, 1.0)[:, None]
-            variances = np.where(counted[:, None], moments.own / divisor, pooled)
-        largest = (pooled + between).max()
+            variances = np.where(counted[:, None], moments.squares / divisor, pooled)
+        largest = whole.max()
         epsilon = float(self.var_smoothing * largest)
         variances = variances + epsilon if epsilon else variances
-        narrow = (variances == 0.0) & (differ if moments.own is None else pooled + between > 0.0)
+        narrow = (variances == 0.0) & (whole > 0.0 if own else differ)
         if narrow.any():
             if told:
                 j = int(np.argmax(narrow.reshape(-1, narrow.shape[-1]).any(axis=0)))
-                where = "within each class" if moments.own is None else "within some class"
+                where = "within some class" if own else "within each class"
                 warn_caller(
                     SeparationWarning(
                         f"Feature {labels.feature_names(self)[j]} varies, but has zero variance "
@@ -414,30 +412,28 @@ class GaussianNaiveBayes(
             variances = np.where(narrow, NARROW * largest, variances)
         self.classes_, self.priors_, self._epsilon = classes, priors, epsilon
         self.means_, self.variances_, self._moments = moments.means, variances, moments
+        self.n_rows_ = moments.rows
+
+    @property
+    def _state(self) -> dict[str, Any]:
+        """What a model file holds; ``epsilon`` is what smoothing added, ``interrupted`` whether
+        Ctrl-C ended the reading, ``totals`` and ``squares`` what :meth:`partial_fit` updates.
+        """
+        spread = Array("classes, features" if self.variances == "by_class" else "features")
+        return {
+            "priors": Array("classes"), "means": Array("classes, features"), "variances": spread,
+            "totals": Array("classes"), "squares": spread, "classes": lambda it: classes_of(**it),
+            "n_rows": count, "epsilon": number, "interrupted": flag,
+        }  # fmt: skip
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted state for model files: arrays, and facts as plain JSON.
-
-        Returns
-        -------
-        arrays : dict
-            For k classes and d features: ``priors`` of shape (k,), ``means`` (k, d) and
-            ``variances`` (d,), or (k, d) if each class has its own; ``totals`` (k,), ``squares``
-            (d,) and, for variances of each class, ``own`` (k, d), which :meth:`partial_fit`
-            updates.
-        facts : dict
-            ``classes`` (``type`` and ``values``), ``n_rows``, ``epsilon`` (what smoothing added)
-            and ``interrupted`` (whether Ctrl-C ended the reading).
-        """
-        arrays = {"priors": self.priors_, "means": self.means_, "variances": self.variances_}
-        arrays |= {"totals": self._moments.totals, "squares": self._moments.squares}
-        arrays |= {} if self._moments.own is None else {"own": self._moments.own}
-        return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
-            "classes": described(self.classes_),
-            "n_rows": int(self.n_rows_),
-            "epsilon": self._epsilon,
+        """Return the fitted state for model files: arrays, and facts as plain JSON."""
+        values = {
+            "priors": self.priors_, "variances": self.variances_, "epsilon": self._epsilon,
+            "classes": described(self.classes_), "n_rows": self.n_rows_,
             "interrupted": hasattr(self, "stop_reason_"),
-        }
+        }  # fmt: skip
+        return state_of(self._state, self._moments._asdict() | values)
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         """Set the state that :meth:`get_state` returned, after checking it.
@@ -447,23 +443,19 @@ class GaussianNaiveBayes(
         ValueError, LookupError or TypeError
             If something is missing or has the wrong shape or type.
         """
-        self.classes_ = classes_of(**facts["classes"])
-        k, d = self.classes_.size, arrays["variances"].shape[-1]
-        shapes = {"priors": (k,), "means": (k, d), "totals": (k,), "squares": (d,)}
-        shapes["variances"] = (k, d) if self.variances == "by_class" else (d,)
-        shapes |= {"own": (k, d)} if self.variances == "by_class" else {}
-        found = {name: finite(arrays, name, shape) for name, shape in shapes.items()}
-        if any((found[name] < 0).any() for name in found.keys() - {"means"}):
-            raise ValueError("negative moments")
-        if not (found["totals"].any() and found["priors"].any()):
-            raise ValueError("no class of weight")
-        self.priors_, self.means_ = found["priors"], found["means"]
-        self.variances_, self.n_rows_ = found["variances"], count(facts["n_rows"])
-        self._epsilon, self.n_features_in_ = float(facts["epsilon"]), d
-        self._moments = ClassMoments(
-            found["totals"], self.means_, found["squares"], found.get("own")
-        )
-        if facts["interrupted"] is True:
+        if "own" in arrays:  # files of before: squares are their sum
+            arrays = arrays | {"squares": arrays["own"]}
+        sizes = {"classes": len(facts["classes"]["values"])}
+        found = restored(self._state, arrays, facts, **sizes)
+        priors, totals = found["priors"], found["totals"]
+        parts = priors, totals, found["squares"], found["variances"]
+        if any((part < 0).any() for part in parts) or not (totals.any() and priors.any()):
+            raise ValueError("negative moments, or no class of weight")
+        self.classes_, self.priors_, self._epsilon = found["classes"], priors, found["epsilon"]
+        self.means_, self.variances_ = found["means"], found["variances"]
+        self.n_rows_, self.n_features_in_ = found["n_rows"], found["means"].shape[1]
+        self._moments = ClassMoments(self.n_rows_, totals, self.means_, found["squares"])
+        if found["interrupted"]:
             self.stop_reason_ = StopReason.INTERRUPTED
 
     def to_logistic(self, reference: Any = None) -> "LogisticRegression":
@@ -533,38 +525,30 @@ class GaussianNaiveBayes(
     def _scorer(self) -> "LogisticRegression":
         """Return the logistic regression that predicts."""
         check_is_fitted(self)
-        several = self.variances_.ndim == 2 or self.classes_.size > 2
-        model = self._implied(nearer=self._by_distance if several else None)
+        model = self._implied(nearer=self._by_distance if self.variances_.ndim == 2 else None)
         if hasattr(self, "recipe_"):
             model.recipe_ = self.recipe_
         return model
 
     def _by_distance(self, X: Any, scores: np.ndarray, reference: int) -> np.ndarray:
-        """Return log-odds of several classes by the distances of their means, against the
-        reference; against the most probable class where that exceeds it by exp(BEYOND), whose
-        digits the others would lose.
-        """
-        if sp.issparse(X) and self.variances_.ndim == 1:
-            return scores
+        """Return log-odds against the reference if each class has its own variances."""
         d, found = X.shape[1], np.empty_like(scores)  # rows of a sparse source may be narrower
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             shares = np.log(self.priors_)
-        each = np.broadcast_to(self.variances_, self.means_.shape)
-        for k, (mean, variance) in enumerate(zip(self.means_, each, strict=True)):
-            used = variance > 0  # a constant feature has no information
-            precision = np.divide(1.0, variance, out=np.zeros_like(variance), where=used)
-            if sp.issparse(X):
-                squares = X.multiply(X) @ precision[:d] - 2 * (X @ (precision * mean)[:d])
-                squares = squares + precision @ mean**2
-            else:
-                squares = (X - mean) ** 2 @ precision
-            found[:, k] = shares[k] - (np.log(variance[used]).sum() + squares) / 2
+            for k, (mean, variance) in enumerate(zip(self.means_, self.variances_, strict=True)):
+                used = variance > 0  # a constant feature has no information
+                precision = np.divide(1.0, variance, out=np.zeros_like(variance), where=used)
+                if sp.issparse(X):
+                    squares = X.multiply(X) @ precision[:d] - 2 * (X @ (precision * mean)[:d])
+                    squares = squares + precision @ mean**2
+                else:
+                    squares = (X - mean) ** 2 @ precision
+                found[:, k] = shares[k] - (np.log(variance[used]).sum() + squares) / 2
         if not np.isfinite(found[:, self.priors_ > 0]).all():
             raise DataError(
                 "The score of a row overflows float64; scale the features.", code="overflow"
             )
-        against, best = found[:, [reference]], found.max(axis=1, keepdims=True)
-        return found - np.where(against > best - BEYOND, against, best)
+        return found - found[:, [reference]]
 
     def predictions(self, source: Source) -> Prediction:
         """Return the predictions for the rows of a source."""
@@ -617,13 +601,10 @@ class GaussianNaiveBayes(
         return model.predict_log_proba(X)
 
 
-def _counted(reading: Reading, stream: "SourceStream", counted: list[int]) -> Iterator[Batch]:
-    """Yield the rows of a stream with their codes and weights until interrupted; add the number of
-    rows with positive weight to ``counted``.
-    """
+def _rows_of(reading: Reading, stream: "SourceStream") -> Iterator[Batch]:
+    """Yield the rows of a stream with their codes and weights until interrupted."""
     for row_batch in reading.of(iter(stream.row_batches(0))):
         reading.count(row_batch.codes.size)
-        counted[0] += len(row_batch.order)
         yield row_batch.as_batch()
 
 
@@ -651,10 +632,7 @@ def scoring_regression(model: GaussianNaiveBayes) -> "LogisticRegression":
     return model._scorer()
 
 
-def fit_lanes(model: GaussianNaiveBayes, classes: np.ndarray, lanes: Lanes, n_rows: int) -> None:
-    """Fit naive Bayes to lanes with y as codes of ``classes``, with ``n_rows`` rows of positive
-    weight.
-    """
+def fit_lanes(model: GaussianNaiveBayes, classes: np.ndarray, lanes: Lanes) -> None:
+    """Fit naive Bayes to lanes with y as codes of ``classes``."""
     check_parameters(model)
     model._take(classes, model._moments_of(lanes, classes.size))
-    model.n_rows_ = n_rows

@@ -75,11 +75,10 @@ def fit_naive_bayes(estimator: Any, rows: ShardedRows, source: Any, saving: Savi
     """Fit Gaussian naive Bayes to described rows."""
     classes, totals = rows.classes()
     labels.check_two_classes(classes, rows.name)
-    counted = sum(about.counted for about in rows.about)
-    if not counted:
+    if not any(about.counted for about in rows.about):
         raise no_weight()
     lanes = ClusterLanes(rows, Codes(classes))
-    naive_bayes.fit_lanes(estimator, classes, lanes, counted)
+    naive_bayes.fit_lanes(estimator, classes, lanes)
     measure(estimator, rows, lanes.blocks, labeled, totals)
 
 

@@ -19,7 +19,7 @@ from linsep.estimators._common.labels import (
     weigh_classes,
 )
 from linsep.estimators._common.offsets import refuse_offsets_of
-from linsep.estimators._common.reading import describe
+from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.passes import PassReport, Plan, all_passes
 from linsep.learners.state import Unlearnable
@@ -155,6 +155,43 @@ def fit_source(
         estimator.progress_.stage = "measuring"
         warn_of_measurements(run.stream)
         measure(estimator, run.stream, _on_all(run))
+
+
+def fit_stream(
+    model: Any, source: Source, read: Callable[[SourceStream], Any],
+    learn: Callable[[SourceStream, Any], None], reading: Reading | None = None, **how: Any,
+) -> None:  # fmt: skip
+    """Fit a classifier to a source: open it, read all rows, learn, and close it.
+
+    Parameters
+    ----------
+    model : classifier
+        Its ``recipe_`` and the training accuracy are set, too.
+    source : Source
+    read : function that reads the rows of a stream; called again if a class is seen late
+    learn : function of the stream, now described, and of what ``read`` returned
+    reading : the reading that Ctrl-C ends early
+    how : arguments of :class:`SourceStream`
+    """
+    how = {"keep": False, "lengths": True} | how
+    stream = SourceStream(source, seed=0, shuffle=False, **how)
+    with interrupts_deferred(), closing(stream):
+        with interrupts_allowed():
+            stream.begin()
+        while True:
+            stream.start()
+            check_two_classes(stream.classes, source.name)
+            try:
+                found = read(stream)
+                break
+            except StartAgain:
+                continue
+        describe(model, stream, stream.n_features)
+        learn(stream, found)
+        warn_of_measurements(stream)
+        measure(model, stream)
+        if reading is not None and reading.interrupted:
+            reading.finish_interrupted(model, source.name)
 
 
 class SourceRun:
