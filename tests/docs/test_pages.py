@@ -56,7 +56,7 @@ PAGES = [
     *((f"docs/{name}.md", None, 0, True) for name in (
         "how-to/hypotheses", "how-to/marginal-effects", "how-to/regression-diagnostics",
         "how-to/robust-errors", "how-to/thresholds", "how-to/weights", "how-to/wrong-labels",
-        "reference/numerical-accuracy",
+        "reference/numerical-accuracy", "reference/not-handled",
     )),
 ]  # fmt: skip
 #: those that take long
