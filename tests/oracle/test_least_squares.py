@@ -253,6 +253,9 @@ def test_weights_beyond_floating_point_are_refused():
     X, y = collinear(50, 2, 1.0)
     with refused(DataError, "overflow"):
         least_squares(walk(X * 1e-90, y * 1e240))
+    for one, other in ((X * 1e-170, y), (X * 1e170, y), (X, y * 1e-170)):
+        with refused(DataError, "overflow"):
+            least_squares(walk(one, other))
 
 
 @given(st.floats(-1e100, 1e100).filter(lambda v: v == 0 or abs(v) > 1e-100))

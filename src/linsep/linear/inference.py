@@ -360,7 +360,6 @@ def _number(name: str) -> Any:
     """Return an attribute of the estimator that its inference computes."""
 
     def get(self: "LinearResults") -> Any:
-        check_is_fitted(self)
         if self._several is None:
             return getattr(self._inference, name)
         return np.stack([getattr(one._inference, name) for one in self._several])
@@ -404,7 +403,8 @@ class LinearResults(HasInference):
 
     @property
     def _inference(self) -> Inference:
-        check_is_fitted(self)
+        if not hasattr(self, "_fitted"):  # for small fits, the check takes as long as an estimate
+            check_is_fitted(self)
         return Inference(self._fitted)
 
     @property

@@ -11,8 +11,9 @@ of floats (A. Bjorck, BIT 7, 1967, 257-278): estimates are then as good as the r
 
 import os
 from dataclasses import dataclass, field, replace
-from functools import cache, reduce
-from math import fsum, isqrt
+from functools import cache, lru_cache, reduce
+from itertools import islice
+from math import fsum, hypot, isfinite, isqrt, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,8 @@ MANY_VALUES, WORST_CONDITION = 1 << 16, 1e6
 ROWS = 2048
 #: share of the size of a column below which its spread is rounding error
 CONSTANT = 1e-12
+#: size of a column below which squares of its values underflow
+LEAST = 1e-145
 #: rounding errors that may separate a column from exact dependence
 ROUNDINGS = 16.0
 #: unexplained share of the length of y above which a fit is not perfect
@@ -237,7 +240,7 @@ def added_factors(one: Factor, other: Factor) -> Factor:
     """Return the factor of the rows of both; missing features are zero."""
     width = max(one.R.shape[1], other.R.shape[1])
     R = stacked(one.widened(width), other.widened(width))
-    values = frozenset(sorted(one.values | other.values)[:3])
+    values = frozenset(islice(one.values | other.values, 3))
     return Factor(
         R, one.weight + other.weight, one.log_weights + other.log_weights,
         one.signature + other.signature, values,
@@ -246,7 +249,14 @@ def added_factors(one: Factor, other: Factor) -> Factor:
 
 def triangle(Z: np.ndarray) -> np.ndarray:
     """Return the triangular factor of rows by Householder's method, or its first rows."""
-    return np.triu(lapack.dgeqrf(Z)[0][: Z.shape[1]])
+    R = lapack.dgeqrf(Z)[0][: Z.shape[1]]
+    return np.where(upper(*R.shape), R, 0.0)
+
+
+@lru_cache(8)
+def upper(rows: int, columns: int) -> np.ndarray:
+    """Return which places of a matrix are in its upper triangle."""
+    return np.tri(columns, rows, dtype=bool).T
 
 
 def stacked(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -321,7 +331,7 @@ class Columns(NamedTuple):
         weight, logs = float(lane.size), 0.0
         if weights is not None:
             weight, logs = float(weights.sum()), float(np.log(weights).sum())
-        return Factor(R, weight, logs, signature, frozenset(sorted(values)[:3]))
+        return Factor(R, weight, logs, signature, frozenset(islice(values, 3)))
 
 
 def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
@@ -411,11 +421,11 @@ def least_squares(
         fit = _solved(found._replace(R=R), shift, fit_intercept, l2, precision)
         if _is_unsure(fit):
             fit = _refined(fit, rows)
-        if not np.isfinite([*fit.coef, fit.intercept, fit.rss]).all():
+        if not (isfinite(fit.coef.sum() + fit.intercept) and isfinite(fit.rss)):
             raise _overflow()
-        sizes = np.hypot(fit.spread, fit.means * np.sqrt(fit.total_weight)) @ np.abs(fit.coef)
-        of_y = np.hypot(fit.y_norm, fit.mean_y * np.sqrt(fit.total_weight))
-    noise = sizes * precision + of_y * EPS
+    length = sqrt(fit.total_weight)
+    noise = np.hypot(fit.spread, fit.means * length) @ np.abs(fit.coef) * precision
+    noise += hypot(fit.y_norm, fit.mean_y * length) * EPS
     if fit.residual_norm <= min(noise, UNEXPLAINED * fit.y_norm):
         return replace(fit, perfect=True, residual_norm=0.0, explained_norm=fit.y_norm)
     return fit
@@ -423,7 +433,7 @@ def least_squares(
 
 def _overflow() -> DataError:
     return DataError(
-        "The weights, or the squared residuals, overflow float64: scale the features and y.",
+        "The weights, or squares of y, overflow or underflow float64: scale the features and y.",
         code="overflow",
     )
 
@@ -437,17 +447,18 @@ def _solved(
     about = R[0, order] / R[0, 0] if fit_intercept else np.zeros(1 + d)
     means, rest = two_sum(shift[order], about)
     C = R[int(fit_intercept) :, order]
-    sizes = np.linalg.norm(C, axis=0)
+    sizes = np.sqrt(np.square(C).sum(axis=0))
     raw = np.hypot(sizes, means * np.sqrt(total))
-    if lost := np.flatnonzero(~np.isfinite(raw)).tolist():
-        raise FeatureOverflow(lost[0]) if lost[0] < d else _overflow()
+    _check_sizes(raw, C)
     if fit_intercept:
         sizes[sizes <= CONSTANT * raw] = 0.0
     units = np.where(sizes > 0, sizes, 1.0)
     C = C * (sizes > 0) / units
     if l2:
         C = np.vstack([C, np.diag(np.append(np.sqrt(l2) / units[:-1], 0.0))])
-    C = triangle(np.vstack([C, np.zeros((max(0, 1 + d - len(C)), 1 + d))]))
+    if (missing := 1 + d - len(C)) > 0:
+        C = np.vstack([C, np.zeros((missing, 1 + d))])
+    C = triangle(C)
     kept, others = list(range(d)), dict[int, np.ndarray]()
     if (np.abs(np.diag(C))[:-1] <= precision**0.75 * (sizes[:-1] > 0)).any():
         C, kept, others = _eliminated(C, raw / units, precision)
@@ -459,7 +470,8 @@ def _solved(
     coef[kept], inner[:, kept], is_kept[kept] = b * of_y / u, inverse.T / u, True
     if not np.isfinite(coef).all():
         raise _overflow()
-    if kept and (share := lapack.dtrcon(U / np.linalg.norm(U, axis=0))[0]) * NO_CONDITION < 1:
+    unit = U / np.linalg.norm(U, axis=0) if l2 else U
+    if kept and (share := lapack.dtrcon(unit)[0]) * NO_CONDITION < 1:
         message = (
             f"The condition number of the features is {1 / max(share, EPS**2):.0e}, so few digits "
             "of the weights are reliable: leave some out, or subtract a common part."
@@ -503,6 +515,15 @@ def _solved(
     )
     fit.intercept = _intercept(fit)[0]
     return fit
+
+
+def _check_sizes(sizes: np.ndarray, C: np.ndarray) -> None:
+    """Raise DataError for a column of C, or y, the last one, whose squares floats do not hold."""
+    small = (sizes < LEAST) & C.any(axis=0)
+    lost = small | ~np.isfinite(sizes)
+    if lost.any():
+        j = int(np.argmax(lost))
+        raise FeatureOverflow(j, small=bool(small[j])) if j < lost.size - 1 else _overflow()
 
 
 def _eliminated(
