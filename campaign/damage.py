@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from campaign.batches import folder
 from linsep.batches import Batch
 from linsep.errors import LinsepError
-from linsep.sources.row_cache import RowCache, RowCacheDamaged, RowCacheWriter
+from linsep.sources.row_cache import RowCache, RowCacheError, RowCacheWriter
 
 #: lengths of runs of one byte; one in a hundred is of nearly a megabyte
 RUNS = [*(1, 3, 300, 3000) * 25, 900_000]
@@ -76,5 +76,5 @@ def _all_rows(path: Path) -> Any:
     path.chmod(0o600)
     row_cache = RowCache.open(path, KEY)
     if row_cache is None:
-        raise RowCacheDamaged("refused")
+        raise RowCacheError("refused")
     return row_cache.read_blocks(np.arange(row_cache.n_blocks))

@@ -387,7 +387,7 @@ PRESSED = """
 import signal
 import numpy as np
 from numba.core import event
-from linsep.compiled.row_records import checksum
+from linsep.compiled.text_counting import hash_of
 
 class Presser(event.Listener):
     def on_start(self, happened):
@@ -397,14 +397,14 @@ class Presser(event.Listener):
         signal.raise_signal(signal.SIGINT)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-words, seed = np.ones(3, np.uint64), np.uint64(1)
+data = np.ones(8, np.uint8)
 before = signal.getsignal(signal.SIGINT)
 with event.install_listener("numba:compile", Presser()):
     try:
-        checksum(words, seed)
+        hash_of(data)
     except KeyboardInterrupt:
         assert signal.getsignal(signal.SIGINT) is before
-        print(len(checksum.signatures), sum(checksum.stats.cache_misses.values()))
+        print(len(hash_of.signatures), sum(hash_of.stats.cache_misses.values()))
 """
 
 

@@ -492,7 +492,7 @@ class StreamRows(BatchRows):
                 stream.start()
                 self._count()
                 break
-            except StartAgain:  # a class turned up late, or a cache was damaged
+            except StartAgain:  # a class turned up late
                 continue
         classes = stream.classes
         check_two_classes(classes, stream.source.name)

@@ -5,7 +5,7 @@ The order of rows is the same as for rows in memory, so the weights are bit-iden
 
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,6 @@ from linsep.sources.base import Source
 from linsep.sources.limits import check_weights
 from linsep.sources.row_cache import (
     RowCache,
-    RowCacheDamaged,
     RowCacheError,
     RowCacheWriter,
     row_cache_path,
@@ -95,7 +94,6 @@ class SourceStream(RowStream):
         self.n_rows: int | None = None
         self.n_features = 0
         self.row_cache: RowCache | None = None
-        self.from_cache = False
         self._fraction, self._importance, self._counts = fraction, importance, counts
         self._expected, self._unit, self._lengths = set(expected), unit, lengths
         self._temporary: tempfile.TemporaryDirectory | None = None
@@ -126,7 +124,6 @@ class SourceStream(RowStream):
         stream._fed = stream._row_batches_of = None
         stream.draws_sample = True
         stream._owns_files = False
-        stream.from_cache = False  # a damaged cache is an error: it cannot be made again from here
         return stream
 
     def begin(self) -> None:
@@ -134,13 +131,10 @@ class SourceStream(RowStream):
         if not self._owns_files:
             return
         self._open_cache()
-        try:
-            if self.row_cache is not None and self._counts:
-                for batch in self.row_cache.iterate(BATCH_BYTES):
-                    interruption_point()
-                    self._totals = weight_totals(self._totals, batch.y, batch.importance)
-        except RowCacheDamaged:
-            self._forget_cache()
+        if self.row_cache is not None and self._counts:
+            for batch in self.row_cache.iterate(BATCH_BYTES):
+                interruption_point()
+                self._totals = weight_totals(self._totals, batch.y, batch.importance)
         if self.row_cache is None:
             self._peek()
 
@@ -211,21 +205,11 @@ class SourceStream(RowStream):
             return  # caches have neither offsets nor groups
         row_cache = RowCache.open(row_cache_path(self._folder, self._key), self._key)
         if row_cache is not None:
-            self.row_cache, self.from_cache = row_cache, True
+            self.row_cache = row_cache
             self.book = LabelBook(row_cache.labels, self.book.reference)
             self.n_rows, self.n_features = row_cache.n_rows, row_cache.n_features
             self.source.dropped, self.source.filled = row_cache.dropped, row_cache.filled
             self.source.stage = "reading the cache"
-
-    def _forget_cache(self) -> None:
-        """Remove a damaged cache and drop what was read from it."""
-        assert self.row_cache is not None
-        with suppress(OSError):  # in a read-only folder it is ignored instead
-            self.row_cache.remove()
-        self.row_cache, self.from_cache = None, False
-        self.book = LabelBook(reference=self.book.reference)
-        self.n_rows, self.n_features = None, 0
-        self._totals = np.zeros(0)
 
     def _writer(self) -> RowCacheWriter:
         if self._folder is None:
@@ -385,23 +369,12 @@ class SourceStream(RowStream):
         return self._cached(self._sequential("all")) if self.row_cache is not None else None
 
     def _cached(self, row_batches: RowBatches) -> RowBatches:
-        return self._watched(self._verified(in_background(row_batches, ahead=True)))
+        return self._watched(in_background(row_batches, ahead=True))
 
     def _watched(self, row_batches: RowBatches) -> RowBatches:
         """Yield the batches; :meth:`close` ends the iteration."""
         self._row_batches_of = row_batches
         return row_batches
-
-    def _verified(self, row_batches: RowBatches) -> RowBatches:
-        """Yield the batches; if a cache of an earlier run is damaged, remove it and restart."""
-        try:
-            yield from row_batches
-        except RowCacheDamaged:
-            if not self.from_cache:
-                raise
-            self._forget_cache()
-            self._peek()
-            raise StartAgain("the cache was damaged") from None
 
     def _weights(self, codes: np.ndarray, own: np.ndarray) -> np.ndarray:
         """Return class weights times row weights; empty if all are 1."""

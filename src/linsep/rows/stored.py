@@ -44,9 +44,8 @@ def _copied(array: np.ndarray) -> np.ndarray:
 
 
 class StartAgain(LinsepError):
-    """The first pass must be restarted: a new class turned up late, or a cache was damaged.
-
-    When raised, the stream knows every class, or has removed the cache.
+    """The first pass must be restarted, because a new class turned up late; the stream then knows
+    every class.
     """
 
 

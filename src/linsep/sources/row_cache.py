@@ -1,29 +1,27 @@
-"""A binary cache of parsed rows on disk, which can be read in any order of blocks of 64 rows; and
-such a file as a source.
+"""A file of parsed rows on disk, which can be read in any order of blocks of 64 rows; and such a
+file as a source.
 
 Layout, in the byte order of the machine::
 
-    head      magic, format, nonce
-    records   one per block of 64 rows (see compiled/row_records.py), each with its checksum
-    table     int64 offset of every record, and of the end of the last
-    footer    JSON: key, labels, sizes, types, names, recipe
-    trailer   entries of the table, bytes of the footer, checksum of table to here, magic
+    head      magic, format
+    chunks    arrays, each padded to 8 bytes: codes of labels, weights, values; of sparse rows also
+              where rows start, and columns. A chunk holds whole blocks, the last one perhaps fewer
+    footer    JSON: key, labels, types, names, recipe, sizes of chunks, checksum of the arrays
+    trailer   bytes of the footer, its checksum, magic
 
-Every byte is compared with a constant or covered by a checksum, so damaged rows are never used. The
-nonce goes into each checksum: a record of an earlier file at the same place cannot pass.
+A file is used if its checksums are right when it is opened; then it is mapped into memory.
 """
 
-import contextlib
-import copy
 import hashlib
 import json
+import mmap
 import os
 import re
 import struct
-import threading
-import weakref
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -43,29 +41,16 @@ from linsep._system.files import remove_abandoned, scratch_file, sync_folder
 from linsep._system.interrupts import interrupts_deferred
 from linsep.batches import Batch, join
 from linsep.compiled.loop import BLOCK
-from linsep.compiled.row_records import (
-    HEADER,
-    WEIGHT,
-    checksum,
-    pack_csr,
-    pack_dense,
-    plan_reads,
-    unpack_csr,
-    unpack_dense,
-)
 from linsep.errors import DataError, LinsepError, Located, hint
 from linsep.sources.base import Source, WeighedSource
 from linsep.sources.fingerprints import state_of
 from linsep.sources.remote.file import File, local, located
 
-FORMAT = 1
+FORMAT = 2
 MAGIC, END = b"linsep\0S", b"S\0pesnil"
-HEAD = struct.Struct("=8sQQ")
-LENGTHS = struct.Struct("=QQ")
-TRAILER = struct.Struct("=QQQ8s")
-# Bytes per buffer, which should fit in the processor's second-level cache.
-BUFFER_BYTES = 1 << 19
-INT32_MAX = np.iinfo(np.int32).max
+HEAD, TRAILER = struct.Struct("=8sQ"), struct.Struct("=QQ8s")
+#: 64-bit words that are summed before their sums are told apart by their place
+SECTOR = 512
 #: linsep's folder within a cache folder, and the files in it that may be removed
 ROWS = "linsep-rows"
 ROW_CACHES = CacheFiles(re.compile(r"[0-9a-f]{32}\.rows"), MAGIC)
@@ -75,12 +60,6 @@ class RowCacheError(LinsepError):
     """The cache cannot be written; continue without it."""
 
     code = "cannot-write"
-
-
-class RowCacheDamaged(RowCacheError):
-    """The cache is damaged; remove it and read the source again."""
-
-    code = "damaged-file"
 
 
 def source_key(paths: Iterable[str | File], options: dict[str, Any]) -> dict[str, Any]:
@@ -129,29 +108,22 @@ def as_read_back(key: dict[str, Any]) -> Any:
     return json.loads(json.dumps(key))
 
 
-def end_of_file(offsets: np.ndarray, footer: dict[str, Any], nonce: np.uint64) -> bytes:
-    """Return the end of a file with records between consecutive ``offsets``."""
-    text = json.dumps(footer).encode()
-    text += b" " * (-len(text) % 8)
-    lengths = LENGTHS.pack(len(offsets), len(text))
-    covered = bytearray(offsets.tobytes() + text + lengths)
-    seal = checksum(np.frombuffer(covered, np.uint64), nonce)
-    return bytes(covered) + TRAILER.pack(len(offsets), len(text), int(seal), END)[LENGTHS.size :]
+def footer_of(source: Source) -> dict[str, Any]:
+    """Return what :meth:`RowCacheWriter.commit` keeps of the reading of a source."""
+    return {
+        "feature_names": source.feature_names, "recipe": source.recipe(),
+        "dropped": source.dropped, "filled": dict(source.filled),
+    }  # fmt: skip
 
 
 class RowCache:
-    """Parsed rows on disk, which several threads can read at once.
-
-    Open one with :meth:`open`. The memory it takes is 8 bytes per 64 rows and half a megabyte per
-    thread (more when a single block is larger). Each record is checked each time it is read: when
-    the file is larger than memory, a later pass reads it from the disk again.
+    """Parsed rows on disk, which several threads can read at once; open one with :meth:`open`.
 
     Attributes
     ----------
     path : Path
     n_rows, n_features, n_blocks, n_bytes : int
-        Block ``b`` holds the rows from ``64 * b`` on; the last block may be short. ``n_bytes`` is
-        what all of them take on disk.
+        Block ``b`` holds the rows from ``64 * b`` on; the last block may be short.
     kind : "csr" or "dense"
     weighted : bool, whether rows have weights
     labels : list of str, int, float or bool
@@ -160,50 +132,56 @@ class RowCache:
     recipe : dict or None, dropped : int, and filled : dict, as they were given to the writer
     """
 
-    def __init__(self, path: Path, file: Any, footer: dict, offsets: np.ndarray, nonce: np.uint64):
-        self.path = path
-        self.kind: str = footer["kind"]
-        self.weighted: bool = footer.get("weighted", False)
-        self.n_rows: int = footer["n_rows"]
-        self.n_features: int = footer["n_features"]
-        self.labels: list[Any] = footer["labels"]
-        self.feature_names: list[str] | None = footer["feature_names"]
-        self.recipe: dict[str, Any] | None = footer["recipe"]
-        self.dropped: int = footer.get("dropped", 0)
-        self.filled: dict[str, int] = footer.get("filled", {})
-        self.n_blocks, self.n_bytes = len(offsets) - 1, int(offsets[-1])
+    kind: str
+    weighted: bool
+    n_rows: int
+    n_features: int
+    labels: list[Any]
+    feature_names: list[str] | None
+    recipe: dict[str, Any] | None
+    dropped: int
+    filled: dict[str, int]
+
+    def __init__(self, path: Path, data: mmap.mmap, footer: dict[str, Any]):
+        self.path, self.n_bytes, self._data = path, len(data), data
+        vars(self).update(footer["about"])
+        self.n_blocks = -(-self.n_rows // BLOCK)
         self._value, self._index = np.dtype(footer["value"]), np.dtype(footer["index"])
-        self._file, self._offsets, self._nonce = file, offsets, nonce
-        self._close = weakref.finalize(self, file.close)
-        self._own = threading.local()
-        self._lock = threading.Lock()
-        self._empty = sp.csr_matrix((BLOCK, self.n_features), dtype=self._value)
+        self._chunks = _arrays(footer, data)
+        rows = [0, *(codes.size for codes, *_ in self._chunks)]
+        self._first_blocks = np.cumsum(rows)[:-1] // BLOCK
 
     @classmethod
-    def open(cls, path: str | Path, key: dict[str, Any], mark: bool = True) -> "RowCache | None":
-        """Open the cache at ``path``; return None if there is none, or it is stale, unreadable or
+    def open(
+        cls, path: str | Path, key: dict[str, Any], mark: bool = True, check: bool = True
+    ) -> "RowCache | None":
+        """Open the cache at ``path``; return None if there is none, or it is stale, damaged or
         writable by others.
 
-        It is stale when it was written for another ``key``, by another format or kind of machine,
-        or is cut short or damaged in its footer. Rows are checked as they are read. ``mark`` sets
-        its time to now, because the least recently used caches are removed first.
+        It is stale when it was written for another ``key``, by another format or kind of machine.
+        ``mark`` sets its time to now, because the least recently used caches are removed first.
         """
         path = Path(path)
         try:
-            file = os.fdopen(open_own(path), "rb", buffering=0)
-        except OSError:
+            with os.fdopen(open_own(path), "rb") as file:
+                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            footer = _footer(data)
+        except (OSError, ValueError, struct.error):
             return None
-        try:
-            found = _read_tail(file)
-        except (OSError, struct.error):  # struct.error: truncated meanwhile
-            found = None
-        if found is None or found[0]["key"] != as_read_back(key):
-            file.close()
+        if footer is None or footer["key"] != as_read_back(key):
             return None
+        if check:
+            seal = 0
+            for arrays in _arrays(footer, data):
+                for array in arrays:
+                    seal = checksum(array, seal)
+                _forget(data)
+            if seal != footer["seal"]:
+                return None
         if mark:
             with suppress(OSError):  # of a folder that may only be read
                 os.utime(path)
-        return cls(path, file, *found)
+        return cls(path, data, footer)
 
     def read_blocks(self, blocks: np.ndarray) -> Batch:
         """Return the rows of ``blocks``, in this order, in new memory; ``y`` are int32 codes, to
@@ -213,38 +191,55 @@ class RowCache:
         ----------
         blocks : integers from 0 to ``n_blocks - 1``, repeats allowed
 
-        Raises RowCacheDamaged when the file does not hold these rows as written, IndexError when
-        there is no such block. Neighbors in the file are read together. Thread-safe.
+        Raises IndexError when there is no such block. Thread-safe.
         """
         blocks = np.ascontiguousarray(blocks, np.int64)
-        value, index = self._value.itemsize, self._index.itemsize
-        per_row, per_value = (8, index + value) if self.kind == "csr" else (4, value)
-        per_row += WEIGHT * self.weighted
-        runs = np.empty((len(blocks), 4), np.int64)
-        count, need, rows, stored = plan_reads(
-            blocks, self._offsets, self.n_rows, per_row, per_value, BUFFER_BYTES, runs
-        )
-        if count < 0:
+        if blocks.size and not 0 <= blocks.min() <= blocks.max() < self.n_blocks:
             raise IndexError(f"The cache {self.path} has no block beyond {self.n_blocks - 1}.")
-        codes, done = np.empty(rows, np.int32), np.zeros(2, np.int64)
-        weights = np.empty(rows if self.weighted else 0)
-        X, unpack, sizes, target = self._destination(rows, stored)
-        words, view = self._buffer(need)
-        first, plan = 0, runs[:count].tolist()
-        for k, (start, size, at, last) in enumerate(plan):
-            self._read_at(start, view[at : at + size])
-            if k + 1 < count and plan[k + 1][2] > 0:
-                continue
-            place = words, blocks[first:last], self._offsets, self.n_rows, self._nonce
-            bad = unpack(*place, sizes, done, codes, weights, *target)
-            if bad >= 0:
-                row = BLOCK * int(bad)
-                raise self._damaged(
-                    f"rows {row} to {min(row + BLOCK, self.n_rows) - 1} are not what was written"
-                )
-            first = last
-        first = BLOCK * int(blocks[0]) if len(blocks) else 0
+        if self._data.closed:
+            raise ValueError(f"The cache {self.path} is closed.")
+        parts = [self._between(*run) for run in self._runs(blocks)]
+        kinds = (np.int32, np.float64, self._value, np.int64, self._index)
+        columns = zip(*parts, strict=True) if parts else [[]] * len(kinds)
+        codes, weights, values, lengths, indices = (
+            np.concatenate([np.empty(0, kind), *same], dtype=kind)
+            for same, kind in zip(columns, kinds, strict=True)
+        )
+        X: Any
+        if self.kind == "dense":
+            X = values.reshape(codes.size, self.n_features)
+        else:
+            X = sp.csr_matrix((codes.size, self.n_features), dtype=self._value)
+            # Set one by one, arrays are neither copied nor checked.
+            X.data, X.indices = values, indices
+            X.indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(self._index)
+            X.has_canonical_format = True
+        _forget(self._data)
+        first = BLOCK * int(blocks[0]) if blocks.size else 0
         return Batch(X, codes, first, weights if self.weighted else None)
+
+    def _runs(self, blocks: np.ndarray) -> Iterator[tuple[int, int, int]]:
+        """Yield neighbors in one chunk: its number, and their first and last block in it."""
+        chunks = np.searchsorted(self._first_blocks, blocks, "right") - 1
+        inside = (blocks - self._first_blocks[chunks]).tolist()
+        cuts = np.flatnonzero((np.diff(blocks) != 1) | (np.diff(chunks) != 0)) + 1
+        edges = [0, *cuts.tolist(), blocks.size]
+        for start, end in pairwise(edges):
+            if start < end:
+                yield int(chunks[start]), inside[start], inside[end - 1]
+
+    def _between(self, chunk: int, first: int, last: int) -> tuple[np.ndarray, ...]:
+        """Return codes, weights, values, lengths of rows and columns of neighboring blocks."""
+        codes, weights, values, *sparse = self._chunks[chunk]
+        rows = slice(BLOCK * first, BLOCK * (last + 1))
+        if sparse:
+            starts, indices = sparse[0][rows.start : rows.stop + 1], sparse[1]
+            held = slice(starts[0], starts[-1])
+            return codes[rows], weights[rows], values[held], np.diff(starts), indices[held]
+        values = values[rows]
+        if values.shape[1] < self.n_features:  # written before rows grew
+            values = np.pad(values, ((0, 0), (0, self.n_features - values.shape[1])))
+        return codes[rows], weights[rows], values.reshape(-1), _NONE, _NONE
 
     def iterate(self, batch_bytes: int = 1 << 26) -> Iterator[Batch]:
         """Yield all rows in order, as :meth:`read_blocks` returns them.
@@ -252,120 +247,81 @@ class RowCache:
         ``batch_bytes`` is about what a batch takes in memory (64 MiB by default); there is at
         least one block in each.
         """
-        start = 0
-        while start < self.n_blocks:
-            end = self._offsets[start] + batch_bytes
-            stop = int(np.searchsorted(self._offsets, end, "right")) - 1
-            if self.kind == "dense":  # blocks written before the rows grew are wider in memory
-                row = self.n_features * self._value.itemsize + 4 + WEIGHT * self.weighted
-                stop = min(stop, start + batch_bytes // (BLOCK * row))
-            stop = max(stop, start + 1)
-            yield self.read_blocks(np.arange(start, stop))
-            start = stop
+        for first, (codes, _, values, *_) in zip(self._first_blocks, self._chunks, strict=True):
+            row = 12 + 8 * self.weighted + self.n_features * self._value.itemsize
+            if self.kind == "csr":
+                each = self._value.itemsize + self._index.itemsize
+                row = 12 + 8 * self.weighted + values.size * each // codes.size
+            step, blocks = max(1, batch_bytes // (BLOCK * row)), -(-codes.size // BLOCK)
+            for start in range(0, blocks, step):
+                yield self.read_blocks(first + np.arange(start, min(start + step, blocks)))
 
     def close(self) -> None:
         """Close the file, as forgetting the object does; reading it then raises ValueError.
 
         No thread may be reading at that moment.
         """
-        self._close()
+        self._chunks.clear()
+        self._data.close()
 
     def remove(self) -> None:
         """Close and delete the file; raises OSError where that is not allowed."""
         self.close()
         self.path.unlink(missing_ok=True)
 
-    def _destination(self, rows: int, stored: int) -> tuple[Any, Any, tuple, tuple]:
-        """Return an unfilled X, the function that fills it, and the arguments of that function."""
-        if self.kind == "csr":
-            X: Any = self._new_csr(rows, stored)
-            target = X.indptr, X.indices.view(np.uint8), X.data.view(np.uint8)
-            return X, unpack_csr, (self._index.itemsize, self._value.itemsize), target
-        X = np.empty((rows, self.n_features), self._value)
-        sizes = self.n_features, self._value.itemsize
-        return X, unpack_dense, sizes, (X.reshape(-1).view(np.uint8),)
 
-    def _new_csr(self, rows: int, stored: int) -> sp.csr_matrix:
-        """Return an unfilled CSR matrix, copied from an empty one, which avoids checks."""
-        if stored > INT32_MAX and self._index == np.int32:
-            raise ValueError(
-                f"{stored} values of the cache {self.path} do not fit in one matrix of int32 "
-                "columns: ask for fewer blocks."
-            )
-        empty = self._empty
-        if empty.shape[0] != rows:
-            self._empty = empty = sp.csr_matrix((rows, self.n_features), dtype=self._value)
-        X = copy.copy(empty)
-        X.data, X.indices = np.empty(stored, self._value), np.empty(stored, self._index)
-        X.indptr = np.zeros(rows + 1, self._index)
-        X.has_canonical_format = True
-        return X
-
-    def _buffer(self, size: int) -> tuple[np.ndarray, memoryview]:
-        """Return this thread's own buffer of at least ``size`` bytes, as words and as bytes."""
-        words = getattr(self._own, "words", None)
-        if words is None or words.nbytes < size:
-            words = self._own.words = np.empty(max(size, BUFFER_BYTES) // 8, np.uint64)
-            self._own.view = words.view(np.uint8).data
-        return words, self._own.view
-
-    def _read_at(self, offset: int, view: memoryview) -> None:
-        try:
-            while view:
-                got = _pread(self._file, view, offset, self._lock)
-                if got == 0:
-                    raise self._damaged("it is cut short")
-                offset, view = offset + got, view[got:]
-        except OSError as error:
-            raise self._damaged(f"{error.strerror}") from error
-
-    def _damaged(self, what: str) -> RowCacheDamaged:
-        return RowCacheDamaged(
-            f"The cache {self.path} is damaged ({what}): delete it; linsep writes it again from "
-            "the source.",
-            path=self.path,
-        )
+_NONE = np.empty(0, np.int64)
 
 
-def _pread(file: Any, view: memoryview, offset: int, lock: threading.Lock) -> int:
-    if hasattr(os, "preadv"):
-        return os.preadv(file.fileno(), [view], offset)
-    with lock:  # Windows can only seek and read
-        file.seek(offset)
-        return file.readinto(view)
+def checksum(array: np.ndarray, seed: int) -> int:
+    """Return a number of 64 bits that depends on every bit of an array, and on the one before."""
+    words = np.frombuffer(_padded(array), np.uint64)
+    whole = words.size // SECTOR * SECTOR
+    sums = words[:whole].reshape(-1, SECTOR).sum(axis=1, dtype=np.uint64)
+    sums = np.append(sums, words[whole:].sum(dtype=np.uint64))
+    places = np.arange(1, 2 * sums.size, 2, dtype=np.uint64)
+    return (seed * 0x9E3779B97F4A7C15 + int((sums * places).sum())) % 2**64
 
 
-def _read_tail(file: Any) -> tuple[dict[str, Any], np.ndarray, np.uint64] | None:
-    """Return footer, offsets and nonce of an open file, or None if they are not as written."""
-    size = os.fstat(file.fileno()).st_size
-    head = file.read(HEAD.size)
-    if size < HEAD.size + TRAILER.size or size % 8 or len(head) < HEAD.size:
-        return None
-    magic, version, nonce = HEAD.unpack(head)
-    file.seek(size - TRAILER.size)
-    entries, length, seal, end = TRAILER.unpack(file.read(TRAILER.size))
-    covered = 8 * entries + length + LENGTHS.size
-    start = size - covered - (TRAILER.size - LENGTHS.size)
-    if (magic, version, end) != (MAGIC, FORMAT, END) or entries < 2 or start < HEAD.size:
-        return None
-    data = bytearray(covered)
-    file.seek(start)
-    if file.readinto(data) != covered:
-        return None
-    nonce = np.uint64(nonce)
-    if length % 8 or checksum(np.frombuffer(data, np.uint64), nonce) != seal:
-        return None
-    offsets = np.frombuffer(data, np.int64, entries)
-    footer = json.loads(data[8 * entries : 8 * entries + length])
-    return (footer, offsets, nonce) if offsets[-1] == start else None
+def _padded(array: np.ndarray) -> memoryview | bytes:
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    return bytes(data) + bytes(-len(data) % 8) if len(data) % 8 else data
 
 
-def footer_of(source: Source) -> dict[str, Any]:
-    """Return what :meth:`RowCacheWriter.commit` keeps of the reading of a source."""
-    return {
-        "feature_names": source.feature_names, "recipe": source.recipe(),
-        "dropped": source.dropped, "filled": dict(source.filled),
-    }  # fmt: skip
+def _forget(data: mmap.mmap) -> None:
+    """Let go of the memory of a mapped file."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        data.madvise(mmap.MADV_DONTNEED)
+
+
+def _footer(data: mmap.mmap) -> dict[str, Any] | None:
+    """Return the footer of a file, None if it is not as written."""
+    magic, version = HEAD.unpack(data[: HEAD.size])
+    length, seal, last = TRAILER.unpack(data[-TRAILER.size :])
+    text = data[-TRAILER.size - length : -TRAILER.size]
+    whole = (magic, version, last, seal) == (MAGIC, FORMAT, END, zlib.crc32(text))
+    return json.loads(text) if whole else None
+
+
+def _arrays(footer: dict[str, Any], data: mmap.mmap) -> list[list[np.ndarray]]:
+    """Return the arrays of each chunk: codes, weights, values, and of sparse rows their starts and
+    the columns of values.
+    """
+    value, index, about = footer["value"], footer["index"], footer["about"]
+    chunks, at = [], HEAD.size
+    for rows, width, stored in footer["chunks"]:
+        sparse = about["kind"] == "csr"
+        sizes = [(np.int32, rows), (np.float64, rows * about["weighted"])]
+        sizes += [(value, stored if sparse else rows * width)]
+        sizes += [(np.int64, rows + 1), (index, stored)] if sparse else []
+        arrays = []
+        for kind, size in sizes:
+            arrays.append(np.frombuffer(data, kind, size, at))
+            at += arrays[-1].nbytes + -arrays[-1].nbytes % 8
+        if not sparse:
+            arrays[2] = arrays[2].reshape(rows, width)
+        chunks.append(arrays)
+    return chunks
 
 
 class RowCacheWriter:
@@ -384,14 +340,12 @@ class RowCacheWriter:
 
     def __init__(self, path: str | Path, key: dict[str, Any]):
         self.path, self._key = Path(path), as_read_back(key)
-        self._nonce = np.uint64(int.from_bytes(os.urandom(8), "little"))
         self._kind, self._value, self._index = "", np.dtype(np.float64), np.dtype(np.int32)
         self._labels: dict[Any, int] = {}
-        self._sizes: list[np.ndarray] = []
-        self._rest: tuple[Any, np.ndarray, np.ndarray] | None = None
+        self._chunks: list[list[int]] = []
+        self._rest: Batch | None = None
         self._weighted = False
-        self._blocks = self._rows = self._width = 0
-        self._buffer = np.empty(BUFFER_BYTES // 8, np.uint64)
+        self._rows = self._width = self._seal = 0
         self._fd, self._temporary = -1, ""
         try:
             folder = self.path.parent
@@ -401,7 +355,7 @@ class RowCacheWriter:
                 self._fd, self._temporary = scratch_file(folder, self.path.name)
         except OSError as error:
             raise self._unwritable(error) from error
-        self._send(HEAD.pack(MAGIC, FORMAT, int(self._nonce)))
+        self._send(HEAD.pack(MAGIC, FORMAT))
 
     def write(self, batch: Batch) -> None:
         """Append the rows of ``batch``, any number of them; its arrays are not kept.
@@ -412,39 +366,31 @@ class RowCacheWriter:
         self._must_be_open()
         try:
             self._weighted = batch.weights is not None
-            X, codes = self._checked(batch.X), self._encoded(batch.y, batch.X.shape[0])
-            weights = batch.importance
-            start, rows = 0, len(codes)
+            more = batch._replace(X=self._checked(batch.X), y=self._encoded(batch))
+            self._rows += more.size
             if self._rest is not None:
-                start = min(BLOCK - len(self._rest[1]), rows)
-                self._rest = self._joined(self._rest, X[:start], codes[:start], weights[:start])
-                if len(self._rest[1]) == BLOCK:
-                    self._put(*self._rest, 0, BLOCK)
-                    self._rest = None
-            whole = start + (rows - start) // BLOCK * BLOCK
-            self._put(X, codes, weights, start, whole)
-            if whole < rows:
-                self._rest = X[whole:].copy(), codes[whole:].copy(), weights[whole:].copy()
-            self._rows += rows
+                rest, self._rest = self._rest, None
+                more = Batch(
+                    join([rest.X, more.X], self._width),
+                    np.concatenate([rest.y, more.y]),
+                    weights=np.concatenate([rest.importance, more.importance]),
+                )
+            whole = more.size // BLOCK * BLOCK
+            self._put(more.between(0, whole))
+            if whole < more.size:
+                X, y, _, weights, *_ = more.between(whole, more.size)
+                self._rest = Batch(X.copy(), y.copy(), 0, None if weights is None else weights + 0)
         except BaseException:
             self.abort()
             raise
 
-    def commit(
-        self,
-        n_features: int | None = None,
-        feature_names: list[str] | None = None,
-        recipe: dict[str, Any] | None = None,
-        dropped: int = 0,
-        filled: dict[str, int] | None = None,
-    ) -> RowCache:
+    def commit(self, n_features: int | None = None, **about: Any) -> RowCache:
         """Finish the file, put it in its place in one step, and open it.
 
         Parameters
         ----------
         n_features : width of all rows; by default the width of the widest batch
-        feature_names, recipe, dropped, filled : plain JSON, kept for later; see
-            :func:`footer_of`
+        **about : feature_names, recipe, dropped and filled, see :func:`footer_of`
 
         Raises RowCacheError when no row was written or ``n_features`` is less than was seen.
         """
@@ -459,28 +405,23 @@ class RowCacheWriter:
                     path=self.path,
                 )
             if self._rest is not None:
-                self._put(*self._rest, 0, len(self._rest[1]))
+                self._put(self._rest)
+            known = {"feature_names": None, "recipe": None, "dropped": 0, "filled": {}} | about
+            known |= {
+                "kind": self._kind, "weighted": self._weighted, "n_rows": self._rows,
+                "n_features": width, "labels": list(self._labels),
+            }  # fmt: skip
             footer = {
-                "key": self._key,
-                "kind": self._kind,
-                "weighted": self._weighted,
-                "n_rows": self._rows,
-                "n_features": width,
-                "value": self._value.name,
-                "index": self._index.name,
-                "labels": list(self._labels),
-                "feature_names": feature_names,
-                "recipe": recipe,
-                "dropped": dropped,
-                "filled": filled or {},
-            }
-            offsets = np.cumsum(np.concatenate([[HEAD.size], *self._sizes]), dtype=np.int64)
-            self._send(end_of_file(offsets, footer, self._nonce))
+                "key": self._key, "value": self._value.name, "index": self._index.name,
+                "chunks": self._chunks, "seal": self._seal, "about": known,
+            }  # fmt: skip
+            text = json.dumps(footer).encode()
+            self._send(text + TRAILER.pack(len(text), zlib.crc32(text), END))
             self._publish()
         except BaseException:
             self.abort()
             raise
-        row_cache = RowCache.open(self.path, self._key)
+        row_cache = RowCache.open(self.path, self._key, check=False)
         if row_cache is None:
             raise RowCacheError(
                 f"The cache {self.path} was replaced by another process: continue without a cache.",
@@ -494,10 +435,10 @@ class RowCacheWriter:
 
     def abort(self) -> None:
         """Remove the temporary file. Does nothing after a commit or a second time."""
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             self._close()
         if self._temporary:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 os.unlink(self._temporary)
         self._temporary = ""
 
@@ -522,12 +463,10 @@ class RowCacheWriter:
             self._index = X.indices.dtype if sparse else self._index
         self._width = max(self._width, X.shape[1])
         fits = self._value.name in ("float32", "float64") and np.can_cast(X.dtype, self._value)
-        too_wide = self._kind == "csr" and self._index == np.int32 and self._width > INT32_MAX
-        if kind != self._kind or not fits or too_wide:
+        if kind != self._kind or not fits:
             raise RowCacheError(
-                f"Rows from {self._rows} on ({kind}, {X.dtype}, {X.shape[1]} features) do not "
-                f"fit in a cache of {self._kind} {self._value} rows with {self._index} columns: "
-                "continue without a cache.",
+                f"Rows from {self._rows} on ({kind}, {X.dtype}) do not fit in a cache of "
+                f"{self._kind} {self._value} rows: continue without a cache.",
                 code="shape",
             )
         if not sparse:
@@ -537,12 +476,12 @@ class RowCacheWriter:
             X.sum_duplicates()
         return X
 
-    def _encoded(self, y: np.ndarray | None, rows: int) -> np.ndarray:
+    def _encoded(self, batch: Batch) -> np.ndarray:
         """Return labels as int32 codes, numbered by first appearance in the file."""
-        if y is None or len(y) != rows:
+        if batch.y is None or len(batch.y) != batch.size:
             raise self._bad_labels("missing")
         try:
-            values, first, inverse = np.unique(y, return_index=True, return_inverse=True)
+            values, first, inverse = np.unique(batch.y, return_index=True, return_inverse=True)
         except TypeError as error:
             raise self._bad_labels(str(error)) from error
         labels = values.tolist()
@@ -560,49 +499,21 @@ class RowCacheWriter:
             code="label-type",
         )
 
-    def _joined(
-        self, rest: tuple[Any, np.ndarray, np.ndarray], more: Any, *lists: np.ndarray
-    ) -> tuple[Any, np.ndarray, np.ndarray]:
-        """Return the rows of an unfinished block and more rows, all as wide as the widest."""
-        X, codes, weights = rest
-        both = np.concatenate([codes, lists[0]]), np.concatenate([weights, lists[1]])
-        return join([X, more], self._width), *both
-
-    def _put(self, X: Any, codes: np.ndarray, weights: np.ndarray, lo: int, hi: int) -> None:
-        """Write rows ``lo`` to ``hi`` as records: blocks of 64, and a shorter one at the end."""
-        edges = np.append(np.arange(lo, hi, BLOCK), hi)
-        rows, value, index = np.diff(edges), self._value.itemsize, self._index.itemsize
+    def _put(self, batch: Batch) -> None:
+        """Write rows as a chunk."""
+        if not batch.size:
+            return
+        X, stored = batch.X, 0
+        arrays = [batch.y, batch.importance, X]
         if self._kind == "csr":
-            sizes = 8 * rows + np.diff(X.indptr[edges].astype(np.int64)) * (index + value)
-            indices = np.ascontiguousarray(X.indices, self._index).view(np.uint8)
-            data = np.ascontiguousarray(X.data, self._value).view(np.uint8)
-        else:
-            sizes = rows * (4 + X.shape[1] * value)
-            data = X.reshape(-1).view(np.uint8)
-        sizes = sizes + WEIGHT * self._weighted * rows
-        sizes = (HEADER + sizes + 7) // 8 * 8
-        ends = np.append(0, np.cumsum(sizes))
-        start = 0
-        while start < len(sizes):
-            stop = int(np.searchsorted(ends, ends[start] + BUFFER_BYTES, "right")) - 1
-            stop = max(stop, start + 1)
-            words = self._room(int(ends[stop] - ends[start]))
-            first = lo + start * BLOCK
-            place = codes[:hi], weights[:hi], first, sizes[start:stop], self._blocks, self._nonce
-            if self._kind == "csr":
-                pack_csr(X.indptr, indices, data, index, value, *place, words)
-            else:
-                pack_dense(data, X.shape[1], value, *place, words)
-            self._send(words.view(np.uint8).data)
-            self._blocks += stop - start
-            start = stop
-        self._sizes.append(sizes)
-
-    def _room(self, size: int) -> np.ndarray:
-        """Return ``size`` bytes of the buffer, which grows to the largest record."""
-        if size > self._buffer.nbytes:
-            self._buffer = np.empty(size // 8, np.uint64)
-        return self._buffer[: size // 8]
+            stored, start = int(X.indptr[-1] - X.indptr[0]), int(X.indptr[0])
+            held = slice(start, start + stored)
+            values, indices = X.data[held].astype(self._value), X.indices[held].astype(self._index)
+            arrays[2:] = [values, X.indptr.astype(np.int64) - start, indices]
+        self._chunks.append([batch.size, X.shape[1], stored])
+        for array in arrays:
+            self._seal = checksum(array, self._seal)
+            self._send(_padded(array))
 
     def _send(self, data: bytes | memoryview) -> None:
         left = memoryview(data)
@@ -662,34 +573,25 @@ class RowsSource(WeighedSource):
             )
         self.paths, self.name = paths, str(paths[0])
         self._position = 0
-        self._cache = self._open()
-        self.weighted = self._cache.weighted
-        self.dropped, self.filled = self._cache.dropped, self._cache.filled
-        self.n_rows: int | None = self._cache.n_rows
-
-    def _open(self) -> RowCache:
-        (path,) = local(self.paths)
+        (path,) = local(paths)
         found = RowCache.open(path, ROWS_FILE_KEY, mark=False)
         if found is None or found.recipe is None:
             raise DataError(
                 f"{self.name} is not a complete file written by `linsep convert` on this type of "
-                "machine, or other users can write to it: convert the data again.",
+                "machine, or it is damaged, or other users can write to it: convert the data "
+                "again.",
                 code="damaged-file",
                 path=path,
             )
-        return found
+        self._cache, self.weighted = found, found.weighted
+        self.dropped, self.filled = found.dropped, found.filled
+        self.n_rows: int | None = found.n_rows
 
     def _batches(self) -> Iterator[Batch]:
         labels = np.array(self._cache.labels)
-        try:
-            for batch in self._cache.iterate(_BATCH_BYTES):
-                yield batch._replace(y=labels[batch.y])
-                read = batch.first + batch.size
-                self._position = self._cache.n_bytes * read // self._cache.n_rows
-        except RowCacheDamaged as error:
-            raise DataError(
-                f"{self.name} is damaged: convert the data again.", code="damaged-file"
-            ) from error
+        for batch in self._cache.iterate(_BATCH_BYTES):
+            yield batch._replace(y=labels[batch.y])
+            self._position = self.size * (batch.first + batch.size) // self._cache.n_rows
 
     def _place(self, row: int) -> str:
         return Located(f"{self.name} row {row + 1}", path=self.name, row=row + 1)
