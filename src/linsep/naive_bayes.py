@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch
 from linsep.errors import (
@@ -39,8 +39,7 @@ from linsep.lanes import Lanes, no_weight
 from linsep.parameters import HasParameters, check_parameters, parameter
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, labels_of
-from linsep.validation.sparse import as_csr
-from linsep.validation.values import check_prepared, faults_named
+from linsep.validation.values import check_prepared, rows_to_fit
 
 if TYPE_CHECKING:
     from linsep.logistic.estimator import LogisticRegression
@@ -335,10 +334,7 @@ class GaussianNaiveBayes(
                 code="other-model", option=name,
             )  # fmt: skip
         labels.check_two_classes(known, "classes")
-        with faults_named(X, self):
-            X = validate_data(
-                self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=first
-            )
+        X = rows_to_fit(X, self, FLOATS, order="C", reset=first)
         codes = labels.encode_with(y := labels.label_a_row(self, y, X.shape[0]), known)
         if codes is None:
             raise DataError(
@@ -561,10 +557,7 @@ class GaussianNaiveBayes(
         if isinstance(X, Source):
             return self._scorer(), X
         check_prepared(self)
-        with faults_named(X, self):
-            X = validate_data(
-                self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False
-            )
+        X = rows_to_fit(X, self, FLOATS, order="C", reset=False)
         model = self._scorer()
         model.__dict__.pop("feature_names_in_", None)
         return model, X

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from linsep._system.interrupts import interrupts_deferred
 from linsep._system.threads import one_blas_thread
@@ -25,6 +25,7 @@ from linsep.estimators._common.fitted_state import (
 )
 from linsep.estimators._common.frames import to_predict, to_regress, to_score
 from linsep.estimators._common.labels import (
+    FLOATS,
     brings_labels,
     check_sample_weight,
     feature_names,
@@ -73,12 +74,7 @@ from linsep.parameters import (
     parameter,
 )
 from linsep.sources.base import Source
-from linsep.validation.sparse import as_csr
-from linsep.validation.values import (
-    check_prepared,
-    faults_named,
-    rows_to_fit,
-)
+from linsep.validation.values import check_prepared, rows_to_fit
 from linsep.words import row_text
 
 if TYPE_CHECKING:
@@ -301,7 +297,9 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
     def _block(self, X: Any, y: Any, sample_weight: Any, offset: Any, *, reset: bool) -> Batch:
         """Return the checked rows of positive weight as a block; y is minus the offset."""
-        X, y = self._features(X, reset), numbers(y)
+        if not reset:
+            check_prepared(self)
+        X, y = rows_to_fit(X, self, FLOATS, reset=reset), numbers(y)
         if y.size != X.shape[0]:
             raise DataError(
                 f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} "
@@ -316,17 +314,6 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         if weights.size and not weights.all():
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         return Batch(X, y, weights=weights if weights.size else None)
-
-    def _features(self, X: Any, reset: bool) -> Any:
-        kinds = (np.float64, np.float32)
-        if reset:
-            return rows_to_fit(X, self, kinds)
-        check_prepared(self)
-        with faults_named(X, self):
-            return validate_data(
-                self, as_csr(X), accept_sparse="csr", dtype=kinds, reset=False,
-                ensure_min_features=min(1, self.n_features_in_),  # a formula may have none
-            )  # fmt: skip
 
     def _fit_source(self, source: Source) -> None:
         refuse_counts(source)
@@ -441,7 +428,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             )  # fmt: skip
         level, X = check_level(level), to_predict(self, X, missing, offset)
         if not isinstance(X, Source):
-            X = self._features(X, reset=False)
+            check_prepared(self)
+            X = rows_to_fit(X, self, FLOATS, reset=False)
             offset = offset_to_predict(self, offset, X.shape[0])
         if self._several is not None:
             return self._several.predicted(lambda one: one._predicted(X, None, interval, level))

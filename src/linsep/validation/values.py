@@ -78,6 +78,7 @@ def rows_to_fit(
         return validate_data(
             estimator, as_csr(X, columns=columns), accept_sparse="csr", dtype=dtypes, order=order,
             ensure_all_finite=checked, reset=reset,
+            ensure_min_features=1 if reset else min(1, estimator.n_features_in_),  # of a formula
         )  # fmt: skip
 
 
