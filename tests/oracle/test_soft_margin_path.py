@@ -123,6 +123,7 @@ def test_rows_of_any_kind_are_the_same_rows(tmp_path):
 
 def test_where_the_gap_hides_which_rows_are_on_the_margin_the_loss_decides(monkeypatch):
     """As for rows so many that only coordinate descent is quick enough."""
+    monkeypatch.setattr(solving, "FEW", 0)
     monkeypatch.setattr(solving, "QUICK", 0.0)
     monkeypatch.setattr(solving, "Outlook", lambda tol, otherwise: None)
     random = np.random.default_rng(0)

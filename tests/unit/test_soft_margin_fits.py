@@ -109,7 +109,7 @@ def test_callbacks_see_every_step_and_may_stop():
 
 
 def test_ctrl_c_keeps_the_best_so_far():
-    model = SoftMargin(multiclass="ovo").set_callbacks(Stops(9, press=True))
+    model = SoftMargin(multiclass="ovo").set_callbacks(Stops(2, press=True))
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, THREE)
     assert model.stop_reason_ == "interrupted"

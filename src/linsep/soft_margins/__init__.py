@@ -3,16 +3,16 @@ optimum.
 
 ::
 
-  classes - binary problems - solving - certificate - weights (linear) or dual weights
-            (machines)                     |         (problem)
-                                           +- coordinate_descent: any size, a large C slows it down
-                                           +- interior_point: few rows or few features, any C
+  classes - binary problems - solving - certificate - weights (linear) or dual weights (kernel)
+            (classifier)                  (problem)
+                                |
+                                +- decomposition: few rows, or rows known by kernel values, by
+                                |  descent on pairs in sets with their Gram matrix
+                                +- coordinate_descent: any size, a large C slows it down
+                                +- interior_point: few rows or few features, any C
 
-With a kernel (``kernel``), rows are known only by their kernel values (``in_kernel_space``, with
-the proof there), and dual variables are found in working sets with their Gram matrix
-(``decomposition``); if descent is slow, the interior point method finishes.
-
-``path`` increases C, from one fit to the next, until nothing changes.
+``path`` increases C, from one fit to the next, until nothing changes; ``total_distance`` is the
+least distance that rows must move for a margin.
 
 Every method returns dual variables of any quality. ``problem`` makes them feasible without rounding
 error, and rounds their objective down and the objective of the weights up: the gap between the two

@@ -1,9 +1,9 @@
 """Shared code of the linear and kernel soft margins as scikit-learn estimators."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from math import inf
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -34,14 +34,7 @@ from linsep.learners.state import Learner, State
 from linsep.learners.stored import calibration_arrays, calibration_of
 from linsep.logistic.solution import Callbacks, Stopped
 from linsep.parameters import HasParameters, TwoSided, check_parameters, parameter
-from linsep.soft_margins.machines import (
-    Machine,
-    Solution,
-    at_bound,
-    machines_of,
-    signed_dual,
-)
-from linsep.soft_margins.problem import Certificate
+from linsep.soft_margins.problem import Certificate, relative_gap
 from linsep.sources.base import Source
 
 Loss = Literal["hinge", "squared_hinge"]
@@ -53,6 +46,52 @@ LEARNED = (
     "training_accuracy_", "training_rows_", "training_baseline_", "training_sampled_",
     "training_balanced_accuracy_", "calibration_", "threshold_", "recipe_",
 )  # fmt: skip
+
+
+class Machine(NamedTuple):
+    """One problem of two classes.
+
+    Attributes
+    ----------
+    rows : int64 array, its rows with weight above 0
+    signs : float64 array, the side of each, 1 or -1
+    costs : float64 array, the cost of an error in each
+    """
+
+    rows: np.ndarray
+    signs: np.ndarray
+    costs: np.ndarray
+
+
+def machines_of(
+    codes: np.ndarray, n_classes: int, multiclass: str, costs: np.ndarray
+) -> Iterator[Machine]:
+    """Yield the binary problems of classes: one for two, else one for each class or pair of
+    classes.
+    """
+    counted = costs > 0
+    sides = [(1,)] if n_classes == 2 else [(k,) for k in range(n_classes)]
+    if n_classes > 2 and multiclass == "ovo":
+        sides = labels.pairs(n_classes)
+    for side in sides:
+        rows = np.flatnonzero(counted if len(side) == 1 else counted & np.isin(codes, side))
+        yield Machine(rows, np.where(codes[rows] == side[-1], 1.0, -1.0), costs[rows])
+
+
+class Solution(NamedTuple):
+    """The results of solving the binary problems.
+
+    Attributes
+    ----------
+    objectives, bounds : float64 arrays of shape (binary problems,)
+    support, bounded : int64 arrays of shape (binary problems,), the numbers of support vectors, and
+        of support vectors at their bound
+    """
+
+    objectives: np.ndarray
+    bounds: np.ndarray
+    support: np.ndarray
+    bounded: np.ndarray
 
 
 class SoftMarginClassifier(
@@ -107,13 +146,13 @@ class SoftMarginClassifier(
         """Return rows checked for a fit."""
         raise NotImplementedError
 
-    def _solver(self, X: Any) -> Callable[[Machine, np.ndarray, Any], Certificate]:
-        """Return a solver for binary problems of these rows, given the cost of each row and a
-        function of the best certificate so far.
+    def _solver(self, X: Any) -> Callable[[Machine, Any], Certificate]:
+        """Return a solver for binary problems of these rows, given a function of the best
+        certificate so far.
         """
         raise NotImplementedError
 
-    def _take(self, X: Any, machines: list[Machine], found: list[Certificate]) -> None:
+    def _take(self, X: Any, found: list[Certificate]) -> None:
         """Store the solutions of the binary problems."""
         raise NotImplementedError
 
@@ -211,28 +250,22 @@ class SoftMarginClassifier(
             self.__dict__.pop(name, None)
         self._learned_with = self.get_params(deep=False)
         self.classes_, self.n_rows_ = classes, len(codes)
-        machines = [*machines_of(codes, classes.size, self.multiclass, weights)]
+        costs = self.C * (weights if weights.size else np.ones(len(codes)))
+        machines = [*machines_of(codes, classes.size, self.multiclass, costs)]
         known = {"X": None, "y": None, "metadata": None} if given is None else given
-        self._solve(X, machines, weights, known)
+        self._solve(X, machines, known)
 
-    def _solve(
-        self, X: Any, machines: list[Machine], weights: np.ndarray, given: dict[str, Any]
-    ) -> None:
+    def _solve(self, X: Any, machines: list[Machine], given: dict[str, Any]) -> None:
         """Solve the binary problems one after the other, with callbacks for the steps of each."""
-        costs = [
-            self.C * (weights[one.rows] if weights.size else np.ones(one.rows.size))
-            for one in machines
-        ]
-        #: the best of the machine that is being solved
-        self._at: Certificate | None = None
         found: list[Certificate] = []
         steps: list[tuple[int, float, float]] = []
         callbacks = Callbacks(self, given)
+        #: the best of the machine that is being solved
+        self._at: Certificate | None = None
 
         def snapshot(so_far: Certificate) -> dict[str, Any]:
             model = copy(self)
-            rest = [self._nothing(X, one) for one in machines[len(found) + 1 :]]
-            model._finish(X, machines, [*found, so_far, *rest], costs, steps)
+            model._finish(X, machines, [*found, so_far], steps)
             return dict(vars(model))
 
         def told(so_far: Certificate) -> bool:
@@ -247,47 +280,53 @@ class SoftMarginClassifier(
 
         solve = self._solver(X)
         try:
-            for one, cost in zip(machines, costs, strict=True):
+            for one in machines:
                 self._at = None
-                none = self._nothing(X, one)._replace(primal=0.0)  # of classes without weight
-                found.append(solve(one, cost, told) if one.rows.size else none)
+                # classes without weight cost nothing
+                found.append(solve(one, told) if one.rows.size else self._nothing(one, 0.0))
         except KeyboardInterrupt:
             if self._at is None:
                 raise
             self.stop_reason_ = StopReason.INTERRUPTED
-            rest = [self._nothing(X, one) for one in machines[len(found) + 1 :]]
-            self._finish(X, machines, [*found, self._at, *rest], costs, steps)
+            self._finish(X, machines, [*found, self._at], steps)
             raise
-        self._finish(X, machines, found, costs, steps)
+        self._finish(X, machines, found, steps)
         self._warn_of_gap()
         callbacks.ended(lambda: dict(vars(self)))
 
-    def _nothing(self, X: Any, machine: Machine) -> Certificate:
-        """Return the certificate of an untrained binary classifier."""
-        return Certificate(np.zeros(X.shape[1]), 0.0, np.zeros(machine.rows.size), inf, 0.0)
+    def _nothing(self, machine: Machine, primal: float = inf) -> Certificate:
+        """Return the certificate of weights of zero."""
+        coef = np.zeros(getattr(self, "n_features_in_", 0))
+        return Certificate(coef, 0.0, np.zeros(machine.rows.size), primal, 0.0)
 
     def _finish(
         self, X: Any, machines: list[Machine], found: list[Certificate],
-        costs: list[np.ndarray], steps: list[tuple[int, float, float]],
+        steps: list[tuple[int, float, float]],
     ) -> None:  # fmt: skip
-        """Store the solution."""
+        """Store the solution; problems that are not solved have weights of zero."""
+        found = [*found, *map(self._nothing, machines[len(found) :])]
+        used, full = np.zeros((2, self.n_rows_), bool)
+        bounded = np.zeros(len(machines), np.int64)
+        for k, (machine, one) in enumerate(zip(machines, found, strict=True)):
+            used[machine.rows[one.dual > 0]] = True
+            if self.loss == "hinge":  # up to rounding
+                at_bound = one.dual >= machine.costs * (1 - 1e-9)
+                full[machine.rows[at_bound]], bounded[k] = True, at_bound.sum()
+        self.support_, self.bounded_support_ = np.flatnonzero(used), np.flatnonzero(full)
+        self._dual_coef = np.zeros((len(machines), self.support_.size))
+        for k, (machine, one) in enumerate(zip(machines, found, strict=True)):
+            own = one.dual > 0
+            places = np.searchsorted(self.support_, machine.rows[own])
+            self._dual_coef[k, places] = machine.signs[own] * one.dual[own]
+        self._solution = Solution(
+            np.array([one.primal for one in found]), np.array([one.bound for one in found]),
+            np.array([int((one.dual > 0).sum()) for one in found]), bounded,
+        )  # fmt: skip
         self.trace_ = np.array(steps, dtype=np.float64).reshape(-1, 3)
-        self._solution = Solution.of(found, costs, self.loss != "hinge")
-        self.support_, self._dual_coef = signed_dual(machines, found, self.n_rows_)
-        self.bounded_support_ = self._at_bound(machines, found, costs)
-        self._take(X, machines, found)
+        self._take(X, found)
         if not hasattr(self, "stop_reason_"):
             near = self.duality_gap_ <= self.tol
             self.stop_reason_ = StopReason.CONVERGED if near else StopReason.MAX_ITER
-
-    def _at_bound(
-        self, machines: list[Machine], found: list[Certificate], costs: list[np.ndarray]
-    ) -> np.ndarray:
-        """Return the rows whose dual variables are at their bound in any binary classifier."""
-        if self.loss != "hinge":
-            return np.empty(0, np.int64)
-        parts = zip(machines, found, costs, strict=True)
-        return np.unique(np.concatenate([one.rows[at_bound(own, u)] for one, own, u in parts]))
 
     def _number_support(self, source: Source) -> None:
         """Number the support vectors as in the data as given."""
@@ -315,30 +354,33 @@ class SoftMarginClassifier(
     # What is known of a fit.
 
     @property
+    def _solved(self) -> Solution:
+        """The solution of a model that is fitted."""
+        self.fitted_run()
+        return self._solution
+
+    @property
     def objective_(self) -> float:
         """``|w|^2 / 2`` + C times the losses, rounded up, summed over the binary classifiers."""
-        self.fitted_run()
-        return float(self._solution.objectives.sum())
+        return float(self._solved.objectives.sum())
 
     @property
     def lower_bound_(self) -> float:
         """The dual objective, a lower bound for any weights, rounded down and summed."""
-        self.fitted_run()
-        return float(self._solution.bounds.sum())
+        return float(self._solved.bounds.sum())
 
     @property
     def duality_gap_(self) -> float:
         """Upper bound on the relative distance of the objective from the optimum, rounded up and
         proved by the dual variables; the largest over all binary classifiers.
         """
-        self.fitted_run()
-        return float(self._solution.gaps.max())
+        found = self._solved
+        return max(map(relative_gap, found.objectives.tolist(), found.bounds.tolist()))
 
     @property
     def n_support_(self) -> np.ndarray:
         """Number of support vectors of each binary classifier, shape (binary classifiers,)."""
-        self.fitted_run()
-        return self._solution.support
+        return self._solved.support
 
     @property
     def n_bounded_(self) -> np.ndarray:
@@ -346,8 +388,7 @@ class SoftMarginClassifier(
         row: they lie inside the margin or on the wrong side. Zeros for the squared hinge loss,
         which has no bound. Shape (binary classifiers,).
         """
-        self.fitted_run()
-        return self._solution.bounded
+        return self._solved.bounded
 
     @property
     def dual_coef_(self) -> np.ndarray:

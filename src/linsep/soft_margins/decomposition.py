@@ -1,34 +1,48 @@
 """The soft margin in the space of a kernel: working sets with their Gram matrix, in rounds.
 
-Each round selects the rows that violate optimality most, the free support vectors and close rows,
-as many as fit in a Gram matrix in memory, and solves their part of the dual by descent on pairs (T.
-Joachims, Making large-scale SVM learning practical, 1999, with sets of thousands of rows). All rows
-form one set if they fit; if descent is slow, an interior point method finishes.
+Rows are known by their kernel values, which are treated as exact. Values of a positive semidefinite
+kernel are inner products of rows, so the proof of :mod:`linsep.soft_margins.problem` holds for
+them. Each round selects the rows that violate optimality most, the free support vectors and close
+rows, as many as fit in a Gram matrix in memory, and solves their part of the dual by descent on
+pairs (T. Joachims, Making large-scale SVM learning practical, 1999, with sets of thousands of
+rows). All rows form one set if they fit; if descent is slow, an interior point method finishes.
 """
 
+import math
 from collections.abc import Callable
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
-from linsep._system.interrupts import interruption_point
+from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep._system.threads import one_blas_thread
 from linsep.compiled.soft_margin_kernels import descend_by_one, descend_by_pairs
-from linsep.soft_margins.in_kernel_space import KernelProblem, certified, unit_of
+from linsep.kernels.foreign import GramRows
 from linsep.soft_margins.interior_point import interior_point
-from linsep.soft_margins.problem import EPS, TINY, Certificate, Problem, best_intercept, purified
+from linsep.soft_margins.problem import (
+    EPS,
+    TINY,
+    Certificate,
+    Problem,
+    best_intercept,
+    feasible,
+    of_one_class,
+    purified,
+)
 
+#: kernel values computed at once
+AT_ONCE = 1 << 21
 #: steps of a descent between two looks at Ctrl-C, as kernel values that they read
 VALUES_BETWEEN_LOOKS = 1 << 29
 #: steps of a descent per row, from which on it crawls
 CRAWLS = 40
 #: rounds at most
 MOST_ROUNDS = 200
-#: share of a gap that rounding may be before scores are computed anew
-BLURRED = 0.2
 #: rounds in which the gap must halve
 PATIENCE = 30
 #: violations, in units of the margin, at which a descent pauses first, and at last
-COARSE, FINEST = 1e-2, 1e-13
+COARSE, FINEST = 1e-3, 1e-13
 #: the same of the sample to begin with
 ROUGH = 5e-2
 #: fewest rows of a working set, whatever the memory, and most that an interior point method takes
@@ -37,25 +51,208 @@ LEAST_ROOM, MOST_REFINED = 1000, 3000
 FLAT = 1e-13
 
 
-class Dual:
-    """Dual variables b_i = y_i a_i of all rows, between ``low`` and ``high``, and their scores."""
+class KernelRows:
+    """Rows in the space of a kernel.
 
-    def __init__(self, problem: KernelProblem):
-        self.problem, y, u = problem, problem.signs, problem.costs
-        large = np.full(len(y), np.inf) if problem.squared else u
-        self.low, self.high = np.where(y > 0, 0.0, -large), np.where(y > 0, large, 0.0)
-        self.ridge = 0.5 / u if problem.squared else np.zeros(len(y))
-        self.curvatures = problem.X.squares + self.ridge
-        self.flat = 1e-14 * float(np.abs(self.curvatures).max(initial=0.0)) + 1e-300
-        self.b, self.scores = np.zeros(len(y)), np.zeros(len(y))
-        #: errors of scores are at most this many times sqrt(K(x, x))
-        self.error = 0.0
-        self._roots = np.sqrt(np.maximum(problem.X.squares, 0.0))
+    Parameters
+    ----------
+    kernel : a fitted :class:`linsep.kernels.Kernel`
+    prepared : rows prepared by it
+    shift : float, a constant added to all kernel values: the square of a constant feature
+    """
+
+    def __init__(self, kernel: Any, prepared: Any, shift: float = 0.0):
+        self.kernel, self.prepared, self.shift = kernel, prepared, shift
+        self.squares = self.kernel.diagonal(prepared) + shift
+        self.roots = np.sqrt(np.maximum(self.squares, 0.0)) * (1 + 4 * EPS)
+        self._whole: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.squares)
+
+    def some(self, rows: np.ndarray) -> Self:
+        """Return the space of some of the rows, by their numbers."""
+        if rows.size == len(self):
+            return self
+        found = copy(self)
+        found.squares, found.roots = self.squares[rows], self.roots[rows]
+        if self._whole is None:
+            found.prepared = self.prepared[rows]
+        else:
+            found._whole = self._whole[rows[:, None], rows]
+        return found
+
+    def between(self, a: Any, b: Any) -> np.ndarray:
+        """Return kernel values of two sets of rows, by their numbers or slices."""
+        if self._whole is not None:
+            return self._whole[a][:, b]
+        interruption_point()
+        with interrupts_allowed():  # a kernel may be a user's function
+            left = self.prepared[a]
+            found = self.kernel.gram(left, left if a is b else self.prepared[b])
+        return found + self.shift if self.shift else found
+
+    def whole(self) -> np.ndarray:
+        """Return kernel values of all pairs of rows (cached)."""
+        if self._whole is None:
+            given = self.prepared.whole if isinstance(self.prepared, GramRows) else None
+            if given is None or self.shift:
+                everything = np.arange(len(self))
+                given = np.ascontiguousarray(self.between(everything, everything))
+            self._whole = given
+        return self._whole
+
+    def scores(self, b: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the products of all rows with sum_j b_j x_j; their errors are at most the second
+        times sqrt(K(x, x)).
+        """
+        columns = np.flatnonzero(b)
+        amounts, found = b[columns], np.zeros(len(self))
+        # BLAS may add so many terms of a sum in any order; such partial sums are added in order
+        terms = max(16, math.isqrt(columns.size))
+        unit = 2.2 * (terms + columns.size // terms + 5) * EPS
+        step = max(1, AT_ONCE // max(1, columns.size))
+        for start in range(0, len(self) if columns.size else 0, step):
+            part = slice(start, min(start + step, len(self)))
+            values = self.between(part, columns)
+            for first in range(0, columns.size, terms):
+                among = slice(first, first + terms)
+                found[part] += values[:, among] @ amounts[among]
+        return found, unit * float(np.abs(amounts) @ self.roots[columns])
+
+
+class KernelProblem(Problem):
+    """A :class:`linsep.soft_margins.problem.Problem` whose rows ``X`` are :class:`KernelRows`; the
+    constant feature of a penalized intercept is included in them.
+    """
+
+    X: KernelRows
+
+
+def certified(
+    problem: KernelProblem, dual: np.ndarray, scores: np.ndarray, error: float
+) -> Certificate:
+    """Return the certificate of dual variables, made feasible, and of their implicit weights sum_i
+    a_i y_i phi(x_i).
+
+    Parameters
+    ----------
+    problem : KernelProblem
+    dual : float64 array of shape (rows,), any numbers
+    scores : float64 array of shape (rows,), sum_j a_j y_j K(x_j, x_i) of these dual variables
+    error : float, the error of scores is at most this many times sqrt(K(x_i, x_i))
+    """
+    roots, y, rows = problem.X.roots, problem.signs, len(dual)
+    with np.errstate(over="ignore", invalid="ignore"):
+        multiple = problem.best_multiple(dual, float((dual * y) @ scores))
+        found, total = feasible(problem, dual * multiple)
+        scores = scores * multiple
+        # the products of what was added to the dual variables, by the inequality of Cauchy
+        moved = np.abs(found - multiple * dual) + 2 * EPS * multiple * dual
+        error = (multiple * error + float(moved @ roots)) * (1 + 2 * (rows + 4) * EPS)
+        slack = error * roots * (1 + 8 * EPS) + 4 * EPS * np.abs(scores) + TINY
+        near = 1.0 + 2 * (rows + 16) * EPS
+        square = float((found * y) @ scores) + float(found @ slack) * near
+        square += 2 * (rows + 4) * EPS * float(found @ np.abs(scores))
+        intercept = best_intercept(problem, scores) if problem.free else 0.0
+        short = 1.0 - y * (scores + intercept) + slack
+        short += 8 * EPS * (1.0 + abs(intercept) + np.abs(scores))
+        primal = square / 2 + float(problem.losses(short).sum()) * near
+        bound = total - (square / 2 + problem.penalty(found) * near)
+        primal += 4 * EPS * abs(primal) + TINY
+        bound = max(0.0, bound - 4 * EPS * (abs(total) + abs(square)) - TINY)
+    return Certificate(np.empty(0), float(intercept), found, primal, bound)
+
+
+class Boxes:
+    """Variables b_i = y_i a_i of rows, between ``low`` and ``high``, with what a squared loss adds
+    to their curvature, and the gradient ``slopes`` of the objective in them.
+    """
+
+    def __init__(self, signs: np.ndarray, costs: np.ndarray, squared: bool, free: bool):
+        large = np.full(len(signs), np.inf) if squared else costs
+        self.low, self.high = np.where(signs > 0, 0.0, -large), np.where(signs > 0, large, 0.0)
+        self.ridge = 0.5 / costs if squared else np.zeros(len(signs))
+        self.b, self.slopes, self.sum_is_fixed = np.zeros(len(signs)), -signs, free
 
     @property
-    def slopes(self) -> np.ndarray:
-        """The gradient of the objective in b, without the free intercept."""
-        return self.scores - self.problem.signs + self.ridge * self.b
+    def free(self) -> np.ndarray:
+        """Whether each variable is between its bounds."""
+        return (self.b > self.low) & (self.b < self.high)
+
+    def violation(self) -> float:
+        """Return by how much the variables violate optimality.
+
+        If their sum is fixed, the slope of variables between their bounds is minus the intercept.
+        """
+        up, down, level = self.b < self.high, self.b > self.low, 0.0
+        if self.sum_is_fixed:
+            ends = self.slopes[up].min(initial=np.inf), self.slopes[down].max(initial=-np.inf)
+            level = float(self.slopes[up & down].mean()) if (up & down).any() else sum(ends) / 2
+            level = level if np.isfinite(level) else 0.0
+        far = self.slopes - level
+        return float(max((-far[up]).max(initial=-np.inf), far[down].max(initial=-np.inf)))
+
+
+class PairDescent(Boxes):
+    """Variables of rows whose Gram matrix is in memory, improved one or two at a time."""
+
+    def __init__(
+        self, K: np.ndarray, signs: np.ndarray, costs: np.ndarray, squared: bool, free: bool
+    ):
+        super().__init__(signs, costs, squared, free)
+        self.K, self.curvatures = K, K.diagonal() + self.ridge
+        self.flat = 1e-14 * float(np.abs(self.curvatures).max(initial=0.0)) + 1e-300
+
+    def descend(self, tolerance: float) -> bool:
+        """Descend until the violation is at most ``tolerance``; return whether that was soon."""
+        descend = descend_by_pairs if self.sum_is_fixed else descend_by_one
+        steps = CRAWLS * len(self.b)
+        at_once, taken = max(1, VALUES_BETWEEN_LOOKS // len(self.b)), 0
+        while True:
+            some, violation = descend(
+                self.K, self.curvatures, self.slopes, self.b, self.low, self.high, self.ridge,
+                self.flat, tolerance, min(at_once, steps - taken),
+            )  # fmt: skip
+            taken += some
+            interruption_point()
+            if violation <= tolerance or taken >= steps:
+                return bool(violation <= tolerance)
+
+    def polish(self) -> bool:
+        """Solve the equations of the variables between their bounds, if these are few; return
+        whether they stay there.
+        """
+        free = np.flatnonzero(self.free)
+        if free.size > MOST_REFINED:
+            return False
+        flat = FLAT * float(self.curvatures.mean()) + TINY
+        A = np.eye(free.size + 1)
+        A[:-1, :-1] = self.K[free[:, None], free]
+        A.flat[: -1 : free.size + 2] += self.ridge[free] + flat
+        if self.sum_is_fixed:
+            A[-1], A[:, -1], A[-1, -1] = 1.0, 1.0, 0.0
+        try:
+            moved = np.linalg.solve(A, -np.append(self.slopes[free], 0.0))[:-1]
+        except np.linalg.LinAlgError:
+            return False
+        b = self.b[free] + moved
+        stay = bool(((b > self.low[free]) & (b < self.high[free])).all())
+        if stay:
+            self.b[free] = b
+            self.slopes += moved @ self.K[free]
+            self.slopes[free] += moved * self.ridge[free]
+        return stay
+
+
+class Dual(Boxes):
+    """Variables of all rows, and their scores; errors of scores are at most ``error`` times
+    sqrt(K(x, x)).
+    """
+
+    def __init__(self, problem: KernelProblem):
+        super().__init__(problem.signs, problem.costs, problem.squared, problem.free)
+        self.problem, self.scores, self.error = problem, np.zeros(len(self.b)), 0.0
 
     def certificate(self) -> Certificate:
         """Return the certificate of these variables."""
@@ -63,120 +260,34 @@ class Dual:
 
     def set(self, rows: np.ndarray, b: np.ndarray) -> bool:
         """Set the variables of ``rows`` and update the scores of all; return whether any moved."""
-        moved = b - self.b[rows]
-        some = np.flatnonzero(moved)
+        moved, X = np.zeros(len(self.b)), self.problem.X
+        moved[rows] = b - self.b[rows]
         self.b[rows] = b
-        self._add(rows[some], moved[some])
-        return bool(some.size)
+        change, error = X.scores(moved)
+        self.scores = self.scores + change
+        # |w| is below this length, and bounds scores as shares of the lengths of their rows
+        self.error += error + 2 * EPS * float(np.abs(self.b) @ X.roots)
+        self.slopes = self.scores - self.problem.signs + self.ridge * self.b
+        return bool(moved.any())
 
-    def score_anew(self, careful: bool = False) -> None:
-        """Recompute the scores, without accumulated rounding; if ``careful``, in twice the
-        precision.
+    def chosen(self, room: int) -> np.ndarray:
+        """Return the rows of the next round: rows between their bounds, and the rows that violate
+        optimality most, or satisfy it least, in either direction.
         """
-        some = np.flatnonzero(self.b)
-        self.scores[:], self.error = 0.0, 0.0
-        if not careful:
-            self._add(some, self.b[some])
-            return
-        self.problem.X.add_products(None, some, self.b[some], self.scores, careful=True)
-        self.error = self._careful_error
-
-    def _add(self, rows: np.ndarray, amounts: np.ndarray) -> None:
-        self.problem.X.add_products(None, rows, amounts, self.scores)
-        length = float(np.abs(amounts) @ self._roots[rows])
-        # |w| is below the other length, and bounds scores as shares of the lengths of their rows
-        self.error += 1.1 * unit_of(rows.size) * length + 2.0**-52 * self._length
-
-    @property
-    def _length(self) -> float:
-        return float(np.abs(self.b) @ self._roots)
-
-    @property
-    def _careful_error(self) -> float:
-        """The error of scores in twice the precision: two roundings of |w|, whose square is the
-        product of b and the scores, but for this error.
-        """
-        unit, length = 2 * (len(self.b) + 4) * EPS, self._length
-        size = float(np.abs(self.b) @ np.abs(self.scores)) ** 0.5 + 2 * unit * length
-        return 4 * EPS * size + unit * unit * length
-
-    def is_blurred(self, gap: float) -> bool:
-        """Return whether more careful scores would reduce a gap, in units of the objective."""
-        part = float(self.problem.costs @ self._roots) * self.error
-        return part > BLURRED * gap and self.error > 4 * self._careful_error
-
-    def violations(self) -> np.ndarray:
-        """Return by how much each variable violates optimality; negative values are slack."""
-        return _violations(self.slopes, self.b, self.low, self.high, self.problem.free)
-
-    @property
-    def free(self) -> np.ndarray:
-        """Whether each variable is between its bounds."""
-        return (self.b > self.low) & (self.b < self.high)
-
-
-class WorkingSet:
-    """A subset of the rows, with their Gram matrix.
-
-    Parameters
-    ----------
-    dual : Dual
-    rows : int64 array, the numbers of the rows; changed by :meth:`exchange`
-    K : float64 array of shape (rows, rows), also changed
-    """
-
-    def __init__(self, dual: Dual, rows: np.ndarray, K: np.ndarray):
-        self.dual, self.rows, self.K = dual, rows, K
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Copy the variables and slopes of the rows from all rows."""
-        dual, rows = self.dual, self.rows
-        self.b, self.slopes = dual.b[rows].copy(), dual.slopes[rows].copy()
-        self.low, self.high, self.ridge = dual.low[rows], dual.high[rows], dual.ridge[rows]
-        self.curvatures = dual.curvatures[rows]
-
-    def exchange(self, rows: np.ndarray) -> None:
-        """Replace the rows by the same number of other rows."""
-        places = np.flatnonzero(~np.isin(self.rows, rows))
-        fresh = np.setdiff1d(rows, self.rows)
-        self.rows[places] = fresh
-        values = self.dual.problem.X.between(fresh, self.rows)
-        self.K[places] = values
-        self.K[:, places] = values.T
-        self.refresh()
-
-    def descend(self, tolerance: float, steps: int) -> tuple[int, float]:
-        """Make at most ``steps`` steps, or until the violation is at most ``tolerance``."""
-        descend = descend_by_pairs if self.dual.problem.free else descend_by_one
-        at_once, taken = max(1, VALUES_BETWEEN_LOOKS // len(self.rows)), 0
-        while True:
-            some, violation = descend(
-                self.K, self.curvatures, self.slopes, self.b, self.low, self.high, self.ridge,
-                self.dual.flat, tolerance, min(at_once, steps - taken),
-            )  # fmt: skip
-            taken += some
-            interruption_point()
-            if violation <= tolerance or taken >= steps:
-                return taken, violation
-
-
-def _violations(
-    slopes: np.ndarray, b: np.ndarray, low: np.ndarray, high: np.ndarray, sum_is_fixed: bool
-) -> np.ndarray:
-    """Return by how much each variable violates optimality; negative values are slack.
-
-    If their sum is fixed, the slope of variables between their bounds is minus the intercept.
-    """
-    up, down, level = b < high, b > low, 0.0
-    if sum_is_fixed:
-        both = up & down
-        ends = slopes[up].min(initial=np.inf), slopes[down].max(initial=-np.inf)
-        level = float(slopes[both].mean()) if both.any() else sum(ends) / 2
-        level = level if np.isfinite(level) else 0.0
-    return np.maximum(
-        np.where(up, level - slopes, -np.inf), np.where(down, slopes - level, -np.inf)
-    )
+        chosen = self.free
+        inside = np.flatnonzero(chosen)
+        if inside.size > room // 2:
+            chosen[:] = False
+            far = np.abs(self.slopes[inside] - self.slopes[inside].mean())
+            chosen[inside[np.argpartition(-far, room // 2)[: room // 2]]] = True
+        up = np.where(self.b < self.high, self.slopes, np.inf)
+        down = np.where(self.b > self.low, -self.slopes, np.inf)
+        for side, share in ((up, 2), (down, 1)):
+            many = (room - int(chosen.sum())) // share
+            side[chosen] = np.inf
+            if many:
+                chosen[np.argpartition(side, many - 1)[:many]] = True
+        return np.flatnonzero(chosen)
 
 
 def decomposition(
@@ -194,34 +305,15 @@ def decomposition(
     told : function of the best certificate so far, which returns whether to stop
     seed : int, of the initial sample of rows if not all fit in memory
     """
-    if problem.free and abs(problem.signs.sum()) == len(problem.signs):  # one class only
-        return Certificate(
-            np.empty(0), float(problem.signs[0]), np.zeros(len(problem.signs)), 0.0, 0.0
-        )
+    if (alone := of_one_class(problem, 0)) is not None:
+        return alone
+    room = max(LEAST_ROOM, int((cache_bytes / 8) ** 0.5))
     with one_blas_thread:
-        return _decomposed(problem, tol, cache_bytes, rounds, told, seed)
-
-
-def _decomposed(
-    problem: KernelProblem, tol: float, cache_bytes: float, rounds: int,
-    told: Callable[[Certificate], bool], seed: int,
-) -> Certificate:  # fmt: skip
-    rows, room = len(problem.signs), max(LEAST_ROOM, int((cache_bytes / 8) ** 0.5))
-    search = Search(Dual(problem), tol, told)
-    if search.is_over():
-        return search.best
-    if rows <= room:
-        search.all_at_once(rounds)
-        return search.best
-    uncertain = _guess(search.dual, room // 2, seed)
-    search.round(np.argpartition(uncertain, room - 1)[:room])
-    gaps, moved = [search.best.gap], True
-    for number in range(rounds):
-        stuck = number > PATIENCE and gaps[-1] > 0.5 * gaps[-PATIENCE]
-        if search.is_over() or stuck or not moved:
-            break
-        gaps.append(search.best.gap)
-        moved = search.round(search.chosen(room))
+        search = Search(problem, tol, told)
+        if len(problem.signs) <= room:
+            search.all_at_once(rounds)
+        else:
+            search.in_rounds(rounds, room, seed)
     return search.best
 
 
@@ -230,20 +322,18 @@ class Search:
 
     Parameters
     ----------
-    dual, tol, told : as in :func:`decomposition`
+    problem, tol, told : as in :func:`decomposition`
     """
 
-    def __init__(self, dual: Dual, tol: float, told: Callable[[Certificate], bool]):
-        self.dual, self.tol, self.told = dual, tol, told
-        self.best, self._gap = dual.certificate(), 1.0
-        self._set: WorkingSet | None = None
+    def __init__(
+        self, problem: KernelProblem, tol: float, told: Callable[[Certificate], bool]
+    ) -> None:
+        self.problem, self.tol, self.told = problem, tol, told
+        none = np.zeros(len(problem.signs))
+        self.best, self._gap = Certificate(np.empty(0), 0.0, none, math.inf, 0.0), 1.0
 
-    def is_over(self) -> bool:
-        """Compute the certificate, and return whether it, or the user, ends the fit."""
-        found = self.dual.certificate()
-        if found.gap > self.tol and self.dual.is_blurred(found.primal - found.bound):
-            self.dual.score_anew(careful=True)
-            found = self.dual.certificate()
+    def is_over(self, found: Certificate) -> bool:
+        """Return whether a certificate, or the user, ends the fit."""
         self._gap = found.gap
         if found.gap <= self.best.gap:
             self.best = found
@@ -251,96 +341,63 @@ class Search:
 
     def all_at_once(self, rounds: int) -> None:
         """Find the optimal variables of all rows, whose Gram matrix is in memory."""
-        rows = np.arange(len(self.dual.b))
-        everything, tolerance = WorkingSet(self.dual, rows, self.dual.problem.X.whole()), COARSE
-        left, few = CRAWLS * rows.size, rows.size <= MOST_REFINED
+        p, tolerance, few = self.problem, COARSE, len(self.problem.signs) <= MOST_REFINED
+        everything = PairDescent(p.X.whole(), p.signs, p.costs, p.squared, p.free)
         for _ in range(rounds):
-            if tolerance <= FINEST or (few and left <= 0):
-                if few:
-                    self._finish(everything)
-                break
-            left -= everything.descend(tolerance, left if few else CRAWLS * rows.size)[0]
-            if self._take(everything):
+            soon = everything.descend(tolerance)
+            everything.polish()
+            if self._take(everything.b):
+                return
+            if tolerance <= FINEST or (few and not soon):
                 break
             tolerance *= min(0.3, max(1e-3, 0.5 * self.tol / self._gap))
-        self._polish(everything)
+        if few:
+            self._finish()
 
-    def _polish(self, everything: WorkingSet) -> None:
-        """Solve the equations of the variables between their bounds, if these are few."""
-        dual, b = self.dual, everything.b
-        free = np.flatnonzero((b > everything.low) & (b < everything.high))
-        if not 0 < free.size <= MOST_REFINED:
-            return
-        sums = np.ones((free.size, 1)) * dual.problem.free
-        flat = FLAT * float(dual.curvatures.mean()) + TINY
-        A = everything.K[np.ix_(free, free)] + np.diag(everything.ridge[free] + flat)
-        A = np.block([[A, sums], [sums.T, np.eye(1) * (not dual.problem.free)]])
-        try:
-            moved = np.linalg.solve(A, -np.append(everything.slopes[free], 0.0))
-        except np.linalg.LinAlgError:
-            return
-        b = everything.b[free] + moved[:-1]
-        if ((b > everything.low[free]) & (b < everything.high[free])).all():
-            everything.b[free] = b
-            self._take(everything)
+    def _take(self, b: np.ndarray) -> bool:
+        """Certify the variables of all rows, and return whether that ends the fit."""
+        return self.is_over(certified(self.problem, np.abs(b), *self.problem.X.scores(b)))
 
-    def _finish(self, everything: WorkingSet) -> None:
+    def _finish(self) -> None:
         """Solve for all variables at once by the interior point method of linear soft margins,
         whose rows have the same products.
         """
-        problem, K = self.dual.problem, everything.K
-        y = problem.signs
+        p, K = self.problem, self.problem.X.whole()
         try:
-            ridge = FLAT * float(np.trace(K)) / len(K) * np.eye(len(K))
-            X = np.linalg.cholesky(K + ridge)
+            X = np.linalg.cholesky(K + FLAT * float(np.trace(K)) / len(K) * np.eye(len(K)))
         except np.linalg.LinAlgError:  # the kernel is not positive semidefinite
             return
-        same = Problem(X, y, problem.costs, problem.squared, "free" if problem.free else None)
-        found = interior_point(same, self.tol / 10, Q=K * y * y[:, None])
-        everything.b[:] = y * purified(same, found, self.tol / 2, own=True).dual
-        self._take(everything)
+        same = Problem(X, p.signs, p.costs, p.squared, "free" if p.free else None)
+        found = interior_point(same, self.tol / 10, own=True)
+        self._take(p.signs * purified(same, found, self.tol / 2, own=True).dual)
 
-    def _take(self, everything: WorkingSet) -> bool:
-        """Copy the variables of all rows from their set, and return whether that ends the fit."""
-        self.dual.b[:] = everything.b
-        self.dual.score_anew()
-        everything.refresh()
-        return self.is_over()
+    def in_rounds(self, rounds: int, room: int, seed: int) -> None:
+        """Find the optimal variables of as many rows as there is room for, again and again."""
+        dual = Dual(self.problem)
+        uncertain = _guess(dual, room // 2, seed)
+        rows = np.argpartition(uncertain, room - 1)[:room]
+        X, gaps = self.problem.X, []
+        K = X.between(rows, rows)
+        for number in range(rounds + 1):
+            moved = self._improve(dual, rows, K)
+            over = self.is_over(dual.certificate())
+            gaps.append(self.best.gap)
+            stuck = number > PATIENCE and gaps[-1] > 0.5 * gaps[-PATIENCE]
+            if over or stuck or not moved:
+                return
+            chosen = dual.chosen(room)
+            places = np.flatnonzero(~np.isin(rows, chosen))
+            rows[places] = np.setdiff1d(chosen, rows)
+            K[places] = X.between(rows[places], rows)
+            K[:, places] = K[places].T
 
-    def chosen(self, room: int) -> np.ndarray:
-        """Return the rows of the next round: rows between their bounds, and the rows that violate
-        optimality most, or satisfy it least, in either direction.
-        """
-        dual = self.dual
-        slopes, chosen = dual.slopes, dual.free
-        inside = np.flatnonzero(chosen)
-        if inside.size > room // 2:
-            chosen[:] = False
-            far = np.abs(slopes[inside] - slopes[inside].mean())
-            chosen[inside[np.argpartition(-far, room // 2)[: room // 2]]] = True
-        up, down = (
-            np.where(dual.b < dual.high, slopes, np.inf),
-            np.where(dual.b > dual.low, -slopes, np.inf),
-        )
-        for side, share in ((up, 2), (down, 1)):
-            many = (room - int(chosen.sum())) // share
-            side[chosen] = np.inf
-            if many:
-                chosen[np.argpartition(side, many - 1)[:many]] = True
-        return np.flatnonzero(chosen)
-
-    def round(self, rows: np.ndarray) -> bool:
-        """Find the optimal variables of some rows, as many as in every round; return whether any
-        moved.
-        """
-        if self._set is None:
-            self._set = WorkingSet(self.dual, rows, self.dual.problem.X.between(rows, rows))
-        else:
-            self._set.exchange(rows)
-        worst, some = float(self.dual.violations().max()), self._set
-        wanted = worst * min(3e-3, max(1e-4, 0.03 * self.tol / self._gap))
-        some.descend(wanted, CRAWLS * rows.size)
-        return self.dual.set(some.rows, some.b)
+    def _improve(self, dual: Dual, rows: np.ndarray, K: np.ndarray) -> bool:
+        """Find the optimal variables of some rows, given the others; return whether any moved."""
+        p = self.problem
+        some = PairDescent(K, p.signs[rows], p.costs[rows], p.squared, p.free)
+        some.b, some.slopes = dual.b[rows], dual.slopes[rows]
+        some.descend(dual.violation() * min(3e-3, max(1e-4, 0.03 * self.tol / self._gap)))
+        return dual.set(rows, some.b)
 
 
 def _guess(dual: Dual, size: int, seed: int) -> np.ndarray:
@@ -349,16 +406,15 @@ def _guess(dual: Dual, size: int, seed: int) -> np.ndarray:
     """
     problem, y, u = dual.problem, dual.problem.signs, dual.problem.costs
     sample = np.sort(np.random.RandomState(seed).permutation(len(y))[:size])
-    intercept = "free" if problem.free else None
-    some = KernelProblem(
-        problem.X.some(sample), y[sample], u[sample] * (len(y) / size), problem.squared, intercept
-    )
-    rough = Dual(some)
-    of_sample = WorkingSet(rough, np.arange(size), some.X.whole())
-    of_sample.descend(ROUGH, CRAWLS * size)
-    scores, used = np.zeros(len(y)), np.flatnonzero(of_sample.b)
-    problem.X.add_products(None, sample[used], of_sample.b[used], scores)
-    level = best_intercept(some, scores[sample]) if problem.free else 0.0
+    K, costs = problem.X.between(sample, sample), u[sample] * (len(y) / size)
+    of_sample = PairDescent(K, y[sample], costs, problem.squared, problem.free)
+    of_sample.descend(ROUGH)
+    b, level = np.zeros(len(y)), 0.0
+    b[sample] = of_sample.b
+    scores, _ = problem.X.scores(b)
+    if problem.free:
+        some = Problem(None, y[sample], costs, problem.squared, "free")
+        level = best_intercept(some, scores[sample])
     short = 1.0 - y * (scores + level)
     a = 2 * u * np.maximum(short, 0.0) if problem.squared else np.where(short > 0, u, 0.0)
     dual.set(np.arange(len(y)), y * (_balanced(a, short, problem) if problem.free else a))

@@ -31,6 +31,8 @@ ROUGH = 1e-3
 FAR = 100
 #: products of a matrix that reflections may take two or three times as long for
 REFLECTED = 1_000_000
+#: products of a matrix that is turned to its singular vectors
+TURNED = 300_000_000
 #: most rows or features: their matrix has 72 MB
 MOST_WIDE = 3_000
 #: a step ends at this share of the way to the boundary
@@ -54,14 +56,13 @@ class Move(NamedTuple):
 
 def interior_point(
     problem: Problem, tol: float, told: Callable[[Certificate], bool] = lambda found: False,
-    Q: np.ndarray | None = None,
+    own: bool = False,
 ) -> Certificate:  # fmt: skip
     """Return weights whose gap is at most ``tol``, or the smallest gap reachable in floats, or the
-    best so far when ``told`` (called with the best certificate) returns True. ``Q``: the products
-    of all pairs of rows; then steps are taken in the rows, and the gap is that of the weights that
-    follow from the dual variables.
+    best so far when ``told`` (called with the best certificate) returns True. ``own``: the gap is
+    that of the weights that follow from the dual variables.
     """
-    point = Point(problem, Q)
+    point = Point(problem)
     best, since = certified(problem, point.a), 0
     least = np.array([best.gap, *point.distances()])
     for _ in range(MOST_STEPS):
@@ -69,7 +70,7 @@ def interior_point(
             break
         gap = np.inf
         if point.gap <= FAR * tol or since:
-            found = certified(problem, point.a, point.weights() if Q is None else None)
+            found = certified(problem, point.a, None if own else point.weights())
             best, gap = min(best, found, key=lambda each: each.gap), found.gap
         if told(best):
             break
@@ -98,46 +99,46 @@ class Point:
     with multipliers z and v of both, weights w, which follow them, and a free intercept b.
     """
 
-    def __init__(self, problem: Problem, Q: np.ndarray | None = None):
-        self.bias, y, costs = problem.bias, problem.signs, problem.costs
+    def __init__(self, problem: Problem):
+        y, costs, self.bias = problem.signs, problem.costs, problem.bias
         X = problem.X.astype(np.float64, copy=False)
-        if problem.free and not sp.issparse(X) and Q is None:
+        if problem.free and not sp.issparse(X):
             X = X - X.mean(axis=0)  # which changes the free intercept alone
         elif self.bias:
             ones = np.ones((X.shape[0], 1))
-            X = sp.hstack([X, ones]).tocsr() if sp.issparse(X) else np.hstack([X, ones])
-        self.basis = None if sp.issparse(X) or Q is not None else basis_of(X)
-        if self.basis is not None:
+            X = sp.hstack([X, ones], "csr") if sp.issparse(X) else np.hstack([X, ones])
+        self.basis = None
+        if not sp.issparse(X) and X.size * min(X.shape) < TURNED:
+            self.basis = basis_of(X)
             X = np.ascontiguousarray(X @ self.basis)
-        self.problem = Problem(X, y, costs, False, None)
+        self.sums = Problem(X, y, costs, False, None)
         self.X = X.multiply(y[:, None]).tocsr() if sp.issparse(X) else X * y[:, None]
         self.T = self.X.T.tocsr() if sp.issparse(X) else self.X.T
+        #: the products of all pairs of rows, if these are fewer than features
+        self.Q = None
+        if X.shape[0] < X.shape[1] or (X.shape[0] == X.shape[1] and self.basis is None):
+            self.Q = self.X @ self.T
+            self.Q = self.Q.toarray() if sp.issparse(X) else self.Q
         #: whether matrices are factored by reflections, which keep more digits
         self.careful = not sp.issparse(X) and X.size * X.shape[1] < REFLECTED
-        wide = sp.issparse(X) and X.shape[0] < X.shape[1]
-        self.Q = (self.X @ self.T).toarray() if wide else Q
-        self.ridge = 0.5 / costs if problem.squared else 0.0
-        a = costs / 2
-        if problem.free:
-            sums = a[y > 0].sum(), a[y < 0].sum()
-            a[y > 0] *= min(sums) / sums[0]
-            a[y < 0] *= min(sums) / sums[1]
-        self.a, self.w, self.b = a, self.combined(a), 0.0
         self.y, self.boxed = (y if problem.free else None), not problem.squared
-        self.upper = costs if self.boxed else np.full_like(a, np.inf)
-        self.s = self.upper - a
-        #: how many products of variables and multipliers there are
-        self.count = len(a) * (1 + self.boxed)
-        #: their least sum so far
-        self.least = np.inf
+        self.ridge = 0.5 / costs if problem.squared else 0.0
+        self.upper = costs if self.boxed else np.full(len(y), np.inf)
+        self.a = costs / 2
+        if problem.free:
+            sums = self.a[y > 0].sum(), self.a[y < 0].sum()
+            self.a = self.a * np.where(y > 0, min(sums) / sums[0], min(sums) / sums[1])
+        self.s, self.w, self.b = self.upper - self.a, self.combined(self.a), 0.0
+        #: how many products of variables and multipliers there are, and their least sum so far
+        self.count, self.least = len(y) * (1 + self.boxed), np.inf
         slopes = self.gradient()
         start = float(np.abs(slopes).mean()) + 1e-300
         self.z = np.maximum(slopes, 0.0) + start
-        self.v = np.maximum(-slopes, 0.0) + start if self.boxed else np.zeros_like(slopes)
+        self.v = np.maximum(-slopes, 0.0) + start if self.boxed else np.zeros(len(y))
 
     def combined(self, a: np.ndarray) -> np.ndarray:
         """Return the weights of dual variables."""
-        return self.problem.weights_of(a, True)[0][:-1]
+        return self.sums.weights_of(a, True)[0][:-1]
 
     def weights(self) -> np.ndarray:
         """Return the weights in the form of problems."""
@@ -154,76 +155,15 @@ class Point:
         of_b = 0.0 if self.y is None else self.y * self.b
         return -(self.gradient() + of_b - self.z + self.v)
 
-    def products(self) -> float:
-        """Return the sum of the products of variables and multipliers, zero at the best point."""
-        return float(self.a @ self.z) + (float(self.s @ self.v) if self.boxed else 0.0)
-
-    def step(self) -> None:
-        """Take a step toward the best point."""
-        total, newton = self.products(), self.newton()
-        mean, self.least = total / self.count, min(self.least, total)
-        ahead = newton(0.0)
-        left = self.products_after(ahead, self.length(ahead, 1.0))
-        move = newton(mean * (left / (mean * self.count)) ** 3, ahead)
-        share = self.length(move, SHARE)
-        if self.products_after(move, share) > FALL * self.least:
-            move = newton(CENTERED * mean)
-            share = self.length(move, SHARE)
-        self.go(move, share)
-
-    def newton(self) -> Callable[..., Move]:
-        """Return a function that computes the move to products of ``goal``: to first order, or with
-        the second-order terms of another move.
+    def products(self, move: Move | None = None, share: float = 0.0) -> float:
+        """Return the sum of the products of variables and multipliers, zero at the best point;
+        after a share of a move.
         """
-        inverse, residual = 1.0 / self.s, self.residual()
-        missing = 0.0 if self.y is None else -float(self.y @ self.a)
-        solve = self.solver(self.z / self.a + self.v * inverse)
-        apart = self.combined(self.a) - self.w
-        of_y = None if self.y is None else solve(self.y, np.zeros_like(self.w))
-
-        def move(goal: float, second: Move | None = None) -> Move:
-            ra = goal - self.a * self.z
-            rs = goal - self.s * self.v if self.boxed else np.zeros_like(self.a)
-            if second is not None:
-                ra = ra - second.a * second.z
-                rs = rs + second.a * second.v if self.boxed else rs
-            da, dw = solve(residual + ra / self.a - rs * inverse, apart)
-            db = 0.0
-            if of_y is not None and self.y is not None:
-                db = float((self.y @ da - missing) / (self.y @ of_y[0]))
-                da, dw = da - db * of_y[0], dw - db * of_y[1]
-            return Move(da, (ra - self.z * da) / self.a, (rs + self.v * da) * inverse, dw, db)
-
-        return move
-
-    def length(self, move: Move, share: float) -> float:
-        """Return the share of a move to take: all, or this share of the way to the boundary."""
-        moves = [(self.a, move.a), (self.z, move.z)]
-        if self.boxed:
-            moves += [(self.s, -move.a), (self.v, move.v)]
-        most = 1.0
-        for x, dx in moves:
-            down = dx < 0
-            if down.any():
-                most = min(most, share * float((-x[down] / dx[down]).min()))
-        return most
-
-    def products_after(self, move: Move, share: float) -> float:
-        """Return the sum of the products after a share of a move."""
-        found = float((self.a + share * move.a) @ (self.z + share * move.z))
-        if self.boxed:
-            found += float((self.s - share * move.a) @ (self.v + share * move.v))
-        return found
-
-    def go(self, move: Move, share: float) -> None:
-        """Move by a share of a move."""
-        self.a = self.a + share * move.a
-        self.w = self.w + share * move.w
-        self.b += share * move.b
-        self.z = self.z + share * move.z
-        if self.boxed:
-            self.s = np.maximum(self.upper - self.a, np.finfo(float).tiny)
-            self.v = self.v + share * move.v
+        a, z, v, s = self.a, self.z, self.v, self.s
+        if move is not None:
+            a, z, v = a + share * move.a, z + share * move.z, v + share * move.v
+            s = s - share * move.a
+        return float(a @ z) + (float(s @ v) if self.boxed else 0.0)
 
     def distances(self) -> tuple[float, float]:
         """Return the mean product and the residual of the gradient, both zero at the best point."""
@@ -241,18 +181,68 @@ class Point:
             try:
                 self.step()
             except (scipy.linalg.LinAlgError, ZeroDivisionError):
-                if self.careful or sp.issparse(self.X):
+                if self.careful or self.Q is not None or sp.issparse(self.X):
                     return False
                 self.careful = True
                 return self.stepped()
         return bool(np.isfinite(self.a).all() and np.isfinite(self.w).all())
+
+    def step(self) -> None:
+        """Take a step toward the best point."""
+        total, newton = self.products(), self.newton()
+        mean, self.least = total / self.count, min(self.least, total)
+        ahead = newton(0.0)
+        left = self.products(ahead, self.length(ahead, 1.0))
+        move = newton(mean * (left / total) ** 3, ahead)
+        share = self.length(move, SHARE)
+        if self.products(move, share) > FALL * self.least:
+            move = newton(CENTERED * mean)
+            share = self.length(move, SHARE)
+        self.a, self.w = self.a + share * move.a, self.w + share * move.w
+        self.z, self.v = self.z + share * move.z, self.v + share * move.v
+        self.b += share * move.b
+        self.s = np.maximum(self.upper - self.a, np.finfo(float).tiny)
+
+    def newton(self) -> Callable[..., Move]:
+        """Return a function that computes the move to products of ``goal``: to first order, or with
+        the second-order terms of another move.
+        """
+        inverse, residual = 1.0 / self.s, self.residual()
+        missing = 0.0 if self.y is None else -float(self.y @ self.a)
+        solve = self.solver(self.z / self.a + self.v * inverse)
+        apart = self.combined(self.a) - self.w
+        of_y = None if self.y is None else solve(self.y, np.zeros_like(self.w))
+
+        def move(goal: float, second: Move | None = None) -> Move:
+            ra, rs = goal - self.a * self.z, np.zeros_like(self.a)
+            if self.boxed:
+                rs = goal - self.s * self.v
+            if second is not None:
+                ra = ra - second.a * second.z
+                rs = rs + second.a * second.v
+            da, dw = solve(residual + ra / self.a - rs * inverse, apart)
+            db = 0.0
+            if of_y is not None and self.y is not None:
+                db = float((self.y @ da - missing) / (self.y @ of_y[0]))
+                da, dw = da - db * of_y[0], dw - db * of_y[1]
+            return Move(da, (ra - self.z * da) / self.a, (rs + self.v * da) * inverse, dw, db)
+
+        return move
+
+    def length(self, move: Move, share: float) -> float:
+        """Return the share of a move to take: all, or this share of the way to the boundary."""
+        moves = [(self.a, move.a), (self.z, move.z)]
+        if self.boxed:
+            moves += [(self.s, -move.a), (self.v, move.v)]
+        ends = [(-x[dx < 0] / dx[dx < 0]).min(initial=np.inf) for x, dx in moves]
+        return min(1.0, share * float(min(ends)))
 
     def solver(self, D: np.ndarray) -> Solve:
         """Return a solver of D t + X v = r, v - X' t = q that, near the optimum, corrects the
         rounding of its first solution.
         """
         D = D + self.ridge
-        solve = self.solver_once(D)
+        solve = self.by_rows(D) if self.Q is not None else self.by_features(1.0 / D)
         if self.gap > ROUGH:
             return solve
 
@@ -263,45 +253,41 @@ class Point:
 
         return again
 
-    def solver_once(self, D: np.ndarray) -> Solve:
-        """Return a solver of the same system without a correction."""
-        if self.Q is not None:
-            root = 1.0 / np.sqrt(D)  # scaled, so that large and small D keep their digits
-            factor = _factor(self.Q * root * root[:, None])
+    def by_rows(self, D: np.ndarray) -> Solve:
+        """Return a solver of the same system without a correction, in the rows."""
+        root = 1.0 / np.sqrt(D)  # scaled, so that large and small D keep their digits
+        factor = _factor(self.Q * root * root[:, None])
 
-            def by_rows(r: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-                t = root * _solved(factor, root * (r - self.X @ q))
-                return t, q + self.T @ t
+        def solve(r: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            t = root * _solved(factor, root * (r - self.X @ q))
+            return t, q + self.T @ t
 
-            return by_rows
-        inverse = 1.0 / D
-        factor = self.factor_of_features(inverse)
+        return solve
 
-        def by_features(r: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def by_features(self, inverse: np.ndarray) -> Solve:
+        """Return a solver of the same system without a correction, in the features: with the
+        Cholesky factor of I + X' diag(inverse) X, by reflections without the squares, the heaviest
+        rows first.
+        """
+        if self.careful:
+            rooted = self.X * np.sqrt(inverse)[:, None]
+            order = np.argsort(-np.abs(rooted).max(axis=1))
+            stacked = np.vstack([rooted[order], np.eye(self.X.shape[1])])
+            (R,) = scipy.linalg.qr(stacked, mode="r", overwrite_a=True, check_finite=False)
+            factor = R[: self.X.shape[1]], False
+        elif sp.issparse(self.X):
+            M = np.zeros((self.X.shape[1],) * 2)
+            add_gram(as_rows(self.X), inverse, M)
+            factor = _factor(M)
+        else:
+            rooted = self.X * np.sqrt(inverse)[:, None]
+            factor = _factor(scipy.linalg.blas.dsyrk(1.0, rooted.T, lower=1))
+
+        def solve(r: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             v = _solved(factor, q + self.T @ (inverse * r))
             return inverse * (r - self.X @ v), v
 
-        return by_features
-
-    def factor_of_features(self, weights: np.ndarray) -> Any:
-        """Return the Cholesky factor of I + X' diag(weights) X."""
-        if not self.careful:
-            return _factor(self.weighted(weights))
-        # The same by reflections, without the squares, the heaviest rows first.
-        rooted = self.X * np.sqrt(weights)[:, None]
-        order = np.argsort(-np.abs(rooted).max(axis=1))
-        stacked = np.vstack([rooted[order], np.eye(self.X.shape[1])])
-        (R,) = scipy.linalg.qr(stacked, mode="r", overwrite_a=True, check_finite=False)
-        return R[: self.X.shape[1]], False
-
-    def weighted(self, weights: np.ndarray) -> np.ndarray:
-        """Return the lower half of X' diag(weights) X; sparse rows may write to the upper, too."""
-        if not sp.issparse(self.X):
-            rooted = self.X * np.sqrt(weights)[:, None]
-            return scipy.linalg.blas.dsyrk(1.0, rooted.T, lower=1)
-        found = np.zeros((self.X.shape[1],) * 2)
-        add_gram(as_rows(self.X), weights, found)
-        return found
+        return solve
 
 
 def basis_of(X: np.ndarray) -> np.ndarray:
@@ -309,12 +295,7 @@ def basis_of(X: np.ndarray) -> np.ndarray:
     directions of the rows are different features, so a Cholesky factor keeps the digits of small
     ones.
     """
-    wide = X.shape[0] < X.shape[1]
-    if wide:
-        rows, R = scipy.linalg.qr(X.T, mode="economic", check_finite=False)
-        return rows @ scipy.linalg.svd(R.T, check_finite=False)[2].T
-    (R,) = scipy.linalg.qr(X, mode="r", check_finite=False)
-    found: np.ndarray = scipy.linalg.svd(R[: X.shape[1]], check_finite=False)[2].T
+    found: np.ndarray = scipy.linalg.svd(X, full_matrices=False, check_finite=False)[2].T
     return found
 
 

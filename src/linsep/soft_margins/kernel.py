@@ -1,7 +1,7 @@
 """The soft margin in the space of a kernel, as a scikit-learn estimator."""
 
 from collections.abc import Callable
-from math import inf, nan
+from math import nan
 from typing import Any, Literal
 
 import numpy as np
@@ -21,10 +21,8 @@ from linsep.learners.support_vectors import (
     supports_of,
 )
 from linsep.parameters import TwoSided, parameter
-from linsep.soft_margins.classifier import SoftMarginClassifier
-from linsep.soft_margins.decomposition import decomposition
-from linsep.soft_margins.in_kernel_space import KernelProblem, KernelRows
-from linsep.soft_margins.machines import Machine
+from linsep.soft_margins.classifier import Machine, SoftMarginClassifier
+from linsep.soft_margins.decomposition import KernelProblem, KernelRows, decomposition
 from linsep.soft_margins.problem import Certificate
 
 
@@ -189,7 +187,7 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
                 warn_caller(NotPositiveSemidefiniteWarning(why))
         return rows
 
-    def _solver(self, X: Any) -> Callable[[Machine, np.ndarray, Any], Certificate]:
+    def _solver(self, X: Any) -> Callable[[Machine, Any], Certificate]:
         intercept = "free" if self.fit_intercept and not self.penalize_intercept else None
         shift = float(self.fit_intercept and self.penalize_intercept)
         rows = KernelRows(self.kernel_, self.kernel_.prepare(X), shift)
@@ -197,17 +195,14 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
         if len(rows) ** 2 * 8 <= cache and self.classes_.size > 2:
             rows.whole()  # shared by the binary problems
 
-        def of(machine: Machine, costs: np.ndarray, told: Any) -> Certificate:
+        def of(machine: Machine, told: Any) -> Certificate:
             space, squared = rows.some(machine.rows), self.loss != "hinge"
-            problem = KernelProblem(space, machine.signs, costs, squared, intercept)
+            problem = KernelProblem(space, machine.signs, machine.costs, squared, intercept)
             return decomposition(problem, self.tol, cache, self.max_iter, told, seed)
 
         return of
 
-    def _nothing(self, X: Any, machine: Machine) -> Certificate:
-        return Certificate(np.empty(0), 0.0, np.zeros(machine.rows.size), inf, 0.0)
-
-    def _take(self, X: Any, machines: list[Machine], found: list[Certificate]) -> None:
+    def _take(self, X: Any, found: list[Certificate]) -> None:
         intercept = np.array([one.intercept for one in found])
         if self.fit_intercept and self.penalize_intercept:  # the weight of a constant feature
             intercept = self._dual_coef.sum(axis=1)

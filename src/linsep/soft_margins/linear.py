@@ -11,8 +11,7 @@ from linsep.errors import DataError
 from linsep.estimators._common.labels import FLOATS
 from linsep.estimators._common.showing import HasEquation
 from linsep.rows.arrays import summed
-from linsep.soft_margins.classifier import SoftMarginClassifier
-from linsep.soft_margins.machines import Machine, rows_of
+from linsep.soft_margins.classifier import Machine, SoftMarginClassifier
 from linsep.soft_margins.problem import Certificate, Problem, row_squares
 from linsep.soft_margins.solving import solve
 from linsep.validation.sparse import as_csr
@@ -31,8 +30,9 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
     objective of any weights (:attr:`lower_bound_`), so the fitted weights are within
     ``duality_gap_`` of the optimum.
 
-    With more than a few hundred rows or features, coordinate descent on the dual runs first; an
-    interior point method finishes if that is faster, for up to 3,000 rows or features.
+    Up to 600 rows are solved by descent on pairs of rows and the equations of those on the margin.
+    Otherwise coordinate descent on the dual runs first if there are more than a few hundred
+    features; an interior point method finishes if that is faster, for up to 3,000 rows or features.
 
     Parameters
     ----------
@@ -48,8 +48,9 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
         For more than two classes: one binary classifier per class against the rest, or one per
         pair.
     tol : float, default=1e-4
-        Stop when the objective is proved to be within this relative distance of the optimum. The
-        interior point method continues to 1e-8, and to 1e-12 if that costs nothing.
+        Stop when the objective is proved to be within this relative distance of the optimum. Few
+        rows are solved to 1e-9; the interior point method continues to 1e-8, and to 1e-12 if that
+        costs nothing.
     max_iter : int, default=1000
         Maximum number of passes of coordinate descent over the rows.
     random_state : int, RandomState or None, default=0
@@ -108,9 +109,7 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
     def _checked(self, X: Any) -> Any:
         return summed(rows_to_fit(X, self, FLOATS, order="C"))
 
-    def _solve(
-        self, X: Any, machines: list[Machine], weights: np.ndarray, given: dict[str, Any]
-    ) -> None:
+    def _solver(self, X: Any) -> Callable[[Machine, Any], Certificate]:
         squares = row_squares(X)
         if not (squares < MOST_SQUARE).all():
             row = int(np.argmax(squares))
@@ -118,27 +117,23 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
                 f"The values of {row_text(row)} are too large for the squares of a margin; "
                 "scale the features.", code="overflow", row=row + 1,
             )  # fmt: skip
-        super()._solve(X, machines, weights, given)
-
-    def _solver(self, X: Any) -> Callable[[Machine, np.ndarray, Any], Certificate]:
         intercept = None
         if self.fit_intercept:
             intercept = "penalized" if self.penalize_intercept else "free"
-        seed = self.seed()
+        seed, known = self.seed(), getattr(self, "_start", None)  # which a path has
 
-        def of(machine: Machine, costs: np.ndarray, told: Any) -> Certificate:
-            rows, squared = rows_of(X, machine), self.loss != "hinge"
-            problem = Problem(rows, machine.signs, costs, squared, intercept)
-            known = getattr(self, "_start", None)  # which a path has
+        def of(machine: Machine, told: Any) -> Certificate:
+            rows = X if machine.rows.size == X.shape[0] else X[machine.rows]
+            squared = self.loss != "hinge"
+            problem = Problem(rows, machine.signs, machine.costs, squared, intercept)
             start = None if known is None else known[machine.rows]
             return solve(problem, self.tol, self.max_iter, start, told, seed)
 
         return of
 
-    def _take(self, X: Any, machines: list[Machine], found: list[Certificate]) -> None:
-        self._hold(
-            np.array([one.coef for one in found]), np.array([one.intercept for one in found])
-        )
+    def _take(self, X: Any, found: list[Certificate]) -> None:
+        coef = np.array([one.coef for one in found])
+        self._hold(coef, np.array([one.intercept for one in found]))
 
     def _rows_to_score(self, X: Any) -> Any:
         check_prepared(self)

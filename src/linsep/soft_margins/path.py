@@ -5,16 +5,17 @@ where nothing changes.
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass
 from html import escape
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.optimize import lsq_linear
 from sklearn.exceptions import ConvergenceWarning
 
+from linsep._system.interrupts import interrupts_deferred
 from linsep.batches import joined
 from linsep.certificate.verdicts import Separable
 from linsep.drawing import display
@@ -22,6 +23,8 @@ from linsep.errors import DataError, ParameterError, hint, warn_caller
 from linsep.estimators._common import labels
 from linsep.estimators._common.frames import to_learn
 from linsep.layout import table_lines, wrapped
+from linsep.mistake_bounds.margins import augmented
+from linsep.parameters import check_parameters
 from linsep.separability.deciding import separation
 from linsep.soft_margins.linear import SoftMargin
 from linsep.soft_margins.problem import row_squares
@@ -40,28 +43,10 @@ TIME_LIMIT = 20.0
 #: numbers in the equations that decide whether a larger C changes anything
 MOST_NUMBERS = 10_000_000
 HEADINGS = ["C", "objective", "gap", "|w|", "margin", "loss", "free", "bounded", "errors"]
-
-
-class Rows(NamedTuple):
-    """Rows of two classes in the form that a path uses.
-
-    Attributes
-    ----------
-    X : float array or CSR matrix of shape (rows, features)
-    y, sample_weight : as for :meth:`linsep.SoftMargin.fit`
-    signs : float64 array of shape (rows,), 1 for the positive class
-    weights : float64 array of shape (rows,), including class weights
-    bias : "free", "penalized" or None
-    names : names of the features, or None
-    """
-
-    X: Any
-    y: Any
-    sample_weight: Any
-    signs: np.ndarray
-    weights: np.ndarray
-    bias: str | None
-    names: Any
+ARRAYS = (
+    "Cs", "objectives", "bounds", "gaps", "norms", "margins", "losses", "free", "bounded",
+    "errors", "intercepts", "coef",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,37 +76,29 @@ class SoftMarginPath:
     models: list[SoftMargin]
     losses: np.ndarray
     errors: np.ndarray
+    objectives: np.ndarray
+    bounds: np.ndarray
+    gaps: np.ndarray
+    norms: np.ndarray
+    free: np.ndarray
+    bounded: np.ndarray
+    coef: np.ndarray
+    intercepts: np.ndarray
     n_rows: int
     final: int | None
     separable: bool
     verdict: Separable | None
-    objectives: np.ndarray = field(init=False)
-    bounds: np.ndarray = field(init=False)
-    gaps: np.ndarray = field(init=False)
-    norms: np.ndarray = field(init=False)
-    margins: np.ndarray = field(init=False)
-    free: np.ndarray = field(init=False)
-    bounded: np.ndarray = field(init=False)
-    coef: np.ndarray = field(init=False)
-    intercepts: np.ndarray = field(init=False)
-    feature_names: list[str] = field(init=False)
 
-    def __post_init__(self) -> None:
-        def each(name: str) -> np.ndarray:
-            return np.array([np.ravel(getattr(model, name)) for model in self.models])
-
-        coef, intercepts = each("coef_"), each("intercept_")[:, 0]
-        bounded, first = each("n_bounded_")[:, 0], self.models[0]
-        extra = intercepts * bool(first.fit_intercept and first.penalize_intercept)
-        norms = np.hypot(np.linalg.norm(coef, axis=1), extra)
+    @property
+    def margins(self) -> np.ndarray:
+        """1 / |w|."""
         with np.errstate(divide="ignore"):
-            margins = 1.0 / norms
-        vars(self).update(
-            objectives=each("objective_")[:, 0], bounds=each("lower_bound_")[:, 0],
-            gaps=each("duality_gap_")[:, 0], free=each("n_support_")[:, 0] - bounded,
-            bounded=bounded, coef=coef, intercepts=intercepts, norms=norms, margins=margins,
-            feature_names=labels.feature_names(first),
-        )  # fmt: skip
+            return 1.0 / self.norms
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features."""
+        return labels.feature_names(self.models[0])
 
     @property
     def limit(self) -> str:
@@ -140,11 +117,7 @@ class SoftMarginPath:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain lists, with the limit in words."""
-        names = (
-            "Cs", "objectives", "bounds", "gaps", "norms", "margins", "losses", "free", "bounded",
-            "errors", "intercepts", "coef",
-        )  # fmt: skip
-        found: dict[str, Any] = {name: getattr(self, name).tolist() for name in names}
+        found: dict[str, Any] = {name: getattr(self, name).tolist() for name in ARRAYS}
         return found | {
             "features": self.feature_names,
             "classes": labels.plain_labels(self.models[0].classes_),
@@ -160,15 +133,16 @@ class SoftMarginPath:
         """
         return display("SoftMarginPathDisplay").from_path(self, **kwargs)
 
-    def _cells(self) -> Iterator[list[str]]:
-        """Yield the lines of the table."""
-        for k, C in enumerate(self.Cs.tolist()):
-            numbers = self.objectives[k], self.norms[k], self.margins[k], self.losses[k]
-            objective, norm, margin, loss = (f"{x:.5g}" for x in numbers)
-            loss = "0" if C * self.losses[k] < ROUNDING * self.objectives[k] else loss
-            counts = [f"{int(x[k]):,}" for x in (self.free, self.bounded, self.errors)]
+    def _cells(self) -> list[list[str]]:
+        """Return the lines of the table."""
+        lines = []
+        losses = np.where(self.Cs * self.losses < ROUNDING * self.objectives, 0.0, self.losses)
+        for k, C in enumerate(self.Cs):
             gap = f"{self.gaps[k]:.0e}" if self.gaps[k] > ROUNDING else f"<{ROUNDING:.0e}"
-            yield [f"{C:g}", objective, gap, norm, margin, loss, *counts]
+            numbers = [f"{each[k]:.5g}" for each in (self.norms, self.margins, losses)]
+            counts = [f"{each[k]:,}" for each in (self.free, self.bounded, self.errors)]
+            lines.append([f"{C:g}", f"{self.objectives[k]:.5g}", gap, *numbers, *counts])
+        return lines
 
     def _about(self) -> str:
         model = self.models[0]
@@ -264,16 +238,16 @@ def soft_margin_path(
     >>> path.losses.round(4).tolist(), path.margins.round(4).tolist()
     ([3.05, 2.4444, 2.4444], [2.0, 0.9, 0.9])
     """
-    shared = {
-        "loss": loss, "fit_intercept": fit_intercept, "penalize_intercept": penalize_intercept,
-        "class_weight": class_weight, "reference": reference, "tol": tol, "max_iter": max_iter,
-    }  # fmt: skip
+    model = SoftMargin(
+        loss=loss, fit_intercept=fit_intercept, penalize_intercept=penalize_intercept,
+        class_weight=class_weight, reference=reference, tol=tol, max_iter=max_iter,
+    )  # fmt: skip
+    check_parameters(model)
     given = None if Cs is None else _checked(Cs)
-    rows = _rows(X, y, sample_weight, SoftMargin(**shared))
+    search = _Search.of(model, X, y, sample_weight)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = [*_fits(rows, shared, given)]
-    path = _path(rows, found)
+        path = search.path([*search.fits(given)])
     worst = int(np.argmax(path.gaps))
     if path.gaps[worst] > tol:
         warn_caller(
@@ -300,181 +274,178 @@ def _checked(Cs: Any) -> np.ndarray:
     return found
 
 
-def _rows(X: Any, y: Any, sample_weight: Any, model: SoftMargin) -> Rows:
-    """Return the rows of a path, which are checked as for a fit."""
-    X, y, sample_weight = to_learn(model, X, y, sample_weight)
-    names = None
-    if labels.brings_labels(X, y, sample_weight):
-        read = joined(list(X.batches()))
-        names = X.feature_names
-        X, y, sample_weight = read.X, read.y, read.weights
-    X = model._checked(X)
-    names = getattr(model, "feature_names_in_", names)
-    y = labels.label_a_row(model, y, X.shape[0])
-    classes, codes = labels.encode(y)
-    labels.check_two_classes(classes)
-    if classes.size > 2:
-        one = labels.listed(classes[:1].tolist())
-        raise DataError(
-            f"A path needs two classes, but y has {classes.size:,}: pass y == {one} for one "
-            "class against the rest.", code="class-count", value=classes.size,
-        )  # fmt: skip
-    weights = labels.check_sample_weight(sample_weight, len(y))
-    weights = labels.importance(model.class_weight, classes, codes, weights)
-    weights = weights if weights.size else np.ones(len(y))
-    signs = 2.0 * labels.codes_given(model, classes, codes) - 1.0
-    bias = None
-    if model.fit_intercept:
-        bias = "penalized" if model.penalize_intercept else "free"
-    return Rows(X, y, sample_weight, signs, weights, bias, names)
+class _Fit(NamedTuple):
+    """A model, the scores of all rows times their signs, and their losses times weights."""
 
-
-class Fit(NamedTuple):
-    """A model, its C, the scores of all rows times their signs, and their losses times weights."""
-
-    C: float
     model: SoftMargin
     scores: np.ndarray
     losses: np.ndarray
 
-    @property
-    def penalty_share(self) -> float:
-        """The share of the objective that is not loss, and that a larger C makes smaller."""
-        return float(np.square(self.model.coef_).sum()) / 2 / self.model.objective_
 
+class _Search(NamedTuple):
+    """Checked rows of two classes, and the model that is fitted to them for growing C.
 
-def _fits(rows: Rows, shared: dict[str, Any], Cs: np.ndarray | None) -> Iterator[Fit]:
-    grid = islice(_grid_from(_first(rows, shared)), MOST) if Cs is None else Cs.tolist()
-    last: Fit | None = None
-    for C in grid:
-        before, last = last, _fit(rows, shared, C, last)
-        yield last
-        if Cs is None and (last.model.duality_gap_ > 0.1 or _ends(rows, last, before)):
-            return
+    ``Z`` has the weight of a penalized or free intercept as a column of ones.
+    """
 
+    model: SoftMargin
+    X: Any
+    Z: Any
+    classes: np.ndarray
+    codes: np.ndarray
+    signs: np.ndarray
+    weights: np.ndarray
 
-def _fit(rows: Rows, shared: dict[str, Any], C: float, before: Fit | None) -> Fit:
-    """Fit at C, starting from the dual variables at the previous C, scaled with C."""
-    model = SoftMargin(C=C, **shared)
-    if before is not None:
-        start = np.zeros(len(rows.signs))
-        start[before.model.support_] = np.abs(before.model.dual_coef_[0]) * (C / before.C)
-        model._start = start
-    model.fit(rows.X, rows.y, rows.sample_weight)
-    model.__dict__.pop("_start", None)
-    toward_plus = 1.0 if labels.positive_code(model) else -1.0
-    scores = rows.signs * toward_plus * model.decision_function(rows.X)
-    short = np.maximum(1.0 - scores, 0.0)
-    return Fit(C, model, scores, rows.weights * (short if model.loss == "hinge" else short**2))
+    @classmethod
+    def of(cls, model: SoftMargin, X: Any, y: Any, sample_weight: Any) -> "_Search":
+        """Return the search of given rows, or those of a source."""
+        X, y, sample_weight = to_learn(model, X, y, sample_weight)
+        names = None
+        if labels.brings_labels(X, y, sample_weight):
+            read, names = joined(list(X.batches())), X.feature_names
+            X, y, sample_weight = read.X, read.y, read.weights
+        X = model._checked(X)
+        if names is not None:
+            model.feature_names_in_ = np.array(names, dtype=object)
+        y = labels.label_a_row(model, y, X.shape[0])
+        classes, codes, weights = labels.labeled(model, y, sample_weight)
+        if classes.size > 2:
+            one = labels.listed(classes[:1].tolist())
+            raise DataError(
+                f"A path needs two classes, but y has {classes.size:,}: pass y == {one} for one "
+                "class against the rest.", code="class-count", value=classes.size,
+            )  # fmt: skip
+        weights = weights if weights.size else np.ones(len(codes))
+        Z = augmented(X) if model.fit_intercept else X
+        return cls(model, X, Z, classes, codes, 2.0 * codes - 1.0, weights)
+
+    def fits(self, Cs: np.ndarray | None) -> Iterator[_Fit]:
+        """Yield the fits of given values of C, or of the grid until it ends."""
+        last: _Fit | None = None
+        for C in islice(_grid_from(self.first()), MOST) if Cs is None else Cs.tolist():
+            before, last = last, self.fit(C, last)
+            yield last
+            if Cs is None and (last.model.duality_gap_ > 0.1 or self.ends(last, before)):
+                return
+
+    def fit(self, C: float, before: _Fit | None = None) -> _Fit:
+        """Fit at C, starting from the dual variables at the previous C, scaled with C."""
+        model = copy(self.model)
+        model.C = C
+        if before is not None:
+            model._start = np.zeros(len(self.codes))
+            dual = np.abs(before.model.dual_coef_[0])
+            model._start[before.model.support_] = dual * (C / before.model.C)
+        with interrupts_deferred():
+            model._fit_codes(self.X, self.classes, self.codes, self.weights)
+        model.__dict__.pop("_start", None)
+        scores = self.signs * (self.X @ model.coef_[0] + model.intercept_[0])
+        short = np.maximum(1.0 - scores, 0.0)
+        return _Fit(model, scores, self.weights * (short if model.loss == "hinge" else short**2))
+
+    def first(self) -> float:
+        """Return the C up to which only the length of the weights changes; for squared losses,
+        which change from the beginning, an approximation.
+
+        The weights are C v at first. With a free intercept, the duals of both classes have equal
+        sums, at most the weight W of the smaller class, so |v| is at most W times the diameter D of
+        the rows. A C of 2 / (W D^2) is therefore below the result, to which scores are
+        extrapolated.
+        """
+        counted, hinge = self.weights > 0, self.model.loss == "hinge"
+        free = self.model.fit_intercept and not self.model.penalize_intercept
+        sides = np.bincount(self.codes, self.weights, 2)
+        square = float(row_squares((self.X if free else self.Z)[counted]).max()) or 1.0
+        C = 1.0 / (2 * (sides.min() if free else sides.sum()) * square) * (1.0 if hinge else 1e-3)
+        base = np.zeros(len(self.codes))  # the score times the sign at C = 0
+        if free:
+            lean = (sides[1] - sides[0]) / sides.sum()
+            base = self.signs * (np.sign(lean) if hinge else lean)
+        near = counted & (base < 1.0 - 1e-9)
+        rises = (self.fit(C).scores - base)[near] / (1.0 - base)[near]
+        quickest = float(rises.max(initial=0.0))
+        return C / quickest if quickest > 1e-12 else C
+
+    def ends(self, last: _Fit, before: _Fit | None) -> bool:
+        """Return whether a grid ends: nothing changes, or hardly anything."""
+        model = last.model
+        if model.loss == "hinge":
+            penalty = float(np.square(model.coef_).sum()) / 2
+            little = before is not None and penalty <= model.tol * model.objective_
+            return self.is_final(last) or (little and model.duality_gap_ > ROUNDING)
+        if before is None:
+            return False
+        old, new = (
+            np.array([np.linalg.norm(one.model.coef_), one.losses.sum()]) for one in (before, last)
+        )
+        near = np.abs(new - old) <= NEAR * np.abs(new)
+        return bool(near[0] and (near[1] or self.is_separated(last)))
+
+    def is_separated(self, fit: _Fit) -> bool:
+        """Return whether all rows with positive weight are on their side."""
+        return bool((fit.scores[self.weights > 0] > 0).all())
+
+    def is_final(self, fit: _Fit) -> bool:
+        """Return whether 0 is a subgradient of the total hinge, so that a larger C changes
+        nothing.
+        """
+        used = self.weights > 0
+        inside = used & (fit.scores < 1.0 - ON_MARGIN)
+        on = used & (np.abs(fit.scores - 1.0) <= ON_MARGIN)
+        if on.sum() * self.Z.shape[1] > MOST_NUMBERS:
+            return False
+        if not inside.any():
+            return True
+        amounts = self.weights * self.signs
+        rest = self.Z[inside].T @ amounts[inside]
+        scale = abs(self.Z[inside]).T @ np.abs(amounts[inside])
+        scale = np.where(scale > 0, scale, 1.0)
+        left = rest / scale
+        if on.any():
+            columns = self.Z[on].toarray() if hasattr(self.Z, "toarray") else self.Z[on]
+            A = (columns * amounts[on][:, None] / scale).T
+            method = "bvls" if on.sum() <= 500 else "trf"
+            left = A @ lsq_linear(A, -left, (0.0, 1.0), method=method, tol=1e-14).x + left
+        return bool((np.abs(left) <= ZERO).all())
+
+    def path(self, found: list[_Fit]) -> SoftMarginPath:
+        """Return the path of these fits."""
+        models = [one.model for one in found]
+
+        def each(name: str) -> np.ndarray:
+            return np.array([np.ravel(getattr(model, name)) for model in models]).squeeze(1)
+
+        coef, bounded = np.array([model.coef_[0] for model in models]), each("n_bounded_")
+        intercepts, separable = each("intercept_"), self.is_separated(found[-1])
+        extra = intercepts * bool(self.model.fit_intercept and self.model.penalize_intercept)
+        final = [k for k, one in enumerate(found) if self.is_final(one)]
+        raw = np.array([one.scores * self.signs for one in found])
+        return SoftMarginPath(
+            Cs=np.array([model.C for model in models]), models=models,
+            losses=np.array([float(one.losses.sum()) for one in found]),
+            errors=((raw > 0) != (self.codes == 1)).sum(axis=1), objectives=each("objective_"),
+            bounds=each("lower_bound_"), gaps=each("duality_gap_"),
+            norms=np.hypot(np.linalg.norm(coef, axis=1), extra),
+            free=each("n_support_") - bounded, bounded=bounded, coef=coef, intercepts=intercepts,
+            n_rows=len(self.codes),
+            final=final[0] if final and self.model.loss == "hinge" else None, separable=separable,
+            verdict=self.widest() if separable else None,
+        )  # fmt: skip
+
+    def widest(self) -> Separable | None:
+        """Return the proof of the widest margin, if time permits."""
+        used, free = self.weights > 0, bool(self.model.fit_intercept)
+        free = free and not self.model.penalize_intercept
+        X = (self.X if free else self.Z)[used]
+        found = separation(
+            X, self.signs[used], fit_intercept=free, margin="max", time_limit=TIME_LIMIT
+        )
+        return found if isinstance(found, Separable) else None
 
 
 def _grid_from(C: float) -> Iterator[float]:
     """Yield the numbers of the grid, starting with the largest that is at most C."""
     power = math.floor(math.log10(C))
-    grid = (float(f"{m:g}e{k}") for k in range(power - 1, power + MOST) for m in MANTISSAS)
-    return (each for each in grid if each * (3.4 if f"{each:e}"[0] == "1" else 3.3) > C)
-
-
-def _first(rows: Rows, shared: dict[str, Any]) -> float:
-    """Return the C up to which only the length of the weights changes; for squared losses, which
-    change from the beginning, an approximation.
-
-    The weights are C v at first. With a free intercept, the duals of both classes have equal sums,
-    at most the weight W of the smaller class, so |v| is at most W times the diameter D of the rows.
-    A C of 2 / (W D^2) is therefore below the result, to which scores are extrapolated.
-    """
-    counted = rows.weights > 0
-    sides = [float(rows.weights[counted & (rows.signs == side)].sum()) for side in (1.0, -1.0)]
-    square = float(row_squares(rows.X[counted]).max()) + (rows.bias == "penalized") or 1.0
-    weight = min(sides) if rows.bias == "free" else sum(sides)
-    C = 1.0 / (2 * weight * square) * (1.0 if shared["loss"] == "hinge" else 1e-3)
-    if not 1e-280 < C < 1e280:
-        return 1.0
-    base = np.zeros(len(rows.signs))  # the score times the sign at C = 0
-    if rows.bias == "free":
-        lean = (sides[0] - sides[1]) / sum(sides)
-        base = rows.signs * (np.sign(lean) if shared["loss"] == "hinge" else lean)
-    near = counted & (base < 1.0 - 1e-9)
-    rises = (_fit(rows, shared, C, None).scores - base)[near] / (1.0 - base)[near]
-    quickest = float(rises.max(initial=0.0))
-    return C / quickest if quickest > 1e-12 else C
-
-
-def _ends(rows: Rows, last: Fit, before: Fit | None) -> bool:
-    """Return whether a grid ends: nothing changes, or hardly anything."""
-    if last.model.loss == "hinge":
-        return _is_final(rows, last) or (before is not None and last.penalty_share <= last.model.tol
-                                         and last.model.duality_gap_ > ROUNDING)  # fmt: skip
-    if before is None:
-        return False
-    old, new = (
-        np.array([np.linalg.norm(one.model.coef_), one.losses.sum()]) for one in (before, last)
-    )
-    near = np.abs(new - old) <= NEAR * np.abs(new)
-    return bool(near[0] and (near[1] or _separated(rows, last)))
-
-
-def _separated(rows: Rows, fit: Fit) -> bool:
-    """Return whether all rows with positive weight are on their side."""
-    return bool((fit.scores[rows.weights > 0] > 0).all())
-
-
-def _is_final(rows: Rows, fit: Fit) -> bool:
-    """Return whether 0 is a subgradient of the total hinge, so that a larger C changes nothing."""
-    used = rows.weights > 0
-    inside = used & (fit.scores < 1.0 - ON_MARGIN)
-    on = np.flatnonzero(used & (np.abs(fit.scores - 1.0) <= ON_MARGIN))
-    X = rows.X
-    if on.size * (X.shape[1] + 1) > MOST_NUMBERS:
-        return False
-    if not inside.any():
-        return True
-
-    if rows.bias is not None:
-        ones = np.ones((X.shape[0], 1))
-        X = sp.hstack([X, ones], "csr") if sp.issparse(X) else np.hstack([X, ones])
-    amounts = rows.weights * rows.signs
-    rest = X[inside].T @ amounts[inside]
-    scale = abs(X[inside]).T @ np.abs(amounts[inside])
-    scale = np.where(scale > 0, scale, 1.0)
-    left = rest
-    if on.size:
-        columns = X[on].toarray() if sp.issparse(X) else X[on]
-        A = (columns * amounts[on][:, None] / scale).T
-        method = "bvls" if on.size <= 500 else "trf"
-        found = lsq_linear(A, -rest / scale, (0.0, 1.0), method=method, tol=1e-14)
-        left = (A @ found.x) * scale + rest
-    return bool((np.abs(left) <= ZERO * scale).all())
-
-
-def _path(rows: Rows, found: list[Fit]) -> SoftMarginPath:
-    final = None
-    if found[0].model.loss == "hinge":
-        final = next((k for k, one in enumerate(found) if _is_final(rows, one)), None)
-    separable = _separated(rows, found[-1])
-    errors = [int((one.model.predict(rows.X) != rows.y).sum()) for one in found]
-    for one in found if rows.names is not None else ():
-        one.model.feature_names_in_ = np.array(rows.names, dtype=object)
-    return SoftMarginPath(
-        Cs=np.array([one.C for one in found]),
-        models=[one.model for one in found],
-        losses=np.array([float(one.losses.sum()) for one in found]),
-        errors=np.array(errors),
-        n_rows=len(rows.signs), final=final, separable=separable,
-        verdict=_widest(rows) if separable else None,
-    )  # fmt: skip
-
-
-def _widest(rows: Rows) -> Separable | None:
-    """Return the proof of the widest margin, if time permits; a penalized intercept is the weight
-    of a feature that is always 1.
-    """
-    used = rows.weights > 0
-    X = rows.X[used]
-    if rows.bias == "penalized":
-        ones = np.ones((X.shape[0], 1))
-        X = sp.hstack([X, ones], "csr") if sp.issparse(X) else np.hstack([X, ones])
-    found = separation(
-        X, rows.signs[used], fit_intercept=rows.bias == "free", margin="max", time_limit=TIME_LIMIT
-    )
-    return found if isinstance(found, Separable) else None
+    grid = [float(f"{m:g}e{k}") for k in range(power - 1, power + MOST) for m in MANTISSAS]
+    first = max(k for k, each in enumerate(grid) if each <= C * 1.02)
+    yield from grid[first:]

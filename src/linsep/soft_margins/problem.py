@@ -19,7 +19,7 @@ from linsep.compiled.loop import score_vector
 from linsep.compiled.rows import as_rows
 from linsep.compiled.soft_margin import add_carefully, add_rows, largest_values, score_carefully
 
-#: bits of dual variables, which are multiples of one power of two: their sums are exact
+#: most bits of dual variables, which are multiples of one power of two: their sums are exact
 BITS = 50
 #: unit roundoff, and a number above all errors of underflow
 EPS, TINY = 2.0**-53, 1e-290
@@ -108,11 +108,11 @@ class Problem:
         """Return the term of the dual for a squared loss."""
         return float((dual * dual / self.costs).sum()) / 4 if self.squared else 0.0
 
-    def best_multiple(self, dual: np.ndarray, weights: np.ndarray) -> float:
+    def best_multiple(self, dual: np.ndarray, square: float) -> float:
         """Return the factor, up to 1 for the hinge, by which dual variables have the largest
-        objective.
+        objective, given the square of their weights.
         """
-        square = float(weights @ weights) + 2 * self.penalty(dual)
+        square += 2 * self.penalty(dual)
         if not 0.0 < square < math.inf:
             return 1.0
         found = float(dual.sum()) / square
@@ -190,20 +190,31 @@ def relative_gap(primal: float, bound: float) -> float:
     return min(1.0, math.nextafter((primal - bound) / primal, math.inf))
 
 
-def certified(problem: Problem, dual: np.ndarray, weights: np.ndarray | None = None) -> Certificate:
+def of_one_class(problem: Any, width: int) -> Certificate | None:
+    """Return weights of zero where a free intercept classifies all rows; else None."""
+    if not problem.free or abs(problem.signs.sum()) < len(problem.signs):
+        return None
+    side, none = float(problem.signs[0]), np.zeros(len(problem.signs))
+    return Certificate(np.zeros(width), side, none, 0.0, 0.0)
+
+
+def certified(
+    problem: Problem, dual: np.ndarray, weights: np.ndarray | None = None, enough: float = 0.0
+) -> Certificate:
     """Return the certificate of dual variables, made feasible, and of weights, by default their
     own.
 
     ``dual`` may be any numbers; the closer to the optimum, the smaller the gap. Sums are computed
-    in twice the precision if their rounding would increase the gap.
+    in twice the precision if their rounding would increase a gap of more than ``enough``.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         dual, total = feasible(problem, dual)
-        multiple = problem.best_multiple(dual, problem.combined(dual))
+        own = problem.combined(dual)
+        multiple = problem.best_multiple(dual, float(own @ own))
         if abs(multiple - 1.0) > NEARLY:
             dual, total = feasible(problem, dual * multiple)
         found, rounding = _bounds(problem, dual, total, weights, False)
-        if not rounding <= SHARE * (found.primal - found.bound):
+        if found.gap > enough and not rounding <= SHARE * (found.primal - found.bound):
             found, _ = _bounds(problem, dual, total, weights, True)
     return found
 
@@ -240,40 +251,34 @@ def feasible(problem: Any, dual: np.ndarray) -> tuple[np.ndarray, float]:
     They are multiples of a power of two. If the intercept is free, the variables of the class with
     the larger sum are scaled down until both sums are equal.
     """
-    dual = np.maximum(np.nan_to_num(dual, nan=0.0, posinf=0.0, neginf=0.0), 0.0)
+    dual = np.where((dual > 0.0) & (dual < math.inf), dual, 0.0)
     if not problem.squared:
         dual = np.minimum(dual, problem.costs)
     largest = float(dual.max(initial=0.0))
     if largest == 0.0:
         return np.zeros_like(dual), 0.0
-    unit = 2.0 ** max(math.frexp(largest)[1] - BITS, -1022)
+    bits = min(BITS, 62 - len(dual).bit_length())
+    unit = 2.0 ** max(math.frexp(largest)[1] - bits, -1022)
     units = np.floor(dual / unit).astype(np.int64)
     if problem.free:
         sides = [np.flatnonzero(problem.signs > 0), np.flatnonzero(problem.signs < 0)]
-        sums = [_sum(units[side]) for side in sides]
-        large = int(sums[1] > sums[0])
-        side, least = sides[large], sums[1 - large]
-        if sums[large]:
-            units[side] = np.floor(units[side] * (least / sums[large])).astype(np.int64)
-        _lower(units, sides, _sum(units[side]) - least, large)
-    return units * unit, math.nextafter(float(_sum(units)) * unit, -math.inf)
+        light, heavy = sorted(sides, key=lambda side: int(units[side].sum()))
+        least, most = int(units[light].sum()), int(units[heavy].sum())
+        if most:
+            units[heavy] = np.floor(units[heavy] * (least / most)).astype(np.int64)
+        excess = int(units[heavy].sum()) - least
+        _lower(units, heavy if excess > 0 else light, abs(excess))
+    return units * unit, math.nextafter(float(int(units.sum())) * unit, -math.inf)
 
 
-def _lower(units: np.ndarray, sides: list[np.ndarray], excess: int, large: int) -> None:
-    """Take ``excess`` units from a side, or from the other if it is negative, a few from each."""
-    side = sides[large if excess > 0 else 1 - large]
-    left = abs(excess)
-    while left:
+def _lower(units: np.ndarray, side: np.ndarray, excess: int) -> None:
+    """Take ``excess`` units from a side, a few from each."""
+    while excess:
         some = side[units[side] > 0]
-        each = max(1, left // len(some))
-        taken = np.minimum(units[some], each)[: max(1, left // each)]
+        each = max(1, excess // len(some))
+        taken = np.minimum(units[some], each)[: max(1, excess // each)]
         units[some[: len(taken)]] -= taken
-        left -= int(taken.sum())
-
-
-def _sum(units: np.ndarray) -> int:
-    """Return the sum of whole numbers up to 2^50, without overflow."""
-    return (int((units >> 25).sum()) << 25) + int((units & ((1 << 25) - 1)).sum())
+        excess -= int(taken.sum())
 
 
 def purified(problem: Problem, found: Certificate, tol: float, own: bool = False) -> Certificate:
