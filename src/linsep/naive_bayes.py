@@ -362,7 +362,7 @@ class GaussianNaiveBayes(
         def learn(stream: "SourceStream", moments: ClassMoments) -> None:
             self._take(stream.classes, moments.widened(self.n_features_in_))
 
-        fit_stream(self, source, read, learn, reading)
+        fit_stream(self, source, read, learn, reading, keep=False)
 
     def _take(self, classes: np.ndarray, moments: ClassMoments, told: bool = True) -> None:
         """Set the fitted attributes; ``told`` is whether to warn about classes and features."""

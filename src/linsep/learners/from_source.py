@@ -173,22 +173,21 @@ def fit_stream(
     reading : the reading that Ctrl-C ends early
     how : arguments of :class:`SourceStream`
     """
-    how = {"keep": False, "lengths": True} | how
-    stream = SourceStream(source, seed=0, shuffle=False, **how)
+    stream = SourceStream(source, seed=0, shuffle=False, lengths=True, **how)
     with interrupts_deferred(), closing(stream):
         with interrupts_allowed():
             stream.begin()
         while True:
             stream.start()
-            check_two_classes(stream.classes, source.name)
             try:
                 found = read(stream)
                 break
             except StartAgain:
                 continue
+        check_two_classes(stream.classes, source.name)
         describe(model, stream, stream.n_features)
-        learn(stream, found)
         warn_of_measurements(stream)
+        learn(stream, found)
         measure(model, stream)
         if reading is not None and reading.interrupted:
             reading.finish_interrupted(model, source.name)

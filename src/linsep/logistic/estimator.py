@@ -1,15 +1,15 @@
 """Logistic regression as a scikit-learn estimator."""
 
 from collections.abc import Callable
-from contextlib import closing
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from linsep._system.interrupts import interrupts_deferred
 from linsep._system.threads import one_blas_thread
@@ -84,12 +84,12 @@ from linsep.logistic.task import (
 )
 from linsep.parameters import HasParameters, ScheduleName, check_parameters, parameter
 from linsep.sources.base import Source
-from linsep.validation.sparse import as_csr
-from linsep.validation.values import check_prepared, faults_named, rows_to_fit
+from linsep.validation.values import check_prepared, rows_to_fit
 from linsep.words import row_text
 
 if TYPE_CHECKING:
     from linsep.logistic.diagnostics import LogisticDiagnostics
+    from linsep.rows.source_stream import SourceStream
 
 Solver = Literal["newton", "gradient_ascent"]
 OnSeparation = Literal["warn", "raise"]
@@ -417,37 +417,30 @@ class LogisticRegression(
         return Rows(given, X, known, known.places[codes], weights, offset, groups, clusters), y
 
     def _fit_source(self, source: Source, saving: Saving) -> None:
-        """Fit to the rows of a source, read again in every pass; also sets ``recipe_``."""
-        from linsep.estimators._common.reading import describe
-        from linsep.learners.from_source import class_importance, measure, warn_of_measurements
-        from linsep.rows.source_stream import SourceStream
+        """Fit to the rows of a source, read again in every pass."""
+        from linsep.learners.from_source import class_importance, fit_stream
 
-        saving.check_source(source)
-        weight = self.class_weight
-        stream = SourceStream(
-            source, seed=0, shuffle=False, keep=True,
-            importance=None if weight is None else class_importance(weight, source.name),
-            counts=weight == "balanced", expected=list(weight) if isinstance(weight, dict) else [],
-            lengths=True,
-        )  # fmt: skip
-        with interrupts_deferred(), closing(stream):
-            stream.begin()
-            rows = StreamRows(self, stream)
+        def learn(stream: "SourceStream", rows: StreamRows) -> None:
             refuse_several_with_offsets(stream.classes, source.offsets)
             if source.counts:
                 refuse_class_weights(self)
                 check_both(rows.totals[::-1], source.name)
             self._with_offset = source.offsets
-            warn_of_measurements(stream)
-            describe(self, stream, stream.n_features)
             source.stage, source.doing = "fitting", rows.doing
             try:
                 self._fit(rows, {"X": None, "y": None, "metadata": None}, saving)
             finally:
                 source.doing = None
-            measure(self, stream)
-            if source.counts:
-                self.training_rows_ //= 2
+
+        saving.check_source(source)
+        weight = self.class_weight
+        fit_stream(
+            self, source, partial(StreamRows, self), learn, keep=True,
+            importance=None if weight is None else class_importance(weight, source.name),
+            counts=weight == "balanced", expected=list(weight) if isinstance(weight, dict) else [],
+        )  # fmt: skip
+        if source.counts:
+            self.training_rows_ //= 2
 
     def saving(self, checkpoint: Any) -> Saving:
         """Return how a fit is saved; ``checkpoint`` as given to ``fit``."""
@@ -632,11 +625,7 @@ class LogisticRegression(
 
     def _features(self, X: Any) -> Any:
         check_prepared(self)
-        with faults_named(X, self):
-            return validate_data(
-                self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
-                ensure_min_features=min(1, self.n_features_in_),  # a formula may have none
-            )  # fmt: skip
+        return rows_to_fit(X, self, FLOATS, order="C", reset=False)
 
     def _scores(self, X: Any, offset: np.ndarray | None = None) -> np.ndarray:
         d = X.shape[1]  # rows of a sparse source may be narrower

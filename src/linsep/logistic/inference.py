@@ -9,9 +9,19 @@ from scipy.special import chdtrc
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, ParameterError, hint
-from linsep.estimators._common.fitted_state import classes_of, count, described, finite, plain
+from linsep.estimators._common.fitted_state import (
+    Array,
+    classes_of,
+    count,
+    described,
+    flag,
+    number,
+    plain,
+    restored,
+    state_of,
+)
 from linsep.estimators._common.labels import feature_names, label_text
-from linsep.estimators._common.offsets import note_of_offset, offset_of_facts
+from linsep.estimators._common.offsets import note_of_offset
 from linsep.inference import signatures
 from linsep.inference.results import HasInference
 from linsep.inference.robust import NOTHING, robust_words, stored_clusters
@@ -37,15 +47,63 @@ UNINFERABLE = "standard errors, tests, AIC and BIC are not known"
 LIMITS = (
     "finite", "dependent", "+inf", "-inf", "infinite", NO_WEIGHT, UNKNOWN, UNSIGNED,
 )  # fmt: skip
-#: facts of a model file, the attributes they are of, and their types
-STATE = (
-    ("n_rows", "n_rows_", int), ("total_weight", "_total_weight", float),
-    ("n_iter", "n_iter_", int), ("method", "method_", str),
-    ("stop_reason", "stop_reason_", str), ("stop_sentence", "stop_sentence_", str),
-)  # fmt: skip
+ENDS = ("low", "high", "p")
 #: numbers of a fit, NaN if there are none
 NUMBERS = ("log_likelihood_", "null_log_likelihood_", "_gained")
-ENDS = ("low", "high", "p")
+
+
+def _or_nan(value: Any) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _or_none(value: Any) -> float | None:
+    return None if value is None else number(value)
+
+
+def _dependent(value: dict[str, list[Any]] | None) -> dict[int, list[int]]:
+    return {int(j): [count(k) for k in others] for j, others in (value or {}).items()}
+
+
+#: what a model file holds, for the classes but the reference, weights with the intercept last:
+#: ``limits`` as numbers of :data:`LIMITS`; ``levels`` of profile intervals, each of which adds
+#: arrays; the verdict of ``separation``; the signature of the rows; dependent features with those
+#: they depend on; of counts, the log-likelihood of the saturated model
+STATE: dict[str, Any] = {
+    "coef": Array("classes, features"),
+    "intercept": Array("classes", finite=False),
+    "limits": Array("classes, weights", np.uint8),
+    "covariance": Array("all weights, all weights", optional=True, finite=False),
+    "classes": lambda value: classes_of(**value),
+    "reference": lambda value: value,
+    **{f"fit.{name}": _or_nan for name in NUMBERS},
+    "n_rows": count,
+    "total_weight": float,
+    "n_iter": count,
+    "method": str,
+    "stop_reason": str,
+    "stop_sentence": str,
+    "levels": list,
+    "clusters": lambda value: value,
+    "separation": lambda value: value,
+    "signature": signatures.checked,
+    "dependent": _dependent,
+    "offset": flag,
+    "fractional": flag,
+    "saturated": _or_none,
+}
+#: the attributes of parts that are stored as they are
+ATTRIBUTES = {
+    "coef": "coef_", "covariance": "_covariance", **{name: name for name in NUMBERS},
+    "n_rows": "n_rows_", "total_weight": "_total_weight", "n_iter": "n_iter_",
+    "method": "method_", "stop_reason": "stop_reason_", "stop_sentence": "stop_sentence_",
+    "signature": "rows_signature_", "dependent": "_depends", "offset": "_with_offset",
+    "fractional": "_fractional", "saturated": "_saturated",
+}  # fmt: skip
+
+
+def _parts(levels: Any) -> dict[str, Any]:
+    ends = {f"{name} {level}" for level in levels for name in ENDS}
+    return STATE | {name: Array("classes, weights", finite=False) for name in ends}
 
 
 #: log-odds of several classes for rows, those against the reference, and the code of that
@@ -92,44 +150,23 @@ class LogisticResults(HasInference):
     _nearer: Nearer | None = None
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted state for a model file: arrays, and facts as plain JSON.
-
-        Returns
-        -------
-        arrays : dict
-            For q classes beside the reference, d features and w weights per class (d, or d + 1 with
-            an intercept): ``coef`` of shape (q, d), ``intercept`` (q,), ``limits`` (q, w), numbers
-            of :data:`LIMITS`; ``covariance`` (q w, q w) if there is one; ``low``, ``high`` and
-            ``p`` (q, w) with the level in the name, of each level of profile intervals.
-        facts : dict
-            ``classes`` (``type`` and ``values``), ``reference``, ``fit`` (log-likelihoods, None if
-            not known), ``n_rows``, ``total_weight``, ``n_iter``, ``method``, ``stop_reason``,
-            ``stop_sentence``, ``levels``, ``clusters`` (how many, or None),
-            ``separation`` (a verdict as text, or None), ``signature`` (of the rows, 16
-            hexadecimal digits, or None) and ``dependent`` (numbers of features left out, with
-            those they depend on). If there are offsets, ``offset`` (true); of counts,
-            ``saturated``, the log-likelihood of the saturated model.
+        """Return the fitted state for a model file: arrays, and facts as plain JSON, of the names
+        in :data:`linsep.logistic.inference.STATE`, and the ``low``, ``high`` and ``p`` of each
+        level of profile intervals.
         """
-        arrays = {"coef": self.coef_, "intercept": self.intercept_}
-        arrays["limits"] = _codes_of_limits(self._limits)
-        if self._covariance is not None:
-            arrays["covariance"] = self._covariance
+        values = {name: getattr(self, of, None) for name, of in ATTRIBUTES.items()}
+        values |= {name: _number(values[name]) for name in NUMBERS}
         for level, ends in self._intervals.items():
-            arrays |= {f"{name} {level}": end for name, end in zip(ENDS, ends, strict=True)}
-        return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
-            "classes": described(self.classes_),
-            "reference": plain(self.reference_),
-            "fit": {name: _number(getattr(self, name)) for name in NUMBERS},
-            **{name: kind(getattr(self, attribute)) for name, attribute, kind in STATE},
-            "levels": list(self._intervals),
+            values |= {f"{name} {level}": end for name, end in zip(ENDS, ends, strict=True)}
+        values |= {
+            "intercept": self.intercept_, "classes": described(self.classes_),
+            "limits": np.vectorize(LIMITS.index, otypes=[np.uint8])(self._limits),
+            "reference": plain(self.reference_), "levels": list(self._intervals),
             "clusters": self._clusters,
-            **({"offset": True} if self._with_offset else {}),
-            **({"fractional": True} if self._fractional else {}),
-            **({} if self._saturated is None else {"saturated": self._saturated}),
             "separation": None if self.separation_ is None else self.separation_.to_json(),
-            "signature": getattr(self, "rows_signature_", None),
             "dependent": {str(j): others for j, others in self._depends.items()},
-        }
+        }  # fmt: skip
+        return state_of(_parts(self._intervals), values)
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         """Set what :meth:`get_state` returned, after checking it.
@@ -139,48 +176,33 @@ class LogisticResults(HasInference):
         ValueError, LookupError or TypeError
             If a part is missing, or has another shape or type.
         """
-        self.classes_ = classes_of(**facts["classes"])
-        (last,) = (k for k, x in enumerate(self.classes_.tolist()) if x == facts["reference"])
-        self.reference_ = self.classes_.tolist()[last]
-        q, d = self.classes_.size - 1, arrays["coef"].shape[1]
-        width = d + bool(self.fit_intercept)
+        (q, d), more = arrays["coef"].shape, bool(self.fit_intercept)
+        sizes = {"weights": d + more, "all weights": q * (d + more)}
+        found = restored(_parts(facts["levels"]), arrays, facts, **sizes)
+        for name, attribute in ATTRIBUTES.items():
+            setattr(self, attribute, found[name])
+        labels = found["classes"].tolist()
+        (last,) = (k for k, label in enumerate(labels) if label == found["reference"])
+        if len(labels) != q + 1:
+            raise ValueError(f"{len(labels)} classes of {q + 1}")
+        self.classes_, self.reference_, self.n_features_in_ = found["classes"], labels[last], d
         self._learned_with = self.get_params(deep=False)
-        self.coef_ = finite(arrays, "coef", (q, d))
-        self._limits = _limits_of_codes(arrays["limits"], (q, width))
-        self.intercept_ = _intercepts(arrays["intercept"], self._limits)
-        self._covariance = None
-        if "covariance" in arrays:
-            self._covariance = _floats(arrays["covariance"], (q * width,) * 2, "covariance")
+        self._limits = np.array(LIMITS, dtype="U16")[found["limits"]]
+        self.intercept_, without = found["intercept"], (self._limits == NO_WEIGHT).any(axis=1)
+        if np.isnan(self.intercept_).any() or (np.isinf(self.intercept_) != without).any():
+            raise ValueError("infinite intercepts of classes with weight")
         self._clusters = None
-        if facts.get("clusters") is not None:
-            self._clusters = stored_clusters(self.get_params()["covariance"], facts["clusters"])
-        for name in NUMBERS:
-            value = facts["fit"][name]
-            setattr(self, name, float("nan") if value is None else float(value))
-        for name, attribute, kind in STATE:
-            setattr(self, attribute, count(facts[name]) if kind is int else kind(facts[name]))
+        if found["clusters"] is not None:
+            self._clusters = stored_clusters(self.get_params()["covariance"], found["clusters"])
         self._intervals = {
-            float(level): tuple(
-                _floats(arrays[f"{name} {level}"], (q, width), "intervals") for name in ENDS
-            )
-            for level in facts["levels"]
+            float(level): tuple(found[f"{name} {level}"] for name in ENDS)
+            for level in found["levels"]
         }
-        saturated = facts.get("saturated")  # files of earlier versions have none
-        self._saturated = None if saturated is None else float(saturated)
-        if not np.isfinite(self._saturated or 0.0):
-            raise ValueError(f"a saturated model of {saturated}")
-        proof = facts["separation"]
         self.separation_ = None
-        if proof is not None:
+        if found["separation"] is not None:
             from linsep.certificate.proofs import from_json
 
-            self.separation_ = from_json(proof)
-        self.rows_signature_ = signatures.checked(facts.get("signature"))  # older files have none
-        self.n_features_in_, self._with_offset = d, offset_of_facts(facts)
-        self._fractional = bool(facts.get("fractional", False))
-        self._depends = {
-            int(j): [count(k) for k in others] for j, others in facts.get("dependent", {}).items()
-        }
+            self.separation_ = from_json(found["separation"])
         if max((k for j, of in self._depends.items() for k in (j, *of)), default=0) > d:
             raise ValueError("a dependent feature that there is not")
 
@@ -679,30 +701,3 @@ class LogisticResults(HasInference):
 
 def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
-
-
-def _codes_of_limits(limits: np.ndarray) -> np.ndarray:
-    """Return the limits as numbers, because model files hold numeric arrays."""
-    return np.array([LIMITS.index(word) for word in limits.ravel()], np.uint8).reshape(limits.shape)
-
-
-def _limits_of_codes(codes: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    if codes.shape != shape or codes.dtype != np.uint8:
-        raise ValueError(f"limits of {codes.dtype} {codes.shape}")
-    return np.array(LIMITS, dtype="U16")[codes]
-
-
-def _intercepts(array: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Return the intercepts; they may be infinite only for classes without weight."""
-    without = (limits == NO_WEIGHT).any(axis=1)
-    array = _floats(array, without.shape, "intercept")
-    if np.isnan(array).any() or (np.isinf(array) != without).any():
-        raise ValueError("invalid intercepts")
-    return array
-
-
-def _floats(array: np.ndarray, shape: tuple[int, ...], name: str) -> np.ndarray:
-    """Return an array of floats that may be infinite or NaN, if it has this shape."""
-    if array.shape != shape or array.dtype != np.float64:
-        raise ValueError(f"{name} of {array.dtype} {array.shape}")
-    return array

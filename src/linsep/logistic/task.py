@@ -479,21 +479,13 @@ class StreamRows(BatchRows):
     Parameters
     ----------
     model : LogisticRegression
-    stream : SourceStream, already begun
+    stream : SourceStream, already started
     """
 
     def __init__(self, model: Any, stream: "SourceStream"):
-        from linsep.rows.stored import StartAgain
-
         super().__init__(model, stream.source)
         self.stream, self._covariance = stream, model.covariance
-        while True:
-            try:
-                stream.start()
-                self._count()
-                break
-            except StartAgain:  # a class turned up late
-                continue
+        self._count()
         classes = stream.classes
         check_two_classes(classes, stream.source.name)
         self.known = FittedClasses(classes, order_of(model.reference, classes), self.totals)

@@ -68,6 +68,7 @@ class Array(NamedTuple):
     shape: str
     dtype: type = np.float64
     optional: bool = False
+    finite: bool = True
 
     def checked(self, name: str, arrays: Mapping[str, np.ndarray], sizes: dict[str, int]) -> Any:
         """Return the array, whose sizes are added to those known; ValueError if it is another."""
@@ -76,9 +77,10 @@ class Array(NamedTuple):
         found, ends = arrays[name], [part.split(" + ") for part in self.shape.split(", ")]
         shaped = found.ndim == len(ends)
         for (*more, size), length in zip(ends, found.shape, strict=False):
-            known = length - sum(map(int, more))
-            shaped &= sizes.setdefault(size, known) == known
-        if not shaped or found.dtype != self.dtype or not np.isfinite(found).all():
+            rest = length - sum(map(int, more))
+            shaped &= sizes.setdefault(size, rest) == rest
+        known = not self.finite or np.isfinite(found).all()
+        if not shaped or found.dtype != self.dtype or not known:
             raise ValueError(f"{name} of {found.dtype} {found.shape}")
         return found
 
@@ -112,7 +114,10 @@ def restored(
         if isinstance(part, Array):
             found[name] = part.checked(name, arrays, sizes)
         else:
-            found[key] = part((facts[section] if section else facts).get(key))
+            try:
+                found[key] = part((facts[section] if section else facts).get(key))
+            except (TypeError, ValueError) as problem:
+                raise ValueError(f"{name}: {problem}") from None
     return found
 
 
@@ -124,8 +129,10 @@ def number(value: Any) -> float:
 
 
 def flag(value: Any) -> bool:
-    """Return whether a fact is true."""
-    return value is True
+    """Return whether a fact is true; ValueError if it is neither true nor false nor missing."""
+    if value not in (None, False, True):
+        raise ValueError(f"{value!r} is neither true nor false")
+    return bool(value)
 
 
 def count(value: Any, least: int = 0) -> int:

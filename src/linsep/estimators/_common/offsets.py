@@ -84,16 +84,6 @@ def has_offset(model: Any) -> bool:
     return bool(getattr(model, "_with_offset", False))
 
 
-def offset_of_facts(facts: dict[str, Any]) -> bool:
-    """Return whether a model in a file had an offset (missing in files of earlier versions);
-    ValueError if that is not a Boolean.
-    """
-    found = facts.get("offset", False)
-    if not isinstance(found, bool):
-        raise ValueError(f"an offset of {found!r}")
-    return found
-
-
 def refuse_beside_source(X: Any, offset: Any) -> None:
     """Raise DataError for offsets beside a source, which has its own."""
     if isinstance(X, Source) and offset is not None:
