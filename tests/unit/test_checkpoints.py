@@ -14,6 +14,7 @@ from sklearn.datasets import dump_svmlight_file
 
 import linsep
 import linsep.learners.passes
+import linsep.rows.source_stream
 from interrupting import in_pass
 from linsep import AROW, Checkpoint, KernelPerceptron, PassiveAggressive, Perceptron, Winnow
 from linsep.checkpoints.saving import Saving

@@ -2,15 +2,13 @@
 
 import json
 
-import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from linsep import Perceptron, open_source
-from linsep.compiled.scanners.json_lines import FINE, NOT_ONE_OBJECT, TOO_DEEP, look_at_lines
 from linsep.errors import DataError
 from linsep.sources.tables import text_file
-from linsep.sources.tables.json_lines import MOST_DEPTH, FieldNames
+from linsep.sources.tables.json_lines import MOST_DEPTH, JsonFile
 from refusals import refused
 
 ROWS = [{"height": k % 7, "city": "ab"[k % 2], "y": k % 2} for k in range(60)]
@@ -84,24 +82,22 @@ def test_names_with_escaped_letters_are_known(folder):
     assert source.ignored == {"y": f"{other} row 1", "été": f"{other} row 41"}
 
 
-NAMES = ["a", "b", "a\\\\", 'q\\"', "\\u00e9", "é", "", "a,b", "{"]
+NAMES = ["a", "b", "a\\\\", 'q\\"', "\\u00e9", "è", "", "a,b", "{"]
 
 
-def test_names_are_read_as_json_does():
+def test_names_are_read_as_json_does(folder):
     values = ["1", '"a"', '{"x": 1, "b": [{"z": 2}]}', '[1, {"y": ","}]', '"\\\\"', "null"]
     written = [f'"{name}"  : {values[k % 6]}' for k, name in enumerate(NAMES)]
     objects = ["{ " + " , ".join(written[k:]) + "}" for k in range(len(NAMES))]
-    block = "\n\n".join(reversed(objects)).encode() + b"\n"
-    for known in ([], ["a"], ["é", "a"]):
-        names = FieldNames(known)
-        names.look_at(block, lambda at: 1 + block.count(b"\n", 0, at))
-        expected = {}
-        for number, line in enumerate(block.decode().splitlines(), 1):
-            for name in json.loads(line) if line else ():
+    (path := folder / "a.jsonl").write_text("\n\n".join(reversed(objects)) + "\n")
+    for known in ({"b": "text"}, {"b": "text", "a": "number"}):
+        file, expected = JsonFile(path), {}
+        list(file.chunks(known))
+        for number, line in enumerate(reversed(objects), 1):
+            for name in json.loads(line):
                 if name not in known:
                     expected.setdefault(name, number)
-        # An escaped spelling of a known name is another spelling, but no other name.
-        assert {k: v for k, v in names.rows.items() if k not in known} == expected
+        assert file.others == expected
 
 
 def read(path, **options):
@@ -152,20 +148,14 @@ def is_object(line):
         return False
 
 
-@pytest.mark.compiled
 @given(st.lists(st.sampled_from(PIECES + OBJECTS), max_size=12).map("".join))
-def test_lines_that_pass_begin_and_end_one_object(text):
-    data = text.encode()
-    ended, at = look_at_lines(np.frombuffer(data, np.uint8), len(data), 3)
-    lines = text.replace("\r", "\n").split("\n")
-    filled = [line for line in lines if line.strip(" \t")]
-    if all(map(is_object, filled)):
-        assert ended == FINE
-    if ended == FINE:
-        # Which bracket closes which is for the parser to say.
-        ends = {line.strip(" \t")[0] + line.strip(" \t")[-1] for line in filled}
-        assert ends <= {"{}", "{]"}
-    if ended == NOT_ONE_OBJECT:
-        assert not is_object(lines[data[: at + 1].replace(b"\r", b"\n").count(b"\n")])
-    data = b'{"a":"[[[[[[","b":[[1]]}\n{"a":[[[1]]]}\n'
-    assert look_at_lines(np.frombuffer(data, np.uint8), len(data), 3) == (TOO_DEEP, 32)
+def test_lines_that_pass_are_one_object_each(tmp_path_factory, text):
+    (path := tmp_path_factory.mktemp("json") / "a.jsonl").write_text(text + "\n{}")
+    filled = [line for line in path.read_bytes().decode().splitlines() if line.strip(" \t")]
+    try:
+        rows = sum(batch.num_rows for batch in JsonFile(path).chunks({"x": "number"}))
+    except DataError:
+        assert not all(map(is_object, filled)) or "\f" in text
+    else:
+        assert rows == len(filled)
+        assert all(map(is_object, filled))

@@ -1,74 +1,35 @@
-"""JSON lines files."""
+"""JSON lines files: Arrow reads blocks of lines, and Python looks for the row of a fault."""
 
 import json
-import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import closing, suppress
-from functools import partial
-from itertools import islice
+from contextlib import closing
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
 from linsep._system.threads import thread_count
 from linsep.errors import DataError, hint
 from linsep.sources.lines import scanned_chunks
-from linsep.sources.remote.file import File
 from linsep.sources.tables.column_types import family_of
 from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, first_line, reading
 from linsep.sources.tables.text_file import ARROW_TYPES, Guess, TextFile, misfit
 from linsep.validation.values import check_names
 
-#: brackets that may be open at once: parsers call themselves for each, until their stack is full
+#: brackets that may be open at once: Arrow's parser calls itself for each, until its stack is full
 MOST_DEPTH = 100
-#: names other than known ones, after which no more are looked for
+#: names of fields that are not read, after which no more are looked for
 MOST_NAMES = 3_000
-#: the rest of a string, without its closing quote
-_STRING = re.compile(rb'(?:[^"\\]|\\.)*', re.DOTALL)
-
-
-class FieldNames:
-    """Names of fields other than known ones, as they turn up in blocks of lines.
-
-    Attributes
-    ----------
-    rows : dict of name to the row that it is first in
-    """
-
-    def __init__(self, known: Iterable[str]):
-        self.rows: dict[str, int] = {}
-        names = list(known)
-        self._known = frozenset(names)
-        self._hashes = np.array([_hash(name.encode()) for name in names], np.uint64)
-
-    def look_at(self, block: bytes, row_at: Callable[[int], int]) -> None:
-        """Take the names in a block of lines that are one object each."""
-        from linsep.compiled.scanners.json_lines import next_field
-
-        text, at = np.frombuffer(block, np.uint8), 0
-        while len(self.rows) < MOST_NAMES:
-            at = next_field(text, at, len(block), self._hashes)
-            if at == len(block):
-                return
-            written = _STRING.match(block, at)[0]  # type: ignore[index]
-            self._hashes = np.append(self._hashes, np.uint64(_hash(written)))
-            with suppress(ValueError):  # which the parser explains
-                name = json.loads(b'"%b"' % written)
-                if name not in self._known:  # as it is where letters are escaped
-                    self.rows.setdefault(name, row_at(at))
-            at = block.rfind(b"\n", 0, at) + 1
 
 
 class JsonFile(TextFile):
     """JSON lines: one object per line, its fields the columns. Blank lines are skipped."""
 
-    #: fields that are not read, of the last reading; None before it
-    _others: FieldNames | None = None
+    #: fields that the last reading left out, each with the row where it first occurs
+    others: dict[str, int] = {}  # noqa: RUF012 - set by each reading
 
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return the fields of the objects in the first block."""
@@ -80,7 +41,7 @@ class JsonFile(TextFile):
             first = next((block for block in blocks if not block.isspace()), None)
         if first is None:
             return pa.record_batch([], names=[])
-        table = self._parse(first, None, "infer")
+        table = _parsed(first, None, "infer")
         if not isinstance(table, pa.Table):
             raise self._explained(first, table, 0, {}, False)
         with reading(self.path, "UTF-8 text"):
@@ -88,11 +49,11 @@ class JsonFile(TextFile):
         return table.slice(0, SAMPLE_ROWS).combine_chunks().to_batches()[0]
 
     def _guesses(self, names: list[str]) -> Generator[Guess, None, None]:
-        with closing(self.blocks()) as blocks, suppress(pa.ArrowInvalid):  # said by who reads it
+        with closing(self.blocks()) as blocks:
             for block in blocks:
-                if not block.isspace():
-                    found = _parsed(block, None, "infer").schema
-                    types = zip(found.names, found.types, strict=True)
+                found = None if block.isspace() else _parsed(block, None, "infer")
+                if isinstance(found, pa.Table):  # else the fault is said by who reads the rows
+                    types = zip(found.schema.names, found.schema.types, strict=True)
                     yield defaultdict(pa.null, types).__getitem__
 
     def kind_as_written(self, name: str) -> str:
@@ -103,26 +64,27 @@ class JsonFile(TextFile):
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns block by block; a field that is not there is null."""
-        # Arrow detects additional fields fastest, but cannot ignore them.
-        behavior = "error" if others == [] else "ignore"
-        self._others = None if others == [] else FieldNames([*kinds, *(others or ())])
-        schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in kinds.items()])
-        for table in self._tables(kinds, schema, behavior):
-            if others and (found := self.others):
-                name, row = next(iter(found.items()))
-                raise _new_field(self.path, row, name)
+        behavior = "error" if others == [] else "infer"
+        known, self.others = {*kinds, *(others or ())}, {}
+        for table, block, done in self._tables(kinds, behavior):
+            if new := set(table.schema.names) - known - self.others.keys():
+                self._place_names(new, block, done)
+            if others and self.others:
+                name, row = next(iter(self.others.items()))
+                raise self._new_field(row, name)
             yield from table.select(list(kinds)).to_batches()
 
     def _tables(
-        self, kinds: Kinds, schema: pa.Schema | None, behavior: str
-    ) -> Generator[pa.Table, None, None]:
-        """Yield the rows of each block, several of which are parsed at the same time."""
+        self, kinds: Kinds, behavior: str
+    ) -> Generator[tuple[pa.Table, bytes, int], None, None]:
+        """Yield the rows of each block, several of which are parsed at the same time, with the
+        block and how many rows come before it.
+        """
+        schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in kinds.items()])
 
-        def parse(
-            coming: "Future[bytes | None]",
-        ) -> tuple[bytes, pa.Table | pa.ArrowInvalid] | None:
+        def parse(coming: "Future[bytes | None]") -> tuple[bytes, Any] | None:
             block = coming.result()
-            return None if block is None else (block, self._parse(block, schema, behavior))
+            return None if block is None else (block, _parsed(block, schema, behavior))
 
         done, threads = 0, thread_count()
         blocks = (block for block in self.blocks() if not block.isspace())
@@ -130,31 +92,21 @@ class JsonFile(TextFile):
             for block, table in parts:
                 if not isinstance(table, pa.Table):
                     raise self._explained(block, table, done, kinds, behavior == "error")
-                if self._others is not None:
-                    self._others.look_at(block, partial(_row_at, block, done))
+                yield table, block, done
                 done += table.num_rows
-                if table.num_rows:
-                    yield table
 
-    def _parse(
-        self, block: bytes, schema: pa.Schema | None, behavior: str
-    ) -> pa.Table | pa.ArrowInvalid | None:
-        """Return the rows of a block, or what Arrow says of it; None where it must not see it."""
-        try:
-            return None if self._fault(block) else _parsed(block, schema, behavior)
-        except pa.ArrowInvalid as error:
-            return error
-
-    @property
-    def others(self) -> dict[str, int]:
-        """Fields that the last reading left out, each with the row where it first occurs."""
-        return {} if self._others is None else dict(self._others.rows)
+    def _place_names(self, names: set[str], block: bytes, done: int) -> None:
+        """Note the first row of each of these fields."""
+        for row, line in enumerate(_filled(block), done + 1):
+            if not names or len(self.others) >= MOST_NAMES:
+                return
+            here = names & json.loads(line).keys()
+            self.others |= dict.fromkeys(sorted(here), row)
+            names = names - here
 
     def present(self, names: Iterable[str]) -> dict[str, pa.DataType | None]:
-        """Return the `names` that objects of the first block have.
-
-        Guessing the types of all fields, as :meth:`columns` does, would let Arrow make a column of
-        each: of a file with a new field in every line, rows times rows values.
+        """Return the `names` that objects of the first block have; the types of other fields may
+        change from row to row.
         """
         with closing(self.blocks()) as blocks:
             missing = _never_in(next(blocks, b""), set(names))
@@ -182,76 +134,82 @@ class JsonFile(TextFile):
     def _lines(self) -> Iterator[bytes]:
         with closing(self.blocks()) as blocks:
             for block in blocks:
-                yield from filter(bytes.strip, block.splitlines())
-
-    def _fault(self, block: bytes) -> tuple[int, str] | None:
-        """Return the place of a line that Arrow's parser must not see, which may crash, and what
-        it is; None if there is none.
-        """
-        from linsep.compiled.scanners.json_lines import FINE, TOO_DEEP, look_at_lines
-
-        ended, at = look_at_lines(np.frombuffer(block, np.uint8), len(block), MOST_DEPTH)
-        if ended == FINE:
-            return None
-        deep = f"has values nested more than {MOST_DEPTH} deep"
-        return at, deep if ended == TOO_DEEP else "is not one JSON object"
+                yield from _filled(block)
 
     def _explained(
-        self, block: bytes, error: pa.ArrowInvalid | None, done: int, kinds: Kinds, only: bool
+        self, block: bytes, error: str, done: int, kinds: Kinds, only: bool
     ) -> DataError:
         """Return the error for a block that cannot be read, after so many rows. With ``only``,
         fields other than ``kinds`` are errors.
         """
-        if error is None:
-            at, what = self._fault(block) or (0, "")
-            row, line = _row_at(block, done, at), block[block.rfind(b"\n", 0, at + 1) + 1 :][:100]
-        elif only and "unexpected field" in str(error):  # without its row
-            for row, line in enumerate(filter(bytes.strip, block.splitlines()), done + 1):
-                if other := json.loads(line).keys() - kinds.keys():
-                    return _new_field(self.path, row, min(other))
-            return self._no_object(done + 1, "cannot be read")
-        elif (found := _ROW.search(str(error))) is None:
-            return self._no_object(done + 1, f"cannot be read ({first_line(error)})")
-        else:
-            row, what = done + int(found[1]) + 1, f"cannot be read ({first_line(error)})"
-            line = next(islice(filter(bytes.strip, block.splitlines()), int(found[1]), None), b"")
-        if line.lstrip().startswith((b"#", b"//")):
-            what = "is a comment, which JSON lines do not have"
-        try:
-            fields = json.loads(line)
-        except (ValueError, RecursionError):
-            fields = None
-        if error is None or not isinstance(fields, dict):
-            return self._no_object(row, what)
-        where: dict[str, Any] = {"path": self.path, "row": row}
-        if twice := repeated(line):
-            return DataError(
-                f"{self.path} row {row} has the field '{twice}' twice", "remove one",
-                code="duplicate-name", column=twice, **where,
-            )  # fmt: skip
-        # Still inferring, Arrow says of which column the kind has changed.
-        changed = re.search(r"Column\(/([^/)]*).*\) (?:changed from (\w+)|was)", str(error))
-        inferred = {changed[1]: _KINDS.get(changed[2], "other")} if changed and not kinds else {}
-        for name, value in fields.items():
-            kind = (kinds or inferred).get(name)
-            if kind is None and only:
-                return _new_field(self.path, row, name)
-            if kind is not None and value is not None and _kind_of(value) != kind:
-                place = f"{self.path} row {row}"
-                return misfit(place, name, json.dumps(value), kind, value=value, **where)
-        return self._no_object(row, what)
+        inferred = dict(kinds)
+        for row, line in enumerate(_filled(block), done + 1):
+            where: dict[str, Any] = {"path": self.path, "row": row}
+            fields = _fields(line)
+            if fields is None:
+                comment = line.lstrip().startswith((b"#", b"//"))
+                what = "is a comment, which JSON lines do not have" if comment else error
+                return no_object(f"{self.path} row {row}", what, **where)
+            if twice := repeated(line):
+                return DataError(
+                    f"{self.path} row {row} has the field '{twice}' twice", "remove one",
+                    code="duplicate-name", column=twice, **where,
+                )  # fmt: skip
+            for name, value in fields.items():
+                if only and name not in kinds:
+                    return self._new_field(row, name)
+                if value is None or (kinds and name not in kinds):
+                    continue
+                kind = inferred.setdefault(name, _kind_of(value))
+                if _kind_of(value) != kind:
+                    place = f"{self.path} row {row}"
+                    return misfit(place, name, json.dumps(value), kind, value=value, **where)
+        return no_object(f"{self.path} row {done + 1}", error, path=self.path, row=done + 1)
 
-    def _no_object(self, row: int, what: str) -> DataError:
-        return no_object(f"{self.path} row {row}", what, path=self.path, row=row)
+    def _new_field(self, row: int, name: str) -> DataError:
+        return DataError(
+            f"{self.path} row {row} has a field '{name}' that the first rows do not have",
+            "add it to the first row (null will do)", hint("leave it out with {}", exclude=[name]),
+            code="unknown-column", path=self.path, row=row, column=name,
+        )  # fmt: skip
 
 
-#: the row of a block, from 0, that Arrow says
-_ROW = re.compile(r" in row (\d+)")
-_KINDS = {"number": "number", "string": "text", "boolean": "bool"}
+def _filled(block: bytes) -> Iterator[bytes]:
+    """Return the lines that are not blank."""
+    return filter(bytes.strip, block.splitlines())
 
 
-def _parsed(block: bytes, schema: pa.Schema | None, behavior: str) -> pa.Table:
-    """Return the rows of a block of whole lines."""
+def _parsed(block: bytes, schema: pa.Schema | None, behavior: str) -> pa.Table | str:
+    """Return the rows of a block of whole lines, or why they cannot be read."""
+    text = block.rstrip()
+    breaks = text.count(b"\n")
+    filled = breaks + 1
+    if not _is_enclosed(text) or breaks != text.count(b"}\n{"):  # blank lines, or faults
+        lines = list(_filled(block))
+        filled = len(lines)
+        if not all(map(_is_enclosed, lines)):
+            return "is not one JSON object"
+    if block.count(b"[") + block.count(b"{") - filled > MOST_DEPTH and any(
+        _fields(line) is None for line in _filled(block) if _brackets(line) > MOST_DEPTH
+    ):
+        return f"has values nested more than {MOST_DEPTH} deep"
+    try:
+        table = _by_arrow(block, schema, behavior)
+    except pa.ArrowInvalid as error:
+        if schema is None or behavior == "error":
+            return f"cannot be read ({first_line(error)})"
+        try:  # fields that are not read may change their types
+            table = _by_arrow(block, schema, "ignore")
+        except pa.ArrowInvalid as other:
+            return f"cannot be read ({first_line(other)})"
+        names = {name for line in _filled(block) for name in _fields(line) or ()}
+        for name in names - set(schema.names):
+            table = table.append_column(name, pa.nulls(table.num_rows))
+    # Arrow takes two objects in a line.
+    return table if table.num_rows == filled else "is not one JSON object"
+
+
+def _by_arrow(block: bytes, schema: pa.Schema | None, behavior: str) -> pa.Table:
     return pa.json.read_json(
         pa.BufferReader(block),
         read_options=pa.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
@@ -261,10 +219,30 @@ def _parsed(block: bytes, schema: pa.Schema | None, behavior: str) -> pa.Table:
     )
 
 
-def _row_at(block: bytes, done: int, at: int) -> int:
-    """Return the number of the row that has a byte of a block, after so many rows."""
-    start = block.rfind(b"\n", 0, at + 1) + 1 if block[at : at + 1] != b"\n" else at
-    return done + 1 + sum(1 for line in block[:start].splitlines() if line.strip())
+def _is_enclosed(line: bytes) -> bool:
+    plain = line.strip(b" \t\r")
+    return plain.startswith(b"{") and plain.endswith(b"}")
+
+
+def _brackets(line: bytes) -> int:
+    return line.count(b"[") + line.count(b"{")
+
+
+def _fields(line: bytes) -> dict[str, Any] | None:
+    """Return the object in a line; None for anything else, or values that are nested too deep."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and _depth(found) <= MOST_DEPTH else None
+
+
+def _depth(value: Any) -> int:
+    level, depth = [value], 0
+    while level := [one for one in level if isinstance(one, dict | list)]:
+        depth += 1
+        level = [x for one in level for x in (one.values() if isinstance(one, dict) else one)]
+    return depth
 
 
 class _Digits(str):
@@ -275,21 +253,11 @@ class _Digits(str):
 
 def _never_in(block: bytes, names: set[str]) -> set[str]:
     """Return the `names` that are not a field of any object in the block."""
-    for line in block.splitlines():
+    for line in _filled(block):
         if not names:
             break
-        with suppress(ValueError, RecursionError):  # which the parser explains
-            fields = json.loads(line)
-            names = names - fields.keys() if isinstance(fields, dict) else names
+        names = names - (_fields(line) or {}).keys()
     return names
-
-
-def _new_field(path: File, row: int, name: str) -> DataError:
-    return DataError(
-        f"{path} row {row} has a field '{name}' that the first rows do not have",
-        "add it to the first row (null will do)", hint("leave it out with {}", exclude=[name]),
-        code="unknown-column", path=path, row=row, column=name,
-    )  # fmt: skip
 
 
 def no_object(place: str, what: str = "is not one JSON object", **fields: Any) -> DataError:
@@ -320,11 +288,3 @@ def _kind_of(value: object) -> str:
     if isinstance(value, int | float) and -sys.float_info.max <= value <= sys.float_info.max:
         return "number"
     return "other"
-
-
-def _hash(name: bytes) -> int:
-    """Return the hash by which ``next_field`` knows a name."""
-    found = 0x811C9DC5
-    for byte in name:
-        found = ((found ^ byte) * 0x1000193) & ((1 << 39) - 1)
-    return found
