@@ -10,10 +10,8 @@ from hypothesis import given, strategies as st
 from fourier_motzkin import kind_of, of_classes, two_sided
 from linsep import separation
 from linsep.certificate.constraints import Subject, question_of
-from linsep.separability import data as rows_of_data, peeling, search
+from linsep.separability import data as rows_of_data, search
 from linsep.separability.data import data_of
-from linsep.separability.peeling import peeled
-from linsep.separability.working_set import WorkingSet
 from thoroughness import examples
 
 #: mostly zeros, and numbers of all sizes
@@ -33,44 +31,6 @@ def asked(rows, classes, intercept, sparse):
     return data, question_of(subject), made(exact, y, intercept), owner.tolist()
 
 
-def by_hand(constraints):
-    """The constraints that are left, and the columns that were pushed."""
-    left, pushed = list(range(len(constraints))), set()
-    while True:
-        columns = [
-            {np.sign(float(constraints[i][j])) for i in left} - {0}
-            for j in range(len(constraints[0]))
-        ]
-        new = {j for j, signs in enumerate(columns) if len(signs) == 1}
-        if not new:
-            return left, pushed
-        pushed |= new
-        left = [i for i in left if not any(constraints[i][j] for j in new)]
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-@examples(80)
-@given(st.data(), st.booleans(), st.booleans())
-def test_what_is_left_is_left_by_hand(classes, draw, intercept, sparse):
-    rows = draw.draw(tables(classes))
-    data, question, constraints, owner = asked(rows, classes, intercept, sparse)
-    working = WorkingSet(data, question)
-    working.sample(2)
-    found = peeled(working)
-    left, pushed = by_hand(constraints)
-    if found is None:
-        assert not pushed
-        return
-    assert set(np.flatnonzero(found.rounds).tolist()) == pushed
-    assert found.rows.numbers.tolist() == sorted({owner[i] for i in left})
-    assert (found.rows.data.n_rows == 0) == (not left)
-    assert {i for i in kind_of(constraints)[1]} <= set(left)  # the boundary stays
-    direction = found.lifted(data, question, {})
-    for i, row in enumerate(constraints):
-        value = sum(x * direction.get(j, 0) for j, x in enumerate(row))
-        assert value == 0 if i in left else value > 0
-
-
 @pytest.mark.parametrize("classes", [2, 3])
 @examples(60)
 @given(st.data(), st.booleans(), st.booleans())
@@ -85,37 +45,6 @@ def test_verdicts_on_rows_of_zeros_are_those_of_elimination(classes, draw, inter
     assert check, check.reason
     if kind == "quasi-separable":
         assert verdict.boundary == tuple(sorted({owner[i] for i in bound}))
-
-
-def staircase(n):
-    """Rows of which each round decides two, and two that nothing separates.
-
-    Columns of later rounds take a million times what their rows have.
-    """
-    X = np.zeros((2 * n + 2, n + 1))
-    for k in range(n):
-        X[2 * k : 2 * k + 2, k] = 1.0
-        X[2 * k : 2 * k + 2, k + 1 : n] = np.array([[-1e6], [1e6]])
-    X[:, n] = 1.0
-    return X, np.append(np.ones(2 * n + 1, int), 0)
-
-
-@pytest.mark.parametrize("n", [3, 30])
-def test_rounds_that_are_too_many_leave_rows_to_programs(monkeypatch, n):
-    monkeypatch.setattr(rows_of_data, "LANE_VALUES", 7 * (n + 1))
-    X, y = staircase(n)
-    rounds = []
-
-    def noting(working):
-        rounds.append(peeled(working))
-        return rounds[-1]
-
-    monkeypatch.setattr("linsep.separability.search.peeled", noting)
-    verdict = separation(X, y, fit_intercept=False)
-    assert verdict.boundary == (2 * n, 2 * n + 1)
-    assert verdict.verify(X, y, exact=True)
-    assert rounds[0].rounds.max() == min(n, peeling.MOST_ROUNDS)
-    assert len(rounds[0].rows.numbers) == 2 + 2 * max(0, n - peeling.MOST_ROUNDS)
 
 
 def on_a_boundary(seed):

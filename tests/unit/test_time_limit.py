@@ -1,5 +1,6 @@
 """Verdicts end in time, and hear Ctrl-C, whatever they are doing."""
 
+import math
 import signal
 import threading
 import time
@@ -13,8 +14,8 @@ from flint import fmpz_mat
 from linsep import LogisticRegression, separation
 from linsep.errors import ParameterError, SeparationWarning
 from linsep.logistic import limits as no_maximum
-from linsep.separability.elimination import rref
-from linsep.separability.elimination_process import elsewhere, reduced_form
+from linsep.separability.exact import rref
+from linsep.separability.exact_process import elsewhere, reduced_form
 from linsep.separability.programs import solved
 from linsep.separability.time_limit import Task, TooLarge, check_time, limited, seconds_left
 from parameters_in_order import last
@@ -60,7 +61,7 @@ def test_an_inner_limit_is_no_longer_than_the_outer():
 def test_elimination_elsewhere_is_elimination_here():
     random = Random(0)
     matrix = fmpz_mat(6, 9, [random.getrandbits(400) - 2**399 for _ in range(54)])
-    assert elsewhere("reduced_form", matrix) == reduced_form(matrix)
+    assert elsewhere("reduced_form", matrix, math.inf) == reduced_form(matrix)
 
 
 def test_elimination_elsewhere_ends_in_time_and_hears_ctrl_c():

@@ -159,18 +159,10 @@ class Contrasts:
                 flat[:] = ["finite" if inside(function) else UNSIGNED for function in functions]
                 return limits
             told = self._told(functions)
-            open_ones = [k for k, word in enumerate(told or ()) if word == UNSIGNED]
             if told is not None:
                 flat[:] = told
-                if open_ones:
-                    cone = cone_of(self.verdict, self.data)
-                    cone.look_for_both_signs([functions[k] for k in open_ones])
-                    for k in open_ones:
-                        flat[k] = "infinite" if cone.has_both_signs(functions[k]) else told[k]
                 return limits
             cone = cone_of(self.verdict, self.data)
-            cone.look_for_both_signs(functions)
-            cone.look_for_single_rows([f for f in functions if not cone.has_both_signs(f)])
             for k, function in enumerate(functions):
                 flat[k] = _limit_of(cone, function)
         except TooLarge:  # those found so far are valid

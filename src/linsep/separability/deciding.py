@@ -23,8 +23,8 @@ from linsep.certificate.verdicts import Separable, Separations, Undecided, Verdi
 from linsep.errors import DataError, ParameterError
 from linsep.separability.data import Data, data_of, weights_of
 from linsep.separability.deciding_columns import with_columns_alone
-from linsep.separability.elimination import common_scale, independent, solution
 from linsep.separability.evidence import blocked_verdict, separable_verdict
+from linsep.separability.exact import common_scale, independent, solution
 from linsep.separability.fewest.claim import Asked, asked, fewest_errors
 from linsep.separability.margin import Separated, widened
 from linsep.separability.position import chance_of

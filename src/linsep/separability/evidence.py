@@ -27,7 +27,6 @@ from linsep.separability.splitting import Proof, witness
 from linsep.separability.time_limit import TooLarge, doing
 from linsep.separability.working_set import (
     WorkingSet,
-    first_members,
     members_outside,
     table_of,
 )
@@ -96,9 +95,7 @@ def blocked_verdict(
         return Overlapping(subject, *evidence)
     boundary = found.boundary or ()
     rest = off_boundary(data, question, boundary)
-    working = WorkingSet(rest.data, question)
-    working.sample(first_members(question))
-    cone = Cone(working, proof.span, proof.direction)
+    cone = Cone(WorkingSet(rest.data, question), proof.span, proof.direction)
     everything, more = cone.everything()
     basis = [member.key for member in proof.members]
     basis += [(int(rest.numbers[row]), which) for row, which in (member.key for member in more)]
@@ -117,7 +114,6 @@ def _signs(
     those for which the work limit ended before that was known.
     """
     doing("the signs of coefficients")
-    cone.look_for_single_rows(list(kept.values()))
     signs: dict[int, Combination] = {}
     unchecked = []
     for j, function in sorted(kept.items()):

@@ -10,18 +10,16 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from linsep.certificate.constraints import Question
-from linsep.certificate.integers import Space
-from linsep.separability.data import Data, off_boundary
+from linsep.separability.data import Data
 from linsep.separability.dual_descent import descended
-from linsep.separability.margin import Separated, nearest
-from linsep.separability.peeling import Peeled, peeled
-from linsep.separability.programs import pushes, split
+from linsep.separability.margin import Separated
+from linsep.separability.nearest import nearest
+from linsep.separability.programs import pushes
 from linsep.separability.splitting import Proof, crossing, proved
 from linsep.separability.time_limit import TooLarge, check_time, doing
 from linsep.separability.working_set import (
     Member,
     WorkingSet,
-    as_row,
     boundary_of,
     first_members,
     grow,
@@ -75,15 +73,11 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
             weights, _ = quick_weights(working.table(), None)
         if weights is None:
             weights, target = find.weights(working)
-        if weights is None:
-            if not data.sparse and (proof := crossing(working, find.last)) is not None:
-                return Inseparable(proof, proof.members, None)
-            rest = peeled(working)
-            if rest is not None and rest.rows.data.n_rows:
-                return inseparable(working, find.last, rest)
-            weights = _by_program(working)
+        proof = crossing(working, find.last) if weights is None and not data.sparse else None
+        if proof is not None:
+            return Inseparable(proof, proof.members, None)
         if weights is None or not np.isfinite(weights).all():
-            return inseparable(working, find.last, peeled(working))
+            return blocked_by(working, find.last)
         count, wrong = len(working.members), grow(working, weights, target)
         if len(working.members) > count:
             continue
@@ -91,7 +85,7 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
             first_rounds = 0
             continue
         if wrong:  # members too close for floats
-            return inseparable(working, find.last, peeled(working))
+            return blocked_by(working, find.last)
         return Separated(weights, working.members[: len(find.last)], find.last)
     raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
 
@@ -104,11 +98,6 @@ def _of_all_rows(data: Data, question: Question) -> np.ndarray | None:
     found = descended(data, question)
     doing("the working set")
     return found
-
-
-def _by_program(working: WorkingSet) -> np.ndarray | None:
-    guess = split(working.table())
-    return guess.w if guess is not None and guess.free.all() else None
 
 
 class QuickWeights:
@@ -207,44 +196,6 @@ def near_one(A: np.ndarray) -> tuple[np.ndarray, int]:
     """Divide rows by a power of two if their squares would overflow or underflow; return both."""
     power = int(np.frexp(np.abs(A).max(initial=0.0))[1])
     return (np.ldexp(A, -power), power) if abs(power) > 300 else (A, 0)
-
-
-def inseparable(
-    working: WorkingSet, last: np.ndarray, rest: Peeled | None
-) -> Inseparable | Separated:
-    """Return the result for rows that floats cannot separate: of the rows that no single column
-    decides, as far as it holds for all of them.
-    """
-    data, question = working.data, working.question
-    if rest is None:
-        return blocked_by(working, last)
-    proof, members = Proof({}, [], [], Space({})), working.members
-    known: tuple[int, ...] = ()
-    if rest.rows.data.n_rows:
-        some = WorkingSet(rest.rows.data, question)
-        some.sample(first_members(question))
-        found = blocked_by(some, np.zeros(0))
-        if isinstance(found, Inseparable):
-            proof = found.proof
-            known = tuple(rest.rows.numbers[list(found.boundary or ())].tolist())
-            for member in found.members:
-                member.key = (int(rest.rows.numbers[member.key[0]]), member.key[1])
-            working.include(found.members)
-        else:
-            proof = proof._replace(direction=as_row(found.w)[0])
-    direction = rest.lifted(data, question, proof.direction)
-    if direction is None:
-        return blocked_by(working, last)
-    others = off_boundary(data, question, known)
-    # of a working set without rows, so that it looks at all of them
-    more = boundary_of(WorkingSet(others.data, question), direction, proof.span)
-    if more is None:
-        return blocked_by(working, last)
-    boundary = tuple(sorted({*known, *others.numbers[list(more)].tolist()}))
-    if not proof.members:
-        w = np.array([direction.get(j, 0) for j in range(question.size)], dtype=object)
-        return Separated(w, members[: len(last)], last)
-    return Inseparable(proof._replace(direction=direction), working.members, boundary)
 
 
 def blocked_by(working: WorkingSet, last: np.ndarray) -> Inseparable | Separated:

@@ -15,10 +15,15 @@ from typing import NamedTuple
 import numpy as np
 
 from linsep.separability.data import sparse_floats
-from linsep.separability.elimination import null_combination, reduced, remainders
+from linsep.separability.exact import (
+    joined_multipliers,
+    null_combination,
+    reduced,
+    remainders,
+    signed,
+)
 from linsep.separability.fewest.rows import WeightedRows
 from linsep.separability.programs import few_rows
-from linsep.separability.splitting import joined_multipliers, signed
 
 
 class Contradiction(NamedTuple):

@@ -6,10 +6,8 @@ binary classification, 2013). Directions are the axes, rows that are wrong, and 
 """
 
 import time
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.sparse.linalg import lsqr
 
 from linsep.separability.fewest.rows import WeightedRows
@@ -20,76 +18,57 @@ PATIENCE = 6
 ZERO = 1e-12
 
 
-def errors_of(rows: WeightedRows, values: np.ndarray) -> float:
-    """Return the cost of the errors, in floats; rows near the hyperplane are errors."""
-    limit = ZERO * float(np.abs(values).max(initial=0.0))
-    return float(rows.costs[values <= limit].sum())
-
-
 def improved(
     rows: WeightedRows, w: np.ndarray, rng: np.random.Generator, seconds: float
 ) -> np.ndarray:
     """Return weights of the table with no more errors than the given ones, after some seconds."""
     until = time.monotonic() + seconds
-    A, size = rows.table, rows.table.shape[1]
-    values = A @ w
-    best, idle = errors_of(rows, values), 0
+    A, size = rows.table, len(w)
+
+    def cost(values: np.ndarray) -> float:
+        return float(rows.costs[values <= ZERO * np.abs(values).max(initial=0.0)].sum())
+
+    values, idle = A @ w, 0
+    best = cost(values)
     while idle < PATIENCE * size and best > 0 and time.monotonic() < until:
-        u = _direction(rows, values, idle, rng)
-        slopes = A @ u
-        t, cost = _best_step(values, slopes, rows.costs)
+        wrong = np.flatnonzero(values <= 0)
+        if idle < size:
+            u = np.eye(1, size, idle)[0]
+        elif idle % 2 and wrong.size:
+            u = np.ravel(A[int(rng.choice(wrong))].toarray())
+        else:
+            u = rng.standard_normal(size)
         idle += 1
-        if not np.isfinite(t):
-            continue
-        moved = values + t * slopes
+        moved = w + _best_step(values, A @ u, rows.costs) * u
+        found = cost(A @ moved)
         # a step that changes nothing is taken too: the next direction starts elsewhere
-        if cost <= best + 1e-12 and errors_of(rows, moved) <= best + 1e-12:
-            idle = 0 if cost < best - 1e-12 else idle
-            w = w + t * u
-            scale = np.abs(w).max()
-            w = w / scale if scale > 0 else w
-            values = A @ w
-            best = errors_of(rows, values)
+        if found <= best + 1e-12:
+            idle = 0 if found < best - 1e-12 else idle
+            w = moved / (np.abs(moved).max() or 1.0)
+            values, best = A @ w, found
     return w
 
 
-def _direction(
-    rows: WeightedRows, values: np.ndarray, turn: int, rng: np.random.Generator
-) -> np.ndarray:
-    A, size = rows.table, rows.table.shape[1]
-    if turn < size:
-        return np.eye(1, size, turn)[0]
-    wrong = np.flatnonzero(values <= 0)
-    if turn % 2 and wrong.size:
-        row = A[int(rng.choice(wrong))]
-        return np.asarray(row.toarray()).ravel() if sp.issparse(A) else row
-    return rng.standard_normal(size)
-
-
-def _best_step(values: np.ndarray, slopes: np.ndarray, costs: np.ndarray) -> tuple[float, float]:
-    """Return the t with the least cost of rows with ``values + t slopes <= 0``, and the cost.
-
-    In the middle of the widest of the best intervals; NaN if no row depends on t.
+def _best_step(values: np.ndarray, slopes: np.ndarray, costs: np.ndarray) -> float:
+    """Return the t with the least cost of rows with ``values + t slopes <= 0``, in the middle of
+    the widest of the best intervals; 0 if no row depends on t.
     """
     moves = np.abs(slopes) > ZERO
     if not moves.any():
-        return np.nan, np.inf
-    at = -values[moves] / slopes[moves]
-    up = slopes[moves] > 0
+        return 0.0
+    at, up = -values[moves] / slopes[moves], slopes[moves] > 0
     order = np.argsort(at, kind="stable")
     at, change = at[order], np.where(up, -1.0, 1.0)[order] * costs[moves][order]
-    start = costs[moves][up].sum() + costs[~moves & (values <= 0)].sum()
-    cost = start + np.concatenate([[0.0], np.cumsum(change)])
+    cost = costs[moves][up].sum() + np.append(0.0, np.cumsum(change))
     reach = np.abs(at).max() + 1.0
     ends = np.concatenate([[-2 * reach], at, [2 * reach]])
     width = np.diff(ends)
     wide = width > ZERO * reach
-    least = cost[wide].min()
-    k = int(np.argmax(np.where(wide & (cost <= least + 1e-12), width, -1.0)))
-    return float((ends[k] + ends[k + 1]) / 2), float(cost[k])
+    k = int(np.argmax(np.where(wide & (cost <= cost[wide].min() + 1e-12), width, -1.0)))
+    return float((ends[k] + ends[k + 1]) / 2)
 
 
-def least_squares(A: Any) -> np.ndarray:
+def least_squares(rows: WeightedRows) -> np.ndarray:
     """Return the weights whose values on all rows are nearest to 1."""
-    w: np.ndarray = lsqr(A, np.ones(A.shape[0]), iter_lim=100)[0]
-    return w if np.isfinite(w).all() else np.zeros(A.shape[1])
+    w: np.ndarray = lsqr(rows.table, np.ones(len(rows)), iter_lim=100)[0]
+    return w if np.isfinite(w).all() else np.zeros(len(w))

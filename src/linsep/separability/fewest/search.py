@@ -7,18 +7,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from linsep.certificate.errors import MOST_DIMENSIONS, Exhaustive, Packing, Tree
 from linsep.certificate.integers import Row
-from linsep.separability.elimination import reduced
-from linsep.separability.enumeration import fewest_errors
+from linsep.separability.exact import alternative, exact_split, reduced
 from linsep.separability.fewest.contradictions import Contradiction, contradiction
 from linsep.separability.fewest.covers import Contradictions, Unproved
 from linsep.separability.fewest.hyperplanes import improved, least_squares
 from linsep.separability.fewest.rows import Hyperplane, WeightedRows
+from linsep.separability.fewest.sweep import fewest_errors
 from linsep.separability.search import quick_weights
-from linsep.separability.splitting import alternative, exact_split
 from linsep.separability.time_limit import Task, TooLarge, Work, doing, limited, seconds_left
 
 #: most rows of a program that looks for a contradiction
@@ -27,9 +25,7 @@ MOST_ROWS = 2_000
 MOST_IDLE = 5
 #: most rows for which all hyperplanes are tried in few dimensions, and the share of the time that
 #: is left, and the seconds, that this may take
-MOST_ENUMERATED, SHARE_OF_ALL, MOST_SECONDS = 2_000, 0.3, 20.0
-#: most planes, or pairs of them, that a check tries before branching is preferred
-MOST_PLANES = 2_000
+MOST_SWEPT, SHARE_OF_ALL, MOST_SECONDS = 2_000, 0.3, 20.0
 #: share of the time that is left in which one hyperplane is improved
 SHARE = 0.1
 #: costs are changed by this share at random, so that programs find other corners
@@ -83,12 +79,12 @@ class Search:
             if not self.rows.strict:
                 self._orthogonal(range(len(self.rows)))
             if not self.closed:
-                self._take(least_squares(self.rows.table))
+                self._take(least_squares(self.rows))
             few = self.rows.question.size <= MOST_DIMENSIONS
-            if few and not self.closed and len(self.rows) <= MOST_ENUMERATED:
-                self._enumerate()
+            if few and not self.closed and len(self.rows) <= MOST_SWEPT:
+                self._sweep()
             self._by_packings()
-            if not self.closed and self._all_tried and self._is_quick():
+            if not self.closed and self._all_tried:
                 raise TooLarge("all hyperplanes were tried")
             while not self.closed:
                 self._by_tree()
@@ -129,22 +125,19 @@ class Search:
         found = {p: -row[j] * (one // row[p]) for p, row in span.rows.items() if j in row}
         self.offer({j: one, **found})
 
-    def _enumerate(self) -> None:
+    def _sweep(self) -> None:
         """Take the best hyperplane if rows span so few dimensions that all can be tried."""
         groups = range(len(self.rows))
-        with limited(Task(min(seconds_left() * SHARE_OF_ALL, MOST_SECONDS))):
-            found = fewest_errors(
-                [self.rows.whole(g) for g in groups], self.rows.weights, self.rows.question.size,
-                self.rows.strict,
-            )  # fmt: skip
+        try:
+            with limited(Task(min(seconds_left() * SHARE_OF_ALL, MOST_SECONDS))):
+                found = fewest_errors(
+                    [self.rows.whole(g) for g in groups], self.rows.weights, self.rows.strict
+                )
+        except TooLarge:
+            return
         if found is not None:
-            self.offer({j: m for j, m in enumerate(found.weights) if m})
-            self._all_tried = found.at_least == found.errors == self.best.errors
-
-    def _is_quick(self) -> bool:
-        """Return whether a check can try all hyperplanes soon."""
-        pairs: int = len(self.rows) ** (self.rows.question.size - 2)
-        return pairs <= MOST_PLANES
+            self.offer(found[1])
+            self._all_tried = True
 
     def _by_packings(self) -> None:
         """Look for contradictions that the cheapest cover of those found does not cover."""
@@ -197,7 +190,7 @@ class Search:
         table = self.rows.table[np.flatnonzero(alive)]
         if not table.shape[0]:
             return
-        w, _ = quick_weights(sp.csr_matrix(table), None)
+        w, _ = quick_weights(table, None)
         if w is not None:
             self._take(w)
 
