@@ -21,7 +21,7 @@ from linsep.errors import (
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import (
     Array,
-    classes_of,
+    classes_from,
     count,
     described,
     flag,
@@ -418,7 +418,7 @@ class GaussianNaiveBayes(
         spread = Array("classes, features" if self.variances == "by_class" else "features")
         return {
             "priors": Array("classes"), "means": Array("classes, features"), "variances": spread,
-            "totals": Array("classes"), "squares": spread, "classes": lambda it: classes_of(**it),
+            "totals": Array("classes"), "squares": spread, "classes": classes_from,
             "n_rows": count, "epsilon": number, "interrupted": flag,
         }  # fmt: skip
 

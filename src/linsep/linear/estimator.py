@@ -17,6 +17,7 @@ from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint, warn_caller
 from linsep.estimators._common.fitted_state import (
     Array,
+    as_it_is,
     count,
     flag,
     number,
@@ -115,7 +116,7 @@ STATE: dict[str, Any] = {
     "interrupted": flag,
     "signature": signatures.checked,
     "offset": flag,
-    "clusters": lambda value: value,
+    "clusters": as_it_is,
 }  # fmt: skip
 
 

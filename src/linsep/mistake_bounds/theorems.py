@@ -316,7 +316,7 @@ def obstacle_of_perceptron(model: Any) -> str | None:
     rate = model.learning_rate
     if callable(rate) or model.schedule != "constant":
         return "its rate is not constant"
-    if not SIZES[0] <= rate <= SIZES[1]:
+    if not SIZES[0] <= float(rate) <= SIZES[1]:
         return f"its rate of {rate:g} is not between 1e-100 and 1e100"
     return "the bounds hold for updates at every mistake" if model.update == "batch" else None
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from copy import copy
+from functools import partial
 from math import inf
 from typing import Any, Literal, NamedTuple, Self
 
@@ -17,11 +18,15 @@ from linsep.batches import joined
 from linsep.errors import Hint, ParameterError, hint, warn_caller
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import (
+    Array,
+    as_it_is,
     calls_back,
-    classes_of,
+    classes_from,
     count,
     described,
-    finite,
+    number,
+    restored,
+    state_of,
 )
 from linsep.estimators._common.frames import to_learn
 from linsep.estimators._common.labels import brings_labels, is_turned
@@ -92,6 +97,23 @@ class Solution(NamedTuple):
     bounds: np.ndarray
     support: np.ndarray
     bounded: np.ndarray
+
+
+#: what a model file holds, beside the curves of a calibration
+STATE: dict[str, Any] = {
+    "coef": Array("machines, features"),
+    "intercept": Array("machines"),
+    "trace": Array("steps, 3"),
+    "objectives": Array("machines", finite=False),
+    "bounds": Array("machines", finite=False),
+    "support": Array("machines", np.int64),
+    "bounded": Array("machines", np.int64),
+    "classes": classes_from,
+    "n_rows": partial(count, least=1),
+    "stop_reason": StopReason,
+    "accuracy": lambda value: value if value is None else number(value),
+    "calibration": as_it_is,
+}
 
 
 class SoftMarginClassifier(
@@ -419,64 +441,38 @@ class SoftMarginClassifier(
     # Files.
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted state as arrays and plain JSON.
-
-        Returns
-        -------
-        arrays : dict
-            ``coef`` and ``intercept`` of the binary classifiers; ``objectives``, ``bounds``,
-            ``support`` and ``bounded``, each of shape (binary classifiers,); ``trace``;
-            ``calibration.K``.
-        facts : dict
-            ``classes``, ``calibration``, ``n_rows``, ``stop_reason`` and ``accuracy``.
+        """Return the fitted state as arrays and plain JSON, of the names in
+        :data:`linsep.soft_margins.classifier.STATE`, and the curves of a calibration.
         """
         coef, intercept = self.fitted_run().weights()
-        arrays = {"coef": coef, "intercept": intercept, "trace": self.trace_}
-        arrays |= self._solution._asdict() | calibration_arrays(self)
-        calibration = getattr(self, "calibration_", None)
-        return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
-            "classes": described(self.classes_),
-            "calibration": getattr(calibration, "method", None),
-            "n_rows": self.n_rows_,
-            "stop_reason": self.stop_reason_,
+        values = self._solution._asdict() | {
+            "coef": coef, "intercept": intercept, "trace": self.trace_, "n_rows": self.n_rows_,
+            "classes": described(self.classes_), "stop_reason": self.stop_reason_,
             "accuracy": getattr(self, "training_accuracy_", None),
-        }
+            "calibration": getattr(getattr(self, "calibration_", None), "method", None),
+        }  # fmt: skip
+        arrays, facts = state_of(STATE, values)
+        return arrays | calibration_arrays(self), facts
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         """Set the state from :meth:`get_state`; raise ValueError if it is inconsistent."""
-        self.classes_ = classes_of(**facts["classes"])
+        k = len(facts["classes"]["values"])
+        machines = 1 if k == 2 else k if self.multiclass == "ovr" else k * (k - 1) // 2
+        found = restored(STATE, arrays, facts, machines=machines)
+        self._solution = Solution(*(found[name] for name in Solution._fields))
+        bounds, counts = self._solution[:2], self._solution[2:]
+        if np.isnan(bounds).any() or (np.array(counts) < 0).any():
+            raise ValueError("invalid certificates")
+        self.classes_ = found["classes"]
         is_turned(self.reference, self.classes_)  # raises an error for an unknown class
         self._learned_with = self.get_params(deep=False)
-        self.n_rows_, self.stop_reason_ = (
-            count(facts["n_rows"], 1),
-            StopReason(facts["stop_reason"]),
-        )
-        coef, k = arrays["coef"], self.classes_.size
-        machines = 1 if k == 2 else k if self.multiclass == "ovr" else k * (k - 1) // 2
-        self._hold(
-            finite(arrays, "coef", (machines, coef.shape[-1])),
-            finite(arrays, "intercept", (machines,)),
-        )
-        self.trace_ = finite(arrays, "trace", (len(arrays["trace"]), 3))
-        known = [arrays[name] for name in Solution._fields]
-        shaped = all(one.shape == (machines,) for one in known)
-        if not shaped or any(map(_no_bounds, known[:2])) or any(map(_no_counts, known[2:])):
-            raise ValueError("invalid certificates")
-        self._solution = Solution(*known)
-        if not isinstance(facts["accuracy"], float | int | None):
-            raise ValueError("an invalid accuracy")
-        self.training_accuracy_, self.n_features_in_ = facts["accuracy"], coef.shape[-1]
-        if facts.get("calibration") is not None:
-            self.calibration_ = calibration_of(self, arrays, facts["calibration"])
+        self.n_rows_, self.stop_reason_ = found["n_rows"], found["stop_reason"]
+        self._hold(found["coef"], found["intercept"])
+        self.trace_, self.training_accuracy_ = found["trace"], found["accuracy"]
+        self.n_features_in_ = found["coef"].shape[1]
+        if found["calibration"] is not None:
+            self.calibration_ = calibration_of(self, arrays, found["calibration"])
 
     def seed(self) -> int:
         """Return the seed of the order in which rows are visited."""
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-
-
-def _no_bounds(array: np.ndarray) -> bool:
-    return array.dtype != np.float64 or bool(np.isnan(array).any())
-
-
-def _no_counts(array: np.ndarray) -> bool:
-    return array.dtype != np.int64 or bool((array < 0).any())

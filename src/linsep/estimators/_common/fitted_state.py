@@ -63,7 +63,7 @@ def finite(arrays: dict[str, np.ndarray], name: str, shape: tuple[int, ...]) -> 
 
 
 class Array(NamedTuple):
-    """An array of a fitted model; its shape names sizes, such as "rank, 1 + features"."""
+    """An array of a fitted model; its shape has names of sizes and numbers: "3, 1 + features"."""
 
     shape: str
     dtype: type = np.float64
@@ -78,7 +78,7 @@ class Array(NamedTuple):
         shaped = found.ndim == len(ends)
         for (*more, size), length in zip(ends, found.shape, strict=False):
             rest = length - sum(map(int, more))
-            shaped &= sizes.setdefault(size, rest) == rest
+            shaped &= rest == (int(size) if size.isdigit() else sizes.setdefault(size, rest))
         known = not self.finite or np.isfinite(found).all()
         if not shaped or found.dtype != self.dtype or not known:
             raise ValueError(f"{name} of {found.dtype} {found.shape}")
@@ -126,6 +126,16 @@ def number(value: Any) -> float:
     if not np.isfinite(found := float(value)):
         raise ValueError(f"{value!r} is not a finite number")
     return found
+
+
+def classes_from(fact: dict[str, Any]) -> np.ndarray:
+    """Return the labels of a fact that :func:`described` made."""
+    return classes_of(**fact)
+
+
+def as_it_is(value: Any) -> Any:
+    """Return a fact whose check is elsewhere."""
+    return value
 
 
 def flag(value: Any) -> bool:
