@@ -14,16 +14,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save as to_bytes
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
 from linsep.errors import LinsepError
 
 #: key of the checksum in the header, and its placeholder while it is computed
 SEAL = re.compile(rb'"sha256":"([0-9a-f]{64})"')
 BLANK = b"0" * 64
-#: largest header in bytes, as in safetensors
-MOST_HEADER = 100_000_000
 
 
 class FileKind(NamedTuple):
@@ -36,17 +34,6 @@ class FileKind(NamedTuple):
     remedy: str
     error: type[LinsepError]
 
-    def foreign(self, path: Path) -> LinsepError:
-        """Return the error for a file of another kind."""
-        return self.error(
-            f"{path} is not a {self.name}, or it is truncated; {self.made_by} writes one.",
-            path=path,
-        )
-
-    def damaged(self, path: Path, part: str) -> LinsepError:
-        """Return the error for a file whose ``part`` is wrong."""
-        return self.error(f"{path} was altered or damaged (its {part}); {self.remedy}.", path=path)
-
 
 def sealed(
     tensors: dict[str, np.ndarray],
@@ -58,16 +45,21 @@ def sealed(
     ``plain`` turns what JSON lacks into what it has.
     """
     metadata = {"linsep": json.dumps(about, default=plain), "sha256": BLANK.decode()}
-    content = to_bytes(tensors, metadata)
-    # The description is JSON within JSON, with escaped quotes.
-    (seal,) = SEAL.finditer(content, 0, _header_end(content[:8]))
-    digest = hashlib.sha256(content).hexdigest().encode()
-    return content[: seal.start(1)] + digest + content[seal.end(1) :]
+    content = save(tensors, metadata)
+    at, end = _seal(content).span(1)
+    return content[:at] + hashlib.sha256(content).hexdigest().encode() + content[end:]
 
 
-def _header_end(begin: bytes) -> int:
+def _header_end(content: bytes) -> int:
     """Return the end of a safetensors header, from the first eight bytes."""
-    return 8 + int.from_bytes(begin, "little")
+    return 8 + int.from_bytes(content[:8], "little")
+
+
+def _seal(content: bytes) -> re.Match[bytes]:
+    """Return the place of the checksum; ValueError unless there is one."""
+    # The description is JSON within JSON, with escaped quotes.
+    (seal,) = SEAL.finditer(content, 0, _header_end(content))
+    return seal
 
 
 def unsealed(path: Path, kind: FileKind) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -84,73 +76,35 @@ def unsealed(path: Path, kind: FileKind) -> tuple[dict[str, np.ndarray], dict[st
             raise kind.error(
                 f"{path} is a {what}, not a {kind.name}.", code="not-a-file", path=path
             )
-        header = _checked_header(path, kind)
-        with safe_open(path, framework="numpy") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        with path.open("rb") as file:
+            content, size = file.read(8), os.fstat(file.fileno()).st_size
+            if len(content) < 8 or _header_end(content) > size:
+                raise ValueError("no header")
+            content += file.read()
+        header = json.loads(content[8 : _header_end(content)])
+        about, seal = json.loads(header.pop("__metadata__")["linsep"]), _seal(content)
+        digest = hashlib.sha256(content[: seal.start(1)] + BLANK)
+        digest.update(memoryview(content)[seal.end(1) :])
+        if digest.hexdigest().encode() != seal[1]:
+            raise kind.error(
+                f"{path} was altered or damaged (its checksum is wrong); {kind.remedy}.", path=path
+            )
+        for name, tensor in header.items():
+            if max(tensor["shape"], default=0) > size:  # an empty array could declare any width
+                raise ValueError(f"{name} is larger than the file")
+        return load(content), dict(about)
     except FileNotFoundError:
         raise kind.error(f"There is no {kind.name} {path}.", code="no-file", path=path) from None
     except OSError as problem:
         raise kind.error(
             f"{path} cannot be read: {problem.strerror or problem}.", code="cannot-read", path=path
         ) from None
-    except (SafetensorError, TypeError, AttributeError):  # AttributeError: types that numpy lacks
-        raise kind.foreign(path) from None
-    try:
-        about = json.loads(header["__metadata__"]["linsep"])
-    except (ValueError, RecursionError):
-        about = None
-    if not isinstance(about, dict):
-        raise kind.damaged(path, "description")
-    return tensors, about
-
-
-def _checked_header(path: Path, kind: FileKind) -> dict[str, Any]:
-    """Return the header of a file after checking declared sizes and the checksum."""
-    with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        begin = file.read(8)
-        end = _header_end(begin)
-        if len(begin) < 8 or not 8 < end <= min(size, MOST_HEADER):
-            raise kind.foreign(path)
-        text = file.read(end - 8)
-        header = _plain_header(path, text, kind)
-        _check_seal(path, header["__metadata__"].get("sha256"), begin + text, file, kind)
-    for name, tensor in header.items():
-        shape = tensor["shape"] if name != "__metadata__" else []
-        if max(shape, default=0) > size:  # an empty array could declare any width
-            raise kind.error(
-                f"{path} declares {name} of shape {shape}, larger than the file.", path=path
-            )
-    return header
-
-
-def _check_seal(path: Path, given: str | None, header: bytes, rest: Any, kind: FileKind) -> None:
-    """Raise the error of ``kind`` unless ``given`` is the checksum of the header and the rest."""
-    seals = list(SEAL.finditer(header))
-    if len(seals) != 1 or given != seals[0][1].decode():
+    except LinsepError:
+        raise
+    except (
+        SafetensorError, ValueError, TypeError, LookupError, AttributeError, RecursionError,
+    ):  # fmt: skip
         raise kind.error(
-            f"{path} has no checksum, or one of an earlier format; {kind.remedy} with this "
-            "version of linsep.", path=path,
-        )  # fmt: skip
-    at = seals[0].span(1)
-    digest = hashlib.sha256(header[: at[0]] + BLANK + header[at[1] :])
-    while part := rest.read(1 << 20):
-        digest.update(part)
-    if digest.hexdigest() != given:
-        raise kind.damaged(path, "checksum is wrong")
-
-
-def _plain_header(path: Path, text: bytes, kind: FileKind) -> dict[str, Any]:
-    """Parse the header and check that it has the metadata of this library."""
-    try:
-        header = json.loads(text)
-        metadata = header.get("__metadata__", {})
-        if "linsep" not in metadata:
-            raise kind.error(f"{path} is a safetensors file, but not from linsep.", path=path)
-        shapes = [tensor["shape"] for name, tensor in header.items() if name != "__metadata__"]
-        if all(type(n) is int for shape in shapes for n in shape):
-            return header
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as problem:
-        if isinstance(problem, LinsepError):
-            raise
-    raise kind.foreign(path)
+            f"{path} is not a {kind.name}, or it is truncated; {kind.made_by} writes one.",
+            path=path,
+        ) from None
