@@ -407,6 +407,22 @@ def test_parsing():
 pytest.importorskip("formulaic")
 
 
+def test_a_right_side_that_is_empty_is_refused():
+    """As of ``y ~ $UNSET`` in a shell."""
+    for text in ("y ~", "y ~ ", "~"):
+        with refused(DataError, "bad-formula"):
+            parsed(text)
+    assert parsed("y ~ 1").intercept
+
+
+def test_columns_whose_names_are_numbers_are_refused():
+    """They were the intercept."""
+    for text in ("y ~ .", "y ~ . - `1`", "y ~ `1` + x"):
+        with refused(DataError, "bad-formula", column="1"):
+            parsed(text, ["1", "x", "y"])
+    assert parsed("y ~ x", ["1", "x", "y"]).columns == ["x"]
+
+
 BASE = 2**53
 FRAME = pd.DataFrame(
     {"id": [BASE + k for k in (1, 3, 5, 7, 2, 4)], "x": [1.0, 2, 4, 3, 5, 7],

@@ -13,13 +13,15 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
+import linsep
 from command_line import assert_refused, here
 from data_files import FORMATS, dense, encoded, sample, write
-from linsep import Perceptron
+from linsep import Perceptron, open_source
 from linsep.errors import DataError
 from linsep.rows.stored import Keeper
 from linsep.sources.opening import find_files
 from linsep.sources.tables import text_file
+from linsep.sources.tables.conversions import ColumnTypes
 from linsep.sources.tables.table import TableSource
 from refusals import refused
 from thoroughness import THOROUGH, examples
@@ -60,6 +62,48 @@ def test_rows_do_not_depend_on_batches_or_blocks(tmp_path, small_blocks, ending,
     assert names == expected_names
     np.testing.assert_array_equal(dense(X), expected)
     np.testing.assert_array_equal(y, labels)
+
+
+@pytest.mark.parametrize(
+    ("written", "typed"),
+    [(["1.0", "2.0", "3.0"], [1.0, 2.0, 3.0]), (["1", "2", "3"], [1.0, 2.0, 3.0]),
+     (["True", "False", "True"], [True, False, True]), (["1e-05", "2", "1e12"], [1e-5, 2.0, 1e12]),
+     (["2024-01-31", "2024-02-01", "x"], None)],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("formula", [False, True])
+def test_a_category_is_the_same_in_every_format(tmp_path, written, typed, formula):
+    """As text in CSV, as numbers or dates in Parquet, JSON lines and frames."""
+    if typed is None:
+        typed = [pd.Timestamp(day) for day in written[:2]] + [pd.Timestamp("2024-02-01")]
+    frame = pd.DataFrame({"v": written * 20, "x": range(60), "y": [0, 1] * 30})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    how = {"formula": "y ~ C(v) + x"} if formula else {"target": "y", "categorical": "v"}
+    model = linsep.fit(tmp_path / "t.csv", learner="logistic", l2=1.0, **how)
+    other = frame.assign(v=typed * 20)
+    if written[-1] == "x":
+        frame = frame.assign(v=[v if v != "x" else written[1] for v in frame.v])
+        if formula:
+            return  # dates are no levels of formulas in files that state types
+    frame.to_csv(tmp_path / "u.csv", index=False)
+    expected = model.predict_proba(open_source(tmp_path / "u.csv", recipe=model.recipe_))
+    other.to_parquet(tmp_path / "t.parquet")
+    np.testing.assert_array_equal(
+        model.predict_proba(open_source(tmp_path / "t.parquet", recipe=model.recipe_)), expected
+    )
+    np.testing.assert_array_equal(model.predict_proba(other), expected)
+    if written[-1] != "x" and not formula:
+        other.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+        source = open_source(tmp_path / "t.jsonl", recipe=model.recipe_)
+        np.testing.assert_array_equal(model.predict_proba(source), expected)
+
+
+def test_long_whole_numbers_of_json_are_categories_of_their_own(tmp_path):
+    ids = [2**60 + 1, 2**60 + 2, 10**12]
+    lines = [json.dumps({"id": ids[k % 3], "y": k % 2}) for k in range(30)]
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    source = TableSource([tmp_path / "t.jsonl"], target="y", types=ColumnTypes(categorical=("id",)))
+    assert sorted(source.recipe()["text"]["id"]) == sorted(map(str, ids))
 
 
 def test_numbers_only_give_a_contiguous_array(tmp_path):

@@ -83,6 +83,7 @@ class TableWriter(FilesInOrder):
             check_column(self._first.path, stored, name)
         types = column_types(files, exclude)
         types = {n: stored[n] or kind for n, kind in types.items() if n not in exclude}
+        types |= dict.fromkeys(_codes(self._first, types), pa.string())
         self._columns, others = columns_of(types)
         self._columns.exclude = exclude
         #: columns of other types, which only files that state them have
@@ -147,6 +148,19 @@ class TableWriter(FilesInOrder):
                 f"({str(error).splitlines()[0].rstrip('.')}): convert it separately.",
                 code="mixed-formats", path=file.path,
             ) from None  # fmt: skip
+
+
+def _codes(file: TableFile, types: dict[str, pa.DataType]) -> list[str]:
+    """Return the columns of whole numbers of CSV whose first rows have zeros before digits, which
+    are codes such as 01067.
+    """
+    names = [name for name, kind in types.items() if pa.types.is_integer(kind)]
+    if not file.marks_missing or not names:
+        return []
+    first = next(iter(file.cells(names)), None)
+    code = r"^[ \t]*[-+]?0[0-9]"
+    found = {} if first is None else dict(zip(names, first.columns, strict=True))
+    return [n for n, x in found.items() if pc.any(pc.match_substring_regex(x, code)).as_py()]
 
 
 class VectorWriter:

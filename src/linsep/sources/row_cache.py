@@ -578,8 +578,7 @@ class RowsSource(WeighedSource):
         if found is None or found.recipe is None:
             raise DataError(
                 f"{self.name} is not a complete file written by `linsep convert` on this type of "
-                "machine, or it is damaged, or other users can write to it: convert the data "
-                "again.",
+                "machine, or other users can write to it: convert the data again.",
                 code="damaged-file",
                 path=path,
             )

@@ -1,6 +1,7 @@
 """The role of each column of a table, from the first rows or a recipe."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -32,7 +33,7 @@ from linsep.sources.tables.products import (
     placed,
     to_json as products_to_json,
 )
-from linsep.sources.tables.spellings import PLAIN, Spelling
+from linsep.sources.tables.spellings import PLAIN, Spelling, canonical
 from linsep.sources.tables.table_file import TableFile, text_codes
 
 MISSING = ("error", "zero", "drop", "mean")
@@ -116,6 +117,7 @@ class Columns:
     seen: dict[str, Any] = field(default_factory=dict)
     products: list[Product] = field(default_factory=list)
     formula: Any = None
+    _spelled: dict[tuple[str, int], dict[str, str]] = field(default_factory=dict, repr=False)
 
     def order_values(
         self, levels: dict[str, set[str]], pairs: dict[str, set[Key]], reference: dict[str, str]
@@ -157,6 +159,16 @@ class Columns:
     def level(self, name: str, value: str) -> str | None:
         """Return the level that a value of a text column has, None if it can have none."""
         rare = self.rare.get(name)
+        merged = frozenset[str]() if rare is None else rare.values
+        values, reference = self.text[name], self.reference.get(name)
+        if value not in values and value != reference and value not in merged:
+            if (key := (name, len(values))) not in self._spelled:
+                known = [*values, *merged, *([] if reference is None else [reference])]
+                found = Counter(map(canonical, known))
+                self._spelled[key] = {
+                    same: one for one in known if found[same := canonical(one)] == 1
+                }
+            value = self._spelled[key].get(canonical(value), value)  # of another format
         if rare is None:
             return value
         if value in rare.values:

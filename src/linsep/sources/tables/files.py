@@ -131,6 +131,7 @@ def kinds_in(
     if not file.typed:
         told = {*columns.categorical, *columns.converted} & kinds.keys()
         kinds |= {name: file.kind_as_written(name) for name in told}
+        kinds |= {n: "digits" for n in columns.categorical if kinds.get(n) == "number"}
     needs = require_target or columns.weight in found
     own = kinds_of_row_columns(file, columns, found, by_recipe, needs)
     any_type = {*columns.converted, *columns.categorical}

@@ -86,7 +86,23 @@ def parsed(text: str, names: Iterable[str] = ()) -> Parsed:
             code="bad-formula",
         )
     rest, offsets = _without_offsets(text)
-    _check_tokens(rest)
+    tokens = _check_tokens(rest)
+    if tokens[-1:] == ["~"] and not offsets:
+        raise DataError(
+            f"The formula '{shown(text)}' has nothing on its right side",
+            "write 1 there for the intercept alone",
+            code="bad-formula",
+            value=text,
+        )
+    names = list(names)
+    for name in filter(_is_number, names):
+        if "." in tokens or f"`{name}`" in text:
+            raise DataError(
+                f"Column '{name}' has a number as its name, which is a number in formulas, too",
+                "rename it",
+                code="bad-formula",
+                column=name,
+            )
     taken = {name for factor in offsets.values() for name in factor.columns}
     parser = DefaultFormulaParser(feature_flags={"twosided"})
     context = {"__formulaic_variables_available__": [x for x in names if x not in taken]}
@@ -186,9 +202,10 @@ def _placed(text: str, start: int, piece: str) -> Iterator[None]:
         ) from None
 
 
-def _check_tokens(text: str) -> None:
-    """Raise DataError for invalid content of formulas, before formulaic parses it."""
-    for token in _tokens(text):
+def _check_tokens(text: str) -> list[str]:
+    """Return the tokens; raise DataError for invalid ones, before formulaic parses them."""
+    tokens = _tokens(text)
+    for token in tokens:
         kind = "" if token.kind is None else token.kind.value
         piece = str(token.token)
         with _placed(text, token.source_start or 0, piece):
@@ -202,6 +219,7 @@ def _check_tokens(text: str) -> None:
                 raise NotAllowed("has several parts", "write one, without a bar")
             elif kind == "context" and piece in "[]":
                 raise NotAllowed("has brackets", "put a name with brackets in backticks")
+    return [str(token.token) for token in tokens]
 
 
 def shown(text: str) -> str:

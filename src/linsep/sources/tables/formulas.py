@@ -9,6 +9,7 @@ data and no code: its expressions are parsed and checked like expressions of use
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ import pyarrow as pa
 from linsep.errors import DataError
 from linsep.sources.tables.formula_parsing import Parsed, coded, needs_formulaic
 from linsep.sources.tables.formula_terms import TRANSFORMS, Factor, NotAllowed, factor_of
+from linsep.sources.tables.spellings import canonical
 from linsep.sources.tables.table_file import Place, as_text, numbers_in, plain_values, text_codes
 
 #: rows of which features are made at once while formulas are learned
@@ -311,8 +313,14 @@ class Formula:
         """Return the number of the level of each row."""
         name, levels = block.text, block.levels or []
         places = {level: number for number, level in enumerate(levels)}
+        spelled = Counter(canonical(str(level)) for level in levels)
         if self.inputs[name] == "text":
             codes, distinct = text_codes(column.table.column(name), name, where)
+            others = {canonical(str(x)): k for x, k in places.items()}  # of other formats
+            places |= {
+                value: others[same] for value in distinct
+                if value not in places and spelled[same := canonical(value)] == 1
+            }  # fmt: skip
         else:
             numbers, codes = np.unique(column(name), return_inverse=True)
             distinct = numbers.tolist()

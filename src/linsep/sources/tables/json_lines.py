@@ -160,7 +160,7 @@ class JsonFile(TextFile):
                     return self._new_field(row, name)
                 if value is None or (kinds and name not in kinds):
                     continue
-                kind = inferred.setdefault(name, _kind_of(value))
+                kind = inferred.setdefault(name, _kind_of(value)).replace("digits", "number")
                 if _kind_of(value) != kind:
                     place = f"{self.path} row {row}"
                     return misfit(place, name, json.dumps(value), kind, value=value, **where)

@@ -5,6 +5,7 @@ import string
 import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any, NamedTuple
 from unicodedata import category
 
@@ -80,6 +81,24 @@ DATES = (
 _MOST = 0.8
 #: what is a number as it is, or a code such as 02134
 _AS_IT_IS = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+
+
+_NUMBER = re.compile(r"[-+]?(0|[1-9]\d*)(\.\d*)?([eE][-+]?\d{1,3})?", re.ASCII)
+_MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00:00(\.0+)?")
+
+
+def canonical(text: str) -> str:
+    """Return the one spelling of a value that files write in several ways: 1 for 1.0, true for
+    True, a date for its midnight. Codes such as 02134 stay as they are.
+    """
+    if _NUMBER.fullmatch(text):
+        number = Decimal(text)
+        plain = f"{number:f}"
+        plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
+        return plain.lstrip("+") if number else "0"
+    if (day := _MIDNIGHT.fullmatch(text)) is not None:
+        return day[1]
+    return text.lower() if text.lower() in ("true", "false") else text
 
 
 def number_options(values: Sequence[str]) -> dict[str, Any] | None:

@@ -34,6 +34,8 @@ MOMENT = 0.05
 LARGEST_BLOCK = (1 << 31) - 1
 #: the Arrow type that a column of each kind is read as
 ARROW_TYPES = {"number": pa.float64(), "bool": pa.bool_(), "text": pa.string()}
+#: numbers of JSON lines that are categories, with all their digits
+ARROW_TYPES["digits"] = pa.decimal256(76, 38)
 #: returns the Arrow type of a column by name
 Guess = Callable[[str], pa.DataType]
 #: rows whose cells are taken at a time
