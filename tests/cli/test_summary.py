@@ -12,7 +12,7 @@ from rich.console import Console
 import linsep
 from command_line import assert_refused, here, table
 from linsep.errors import DataError
-from linsep.inference.summary import Coefficient, Summary
+from linsep.inference.table import Coefficient, Summary
 from linsep.plot import CoefficientDisplay
 from refusals import refused
 
@@ -25,7 +25,7 @@ SUMMARY = Summary(
     [
         Coefficient("intercept", 1.10811, 0.3, 3.69369, 0.0345, 0.15, 2.06),
         Coefficient("x<1>", 1.16216, 0.135, 8.6, 0.0000332, 0.73, 1.59),
-        Coefficient.without("x2", "dependent"),
+        Coefficient("x2", status="dependent"),
         Coefficient("x3", 1.0, 0.0, NAN, NAN, 1.0, 1.0),
     ],
     "t",

@@ -16,7 +16,7 @@ from statsmodels.stats.outliers_influence import variance_inflation_factor
 
 import linsep
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression
-from linsep.logistic.diagnostics import hosmer_lemeshow
+from linsep.inference.diagnostics import hosmer_lemeshow
 from linsep.sources import open_source
 from published import DUNCAN
 from refusals import refused

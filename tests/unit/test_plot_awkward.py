@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from linsep import GaussianNaiveBayes, Perceptron
-from linsep.inference.summary import Coefficient, Summary
+from linsep.inference.table import Coefficient, Summary
 from linsep.plot import (
     CoefficientDisplay,
     DecisionDisplay,

@@ -8,7 +8,7 @@ from linsep import model_files
 from linsep.cli import options
 from linsep.cli.options import Argument, LocalPath, command
 from linsep.cli.output import print_json
-from linsep.inference.comparing import compare as compared
+from linsep.inference.refitting import compare as compared
 
 MODELS = Argument(
     "models",

@@ -22,7 +22,7 @@ from linsep.sources.feature_names import names_in_recipe
 from linsep.words import counted, escaped, percent
 
 if TYPE_CHECKING:  # imported only for regressions
-    from linsep.inference.summary import Summary
+    from linsep.inference.table import Summary
 
 #: metrics of test rows that `fit` prints beside the accuracy
 SHORT_METRICS = ("balanced_accuracy", "roc_auc", "log_loss")

@@ -5,15 +5,14 @@ logistic one with these weights times p (1 - p) at the maximum. All numbers here
 columns multiplied by the square roots of the weights.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.estimators._common.labels import with_intercept
-from linsep.inference.factors import Term
-from linsep.inference.summary import number_text
+from linsep.estimators._common.labels import feature_names, with_intercept
+from linsep.inference.factors import terms_of
+from linsep.inference.table import number_text
 from linsep.layout import elided, padded, wrapped
 from linsep.words import escaped
 
@@ -147,17 +146,20 @@ class Collinearity:
     __repr__ = __str__
 
 
-def collinearity(
-    root: np.ndarray, lengths: np.ndarray, vif: np.ndarray, features: Sequence[str],
-    terms: Sequence[Term],
-) -> Collinearity:  # fmt: skip
-    """Compute the collinearity of columns with these lengths: root' root is the inverse of
-    the sums of their products, zero for features left out, whose ``vif`` is NaN; the intercept
-    comes first, if there is one.
+def collinearity_of(model: Any, fit: Any) -> Collinearity:
+    """Return the collinearity of the columns of weighted least squares, ``fit``, which a regression
+    solves; without numbers if that is None.
     """
-    first = len(lengths) - len(features)
+    features = feature_names(model)
+    first = model.params_.size - len(features)
     params = with_intercept(features) if first else list(features)
-    kept = np.concatenate([[True] * first, ~np.isnan(vif)]).astype(bool)
+    if fit is None:
+        nothing = np.full(len(features), np.nan)
+        return Collinearity(features, params, nothing, [], np.zeros(0), np.zeros((0, len(params))))
+    # root' root is the inverse of the sums of the columns' products
+    root, ones = fit.root[:, 1 - first :], np.sqrt(fit.total_weight)
+    lengths = np.concatenate([[ones] * first, np.hypot(fit.spread, ones * fit.means)])
+    kept = np.concatenate([[True] * first, ~np.isnan(fit.inflation)]).astype(bool)
     indices, shares = np.zeros(0), np.full((len(root), len(params)), np.nan)
     if len(root):
         # the singular values of root times lengths are the inverses of the scaled columns' singular
@@ -167,15 +169,14 @@ def collinearity(
         indices = (inverse / inverse.min())[::-1]
         shares[:, kept] = (parts / parts.sum(axis=1, keepdims=True)).T[::-1]
     found, members = [], set()
-    for name, numbers, _ in terms:
+    for name, numbers, _ in terms_of(model):
         some = [j for j in numbers if kept[first + j]] if len(numbers) > 1 else []
         members |= {features[j] for j in numbers if len(numbers) > 1}
         if some:
             inflation = _generalized(root[:, kept], kept, [first + j for j in some], first)
-            df = len(some)
-            found.append(Inflation(name, df, inflation, float(inflation ** (0.5 / df))))
+            found.append(Inflation(name, len(some), inflation, inflation ** (0.5 / len(some))))
     return Collinearity(
-        list(features), params, vif, found, indices, shares, frozenset(members)
+        features, params, fit.inflation, found, indices, shares, frozenset(members)
     )  # fmt: skip
 
 

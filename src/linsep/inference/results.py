@@ -8,13 +8,13 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.estimators._common.explaining import standardized
 from linsep.estimators._common.labels import feature_names, with_intercept, words_and_signs
 from linsep.estimators._common.showing import HasEquation
-from linsep.inference.summary import Coefficient, Summary, check_level, units_of
+from linsep.inference.table import OPPOSITE, Coefficient, Summary, check_level
 from linsep.inference.tails import t_reach, t_tail
 from linsep.parameters import fitted_parameter
 
 if TYPE_CHECKING:
     from linsep.inference.hypotheses import Contrasts, WaldTest
-    from linsep.inference.refitting import FirthTests, LikelihoodRatioTests, Scored, ScoreTest
+    from linsep.inference.refitting import LikelihoodRatioTests, ScoreTest
 
 
 class Bands(NamedTuple):
@@ -33,6 +33,14 @@ class HasInference(HasEquation):
     A regression with one equation (one target, or two classes) has arrays of shape (parameters,);
     with several classes or targets, arrays of shape (equations, parameters). The intercept comes
     first, if there is one, then the features in order.
+
+    A subclass has ``params_``, ``standard_errors_``, ``covariance_``, ``df_residual_``, and
+
+    - ``_degrees``, of freedom of its statistics, infinite for a normal distribution;
+    - ``_shown``, the estimates as numbers, and ``_words``, status codes shown instead of them;
+    - ``_headed()``, the title of the summary, the statistics of the fit, and notes;
+    - ``_without_errors()``, why standard errors are unknown, as a sentence, or "";
+    - ``_held_at_zero`` and ``_scored``, the parts of tests of terms that need its likelihood.
     """
 
     n_features_in_: int
@@ -42,64 +50,27 @@ class HasInference(HasEquation):
     _equation = "class"
 
     @property
-    def params_(self) -> np.ndarray:
-        """The estimates, the intercept first: infinite where a coefficient diverges, NaN for a
-        feature that is left out.
-        """
-        raise NotImplementedError
-
-    @property
-    def covariance_(self) -> np.ndarray | None:
-        """Covariance matrix of the estimates, in the order of ``params_.ravel()``; NaN where it is
-        undefined. None if standard errors are unknown.
-        """
-        raise NotImplementedError
-
-    @property
-    def standard_errors_(self) -> np.ndarray:
-        """Standard errors of the estimates, NaN where undefined."""
-        raise NotImplementedError
-
-    @property
-    def df_residual_(self) -> int:
-        """Degrees of freedom of the residuals: rows minus estimates."""
-        raise NotImplementedError
-
-    @property
-    def _degrees(self) -> float:
-        """Degrees of freedom of the statistics, infinite for a normal distribution."""
-        raise NotImplementedError
-
-    @property
-    def _shown(self) -> np.ndarray:
-        """The estimates as numbers; estimates that diverge may have one for their statistic."""
-        return self.params_
-
-    @property
-    def _words(self) -> np.ndarray:
-        """Status codes shown instead of estimates, such as "dependent"; "" for finite estimates."""
-        raise NotImplementedError
-
-    @property
     def _equations(self) -> list[str]:
         """The names of several equations; empty if there is one."""
         return []
 
-    def _headed(self) -> tuple[str, list[tuple[str, str | int | float]], list[str]]:
-        """Return the title of the summary, the statistics of the fit, and notes."""
-        raise NotImplementedError
+    @property
+    def _shown(self) -> np.ndarray:
+        own: Any = self
+        return np.asarray(own.params_)
 
     @property
     def statistics_(self) -> np.ndarray:
         """Estimates divided by their standard errors: t, or z of a logistic regression (Wald)."""
-        errors = self.standard_errors_
-        return self._shown / np.where(errors > 0, errors, np.nan)
+        own: Any = self
+        errors = own.standard_errors_
+        return np.asarray(own._shown / np.where(errors > 0, errors, np.nan))
 
     @property
     def p_values_(self) -> np.ndarray:
         """Two-sided p-values of the hypotheses that a parameter is zero."""
-        found: np.ndarray = t_tail(self.statistics_, self._degrees)
-        return found
+        own: Any = self
+        return np.asarray(t_tail(self.statistics_, own._degrees))
 
     def confidence_intervals(self, level: float | None = None) -> np.ndarray:
         """Return the confidence interval of each parameter.
@@ -117,9 +88,10 @@ class HasInference(HasEquation):
         ValueError
             If the level is not between 0 and 1.
         """
+        own: Any = self
         level = check_level(self._level if level is None else level)
-        reach = t_reach(level, self._degrees) * self.standard_errors_
-        return np.stack([self._shown - reach, self._shown + reach], axis=-1)
+        reach = t_reach(level, own._degrees) * own.standard_errors_
+        return np.stack([own._shown - reach, own._shown + reach], axis=-1)
 
     @property
     def _level(self) -> float:
@@ -154,18 +126,14 @@ class HasInference(HasEquation):
         signs = np.tile(np.concatenate([[1] * more, signs]), max(1, len(self._equations)))
         return self._in_equations(self._with_intercept(names)), signs
 
-    def _without_errors(self) -> str:
-        """Return why standard errors are unknown, as a sentence; "" if they are known."""
-        raise NotImplementedError
-
     def _covariance_root(self) -> tuple[np.ndarray, float]:
         """Return a matrix whose transpose times itself is ``covariance_``, which is known, and the
         relative rounding error of linear functions of its columns.
         """
         from linsep.inference.hypotheses import root_of
 
-        assert self.covariance_ is not None
-        return root_of(self.covariance_)
+        own: Any = self
+        return root_of(own.covariance_)
 
     def wald_test(self, hypotheses: Any, q: Any = None, *, test: str | None = None) -> "WaldTest":
         """Test linear hypotheses about the parameters jointly (Wald test).
@@ -238,18 +206,6 @@ class HasInference(HasEquation):
         from linsep.inference.hypotheses import contrasts
 
         return contrasts(self, factor, compare, adjust, level)
-
-    def _held_at_zero(
-        self, X: Any, y: Any, sample_weight: Any, terms: list[list[int]]
-    ) -> "FirthTests":
-        """Return Firth's likelihood of rows, and its maxima with the coefficients of some features
-        held at zero.
-        """
-        raise NotImplementedError
-
-    def _scored(self, X: Any, y: Any, sample_weight: Any) -> "Scored":
-        """Return the score statistic of rows with more features than the fit."""
-        raise NotImplementedError
 
     def likelihood_ratio_tests(
         self, X: Any, y: Any = None, sample_weight: Any = None
@@ -328,28 +284,24 @@ class HasInference(HasEquation):
             Confidence level of the intervals.
         """
         check_is_fitted(self)
+        own: Any = self
         level = check_level(self._level if level is None else level)
-        (names, signs), (title, header, notes) = self._words_and_signs(), self._headed()
-        numbers = [
-            part.ravel()
-            for part in (self._shown, self.standard_errors_, self.statistics_, self.p_values_)
-        ]
+        (names, signs), (title, header, notes) = self._words_and_signs(), own._headed()
+        parts = own._shown, own.standard_errors_, self.statistics_, self.p_values_
         ends = self.confidence_intervals(level).reshape(-1, 2)
-        rows = [
-            Coefficient.without(name, word)._replace(p_value=row[3], low=row[4], high=row[5])
-            if word
-            else Coefficient(name, *row)
-            for name, word, row in zip(
-                names, self._words.ravel().tolist(), np.column_stack([*numbers, ends]).tolist(),
-                strict=True,
-            )
-        ]  # fmt: skip
+        numbers, words = np.column_stack([*map(np.ravel, parts), ends]), own._words.ravel()
+        numbers[words != "", :3] = np.nan
+        turned = signs < 0  # a word that is hashed with a negative sign
+        numbers[turned] = numbers[turned][:, [0, 1, 2, 3, 5, 4]] * [-1, 1, -1, 1, -1, -1] + 0.0
+        words = np.where(turned, [OPPOSITE.get(word, word) for word in words], words)
+        columns = map(np.ndarray.tolist, (*numbers.T, words))
+        rows = list(map(Coefficient, names, *columns))
         table = Summary(
             title, header, rows, self._statistic, level, notes, equations=self._equations,
             equation=self._equation, standardized=standardized(self),
         )  # fmt: skip
-        table.notes[:0] = units_of(table)
-        return table.with_signs(signs)
+        table.notes[:0] = table._units()
+        return table
 
     def tidy(self, level: float | None = None) -> Any:
         """Return the table of the parameters as a data frame, one row per parameter.

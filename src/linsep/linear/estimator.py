@@ -29,7 +29,6 @@ from linsep.estimators._common.labels import (
     FLOATS,
     brings_labels,
     check_sample_weight,
-    feature_names,
     features_named,
     words_and_signs,
 )
@@ -54,7 +53,7 @@ from linsep.inference.robust import (
     cluster_numbers,
     refuse_robust,
 )
-from linsep.inference.summary import check_level
+from linsep.inference.table import check_level
 from linsep.lanes import Lanes
 from linsep.linear.inference import Bands, LinearResults, dependence
 from linsep.linear.least_squares import DependentFeaturesWarning, LeastSquares, least_squares
@@ -79,8 +78,7 @@ from linsep.validation.values import check_prepared, rows_to_fit
 from linsep.words import row_text
 
 if TYPE_CHECKING:
-    from linsep.inference.diagnostics import Diagnostics
-    from linsep.linear.diagnostics import Assumptions
+    from linsep.inference.diagnostics import Assumptions, Diagnostics
 
 
 def _pair(value: Any) -> tuple[float, float] | None:
@@ -537,7 +535,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
         Returns
         -------
-        linsep.linear.diagnostics.Assumptions
+        linsep.inference.diagnostics.Assumptions
             Print it, call ``plot()``, or use its attributes.
 
         Raises
@@ -547,9 +545,9 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             residual sum of squares.
         """
         with self._rows_of_fit(X, y, sample_weight, offset) as (block, numbers, index):
-            from linsep.linear.diagnostics import check_assumptions
+            from linsep.inference.diagnostics import check_assumptions
 
-            return check_assumptions(self._fitted, block, numbers, index)
+            return check_assumptions(self, block, numbers, index)
 
     def diagnostics(
         self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None
@@ -572,11 +570,9 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             If these are not the rows of the fit, as in :meth:`assumptions`.
         """
         with self._rows_of_fit(X, y, sample_weight, offset) as (block, numbers, index):
-            from linsep.inference.factors import terms_of
-            from linsep.linear.diagnostics import diagnosed
+            from linsep.inference.diagnostics import linear_diagnostics
 
-            names, terms = feature_names(self), terms_of(self)
-            return diagnosed(self._fitted, block, numbers, index, names, terms)
+            return linear_diagnostics(self, block, numbers, index)
 
     @contextmanager
     def _rows_of_fit(

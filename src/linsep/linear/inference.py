@@ -17,7 +17,7 @@ from linsep.estimators._common.offsets import note_of_offset
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.inference.results import Bands, HasInference
 from linsep.inference.robust import NOTHING, Robust, robust_words
-from linsep.inference.summary import Facts, check_level
+from linsep.inference.table import Facts, check_level
 from linsep.inference.tails import f_tail, t_reach
 from linsep.linear.least_squares import LeastSquares
 from linsep.linear.several import SeveralTargets, one_target

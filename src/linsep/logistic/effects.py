@@ -19,7 +19,7 @@ from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.frames import to_average
 from linsep.estimators._common.labels import check_sample_weight, label_text
 from linsep.estimators._common.offsets import refuse_with_offset
-from linsep.inference.summary import Coefficient, Summary, check_level
+from linsep.inference.table import Coefficient, Summary, check_level
 from linsep.inference.tails import t_reach, t_tail
 from linsep.logistic.delta import MOST, Curves, delta_errors, widened_rows
 from linsep.logistic.solution import SEPARATED
@@ -466,7 +466,7 @@ def _table(
             words = limits[:, effect.features]
             if (words == "dependent").all() or (words[min(k, len(words) - 1)] == NO_WEIGHT).any():
                 word = "dependent" if (words == "dependent").all() else NO_WEIGHT
-                rows.append(Coefficient.without(name, word))
+                rows.append(Coefficient(name, status=word))
                 continue
             value, s = float(effect.values[k]), float(error[k])
             z = value / s if s > 0 else np.nan

@@ -47,7 +47,7 @@ from linsep.inference.robust import (
     check_length,
     cluster_numbers,
 )
-from linsep.inference.summary import OPPOSITE, check_level
+from linsep.inference.table import OPPOSITE, check_level
 from linsep.logistic.counts import (
     Groups,
     check_both,
@@ -88,7 +88,7 @@ from linsep.validation.values import check_prepared, rows_to_fit
 from linsep.words import row_text
 
 if TYPE_CHECKING:
-    from linsep.logistic.diagnostics import LogisticDiagnostics
+    from linsep.inference.diagnostics import LogisticDiagnostics
     from linsep.rows.source_stream import SourceStream
 
 Solver = Literal["newton", "gradient_ascent"]
@@ -675,7 +675,7 @@ class LogisticRegression(
 
         Returns
         -------
-        linsep.logistic.diagnostics.LogisticDiagnostics
+        linsep.inference.diagnostics.LogisticDiagnostics
             Print it, call ``hosmer_lemeshow(groups)``, ``plot()`` or ``tidy()``, or use the
             attributes of :class:`linsep.inference.diagnostics.Diagnostics`. With l2, and if the
             likelihood has no maximum, leverages and the numbers computed from them are NaN.
@@ -686,14 +686,14 @@ class LogisticRegression(
             If these are not the rows of the fit (another number of rows or features, or another
             log-likelihood), and for models of several classes or of counts.
         """
-        from linsep.logistic.diagnostics import diagnosed, refuse_classes
+        from linsep.inference.diagnostics import logistic_diagnostics, refuse_classes
 
         check_is_fitted(self)
         refuse_classes(self)
         with self.fitted_rows(X, y, sample_weight, offset) as (rows, given, weights, known, named):
             features = self._features(rows)
             offsets = offset_to_predict(self, known, features.shape[0])
-            return diagnosed(self, features, given, weights, named, offsets)
+            return logistic_diagnostics(self, features, given, weights, named, offsets)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> float:
         """Return the accuracy on X and y, or on a source, frame or file with its own labels."""

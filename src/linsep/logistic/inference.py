@@ -26,7 +26,7 @@ from linsep.estimators._common.offsets import note_of_offset
 from linsep.inference import signatures
 from linsep.inference.results import HasInference
 from linsep.inference.robust import NOTHING, robust_words, stored_clusters
-from linsep.inference.summary import ODDS_RATIO, Summary, check_level
+from linsep.inference.table import ODDS_RATIO, Summary, check_level
 from linsep.logistic.solution import SEPARATED, UNINFERRED, UNKNOWN, UNSIGNED
 from linsep.logistic.task import NO_WEIGHT, has_hessian
 from linsep.parameters import as_fitted, fitted_parameter
@@ -489,7 +489,7 @@ class LogisticResults(HasInference):
 
         Returns
         -------
-        linsep.inference.summary.Summary
+        linsep.inference.table.Summary
             Print it, or call ``tidy()`` or ``to_dict()``.
 
         Raises
@@ -540,7 +540,7 @@ class LogisticResults(HasInference):
 
         Returns
         -------
-        linsep.inference.summary.Summary
+        linsep.inference.table.Summary
             Print it, or call ``tidy()`` or ``to_dict()``. Standard errors are missing where the
             covariance is unknown, as with l2. If the classes are separable or quasi-separable,
             effects are computed in the limit, and NaN ("unknown") where it is unknown; effects

@@ -26,7 +26,7 @@ from linsep._system.interrupts import interrupts_allowed
 from linsep.batches import Batch, weighed
 from linsep.certificate.numbers import padded
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided
-from linsep.inference.summary import OPPOSITE
+from linsep.inference.table import OPPOSITE
 from linsep.logistic.firth import Flat
 from linsep.logistic.fitting import (
     covariance_of,

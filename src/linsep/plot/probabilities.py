@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, hint
 from linsep.estimators._common.labels import feature_names, label_text
-from linsep.inference.summary import check_level
+from linsep.inference.table import check_level
 from linsep.logistic.delta import Curves
 from linsep.logistic.estimator import LogisticRegression
 from linsep.logistic.solution import SEPARATED

@@ -10,11 +10,16 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from linsep.errors import DataError, hint
 from linsep.estimators._common.labels import target_name
-from linsep.inference.diagnostics import Diagnostics
-from linsep.inference.summary import p_text
-from linsep.linear.diagnostics import DOUBT, Assumptions, Finding
+from linsep.inference.diagnostics import (
+    DOUBT,
+    Assumptions,
+    Diagnostics,
+    Finding,
+    HosmerLemeshow,
+    LogisticDiagnostics,
+)
+from linsep.inference.table import p_text
 from linsep.linear.estimator import LinearRegression
-from linsep.logistic.diagnostics import HosmerLemeshow, LogisticDiagnostics
 from linsep.parameters import INTERVALS, fitted_parameter
 from linsep.plot.display import (
     MOST_POINTS,
@@ -635,7 +640,7 @@ class DiagnosticsDisplay(Display):
         ax.set(xlabel="mean probability of a group", ylabel="observed share")
         ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
         ax.set_title("calibration")
-        text = test.sentence.replace(": ", "\n").replace(", p ", "\np ")
+        text = test.title.replace(": ", "\n").replace(", p ", "\np ")
         ax.text(0.97, 0.04, text, transform=ax.transAxes, ha="right", va="bottom", fontsize="small")
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import DataError, hint
 from linsep.estimators._common.explaining import deviations, machine_names
 from linsep.estimators._common.labels import label_text, words_and_signs
-from linsep.inference.summary import DIVERGING, ODDS_RATIO, Coefficient, Summary
+from linsep.inference.table import DIVERGING, ODDS_RATIO, Coefficient, Summary
 from linsep.plot.display import (
     Display,
     cut,
@@ -145,7 +145,7 @@ class CoefficientDisplay(Display):
 
         Parameters
         ----------
-        summary : :class:`linsep.inference.summary.Summary`
+        summary : :class:`linsep.inference.table.Summary`
         odds : bool, default=False
             Whether to draw odds ratios, exp of the coefficients of a logistic regression.
         top : int, default=30

@@ -3,10 +3,11 @@ data frames; the summary of a fit has a row for each coefficient.
 """
 
 import re
-import sys
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from html import escape
-from math import isfinite, isnan
+from itertools import zip_longest
+from math import isfinite, isnan, nan
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -14,15 +15,7 @@ import numpy as np
 
 from linsep.drawing import beside, display
 from linsep.errors import ParameterError
-from linsep.layout import (
-    elided,
-    pair_lines,
-    room,
-    table_lines,
-    table_width,
-    width_of,
-    wrapped,
-)
+from linsep.layout import elided, pair_lines, room, table_lines, table_width, wrapped
 from linsep.words import escaped
 
 #: coefficients of a table that a notebook shows with its picture
@@ -59,14 +52,12 @@ class Printed:
     """A title, facts, a table and notes: ``print`` it, or show it in a notebook."""
 
     title: str
-    header: Facts
-    notes: list[str]
-    #: names of standardized features
-    standardized: Any = ()
+    header: Sequence[tuple[str, str | int | float]]
+    notes: Sequence[str]
     #: whether an empty line is above a table without facts
     _apart = True
 
-    def _cells(self) -> list[list[str]]:
+    def _cells(self, digits: int = 6) -> list[list[str]]:
         """Return the headings and the rows as text."""
         raise NotImplementedError
 
@@ -78,37 +69,24 @@ class Printed:
         """Return the table as lines of text."""
         return table_lines(self._cells())
 
+    def _units(self) -> list[str]:
+        """Return a note on the units of the numbers, which is also below a published table."""
+        return []
+
     def details(self) -> list[tuple[str, str]]:
         """Return the header as text."""
-        return [(escaped(name), escaped(fact(name, value))) for name, value in self.header]
+        return [(escaped(name), escaped(_fact(name, value))) for name, value in self.header]
 
     def __str__(self) -> str:
-        lines = [*wrapped(escaped(self.title)), *two_a_line(self.details())]
-        lines += [*[""] * (self._apart or bool(self.header)), *self._lines()]
+        lines = [*wrapped(escaped(self.title)), *_two_a_line(self.details())]
+        lines += [""] * (self._apart or bool(self.header)) + self._lines()
         notes = [line for note in self.notes for line in wrapped(escaped(note))]
-        return "\n".join([*lines, *([""] if notes else []), *notes])
+        return "\n".join([*lines, *[""] * bool(notes), *notes])
 
     __repr__ = __str__
 
-    def __rich__(self) -> Any:
-        """Return a table for rich's consoles, which fits it to their width."""
-        from rich.console import Group
-        from rich.table import Table as RichTable
-        from rich.text import Text
-
-        (first, *headings), *rows = self._cells()
-        table = RichTable(box=None, pad_edge=False)
-        table.add_column(Text(first))
-        for name in headings:
-            table.add_column(Text(name), justify="right", no_wrap=True)
-        for row in rows:
-            table.add_row(*map(Text, row))
-        details = [Text(line) for line in two_a_line(self.details())]
-        notes = [Text(escaped(note)) for note in self.notes]
-        return Group(Text(escaped(self.title), style="bold"), *details, "", table, *notes)
-
     def _repr_html_(self) -> str:
-        def line(cells: Any, kind: str = "td") -> str:
+        def line(cells: Sequence[str], kind: str = "td") -> str:
             name, *rest = map(escape, cells)
             more = "".join(f"<{kind}>{cell}</{kind}>" for cell in rest)
             return f"<tr><th style='text-align:left'>{name}</th>{more}</tr>"
@@ -129,20 +107,17 @@ class Printed:
         first, *widths = (max(3, *map(len, column)) for column in zip(*cells, strict=True))
         rule = ["-" * first, *("-" * (width - 1) + ":" for width in widths)]
         lines = [
-            f"| {name:<{first}} | "
-            + " | ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
-            + " |"
+            f"| {name:<{first}} | {' | '.join(map(str.rjust, row, widths))} |"
             for name, *row in (cells[0], rule, *cells[1:])
         ]
-        return "\n".join([*lines, *(f"\n{note}" for note in map(escaped, units_of(self)))])
+        return "\n".join([*lines, *(f"\n{note}" for note in map(escaped, self._units()))])
 
     def to_latex(self, digits: int = 3) -> str:
         """Return the same as a LaTeX tabular, which needs the booktabs package."""
         cells = [[_in_latex(cell) for cell in row] for row in self._published(digits)]
         head, *lines = (rf"{' & '.join(row)} \\" for row in cells)
         begin = rf"\begin{{tabular}}{{l{'r' * (len(cells[0]) - 1)}}}"
-        end = [r"\bottomrule", r"\end{tabular}"]
-        end += map(_in_latex, units_of(self))
+        end = [r"\bottomrule", r"\end{tabular}", *map(_in_latex, self._units())]
         return "\n".join([begin, r"\toprule", head, r"\midrule", *lines, *end])
 
 
@@ -169,24 +144,22 @@ class Table(Printed):
     notes: list[str] = field(default_factory=list)
     _apart = False
 
-    def _cells(self) -> list[list[str]]:
+    def _cells(self, digits: int = 6) -> list[list[str]]:
         headings = [HEADINGS.get(name, name.replace("_", " ")) for name in self.columns]
         columns = [[_text(name, cell) for cell in cells] for name, cells in self.columns.items()]
         return [["", *headings[1:]], *map(list, zip(*columns, strict=True))]
 
     def _lines(self) -> list[str]:
-        return table_lines(
-            self._cells(), least=[k for k, name in enumerate(self.columns) if name in LEAST]
-        )
+        least = [k for k, name in enumerate(self.columns) if name in LEAST]
+        return table_lines(self._cells(), least=least)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON: numbers unrounded, None if not finite."""
-        names = list(self.columns)
         rows = zip(*self.columns.values(), strict=True)
         return {
             "title": self.title,
-            "header": {name: plain(value) for name, value in self.header},
-            "rows": [dict(zip(names, map(plain, row), strict=True)) for row in rows],
+            "header": {name: _plain(value) for name, value in self.header},
+            "rows": [dict(zip(self.columns, map(_plain, row), strict=True)) for row in rows],
             "notes": list(self.notes),
         }
 
@@ -210,20 +183,13 @@ class Coefficient(NamedTuple):
     """
 
     name: str
-    estimate: float
-    standard_error: float
-    statistic: float
-    p_value: float
-    low: float
-    high: float
+    estimate: float = nan
+    standard_error: float = nan
+    statistic: float = nan
+    p_value: float = nan
+    low: float = nan
+    high: float = nan
     status: str = ""
-
-    def negated(self) -> "Coefficient":
-        """Return the coefficient of the negated feature."""
-        return self._replace(
-            estimate=0.0 - self.estimate, statistic=0.0 - self.statistic,
-            low=0.0 - self.high, high=0.0 - self.low, status=OPPOSITE.get(self.status, self.status),
-        )  # fmt: skip
 
     def exponentiated(self) -> "Coefficient":
         """Return exp of the coefficient and of the ends of its interval, with a standard error by
@@ -231,17 +197,26 @@ class Coefficient(NamedTuple):
         """
         with np.errstate(over="ignore"):
             ratio, low, high = np.exp([self.estimate, self.low, self.high]).tolist()
-        status = EXPONENTIATED.get(self.status, self.status)
         return self._replace(
             estimate=ratio, standard_error=ratio * self.standard_error, low=low, high=high,
-            status=status,
+            status=EXPONENTIATED.get(self.status, self.status),
         )  # fmt: skip
 
-    @classmethod
-    def without(cls, name: str, status: str, estimate: float = float("nan")) -> "Coefficient":
-        """Return a coefficient shown as a status code only."""
-        nan = float("nan")
-        return cls(name, estimate, nan, nan, nan, nan, nan, status)
+    def cells(self, digits: int) -> list[str]:
+        """Return the row as text: nothing for numbers that are undefined beside a status."""
+        first, *ends = (number_text(x, digits) for x in (*self[1:3], *self[5:7]))
+        cells = [first, ends[0], _statistic_text(self.statistic), p_text(self.p_value), *ends[1:]]
+        if self.status:
+            cells = [*cells[:1], "", "", *cells[3:]]
+            cells = ["" if cell == "-" else cell for cell in cells]
+        return list(map(escaped, [self.name, cells[0] or self.status, *cells[1:]]))
+
+    def published(self, digits: int) -> list[str]:
+        """Return the name, the estimate, the interval and p as text for publications."""
+        known = not (isnan(self.low) and isnan(self.high))
+        ends = f"{_rounded(self.low, digits)} to {_rounded(self.high, digits)}" if known else ""
+        estimate = _rounded(self.estimate, digits) or self.status
+        return [escaped(self.name), estimate, ends, p_text(self.p_value).removesuffix("-")]
 
 
 @dataclass(frozen=True, repr=False)
@@ -252,8 +227,7 @@ class Summary(Printed):
     ----------
     title : str
     header : list of (str, str, int or float)
-        Statistics of the fit, printed two per line. A value whose name begins with "p" (``p of F``)
-        is printed as a p-value.
+        Statistics of the fit, printed two per line.
     coefficients : list of Coefficient
     statistic : "t" or "z"
     level : float
@@ -272,7 +246,7 @@ class Summary(Printed):
     """
 
     title: str
-    header: list[tuple[str, str | int | float]]
+    header: Facts
     coefficients: list[Coefficient]
     statistic: str
     level: float = 0.95
@@ -280,15 +254,14 @@ class Summary(Printed):
     heading: str = "estimate"
     equations: list[str] = field(default_factory=list)
     equation: str = "class"
-    standardized: list[str] = field(default_factory=list)
+    standardized: Sequence[str] = ()
 
-    def with_signs(self, signs: np.ndarray) -> "Summary":
-        """Return the summary with the coefficients of sign -1 negated."""
-        rows = [
-            row.negated() if sign < 0 else row
-            for row, sign in zip(self.coefficients, signs, strict=True)
-        ]
-        return replace(self, coefficients=rows)
+    def _units(self) -> list[str]:
+        names, more = self.standardized, len(self.standardized) - 3
+        shown = ", ".join(names[:3]) + f" and {more} more" * (more > 0)
+        return [f"Standardized, so the estimates are per standard deviation: {shown}."] * bool(
+            names
+        )
 
     def largest(self, most: int) -> list[Coefficient]:
         """Return the coefficients with the largest statistics, or estimates without statistics, in
@@ -301,29 +274,27 @@ class Summary(Printed):
 
     def columns(self) -> list[str]:
         """Return the names of the columns of the table."""
-        percent = f"{100 * self.level:.6g}%"
-        return [
-            "", self.heading, "std. error", self.statistic, f"P>|{self.statistic}|",
-            f"{percent} low", f"{percent} high",
-        ]  # fmt: skip
+        letter, percent = self.statistic, f"{100 * self.level:.6g}%"
+        ends = [f"{percent} low", f"{percent} high"]
+        return ["", self.heading, "std. error", letter, f"P>|{letter}|", *ends]
 
     def rows(self, digits: int = 6) -> list[list[str]]:
         """Return the cells of the table as text, estimates to ``digits`` significant digits."""
-        return [list(map(escaped, _cells_of(row, digits))) for row in self.coefficients]
+        return [row.cells(digits) for row in self.coefficients]
 
-    def _cells(self) -> list[list[str]]:
-        return [self.columns(), *self.rows()]
+    def _cells(self, digits: int = 6) -> list[list[str]]:
+        return [self.columns(), *self.rows(digits)]
 
     def _lines(self) -> list[str]:
         for digits in DIGITS:  # fewer where it would be too wide
-            table = [self.columns(), *self.rows(digits)]
+            table = self._cells(digits)
             if table_width([elided(name, NAME), *cells] for name, *cells in table) <= room():
                 break
         return table_lines(table, least=(3, 2))
 
     def _published(self, digits: int) -> list[list[str]]:
         head = ["", self.heading, f"{100 * self.level:.6g}% CI", "p"]
-        return [head, *(_for_publication(row, digits) for row in self.coefficients)]
+        return [head, *(row.published(digits) for row in self.coefficients)]
 
     def _repr_html_(self) -> str:
         few = len(self.coefficients) <= MOST_DRAWN
@@ -352,39 +323,30 @@ class Summary(Printed):
             ``high`` (of the interval), ``status`` ("finite", "+inf", "dependent", ...) and, for
             several classes or targets, ``class`` or ``target``.
         """
-        rows, several = self.coefficients, self.equations
-        columns: dict[str, list[Any]] = {"term": [row.name for row in rows]}
-        if several:
-            classes = [name for name in several for _ in range(len(rows) // len(several))]
-            pairs = zip(classes, rows, strict=True)
-            terms = [row.name.removeprefix(f"{name}: ") for name, row in pairs]
-            columns = {self.equation: classes, "term": terms}
+        rows, each = self.coefficients, len(self.coefficients) // max(1, len(self.equations))
+        owners = [name for name in self.equations for _ in range(each)]
+        terms = [row.name for row in rows]
+        columns: dict[str, list[Any]] = {self.equation: owners} if owners else {}
+        if owners:
+            pairs = zip(owners, terms, strict=True)
+            terms = [term.removeprefix(f"{owner}: ") for owner, term in pairs]
+        columns |= {"term": terms}
         columns["estimate"] = [DIVERGING.get(row.status, row.estimate) for row in rows]
         for name in ("standard_error", "statistic", "p_value", "low", "high"):
             columns[name] = [getattr(row, name) for row in rows]
-        columns["status"] = [row.status or "finite" for row in rows]
-        return as_frame(columns)
+        return as_frame(columns | {"status": [row.status or "finite" for row in rows]})
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON: numbers unrounded, None if not finite."""
+        rows = [row._asdict() for row in self.coefficients]
         return {
             "title": self.title,
-            "header": {name: plain(value) for name, value in self.header},
+            "header": {name: _plain(value) for name, value in self.header},
             "statistic": self.statistic,
             "level": self.level,
-            "coefficients": [
-                {name: plain(value) for name, value in row._asdict().items()}
-                for row in self.coefficients
-            ],
+            "coefficients": [{name: _plain(value) for name, value in row.items()} for row in rows],
             "notes": list(self.notes),
         }
-
-
-def units_of(table: Printed) -> list[str]:
-    """Return a note on the estimates of standardized features, if there are any."""
-    names, more = table.standardized, len(table.standardized) - 3
-    shown = ", ".join(names[:3]) + f" and {more} more" * (more > 0)
-    return [f"Standardized, so the estimates are per standard deviation: {shown}."] * bool(names)
 
 
 def as_frame(columns: dict[str, list[Any]]) -> Any:
@@ -410,9 +372,7 @@ def check_level(level: Any) -> float:
 
 def p_text(p: float) -> str:
     """Format a p-value: three decimals, ``<0.001`` for smaller ones, a dash for NaN."""
-    if not isfinite(p):
-        return "-"
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
+    return "-" if not isfinite(p) else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def number_text(value: float, digits: int = 6) -> str:
@@ -420,52 +380,15 @@ def number_text(value: float, digits: int = 6) -> str:
     return "-" if isnan(value) else f"{value + 0.0:.{digits}g}"
 
 
-def statistic_text(value: float) -> str:
-    """Format a t or a z with three decimals, zero without a sign; a dash for NaN."""
+def _statistic_text(value: float) -> str:
     return f"{value:z.3f}" if abs(value) < 1e6 else number_text(value)
 
 
-def _cells_of(row: Coefficient, digits: int) -> list[str]:
-    ends = [number_text(row.low, digits), number_text(row.high, digits)]
-    if row.status:
-        known = not isnan(row.p_value)
-        return [
-            row.name,
-            row.status if isnan(row.estimate) else number_text(row.estimate, digits),
-            "",
-            "",
-            *([p_text(row.p_value), *ends] if known else [""] * 3),
-        ]
-    first = [number_text(row.estimate, digits), number_text(row.standard_error, digits)]
-    return [row.name, *first, statistic_text(row.statistic), p_text(row.p_value), *ends]
-
-
-def fact(name: str, value: str | int | float) -> str:
+def _fact(name: str, value: Any) -> str:
     """Format a statistic; a float whose name begins with "p" is a p-value."""
-    if isinstance(value, str):
-        return value
     if isinstance(value, float):
         return p_text(value) if name.startswith("p ") else number_text(value)
-    return f"{value:,}"
-
-
-def two_a_line(details: list[tuple[str, str]]) -> list[str]:
-    """Return the pairs in two aligned columns, read downwards, or in one if these are too wide."""
-    half = (len(details) + 1) // 2
-    sides = [details[:half], details[half:]]
-    shown = []
-    for side in sides:
-        shown.append(table_lines(side, width=sys.maxsize) if side else [])
-    rest = shown[1] + [""] * (half - len(shown[1]))
-    lines = [f"{left}    {right}".rstrip() for left, right in zip(shown[0], rest, strict=True)]
-    if max(map(width_of, lines), default=0) <= room():
-        return lines
-    return pair_lines(details, columns=room())
-
-
-def plain(value: Any) -> Any:
-    """Return a value for JSON, which has no infinite numbers."""
-    return None if isinstance(value, float) and not isfinite(value) else value
+    return value if isinstance(value, str) else f"{value:,}"
 
 
 def _text(column: str, cell: Any) -> str:
@@ -473,15 +396,23 @@ def _text(column: str, cell: Any) -> str:
     if cell is None:
         return ""
     if column in ("t", "z"):
-        return statistic_text(cell)
-    return escaped(fact("p " * ("p_value" in column), cell))
+        return _statistic_text(cell)
+    return escaped(_fact("p " * ("p_value" in column), cell))
 
 
-def _for_publication(row: Coefficient, digits: int) -> list[str]:
-    known = not (isnan(row.low) and isnan(row.high))
-    ends = f"{_rounded(row.low, digits)} to {_rounded(row.high, digits)}" if known else ""
-    p = "" if isnan(row.p_value) else p_text(row.p_value)
-    return [escaped(row.name), _rounded(row.estimate, digits) or row.status, ends, p]
+def _two_a_line(pairs: list[tuple[str, str]]) -> list[str]:
+    """Return the pairs in two aligned columns, read downwards, or in one if these are too wide."""
+    half = (len(pairs) + 1) // 2
+    both = zip_longest(pairs[:half], pairs[half:], fillvalue=("", ""))
+    rows = [(*left, f"  {name}", value) for left, (name, value) in both]
+    if not rows or table_width(rows) > room():
+        return pair_lines(pairs, columns=room()) if rows else []
+    return table_lines(rows, [False, True] * 2)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value for JSON, which has no infinite numbers."""
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def _rounded(value: float, digits: int) -> str:
