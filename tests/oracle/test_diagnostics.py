@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -231,6 +232,24 @@ def test_hosmer_lemeshow_rounds_quantiles_as_r(n, groups, rows, statistic):
     twice = hosmer_lemeshow(np.repeat(y, 2), np.repeat(p, 2), np.ones(2 * n), groups)
     weighted = hosmer_lemeshow(y, p, np.full(n, 2.0), groups)
     assert weighted.rows.tolist() == twice.rows.tolist()
+
+
+def test_hosmer_lemeshow_in_fractions():
+    y = np.array([0, 0, 1, 0, 1, 1, 1, 1])
+    p = np.array([0.125, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 0.875])
+    test = hosmer_lemeshow(y, p, np.ones(8), 4)
+    # quantiles 1/4, 1/2, 3/4: the groups {1/8, 1/4, 1/4}, {1/2, 1/2}, {3/4, 3/4}, {7/8}
+    parts = [(1, Fraction(5, 8), 3), (1, 1, 2), (2, Fraction(3, 2), 2), (1, Fraction(7, 8), 1)]
+    wanted = sum((o - e) ** 2 * n / Fraction(e * (n - e)) for o, e, n in parts)
+    assert test.rows.tolist() == [3, 2, 2, 1]
+    assert test.statistic == pytest.approx(float(wanted))
+    assert test.df == 2
+    two = hosmer_lemeshow(np.array([0, 1, 0, 1]), np.array([0.2, 0.2, 0.8, 0.8]), np.ones(4), 10)
+    assert np.isnan(two.p_value)
+    assert two.note
+    for wrong in (2, 2.5, True, "10"):
+        with refused(ValueError, "bad-option", option="groups"):
+            hosmer_lemeshow(y, p, np.ones(8), wrong)
 
 
 def test_firths_leverages_are_those_of_the_information_at_its_estimates():

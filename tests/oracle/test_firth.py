@@ -68,6 +68,27 @@ def test_likelihood_ratios_as_logistf_has_them():
     assert statistic == pytest.approx(2 * (-140.8798 + 158.3699), abs=4e-4)
 
 
+def test_food_of_alligators_as_agresti_has_it():
+    """Plain likelihood of five classes: table 7.4 of the book, which brglm2 repeats."""
+    found = LogisticRegression(reference="fish").fit(*ALLIGATORS)
+    estimates = {
+        "bird": [-0.63, 0.70, -0.65, 1.09, -2.09],
+        "invertebrate": [1.46, -1.66, 0.94, 1.12, -1.55],
+        "other": [0.33, 0.83, 0.01, 1.52, -1.90],
+        "reptile": [-0.35, 1.24, 2.46, 2.94, -3.31],
+    }
+    errors = {
+        "bird": [0.64, 0.78, 1.20, 0.84, 0.66],
+        "invertebrate": [0.40, 0.61, 0.47, 0.49, 0.42],
+        "other": [0.45, 0.56, 0.78, 0.62, 0.53],
+        "reptile": [0.58, 1.19, 1.12, 1.12, 1.05],
+    }
+    assert weights_of(found) == pytest.approx(np.array(list(estimates.values())), abs=0.0051)
+    assert last(found, "standard_errors_") == pytest.approx(
+        np.array(list(errors.values())), abs=0.0051
+    )
+
+
 def test_endometrial_cancer_as_brglm2_and_logistf_have_it():
     """glm(HG ~ NV + PI + EH, method = "brglm_fit") of R's brglm2, and logistf of the same."""
     found = firth(*ENDOMETRIAL)
@@ -245,6 +266,16 @@ def test_firth_adds_half_a_row_to_each_cell_of_a_table(reference):
         assert (last(found, "limits_") == "finite").all()
         low, high = ends_of(found)
         assert ((low < weights_of(found)) & (weights_of(found) < high)).all()
+
+
+def test_whole_weights_are_repeated_rows():
+    X, y = ENDOMETRIAL
+    times = np.random.default_rng(0).integers(0, 3, len(y))
+    one = firth(X, y, times)
+    other = firth(np.repeat(X, times, axis=0), np.repeat(y, times))
+    assert weights_of(one) == pytest.approx(weights_of(other), rel=1e-7)
+    ends = (np.array(ends_of(model)) for model in (one, other))
+    assert next(ends) == pytest.approx(next(ends), rel=1e-7)
 
 
 @pytest.mark.parametrize("penalty", ["firth", None])

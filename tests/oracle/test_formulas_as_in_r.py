@@ -69,6 +69,23 @@ def test_booleans_of_every_table(tmp_path):
         assert (model.params_ == wanted.params_).all()
 
 
+def test_models_with_booleans_read_new_rows(tmp_path):
+    model = linsep.fit(FRAME, formula="y ~ ok * age + new:sex", learner="linear")
+    wanted = model.predict(FRAME)
+    linsep.save(model, tmp_path / "m.linsep")
+    loaded = linsep.load(tmp_path / "m.linsep")
+    numbers = FRAME.assign(ok=FRAME["ok"].astype(int), new=FRAME["new"].astype(int))
+    numbers.to_csv(tmp_path / "numbers.csv", index=False)
+    FRAME.to_csv(tmp_path / "words.csv", index=False)
+    for rows in (FRAME, numbers, pl.DataFrame(FRAME), tmp_path / "numbers.csv",
+                 tmp_path / "words.csv"):  # fmt: skip
+        assert (loaded.predict(rows) == wanted).all()
+    only = FRAME[FRAME["ok"]]
+    assert (loaded.predict(only) == wanted[only.index]).all()
+    with refused(DataError, "unknown-value", row=1, column="ok"):
+        loaded.predict(numbers.assign(ok=2))
+
+
 def test_effects_contrasts_and_tests_of_booleans():
     model = linsep.fit(FRAME, formula="ill ~ ok + age", learner="logistic")
     same = smf.logit("ill ~ ok + age", FRAME).fit(disp=False)

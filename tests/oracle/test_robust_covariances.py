@@ -5,10 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from statsmodels.datasets import grunfeld, longley
+from statsmodels.datasets import grunfeld, longley, macrodata
 from statsmodels.discrete.discrete_model import MNLogit
 from statsmodels.regression.tests.results import (
     results_grunfeld_ols_robust_cluster as stata_clusters,
+    results_macro_ols_robust as stata_rows,
 )
 from statsmodels.regression.tests.results.results_regression import Longley
 
@@ -88,6 +89,16 @@ def test_grunfeld_by_company_in_stata():
     model = LinearRegression(covariance="CR1").fit(X, y, clusters=data["firm"])
     by_stata(model, stata_clusters.results_cluster, [2, 0, 1])
     assert model.summary().to_dict()["header"]["clusters"] == 10
+
+
+def test_investment_in_stata():
+    """``regress g_realinv g_realgdp L.realint, vce(robust)``."""
+    data = macrodata.load_pandas().data
+    growth = [400 * np.diff(np.log(data[name].to_numpy())) for name in ("realgdp", "realinv")]
+    X = np.column_stack([growth[0], data["realint"][:-1]])
+    by_stata(
+        LinearRegression(covariance="HC1").fit(X, growth[1]), stata_rows.results_hc0, [2, 0, 1]
+    )
 
 
 def many_rows(random=rng, n=6000):
