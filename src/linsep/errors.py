@@ -91,14 +91,12 @@ Spell = Callable[[str, Any], str]
 class Hint(NamedTuple):
     """Advice in a message: ``{}`` stands for parameters as Python or the command line spells them.
 
-    ``again`` marks parameters for training the model again, not for the current call; ``here``
-    marks parameters of the current call that are not training parameters.
+    ``again`` marks parameters for training the model again, not for the current call.
     """
 
     text: str
     settings: dict[str, Any]
     again: bool = False
-    here: bool = False
 
     def render(self, spell: Spell) -> str:
         """Return the text with the parameters spelled by ``spell``."""
@@ -119,11 +117,6 @@ def in_python(name: str, value: Any) -> str:
         return f"Text(n_features={1 << value})"
     plain = repr(value) if isinstance(value, bool) else json.dumps(value, ensure_ascii=False)
     return f"{name}={plain}"
-
-
-def _called(call: str, settings: dict[str, Any]) -> str:
-    given = [in_python(name, "..." if value is None else value) for name, value in settings.items()]
-    return ", ".join([call, *given]).replace('="..."', "=...") + ")"
 
 
 class Located(str):
@@ -197,28 +190,6 @@ class LinsepError(Exception):
     def with_message(self, message: str, hints: Any, **fields: Any) -> "LinsepError":
         """Return the same error, of the same code and place, in other words."""
         return type(self)(message, *hints, code=self.code, **self.fields | fields)
-
-    def of_call(self, call: str) -> "LinsepError":
-        """Return the same error with hints that name the parameters of another call:
-        ``linsep.fit(frame, target=...`` and its options.
-        """
-        if not self.hints:
-            return self
-        shown = [
-            one if isinstance(one, str) else one.text.replace("{}", _called(call, one.settings))
-            for one in self.hints
-        ]
-        return self.with_message(self.message, shown)
-
-    def of_model(self) -> "LinsepError":
-        """Return the same error for a fitted model: its hints are about training it again."""
-        plain = [hint for hint in self.hints if isinstance(hint, str)]
-        again = [
-            hint if hint.here else Hint("retrain the model with {}", hint.settings, again=True)
-            for hint in self.hints
-            if isinstance(hint, Hint)
-        ]
-        return self.with_message(self.message, [*plain, *again])
 
 
 class DataError(LinsepError, ValueError):

@@ -173,7 +173,6 @@ def test_columns_of_the_formula_must_be_readable():
             linsep.fit(UNREADABLE, formula=formula, learner="linear")
         said = str(caught.value)
         assert said.startswith("the table, column 'mix' cannot be read")
-        assert said.endswith("give all its values one type or leave the column out of the formula.")
         with refused(DataError, "column-type", column="mix"):
             linsep.fit(UNREADABLE, formula="y ~ age", weight="mix", learner="linear")
 

@@ -242,7 +242,7 @@ class TableReader:
                 found = value_of(value, how, self._spelling, name)
             except DataError as error:
                 here = f"{row_place(number)}, column '{name}' "
-                raise error.of_model().at(here, **place) from None
+                raise error.at(here, **place) from None
             return None if math.isnan(found) else found
         if how != "number" and value is not None:
             raise DataError(

@@ -17,7 +17,7 @@ from linsep.sources.base import Source
 #: whole numbers up to here are floats
 EXACT = 2**53
 #: advice for columns of numbers that are too long
-SMALLER = "subtract a constant from the whole column, such as its first value"
+SMALLER = "round it, or subtract a constant from the whole column"
 _DIGITS = re.compile(r"\s*[-+]?[0-9]+\s*")
 
 
@@ -106,7 +106,7 @@ def refuse_rounded(
             raise DataError(
                 place(row) + f", column '{name}' is {value}, which is not exactly representable "
                 "as float64",
-                SMALLER, hint("leave the column out with {}", exclude=[name]),
+                SMALLER,
                 code="not-exact", column=name, value=value,
             )  # fmt: skip
 
@@ -157,7 +157,7 @@ class WholeNumbers:
             parquet = "export the data as Parquet instead"
             raise _rounded(
                 self._file.where(start + row) + f", column '{name}'", text,
-                parquet if proof else SMALLER, hint("leave the column out with {}", exclude=[name]),
+                parquet if proof else SMALLER,
                 path=self._file.path, row=start + row + 1, column=name,
             )  # fmt: skip
 

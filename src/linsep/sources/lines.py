@@ -455,7 +455,7 @@ class ScannedFiles(WeighedSource):
         try:
             self._parse(line, part)
         except DataError as error:
-            problem = no_text(line) or (error.of_model() if self.by_recipe else error)
+            problem = no_text(line) or error
         path, row = self.paths[part.file], lines + number + 1
         return problem.at(f"{path} line {row}: ", path=path, row=row)
 

@@ -335,7 +335,7 @@ def _table(
 
 
 def _frame(data: Any, options: dict[str, Any], *, require_labels: bool, **how: Any) -> Source:
-    from linsep.sources.tables.columns import used_in_recipe, without_columns
+    from linsep.sources.tables.columns import used_in_recipe
     from linsep.sources.tables.formula_columns import used_in_formula
     from linsep.sources.tables.frames import to_arrow
     from linsep.sources.tables.table import TableSource
@@ -345,11 +345,7 @@ def _frame(data: Any, options: dict[str, Any], *, require_labels: bool, **how: A
         used = partial(used_in_recipe, recipe, options["target"])
     elif options["formula"] is not None:
         used = partial(used_in_formula, options)
-    try:
-        table = to_arrow(data, [exclude] if isinstance(exclude, str) else exclude, used)
-    except DataError as problem:
-        found = problem if used is None else without_columns(problem, recipe is not None)
-        raise found from problem.__cause__
+    table = to_arrow(data, [exclude] if isinstance(exclude, str) else exclude, used)
     return TableSource(
         [table], require_target=require_labels, types=_types(options), **how,
         **_some(options, _TABLES),

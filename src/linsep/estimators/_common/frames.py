@@ -146,8 +146,7 @@ def to_learn(
         raise ArgumentError(
             f"fit takes rows, not a file name: for a file, call linsep.fit({str(X)!r}, target=...)."
         )
-    call = "linsep.fit(frame, target=..."
-    found = with_features(X, y, sample_weight, reference, call, **others)
+    found = with_features(X, y, sample_weight, reference, **others)
     model._encodes = found[0] is not X  # as any later fit does
     return found
 
@@ -163,15 +162,13 @@ def to_regress(
 
 
 def with_features(
-    X: Any, y: Any = None, sample_weight: Any = None, reference: bool = False,
-    call: str = "linsep.open_source(frame, target=...", **others: Any,
-) -> tuple[Any, Any, Any]:  # fmt: skip
+    X: Any, y: Any = None, sample_weight: Any = None, reference: bool = False, **others: Any
+) -> tuple[Any, Any, Any]:
     """Return rows, labels and weights as they are or, for a data frame with text or categorical
     columns, a source of all three and of ``others``, and None twice.
 
     With ``reference`` the first level of each text column has no feature: all indicators of a
-    column add up to the intercept, so a regression could not identify them. ``call`` names the
-    function with the options that errors mention.
+    column add up to the intercept, so a regression could not identify them.
     """
     if is_frame(X) and not X.shape[1]:
         raise DataError(
@@ -181,28 +178,7 @@ def with_features(
         return X, y, sample_weight
     beside = {"y": y, "sample_weight": sample_weight, **others}
     check_beside(X, **beside)
-    with _options_of(call):
-        source = _with_labels(X, beside, "first" if reference else None)
-    for name in ("batches", "exactly"):
-        setattr(source, name, _spelled(getattr(source, name), call))
-    return source, None, None
-
-
-@contextmanager
-def _options_of(call: str) -> Iterator[None]:
-    """Point errors about a data frame to the function that has the options."""
-    try:
-        yield
-    except DataError as problem:
-        raise problem.of_call(call) from None
-
-
-def _spelled(read: Any, call: str) -> Any:
-    def batches(*how: Any) -> Iterator[Any]:
-        with _options_of(call):
-            yield from read(*how)
-
-    return batches
+    return _with_labels(X, beside, "first" if reference else None), None, None
 
 
 def to_predict(model: Any, X: Any, missing: str | None = None, offset: Any = None) -> Any:

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from linsep.errors import DataError, Hint, LinsepError, hint
-from linsep.sources.exact import SMALLER
+from linsep.errors import DataError, hint
 from linsep.sources.feature_names import FeatureNames
 from linsep.sources.remote.file import File
 from linsep.sources.tables.column_types import (
@@ -421,49 +420,11 @@ def check_target(path: File, names: Iterable[str], target: str | None, exclude: 
         )  # fmt: skip
 
 
-def with_possible_advice(problem: LinsepError, columns: Columns) -> LinsepError:
-    """Return the same error without advice that does not apply: to leave out the column of labels,
-    weights or groups, to change its numbers, or to mark a weight or group as missing.
-    """
-    hints = [hint for hint in problem.hints if isinstance(hint, Hint)]
-    named = {name for hint in hints for name in hint.settings.get("exclude", ())}
-    formula = columns.formula
-    if not named & {columns.target, *dict(columns.beside)}:
-        return problem if formula is None else without_columns(problem, formula.parsed is None)
-    idle = {"exclude"} if columns.target in named else {"exclude", "null_values"}
-    kept = [h for h in problem.hints if isinstance(h, str) or not idle & h.settings.keys()]
-    kept = ["name another column" if h == SMALLER else h for h in kept]
-    numbers = columns.target_kind in ("int", "float", "bool")
-    if columns.target in named and numbers and formula is None:
-        kept.append(hint("read all labels as text with {}", categorical=[columns.target]))
-    return problem.with_message(problem.message, kept)
-
-
 #: column options that formulas replace
 IN_FORMULAS = (
     "exclude", "include", "categorical", "text", "hash_bits", "reference_level", "min_count",
     "products",
 )  # fmt: skip
-
-
-def without_columns(problem: LinsepError, learned: bool = False) -> LinsepError:
-    """Return the same error with advice for columns in a formula, which cannot change once a model
-    is trained with it (``learned``).
-    """
-    found: list[str | Hint] = []
-    for one in problem.hints:
-        if isinstance(one, str) or not ({*IN_FORMULAS} & one.settings.keys()):
-            filled = isinstance(one, Hint) and one.settings.get("missing") in ("zero", "mean")
-            found += [] if filled else [one]
-        elif learned:
-            continue
-        elif "categorical" in one.settings:
-            found.append(f"write C({one.settings['categorical'][0]}) in the formula")
-        elif "exclude" in one.settings:
-            found.append("leave the column out of the formula")
-    return problem.with_message(
-        problem.message, [x for k, x in enumerate(found) if x not in found[:k]]
-    )
 
 
 def check_column(path: File, names: Iterable[str], name: str) -> None:

@@ -149,7 +149,7 @@ def _check_unit(text: str, name: str, units: dict[str, tuple[str, str]]) -> None
         raise DataError(
             f"holds {text[:60]!r}, but {example[:60]!r} in an earlier row: the numbers of a "
             "column need the same unit",
-            "convert them", hint("leave the column out with {}", exclude=[name]),
+            "convert them",
             code="bad-value", value=text,
         )  # fmt: skip
 
@@ -174,19 +174,18 @@ def value_of(text: str, how: str, spelling: Spelling, name: str) -> float:
     """
     if text.strip() in NO_NUMBER:
         return math.nan
-    leave_out = hint("leave the column out with {}", exclude=[name])
     if how == "number":
         plain = spelling.plain(text)
         if plain is None:
             raise DataError(
                 f"holds {text[:60]!r}, not a number",
-                "correct it", leave_out,
+                "correct it",
                 code="not-a-number", value=text,
             )  # fmt: skip
         if abs(float(plain)) >= EXACT and is_rounded(plain):
             raise DataError(
                 f"holds {text[:60]!r}, which is not exactly representable as float64",
-                SMALLER, leave_out,
+                SMALLER,
                 code="not-exact", value=text,
             )  # fmt: skip
         return float(plain)

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from linsep.errors import DataError, Hint, hint
+from linsep.errors import DataError, hint
 from linsep.sources.exact import EXACT, WholeNumbers, exact_numbers, refuse_rounded
 from linsep.sources.tables.columns import Columns
 from linsep.sources.tables.products import Cells, Key, Product, entries, pairs_in
@@ -239,19 +239,19 @@ class Encoder:
             holes |= formula.holes(table) if formula else self._holes(X, texts)
         if holes and columns.missing == "error":
             row, name = min((int(np.argmax(gaps)), name) for name, gaps in holes.items())
+            ways = [hint("leave out such rows with {}", missing="drop")]
+            if not self._labels_needed:
+                ways = [hint("leave its prediction empty with {}", missing="skip")]
+            elif not formula:
+                ways = [
+                    hint("replace it by 0 with {}", missing="zero"),
+                    hint("by the column mean with {}", missing="mean"), *ways,
+                    hint("leave out the column with {}", exclude=[name]),
+                ]  # fmt: skip
             raise DataError(
-                place(row) + f", column '{name}' has no value",
-                "fill it in",
-                hint("replace it by 0 with {}", missing="zero"),
-                hint("by the column mean with {}", missing="mean"),
-                # every row has a prediction, even if the model was trained without such rows
-                hint("leave out such rows with {}", missing="drop")
-                if self._labels_needed
-                else Hint("leave its prediction empty with {}", {"missing": "skip"}, here=True),
-                hint("leave out the column with {}", exclude=[name]),
-                code="missing-value",
-                column=name,
-            )
+                place(row) + f", column '{name}' has no value", "fill it in", *ways,
+                code="missing-value", column=name,
+            )  # fmt: skip
         kept = ~np.logical_or.reduce(list(holes.values())) if holes else None
         if formula:
             X = formula.rows(table, place, kept)
@@ -527,7 +527,7 @@ def _told(method: Any, texts: pa.Array, name: str, place: Place) -> Any:
     except NotUtf8 as error:
         raise DataError(
             place(error.text) + f", column '{name}' is not UTF-8 text ({error})",
-            "correct it", hint("leave the column out with {}", exclude=[name]),
+            "correct it",
             code="encoding", column=name,
         ) from None  # fmt: skip
     except DataError as error:

@@ -9,7 +9,6 @@ from linsep.sources.tables.columns import (
     Columns,
     check_text_columns,
     guess_columns,
-    without_columns,
 )
 from linsep.sources.tables.conversions import ColumnTypes
 from linsep.sources.tables.formula_parsing import Parsed, check_columns, parsed, shown
@@ -88,11 +87,8 @@ def guess_formula(
     of_numbers = [f for f in found.factors.values() if f.kind != "levels"]
     numbers = {c for f in (*of_numbers, *found.offsets.values()) for c in f.columns}
     levels = [name for name in found.columns if name not in numbers]
-    try:
-        guess_columns(files, columns, require_target, told, spelling)
-        check_text_columns(files, columns, levels)
-    except DataError as problem:
-        raise without_columns(problem) from None
+    guess_columns(files, columns, require_target, told, spelling)
+    check_text_columns(files, columns, levels)
     kinds = columns.numeric | dict.fromkeys(columns.text, "text")
     inputs = {name: kinds[name] for name in found.columns}
     columns.formula = Formula(

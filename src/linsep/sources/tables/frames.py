@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from linsep.errors import DataError, hint
+from linsep.errors import DataError
 from linsep.sources.fingerprints import Unchanged
 from linsep.sources.remote.file import File
 from linsep.sources.tables.conversions import matching
@@ -81,7 +81,7 @@ def _of_pandas(
             if name not in exclude and (used is None or name in used(names)):
                 raise DataError(
                     f"the table, column '{name}' cannot be read ({str(error.args[0]).rstrip('.')})",
-                    "give all its values one type", hint("leave it out with {}", exclude=[name]),
+                    "give all its values one type",
                     code="column-type", column=name,
                 ) from error  # fmt: skip
             arrays.append(pa.nulls(len(column)))

@@ -30,7 +30,6 @@ from linsep.sources.tables.columns import (
     from_recipe,
     guess_columns,
     to_recipe,
-    with_possible_advice,
     word_counters,
 )
 from linsep.sources.tables.conversions import UNTOLD, ColumnTypes, converted, matching
@@ -284,11 +283,7 @@ class TableSource(Source):
 
     def _described(self, exact: bool, proving: bool = False) -> Iterator[Batch]:
         self._proving = proving
-        try:
-            yield from self._batches(exact)
-        except DataError as problem:
-            found = with_possible_advice(problem, self._columns)
-            raise (found.of_model() if self.by_recipe else found) from problem.__cause__
+        yield from self._batches(exact)
 
     def _batches(self, exact: bool) -> Iterator[Batch]:
         kept = self._survey()

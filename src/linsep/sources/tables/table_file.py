@@ -276,7 +276,7 @@ def text_codes(
         bad = next(code for code, value in enumerate(found.dictionary) if not _is_utf8(value))
         raise DataError(
             place(int(np.argmax(codes == bad))) + f", column '{name}' is not UTF-8 text",
-            "correct it", hint("leave the column out with {}", exclude=[name]),
+            "correct it",
             code="encoding", column=name,
         ) from error  # fmt: skip
 

@@ -264,6 +264,6 @@ def misfit(place: str, name: str, written: str, kind: str, *more: Hint, **fields
     code = "not-a-number" if kind == "number" else "bad-value"
     return DataError(
         f"{place}, column '{name}' holds {written[:60]}, not {wanted}",
-        "correct it", hint("leave the column out with {}", exclude=[name]), *more,
+        "correct it", hint("read the column as text with {}", categorical=[name]), *more,
         code=code, column=name, **fields,
     )  # fmt: skip
