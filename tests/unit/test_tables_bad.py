@@ -208,9 +208,8 @@ def test_bytes_behind_compressed_data(tmp_path, pack):
     packed = pack(b"1 1:2\n0 1:3\n" * 50)
     ending = {gzip.compress: "gz", bz2.compress: "bz2", lzma.compress: "xz"}[pack]
     path = written(tmp_path, packed + b"\0" * 512, f"a.svm.{ending}")
-    with refused(DataError, "damaged-file") as problem:
+    with refused(DataError, "damaged-file"):
         list(open_source(path).batches())
-    assert f"{len(packed) + 1:,}" in str(problem.value)
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet", "a.arrow"])

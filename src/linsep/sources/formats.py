@@ -1,16 +1,13 @@
 """Formats and compressions of files (declared, by name or by first line), and opened files."""
 
 import atexit
-import bz2
 import io
 import lzma
 import os
 import re
 import time
-import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
@@ -286,46 +283,11 @@ def damage(path: File, error: OSError) -> DataError:
     if codec is None:
         said = f"{path} cannot be read ({message}): check the disk."
         return DataError(said, code="cannot-read", path=path)
-    if (after := _after_end(path, codec)) is not None:
-        said = after
-    elif "runcated compressed stream" in message:
+    if "runcated compressed stream" in message:
         said = f"{path} is truncated in its {codec} data: copy it again from the original."
     else:
         said = f"{path} is damaged or not a {codec} file ({message}): copy it again or rename it."
     return DataError(said, code="damaged-file", path=path)
-
-
-def _after_end(path: File, codec: str) -> str | None:
-    """Return the message for a local file with bytes after its compressed data."""
-    makers: dict[str, Any] = {
-        "gzip": lambda: zlib.decompressobj(31), "bz2": bz2.BZ2Decompressor,
-        "xz": lzma.LZMADecompressor,
-    }  # fmt: skip
-    if not isinstance(path, Path) or codec not in makers:
-        return None
-    reader, read, rest, whole = makers[codec](), 0, b"", 0
-    with path.open("rb") as file, suppress(zlib.error, OSError, EOFError, lzma.LZMAError):
-        while part := rest or file.read(1 << 14):
-            read, rest = read + (0 if rest else len(part)), b""
-            reader.decompress(part)
-            if reader.eof:
-                reader, rest, whole = makers[codec](), reader.unused_data, whole + 1
-                end = read - len(rest)
-                if not rest.strip(b"\0"):
-                    break
-    if not whole or end == path.stat().st_size:
-        return None
-    with path.open("rb") as file:
-        file.seek(end)
-        more = file.read(1 << 20)
-    if any(more.startswith(magic) for magic, name in _MAGIC.items() if name == codec):
-        return None  # of another member
-    zeros = not more.strip(b"\0")
-    what = "zeros" if zeros else "something else"
-    return (
-        f"{path} has {what} after the end of its {codec} data, from byte {end + 1:,} on: "
-        "truncate the file there."
-    )
 
 
 def _reason(error: OSError) -> str:

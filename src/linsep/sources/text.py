@@ -6,10 +6,10 @@ weights its TfidfTransformer.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from functools import cache
 from itertools import pairwise
 from typing import Any, Self, TypeAlias
@@ -255,74 +255,52 @@ def _has_surrogates(text: str) -> bool:
     return any(0xD800 <= ord(letter) < 0xE000 for letter in text)
 
 
+def _is_count(value: Any, most: float = float("inf")) -> bool:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return whole and 1 <= value <= most
+
+
+def _is_frequency(value: Any) -> bool:
+    return _is_count(value) or (isinstance(value, float) and 0 <= value <= 1)
+
+
+def _is_range(value: Any) -> bool:
+    pair = tuple(value) if isinstance(value, list | tuple) else ()
+    return len(pair) == 2 and all(_is_count(n, LONGEST) for n in pair) and pair[0] <= pair[1]
+
+
+_FREQUENCY = "a number of texts, 1 or more, or a share of them from 0.0 to 1.0", _is_frequency
+#: what each parameter may be, in words and as a function
+_VALID: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "analyzer": ("'word', 'char' or 'char_wb'", lambda value: value in ANALYZERS),
+    "norm": ("None, 'l1' or 'l2'", lambda value: value in NORMS),
+    "n_features": (f"a number from 1 to {MOST_COLUMNS:,}", lambda n: _is_count(n, MOST_COLUMNS)),
+    "min_df": _FREQUENCY,
+    "max_df": _FREQUENCY,
+    "ngram_range": (
+        f"the minimum and maximum length of n-grams, such as (1, 2), at most {LONGEST}", _is_range
+    ),
+}  # fmt: skip
+_FLAG = "True or False", lambda value: isinstance(value, bool)
+
+
 def checked(text: Text) -> Text:
     """Return a transformer of plain values; ParameterError for a parameter that is invalid."""
     given = asdict(text)
-    for name, names in (("analyzer", ANALYZERS), ("norm", NORMS)):
-        if given[name] not in names:
-            raise ParameterError(
-                f"{name} is {given[name]!r}: choose {_any_of(names)}.",
-                option=name,
-                value=given[name],
-            )
-    for one in fields(Text):
-        value = given[one.name]
-        if isinstance(one.default, bool) and not isinstance(value, bool):
-            raise ParameterError(
-                f"{one.name} is {value!r}: choose True or False.", option=one.name, value=value
-            )
-    if not _is_count(text.n_features, MOST_COLUMNS):
-        raise ParameterError(
-            f"n_features is {text.n_features!r}: choose a number from 1 to {MOST_COLUMNS:,}.",
-            option="n_features",
-            value=text.n_features,
-        )
-    for name in ("min_df", "max_df"):
-        value = given[name]
-        share = isinstance(value, float) and 0 <= value <= 1
-        if not share and not _is_count(value):
-            raise ParameterError(
-                f"{name} is {value!r}: choose a number of texts, 1 or more, or a share of "
-                "them from 0.0 to 1.0.",
-                option=name,
-                value=value,
-            )
+    for name, value in given.items():
+        wanted, fits = _VALID.get(name, _FLAG)
+        if not fits(value):
+            raise ParameterError(f"{name} is {value!r}: choose {wanted}.", option=name, value=value)
     if not text.vocabulary and (text.min_df, text.max_df) != (1, 1.0):
         raise ParameterError(
             "min_df and max_df apply to a vocabulary: set vocabulary=True.",
             code="needs-option",
             option="vocabulary",
         )
-    given["n_features"] = int(text.n_features)
-    given["ngram_range"] = _range(text.ngram_range)
-    given |= {name: _plain(given[name]) for name in ("min_df", "max_df")}
-    return Text(**given)
-
-
-def _any_of(names: Any) -> str:
-    *first, last = map(repr, names)
-    return f"{', '.join(first)} or {last}"
-
-
-def _is_count(value: Any, most: float = float("inf")) -> bool:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    return whole and 1 <= value <= most
-
-
-def _range(given: Any) -> tuple[int, int]:
-    pair = tuple(given) if isinstance(given, list | tuple) else ()
-    if len(pair) != 2 or not all(_is_count(n, LONGEST) for n in pair) or pair[0] > pair[1]:
-        raise ParameterError(
-            f"ngram_range is {given!r}: give the minimum and maximum length of n-grams, such as "
-            f"(1, 2), at most {LONGEST}.",
-            option="ngram_range",
-            value=given,
-        )
-    return int(pair[0]), int(pair[1])
-
-
-def _plain(value: Any) -> float:
-    return float(value) if isinstance(value, float) else int(value)
+    low, high = text.ngram_range
+    for name in ("min_df", "max_df", "n_features"):
+        given[name] = float(given[name]) if isinstance(given[name], float) else int(given[name])
+    return Text(**given | {"ngram_range": (int(low), int(high))})
 
 
 #: least first byte of a code point whose lower case needs more than a table

@@ -16,9 +16,6 @@ from linsep.words import counted
 #: text columns with more values than this are hashed or left out, so that memory stays flat
 MOST_VALUES = 1 << 20
 
-#: binary exponents beyond which squares of numbers leave float64, and less than any exponent
-FAR, LOWEST = 400, -2200
-
 
 class Moments:
     """Counts, means and spreads of ``width`` columns, ignoring NaN.
@@ -33,7 +30,6 @@ class Moments:
         self.counts = np.zeros(width, np.int64)
         self._sums, self._squares = np.zeros(width), np.zeros(width)
         self._lows, self._highs = np.full(width, np.inf), np.full(width, -np.inf)
-        self._powers = np.full(width, LOWEST)
         self._open = np.empty((0, width))
 
     def add(self, X: np.ndarray) -> None:
@@ -61,7 +57,6 @@ class Moments:
         X = X.astype(np.float64, copy=False)
         lows, highs = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
         self._lows, self._highs = np.fmin(self._lows, lows), np.fmax(self._highs, highs)
-        X = self._over_powers(X, np.fmax(-lows, highs))
         with np.errstate(all="ignore"):
             sums, counts = X.sum(axis=0), np.full(X.shape[1], len(X))
             if np.isnan(sums).any():
@@ -78,20 +73,6 @@ class Moments:
             self._sums += sums
         self.counts += counts
 
-    def _over_powers(self, X: np.ndarray, largest: np.ndarray) -> np.ndarray:
-        """Return rows over a power of 2 for each column, 1 unless its squares would leave float64.
-
-        ``largest`` are the greatest magnitudes of the columns in these rows. What the rows before
-        add up to is divided by the same power.
-        """
-        needed = np.frexp(np.where(np.isfinite(largest), largest, 0.0))[1]
-        needed = np.where(np.abs(needed) > FAR, needed, 0)
-        powers = np.maximum(self._powers, np.where(largest > 0, needed, LOWEST))
-        shift = np.maximum(self._powers - powers, LOWEST)
-        self._sums, self._squares = np.ldexp(self._sums, shift), np.ldexp(self._squares, 2 * shift)
-        self._powers = powers
-        return np.ldexp(X, -powers) if powers[powers > LOWEST].any() else X
-
     def _means(self) -> np.ndarray:
         return self._sums / np.maximum(self.counts, 1)
 
@@ -99,8 +80,7 @@ class Moments:
     def means(self) -> np.ndarray:
         """The mean of each column, 0 for one without values."""
         # A sum of equal values is rounded: their mean is that value.
-        means = np.ldexp(self._means(), self._powers)
-        return np.where(self._lows == self._highs, self._lows, means)
+        return np.where(self._lows == self._highs, self._lows, self._means())
 
     @property
     def ranges(self) -> np.ndarray:
@@ -111,7 +91,7 @@ class Moments:
     @property
     def deviations(self) -> np.ndarray:
         """The standard deviation of each column."""
-        return np.ldexp(np.sqrt(self._squares / np.maximum(self.counts, 1)), self._powers)
+        return np.sqrt(self._squares / np.maximum(self.counts, 1))
 
     @property
     def spreads(self) -> np.ndarray:
