@@ -211,16 +211,17 @@ def test_the_question_is_given_up(monkeypatch):
 @pytest.mark.parametrize("penalty", [None, "firth"])
 def test_intervals_so_far_are_kept(monkeypatch, penalty):
     how = {"penalty": penalty, "intervals": "profile"}
-    whole, interval, worked_out = LogisticRegression(**how).fit(X, Y), profiles.Profile, []
+    monkeypatch.setattr("linsep.logistic.firth.block_rows", lambda _: 0)  # one after another
+    whole, intervals, worked_out = LogisticRegression(**how).fit(X, Y), profiles.Profiles, []
 
-    class Pressed(interval):
-        def interval(self, level, runs=""):
+    class Pressed(intervals):
+        def intervals(self, of, limits):
             worked_out.append(0)
             if len(worked_out) == 3:
                 press()
-            return super().interval(level, runs)
+            return super().intervals(of, limits)
 
-    monkeypatch.setattr(profiles, "Profile", Pressed)
+    monkeypatch.setattr(profiles, "Profiles", Pressed)
     model = LogisticRegression(**how)
     with (
         pytest.warns(UnfinishedWarning),

@@ -70,28 +70,24 @@ def two_classes(scores, codes, weights, first, residuals, curvature):
 
 
 @compiled
-def two_class_terms(columns, codes, weights, b):
-    """Return the log-likelihood of two classes at the weights b, its gradient, the information, and
-    the score and curvature of each row. ``columns`` are the columns of the standardized rows.
-    """
-    scores = np.dot(b, columns)
-    residuals, curvature = np.empty(scores.size), np.empty(scores.size)
-    value = two_classes(scores, codes, weights, 0, residuals, curvature)
-    times_roots = columns * np.sqrt(curvature)
-    information = np.dot(times_roots, times_roots.T)
-    return value, np.dot(columns, residuals), information, scores, curvature
+def times(Z, factors, out):
+    """Write every row of Z times its factor."""
+    for i in range(Z.shape[0]):
+        for j in range(Z.shape[1]):
+            out[i, j] = Z[i, j] * factors[i]
 
 
 @compiled
 def inverse_of_few(matrix, least):
-    """Return the inverse of a positive definite matrix of few columns, by the Cholesky factor of
-    the matrix scaled to a unit diagonal, and whether all pivots of that are at least ``least``.
+    """Return the inverse of a positive definite matrix of few columns and the logarithm of its
+    determinant, by the Cholesky factor of the matrix scaled to a unit diagonal, and whether all
+    pivots of that are at least ``least``.
     """
-    n = matrix.shape[0]
+    n, log_det = matrix.shape[0], 0.0
     factor, inverse, roots = np.zeros((n, n)), np.zeros((n, n)), np.empty(n)
     for j in range(n):
         if not 0.0 < matrix[j, j] < np.inf:
-            return inverse, False
+            return inverse, log_det, False
         roots[j] = 1.0 / np.sqrt(matrix[j, j])
     for j in range(n):
         for i in range(j, n):
@@ -102,8 +98,9 @@ def inverse_of_few(matrix, least):
                 factor[i, j] = left / factor[j, j]
             elif left >= least * least:
                 factor[j, j] = np.sqrt(left)
+                log_det += np.log(left) - 2.0 * np.log(roots[j])
             else:
-                return inverse, False
+                return inverse, log_det, False
     for j in range(n):  # the inverse of the factor, in its place
         factor[j, j] = 1.0 / factor[j, j]
         for i in range(j + 1, n):
@@ -117,24 +114,59 @@ def inverse_of_few(matrix, least):
             for k in range(i, n):
                 whole += factor[k, i] * factor[k, j]
             inverse[i, j] = inverse[j, i] = whole * roots[i] * roots[j]
-    return inverse, np.isfinite(inverse).all()
+    return inverse, log_det, np.isfinite(inverse).all()
 
 
 @compiled
-def penalty_slope(columns, scores, curvature, inverse):
-    """Return the gradient of half the logarithm of the determinant of the information of
-    :func:`two_class_terms`, whose inverse is given: the sum of w p (1 - p) (1/2 - p) z' V z times
-    z, where V is the inverse.
+def inverses_of_few(matrices, least):
+    """Return the inverses of a stack of matrices, the logarithms of their determinants, and whether
+    each is positive definite: see :func:`inverse_of_few`.
     """
-    parts, lengths = np.dot(inverse, columns), np.zeros(scores.size)
-    for j in range(columns.shape[0]):
-        for i in range(scores.size):
-            lengths[i] += parts[j, i] * columns[j, i]
-    for i in range(scores.size):
-        small = np.exp(-abs(scores[i]))
-        half = 0.5 * (1.0 - small) / (1.0 + small)
-        lengths[i] *= curvature[i] * (-half if scores[i] >= 0.0 else half)
-    return np.dot(columns, lengths)
+    found, log_dets = np.empty_like(matrices), np.empty(len(matrices))
+    fine = np.empty(len(matrices), dtype=np.bool_)
+    for k in range(len(matrices)):
+        found[k], log_dets[k], fine[k] = inverse_of_few(matrices[k], least)
+    return found, log_dets, fine
+
+
+@compiled
+def terms_of_few(Z, codes, weights, offset, B, least, penalized):
+    """Return the log-likelihoods of few rows and columns of two classes at each row of weights of
+    B, with Firth's penalty if ``penalized``, their gradients, the informations, the likelihoods
+    without the penalty, and the penalty's part of the gradients. A penalized value is -inf where
+    the information is singular.
+    """
+    many, n = B.shape
+    plain, values, gradients = np.zeros(many), np.zeros(many), np.zeros((many, n))
+    informations, pulls = np.zeros((many, n, n)), np.zeros((many, n))
+    residuals, curvature, room = np.empty(len(Z)), np.empty(len(Z)), np.empty_like(Z)
+    for k in range(many):
+        scores = np.dot(Z, B[k])
+        if offset.size:
+            scores += offset
+        plain[k] = two_classes(scores, codes, weights, 0, residuals, curvature)
+        times(Z, curvature, room)
+        informations[k] = np.dot(room.T, Z)
+        gradients[k] = np.dot(residuals, Z)
+        values[k] = plain[k]
+        if not penalized:
+            continue
+        inverse, log_det, fine = inverse_of_few(informations[k], least)
+        values[k] = plain[k] + 0.5 * log_det if fine else -np.inf
+        if not fine:
+            gradients[k] = 0.0
+            continue
+        parts = np.dot(Z, inverse)
+        for i in range(len(Z)):  # the derivative of half the logarithm of the determinant
+            length = 0.0
+            for j in range(n):
+                length += parts[i, j] * Z[i, j]
+            small = np.exp(-abs(scores[i]))
+            half = 0.5 * (1.0 - small) / (1.0 + small)
+            residuals[i] = curvature[i] * length * (-half if scores[i] >= 0.0 else half)
+        pulls[k] = np.dot(residuals, Z)
+        gradients[k] += pulls[k]
+    return values, gradients, informations, plain, pulls
 
 
 @inlined
@@ -209,14 +241,6 @@ def moves(scores, codes, weights, first):
         forward, backward = max(forward, own - low), max(backward, high - own)
         apart = max(apart, high - low)
     return forward, backward, apart
-
-
-@compiled
-def times(Z, factors, out):
-    """Write every row of Z times its factor."""
-    for i in range(Z.shape[0]):
-        for j in range(Z.shape[1]):
-            out[i, j] = Z[i, j] * factors[i]
 
 
 @compiled

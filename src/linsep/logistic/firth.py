@@ -22,7 +22,7 @@ from linsep.compiled import logistic
 from linsep.errors import DataError, ParameterError, hint
 from linsep.inference.refitting import FirthTests, Scored
 from linsep.logistic.fitting import objective_of
-from linsep.logistic.newton import Goal, inverse_of, newton
+from linsep.logistic.newton import FEW, LEAST_PIVOT, Goal, inverse_of, inverses, newton
 from linsep.logistic.objective import Columns, Objective, Point, Terms, columns_of, sampled
 from linsep.logistic.solution import Solution, State
 from linsep.logistic.task import MOST_WEIGHTS, BatchRows, FittedClasses, Rows, Task, block_rows
@@ -44,22 +44,24 @@ class Flat:
     Attributes
     ----------
     used : array of int, the numbers of these weights among all
-    few : (columns, codes, weights) of standardized rows of two classes without offsets, if they
-        are one block, else None
+    few : few standardized rows of two classes, their codes, weights and offsets, or None
+    leverage : float, the largest leverage of a row in least squares, of few rows; else 0
     """
 
     def __init__(self, objective: Objective, penalized: bool):
         self.objective, self.penalized = objective, penalized
         self.used = np.flatnonzero(np.tile(objective.used, objective.q))
         self.size, self.few = len(self.used), None
-        batches, terms = list(islice(objective.lanes.batches(), 2)), objective.terms
-        self.rows = sum(batch.size for batch in batches)
-        alone = len(batches) == 1 and batches[0].offset is None
-        alone = alone and self.rows <= block_rows(len(terms.scales))
-        if alone and objective.q == 1:
-            ((_, Z),) = terms.blocks(batches[0])
-            columns = np.ascontiguousarray(Z[:, self.used].T)
-            self.few = columns, batches[0].y, batches[0].importance
+        self.leverage = 0.0
+        (first, *more), terms = islice(objective.lanes.batches(), 2), objective.terms
+        few = self.size <= FEW and first.size <= block_rows(len(terms.scales))
+        if few and not more:
+            ((_, Z),) = terms.blocks(first)
+            Z = np.ascontiguousarray(Z[:, objective.used])
+            self.leverage = float(np.square(np.linalg.qr(Z)[0]).sum(axis=1).max())
+            if objective.q == 1:
+                offset = np.empty(0) if first.offset is None else first.offset.ravel()
+                self.few = Z, first.y, first.importance, offset
 
     def wide(self, b: np.ndarray) -> np.ndarray:
         """Return the weights of all columns, shape (q, width)."""
@@ -69,30 +71,29 @@ class Flat:
 
     def at(self, b: np.ndarray, **_: Any) -> Point:
         """Evaluate the objective; its value is -inf where the information is singular."""
-        scores = curvature = None
-        B = np.empty(0)
+        return Point(*(None if part is None else part[0] for part in self.many(b[None])))
+
+    def many(self, B: np.ndarray) -> Point:
+        """Evaluate the objective at weights of shape (points, weights), in arrays."""
+        interruption_point()
         if self.few is not None:
-            interruption_point()
-            value, slope, information, scores, curvature = logistic.two_class_terms(*self.few, b)
-        else:
-            B = self.wide(b)
-            point = self.objective.at(B)
-            value, slope = point.log_likelihood, point.gradient.ravel()[self.used]
-            information = point.hessian
-            if self.size < B.size:
-                information = information[np.ix_(self.used, self.used)]
+            found = logistic.terms_of_few(
+                *self.few, np.ascontiguousarray(B), LEAST_PIVOT, self.penalized
+            )
+            value, slope, information, plain, pull = found
+            return Point(value, slope, information, None, plain, pull)
+        points, places = [self.objective.at(self.wide(b)) for b in B], self.used
+        value = np.array([point.log_likelihood for point in points])
+        slope = np.array([point.gradient.ravel()[places] for point in points])
+        information = np.array([point.hessian[np.ix_(places, places)] for point in points])
         if not self.penalized:
-            return Point(value, slope, information, log_likelihood=value)
-        inverse = inverse_of(information)
-        if inverse is None:
-            nothing = np.zeros(len(b))
-            return Point(-np.inf, nothing, information, log_likelihood=value, pull=nothing)
-        if self.few is not None:
-            pull = logistic.penalty_slope(self.few[0], scores, curvature, inverse)
-        else:
-            pull = self._pull(B, inverse).ravel()[self.used]
-        penalized = value + np.linalg.slogdet(information)[1] / 2
-        return Point(penalized, slope + pull, information, log_likelihood=value, pull=pull)
+            return Point(value, slope, information, None, value, np.zeros_like(slope))
+        inverse, log_det, fine = inverses(information)
+        pull = np.zeros_like(slope)
+        for k in np.flatnonzero(fine):
+            pull[k] = self._pull(self.wide(B[k]), inverse[k]).ravel()[self.used]
+        penalized = np.where(fine, value + log_det / 2, -np.inf)
+        return Point(penalized, slope * fine[:, None] + pull, information, None, value, pull)
 
     def _pull(self, B: np.ndarray, inverse: np.ndarray) -> np.ndarray:
         """Return the gradient of ln |I| / 2, of the shape of the weights B."""

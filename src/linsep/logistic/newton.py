@@ -162,7 +162,9 @@ def newton(
             lost = state or watch.gains[-1] <= ROUNDING * max(1.0, -point.value)
             return found._replace(state=State.CONVERGED if lost else State.STUCK)
         if bend is not None and better[1].pull is not None:
-            bend = updated(bend, better[0] - B, point.pull - better[1].pull)
+            (bend,) = updated(
+                bend[None], (better[0] - B)[None], (point.pull - better[1].pull)[None]
+            )
         B, point = better
         report(B, point.log_likelihood, watch.distance)
         if state:
@@ -215,34 +217,45 @@ def solved(H: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, bool]:
     return (roots * step).reshape(slope.shape), not more
 
 
+def inverses(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the inverses of a stack of positive definite matrices, the logarithms of their
+    determinants, and which of them are numerically regular.
+    """
+    n = matrices.shape[1]
+    if n <= FEW:
+        found: Any = logistic.inverses_of_few(matrices, LEAST_PIVOT)
+        return found
+    diagonal = np.diagonal(matrices, axis1=1, axis2=2)
+    fine = ((diagonal > 0.0) & (diagonal < np.inf)).all(axis=1)
+    inverse, log_det = np.empty_like(matrices), np.zeros(len(matrices))
+    for k in np.flatnonzero(fine):
+        roots = 1.0 / np.sqrt(diagonal[k])
+        factor, failed = sla.lapack.dpotrf(matrices[k] * roots * roots[:, None], lower=1, clean=0)
+        fine[k] = not failed and factor.diagonal().min() >= LEAST_PIVOT
+        if fine[k]:
+            log_det[k] = 2.0 * float((np.log(factor.diagonal()) - np.log(roots)).sum())
+            with np.errstate(over="ignore"):
+                scaled = sla.lapack.dpotrs(factor, np.diag(roots), lower=1)[0]
+                inverse[k] = scaled * roots[:, None]
+            fine[k] = np.isfinite(inverse[k]).all()
+    return inverse, log_det, fine
+
+
 def inverse_of(matrix: np.ndarray) -> np.ndarray | None:
     """Return the inverse of a positive definite matrix; None if numerically singular."""
-    if not matrix.size:  # which older releases of scipy do not take
-        return matrix.copy()
-    if len(matrix) <= FEW:
-        inverse, regular = logistic.inverse_of_few(matrix, LEAST_PIVOT)
-        return inverse if regular else None
-    diagonal = matrix.diagonal()
-    if not (diagonal.min() > 0.0 and diagonal.max() < np.inf):  # nor NaN
-        return None
-    roots = 1.0 / np.sqrt(diagonal)
-    factor, failed = sla.lapack.dpotrf(matrix * roots * roots[:, None], lower=1, clean=0)
-    if failed or factor.diagonal().min() < LEAST_PIVOT:
-        return None
-    with np.errstate(over="ignore"):
-        inverse = sla.lapack.dpotrs(factor, np.diag(roots), lower=1)[0] * roots[:, None]
-    return inverse if np.isfinite(inverse).all() else None
+    found, _, fine = inverses(matrix[None])
+    return found[0] if fine[0] else None
 
 
 def updated(bend: np.ndarray, moved: np.ndarray, lost: np.ndarray) -> np.ndarray:
-    """Return the rank-one update of ``bend`` for a change of the penalty's gradient; unchanged if
-    the update would be noise.
+    """Return the rank-one updates of a stack of ``bend`` for changes of the penalties' gradients;
+    unchanged where the update would be noise.
     """
-    error = lost - bend @ moved
-    size = float(error @ moved)
-    if size * size <= NOISE * NOISE * float(error @ error) * float(moved @ moved):
-        return bend
-    return bend + error[:, None] * (error / size)
+    error = lost - np.einsum("mij,mj->mi", bend, moved)
+    size = (error * moved).sum(axis=1)
+    noise = NOISE * NOISE * (error * error).sum(axis=1) * (moved * moved).sum(axis=1)
+    share = np.where(size * size > noise, 1.0 / np.where(size == 0.0, 1.0, size), 0.0)
+    return bend + error[:, :, None] * (share[:, None] * error)[:, None, :]
 
 
 def _searched(

@@ -14,7 +14,8 @@ import numpy as np
 from scipy.special import chdtrc, chdtri
 
 from linsep.logistic.firth import LONGEST, Flat, begun, in_memory, maximum, opened
-from linsep.logistic.newton import Goal, inverse_of, newton, updated
+from linsep.logistic.newton import DAMPINGS, ROUNDING, inverse_of, inverses, updated
+from linsep.logistic.objective import Point
 from linsep.logistic.solution import SEPARATED, Solution, State, Steps, ends_of, limits_without
 from linsep.logistic.task import BatchRows, Rows, Task
 
@@ -24,6 +25,8 @@ CLOSE = 1e-5
 #: distance to a constrained maximum from which the last step begins: precise, and rough
 PRECISE, ROUGH = 3e-6, 1e-3
 MOST_POINTS, MOST_STEPS = 100, 500
+#: smallest part of a step
+LEAST_PART = 1e-20
 #: factor by which squared lengths of Newton steps to an end shrink at least, and of the last step,
 #: in standard errors
 SHRINKS, LAST_LENGTH = 4.0, 1e-12
@@ -32,12 +35,12 @@ FARTHER = 4.0
 #: an end further away than this, in half-widths of Wald's interval, is infinite: a plain likelihood
 #: falls ever faster or not at all
 FARTHEST = 1e6
-#: most rows and weights of a small fit, where Firth's likelihood may have several local maxima with
-#: one weight fixed
-SMALL_ROWS, SMALL_SIZE = 500, 16
+#: leverage of a row from which Firth's likelihood may have several local maxima with one weight
+#: fixed: none were found below 0.34
+LIKELY = 0.2
 #: a loss lower by this is of another maximum, how often the search continues, and from how many
-#: other points
-OTHER_BRANCH, MOST_BRANCHES, MOST_STARTS = 1e-4, 20, 8
+#: random points
+OTHER_BRANCH, MOST_BRANCHES, STARTS = 1e-4, 20, 40
 #: log-likelihood below the maximum at which other starting weights are tried
 FAR = 50.0
 #: limits of weights without a finite estimate
@@ -55,165 +58,236 @@ class Interval(NamedTuple):
 
 
 class ProfilePoint(NamedTuple):
-    """A value, twice the loss of log-likelihood there, its derivative, and the maximum."""
+    """A value, twice the loss of log-likelihood there, its derivative, and the weights."""
 
     value: float
     loss: float
     slope: float
-    top: Solution
+    B: np.ndarray
 
 
-class Profile:
-    """The profile of one linear function of the weights.
+class Profiles:
+    """The profiles of linear functions of the weights.
 
     Parameters
     ----------
     flat : Flat
     top : Solution over all weights; if there is no maximum, weights near the supremum, with that
-    of : array of shape (weights,), the coefficients of the function
+    level : of the intervals
     """
 
-    def __init__(self, flat: Flat, top: Solution, of: np.ndarray):
-        self.flat, self.top, self.of = flat, top, of
-        u = of / np.linalg.norm(of)  # an orthonormal basis of its complement, by a reflection
-        u[0] += 1.0 if u[0] >= 0 else -1.0
-        self.free = (np.eye(len(of)) - 2.0 / (u @ u) * np.outer(u, u))[:, 1:]
+    def __init__(self, flat: Flat, top: Solution, level: float):
+        self.flat, self.top, self.high = flat, top, float(chdtri(1, 1.0 - level))
         inverse = inverse_of(top.point.hessian)
-        self.tangent = of if inverse is None else inverse @ of
-        self.error = 0.0 if inverse is None else float(np.sqrt(of @ self.tangent))
-        self.small = flat.penalized and flat.rows <= SMALL_ROWS and flat.size <= SMALL_SIZE
+        self.inverse = np.eye(flat.size) if inverse is None else inverse
+        self.known = inverse is not None
+        self.several = flat.penalized and flat.leverage > LIKELY
 
-    def at(self, value: float, near: Solution) -> ProfilePoint:
-        """Return the profile at a value, maximized starting from ``near``."""
-        aside = value - self.of @ near.B
-        start = near.B + aside / (self.of @ self.tangent) * self.tangent
-        known = self.flat.at(start)
-        if not known.value > self.top.point.value - FAR:
-            shortest = self.of / (self.of @ self.of)
-            for other in (near.B + aside * shortest, value * shortest):
-                there = self.flat.at(other)
-                if not there.value <= known.value:
-                    start, known = other, there
-        return self._point(value, self._maximized(start, PRECISE, known=known, bend=near.bend))
-
-    def _maximized(self, start: np.ndarray, tol: float, **more: Any) -> Solution:
-        """Return the maximum of the weights with this value of the function."""
-        if not self.free.shape[1]:
-            return self.top._replace(B=start, point=self.flat.at(start))
-        bend = more.pop("bend", np.zeros((len(start),) * 2))
-        goal = Goal(tol, MOST_STEPS, longest=LONGEST)
-        return newton(self.flat, start, goal, free=self.free, bend=bend, **more)
-
-    def _point(self, value: float, top: Solution) -> ProfilePoint:
-        loss = max(0.0, 2.0 * (self.top.point.value - top.point.value))
-        slope = -2.0 * float(self.of @ top.point.gradient) / float(self.of @ self.of)
-        return ProfilePoint(value, loss, slope, top)
-
-    def interval(self, level: float, runs: str = "") -> Interval:
-        """Return the interval and the test.
-
-        Parameters
-        ----------
-        level : float between 0 and 1
-        runs : "+inf", "-inf" or "infinite" (to both sides) if the estimate of the function
-            diverges, else empty
+    def intervals(self, of: np.ndarray, limits: list[str]) -> list[Interval]:
+        """Return the intervals and tests of functions, whose coefficients are rows of ``of``; of
+        functions that diverge ("+inf", "-inf" or "infinite") one end or none is finite.
         """
-        high = float(chdtri(1, 1.0 - level))
-        if runs == "infinite":  # the supremum is reached at every value
-            return Interval(-np.inf, np.inf, 1.0)
-        zero, unit = self.at(0.0, self.top), float(np.linalg.norm(self.of))
-        p = float(chdtrc(1, zero.loss))
-        if runs:
-            side = 1.0 if runs == "-inf" else -1.0
-            end = self._end(zero, side, unit, high)
-            return Interval(-np.inf, end, p) if side > 0 else Interval(end, np.inf, p)
-        middle = ProfilePoint(float(self.of @ self.top.B), 0.0, 0.0, self.top)
-        stride = self.error * np.sqrt(high) or unit
-        ends = []
-        for side in (-1.0, 1.0):
-            end = self._newton_end(side, high) or self._end(middle, side, stride, high)
-            ends.append(self._beyond(end, side, stride, high) if self.small else end)
-        return Interval(ends[0], ends[1], p)
+        found = [Interval(np.nan, np.nan, np.nan)] * len(of)
+        plain = [k for k, limit in enumerate(limits) if of[k].any() and limit not in RUNAWAY]
+        for k in np.flatnonzero(of.any(axis=1)):
+            if limits[k] == "infinite":  # the supremum is reached at every value
+                found[k] = Interval(-np.inf, np.inf, 1.0)
+            elif limits[k] in RUNAWAY:
+                zero, side = self.at(of[k], 0.0, self.top.B), 1.0 if limits[k] == "-inf" else -1.0
+                (end, _), p = self._end(of[k], zero, side, float(np.linalg.norm(of[k]))), zero.loss
+                ends = (-np.inf, end) if side > 0 else (end, np.inf)
+                found[k] = Interval(*ends, float(chdtrc(1, p)))
+        if plain:
+            some = of[plain]
+            losses = self._loss(self._on_planes(some, np.zeros(len(some)), self.top.B)[1].value)
+            ends = self._ends(np.repeat(some, 2, axis=0)).reshape(-1, 2)
+            for k, (low, high), p in zip(plain, ends, chdtrc(1, losses), strict=True):
+                found[k] = Interval(float(low), float(high), float(p))
+        return found
 
-    def _beyond(self, end: float, side: float, stride: float, high: float) -> float:
-        """Return an end beyond which other maxima of the penalized likelihood lose more, too.
+    def at(self, of: np.ndarray, value: float, near: np.ndarray) -> ProfilePoint:
+        """Return the profile of a function at a value, maximized starting from ``near``."""
+        B, point = self._on_planes(of[None], np.array([value]), near)
+        return self._point(of, value, B[0], point, 0)
 
-        It is not concave: with one weight fixed it may have several local maxima, and the one that
-        the search followed from the estimate need not be the largest. The maximization is repeated
-        from both sides and from other points; the search continues from a larger maximum.
-        """
-        for _ in range(MOST_BRANCHES):
-            if not np.isfinite(end):
-                return end
-            outside = self.at(end + side * stride, self.top).top
-            found = [self.at(end, near).top for near in (self.top, outside)]
-            found += [self._maximized(start, ROUGH) for start in self._starts(end)]
-            point = self._point(end, max(found, key=lambda top: top.point.value))
-            if not point.loss < high - OTHER_BRANCH:
-                return end
-            end = self._end(point, side, stride, high)
-        return np.nan
+    def _point(self, of: np.ndarray, value: float, b: np.ndarray, point: Point, k: int) -> Any:
+        slope = -2.0 * float(of @ point.gradient[k]) / float(of @ of)
+        return ProfilePoint(value, float(self._loss(point.value[k])), slope, b)
 
-    def _starts(self, value: float) -> list[np.ndarray]:
-        """Return weights where the function has a value, the most likely of: multiples of the
-        estimate and of the function, and the latter with half, once and four times as much added in
-        each other direction.
-        """
-        b, shortest = self.top.B, self.of * (value / float(self.of @ self.of))
-        aside = np.ascontiguousarray(self.free.T) * max(float(np.linalg.norm(shortest)), 1.0)
-        at = float(self.of @ b)
-        scaled = b * (value / at) if at else shortest
-        some = [shortest + by * aside for by in (0.5, 1.0, 4.0, -0.5, -1.0, -4.0)]
-        starts = [scaled, shortest, *np.concatenate(some)]
-        return sorted(starts, key=lambda start: -self.flat.at(start).value)[:MOST_STARTS]
+    def _loss(self, value: Any) -> Any:
+        return np.maximum(0.0, 2.0 * (self.top.point.value - value))
 
-    def _newton_end(self, side: float, high: float) -> float | None:
-        """Return the value on one side of the estimate where twice the loss is ``high``; None if
-        Newton's method does not find it at once.
+    def _on_planes(
+        self, of: np.ndarray, values: np.ndarray, near: np.ndarray
+    ) -> tuple[np.ndarray, Point]:
+        """Return the maxima where functions have these values, starting from ``near``."""
+        tangents, near = of @ self.inverse, np.broadcast_to(near, of.shape)
+        aside = (values - (of * near).sum(axis=1))[:, None]
+        start = near + aside / (of * tangents).sum(axis=1)[:, None] * tangents
+        known = self.flat.many(start).value
+        far = ~(known > self.top.point.value - FAR)
+        if far.any():
+            shortest = of / (of * of).sum(axis=1)[:, None]
+            for other in (near + aside * shortest, values[:, None] * shortest):
+                there = self.flat.many(other).value
+                better = far & ~(there <= known)
+                start, known = (
+                    np.where(better[:, None], other, start),
+                    np.where(better, there, known),
+                )
+        return self._maximized(of, start, PRECISE, self.top.bend)
+
+    def _maximized(
+        self, of: np.ndarray, start: np.ndarray, tol: float, bend: np.ndarray
+    ) -> tuple[np.ndarray, Point]:
+        """Return the maxima of the weights with the same values of functions, side by side."""
+        B, point, left = start.copy(), self.flat.many(start), np.arange(len(start))
+        bend = np.repeat(bend[None], len(start), axis=0)
+        for _ in range(MOST_STEPS):
+            left = left[np.isfinite(point.value[left])]
+            if not len(left):
+                break
+            here = Point(*(part if part is None else part[left] for part in point))
+            inverse = _inverse(here.hessian, bend, left)
+            step, tangent = (np.einsum("mij,mj->mi", inverse, x) for x in (here.gradient, of[left]))
+            size = (of[left] * tangent).sum(axis=1)
+            step -= ((of[left] * step).sum(axis=1) / size)[:, None] * tangent
+            gain = (step * here.gradient).sum(axis=1)
+            longest = np.abs(step).max(axis=1, initial=1e-300)
+            step *= np.minimum(1.0, LONGEST / longest)[:, None]
+            slack, part = ROUNDING * np.maximum(1.0, np.abs(here.value)), np.ones(len(left))
+            trying = np.arange(len(left))
+            while len(trying):
+                places = left[trying]
+                parts = part[trying, None] * step[trying]
+                there = self.flat.many(B[places] + parts)
+                better = there.value >= here.value[trying] - slack[trying]
+                taken, change = places[better], (here.pull[trying] - there.pull)[better]
+                bend[taken] = updated(bend[taken], parts[better], change)
+                B[taken] += parts[better]
+                for old, new in zip(point, there, strict=True):
+                    if old is not None:
+                        old[taken] = new[better]
+                trying = trying[~better]
+                part[trying] *= 0.25
+                stuck = part[trying] < LEAST_PART
+                gain[trying[stuck]] = 0.0
+                trying = trying[~stuck]
+            left = left[gain > tol * tol]
+        return B, point
+
+    def _ends(self, of: np.ndarray) -> np.ndarray:
+        """Return the lower and the upper end of functions, which are in ``of`` twice each."""
+        sides = np.tile([-1.0, 1.0], len(of) // 2)
+        errors = np.sqrt(((of @ self.inverse) * of).sum(axis=1)) if self.known else 0.0
+        strides = np.where(errors > 0.0, errors * np.sqrt(self.high), np.linalg.norm(of, axis=1))
+        ends, B = self._newton_ends(of, sides)
+        for k in np.flatnonzero(np.isnan(ends)):
+            middle = ProfilePoint(float(of[k] @ self.top.B), 0.0, 0.0, self.top.B)
+            ends[k], B[k] = self._end(of[k], middle, sides[k], strides[k])
+        return self._beyond(of, ends, B, sides, strides) if self.several else ends
+
+    def _newton_ends(self, of: np.ndarray, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the values on one side of the estimate where twice the loss is ``high``, side by
+        side, with the weights there; NaN where Newton's method does not find it at once.
 
         A step is to the point where a quadratic model of the objective has that loss and is
         greatest among points of its value (Venzon and Moolgavkar 1988): the Newton step less a
         multiple of the information's inverse times the function.
         """
-        b, known, bend, length = self.top.B, self.top.point, self.top.bend, np.inf
-        while True:
-            inverse = inverse_of(known.hessian + bend)
-            if inverse is None:  # what is known of the penalty's curvature is noise
-                bend, inverse = np.zeros_like(bend), inverse_of(known.hessian)
-            if inverse is None:
-                return None
-            step, tangent = inverse @ known.gradient, inverse @ self.of
-            size, gain = float(self.of @ tangent), float(known.gradient @ step)
-            over = 2.0 * (known.value - self.top.point.value) + high + gain
-            if not over > 0.0:
-                return None
-            by = side * np.sqrt(over / size)
-            before, length = length, gain + by * (2.0 * float(self.of @ step) + by * size)
-            step = step + by * tangent
-            if not length < before / SHRINKS:
-                return None
-            b = b + step
-            if length <= LAST_LENGTH:
-                return float(self.of @ b)
-            there = self.flat.at(b)
-            if there.pull is not None:
-                bend = updated(bend, step, known.pull - there.pull)
-            known = there
+        many, ends, left = len(of), np.full(len(of), np.nan), np.arange(len(of))
+        B, length = np.repeat(self.top.B[None], many, axis=0), np.full(many, np.inf)
+        bend = np.repeat(self.top.bend[None], many, axis=0)
+        top = self.top.point._replace(shares=None)
+        point = Point(*(x if x is None else np.repeat(np.asarray(x)[None], many, 0) for x in top))
+        while len(left):
+            inverse = _inverse(point.hessian, bend, left)
+            step, tangent = (
+                np.einsum("mij,mj->mi", inverse, x) for x in (point.gradient, of[left])
+            )
+            size, gain = (of[left] * tangent).sum(axis=1), (point.gradient * step).sum(axis=1)
+            over = 2.0 * (point.value - self.top.point.value) + self.high + gain
+            with np.errstate(invalid="ignore"):
+                by = sides[left] * np.sqrt(over / size)
+            before = length[left]
+            now = gain + by * (2.0 * (of[left] * step).sum(axis=1) + by * size)
+            length[left], step = now, step + by[:, None] * tangent
+            good = now < before / SHRINKS
+            B[left[good]] += step[good]
+            done = good & (now <= LAST_LENGTH)
+            ends[left[done]] = (of[left[done]] * B[left[done]]).sum(axis=1)
+            going = good & ~done
+            before_pull, step, left = point.pull[going], step[going], left[going]
+            if len(left):
+                point = self.flat.many(B[left])
+                bend[left] = updated(bend[left], step, before_pull - point.pull)
+        return ends, B
 
-    def _end(self, start: ProfilePoint, side: float, stride: float, high: float) -> float:
-        """Return the value on one side of the estimate where twice the loss is ``high``.
+    def _beyond(
+        self, of: np.ndarray, ends: np.ndarray, B: np.ndarray, sides: np.ndarray,
+        strides: np.ndarray,
+    ) -> np.ndarray:  # fmt: skip
+        """Return ends beyond which other maxima of the penalized likelihood lose more, too.
+
+        It is not concave: with one weight fixed it may have several local maxima, and the one that
+        the search followed from the estimate need not be the largest. The maximization is repeated
+        from both sides and from other points; the search continues from a larger maximum.
+        """
+        ends, left = ends.copy(), np.flatnonzero(np.isfinite(ends))
+        none = np.zeros_like(self.top.bend)
+        for _ in range(MOST_BRANCHES):
+            outside, _ = self._on_planes(of[left], (ends + sides * strides)[left], self.top.B)
+            again = [self._on_planes(of[left], ends[left], near) for near in (self.top.B, outside)]
+            starts = [self._starts(of[k], ends[k], B[k]) for k in left]
+            many = np.repeat(left, [len(some) for some in starts])
+            tops, point = self._maximized(of[many], np.concatenate(starts), ROUGH, none)
+            following = []
+            for at, k in enumerate(left):
+                own = np.flatnonzero(many == k)
+                best = own[np.argmax(point.value[own])]
+                known = [self._point(of[k], ends[k], tops[best], point, best)]
+                known += [self._point(of[k], ends[k], b[at], p, at) for b, p in again]
+                nearest = min(known, key=lambda one: one.loss)
+                if nearest.loss < self.high - OTHER_BRANCH:
+                    ends[k], B[k] = self._end(of[k], nearest, sides[k], strides[k])
+                    following += [k] * bool(np.isfinite(ends[k]))
+            left = np.array(following, dtype=int)
+            if not len(left):
+                return ends
+        ends[left] = np.nan
+        return ends
+
+    def _starts(self, of: np.ndarray, value: float, near: np.ndarray) -> np.ndarray:
+        """Return weights where a function has a value: multiples of the estimate and of the
+        function, and the latter and ``near`` with anything, small or large, added.
+        """
+        b, shortest, draw = self.top.B, of * (value / float(of @ of)), np.random.default_rng(0)
+        at = float(of @ b)
+        scaled = b * (value / at) if at else shortest
+        centers = np.repeat([shortest, near], STARTS // 2, axis=0)
+        sizes = np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), 1.0)
+        aside = sizes * 10.0 ** draw.uniform(-1.0, 0.8, (STARTS, 1))
+        starts = np.vstack([scaled, shortest, centers + aside * draw.normal(size=centers.shape)])
+        return starts + (value - starts @ of)[:, None] * of / float(of @ of)
+
+    def _end(
+        self, of: np.ndarray, start: ProfilePoint, side: float, stride: float
+    ) -> tuple[float, np.ndarray]:
+        """Return the value on one side of the estimate where twice the loss is ``high``, and
+        weights near it.
 
         Uses Newton's method on the square root of the loss, which is nearly linear, bracketed by
         points with smaller and larger loss.
         """
+        high = self.high
         inner, outer = (start, None) if start.loss < high else (None, start)
         value = start.value + (side if outer is None else -side) * stride
         for _ in range(MOST_POINTS):
-            point = self.at(value, (inner or start).top)
+            point = self.at(of, value, (inner or start).B)
             inner, outer = (point, outer) if point.loss < high else (inner, point)
             flat = high - point.loss > side * point.slope * FARTHEST * stride
             if outer is None and flat and not self.flat.penalized:
-                return side * np.inf
+                return side * np.inf, point.B
             before, root = value, np.sqrt(point.loss)
             with np.errstate(all="ignore"):
                 value = point.value + (np.sqrt(high) - root) * 2.0 * root / point.slope
@@ -225,14 +299,28 @@ class Profile:
                 farther = float(np.clip((value - start.value) / away, 1.5, FARTHER))
                 value = start.value + away * (FARTHER if np.isnan(farther) else farther)
             if abs(value - before) <= CLOSE * stride:
-                return value
-        return np.nan
+                return value, point.B
+        return np.nan, start.B
+
+
+def _inverse(hessian: np.ndarray, bend: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """Return the inverses of the informations with what is known of the penalty's curvature; where
+    that is noise, it is forgotten, and where the rest is singular, its diagonal is increased.
+    """
+    found, _, fine = inverses(hessian + bend[left])
+    for k in np.flatnonzero(~fine):
+        bend[left[k]] = 0.0
+        diagonal = np.diag(np.diagonal(hessian[k]) + 1e-300)
+        tried = (inverse_of(hessian[k] + more * diagonal) for more in (0.0, *DAMPINGS))
+        found[k] = next((some for some in tried if some is not None), np.eye(len(diagonal)))
+    return found
 
 
 def profiled(
     flat: Flat, top: Solution, raw: np.ndarray, level: float, limits: np.ndarray, steps: Steps
 ) -> None:
-    """Compute the intervals of all weights, one after another; NaN for those left out.
+    """Compute the intervals of all weights, NaN for those left out; one after another if there are
+    many rows.
 
     Parameters
     ----------
@@ -242,11 +330,10 @@ def profiled(
     limits : array of str, the limit of each weight
     steps : Steps, which collects the intervals
     """
-    for of, limit in zip(raw, limits.ravel().tolist(), strict=True):
-        one = Interval(np.nan, np.nan, np.nan)
-        if of.any():
-            one = Profile(flat, top, of).interval(level, limit if limit in RUNAWAY else "")
-        steps.intervals.append(one)
+    profiles, words = Profiles(flat, top, level), limits.ravel().tolist()
+    size = len(raw) if flat.few is not None else 1
+    for k in range(0, len(raw), size):
+        steps.intervals += profiles.intervals(raw[k : k + size], words[k : k + size])
 
 
 def by_firth(model: Any, task: Task, rows: Rows | BatchRows, steps: Steps) -> Solution:

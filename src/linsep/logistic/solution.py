@@ -11,6 +11,7 @@ from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep.errors import DataError, Hint, LinsepError, ParameterError, hint
 from linsep.inference.robust import refuse_robust
 from linsep.logistic.task import NO_WEIGHT, FittedClasses
+from linsep.words import counted
 
 if TYPE_CHECKING:
     from linsep.logistic.columns import Columns
@@ -55,16 +56,23 @@ SEPARATED = (State.SEPARABLE, State.QUASI_SEPARABLE)
 UNINFERRED = (State.INTERRUPTED, State.EARLY_STOP, State.SUSPECT, State.UNDECIDED)
 UNFINISHED = (State.MAX_ITER, State.STUCK, State.SUSPECT, State.UNDECIDED)
 
-SENTENCES = {
-    State.CONVERGED: "",
-    State.SUSPECT: "The likelihood probably has no maximum, but this was not checked",
-    State.UNDECIDED: "Whether the likelihood has a maximum is undecided",
-    State.SEPARABLE: "The classes are separable: no coefficient has a finite estimate",
+#: how fits end, with what to do; in place of {} the distance to the maximum
+ENDINGS: dict[State, tuple[Any, ...]] = {
+    State.MAX_ITER: (
+        "The fit reached the iteration limit before the maximum{}", hint("raise {}", max_iter=None),
+    ),
+    State.STUCK: (
+        "The fit stopped before the maximum{}: rounding errors exceed the gain of another step",
+        "scale the features",
+    ),
+    State.SUSPECT: ("The likelihood probably has no maximum, but this was not checked",),
+    State.UNDECIDED: ("Whether the likelihood has a maximum is undecided",),
+    State.SEPARABLE: ("The classes are separable: no coefficient has a finite estimate",),
     State.QUASI_SEPARABLE: (
         "The classes are quasi-separable: coefficients shown as a status code have no finite "
-        "estimate; the others "
+        "estimate; the others ",
     ),
-}
+}  # fmt: skip
 #: hints to get finite estimates although there is no maximum
 BY_L2 = hint("use {} for finite estimates", l2=None)
 FINITE = (hint("use {}", l2=None), hint("{} for finite estimates", penalty="firth"))
@@ -121,14 +129,10 @@ class Solution(NamedTuple):
     stopped_in: str = ""
     clusters: int | None = None
 
-    @property
-    def suspect(self) -> bool:
-        """Whether a maximum may not exist."""
-        return self.state is State.SUSPECT
-
     def unproved(self) -> "Solution":
         """Return the solution if its likelihood may have no maximum: nothing can be inferred."""
-        return self._replace(limits=unchecked(self.limits), covariance=None)
+        limits = np.where(self.limits == "finite", UNKNOWN, self.limits)
+        return self._replace(limits=limits, covariance=None)
 
 
 def limits_without(dependent: Iterable[int], shape: tuple[int, ...]) -> np.ndarray:
@@ -136,11 +140,6 @@ def limits_without(dependent: Iterable[int], shape: tuple[int, ...]) -> np.ndarr
     limits = np.full(shape, "finite", dtype="U16")
     limits[:, list(dependent)] = "dependent"
     return limits
-
-
-def unchecked(limits: np.ndarray) -> np.ndarray:
-    """Return the limits with "not checked" instead of "finite"."""
-    return np.where(limits == "finite", UNKNOWN, limits)
 
 
 def widened(found: Solution, known: FittedClasses) -> Solution:
@@ -253,38 +252,28 @@ class UnfinishedWarning(ConvergenceWarning):
 
 def ending_of(model: Any, found: Solution) -> tuple[str, Warning | None]:
     """Return a sentence on how a fit ended, and a warning if not at a maximum."""
-    away: str = ""
-    hints: tuple[Any, ...] = ()
+    away = ""
     if not np.isnan(found.distance):
         away = f", about {found.distance:.2g} standard errors away from it"
         away = away if found.distance <= NEAR else ", far away from it"
+    message, *hints = ENDINGS.get(found.state, ("",))
     if found.stopped_in:
-        message = _stopped(found, away)
+        message, hints = _stopped(found, away), []
     elif found.digits < ENOUGH_DIGITS:
         few = f"only about {found.digits} digits" if found.digits > 1 else "hardly a digit"
         message = (
             f"A maximum exists, but float64 determines {few} of the estimates and standard errors"
         )
-        hints = FINITE
-    elif found.state == State.MAX_ITER:
-        message = f"The fit reached the iteration limit before the maximum{away}"
-        hints = (hint("raise {}", max_iter=None),)
-        if model.solver == "gradient_ascent" and not model.penalty:
-            hints = (*hints, hint("use {}", solver="newton"))
-            if not isinstance(model.learning_rate, str):
-                message = f"Gradient ascent ended before the maximum{away}: "
-                message, hints = message + model.ascent_.sentence, ()
-    elif found.state == State.STUCK:
-        message = (
-            f"The fit stopped before the maximum{away}: rounding errors exceed the gain of another "
-            "step"
-        )
-        hints = ("scale the features",)
-    else:
-        message = SENTENCES[found.state]
-        if found.state == State.QUASI_SEPARABLE:
-            limit = "are estimated in the limit"
-            message += limit if found.at_limit else "come from a very small ridge"
+        hints = [*FINITE]
+    elif found.state == State.MAX_ITER and model.solver == "gradient_ascent" and not model.penalty:
+        hints.append(hint("use {}", solver="newton"))
+        if not isinstance(model.learning_rate, str):
+            message = f"Gradient ascent ended before the maximum{{}}: {model.ascent_.sentence}"
+            hints = []
+    elif found.state == State.QUASI_SEPARABLE:
+        limit = "are estimated in the limit"
+        message += limit if found.at_limit else "come from a very small ridge"
+    message = message.replace("{}", away)
     said = found.stopped_in or found.state in UNFINISHED or found.digits < ENOUGH_DIGITS
     warning = UnfinishedWarning(message if hints else f"{message}.", *hints) if said else None
     return f"{message}." if message else "", warning
@@ -292,18 +281,18 @@ def ending_of(model: Any, found: Solution) -> tuple[str, Warning | None]:
 
 def _stopped(found: Solution, away: str) -> str:
     """Return the sentence on a fit that Ctrl-C or a callback stopped."""
-    interrupted = found.state == State.INTERRUPTED
-    who = "The fit was interrupted" if interrupted else "A callback stopped the fit"
+    who = "A callback stopped the fit"
+    if found.state == State.INTERRUPTED or found.stopped_in == "intervals":
+        who = "The fit was interrupted"
     if found.stopped_in == "intervals":
         (ends,) = found.intervals.values()
         missing = int(np.isnan(ends[2][found.limits != "dependent"]).sum())
-        return f"The fit was interrupted while computing intervals: {missing} have no interval"
+        return f"{who} while computing intervals: {missing} have no interval"
     if found.stopped_in == "verdict":
         return f"{who} before it was decided whether the likelihood has a maximum"
     return (
         f"{who} before the maximum was reached{away}: the weights are those after "
-        f"{found.n_iter} {'iteration' if found.n_iter == 1 else 'iterations'}, and nothing can "
-        "be inferred from them"
+        f"{counted(found.n_iter, 'iteration')}, and nothing can be inferred from them"
     )
 
 
@@ -321,18 +310,13 @@ def refuse_no_progress(state: State, log_likelihood: float, null: float) -> None
 def separation_sentence(kind: str, limits: dict[str, str]) -> str:
     """Return the message for separable data, whose likelihood has no maximum."""
     shown = [f"{name} ({word})" for name, word in limits.items() if word in DIVERGING]
+    grows = f"The data are {kind}, so the likelihood has no maximum: it keeps growing as"
     if not shown:
-        return (
-            f"The data are {kind}, so the likelihood has no maximum: it keeps growing as some "
-            "coefficients diverge. The time limit ended before it was known which"
-        )
+        return f"{grows} some coefficients diverge. The time limit ended before it was known which"
     listed = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
     finite = sum(word == "finite" for word in limits.values())
     rest = f"; the other {finite} are finite" if finite else ""
-    return (
-        f"The data are {kind}, so the likelihood has no maximum: it keeps growing as these "
-        f"coefficients diverge: {listed}{rest}"
-    )
+    return f"{grows} these coefficients diverge: {listed}{rest}"
 
 
 class Callbacks:
@@ -369,30 +353,34 @@ class Callbacks:
 
 def refuse_together(model: Any) -> None:
     """Raise ParameterError for incompatible parameters."""
-    if model.on_separation == "firth":
-        raise ParameterError(
-            "Firth's penalty is not an option of on_separation; its estimates are always finite",
-            hint("use {}", penalty="firth"), option="on_separation", value=model.on_separation,
+
+    def refuse(wrong: Any, message: str, *hints: str | Hint, **fields: Any) -> None:
+        if wrong:
+            raise ParameterError(message, *hints, **fields)
+
+    refuse(
+        model.on_separation == "firth",
+        "Firth's penalty is not an option of on_separation; its estimates are always finite",
+        hint("use {}", penalty="firth"), option="on_separation", value=model.on_separation,
+    )  # fmt: skip
+    if model.penalty:
+        refuse(
+            model.l2, "Firth's penalty and l2 exclude each other", "leave one of them out",
+            code="conflict", option="l2",
         )  # fmt: skip
-    if model.penalty and model.l2:
-        raise ParameterError(
-            "Firth's penalty and l2 exclude each other",
-            "leave one of them out", code="conflict", option="l2",
-        )  # fmt: skip
-    if model.penalty and model.warm_start:
-        raise ParameterError(
+        refuse(
+            model.warm_start,
             "Firth's penalized likelihood may have several maxima, and its estimates are the "
-            "maximum reached from zero", hint("leave {} out", warm_start=None),
-            code="conflict", option="warm_start",
+            "maximum reached from zero",
+            hint("leave {} out", warm_start=None), code="conflict", option="warm_start",
         )  # fmt: skip
-    if model.penalty and model.solver != "newton":
-        raise ParameterError(
-            "Only Newton's method maximizes Firth's penalized likelihood",
+        refuse(
+            model.solver != "newton", "Only Newton's method maximizes Firth's penalized likelihood",
             hint("use {}", solver="newton"), code="conflict", option="solver", value=model.solver,
         )  # fmt: skip
     refuse_robust(model)
-    if model.intervals and model.l2:
-        raise ParameterError(
-            "Standard errors, tests and intervals are not known with l2", "leave l2 out",
-            hint("leave {} out", intervals=None), code="conflict", option="intervals"
-        )  # fmt: skip
+    refuse(
+        model.intervals and model.l2,
+        "Standard errors, tests and intervals are not known with l2", "leave l2 out",
+        hint("leave {} out", intervals=None), code="conflict", option="intervals",
+    )  # fmt: skip
