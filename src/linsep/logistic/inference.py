@@ -700,5 +700,5 @@ class LogisticResults(HasInference):
         return notes
 
 
-def _number(value: float) -> float | None:
+def _number(value: Any) -> float | None:
     return None if np.isnan(value) else float(value)
