@@ -20,19 +20,14 @@ help:
 	@echo "make coverage   branch coverage of src by the tests, compiled and not, file by file"
 	@echo "make test-lowest   the tests with the oldest supported releases of every dependency"
 
-# The files of Pyodide, which it takes from npm's registry.
-PYODIDE := ./packages/linsep-pyodide
-
 # uv does in ten seconds what takes pip a minute. It does not read the settings of pip: where those
 # name an index, or uv fails, pip installs.
-$(VENV)/installed: pyproject.toml packages/linsep-pyodide/pyproject.toml
+$(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	{ ! $(RUN) -m pip config list | grep -q '[.]index-url=' && \
 		$(RUN) -m pip install --quiet --no-compile uv && \
 		$(VENV)/bin/uv pip install --quiet --python $(RUN) --editable '.[test,lint]'; } || \
 		$(RUN) -m pip install --quiet --no-compile --editable '.[test,lint]'
-	@$(RUN) -m pip install --quiet --no-compile $(PYODIDE) || \
-		echo "no Pyodide, as npm's registry gives none: tests of the lab without a server are skipped"
 	-@$(RUN) -m compileall -qq -j 0 -x '/tests/|/(moto|networkx|pip|setuptools|sympy)/' $(VENV)/lib
 	@touch $@
 

@@ -1,16 +1,13 @@
 """Sphinx builds the site from these pages: ``make site``."""
 
-import importlib.util
 import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 from docutils import nodes
 
 import linsep
 from linsep.cli.app import COMMANDS
+from linsep.lab import lab_file
 
 #: Where the site is published, with a slash at its end. Links are relative as long as it is empty.
 ADDRESS = ""
@@ -84,12 +81,12 @@ html_theme_options = {
 html_sidebars = {"index": [], "gallery/index": []}
 
 
-def lab_for_any_host(app, error):
-    """Put the lab of one folder into the site, where its files from npm's registry are."""
+def lab_of_the_site(app, error):
+    """Put the lab into the site."""
     if error is None and app.builder.format == "html":
-        lab = Path(app.outdir) / "lab"
-        shutil.rmtree(lab, ignore_errors=True)
-        subprocess.run([sys.executable, "-m", "linsep", "lab", "--static", lab], check=True)
+        folder = Path(app.outdir) / "lab"
+        folder.mkdir(exist_ok=True)
+        (folder / "index.html").write_text(lab_file(), "utf-8")
 
 
 def pages_of_commands(app):
@@ -109,9 +106,7 @@ def without_last_blank_line(app, tree):
 
 
 def setup(app):
-    """Make what is not written, and show the lab if it is there."""
+    """Make what is not written."""
     app.connect("builder-inited", pages_of_commands)
     app.connect("doctree-read", without_last_blank_line)
-    if importlib.util.find_spec("linsep_pyodide"):
-        app.tags.add("lab")
-        app.connect("build-finished", lab_for_any_host)
+    app.connect("build-finished", lab_of_the_site)

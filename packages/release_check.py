@@ -54,10 +54,9 @@ USES = {
         "linsep verify proof.json rows.csv --target y",
         "python -m linsep.check proof.json rows.csv --target y",
         "linsep fit rows.csv --target y --learner logistic --model odds.linsep",
+        "linsep lab --output lab.html",
     ],
     "plot": ["linsep plot decision m.linsep rows.csv --output plot.png"],
-    "lab": ["python listens.py / linsep lab --no-browser --port 0"],
-    "static": ["linsep lab --static page"],
     "formula": ["linsep fit rows.csv --formula y~a*b --learner logistic --l2 1 --model f.linsep"],
     "onnx": ["linsep export m.linsep model.onnx"],
     "dask": ["python cluster.py"],
@@ -78,17 +77,11 @@ def run(command: str, folder: Path, bin_folder: Path) -> None:
         sys.exit(f"release_check: {command} ended with {done.returncode}:\n{done.stderr[-3000:]}")
 
 
-def build(folder: Path) -> tuple[Path, Path, Path]:
-    """Return the wheel, the source distribution and the wheel of Pyodide."""
+def build(folder: Path) -> tuple[Path, Path]:
+    """Return the wheel and the source distribution."""
     tools = environment(folder / "tools", ["build"])
-    for source in (ROOT, ROOT / "packages" / "linsep-pyodide"):
-        run(f"python -m build --quiet --outdir {folder / 'dist'} {source}", folder, tools)
-    dist = folder / "dist"
-    return (
-        next(dist.glob("linsep-*.whl")),
-        next(dist.glob("linsep-*.tar.gz")),
-        next(dist.glob("linsep_pyodide-*.whl")),
-    )
+    run(f"python -m build --quiet --outdir {folder / 'dist'} {ROOT}", folder, tools)
+    return next((folder / "dist").glob("*.whl")), next((folder / "dist").glob("*.tar.gz"))
 
 
 def environment(folder: Path, packages: list[str]) -> Path:
@@ -100,11 +93,10 @@ def environment(folder: Path, packages: list[str]) -> Path:
     return programs
 
 
-def check_extra(name: str, wheel: Path, pyodide: Path, folder: Path) -> None:
+def check_extra(name: str, wheel: Path, folder: Path) -> None:
     """Install the wheel with one extra, and use it."""
     extra = "" if name == "base" else f"[{name}]"
-    more = [str(pyodide)] if name == "static" else []
-    programs = environment(folder / name, [f"{wheel}{extra}", *more])
+    programs = environment(folder / name, [f"{wheel}{extra}"])
     work = folder / f"{name}-work"
     work.mkdir()
     (work / "rows.csv").write_text(ROWS, "utf-8")
@@ -129,13 +121,13 @@ def main() -> None:
     steps = sys.argv[1:] or [*USES, "sdist"]
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        wheel, sdist, pyodide = build(folder)
+        wheel, sdist = build(folder)
         version = re.findall(r"linsep-(.*?)-py3", wheel.name)[0]
         for step in steps:
             if step == "sdist":
                 check_sdist(sdist, folder)
             else:
-                check_extra(step, wheel, pyodide, folder)
+                check_extra(step, wheel, folder)
             print(f"{step:<8} linsep {version} does what it is for", flush=True)
 
 

@@ -26,7 +26,7 @@ __version__ = "0.1.0"
 #: such a method raises an error, and nothing else changes.
 TOOLS = {
     "picture": "linsep.plot",
-    "page": "linsep.lab.trace_page:page_of",
+    "page": "linsep.lab:page_of_trace",
     "frame": "linsep.estimators._common.frames:with_features",
 }
 

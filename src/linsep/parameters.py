@@ -1,5 +1,5 @@
-"""Declarations of parameters: checks in ``fit``, command-line options, controls of the lab and
-their help texts are derived from them.
+"""Declarations of parameters: checks in ``fit``, command-line options and their help texts are
+derived from them.
 """
 
 from collections.abc import Callable
@@ -132,57 +132,6 @@ def parameter(*, default: Any, help: str, **valid: Any) -> Any:
         annotation: int, float, bool, a Literal, or a union of these.
     """
     return field(default=default, metadata={"help": help, "valid": valid})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Control:
-    """What a page adds to the declaration of a parameter that can be changed there.
-
-    Attributes
-    ----------
-    parameter : str
-    label : str
-        Its name on the page.
-    name : str
-        Its name in URLs; if empty, the parameter's name.
-    narrowed : dict
-        Attributes of :class:`Parameter` that differ on a page: a default that teaches more, or
-        fewer valid values.
-    needs : (str, object) or None
-        The parameter and value that this one requires to have an effect.
-    """
-
-    parameter: str
-    label: str
-    name: str = ""
-    narrowed: dict[str, Any] = field(default_factory=dict)
-    needs: tuple[str, Any] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Demonstration:
-    """A learner on a page that shows its training step by step.
-
-    Attributes
-    ----------
-    name, title : str
-        The name in URLs, and the title shown.
-    controls : tuple of Control
-        Controls of the parameters that only some learners have.
-    fixed : dict
-        Parameters that differ from the default, or that distinguish variants of one estimator.
-    intercept : bool
-        Whether the intercept may be left out.
-    start : bool
-        Whether training may start from given weights.
-    """
-
-    name: str
-    title: str
-    controls: tuple[Control, ...] = ()
-    fixed: dict[str, Any] = field(default_factory=dict)
-    intercept: bool = True
-    start: bool = True
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter, field))

@@ -1,4 +1,4 @@
-"""One server and one Chromium for all tests of this folder; pages fail on any console error.
+"""One lab and one Chromium for all tests of this folder; pages fail on any console error.
 
 Debian's Chromium is used (apt-get install chromium): nothing is downloaded. Fixtures of the package
 end with it, because Playwright runs an event loop in this thread until then.
@@ -6,13 +6,12 @@ end with it, because Playwright runs an event loop in this thread until then.
 
 import os
 import shutil
-import subprocess
-import sys
 
 import pytest
 from playwright.sync_api import sync_playwright
 
 from lab_tab import Tab
+from linsep.lab import lab_file
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 MISSING = "no Chromium: apt-get install chromium brings the browser that these tests need"
@@ -32,16 +31,11 @@ def browser():
 
 
 @pytest.fixture(scope="package")
-def lab():
-    """The address of a lab that runs as the command does, with warnings as errors."""
-    command = [sys.executable, "-W", "error", "-m", "linsep", "lab", "--no-browser", "--port", "0"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    line = server.stdout.readline()
-    if line.startswith("lab "):
-        yield line.split()[1]
-        server.terminate()
-    _, said = server.communicate(timeout=20)
-    assert said == ""
+def lab(tmp_path_factory):
+    """The address of the file that the command writes, opened from the disk."""
+    path = tmp_path_factory.mktemp("lab") / "lab.html"
+    path.write_text(lab_file(), encoding="utf-8")
+    return path.as_uri()
 
 
 @pytest.fixture
@@ -62,7 +56,7 @@ def new_tab(browser, lab):
 
 @pytest.fixture(scope="package")
 def shared_tab(browser, lab):
-    """A tab that stays open: the scripts of Panel take most of the time of a short test."""
+    """A tab that stays open."""
     tab = Tab(browser.new_context(), lab)
     yield tab
     tab.context.close()

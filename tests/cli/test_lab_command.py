@@ -1,209 +1,83 @@
-"""``linsep lab``: files, refusals, who is let in, and sessions that end."""
+"""``linsep lab``: the file that it writes, and what it refuses."""
 
-import asyncio
 import json
 import re
-import subprocess
-import sys
-import urllib.error
-import urllib.request
-from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
-import linsep.lab
-from command_line import assert_refused, here, run
+import linsep
+from command_line import assert_refused, here
+from lab_engine import opened
+from linsep import Perceptron, datasets, trace
+from linsep.errors import DataError
+from linsep.lab import lab_file, lesson_of_code
+from linsep.lab.points import address_of_file, settings_of
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 
 
-def test_a_page_is_written_to_a_file(tmp_path):
-    done = here("lab", "--scene", "xor", "--export", "run.html", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "page     run.html\n")
-    assert "No line through 0 separates" in (tmp_path / "run.html").read_text()
-    assert_refused("lab", "--export", "run.html", cwd=tmp_path, code="file-exists")
-    state = "points=0,0,0;1,1,1&rate=0.5"
-    assert here("lab", "--scene", state, "--export", "a.html", cwd=tmp_path).returncode == 0
+def held(page):
+    """What a file brings: its first scene, ready-made points, lessons."""
+    return json.loads(re.search(r'id="file">(.*?)</script>', page, re.S)[1])
+
+
+def first(folder, name="a.html"):
+    """The scene that a file begins with."""
+    (shown,) = opened(held((folder / name).read_text("utf-8"))["first"])
+    assert "fault" not in shown
+    return shown["scene"]
+
+
+def test_the_lab_is_one_small_file_that_asks_for_nothing(tmp_path):
+    done = here("lab", "--scene", "xor", "--output", "a.html", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "lab      a.html\n")
+    page = (tmp_path / "a.html").read_text("utf-8")
+    assert len(page.encode()) < 600_000
+    addresses = re.findall(r"(?:https?:)?//[\w.]+\.\w+[^\s\"']*", page)
+    assert [a for a in addresses if "www.w3.org" not in a] == []
+    assert not re.search(r"^(import|export) ", page, re.M)
+    assert (first(tmp_path)["name"], first(tmp_path)["settings"]["intercept"]) == ("xor", False)
+    assert_refused("lab", "--output", "a.html", cwd=tmp_path, code="file-exists")
+    scene = "points=0,0,0;1,1,1&rate=0.5"
+    here("lab", "--scene", scene, "--output", "a.html", "--force", cwd=tmp_path)
+    assert first(tmp_path)["settings"]["rate"] == 0.5
+
+
+def test_names_cannot_end_the_script(tmp_path):
+    (tmp_path / "own.md").write_text("# </script><b>\n\n## S\n[s](#data=xor)\n\n> </script>\n")
+    here("lab", "own.md", "--output", "a.html", cwd=tmp_path)
+    page = (tmp_path / "a.html").read_text("utf-8")
+    assert page.count("</script>") == 3
+    assert "</script><b>" in held(page)["lessons"]["own"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said", "code"),
-    [
-        (["--scene", "nothing"], "no ready-made setup 'nothing': choose one of first-steps, ", 2),
-        (["--scene", "points=1,2"], "two coordinates and a class", 2),
-        (["--address", "0.0.0.0", "--no-browser"], "--token SECRET", 2),
-        (["--token", "short", "--no-browser"], "at least 8 characters", 2),
-    ],
+    "arguments", [["--scene", "nothing"], ["--scene", "spam=1"], ["--decimal", ","]]
 )
-def test_what_is_refused(tmp_path, arguments, said, code):
-    assert_refused("lab", *arguments, cwd=tmp_path, said=said, exit_code=code)
+def test_what_is_refused(tmp_path, arguments):
+    assert_refused("lab", *arguments, "--output", "a.html", cwd=tmp_path, exit_code=2)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
     ("content", "code"),
-    [
-        (None, "no-file"),
-        (b"\xff\xfe", "encoding"),
-        (b"words", "bad-scene"),
-        (b"# T\n## S\n[s](#data=no)\n", "bad-scene"),
-    ],
-)
+    [(None, "no-file"), (b"\xff\xfe", "encoding"), (b"words", "bad-scene"),
+     (b"# T\n## S\nwords\n", "bad-scene"), (b"# T\n## S\n[s](#data=no)\n", "bad-scene")],
+)  # fmt: skip
 def test_a_lesson_that_cannot_be_shown(tmp_path, content, code):
     if content is not None:
-        (tmp_path / "missing.md").write_bytes(content)
-    assert_refused("lab", "missing.md", "--no-browser", cwd=tmp_path, code=code)
+        (tmp_path / "own.md").write_bytes(content)
+    assert_refused("lab", "own.md", "--output", "a.html", cwd=tmp_path, code=code)
 
 
-def test_an_address_of_another_machine_is_refused(tmp_path):
-    where = ("--address", "203.0.113.9", "--token", "long-enough", "--no-browser")
-    done = run("lab", *where, cwd=tmp_path)
-    assert done.returncode == 2
-    assert "cannot listen on 203.0.113.9" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_without_panel_it_says_what_to_install(tmp_path, monkeypatch):
-    for name in [m for m in sys.modules if m.split(".")[0] == "panel" or m == "linsep.lab.server"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delitem(vars(linsep.lab), "bound_server", raising=False)  # as if never imported
-    monkeypatch.setitem(sys.modules, "panel", None)
-    assert_refused("lab", cwd=tmp_path, code="missing-package")
-
-
-@pytest.fixture(scope="module")
-def protected():
-    """A lab with a token, and its address."""
-    command = [sys.executable, "-W", "error", "-m", "linsep", "lab", "--no-browser", "--port", "0"]
-    server = subprocess.Popen(
-        [*command, "--token", "open-sesame"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True,
-    )  # fmt: skip
-    line = server.stdout.readline()
-    yield line.split()[1]
-    server.terminate()
-    server.communicate(timeout=20)
-
-
-def asked(url, **headers):
-    """Status and text that a server answers."""
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as found:
-            return found.status, found.read().decode(), found.headers
-    except urllib.error.HTTPError as refusal:
-        with refusal:
-            return refusal.status, refusal.read().decode(), refusal.headers
-
-
-def test_a_token_is_asked_for(protected):
-    plain = protected.partition("?")[0]
-    for url in (
-        plain,
-        plain + "?token=",
-        plain + "?token=open-sesam",
-        plain + "autoload.js?bokeh-autoload-element=a",
-    ):
-        status, said, _ = asked(url)
-        assert status in (403, 404), url
-        assert "docs_json" not in said
-    status, said, headers = asked(protected)
-    assert status == 200
-    cookie = headers["Set-Cookie"]
-    assert "HttpOnly" in cookie
-    assert "SameSite=Strict" in cookie
-    assert asked(plain, Cookie=cookie.partition(";")[0])[0] == 200
-    assert asked(plain, Cookie="linsep-lab=visitor")[0] == 403
-
-
-def websocket(url, origin, token):
-    """Whether the server opens a web socket for pages of this origin."""
-    from tornado.httpclient import HTTPClientError, HTTPRequest
-    from tornado.websocket import websocket_connect
-
-    async def connected():
-        request = HTTPRequest(
-            re.sub("^http", "ws", url) + "ws",
-            headers={"Origin": origin, "Sec-WebSocket-Protocol": f"bokeh, {token}"},
-        )
-        try:
-            socket = await websocket_connect(request, subprotocols=["bokeh", token])
-        except HTTPClientError as refusal:
-            return refusal.code
-        socket.close()
-        while await socket.read_message() is not None:  # until the server has closed it, too
-            pass
-        return 200
-
-    return asyncio.run(connected())
-
-
-@contextmanager
-def served(names=""):
-    """The address of a lab in a process of its own, which may allow names of hosts."""
-    begin = f"import linsep.lab.server as lab; server = lab.bound_server({names})"
-    code = begin + "; print(server.port, flush=True); server.start(); server.io_loop.start()"
-    command = [sys.executable, "-c", code]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        yield f"http://127.0.0.1:{int(server.stdout.readline())}/"
-    finally:
-        server.terminate()
-        server.communicate(timeout=20)
-
-
-def token_of(url):
-    """The token that a page of the lab opens its web socket with."""
-    return re.search(r'"token":\s*"([^"]+)"', asked(url)[1])[1]
-
-
-@pytest.mark.thorough
-def test_pages_of_other_origins_are_refused():
-    with served() as url:
-        token = token_of(url)
-        assert websocket(url, url.rstrip("/"), token) == 200
-        for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
-            assert websocket(url, origin, token) == 403
-
-
-@pytest.mark.thorough
-def test_hosts_of_strangers_are_refused():
-    """A page elsewhere whose name points here (DNS rebinding) gets no page of the lab."""
-    with served() as url:
-        port = url.rstrip("/").rpartition(":")[2]
-        for host, status in [
-            ("localhost", 200), (f"127.0.0.1:{port}", 200), ("LOCALHOST", 200),
-            ("evil.example", 421), (f"evil.example:{port}", 421), ("127.0.0.1.nip.io", 421),
-            (f"models.example:{port}", 421),
-        ]:  # fmt: skip
-            assert asked(url, Host=host)[0] == status, host
-    with served(names='allowed_hosts=["models.example"]') as url:
-        assert asked(url, Host="models.example")[0] == 200
-        assert asked(url, Host="evil.example")[0] == 421
-
-
-def test_the_lab_as_a_folder_of_files(tmp_path):
-    pytest.importorskip("linsep_pyodide")
-    done = here("lab", "--static", "site", "--scene", "xor", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("page     site/index.html, 13.")
-    assert (tmp_path / "site" / "pyodide" / "pyodide.asm.wasm").stat().st_size > 9_000_000
-    assert_refused("lab", "--static", "site", cwd=tmp_path, code="file-exists")
-    (tmp_path / "own.md").write_text("# Mine\n\n## One\n[s](#data=xor)\n")
-    done = here("lab", "own.md", "--static", "site", "--force", cwd=tmp_path)
-    assert "site/index.html?lesson=own" in done.stdout
-    (tmp_path / "bad.md").write_text("no lesson")
-    assert_refused("lab", "bad.md", "--static", "new", cwd=tmp_path, code="bad-scene")
-    assert not (tmp_path / "new").exists()
-
-
-def test_an_exported_page_has_no_lesson(tmp_path):
-    (tmp_path / "own.md").write_text("# Mine\n\n## One\n[s](#data=xor)\n")
-    said = "--export writes a setup without a lesson"
-    assert_refused("lab", "own.md", "--export", "a.html", cwd=tmp_path, said=said, exit_code=2)
-
-
-def test_help_names_the_export(tmp_path):
-    done = here("lab", "--help", cwd=tmp_path)
-    assert "--export" in done.stdout
+def test_the_code_of_a_lesson_is_checked(tmp_path):
+    done = here("lab", "--check", "perceptron/Ada/7/8-3ee86e", cwd=tmp_path)
+    assert done.stdout == "lesson   perceptron, Ada: 7 of 8 answers right at the first try\n"
+    for code in ("perceptron/Ada/8/8-3ee86e", "words", "perceptron/Ada/7/8"):
+        with refused(DataError, "bad-value"):
+            lesson_of_code(code)
 
 
 PRICES = "day;area;price;sold\n" + "".join(
@@ -214,90 +88,100 @@ HOW = ("--delimiter", ";", "--target", "sold", "--decimal", ",", "--units", "--e
 
 def test_the_rows_of_a_file_are_a_scene(tmp_path):
     (tmp_path / "prices.csv").write_text(PRICES)
-    done = here("lab", "prices.csv", *HOW, "--export", "a.html", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (
-        0, "linsep: Both coordinates are standardized, since their standard deviations differ: "
-        "area 8.66, price 1.09; --scale none keeps the numbers.\n",
-    )  # fmt: skip
-    kept = ("--scale", "none", "--export", "a.html", "--force")
+    done = here("lab", "prices.csv", *HOW, "--output", "a.html", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "area 8.66, price 1.09" in done.stderr
+    assert first(tmp_path)["features"] == ["area (scaled)", "price (scaled)"]
+    kept = ("--scale", "none", "--output", "a.html", "--force")
     done = here("lab", "prices.csv", *HOW, *kept, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    scene = linsep.lab.scene_of_file(
-        tmp_path / "prices.csv", delimiter=";", target="sold", decimal=",", units=True,
-        exclude="day", scale="none",
-    )  # fmt: skip
+    scene = first(tmp_path)
     source = linsep.open_source(
         tmp_path / "prices.csv", delimiter=";", target="sold", decimal=",", units=True,
         exclude="day",
     )  # fmt: skip
     (batch,) = source.batches()
-    assert (scene.X == batch.X).all()
-    assert scene.labels == ("no", "yes")
-    assert [scene.labels[code] for *_, code in scene.points] == batch.y.tolist()
-    assert scene.features == ("area", "price")
+    assert [point[:2] for point in scene["points"]] == batch.X.tolist()
+    assert (scene["labels"], scene["features"]) == (["no", "yes"], ["area", "price"])
+    assert [scene["labels"][code] for *_, code in scene["points"]] == batch.y.tolist()
     (tmp_path / "rows.svm").write_text("1 1:2 3:4\n-1 2:1\n")
-    scene = linsep.lab.scene_of_file(tmp_path / "rows.svm")
-    assert scene.points == ((2.0, 0.0, 1), (0.0, 1.0, 0))
-    assert scene.features == ("x1", "x2")
+    (shown,) = opened(address_of_file(tmp_path / "rows.svm"))
+    assert shown["scene"]["points"] == [[2, 0, 1], [0, 1, 0]]
+    assert shown["scene"]["features"] == ["x1", "x2"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said", "code"),
+    ("arguments", "code"),
     [
-        (["prices.csv", *HOW[:4], "--exclude", "day"], "'area' holds numbers in a special notation "
-         r".* read them with --decimal ,", 1),
-        (["prices.csv", *HOW, "--exclude", "area"], "has fewer than two numeric columns", 1),
-        (["prices.csv", *HOW[:2], "--target", "day"], "prices.csv, column 'area' holds numbers", 1),
-        (["prices.csv", *HOW, "--scene", "xor"], "--scene and a data file cannot be combined", 2),
-        (["--decimal", ","], "--decimal needs a data file: name it", 2),
-        (["gone.csv", "--target", "y"], "There is no file gone.csv", 1),
+        (["prices.csv", *HOW[:4], "--exclude", "day"], 1),
+        (["prices.csv", *HOW, "--exclude", "area"], 1),
+        (["prices.csv", *HOW, "--scene", "xor"], 2),
+        (["gone.csv", "--target", "y"], 1),
     ],
 )  # fmt: skip
-def test_files_that_are_no_scene(tmp_path, arguments, said, code):
+def test_files_that_are_no_scene(tmp_path, arguments, code):
     (tmp_path / "prices.csv").write_text(PRICES)
-    assert_refused("lab", *arguments, "--export", "a.html", cwd=tmp_path, said=said, exit_code=code)
+    assert_refused("lab", *arguments, "--output", "a.html", cwd=tmp_path, exit_code=code)
+
+
+def test_a_fault_of_a_file_has_a_code(tmp_path):
+    eleven = "x,y,k\n" + "".join(f"{k},2,c{k}\n" for k in range(11))
+    for text, code in ((eleven, "class-count"), ("x,y,k\n1,2,a\n3e6,4,b\n", "out-of-range"),
+                       ("x,y,k\n1,2,a\n3,4\n", "field-count")):  # fmt: skip
+        (tmp_path / "f.csv").write_text(text)
+        how = ("f.csv", "--target", "k", "--scale", "none", "--output", "a.html")
+        assert_refused("lab", *how, cwd=tmp_path, code=code, exit_code=1)
 
 
 def test_rows_that_are_not_shown_are_said(tmp_path):
-    many = "x,y,kind\n" + "0.1,-2,a\n,3,b\n1,2,c\n" * 400
-    (tmp_path / "many.csv").write_text(many)
-    how = ("many.csv", "--target", "kind", "--export", "a.html", "--force")
+    (tmp_path / "many.csv").write_text("x,y,kind\n" + "0.1,-2,a\n,3,b\n1,2,c\n" * 400)
+    how = ("many.csv", "--target", "kind", "--output", "a.html", "--force")
     assert_refused("lab", *how, cwd=tmp_path, code="missing-value")
     done = here("lab", *how, "--missing", "drop", cwd=tmp_path)
     assert done.returncode == 0
-    assert "The first 500 rows of many.csv are shown; it has more." in done.stderr
-    assert "rows of many.csv with missing values left out." in done.stderr
+    assert "first 500 rows" in done.stderr
+    assert "left out" in done.stderr
+    assert len(first(tmp_path)["points"]) == 500
 
 
-@pytest.mark.parametrize(
-    ("content", "options", "labels"),
-    [
-        ("x;y;k\n1,5;2;Käse\n2;3;b\n".encode("latin-1"),
-         ["--delimiter", ";", "--decimal", ",", "--encoding", "latin-1"], ("Käse", "b")),
-        ("x,y,k\n1.5,2,Käse\n2,3,b\n".encode("utf-16"), ["--encoding", "utf-16"], ("Käse", "b")),
-        ("\ufeffx,y,k\n1.5,2,7\n2,3,10\n".encode(), [], ("7", "10")),
-        (b"x,y,k\n" + b"".join(b"%d,2,c%d\n" % (k, k) for k in range(10)), [],
-         tuple(f"c{k}" for k in range(10))),
-    ],
-)  # fmt: skip
-def test_encodings_and_ten_classes_of_a_file(tmp_path, content, options, labels):
-    (tmp_path / "f.csv").write_bytes(content)
-    how = ("f.csv", "--target", "k", *options, "--export", "a.html")
-    done = here("lab", *how, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    page = (tmp_path / "a.html").read_text("utf-8")
-    found = json.loads(page.partition('id="answer">')[2].partition("</script>")[0])
-    assert tuple(found["classNames"]) == labels
-    assert found["scene"]["features"] == ["x", "y"]
+def test_a_model_and_its_rows_are_a_scene(tmp_path):
+    rows = "x,y,k\n" + "".join(f"{k % 5},{k % 3},{'ab'[k % 5 > 2]}\n" for k in range(30))
+    (tmp_path / "t.csv").write_text(rows)
+    how = ("--target", "k", "--learner", "pa", "--C", "0.5", "--model", "m.linsep")
+    done = here("fit", "t.csv", *how, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    here("lab", "m.linsep", "t.csv", "--target", "k", "--output", "a.html", cwd=tmp_path)
+    scene = first(tmp_path)
+    assert (scene["settings"]["learner"], scene["settings"]["C"]) == ("passive-aggressive", 0.5)
+    assert len(scene["points"]) == 30
+    with refused(DataError, "unsupported"):
+        settings_of(linsep.SCW())
+    with refused(DataError, "unsupported", option="zero"):
+        settings_of(Perceptron(zero="correct"))
 
 
-def test_a_fault_of_a_file_names_line_and_column(tmp_path):
-    eleven = "x,y,k\n" + "".join(f"{k},2,c{k}\n" for k in range(11))
-    for text, code in (
-        (eleven, "class-count"),
-        ("x,y,k\n1,2,a\n3e6,4,b\n", "out-of-range"),
-        ("x,y,k\n1,2,a\n3,4\n", "field-count"),
-    ):
-        (tmp_path / "f.csv").write_text(text)
-        how = ("f.csv", "--target", "k", "--export", "a.html")
-        assert_refused("lab", *how, cwd=tmp_path, code=code, exit_code=1)
+def test_a_trace_becomes_a_page_with_the_same_run():
+    d = datasets.load_five_points(as_frame=True)
+    t = trace(
+        Perceptron(shuffle=False), d.data, d.target, coef_init=[0, 0], intercept_init=-1,
+        max_rounds=2000,
+    )  # fmt: skip
+    (shown,) = opened(held(t.to_html(interactive=True))["first"])
+    wanted = np.array([t.start, *(row.weights for row in t)], dtype=float).ravel()
+    assert shown["run"]["weights"] == wanted.tolist()
+    assert shown["scene"]["features"] == ["x1", "x2"]
+    assert t.to_html().startswith("<table>")
+    students = datasets.load_students()
+    with refused(DataError, "unsupported"):
+        trace(Perceptron(), students.data, students.target).to_html(interactive=True)
+    many = trace(Perceptron(max_iter=1), [[k, 1] for k in range(501)], [k % 2 for k in range(501)])
+    with refused(DataError, "too-large"):
+        many.to_html(interactive=True)
+    with refused(DataError, "unsupported"):
+        trace(Perceptron(learning_rate=lambda k: 1 / k), d.data, d.target).to_html(interactive=True)
+
+
+def test_ready_made_names_are_the_scenes_of_the_file():
+    ready = held(lab_file())["ready"]
+    assert {"xor", "five-points", "iris", "descent"} <= ready.keys()
+    assert all(len(points["features"]) == 2 for points in ready.values())

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.compiled
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 #: imports that go up the list: of the table of tools, which are loaded when ``plot()`` is called
-UP = {("__init__", "plot"), ("__init__", "lab"), ("__init__", "estimators")}
+UP = {("__init__", "plot"), ("__init__", "estimators")}
 #: tools that know of others more than public names
 TOOLS_TIED = {
     ("__main__", "cli"),

@@ -155,7 +155,7 @@ def test_the_readme_is_short_and_names_every_extra():
 
 def test_the_oldest_releases_tested_are_the_lower_bounds():
     extras = PROJECT["project"]["optional-dependencies"]
-    named = ["plot", "lab", "formula", "onnx", "dask", "remote", "gs", "serve", "test"]
+    named = ["plot", "formula", "onnx", "dask", "remote", "gs", "serve", "test"]
     needed = [*PROJECT["project"]["dependencies"], *(one for name in named for one in extras[name])]
     bounds = dict(re.findall(r"^([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", "\n".join(needed), re.M))
     text = (ROOT / "tests" / "lowest.txt").read_text("utf-8")
@@ -174,17 +174,6 @@ def test_pages_install_from_a_clone_as_long_as_there_is_no_site():
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     from_an_index = r"pip install ['\"]?linsep"
     assert [page.name for page in pages if re.search(from_an_index, page.read_text("utf-8"))] == []
-
-
-def test_the_extra_for_a_static_host_is_the_package_of_this_clone():
-    folder = ROOT / "packages" / "linsep-pyodide"
-    package = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
-    (needed,) = PROJECT["project"]["optional-dependencies"]["static"]
-    assert needed == f"{package['name']}=={package['version']}"
-    about = (folder / package["readme"]).read_text("utf-8")
-    assert f"github.com/pyodide/pyodide/tree/{package['version']}" in about
-    known = re.findall(r"https://[^/\"]+", (folder / "fetching.py").read_text("utf-8"))
-    assert known == ["https://registry.npmjs.org"]
 
 
 def test_files_of_tests_have_different_names():

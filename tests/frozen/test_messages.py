@@ -13,7 +13,7 @@ import pytest
 import linsep
 from linsep import KernelPerceptron, LinearRegression, LogisticRegression, Perceptron, kernels
 from linsep.errors import CODES, LinsepError
-from linsep.lab.scene_sources import scene_of_url
+from linsep.lab import lab_file
 
 RECORDED = Path(__file__).with_name("messages.json")
 #: codes of servers, clusters, remote files, the lab and the system, whose cases are in their tests
@@ -42,7 +42,7 @@ CASES = {
     "bad-model-file": lambda: linsep.load("t.csv"),
     "bad-option": lambda: Perceptron(keep="none").fit(X, Y),
     "bad-proof": lambda: linsep.from_json("{}"),
-    "bad-scene": lambda: scene_of_url("#spam=1"),
+    "bad-scene": lambda: lab_file("spam=1"),
     "bad-value": lambda: kernels.Spectrum(2)("abc"),
     "class-count": lambda: Perceptron().fit(X, [0, 0, 0, 0]),
     "column-role": lambda: linsep.open_source("t.csv", target="y", exclude=["y"]),

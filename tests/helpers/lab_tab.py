@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import expect
 
-#: milliseconds to wait for the page: the server of its first tests compiles its loops beside others
+#: milliseconds to wait for the page
 PATIENCE = 40_000
 expect.set_options(timeout=PATIENCE)
 

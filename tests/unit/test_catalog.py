@@ -36,16 +36,6 @@ def test_a_twin_is_a_public_rule_with_the_same_parameters(name):
         assert getattr(kind(), one) in (None, getattr(twin, one))
 
 
-def test_a_page_turns_parameters_that_the_learner_has():
-    for name in LEARNERS:
-        kind = LEARNERS[name]
-        shown = [one.name for one in kind.demonstrations]
-        assert len(shown) == len(set(shown)) >= 1
-        for one in kind.demonstrations:
-            turned = {control.parameter for control in one.controls} | one.fixed.keys()
-            assert turned <= set(parameters_of(kind))
-
-
 X = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 3.0], [3.0, 4.0], [4.0, 5.0], [5.0, 6.0]])
 FRAME = pd.DataFrame(X, columns=["a", "b"])
 HALVES = [0, 0, 0, 1, 1, 1]

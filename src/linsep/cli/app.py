@@ -26,13 +26,13 @@ COMMANDS = {
     "compare": ("nested", "Compare nested regressions of the same rows: tests, AIC, BIC."),
     "inspect": ("models", "Show how a model was trained and its largest weights."),
     "audit": ("models", "Explain the score of one row of DATA, feature by feature."),
-    "serve": ("servers", "Serve a model over HTTP for predictions and training."),
+    "serve": ("serve", "Serve a model over HTTP for predictions and training."),
     "export": ("models", "Write a model for other programs: SQL, JSON, CSV or ONNX."),
     "plot": ("models", "Draw a picture of a model."),
     "separate": ("proofs", "Decide whether a hyperplane separates the classes of DATA."),
     "bounds": ("proofs", "Bound the mistakes of learners on DATA; show margins."),
     "verify": ("proofs", "Check a proof against DATA, in exact arithmetic."),
-    "lab": ("servers", "Open the lab: run a learner on points in a browser."),
+    "lab": ("lab", "Open the lab: run a learner on points in a browser."),
     "compile": ("compile", "Compile the learners before their first use."),
 }
 

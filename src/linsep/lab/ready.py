@@ -2,14 +2,23 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from linsep import datasets
-from linsep.lab.shown import Points, Ready
 
+Points = tuple[Any, Any, tuple[str, ...], tuple[str, str]]
 XY = ("x1", "x2")
+
+
+class Ready(NamedTuple):
+    """A ready-made scene: group, title, the function that returns its points, and settings."""
+
+    group: str
+    title: str
+    make: Callable[[], Points]
+    settings: dict[str, Any]
 
 
 def _signs(load: Callable[..., Any], labels: tuple[str, ...] = ()) -> Points:

@@ -1,11 +1,12 @@
 """Adaptive regularization of weights as a scikit-learn estimator."""
 
 from functools import partial
+from typing import Any
 
 from linsep.compiled.rules.confidence import AROWRule
 from linsep.learners.confidence import ConfidenceClassifier, ConfidenceLearner
 from linsep.learners.state import Learner
-from linsep.parameters import Control, Demonstration, parameter
+from linsep.parameters import parameter
 
 
 class AROW(ConfidenceClassifier):
@@ -50,12 +51,6 @@ class AROW(ConfidenceClassifier):
 
     command_name = "arow"
     grid_example = "r=0.1,1,10"
-    demonstrations = (
-        Demonstration(
-            name="arow", title="AROW",
-            controls=(Control(parameter="r", label="Noise r"),),
-        ),
-    )  # fmt: skip
 
     r: float = parameter(
         default=1.0,
@@ -66,3 +61,9 @@ class AROW(ConfidenceClassifier):
     def learner(self) -> Learner:
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
         return ConfidenceLearner(partial(AROWRule, float(self.r)))
+
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters."""
+        from linsep.teaching.textbook.arow import AROW
+
+        return AROW(self.r)

@@ -25,14 +25,15 @@ class ConfidenceLearner(Learner):
     Parameters
     ----------
     make_rule : function from what is known of the weights to the rule
+    step : name of the parameter that limits updates, or ""
     """
 
     needs_lengths = True
     beside = MappingProxyType({KNOWN: "sum"})
 
-    def __init__(self, make_rule: Callable[[np.ndarray], Any]):
+    def __init__(self, make_rule: Callable[[np.ndarray], Any], step: str = ""):
         super().__init__()
-        self.make_rule = make_rule
+        self.make_rule, self.step = make_rule, step
 
     def rule(self, state: State) -> Any:
         """Return the rule with what is known of the weights."""

@@ -32,7 +32,7 @@ from linsep.learners.support_vectors import (
     restore_supports,
     supports_of,
 )
-from linsep.parameters import Control, Demonstration, check_parameters, parameter
+from linsep.parameters import check_parameters, parameter
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside
 
@@ -127,24 +127,6 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     """
 
     command_name = "kernel"
-    demonstrations = (
-        Demonstration(
-            name="kernel", title="kernel perceptron", intercept=False, start=False,
-            controls=(
-                Control(
-                    parameter="kernel", label="Kernel", narrowed={"choices": ("poly", "rbf")}
-                ),
-                Control(
-                    parameter="degree", label="Degree", narrowed={"default": 2, "at_most": 10},
-                    needs=("kernel", "poly"),
-                ),
-                Control(
-                    parameter="gamma", name="width", label="Gamma of the kernel",
-                    narrowed={"default": 1.0, "also": ()},
-                ),
-            ),
-        ),
-    )  # fmt: skip
 
     kernel: Any = parameter(
         default="rbf",
@@ -487,6 +469,8 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
 
 class DualLearner(PerceptronLearner):
     """The kernel perceptron, for which the learning rate changes only the scale."""
+
+    step = ""
 
     def __init__(self) -> None:
         super().__init__(Schedule(1.0, "constant"))

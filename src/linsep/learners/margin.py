@@ -9,7 +9,7 @@ from linsep.compiled.rules.margin import MarginRule
 from linsep.errors import ParameterError
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import ROUNDING, TOO_LARGE, Learner, State
-from linsep.parameters import Control, Demonstration, fitted_parameter, parameter
+from linsep.parameters import fitted_parameter, parameter
 
 BLUM = "A. Blum, Machine Learning Theory, lecture 4 (2014)"
 
@@ -60,12 +60,6 @@ class MarginPerceptron(LinearClassifier):
     command_name = "margin"
     counts_rates = True
     grid_example = "gamma=0.01,0.1"
-    demonstrations = (
-        Demonstration(
-            name="margin", title="margin perceptron", start=False,
-            controls=(Control(parameter="gamma", label="Target margin"),),
-        ),
-    )  # fmt: skip
 
     gamma: float | Literal["auto"] = parameter(
         default="auto",
@@ -82,6 +76,12 @@ class MarginPerceptron(LinearClassifier):
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
         gamma = None if isinstance(self.gamma, str) else float(self.gamma)
         return MarginLearner(gamma, float(self.epsilon))
+
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters."""
+        from linsep.teaching.textbook.margin import MarginPerceptron
+
+        return MarginPerceptron(self.gamma, self.epsilon)
 
     def _total_rate(self) -> float | None:
         return float(self._run.state.per_machine("total", np.float64).sum())

@@ -32,7 +32,6 @@ from linsep.learners.passes import (
 from linsep.learners.predicting import PredictsOnline
 from linsep.learners.state import Learner, State, Unlearnable
 from linsep.parameters import (
-    Demonstration,
     HasParameters,
     Multiclass,
     Tie,
@@ -66,8 +65,6 @@ class OnlineClassifier(
     positive_only: ClassVar[bool] = False
     #: whether what shards learn can be mixed
     mixable: ClassVar[bool] = False
-    #: how pages show it
-    demonstrations: ClassVar[tuple[Demonstration, ...]] = ()
 
     multiclass: Multiclass = parameter(
         default="native",

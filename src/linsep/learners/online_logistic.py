@@ -7,7 +7,7 @@ import numpy as np
 from linsep.compiled.rules.online_logistic import OnlineLogisticRule
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import Arrays, Learner, State
-from linsep.parameters import Control, Demonstration, Keep, fitted_parameter, parameter
+from linsep.parameters import Keep, fitted_parameter, parameter
 
 
 class OnlineLogistic(LinearClassifier):
@@ -74,12 +74,6 @@ class OnlineLogistic(LinearClassifier):
     command_name = "online-logistic"
     mixable = True
     grid_example = "learning_rate=0.1,0.5,2"
-    demonstrations = (
-        Demonstration(
-            name="online-logistic", title="online logistic regression",
-            controls=(Control(parameter="learning_rate", label="Learning rate", name="row_rate"),),
-        ),
-    )  # fmt: skip
 
     learning_rate: float = parameter(
         default=0.5, above=0.0, help="step size of a row; larger values change the weights more"
@@ -108,6 +102,14 @@ class OnlineLogistic(LinearClassifier):
             bool(self.invariant), float(self.l2),
         )  # fmt: skip
 
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters."""
+        from linsep.teaching.textbook.online_logistic import OnlineLogistic
+
+        return OnlineLogistic(
+            self.learning_rate, self.adaptive, self.rescale, self.invariant, self.l2
+        )
+
     @property
     def scores_are_log_odds(self) -> bool:
         """Whether scores are log-odds (against the other class or all others), or logarithms of
@@ -135,6 +137,7 @@ class OnlineLogisticLearner(Learner):
 
     needs_lengths = True
     moves_all_classes = True
+    step = "learning rate"
 
     def __init__(
         self, learning_rate: float, adaptive: bool, rescale: bool, invariant: bool, l2: float

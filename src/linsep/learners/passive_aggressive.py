@@ -1,13 +1,13 @@
 """Passive-aggressive learning as a scikit-learn estimator."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from linsep.compiled.rules.passive_aggressive import PassiveAggressiveRule
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import Learner
-from linsep.parameters import Control, Demonstration, parameter
+from linsep.parameters import parameter
 
 Loss = Literal["hinge", "squared_hinge"]
 
@@ -52,12 +52,6 @@ class PassiveAggressive(LinearClassifier):
     command_name = "pa"
     grid_example = "C=0.01,0.1,1"
     mixable = True
-    demonstrations = (
-        Demonstration(
-            name="passive-aggressive", title="passive-aggressive",
-            controls=(Control(parameter="C", label="Aggressiveness C"),),
-        ),
-    )  # fmt: skip
 
     C: float = parameter(
         default=1.0,
@@ -73,11 +67,18 @@ class PassiveAggressive(LinearClassifier):
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
         return PassiveAggressiveLearner(float(self.C), self.loss)
 
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters."""
+        from linsep.teaching.textbook.passive_aggressive import PassiveAggressive
+
+        return PassiveAggressive(self.C, self.loss)
+
 
 class PassiveAggressiveLearner(Learner):
     """PA-I ("hinge"; PA with an infinite C) or PA-II ("squared_hinge")."""
 
     needs_lengths = True
+    step = "C"
 
     def __init__(self, C: float, loss: str):
         soft = loss == "squared_hinge"

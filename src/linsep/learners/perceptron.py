@@ -18,14 +18,10 @@ from linsep.compiled.rules.perceptron import (
 from linsep.errors import LinsepError, ParameterError, hint
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import Learner, State, sparing
-from linsep.parameters import Control, Demonstration, ScheduleName, parameter
+from linsep.parameters import ScheduleName, parameter
 
 Update = Literal["single", "batch"]
 Zero = Literal["mistake", "negative", "correct"]
-CONTROLS = (
-    Control(parameter="learning_rate", name="rate", label="Learning rate"),
-    Control(parameter="schedule", label="Schedule"),
-)
 
 
 class Perceptron(LinearClassifier):
@@ -162,15 +158,6 @@ class Perceptron(LinearClassifier):
 
     command_name = "perceptron"
     mixable = True
-    demonstrations = (
-        Demonstration(
-            name="perceptron", title="perceptron", controls=CONTROLS, fixed={"update": "single"}
-        ),
-        Demonstration(
-            name="batch", title="perceptron, batch rule", controls=CONTROLS,
-            fixed={"update": "batch"},
-        ),
-    )  # fmt: skip
 
     learning_rate: float | Callable[[int], float] = parameter(
         default=1.0, above=0.0, called_with="k", help="initial learning rate"
@@ -199,6 +186,13 @@ class Perceptron(LinearClassifier):
             )  # fmt: skip
         schedule = Schedule(self.learning_rate, self.schedule)
         return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule, self.zero)
+
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters."""
+        from linsep.teaching.textbook.perceptron import BatchPerceptron, Perceptron
+
+        rule = BatchPerceptron if self.update == "batch" else Perceptron
+        return rule(self.learning_rate, self.schedule, self.zero)
 
     def _rate(self) -> float | None:
         """Return the rate if it is constant, else None."""
@@ -299,6 +293,7 @@ class PerceptronLearner(Learner):
     """Update at each mistake, with scheduled rates; ``zero`` sets the meaning of zero scores."""
 
     replayed = "single"
+    step = "learning rate"
 
     def __init__(self, schedule: Schedule, zero: str = "mistake"):
         super().__init__()

@@ -2,13 +2,14 @@
 
 from functools import partial
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
 from linsep.compiled.rules.confidence import SCWRule
 from linsep.learners.confidence import ConfidenceClassifier, ConfidenceLearner
 from linsep.learners.state import Learner
-from linsep.parameters import Control, Demonstration, TwoSided, parameter
+from linsep.parameters import TwoSided, parameter
 
 
 class SCW(ConfidenceClassifier):
@@ -62,18 +63,6 @@ class SCW(ConfidenceClassifier):
 
     command_name = "scw"
     grid_example = "C=0.1,1,10"
-    demonstrations = (
-        Demonstration(
-            name="scw", title="soft confidence-weighted",
-            controls=(
-                Control(parameter="C", label="Aggressiveness C"),
-                Control(
-                    parameter="eta", name="confidence", label="Confidence",
-                    narrowed={"at_most": 0.999},
-                ),
-            ),
-        ),
-    )  # fmt: skip
 
     C: float = parameter(
         default=1.0, above=0.0, also=(np.inf,),
@@ -90,4 +79,10 @@ class SCW(ConfidenceClassifier):
     def learner(self) -> Learner:
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
         phi = NormalDist().inv_cdf(float(self.eta))
-        return ConfidenceLearner(partial(SCWRule, phi, float(self.C)))
+        return ConfidenceLearner(partial(SCWRule, phi, float(self.C)), "C")
+
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters."""
+        from linsep.teaching.textbook.scw import SCW
+
+        return SCW(self.eta, self.C)

@@ -9,10 +9,9 @@ from linsep.compiled.rules.winnow import BalancedWinnowRule, WinnowRule
 from linsep.errors import DataError, ParameterError, hint
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import Learner, State, Unlearnable
-from linsep.parameters import Control, Demonstration, parameter
+from linsep.parameters import parameter
 
 PROMOTION = "factor of weights in an update, for a feature of 1"
-CONTROLS = (Control(parameter="promotion", label="Promotion"),)
 
 
 class Winnow(LinearClassifier):
@@ -50,11 +49,6 @@ class Winnow(LinearClassifier):
 
     command_name = "winnow"
     positive_only = True
-    demonstrations = (
-        Demonstration(
-            name="winnow", title="Winnow", controls=CONTROLS, intercept=False, start=False
-        ),
-    )
 
     promotion: float = parameter(default=2.0, above=1.0, help=PROMOTION)
     threshold: float | None = parameter(
@@ -77,6 +71,12 @@ class Winnow(LinearClassifier):
     def learns_intercept(self) -> bool:
         """Whether the intercept is trained: it is minus the threshold."""
         return False
+
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters."""
+        from linsep.teaching.textbook.winnow import Winnow
+
+        return Winnow(self.promotion, self.threshold)
 
 
 class BalancedWinnow(LinearClassifier):
@@ -109,11 +109,6 @@ class BalancedWinnow(LinearClassifier):
     """
 
     command_name = "balanced-winnow"
-    demonstrations = (
-        Demonstration(
-            name="balanced-winnow", title="balanced Winnow", controls=CONTROLS, intercept=False
-        ),
-    )
 
     promotion: float = parameter(default=2.0, above=1.0, help=PROMOTION)
     threshold: float = parameter(default=0.0, help="score that a positive row exceeds")
@@ -128,6 +123,12 @@ class BalancedWinnow(LinearClassifier):
                 code="conflict", option="threshold", value=self.threshold,
             )  # fmt: skip
         return BalancedWinnowLearner(float(self.promotion), float(self.threshold))
+
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters."""
+        from linsep.teaching.textbook.winnow import BalancedWinnow
+
+        return BalancedWinnow(self.promotion, self.threshold)
 
 
 class WinnowLearner(Learner):

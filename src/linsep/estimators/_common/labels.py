@@ -264,9 +264,7 @@ def importance(
     return found
 
 
-def weigh_classes(
-    class_weight: Any, classes: np.ndarray, totals: np.ndarray | None, **place: Any
-) -> np.ndarray:
+def weigh_classes(class_weight: Any, classes: np.ndarray, totals: np.ndarray | None) -> np.ndarray:
     """Return the weight of each class as float64; raise ValueError if they are invalid.
 
     ``totals`` are the summed row weights of each class, needed for "balanced" only: it gives all
@@ -284,7 +282,7 @@ def weigh_classes(
             raise DataError(
                 f"class_weight names {listed([one for one in class_weight if one not in known])}, "
                 f"but the classes are {listed(known)}.",
-                code="unknown-label", option="class_weight", **place,
+                code="unknown-label", option="class_weight",
             )  # fmt: skip
         given = [class_weight.get(label, 1.0) for label in known]
         weights = _numbers(given, "class_weight holds values that are not numbers")

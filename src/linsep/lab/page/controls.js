@@ -1,4 +1,4 @@
-// Controls: one for each setting that Python declares, for the learner in use.
+// Controls: one for each setting of the learner in use.
 
 import { make } from "./dom.js";
 
@@ -10,16 +10,10 @@ const WORDS = { classes: "classes", soft: "soft margin", line: "least squares", 
   inverse: "rate / k", inverse_sqrt: "rate / \u221Ak", ovr: "one-vs-rest",
   ovo: "one-vs-one", native: "joint rule", vote: "vote", best: "best so far" };
 
-// The data of a file for Python; for a larger file only its size.
+// The name and the bytes of a file; of a larger one only its size.
 async function sentFile(file, most) {
   const { name, size } = file;
-  if (size > most) return { name, size };
-  const url = await new Promise((resolve) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(reader.result);
-    reader.readAsDataURL(file);
-  });
-  return { name, file: url.slice(url.indexOf(",") + 1) };
+  return size > most ? { name, size } : { name, content: new Uint8Array(await file.arrayBuffer()) };
 }
 
 export class Controls {
@@ -105,15 +99,10 @@ export class Controls {
     };
     const of = (list) => list.map((j) => [j, names[j]]);
     const numbers = of(numeric.filter((j) => j !== label));
-    const flat = x === "projected";
     const other = (j, than) => (j === than ? numbers.find(([k]) => k !== than)[0] : j);
     this.columns.replaceChildren(
-      menu("Horizontal", x, flat || (numbers.length > 2 && this.lab.projects)
-        ? [...numbers, ["projected", "projected: principal components"]] : numbers,
-      (value) => (value === "projected" ? { x: value, y, label }
-        : { x: Number(value), y: other(y, Number(value)), label })),
-      ...(flat ? [] : [menu("Vertical", y, numbers,
-        (value) => ({ x: other(x, Number(value)), y: Number(value), label }))]),
+      menu("Horizontal", x, numbers, (value) => ({ x: Number(value), y: other(y, Number(value)), label })),
+      menu("Vertical", y, numbers, (value) => ({ x: other(x, Number(value)), y: Number(value), label })),
       menu("Class", label, of(names.map((_, j) => j)), (value) => ([x, y].includes(Number(value))
         ? { label: Number(value) } : { x, y, label: Number(value) })),
       ...said.map((text) => make("p", { class: "status" }, text)));

@@ -1,6 +1,7 @@
 // A descent: its path up to the step that is shown, the path ahead, and the effect of a step.
 
-import { makeSvg, minus, set, short } from "./dom.js";
+import { makeSvg, set } from "./dom.js";
+import { minus, short } from "../engine/numbers.js";
 
 //: how far from the picture a place is drawn, in its sizes
 const FAR = 20;

@@ -1,6 +1,7 @@
 // The modes without a run: numbers and sentences of a fit, its table and its drawing.
 
-import { make, makeSvg, minus, short } from "./dom.js";
+import { make, makeSvg } from "./dom.js";
+import { minus, short } from "../engine/numbers.js";
 import { boxFree, chord, clipped, corners, Scale } from "./geometry.js";
 import { classColor } from "./looks.js";
 
@@ -14,9 +15,8 @@ export class Fit {
     this.words = make("div", { class: "words", id: "fit-words", "aria-live": "polite" });
     this.numbers = make("dl", { class: "numbers" });
     this.panels = make("div", { class: "panels" });
-    this.tests = make("dl", { class: "tests" });
     this.node = make("section", { class: "card fit", "aria-label": "Fit" },
-      this.name, this.title, this.words, this.numbers, this.panels, this.tests);
+      this.name, this.title, this.words, this.numbers, this.panels);
     this.head = make("tr");
     this.heading = make("h2");
     this.says = make("p", { class: "stopped" });
@@ -31,15 +31,11 @@ export class Fit {
     const { fit, idle } = this.lab;
     this.node.classList.toggle("hidden", !this.lab.regression);
     this.table.classList.toggle("hidden", !fit);
-    const none = { title: "", sentences: [idle], numbers: [], assumptions: [], panels: [],
-      columns: [], rows: [] };
-    const { title, sentences, numbers, assumptions, panels, columns, rows } = fit ?? none;
+    const none = { title: "", sentences: [idle], numbers: [], panels: [], columns: [] };
+    const { title, sentences, numbers, panels, columns } = fit ?? none;
     this.title.textContent = title;
     this.words.replaceChildren(...sentences.map((text) => make("p", {}, text)));
-    const pairs = (list) => list.flatMap(([name, ...values]) => [make("dt", {}, minus(name)),
-      ...values.map((value) => make("dd", {}, minus(value)))]);
-    this.numbers.replaceChildren(...pairs(numbers));
-    this.tests.replaceChildren(...pairs(assumptions));
+    this.numbers.replaceChildren(...numbers.flatMap(([name, value]) => [make("dt", {}, minus(name)), make("dd", {}, minus(value))]));
     this.panels.replaceChildren(...panels.map((panel) => this.panel(panel)));
     this.head.replaceChildren(...columns.map((name) => make("th", { scope: "col" }, name)));
     this.first = -1;
@@ -155,10 +151,9 @@ export function probabilities(fit, [x, y]) {
 }
 
 function drawnContours(fit, scale) {
-  const places = (flat) => Array.from({ length: flat.length / 2 },
-    (_, k) => [flat[2 * k], flat[2 * k + 1]]);
-  return fit.contours.map((line) => makeSvg("polyline", { class: "contour",
-    points: joined(scale, places(line)) }));
+  const text = (x, y) => scale.point([x, y]).map((pixel) => Math.round(10 * pixel) / 10).join(",");
+  return fit.contours.map((line) => makeSvg("path", { class: "contour",
+    d: line.map(([x, y, u, v]) => `M${text(x, y)}L${text(u, v)}`).join("") }));
 }
 
 function drawnCurves(fit, scale) {

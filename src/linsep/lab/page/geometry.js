@@ -1,6 +1,6 @@
 // Boxes, half-planes and ticks.
 
-import { minus, short } from "./dom.js";
+import { minus, short } from "../engine/numbers.js";
 
 // The part of a convex polygon where b + w1 x + w2 y >= 0.
 export function clipped(polygon, [b, w1, w2]) {

@@ -1,7 +1,5 @@
-// The lab: a scene, its run and the position that is shown; views draw them.
-//
-// Python answers with scenes and runs (`connection`); scrubbing a run asks nothing. Without a
-// connection the page is still: it shows one answer that was written into it.
+// The lab: a scene, its run and the position that is shown; views draw them. The engine (`connection`)
+// answers with scenes and runs; scrubbing a run asks nothing.
 
 import { make } from "./dom.js";
 import { Clock } from "./clock.js";
@@ -28,8 +26,8 @@ function needsMore(url) {
 }
 
 export class Lab {
-  constructor(root, connection, answer = null) {
-    Object.assign(this, { root, connection, still: !connection, scene: null, run: null, fit: null,
+  constructor(root, connection) {
+    Object.assign(this, { root, connection, scene: null, run: null, fit: null,
       proof: null, idle: "", classNames: ["-1", "+1"], fields: [], ready: [], limits: {}, at: 0, active: 1,
       selected: null, shows: { kept: false, proof: true }, waiting: new Map(), number: 0 });
     this.lessons = new Lesson(this);
@@ -48,7 +46,7 @@ export class Lab {
     this.heard = make("p", { class: "heard", id: "heard", role: "status" });
     const [, , , weights, , table] = this.views;
     this.table = table;
-    this.node = make("main", { class: `lab${this.still ? " still" : ""}` },
+    this.node = make("main", { class: "lab" },
       make("header", {}, make("h1", {}, "linsep", make("span", {}, " lab")),
         this.stage.node, this.moreButton = make("button", { type: "button", class: "more-button",
           "aria-expanded": "false", onclick: () => this.showMore(!this.more) }, "More")),
@@ -61,9 +59,8 @@ export class Lab {
     this.arrange();
     root.append(this.node);
     document.addEventListener("keydown", (event) => press(this, event));
-    if (answer) this.begin(answer);
-    else this.reopen();
-    if (connection) addEventListener("popstate", () => this.reopen());
+    this.reopen();
+    addEventListener("popstate", () => this.reopen());
   }
 
   // Put the parts of the page where they are seen, so that Tab goes from one to the next: in columns,
@@ -82,7 +79,7 @@ export class Lab {
         column("side right", proof, fit, weights, sharing)]));
   }
 
-  // Ask Python; the promise resolves with its answer.
+  // Ask the engine; the promise resolves with its answer.
   ask(kind, more = {}) {
     this.number += 1;
     const { number } = this;
@@ -127,7 +124,7 @@ export class Lab {
 
   begin(answer) {
     const { fields, ready, limits, reading } = answer;
-    Object.assign(this, { fields, ready, limits, reading, projects: !answer.offers });
+    Object.assign(this, { fields, ready, limits, reading });
     this.undo.begin(answer.scene);
     this.controls.start();
     this.lessons.start(answer.lessons);
@@ -169,7 +166,7 @@ export class Lab {
     if (fit) this.clock.pace();
     this.redraw();
     if (!this.more && needsMore(answer.url)) this.showMore(true);
-    if (run && !answer.proof && !this.still) this.prove();
+    if (run && !answer.proof) this.prove();
     else this.node.dataset.proved = answer.number ?? 0;
   }
 
@@ -216,7 +213,7 @@ export class Lab {
 
   // Keep the position in the URL, once it rests.
   remember() {
-    if (this.still || !this.scene) return;
+    if (!this.scene) return;
     clearTimeout(this.remembering);
     this.remembering = setTimeout(() => {
       if (this.clock.playing || !this.scene || this.changing) return;
@@ -228,7 +225,6 @@ export class Lab {
 
   // Ask for the run of a changed scene; while an answer is awaited only the last change is kept.
   async change(scene, { at = this.at, fit = false, final = true, seen = null } = {}) {
-    if (this.still) return;
     if (typeof scene !== "string" && !seen) this.undo.edited(scene, final);
     this.clock.pause();
     clearTimeout(this.remembering);
@@ -286,7 +282,7 @@ export class Lab {
 
   addPoint(place) {
     const before = this.latest().points;
-    if (this.still || !this.more || before.length >= this.limits.points) return;
+    if (!this.more || before.length >= this.limits.points) return;
     const points = [...before, this.pointAt(place, this.active)];
     this.select(null);
     this.changePoints(points);
@@ -294,7 +290,6 @@ export class Lab {
 
   // While a point is dragged it moves at once, and its run follows.
   movePoint(j, place, dragged = false) {
-    if (this.still) return;
     const points = this.latest().points.map((point, k) => (
       k === j ? this.pointAt(place, point[2]) : point));
     const curve = this.scene.settings.room === "curve";
@@ -311,10 +306,10 @@ export class Lab {
     return [x, y, room === "line" ? 0 : code];
   }
 
-  endMove() { if (!this.still && this.moved) this.changePoints(this.moved); }
+  endMove() { if (this.moved) this.changePoints(this.moved); }
 
   deletePoint(j) {
-    if (j === null || this.still) return;
+    if (j === null) return;
     const points = this.latest().points.filter((_, k) => k !== j);
     this.selected = null;
     this.changePoints(points);
@@ -336,7 +331,7 @@ export class Lab {
   chooseClass(code) {
     if (code >= this.limits.classes) return;
     this.active = code;
-    if (this.selected !== null && this.scene.points[this.selected]?.[2] !== code && !this.still) {
+    if (this.selected !== null && this.scene.points[this.selected]?.[2] !== code) {
       this.changePoints(this.latest().points.map((point, k) => (
         k === this.selected ? [point[0], point[1], code] : point)));
     }

@@ -1,6 +1,7 @@
 // What the marks of the plane mean, and how many points have a ring.
 
-import { make, makeSvg, minus } from "./dom.js";
+import { make, makeSvg } from "./dom.js";
+import { minus } from "../engine/numbers.js";
 import { COLOR_NAMES, classColor, mark } from "./looks.js";
 
 //: marks that are drawn at some steps only: their name, their sign, and what it means

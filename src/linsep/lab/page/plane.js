@@ -1,6 +1,7 @@
 // The plane: points that can be added, moved, relabeled and deleted, and the line of the weights.
 
-import { equation, make, makeSvg, minus, set, short } from "./dom.js";
+import { equation, make, makeSvg, set } from "./dom.js";
+import { minus, short } from "../engine/numbers.js";
 import { Descent } from "./descent.js";
 import { chord, clipped, corners, ticks, tickText } from "./geometry.js";
 import { drawnFit, probabilities } from "./fit.js";
@@ -30,7 +31,7 @@ export class Plane {
     this.parts = {
       sides: makeSvg("g", { class: "sides" }), grid: makeSvg("g", { class: "grid" }), band: makeSvg("polygon", { class: "band" }),
       witness: makeSvg("g", { class: "witness" }), widest: line("widest"),
-      kept: this.kept.node, fit: makeSvg("g", { class: "fitted" }), descent: this.descent.node, line: line("line"),
+      kept: this.kept.node, fit: makeSvg("g", { class: "fitted" }), descent: this.descent.node, before: line("before"), line: line("line"),
       curve: makeSvg("path", { class: "line curve-between" }), normal: makeSvg("line", { class: "normal", "marker-end": "url(#lab-arrow)" }), from: this.from.node, start: this.start.node,
       points: this.points.node,
     };
@@ -181,6 +182,8 @@ export class Plane {
     const { settings } = scene;
     const weights = run && !this.regions ? run.weightsAt(t, 0, settings.keep) : null;
     const found = this.place(this.parts.line, weights);
+    const old = weights && t && settings.keep === "last" ? run.weightsAt(t - 1) : null;
+    this.place(this.parts.before, old && String(old) !== String(weights) ? old : null);
     if (this.regions) this.drawRegions(t);
     else this.drawSides(weights);
     if (!this.start.at(t, found)) this.drawNormal(found);

@@ -1,6 +1,7 @@
 // The points of the plane: marks that are dragged, moved by keys, relabeled and deleted.
 
-import { makeSvg, set, short } from "./dom.js";
+import { makeSvg, set } from "./dom.js";
+import { short } from "../engine/numbers.js";
 import { stepOf } from "./handle.js";
 import { mark } from "./looks.js";
 

@@ -1,6 +1,7 @@
 // Proofs: the verdict with its rows, and the mistakes so far against their bounds.
 
-import { make, short } from "./dom.js";
+import { make } from "./dom.js";
+import { short } from "../engine/numbers.js";
 
 const SIGNS = { separable: "\u2713", overlapping: "\u2717", "quasi-separable": "\u2717",
   undecided: "?" };

@@ -8,6 +8,10 @@
 const CELL = 6;
 const HALVINGS = 5;
 
+export function kernelValue({ kernel, width, degree }, [x, y], [u, v]) {
+  return kernel === "rbf" ? Math.exp(-width * ((x - u) ** 2 + (y - v) ** 2)) : (width * (x * u + y * v) + 1) ** degree;
+}
+
 export class Regions {
   constructor(run, scene, scale, keep = scene.settings.keep) {
     Object.assign(this, { run, scene, scale, keep, at: 0 });
@@ -80,12 +84,7 @@ export class Regions {
     }
   }
 
-  kernel(row, u, v) {
-    const { kernel, width, degree } = this.scene.settings;
-    const [x, y] = this.scene.points[row];
-    return kernel === "rbf" ? Math.exp(-width * ((x - u) ** 2 + (y - v) ** 2))
-      : (width * (x * u + y * v) + 1) ** degree;
-  }
+  kernel(row, u, v) { return kernelValue(this.scene.settings, this.scene.points[row], [u, v]); }
 
   // The kernel of a point with every site.
   product(row) {

@@ -1,4 +1,4 @@
-// The columns of a run that Python computed: position 0 is before the first round.
+// The columns of a run that the engine computed: position 0 is before the first round.
 
 export class Run {
   constructor(columns, points) {

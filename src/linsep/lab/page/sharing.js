@@ -1,12 +1,11 @@
-// Export: the URL, pictures, the table, a script, and a page that needs no server.
+// Export: the URL, pictures, the table, a script, and the page with this setup in it.
 
 import { download, make, makeSvg, set } from "./dom.js";
 
 const KEPT_STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity",
   "fill-opacity", "stroke-opacity", "font-size", "font-family", "font-weight", "paint-order",
   "stroke-linejoin", "display", "visibility"];
-const TABLES = { csv: ["rounds.csv", "text/csv"], markdown: ["rounds.md", "text/markdown"],
-  latex: ["rounds.tex", "text/plain"] };
+const TABLES = { csv: ["steps.csv", "text/csv"], markdown: ["steps.md", "text/markdown"], latex: ["steps.tex", "text/plain"] };
 
 // A copy of a picture with the styles of the page inside it.
 function styled(svg) {
@@ -36,15 +35,11 @@ export class Sharing {
         button("Close", () => this.box.close())));
     const proof = button("Proof", () => this.proof());
     proof.classList.add("of-runs");
-    const pictures = [button("PNG", () => this.png()), button("SVG", () => this.svg())];
-    const served = [button("Points", () => this.points()), button("CSV", () => this.table("csv")),
-      button("Markdown", () => this.table("markdown")), button("LaTeX", () => this.table("latex")),
-      button("Python", () => this.python()), proof,
-      button("HTML", () => this.html())];
     this.node = make("section", { class: "card sharing", role: "group", "aria-label": "Export" },
       make("h2", {}, "Export"),
-      ...(lab.still ? [] : [button("Copy link", () => this.copy(location.href))]),
-      ...pictures, ...(lab.still ? [] : served), this.says, this.box);
+      button("Copy link", () => this.copy(location.href)), button("PNG", () => this.png()), button("SVG", () => this.svg()),
+      button("Points", () => this.points()), ...["CSV", "Markdown", "LaTeX"].map((name) => button(name, () => this.table(name.toLowerCase()))),
+      button("Python", () => this.python()), proof, button("HTML", () => this.html()), this.says, this.box);
   }
 
   say(text) {
@@ -62,19 +57,17 @@ export class Sharing {
     }
   }
 
-  async asked(kind, more = {}) {
-    const answer = await this.lab.ask(kind, { scene: this.lab.scene, ...more });
+  async asked(kind) {
+    const answer = await this.lab.ask(kind, { scene: this.lab.scene });
     if (answer.fault) this.lab.fail(answer.fault);
     return answer.fault ? null : answer.text;
   }
 
-  async table(format) {
-    const { run, table } = this.lab;
-    const text = run?.kernel ? table.text(format) : await this.asked("table", { format });
-    if (text !== null) download(...this.file(TABLES[format], text));
+  table(format) {
+    if (!this.lab.run && !this.lab.fit) { this.lab.fail(this.lab.idle); return; }
+    const [name, type] = TABLES[format];
+    download(name, this.lab.table.text(format), type);
   }
-
-  file([name, type], text) { return [name, text, type]; }
 
   // The points as CSV, which "Your own points" reads.
   async points() {
@@ -89,18 +82,15 @@ export class Sharing {
     this.box.showModal();
   }
 
-  async html() {
-    const text = await this.asked("html");
-    if (text !== null) download("run.html", text, "text/html");
-  }
+  html() { download("lab.html", this.lab.connection.saved(location.hash.slice(1)), "text/html"); }
 
-  // The proof of the verdict with its points, and the result of linsep.check.
+  // The proof of the verdict with its points.
   async proof() {
     const answer = await this.lab.ask("certificate", { scene: this.lab.scene });
     if (answer.fault) { this.lab.fail(answer.fault); return; }
     download("proof.json", answer.proof, "application/json");
     download("points.csv", answer.points, "text/csv");
-    this.say(`linsep.check proof.json points.csv --target ${answer.target}: ${answer.said.split("\n")[0]}`);
+    this.say(`Check it: python -m linsep.check proof.json points.csv --target ${answer.target}`);
   }
 
   // The text below the plane, as lines of a picture.

@@ -1,12 +1,13 @@
 // The initial weights as an arrow, which can be dragged before the first step.
 
-import { makeSvg, set, short } from "./dom.js";
+import { makeSvg, set } from "./dom.js";
+import { short } from "../engine/numbers.js";
 import { Handle } from "./handle.js";
 
 // Whether the learner takes initial weights, which the pictures then change.
-export function startable({ still, fields, scene }) {
+export function startable({ fields, scene }) {
   const start = fields.find((field) => field.name === "start");
-  return !still && Boolean(start?.usedBy.includes(scene.settings.learner));
+  return Boolean(start?.usedBy.includes(scene.settings.learner));
 }
 
 export class StartArrow {

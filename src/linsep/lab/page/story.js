@@ -1,7 +1,9 @@
 // What happened in a step, in one sentence, and the buttons for the next step.
 
 import { toldStep } from "./descent.js";
-import { make, minus, short } from "./dom.js";
+import { kernelValue } from "./regions.js";
+import { make } from "./dom.js";
+import { minus, short } from "../engine/numbers.js";
 
 const ENDS = {
   converged: "The last pass had no mistake: training ends here.",
@@ -14,8 +16,9 @@ export class Story {
     this.lab = lab;
     this.task = make("p", { class: "task" });
     this.text = make("p", { class: "sentence", id: "story", "aria-live": "polite" });
+    this.sums = make("p", { class: "sums", id: "sums" });
     this.node = make("section", { class: "card story", "aria-label": "What happens" }, this.task,
-      this.text, lab.clock.main);
+      make("div", { class: "told" }, this.text, this.sums), lab.clock.main);
   }
 
   scene() {
@@ -30,6 +33,7 @@ export class Story {
     this.text.setAttribute("aria-live", this.lab.clock.playing ? "off" : "polite");
     this.text.textContent = this.lab.run ? told(this.lab, t)
       : this.lab.descends ? toldStep(this.lab, t) : this.lab.idle;
+    this.sums.textContent = this.lab.run && t ? arithmetic(this.lab, t - 1) : "";
   }
 }
 
@@ -90,6 +94,55 @@ function change({ run, scene }, round) {
   return `: ${rule}, so ${from ? "[w1, w2]" : "[b, w1, w2]"} = ${vector(before)} ${
     way > 0 ? "+" : "\u2212"} ${vector(added)} = ${vector(after)}${
     run.isWrong(scores, row) ? "; the point is still not on its side" : ""}`;
+}
+
+const number = (value) => minus(short(value));
+const signed = (value) => (value < 0 ? `(${number(value)})` : number(value));
+
+// The arithmetic of a step: the score as a sum, what it is compared with, and who is predicted.
+function arithmetic({ run, scene, classNames }, round) {
+  const [row, scores] = [run.row[round], run.scoresBefore(round)];
+  const [x1, x2] = run.points[row];
+  const name = (k) => minus(classNames[run.present[k]]);
+  if (run.kernel && run.nVectors === 1) return kernelSum(run, scene.settings, round);
+  if (run.nVectors > 1) {
+    const each = scores.map((s, v) => `${minus(run.vectors[v])} ${number(s)}`).join(", ");
+    if (run.scheme !== "ovo") return `Scores: ${each}.${moves(run, round)}`;
+    const won = run.present.map(() => 0);
+    run.pairs.forEach(([a, b], v) => { won[scores[v] > 0 ? b : a] += 1; });
+    return `Scores: ${each}. Votes: ${won.map((n, k) => `${name(k)} ${n}`).join(", ")}.`;
+  }
+  const y = run.codes[row] === 1 ? 1 : -1;
+  const [b, w1, w2] = run.weightsAt(round).map(signed);
+  const sum = `${scene.settings.intercept ? `${b} + ` : ""}${w1}\u00B7${signed(x1)} + ${w2}\u00B7${signed(x2)}`;
+  const margin = run.margins[round];
+  const test = margin ? `divided by the lengths of x and w ${number(margin[0])}, needed ${number(margin[1])}`
+    : `y \u00B7 score = ${number(y * scores[0])} ${y * scores[0] > 0 ? "> 0" : "\u2264 0"}`;
+  return `y = ${y > 0 ? "+1" : "\u22121"}, score = ${sum} = ${number(scores[0])}, ${test}.`;
+}
+
+// Which rows of W move, and by how much.
+function moves(run, round) {
+  const [before, after] = [run.allWeightsAt(round), run.allWeightsAt(round + 1)];
+  const moved = after.map((vector, v) => [v, vector.map((w, j) => w - before[v][j])]).filter(([, by]) => by.some(Boolean));
+  return run.kernel ? "" : moved.map(([v, by]) => ` ${minus(run.vectors[v])} moves by ${vector(by)}.`).join("");
+}
+
+// The score of a kernel perceptron: a sum over the points that were mistakes.
+function kernelSum(run, settings, round) {
+  const duals = new Map();
+  for (let t = 0; t < round; t += 1) {
+    for (let k = 0; k < run.duals[t].length; k += 3) {
+      const [, j, change] = run.duals[t].slice(k, k + 3);
+      duals.set(j, (duals.get(j) ?? 0) + change);
+    }
+  }
+  const x = run.points[run.row[round]];
+  const terms = [...duals].filter(([, a]) => a).map(([j, a]) => [a, kernelValue(settings, run.points[j], x), j]);
+  const shown = terms.slice(0, 4).map(([a, K, j], k) => `${a < 0 ? "\u2212" : k ? "+" : ""} ${Math.abs(a) === 1 ? "" : `${number(Math.abs(a))} `}K(${
+    j + 1}, ${run.row[round] + 1}) [${number(K)}]`).join(" ");
+  return `Score = ${terms.length ? `${shown.trim()}${terms.length > 4 ? ` and ${terms.length - 4} more` : ""}` : "the empty sum"} = ${
+    number(run.scoresBefore(round)[0])}.`;
 }
 
 function severalChange(run, round) {

@@ -1,6 +1,7 @@
 // The table of steps; only the lines in view are in the page, so thousands scroll smoothly.
 
-import { make, minus, sixDigits, short } from "./dom.js";
+import { make } from "./dom.js";
+import { minus, sixDigits, short } from "../engine/numbers.js";
 
 const HEIGHT = 28;
 const AROUND = 8;
@@ -52,15 +53,17 @@ export class Table {
     return cells.map(String);
   }
 
-  // The table as CSV, Markdown or LaTeX, with six digits; a step is called a round in traces.
+  // The table to save as CSV with all digits, or as Markdown or LaTeX with six.
   text(format) {
-    const lines = [["round", ...this.names.slice(1)], ...Array.from({ length: this.lab.run.rounds }, (_, k) => this.cells(k, sixDigits))]
-      .map((cells) => cells.map((cell) => cell.replace("\u2212", "-")));
+    const shown = format === "csv" ? String : sixDigits;
+    const { run, fit } = this.lab;
+    const text = (value) => (typeof value === "number" ? shown(value) : value);
+    const [head, ...rows] = (run ? [this.names, ...Array.from({ length: run.rounds }, (_, k) => this.cells(k, shown))]
+      : [fit.columns, ...fit.rows.map((row) => row.map(text))]).map((cells) => cells.map((cell) => cell.replace("\u2212", "-")));
     if (format === "csv") {
       const quoted = (cell) => (/[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
-      return lines.map((cells) => `${cells.map(quoted).join(",")}\n`).join("");
+      return [head, ...rows].map((cells) => `${cells.map(quoted).join(",")}\n`).join("");
     }
-    const [head, ...rows] = lines;
     if (format === "markdown") {
       const row = (cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |\n`;
       return row(head) + row(head.map(() => "---:")) + rows.map(row).join("");

@@ -1,6 +1,7 @@
 // The buttons above the plane: the class to add, edits of points, undo and redo, zoom.
 
-import { make, minus } from "./dom.js";
+import { make } from "./dom.js";
+import { minus } from "../engine/numbers.js";
 import { mark } from "./looks.js";
 
 export class Tools {

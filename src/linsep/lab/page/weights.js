@@ -1,6 +1,7 @@
 // Weight space: which weights put each point on its side, the region of solutions, the path.
 
-import { make, makeSvg, minus, set, short } from "./dom.js";
+import { make, makeSvg, set } from "./dom.js";
+import { minus, short } from "../engine/numbers.js";
 import { boxAround, chord, clipped, corners, Scale, ticks, tickText } from "./geometry.js";
 import { classColor } from "./looks.js";
 import { startable } from "./start.js";

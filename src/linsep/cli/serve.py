@@ -1,0 +1,107 @@
+"""The command ``serve``: a model over HTTP."""
+
+from pathlib import Path
+from typing import Any
+
+from linsep.cli import options
+from linsep.cli.errors import note
+from linsep.cli.options import Option, Repeatable, command
+from linsep.cli.output import print_pairs
+from linsep.errors import LinsepError
+from linsep.serving import Limits
+from linsep.words import counted
+
+#: packages of linsep[serve]
+NEEDED = ("uvicorn", "httptools", "orjson", "prometheus_client")
+DEFAULT = Limits()
+
+SERVE_OPTIONS = (
+    Option(
+        "--host", default="127.0.0.1", metavar="ADDRESS",
+        help="Network address to listen on; --token is required unless it is local.",
+    ),
+    Option("--port", **options.number(at_least=0, at_most=65535), default=8000,
+        help="Port; 0 selects a free one."),
+    Option(
+        "--token", envvar="LINSEP_TOKEN", metavar="WORD",
+        help="Access token: requests must send the header Authorization: Bearer WORD. The "
+        "environment variable LINSEP_TOKEN sets it without showing it to other users.",
+    ),
+    Repeatable(
+        "--allowed-host", metavar="NAME",
+        help="Additional host name of this server, such as the name of a proxy; repeatable. "
+        "Servers on a local address refuse other names.",
+    ),
+    Option(
+        "--log", type=options.LocalPath(), metavar="FILE",
+        help="Train on rows sent to /learn, and log them in this file.",
+    ),
+    Option(
+        "--max-body", type=options.size_of("a body"), default="10MB", metavar="SIZE",
+        help="Maximum size of a request body.",
+    ),
+    Option(
+        "--max-rows", default=DEFAULT.rows, **options.number(at_least=1),
+        help="Maximum number of rows in a request.",
+    ),
+    Option(
+        "--max-features", default=DEFAULT.features, **options.number(at_least=1),
+        help="Maximum number of columns of a table or values of a row, if the model has fewer.",
+    ),
+    Option(
+        "--max-memory", type=options.size_of("memory"), default="256MB", metavar="SIZE",
+        help="Maximum memory for the rows of a request and the response.",
+    ),
+    Option(
+        "--max-seconds", default=DEFAULT.seconds,
+        **options.number(float, above=0.0) | {"metavar": "SECONDS"},
+        help="Maximum time to process a request.",
+    ),
+)  # fmt: skip
+
+
+@command(options.MODEL, *SERVE_OPTIONS)
+def serve(
+    model: Path, *, host: str, port: int, token: str | None, allowed_host: list[str] | None,
+    log: Path | None, max_body: int, max_rows: int, max_features: int, max_memory: int,
+    max_seconds: float,
+) -> None:  # fmt: skip
+    """Serve a model over HTTP: /predict, /learn, /model, /health, /metrics; / documents them.
+
+    If MODEL is replaced, the new file is served within a second, or after SIGHUP.
+
+    Example: linsep serve species.linsep --port 8000
+    """
+    try:
+        from linsep.serving import Server
+    except ModuleNotFoundError as problem:
+        if problem.name not in NEEDED:
+            raise
+        raise LinsepError(
+            f"Serving needs {problem.name}, which is not installed: pip install 'linsep[serve]'.",
+            code="missing-package",
+        ) from None
+    limits = Limits(
+        body=max_body, rows=max_rows, features=max_features, memory=max_memory,
+        seconds=max_seconds,
+    )  # fmt: skip
+    server = Server(
+        model, host=host, port=port, token=token, allowed_hosts=allowed_host or [], log=log,
+        limits=limits, say=note,
+    )  # fmt: skip
+    server.run(lambda: _announce(server, host))
+
+
+def _announce(server: Any, host: str) -> None:
+    shown = f"[{host}]" if ":" in host else host
+    about = server.served.about()
+    pairs = [
+        ("serving", f"http://{shown}:{server.port}/"),
+        ("model", f"{about['learner']}, {counted(about['features'], 'feature')}, version "
+                  f"{about['version']}"),
+    ]  # fmt: skip
+    if server.learning is not None:
+        rows = server.learning.log.n_rows
+        pairs.append(("log", f"{server.learning.log.path}, {counted(rows, 'row')} learned"))
+    print_pairs(pairs)
+    print("         Ctrl-C ends it", flush=True)

@@ -1,0 +1,197 @@
+// What has an optimum in a few weights: soft margins, logistic curves, and gradient descent.
+
+// A x = b by elimination with row exchanges.
+export function solve(A, b) {
+  const rows = A.map((line, i) => [...line, b[i]]);
+  const n = rows.length;
+  for (let k = 0; k < n; k += 1) {
+    let best = k;
+    for (let i = k; i < n; i += 1) if (Math.abs(rows[i][k]) > Math.abs(rows[best][k])) best = i;
+    [rows[k], rows[best]] = [rows[best], rows[k]];
+    for (let i = 0; i < n; i += 1) {
+      if (i !== k) {
+        const ratio = rows[i][k] / rows[k][k];
+        rows[i] = rows[i].map((p, j) => p - ratio * rows[k][j]);
+      }
+    }
+  }
+  return rows.map((line, k) => line[n] / line[k]);
+}
+
+const inner = (a, b) => a.reduce((sum, v, j) => sum + v * b[j], 0);
+
+// The weights that minimize sum of penalty_j w_j² / 2 + C sum of max(0, 1 - y <w, z>), and their dual
+// variables, by a primal-dual interior point (Mehrotra's predictor and corrector).
+//
+// With a in [0, C], u = max(0, -(1 - y <w, z>)) and v = max(0, 1 - y <w, z>): y <w, z> - 1 + v - u = 0,
+// penalty_j w_j = sum of a y z_j, a u = 0 and (C - a) v = 0.
+export function hingeSolution(Z, signs, penalty, C) {
+  const [rows, n, d] = [Z.map((z, i) => z.map((v) => v * signs[i])), Z.length, penalty.length];
+  let [w, a, u, v] = [new Array(d).fill(0), ...[C / 2, 1, 1].map((x) => new Array(n).fill(x))];
+  let best = null;
+  for (let step = 0; step < 200; step += 1) {
+    const left = rows.map((z, i) => -(inner(w, z) - 1 + v[i] - u[i]));
+    const slope = penalty.map((p, j) => a.reduce((sum, ai, i) => sum + ai * rows[i][j], 0) - p * w[j]);
+    const gap = a.reduce((sum, ai, i) => sum + ai * u[i] + (C - ai) * v[i], 0);
+    const objective = inner(w.map((x, j) => penalty[j] * x), w) / 2 + C * v.reduce((sum, x) => sum + x, 0);
+    const far = Math.max(...left.map(Math.abs), ...slope.map((s) => Math.abs(s) / (C * n)));
+    if (far < 1e-8 && !(gap >= best?.gap)) best = { gap, weights: w, dual: a };
+    if (gap <= 1e-12 * objective && far < 1e-12) break;
+    if (best?.gap <= 1e-8 * objective && !(gap <= best.gap)) break; // points on the margin that decide nothing
+    const mean = gap / (2 * n);
+    const D = a.map((ai, i) => v[i] / (C - ai) + u[i] / ai);
+    const direction = (first, second) => {
+      const right = left.map((r, i) => r + first[i] / a[i] - second[i] / (C - a[i]));
+      const H = penalty.map((p, j) => penalty.map((_, k) => (j === k ? p : 0)
+        + rows.reduce((sum, z, i) => sum + (z[j] * z[k]) / D[i], 0)));
+      const g = slope.map((s, j) => s + rows.reduce((sum, z, i) => sum + (z[j] * right[i]) / D[i], 0));
+      const dw = solve(H, g);
+      const da = rows.map((z, i) => (right[i] - inner(z, dw)) / D[i]);
+      return { dw, da, du: da.map((x, i) => (first[i] - u[i] * x) / a[i]), dv: da.map((x, i) => (second[i] + v[i] * x) / (C - a[i])) };
+    };
+    const reach = ({ da, du, dv }) => Math.min(1, ...a.flatMap((x, i) => [
+      ...(da[i] < 0 ? [-x / da[i]] : da[i] > 0 ? [(C - x) / da[i]] : []), ...(du[i] < 0 ? [-u[i] / du[i]] : []),
+      ...(dv[i] < 0 ? [-v[i] / dv[i]] : [])]));
+    const guess = direction(a.map((x, i) => -x * u[i]), a.map((x, i) => -(C - x) * v[i]));
+    const most = reach(guess);
+    const later = a.reduce((sum, x, i) => sum + (x + most * guess.da[i]) * (u[i] + most * guess.du[i])
+      + (C - x - most * guess.da[i]) * (v[i] + most * guess.dv[i]), 0) / (2 * n);
+    const aim = mean * (later / mean) ** 3;
+    const found = direction(a.map((x, i) => aim - x * u[i] - guess.da[i] * guess.du[i]),
+      a.map((x, i) => aim - (C - x) * v[i] + guess.da[i] * guess.dv[i]));
+    const share = Math.min(1, 0.995 * reach(found));
+    if (![...found.dw, ...found.da].every(Number.isFinite)) break;
+    w = w.map((x, j) => x + share * found.dw[j]);
+    a = a.map((x, i) => x + share * found.da[i]);
+    u = u.map((x, i) => x + share * found.du[i]);
+    v = v.map((x, i) => x + share * found.dv[i]);
+  }
+  const { weights, dual } = best ?? { weights: w, dual: a };
+  return { weights: sharpened(rows, penalty, C, weights), dual };
+}
+
+// Weights that have the rows near the margin exactly on it, if their objective is no larger: of these
+// rows as many as are independent, the rows inside pull with C.
+function sharpened(rows, penalty, C, w) {
+  const value = (x) => inner(x.map((v, j) => penalty[j] * v), x) / 2 + C * rows.reduce((sum, z) => sum + Math.max(0, 1 - inner(z, x)), 0);
+  const near = rows.filter((z) => Math.abs(inner(z, w) - 1) < 1e-3).sort((y, z) => Math.abs(inner(y, w) - 1) - Math.abs(inner(z, w) - 1));
+  const inside = rows.filter((z) => inner(z, w) <= 1 - 1e-3);
+  const [on, space] = [[], []];
+  near.forEach((z) => {
+    const rest = space.reduce((left, u) => left.map((v, j) => v - inner(left, u) * u[j]), z);
+    const long = Math.hypot(...rest);
+    if (long > 1e-6 * Math.hypot(...z)) { on.push(z); space.push(rest.map((v) => v / long)); }
+  });
+  const d = penalty.length;
+  const M = [...penalty.map((p, j) => [...penalty.map((_, k) => (j === k ? p : 0)), ...on.map((z) => -z[j])]),
+    ...on.map((z) => [...z, ...on.map(() => 0)])];
+  const found = solve(M, [...penalty.map((_, j) => C * inside.reduce((sum, z) => sum + z[j], 0)), ...on.map(() => 1)]).slice(0, d);
+  return value(found) <= value(w) ? found : w;
+}
+
+// The weights, each with a penalty, of a small hinge loss.
+export const hingeOptimum = (Z, signs, C) => hingeSolution(Z, signs, Z[0].map(() => 1), C).weights;
+
+const probability = (score) => (score >= 0 ? 1 / (1 + Math.exp(-score)) : Math.exp(score) / (1 + Math.exp(score)));
+
+// The intercept and the weight of a logistic curve after Newton's steps from 0; `firth` maximizes the
+// penalized likelihood.
+export function newton(x, y, steps, firth) {
+  let [b, w] = [0, 0];
+  for (let step = 0; step < steps; step += 1) {
+    const p = x.map((v) => probability(b + w * v));
+    const H = [[0, 0], [0, 0]];
+    x.forEach((v, i) => [1, v].forEach((s, j) => [1, v].forEach((t, k) => { H[j][k] += p[i] * (1 - p[i]) * s * t; })));
+    const score = [0, 0];
+    x.forEach((v, i) => {
+      const z = [1, v];
+      const leverage = firth ? p[i] * (1 - p[i]) * inner(z, solve(H, z)) : 0;
+      z.forEach((s, j) => { score[j] += (y[i] - p[i] + leverage * (0.5 - p[i])) * s; });
+    });
+    const moved = solve(H, score);
+    [b, w] = [b + moved[0], w + moved[1]];
+  }
+  return [b, w];
+}
+
+export function logLikelihood(x, y, [b, w]) {
+  return x.reduce((sum, v, i) => {
+    const score = b + w * v;
+    return sum + y[i] * score - Math.max(score, 0) - Math.log1p(Math.exp(-Math.abs(score)));
+  }, 0);
+}
+
+export const likelihoodGradient = (x, y, [b, w]) => x.reduce(([first, second], v, i) => {
+  const left = y[i] - 0.5 * (1 + Math.tanh(0.5 * (b + w * v)));
+  return [first + left, second + left * v];
+}, [0, 0]);
+
+//: steps in a row that are longer and worse than the ones before, after which a descent diverges
+const WORSE = 10;
+const LOST = 8 * 2 ** -52;
+
+// x <- x - eta(k) grad J(x) (or +) while a step is longer than 1e-6: its path, values, rates, and why it
+// ended.
+export function descend(J, grad, start, { eta, schedule, up, most }) {
+  const sign = up ? 1 : -1;
+  let [x, value, gradient, length, bad] = [start, J(start), grad(start), 0, 0];
+  const [path, values, rates] = [[x], [value], []];
+  let mark = [0, x, gradient];
+  const ended = (reason, why) => ({ path, values, rates, reason, why });
+  for (;;) {
+    const k = rates.length;
+    const rate = eta / ({ constant: 1, inverse: k + 1, inverse_sqrt: Math.sqrt(k + 1) })[schedule];
+    const before = length;
+    length = rate * Math.hypot(...gradient);
+    if (length <= 1e-6) return ended("converged", "The next step would be no longer than 10⁻⁶");
+    if (k === most) return ended("max_iter", `All ${most.toLocaleString("en")} steps allowed were made and the next would still be ${
+      Number(length.toPrecision(3))} long`);
+    const point = x.map((v, j) => v + sign * rate * gradient[j]);
+    const next = J(point);
+    const there = Number.isFinite(next) ? grad(point) : [NaN];
+    if (!there.every(Number.isFinite)) return ended("diverged", "");
+    bad = sign * (next - value) < 0 && length > before ? bad + 1 : 0;
+    if (k !== 1 && !(k & (k - 1))) mark = [k, x, gradient]; // Brent's detection of cycles
+    [x, value, gradient] = [point, next, there];
+    path.push(x);
+    values.push(value);
+    rates.push(rate);
+    if (bad === WORSE) return ended("diverged", "");
+    if (schedule === "constant" && x.every((v, j) => v === mark[1][j] && gradient[j] === mark[2][j])) {
+      if (length <= LOST * Math.hypot(...x)) return ended("converged", `Steps of ${Number(length.toPrecision(3))} are lost in the rounding of x`);
+      return ended("cycle", `Step ${k + 1} came back to ${mark[0] ? `where step ${mark[0]} had ended` : "the start"}, so the last ${
+        k + 1 - mark[0]} steps repeat forever: the learning rate is too large`);
+    }
+  }
+}
+
+// The contour lines of a function on a grid, as segments x, y, x, y; the levels divide a box into equal
+// areas, and lines reach half of it beyond where units are equal.
+export function contours(J, [left, bottom, right, top], equal, levels = 15, sites = 121) {
+  const more = equal ? 0.5 : 0;
+  const axis = (low, high) => Array.from({ length: sites }, (_, k) => (
+    low - more * (high - low) + ((1 + 2 * more) * (high - low) * k) / (sites - 1)));
+  const [xs, ys] = [axis(left, right), axis(bottom, top)];
+  const z = ys.map((y) => xs.map((x) => J([x, y])));
+  const inside = z.flatMap((line, i) => line.filter((_, j) => (
+    ys[i] >= bottom && ys[i] <= top && xs[j] >= left && xs[j] <= right))).sort((a, b) => a - b);
+  const found = [];
+  for (let k = 0; k < levels; k += 1) {
+    const level = inside[Math.round((0.01 + (0.98 * k) / (levels - 1)) * (inside.length - 1))];
+    const line = [];
+    for (let i = 0; i + 1 < sites; i += 1) {
+      for (let j = 0; j + 1 < sites; j += 1) {
+        const corners = [[i, j], [i, j + 1], [i + 1, j + 1], [i + 1, j]];
+        const crossings = corners.flatMap(([p, q], c) => {
+          const [r, s] = corners[(c + 1) % 4];
+          if ((z[p][q] < level) === (z[r][s] < level)) return [];
+          const share = (level - z[p][q]) / (z[r][s] - z[p][q]);
+          return [[xs[q] + share * (xs[s] - xs[q]), ys[p] + share * (ys[r] - ys[p])]];
+        });
+        for (let c = 0; c + 1 < crossings.length; c += 2) line.push([...crossings[c], ...crossings[c + 1]]);
+      }
+    }
+    found.push(line);
+  }
+  return found;
+}

@@ -1,0 +1,193 @@
+// The update of each learner on one example, as in its paper. A machine is one binary classifier, an
+// example its features `x` and constant features `ones`; the target y is -1 or +1, s the score.
+
+export class Machine {
+  constructor(weights, intercept) {
+    Object.assign(this, { weights: [...weights], intercept: [...intercept], updates: 0, waiting: [], memory: null });
+  }
+
+  // Add `amount` times an example to the weights.
+  add({ x, ones }, amount) {
+    this.weights = moved(this.weights, x, amount);
+    this.intercept = moved(this.intercept, ones, amount);
+  }
+
+  get length() { return Math.hypot(...this.weights, ...this.intercept); }
+}
+
+export const moved = (w, x, amount) => w.map((p, j) => p + amount * x[j]);
+
+export function product(x, w) {
+  let sum = 0;
+  for (let j = 0; j < x.length; j += 1) sum += x[j] * w[j];
+  return sum;
+}
+
+const whole = ({ x, ones }) => [...x, ...ones];
+
+// An example, or weights, by constant features: one part, or one per class of a joint rule.
+function partsOf({ x, ones }) {
+  const d = x.length / ones.length;
+  return ones.map((one, k) => [...x.slice(k * d, (k + 1) * d), one]);
+}
+
+const joined = (parts) => ({ x: parts.flatMap((part) => part.slice(0, -1)), ones: parts.map((part) => part.at(-1)) });
+const byPart = (left, right, made) => left.map((part, k) => part.map((v, j) => made(v, right[k][j])));
+const sumOfSquares = (x) => product(x, x);
+
+// What rules have in common: a mistake asks for an update, weights begin at 0.
+class Rule {
+  constructor(settings) { Object.assign(this, settings); }
+
+  // Whether an example that asks for an update is a mistake even where its score has the right sign.
+  get marginMistakes() { return true; }
+
+  get learnsIntercept() { return true; }
+
+  first() { return [0, 0]; }
+
+  check() {}
+
+  asks(machine, example, y, s, wrong) { return wrong; }
+
+  margin() { return null; }
+
+  endPass() { return false; }
+
+  again() { return null; }
+}
+
+const rateOf = (rate, schedule, k) => ({ constant: rate, inverse: rate / k, inverse_sqrt: rate / Math.sqrt(k) })[schedule];
+
+class Perceptron extends Rule {
+  update(machine, example, y) {
+    machine.add(example, rateOf(this.rate, this.schedule, machine.updates + 1) * y);
+    return true;
+  }
+}
+
+class Batch extends Perceptron {
+  get batch() { return true; }
+
+  update(machine, example, y) { machine.waiting.push([y, example]); return false; }
+
+  endPass(machine) {
+    if (!machine.waiting.length) return false;
+    const total = new Machine(machine.weights.map(() => 0), machine.intercept.map(() => 0));
+    machine.waiting.forEach(([y, example]) => total.add(example, y));
+    machine.waiting = [];
+    machine.add({ x: total.weights, ones: total.intercept }, rateOf(this.rate, this.schedule, machine.updates + 1));
+    return true;
+  }
+}
+
+class Margin extends Rule {
+  get aim() { return this.gamma === "auto" ? 0.5 ** ((this.halvings ?? 0) + 1) : this.gamma; }
+
+  check(row, x, one) {
+    if (!one && x.every((v) => v === 0)) throw new Error(`Point ${row + 1} is at 0 and has no margin: move it.`);
+  }
+
+  asks(machine, example, y, s, wrong) {
+    return wrong || (y * s) / Math.hypot(...whole(example)) < 0.5 * this.aim * machine.length;
+  }
+
+  margin(machine, example, y, s) {
+    const size = Math.hypot(...whole(example)) * machine.length;
+    return size ? [(y * s) / size, 0.5 * this.aim] : [0, 0];
+  }
+
+  update(machine, example, y) { machine.add(example, y / Math.hypot(...whole(example))); return true; }
+
+  // A restart with half the target, which a machine with too many updates has disproved.
+  again(machines) {
+    const most = (2 / (0.5 * this.aim) ** 2) * (1 + 1e-9);
+    if (this.gamma !== "auto" || machines.every(({ updates }) => updates <= most)) return null;
+    return new Margin({ ...this, halvings: (this.halvings ?? 0) + 1 });
+  }
+}
+
+//: weights of Winnow are kept between 1 / MOST and MOST
+const MOST = 1e150;
+
+class Winnow extends Rule {
+  get learnsIntercept() { return false; }
+
+  first(d, joint) { return [1, joint ? 0 : -d / 2]; }
+
+  check(row, x) {
+    if (x.some((v) => v < 0)) {
+      throw new Error(`Point ${row + 1} has a negative coordinate, which Winnow does not allow: use balanced Winnow.`);
+    }
+  }
+
+  update(machine, { x }, y) {
+    machine.weights = machine.weights.map((w, j) => (
+      x[j] ? Math.min(Math.max(w * this.promotion ** (y * x[j]), 1 / MOST), MOST) : w));
+    return true;
+  }
+}
+
+class BalancedWinnow extends Rule {
+  update(machine, { x, ones }, y) {
+    const [most, factor] = [Math.log(MOST), Math.log(this.promotion)];
+    const multiplied = (w, power) => (power === 0 ? w
+      : 2 * Math.sinh(Math.min(Math.max(Math.asinh(w / 2) + power * factor, -most), most)));
+    machine.weights = machine.weights.map((w, j) => multiplied(w, y * x[j]));
+    machine.intercept = machine.intercept.map((b, j) => multiplied(b, y * ones[j]));
+    return true;
+  }
+}
+
+class PassiveAggressive extends Rule {
+  asks(machine, example, y, s, wrong) { return wrong || 1 - y * s > 0; }
+
+  update(machine, example, y, s) {
+    const q = sumOfSquares(example.x);
+    if (q === 0) return false;
+    machine.add(example, Math.min(this.C, (1 - y * s) / q) * y);
+    return true;
+  }
+}
+
+// Sigma z of diagonal variances, which are 1 at first.
+function spread(machine, example) {
+  const parts = partsOf(example);
+  const sigma = machine.memory ?? parts.map((part) => part.map(() => 1));
+  return [sigma, joined(byPart(sigma, parts, (s, z) => s * z))];
+}
+
+const observed = (sigma, example, r) => byPart(sigma, partsOf(example), (s, z) => (s * r) / (r + s * z * z));
+
+class Arow extends Rule {
+  get marginMistakes() { return false; }
+
+  asks(machine, example, y, s, wrong) { return wrong || y * s < 1; }
+
+  update(machine, example, y, s) {
+    const [sigma, direction] = spread(machine, example);
+    const v = product(whole(example), whole(direction));
+    if (v === 0) return false;
+    machine.add(direction, ((1 - y * s) / (v + this.r)) * y);
+    machine.memory = observed(sigma, example, this.r);
+    return true;
+  }
+}
+
+// A row is its kernel values with all rows, then its unit vector, by which a mistake finds its weight.
+class KernelPerceptron extends Rule {
+  get learnsIntercept() { return false; }
+
+  update(machine, { x }, y) {
+    const n = x.length / machine.intercept.length / 2;
+    for (let start = 0; start < x.length; start += 2 * n) {
+      for (let j = 0; j < n; j += 1) machine.weights[start + j] += y * x[start + n + j];
+    }
+    return true;
+  }
+}
+
+//: by the name of a learner
+export const RULES = { perceptron: Perceptron, batch: Batch, margin: Margin, winnow: Winnow,
+  "balanced-winnow": BalancedWinnow, "passive-aggressive": PassiveAggressive, arow: Arow,
+  kernel: KernelPerceptron };

@@ -1,0 +1,123 @@
+"""The engine of the lab, run by the Node that Playwright brings, and its scenes beside Python."""
+
+import json
+import subprocess
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from playwright._impl._driver import compute_driver_executable
+
+from linsep.lab.file import LESSONS, joined, ready_points
+
+#: reads lines of questions and writes lines of answers
+PROGRAM = """
+const file = %s;
+answer({ kind: "file", file });
+const lines = require("fs").readFileSync(0, "utf8").split("\\n").filter(Boolean);
+for (const line of lines) console.log(JSON.stringify(answer(JSON.parse(line))));
+"""
+
+
+@cache
+def data():
+    """What the file of the lab brings to its engine."""
+    lessons = {n: (files("linsep.lab") / f"lessons/{n}.md").read_text("utf-8") for n in LESSONS}
+    return {"first": "data=first-steps", "ready": ready_points(), "lessons": lessons}
+
+
+def answers(questions, also=None):
+    """The answers to questions, in a process of their own; ``also`` are further lessons by name."""
+    file = data() | {"lessons": data()["lessons"] | (also or {})}
+    program = joined("engine/answer") + PROGRAM % json.dumps(file)
+    return run_javascript(program, "".join(json.dumps(one) + "\n" for one in questions))
+
+
+def run_javascript(program, given=""):
+    """The lines of JSON that a program prints."""
+    node, _ = compute_driver_executable()
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "engine.cjs"
+        path.write_text(program, encoding="utf-8")
+        done = subprocess.run(
+            [node, str(path)], input=given, text=True,
+            capture_output=True, check=True, encoding="utf-8",
+        )  # fmt: skip
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def answer(**question):
+    """The answer to one question."""
+    return answers([question])[0]
+
+
+def opened(*urls):
+    """The answers to URLs of scenes."""
+    return answers([{"kind": "open", "url": url} for url in urls])
+
+
+def random_urls(count, seed=0):
+    """URLs of scenes as a person may make them, and worse: repeated points, ties, huge and tiny
+    coordinates, one to four classes, any learner and setting.
+    """
+    random, fields = (
+        Random(seed),
+        {one["name"]: one for one in answer(kind="open", url="")["fields"]},
+    )
+    learners = fields["learner"]["choices"]
+    return [_random_url(random, learners[k % len(learners)], fields) for k in range(count)]
+
+
+def _random_url(random, learner, fields):
+    n, k = random.choice([2, 3, 5, 9, 20, 60]), random.choice([2, 2, 2, 3, 4])
+    grid, unit = random.choice([1, 3, 10, 1000]), random.choice([1, 1, 1, 0.1, 1e-7, 900])
+    low = 0 if learner == "winnow" else -grid
+    places = [[random.randint(low, grid) * unit for _ in range(2)] for _ in range(n)]
+    lines = [[random.uniform(-1, 1) for _ in range(3)] for _ in range(k)]
+    separable = random.random() < 0.6
+
+    def code(x, y):
+        scores = [a * x + b * y + c * unit for a, b, c in lines]
+        return int(np.argmax(scores)) if separable else random.randrange(k)
+
+    points = [(*place, c) for c, place in enumerate(places[:k])]
+    points += [(x, y, code(x, y)) for x, y in places[k:]]
+    settings = {"learner": learner, "rounds": random.choice([1, 17, 60, 250])}
+    for name, one in fields.items():
+        if "classes" not in one["rooms"] or name in ("learner", "rounds", "room"):
+            continue
+        if random.random() < 0.4:
+            settings[name] = _random_value(random, one)
+    shown = {True: "yes", False: "no"}
+    texts = [f"{name}={shown[v] if isinstance(v, bool) else v}" for name, v in settings.items()]
+    return "&".join(["points=" + ";".join(f"{x},{y},{c}" for x, y, c in points), *texts])
+
+
+def _random_value(random, one):
+    if one["kind"] == "yes or no":
+        return random.random() < 0.5
+    if one["kind"] == "choice":
+        return random.choice(one["choices"])
+    if one["size"] > 1:
+        return ",".join(str(random.choice([0, -1, 0.5, 1, 2])) for _ in range(one["size"]))
+    values = [
+        one["low"],
+        min(one["high"], 2),
+        random.uniform(0.1, 0.9),
+        *filter(None, [one["word"]]),
+    ]
+    value = random.choice(values)
+    fits = isinstance(value, str) or one["low"] <= value <= one["high"]
+    return one["low"] if not fits else int(value) or one["low"] if one.get("whole") else value
+
+
+def run_script(text):
+    """What the script of a scene prints, and its names."""
+    said, names = [], {}
+    exec(
+        compile(text, "script", "exec"), names | {"print": lambda *parts: said.append(parts)}, names
+    )
+    return said, names
