@@ -112,34 +112,23 @@ class Folds(NamedTuple):
 
     def _check_rows(self, rows: "LabeledRows") -> None:
         """Raise DataError if there are more folds than rows, groups, or rows of a class."""
-        k, name = int(self.cv), rows.name
-        if rows.size < k + self.by_time:
-            raise DataError(
-                f"{name} has {counted(rows.size, 'row')}, too few for {k} folds.",
-                code="too-few-rows", path=name,
-            )  # fmt: skip
-        if self.by_time:
-            return
-        if rows.groups is not None:
-            if (groups := np.unique(rows.groups).size) < k:
-                raise DataError(
-                    f"{name} has {counted(groups, 'group')}, fewer than the {k} folds",
-                    hint("choose {}", cv=groups)
-                    if groups > 1
-                    else "add groups, or use fewer folds",
-                    code="too-few-rows", path=name,
-                )  # fmt: skip
-            return
-        if rows.classes is None or rows.codes is None:
-            return
-        sizes = np.bincount(rows.codes)
-        if (least := int(sizes.min())) < k:
-            label = plain_labels(rows.classes)[int(sizes.argmin())]
-            raise DataError(
-                f"Class {label} of {name} has {counted(least, 'row')}, fewer than the {k} folds",
-                *([hint("choose {}", cv=least)] if least > 1 else []),
+        k, what, label = int(self.cv), rows.name, None
+        least, unit, advice = rows.size - self.by_time, "row", "add rows"
+        if least >= k and not self.by_time and rows.groups is not None:
+            least, unit, advice = np.unique(rows.groups).size, "group", "add groups"
+        elif least >= k and not self.by_time and rows.classes is not None:
+            assert rows.codes is not None
+            sizes = np.bincount(rows.codes)
+            label, least = plain_labels(rows.classes)[int(sizes.argmin())], int(sizes.min())
+            what, advice = (
+                f"Class {label} of {rows.name}",
                 "add rows of this class, or leave it out",
-                code="too-few-rows", path=name, value=label,
+            )
+        if least < k:
+            raise DataError(
+                f"{what} has {counted(least, unit)}, too few for {k} folds",
+                *([hint("choose {}", cv=least)] if least > 1 else []), advice,
+                code="too-few-rows", path=rows.name, value=label,
             )  # fmt: skip
 
 
