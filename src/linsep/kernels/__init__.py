@@ -1,9 +1,9 @@
 """Kernels on rows of numbers, on strings and on other objects.
 
 ``base`` defines prepared rows, sums, products and multiples; ``vectors``, ``strings`` and
-``foreign`` (functions and Gram matrices) define the kernels, ``normalizing`` their cosines;
-``naming`` their names. ``exact`` computes values without rounding; ``gram_matrices`` checks Gram
-matrices; ``gram_cache`` computes their rows when a learner needs them.
+``foreign`` (functions and Gram matrices, with their check) define the kernels, ``naming`` their
+names. ``exact`` computes values without rounding; ``gram_cache`` computes rows of a Gram matrix
+when a learner needs them.
 """
 
 import lazy_loader

@@ -7,17 +7,18 @@ from .base import (
     Scaled as Scaled,
     Sum as Sum,
 )
-from .foreign import Callable as Callable, Precomputed as Precomputed
-from .gram_matrices import (
+from .foreign import (
+    Callable as Callable,
     NotPositiveSemidefiniteWarning as NotPositiveSemidefiniteWarning,
+    Precomputed as Precomputed,
     check_gram as check_gram,
 )
 from .naming import as_kernel as as_kernel, kernel_from_dict as kernel_from_dict
-from .normalizing import Normalized as Normalized
 from .strings import BlendedSpectrum as BlendedSpectrum, Spectrum as Spectrum
 from .vectors import (
     RBF as RBF,
     AllSubsets as AllSubsets,
     Linear as Linear,
+    Normalized as Normalized,
     Polynomial as Polynomial,
 )

@@ -26,6 +26,10 @@ MOST_POWER = 1000
 BLOCK_BYTES = 16_000_000
 #: values of a Gram matrix that fit in the processor's cache
 CACHED = 8192
+#: the largest float
+LARGEST = float(np.finfo(np.float64).max)
+#: most levels of nested kernels, each of which needs a few nested calls
+MOST_NESTED = 100
 
 
 @dataclass(frozen=True)
@@ -43,12 +47,10 @@ class Kernel:
     #: rows that a learner scores at once: enough for fast products, but few enough that their own
     #: Gram matrix is cheap beside that with the support vectors
     rows_at_once: ClassVar[int] = 512
-    #: advice if values overflow
-    advice: ClassVar[str] = "scale the features, say to at most 1"
 
     def fitted(self, X: Any) -> Kernel:
         """Return the kernel with its data-dependent parameters computed from training rows X."""
-        return self._fitted(X)
+        return self
 
     def prepare(self, X: Any) -> Any:
         """Check X and convert it to the form this kernel works on.
@@ -68,7 +70,7 @@ class Kernel:
         DataError, ValueError
             If rows have the wrong type, NaN or infinity.
         """
-        return self._prepare(X)
+        raise NotImplementedError
 
     def gram(self, A: Any, B: Any) -> np.ndarray:
         """Return K of every pair of prepared rows, float64 of shape (rows of A, rows of B).
@@ -140,17 +142,9 @@ class Kernel:
         found = kernel._exact(X)
         if found is None:
             return None
-        sizes = [abs(m) for m in found.above.ravel().tolist() if m]
-        if max(sizes, default=1) > found.below << MOST_POWER:
-            raise DataError(
-                f"{self!r} overflows float64 on these rows: {kernel._advice()}.", code="overflow"
-            )
-        if min(sizes, default=1) << MOST_POWER < found.below and sizes:
-            raise DataError(
-                f"{self!r} underflows float64 on these rows, which are too small: multiply the "
-                f"features by a large number.",
-                code="overflow",
-            )
+        sizes = [abs(m) for m in found.above.ravel().tolist() if m] or [found.below]
+        if max(sizes) > found.below << MOST_POWER or min(sizes) << MOST_POWER < found.below:
+            raise self._overflow()
         return found.values()
 
     def to_dict(self) -> dict[str, Any]:
@@ -161,7 +155,7 @@ class Kernel:
         ParameterError
             If the kernel is a function, which cannot be stored.
         """
-        given = {field.name: plain(getattr(self, field.name)) for field in fields(self)}
+        given = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
         return {"kernel": type(self).__name__, "parameters": given}
 
     def __add__(self, other: Any) -> Kernel:
@@ -176,15 +170,9 @@ class Kernel:
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def _fitted(self, X: Any) -> Kernel:
-        return self
-
     def _exact(self, X: Any) -> Ratio | None:
         """Return the Gram matrix of raw rows as integers over a denominator, or None."""
         return None
-
-    def _prepare(self, X: Any) -> Any:
-        raise NotImplementedError
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         raise NotImplementedError
@@ -192,43 +180,35 @@ class Kernel:
     def _diagonal(self, A: Any) -> np.ndarray:
         raise NotImplementedError
 
-    def _advice(self) -> str:
-        """Return the advice for values that overflow."""
-        return self.advice
+    def _overflow(self) -> DataError:
+        return DataError(
+            f"{self!r} overflows float64 on these rows, or underflows: scale the features, say to "
+            "at most 1, or choose smaller parameters.", code="overflow",
+        )  # fmt: skip
 
     def _finite(self, values: np.ndarray) -> np.ndarray:
         # The sum is finite unless a value is NaN or infinite, or the sum itself overflows.
         with np.errstate(over="ignore", invalid="ignore"):
             quickly = np.isfinite(values.sum())
         if not quickly and not np.isfinite(values).all():
-            raise DataError(
-                f"{self!r} overflows float64 on these rows: {self._advice()}.", code="overflow"
-            )
+            raise self._overflow()
         return values
 
 
-def plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """Return a parameter as a JSON value."""
     if isinstance(value, Kernel):
         return value.to_dict()
     if isinstance(value, Real):
         return int(value) if isinstance(value, Integral) else float(value)
     if isinstance(value, tuple):
-        return [plain(one) for one in value]
+        return [_plain(one) for one in value]
     if value is None or isinstance(value, str):
         return value
     raise ParameterError(
         f"A kernel with {value!r} cannot be stored, because code is never written to a file: use "
-        f"a kernel defined only by parameters.",
-        code="unsupported",
-        value=value,
-    )
-
-
-#: the value of rows of length 1 above which the parameters of a kernel are what is too large
-HUGE = 1e150
-#: the largest float
-LARGEST = float(np.finfo(np.float64).max)
+        "a kernel defined only by parameters.", code="unsupported", value=value,
+    )  # fmt: skip
 
 
 def number(kernel: Any, name: str, *, whole: bool = False) -> None:
@@ -239,14 +219,11 @@ def number(kernel: Any, name: str, *, whole: bool = False) -> None:
     value = getattr(kernel, name)
     right = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
     if not (right and (1 <= value < 2**63 if whole else 0 < value <= LARGEST)):
-        kind = "a number above 0"
-        if whole:
-            kind = "a whole number of at least 1" + " and below 2^63" * (right and value >= 1)
+        kind = "a whole number of at least 1" if whole else "a number above 0"
         raise ParameterError(
-            f"{name} of {type(kernel).__name__} must be {kind}, not {value!r}.",
-            option=name,
+            f"{name} of {type(kernel).__name__} must be {kind}, not {value!r}.", option=name,
             value=value,
-        )
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -262,7 +239,8 @@ class Constant(Kernel):
     def __post_init__(self) -> None:
         number(self, "value")
 
-    def _prepare(self, X: Any) -> Any:
+    def prepare(self, X: Any) -> Any:
+        """Return as many rows without features."""
         return np.empty((rows_of(X), 0))
 
     def _exact(self, X: Any) -> Ratio | None:
@@ -277,87 +255,78 @@ class Constant(Kernel):
         return np.full(rows_of(A), float(self.value))
 
 
-#: most levels of nested kernels, each of which needs a few nested calls
-MOST_NESTED = 100
-
-
 class Combined(Kernel):
     """A kernel composed of the kernels in the fields ``made_of``, on the same rows."""
 
     made_of: ClassVar[tuple[str, ...]]
 
     def __post_init__(self) -> None:
-        inner = self._inner
-        for value in inner:
+        for value in self.inner:
             if not isinstance(value, Kernel):
                 raise ParameterError(
                     f"{type(self).__name__} takes kernels of linsep.kernels, not {value!r}: wrap a "
-                    "function as Callable(function).",
-                    code="bad-kernel",
-                    value=value,
-                )
-        depth = 1 + max(getattr(one, "_depth", 0) for one in inner)
+                    "function as Callable(function).", code="bad-kernel", value=value,
+                )  # fmt: skip
+        depth = 1 + max(getattr(one, "_depth", 0) for one in self.inner)
         if depth > MOST_NESTED:
             raise ParameterError(
                 f"More than {MOST_NESTED} kernels are nested: add or multiply them in "
-                "pairs, and the pairs in pairs.",
-                code="bad-kernel",
-            )
-        object.__setattr__(self, "_depth", depth)  # the dataclass is frozen
+                "pairs, and the pairs in pairs.", code="bad-kernel",
+            )  # fmt: skip
+        taken = {one.takes for one in self.inner} - {"anything"}
+        if len(taken) > 1:
+            raise ParameterError(
+                f"{self!r} combines kernels of {' and '.join(sorted(taken))}: combine kernels on "
+                "the same kind of rows.", code="bad-kernel",
+            )  # fmt: skip
+        # the dataclass is frozen; kernels may be nested deeply
+        object.__setattr__(self, "_depth", depth)
+        object.__setattr__(self, "takes", "".join(taken) or "anything")
 
     @property
-    def _inner(self) -> list[Any]:
+    def inner(self) -> list[Any]:
+        """The kernels that it is made of."""
         return [getattr(self, name) for name in self.made_of]
-
-    @property
-    def takes(self) -> str:  # type: ignore[override]
-        """The type of rows that all inner kernels support."""
-        for kernel in self._inner:
-            takes = kernel.takes  # read once, because kernels may be nested deeply
-            if takes != "anything":
-                return str(takes)
-        return "anything"
 
     @property
     def rows_at_once(self) -> int:  # type: ignore[override]
         """The smallest block of the inner kernels: a function computes no unneeded values."""
-        return min(kernel.rows_at_once for kernel in self._inner)
+        return min(kernel.rows_at_once for kernel in self.inner)
 
-    def _fitted(self, X: Any) -> Kernel:
-        fitted = [kernel.fitted(X) for kernel in self._inner]
-        return replace(self, **dict(zip(self.made_of, fitted, strict=True)))
+    def fitted(self, X: Any) -> Kernel:
+        """Return the kernel of fitted kernels."""
+        given = {name: getattr(self, name).fitted(X) for name in self.made_of}
+        return replace(self, **given)
 
 
 class Pair(Combined):
-    """Two kernels on the same rows."""
+    """Two kernels on the same rows, and the function of their values, also of exact ones."""
 
     left: Kernel
     right: Kernel
     made_of: ClassVar[tuple[str, ...]] = ("left", "right")
+    of_values: ClassVar[Any]
+    of_ratios: ClassVar[str]
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        kinds = {self.left.takes, self.right.takes} - {"anything"}
-        if len(kinds) > 1:
-            raise ParameterError(
-                f"{self.left!r} takes {self.left.takes} and {self.right!r} takes "
-                f"{self.right.takes}: combine kernels on the same kind of rows.",
-                code="bad-kernel",
-            )
+    def prepare(self, X: Any) -> Any:
+        """Return the rows as both kernels have them, once if these are the same."""
+        rows = self.left.prepare(X)
+        return Parts(rows, rows if self.left == self.right else self.right.prepare(X))
 
-    def _prepare(self, X: Any) -> Any:
-        if self.left == self.right:
-            return Parts(*[self.left.prepare(X)] * 2)
-        return Parts(self.left.prepare(X), self.right.prepare(X))
-
-    def _both_exact(self, X: Any) -> tuple[Ratio, Ratio] | None:
+    def _exact(self, X: Any) -> Ratio | None:
         left = self.left._exact(X)
         right = left if self.left == self.right else left and self.right._exact(X)
-        return None if left is None or right is None else (left, right)
+        return None if left is None or right is None else getattr(left, self.of_ratios)(right)
 
-    def _both(self, A: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
         left, right = zip(A.parts, B.parts, strict=True)
-        return self.left.gram(*left), self.right.gram(*right)
+        K, other = self.left.gram(*left), self.right.gram(*right)
+        with np.errstate(over="ignore"):  # the error names the kernel
+            return self.of_values(K, other, out=K)
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return self.of_values(*map(Kernel.diagonal, (self.left, self.right), A.parts))
 
 
 @dataclass(frozen=True)
@@ -366,17 +335,7 @@ class Sum(Pair):
 
     left: Kernel
     right: Kernel
-
-    def _exact(self, X: Any) -> Ratio | None:
-        both = self._both_exact(X)
-        return both and both[0].plus(both[1])
-
-    def _gram(self, A: Any, B: Any) -> np.ndarray:
-        K, other = self._both(A, B)
-        return np.add(K, other, out=K)
-
-    def _diagonal(self, A: Any) -> np.ndarray:
-        return self.left.diagonal(A.parts[0]) + self.right.diagonal(A.parts[1])
+    of_values, of_ratios = np.add, "plus"
 
 
 @dataclass(frozen=True)
@@ -385,40 +344,23 @@ class Product(Pair):
 
     left: Kernel
     right: Kernel
-
-    def _exact(self, X: Any) -> Ratio | None:
-        both = self._both_exact(X)
-        return both and both[0].times(both[1])
-
-    def _gram(self, A: Any, B: Any) -> np.ndarray:
-        K, other = self._both(A, B)
-        with np.errstate(over="ignore"):  # the error names the kernel
-            return np.multiply(K, other, out=K)
-
-    def _diagonal(self, A: Any) -> np.ndarray:
-        with np.errstate(over="ignore"):
-            return self.left.diagonal(A.parts[0]) * self.right.diagonal(A.parts[1])
-
-
-class Around(Combined):
-    """A kernel that transforms the values of another one."""
-
-    kernel: Kernel
-    made_of: ClassVar[tuple[str, ...]] = ("kernel",)
+    of_values, of_ratios = np.multiply, "times"
 
 
 @dataclass(frozen=True)
-class Scaled(Around):
+class Scaled(Combined):
     """``factor`` K(x, y), with a factor above 0."""
 
     kernel: Kernel
     factor: float
+    made_of: ClassVar[tuple[str, ...]] = ("kernel",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         number(self, "factor")
 
-    def _prepare(self, X: Any) -> Any:
+    def prepare(self, X: Any) -> Any:
+        """Return the rows as the inner kernel has them."""
         return self.kernel.prepare(X)
 
     def _exact(self, X: Any) -> Ratio | None:
@@ -435,9 +377,6 @@ class Scaled(Around):
     def _diagonal(self, A: Any) -> np.ndarray:
         with np.errstate(over="ignore"):
             return self.kernel.diagonal(A) * self.factor
-
-    def _advice(self) -> str:
-        return "choose a smaller factor" if self.factor > HUGE else self.advice
 
 
 # Rows in the form a kernel works on: arrays, CSR matrices and other sliceable rows.
@@ -489,9 +428,8 @@ def refuse_text(X: Any, kernel: Any) -> None:
     if is_text(X):
         raise DataError(
             f"X has strings, but {kernel!r} takes rows of numbers: choose a string kernel such as "
-            "Spectrum(3), or convert the strings to numbers.",
-            code="not-a-number",
-        )
+            "Spectrum(3), or convert the strings to numbers.", code="not-a-number",
+        )  # fmt: skip
 
 
 def vectors(X: Any, kernel: Any, dtype: Any = (np.float64, np.float32)) -> Any:
@@ -519,9 +457,8 @@ def same_width(A: Any, B: Any) -> None:
     if A.shape[1] != B.shape[1]:
         raise DataError(
             f"Rows have {A.shape[1]} features on one side and {B.shape[1]} on the other: a kernel "
-            f"needs the same features on both sides.",
-            code="shape",
-        )
+            "needs the same features on both sides.", code="shape",
+        )  # fmt: skip
 
 
 def dense_blocks(rows: Any) -> Iterator[tuple[slice, np.ndarray]]:

@@ -13,6 +13,13 @@ import scipy.sparse as sp
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import Kernel, Parts, listed, rows_of, vectors
 
+#: most rows for which eigenvalues are computed
+MOST_ROWS = 2000
+#: rows of a Gram matrix that are compared at a time
+BLOCK = 512
+#: rounding error of a zero, relative to the largest value
+ROUNDING = 1e-8
+
 
 @dataclass(frozen=True, repr=False)
 class Callable(Kernel):
@@ -28,7 +35,6 @@ class Callable(Kernel):
     function: Any
     takes: ClassVar[str] = "anything"
     rows_at_once: ClassVar[int] = 1  # computes no value that is not needed
-    advice: ClassVar[str] = "make the function return finite numbers"
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -45,7 +51,8 @@ class Callable(Kernel):
     def _name(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
-    def _prepare(self, X: Any) -> Any:
+    def prepare(self, X: Any) -> Any:
+        """Return rows that can be sliced, with their numbers."""
         if sp.issparse(X):
             X = X.tocsr()
         elif not isinstance(X, np.ndarray):
@@ -104,9 +111,9 @@ class Precomputed(Kernel):
     """
 
     takes: ClassVar[str] = "gram"
-    advice: ClassVar[str] = "compute the Gram matrix without NaN and infinity"
 
-    def _prepare(self, X: Any) -> Any:
+    def prepare(self, X: Any) -> Any:
+        """Return rows that know their numbers."""
         if sp.issparse(X):
             raise DataError(
                 "A precomputed Gram matrix must be dense: pass X.toarray().", code="bad-value"
@@ -162,3 +169,75 @@ class GramRows:
 
     def __getitem__(self, key: Any) -> GramRows:
         return GramRows(self.values, self.numbers[key])
+
+
+class NotPositiveSemidefiniteWarning(UserWarning):
+    """A Gram matrix is not symmetric or not positive semidefinite, so it belongs to no kernel."""
+
+
+def check_gram(K: Any) -> str | None:
+    """Check whether a matrix can be the Gram matrix of a kernel.
+
+    Parameters
+    ----------
+    K : array of shape (rows, rows)
+
+    Returns
+    -------
+    str or None
+        A sentence for :class:`NotPositiveSemidefiniteWarning`, or None. For up to 2,000 rows, None
+        means that no eigenvalue is negative, up to rounding. For more rows, only the necessary
+        conditions ``K_ii >= 0`` and ``|K_ij| <= sqrt(K_ii K_jj)`` are checked.
+
+    Raises
+    ------
+    DataError
+        If K is not square or not finite.
+    """
+    K = np.asarray(K)
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise DataError(
+            "A precomputed Gram matrix must be square, one row and one column for every row of "
+            f"the data, but it has shape {K.shape}.", code="shape",
+        )  # fmt: skip
+    if not np.isfinite(K).all():
+        raise DataError(
+            "The Gram matrix has NaN or infinity: compute it again without them.", code="not-finite"
+        )
+    if not len(K):
+        return None
+    if why := _worst(K, lambda part: np.abs(K[part] - K[:, part].T)):
+        i, j = why
+        return (
+            f"The Gram matrix is not symmetric: K[{i}, {j}] is {K[i, j]:.6g} and K[{j}, {i}] "
+            f"is {K[j, i]:.6g}; training continues, without the guarantees of a kernel."
+        )
+    lengths, said = np.diag(K), ""
+    roots = np.sqrt(np.maximum(lengths, 0))
+    if lengths.min() < 0:
+        i = int(lengths.argmin())
+        said = f"K[{i}, {i}] is {lengths[i]:.6g}"
+    elif why := _worst(K, lambda part: np.abs(K[part]) - roots[part, None] * roots):
+        i, j = why
+        most = roots[i] * roots[j]
+        said = f"K[{i}, {j}] is {K[i, j]:.6g}, more than sqrt(K[{i}, {i}] K[{j}, {j}]) = {most:.6g}"
+    elif len(K) <= MOST_ROWS:
+        least, most = np.linalg.eigvalsh(K.astype(np.float64, copy=False))[[0, -1]].tolist()
+        if least < -ROUNDING * max(most, -least):
+            said = f"its smallest eigenvalue is {least:.6g}, its largest {most:.6g}"
+    if not said:
+        return None
+    return (
+        f"The Gram matrix is not positive semidefinite, so it belongs to no kernel: {said}; "
+        "training continues, without the guarantees of a kernel."
+    )
+
+
+def _worst(K: np.ndarray, excess: Any) -> tuple[int, int] | None:
+    """Return where a matrix computed in blocks of rows exceeds rounding; None if nowhere."""
+    for start in range(0, len(K), BLOCK):
+        found = excess(slice(start, start + BLOCK))
+        if found.max() > ROUNDING * np.abs(K).max():
+            i, j = np.unravel_index(found.argmax(), found.shape)
+            return start + int(i), int(j)
+    return None

@@ -4,8 +4,7 @@ as rows (checked, encoded as numbers, counted by substrings), products of counts
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.kernels import count_rows
 from linsep.errors import DataError, ParameterError, warn_caller
 from linsep.kernels.base import Kernel, Parts, number
 from linsep.kernels.vectors import add_sparse_products, squares
@@ -22,14 +20,10 @@ from linsep.words import row_text
 if TYPE_CHECKING:
     from linsep.kernels.exact import Ratio
 
-#: largest numbers whose product fits in an int64
-MOST_CODES = 2**62
 #: multiplications in a dense matrix product that take the time of one sparse addition
 DENSE_SPEED = 80
 #: integers up to which sums in float32 are exact
 EXACT32 = 2.0**24
-#: rows of a block of products
-ROWS_AT_A_TIME = 1024
 #: bytes of counts made dense at a time
 DENSE_BYTES = 256_000_000
 
@@ -55,25 +49,20 @@ class Letters:
 class Grams:
     """The substrings of the columns, sorted: an array of shape (columns,) of str or bytes.
 
-    Rows counted together share one instance. Common columns of two instances are cached in the
-    first as long as the second exists.
+    Rows counted together share one instance.
     """
 
     def __init__(self, names: np.ndarray):
         self.names = names
-        self._common: weakref.WeakKeyDictionary[Grams, Any] = weakref.WeakKeyDictionary()
+        #: the instance that was compared last, and the columns of both with the same substrings
+        self._common: tuple[Any, ...] = (None,)
 
-    def __reduce__(self) -> Any:
-        return Grams, (self.names,)
-
-    def common(self, other: Grams) -> tuple[np.ndarray, np.ndarray]:
+    def common(self, other: Grams) -> tuple[Any, ...]:
         """Return the columns of both with the same substrings."""
-        if other not in self._common:
-            at = np.searchsorted(other.names, self.names)
-            at = np.minimum(at, max(len(other.names) - 1, 0))
-            same = other.names[at] == self.names if len(other.names) else np.zeros(len(at), bool)
-            self._common[other] = np.flatnonzero(same), at[same]
-        return self._common[other]
+        if self._common[0] is not other:
+            _, *columns = np.intersect1d(self.names, other.names, True, return_indices=True)
+            self._common = other, *columns
+        return self._common[1:]
 
 
 class Counts:
@@ -97,14 +86,9 @@ def letters_of(X: Any, kernel: Any) -> Letters:
     DataError
         If X is not a list of str or of bytes: no rows, a single string, numbers, None, or both.
     """
-    if isinstance(X, str | bytes):
+    if isinstance(X, str | bytes) or getattr(X, "ndim", 1) != 1 or not hasattr(X, "__iter__"):
         raise DataError(
-            f"X is a single string, but {kernel!r} takes a list of strings.", code="bad-value"
-        )
-    if sp.issparse(X) or getattr(X, "ndim", 1) != 1 or not hasattr(X, "__iter__"):
-        shape = f"an array of shape {X.shape}" if hasattr(X, "shape") else f"{X!r}"
-        raise DataError(
-            f"X is {shape}, but {kernel!r} takes strings: pass a list of str or bytes.",
+            f"X is {X!r:.40}, but {kernel!r} takes strings: pass a list of str or bytes.",
             code="bad-value",
         )
     rows = X.tolist() if isinstance(X, np.ndarray) else list(X)
@@ -113,16 +97,10 @@ def letters_of(X: Any, kernel: Any) -> Letters:
     kind = bytes if isinstance(rows[0], bytes) else str
     for i, row in enumerate(rows):
         if not isinstance(row, kind):
-            message = f"{row!r}, {type(row).__name__}"
-            first = (
-                f", while row 1 is {kind.__name__}" if i and isinstance(row, str | bytes) else ""
-            )
             raise DataError(
-                f"{row_text(i).capitalize()} is {message}{first}: {kernel!r} takes a "
-                "list of str or a list of bytes.",
-                code="bad-value",
-                row=i + 1,
-            )
+                f"{row_text(i).capitalize()} is {row!r}, {type(row).__name__}: {kernel!r} takes a "
+                "list of str or a list of bytes.", code="bad-value", row=i + 1,
+            )  # fmt: skip
     if kind is bytes:
         text = np.frombuffer(b"".join(rows), dtype=np.uint8)
     else:
@@ -131,151 +109,70 @@ def letters_of(X: Any, kernel: Any) -> Letters:
     return Letters(text, np.concatenate([[0], ends[:-1]]), ends)
 
 
-def same_kind(a: np.ndarray, b: np.ndarray) -> None:
-    """Raise DataError if one array has bytes and the other has str."""
-    if (a.dtype.itemsize == 1 or a.dtype.kind == "S") != (
-        b.dtype.itemsize == 1 or b.dtype.kind == "S"
-    ):
-        raise DataError(
-            "One side has str and the other bytes: use the same type on both sides.",
-            code="bad-value",
-        )
+def counted(rows: Letters, p: int) -> Counts:
+    """Count every substring of length p in every string."""
+    many = np.maximum(rows.lengths - p + 1, 0)
+    starts = np.concatenate([[0], np.cumsum(many)])
+    if not starts[-1]:
+        kind = "S1" if rows.text.dtype.itemsize == 1 else "U1"
+        return Counts(sp.csr_array((len(rows), 0)), Grams(np.empty(0, kind)))
+    import pyarrow as pa
+
+    places = np.arange(starts[-1]) + np.repeat(rows.begins - starts[:-1], many)
+    letters = rows.text if rows.text.max() > 255 else rows.text.astype(np.uint8)
+    windows = np.lib.stride_tricks.sliding_window_view(letters, p)[places]
+    kind = pa.binary(p * letters.itemsize)
+    found = pa.FixedSizeBinaryArray.from_buffers(kind, len(places), [None, pa.py_buffer(windows)])
+    found = found.dictionary_encode()  # in the order of their first appearance
+    grams = np.frombuffer(found.dictionary.buffers()[1], letters.dtype)
+    names = _as_strings(grams.reshape(-1, p).astype(rows.text.dtype))
+    order = np.argsort(names)
+    columns = np.argsort(order)[found.indices.to_numpy()]
+    matrix = sp.csr_array((np.ones(len(columns)), columns, starts), (len(rows), len(names)))
+    matrix.sum_duplicates()
+    return Counts(matrix, Grams(names[order]))
 
 
-def alphabet(text: np.ndarray) -> np.ndarray:
-    """Return the letters that occur, sorted, with the dtype of ``text``."""
-    return np.flatnonzero(np.bincount(text)).astype(text.dtype)
-
-
-def ranks(text: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return the index of every letter in ``known`` (sorted, with all letters) as int64."""
-    table = np.zeros(int(known[-1]) + 1 if len(known) else 1, dtype=np.int64)
-    table[known] = np.arange(len(known))
-    return table[text]
-
-
-def window_codes(digits: np.ndarray, base: int, p: int) -> tuple[np.ndarray, int]:
-    """Return a code for every window of p digits, equal for equal windows, and a bound on them.
-
-    Codes are in the order of the windows. If windows are too long for numbers of that base, the two
-    halves are numbered first, and then the pairs.
-    """
-    n = max(0, len(digits) - p + 1)
-    if base**p < MOST_CODES:
-        codes = np.zeros(n, dtype=np.int64)
-        for k in range(p):
-            codes *= base
-            codes += digits[k : k + n]
-        return codes, base**p
-    half = p // 2
-    left, right = (distinct(*window_codes(digits, base, size)) for size in (half, p - half))
-    bound = right[1]
-    return left[0][:n] * bound + right[0][half : half + n], left[1] * bound
-
-
-def distinct(codes: np.ndarray, bound: int) -> tuple[np.ndarray, int]:
-    """Return the codes renumbered from 0 without gaps, in their order, and their number."""
-    if bound > 2 * len(codes) + 65_536:
-        values, numbered = np.unique(codes, return_inverse=True)
-        return numbered, len(values)
-    table = np.zeros(bound, dtype=np.int64)
-    table[codes] = 1
-    table = np.cumsum(table)
-    return table[codes] - 1, int(table[-1]) if bound else 0
-
-
-def counted(rows: Letters, p: int) -> tuple[sp.csr_array, np.ndarray]:
-    """Count every substring of length p in every string.
-
-    Returns a CSR matrix of shape (rows, substrings) and the substrings as letters, an array of
-    shape (substrings, p), in order.
-    """
-    text, longest = rows.text, int(rows.lengths.max(initial=0))
-    if p > longest:
-        return sp.csr_array((len(rows), 0)), text[:0].reshape(0, 1)
-    known = alphabet(text)
-    codes, bound = window_codes(ranks(text, known), max(len(known), 2), p)
-    inside = np.ones(len(text), dtype=bool)
-    for k in range(1, p):  # no window starts at the last p - 1 places of a string
-        places = rows.ends - k
-        inside[places[places >= rows.begins]] = False
-    places = np.flatnonzero(inside[: len(codes)])
-    columns, n_grams = distinct(codes[places], bound)
-    first = np.zeros(n_grams, dtype=np.int64)
-    first[columns] = places
-    starts = np.concatenate([[0], np.cumsum(np.maximum(rows.lengths - p + 1, 0))])
-    values, indices, indptr = count_rows(columns, starts, n_grams)
-    matrix = sp.csr_array((values, indices, indptr), shape=(len(rows), n_grams))
-    return matrix, text[first[:, None] + np.arange(p)]
-
-
-def as_strings(grams: np.ndarray) -> np.ndarray:
+def _as_strings(grams: np.ndarray) -> np.ndarray:
     """Convert substrings from letters of shape (substrings, p) to an array of str or bytes."""
-    n, p = grams.shape
-    kind = f"S{p}" if grams.dtype.itemsize == 1 else f"U{p}"
-    return np.ascontiguousarray(grams).view(kind).reshape(n)
+    kind = "S" if grams.dtype.itemsize == 1 else "U"
+    return np.ascontiguousarray(grams).view(f"{kind}{grams.shape[1]}")[:, 0]
 
 
 def count_products(A: Counts, B: Counts) -> np.ndarray:
     """Return sums of products of counts over all substrings, float64, exact below 2^53."""
-    left, right = _aligned(A, B)
-    out = np.zeros((len(A), len(B)))
+    left, right, out = A.matrix, B.matrix, np.zeros((len(A), len(B)))
+    if A.grams is not B.grams:
+        if A.grams.names.dtype.kind != B.grams.names.dtype.kind:
+            raise DataError(
+                "One side has str and the other bytes: use the same type on both sides.",
+                code="bad-value",
+            )
+        # the larger side remembers the lookup
+        columns, others = B.grams.common(A.grams)
+        left, right = left[:, others], right[:, columns]
     if not (left.nnz and right.nnz):
         return out
-    frequent, rare = _split(left, right)
+    # columns for which a dense product is faster
+    work = np.bincount(left.indices, minlength=left.shape[1])
+    work = work * np.bincount(right.indices, minlength=left.shape[1])
+    dense = work * DENSE_SPEED > out.size
     single = np.sqrt(squares(left).max() * squares(right).max()) < EXACT32
     kind = np.float32 if single else np.float64
-    step = max(1, DENSE_BYTES // (4 * (len(A) + len(B))))
+    frequent, step = np.flatnonzero(dense), max(1, DENSE_BYTES // (4 * (len(A) + len(B))))
     for at in range(0, len(frequent), step):
         columns = frequent[at : at + step]
-        _add_dense(left[:, columns].astype(kind), right[:, columns].astype(kind), A is B, out)
-    if len(rare):
-        few, others = left[:, rare], right[:, rare]
-        for rows, first in _blocks(len(A), A is B):
-            add_sparse_products(few[rows], others[first:], out[rows, first:])
-    if A is B:
-        for start in range(0, len(out), ROWS_AT_A_TIME):
-            part = slice(start, start + ROWS_AT_A_TIME)
-            out[start:, part] = out[part, start:].T
+        a = left[:, columns].astype(kind).toarray()
+        out += a @ (a if A is B else right[:, columns].astype(kind).toarray()).T
+    if (rare := np.flatnonzero(~dense & (work > 0))).size:
+        add_sparse_products(left[:, rare], right[:, rare], out)
     return out
-
-
-def _aligned(A: Counts, B: Counts) -> tuple[sp.csr_array, sp.csr_array]:
-    """Return both matrices with the same columns."""
-    if A.grams is B.grams:
-        return A.matrix, B.matrix
-    same_kind(A.grams.names, B.grams.names)
-    # The larger side caches the lookup, so that it is freed with the rows to predict.
-    columns, others = B.grams.common(A.grams)
-    return A.matrix[:, others], B.matrix[:, columns]
-
-
-def _split(left: sp.csr_array, right: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns for which a dense product is faster, and the other common columns."""
-    n_left = np.bincount(left.indices, minlength=left.shape[1])
-    work = n_left * np.bincount(right.indices, minlength=right.shape[1])
-    dense = work * DENSE_SPEED > left.shape[0] * right.shape[0]
-    return np.flatnonzero(dense), np.flatnonzero(~dense & (work > 0))
-
-
-def _blocks(n: int, symmetric: bool) -> Iterator[tuple[slice, int]]:
-    """Yield blocks of rows, each with the first column to compute."""
-    for start in range(0, n, ROWS_AT_A_TIME):
-        yield slice(start, start + ROWS_AT_A_TIME), start if symmetric else 0
-
-
-def _add_dense(left: sp.csr_array, right: sp.csr_array, symmetric: bool, out: np.ndarray) -> None:
-    a = left.toarray()
-    b = a if symmetric else right.toarray()
-    for rows, first in _blocks(len(a), symmetric):
-        out[rows, first:] += a[rows] @ b[first:].T
 
 
 class OnStrings(Kernel):
     """Base class of kernels that compare parts of p letters."""
 
     takes: ClassVar[str] = "strings"
-    advice: ClassVar[str] = "use shorter strings or a smaller p"
 
     def _exact(self, X: Any) -> Ratio | None:
         from linsep.kernels.exact import weighted_counts
@@ -308,7 +205,8 @@ class Spectrum(OnStrings):
     def __post_init__(self) -> None:
         number(self, "p", whole=True)
 
-    def _fitted(self, X: Any) -> Kernel:
+    def fitted(self, X: Any) -> Kernel:
+        """Return the kernel; warn if it matches nothing."""
         longest = int(letters_of(X, self).lengths.max())
         if longest < self.p:
             warn_caller(
@@ -317,9 +215,9 @@ class Spectrum(OnStrings):
             )
         return self
 
-    def _prepare(self, X: Any) -> Any:
-        matrix, grams = counted(letters_of(X, self), self.p)
-        return Counts(matrix, Grams(as_strings(grams)))
+    def prepare(self, X: Any) -> Any:
+        """Return the counts of the strings."""
+        return counted(letters_of(X, self), self.p)
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         return count_products(A, B)
@@ -366,11 +264,11 @@ class BlendedSpectrum(OnStrings):
             )
         object.__setattr__(self, "weights", weights)
 
-    def _prepare(self, X: Any) -> Any:
+    def prepare(self, X: Any) -> Any:
+        """Return the counts of the strings for every length of which there are substrings."""
         rows = letters_of(X, self)
-        longest = int(rows.lengths.max(initial=0))  # longer substrings do not occur
-        each = [counted(rows, q) for q in range(1, min(self.p, max(1, longest)) + 1)]
-        return Parts(*(Counts(matrix, Grams(as_strings(grams))) for matrix, grams in each))
+        longest = max(1, int(rows.lengths.max(initial=0)))
+        return Parts(*(counted(rows, q) for q in range(1, min(self.p, longest) + 1)))
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         K = np.zeros((len(A), len(B)))

@@ -14,7 +14,7 @@ from linsep.compiled.rows import Whole, csr_rows, read_only
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import (
     CACHED,
-    HUGE,
+    Combined,
     Kernel,
     Parts,
     dense_blocks,
@@ -73,7 +73,8 @@ class Linear(Kernel):
     Rows of float32 are multiplied in float32: twice as fast, to about seven digits.
     """
 
-    def _prepare(self, X: Any) -> Any:
+    def prepare(self, X: Any) -> Any:
+        """Return checked rows."""
         return vectors(X, self)
 
     def _exact(self, X: Any) -> Ratio | None:
@@ -92,18 +93,11 @@ class WithGamma(Kernel):
     gamma: float | str
 
     def __post_init__(self) -> None:
-        if isinstance(self.gamma, str) and self.gamma in {"scale", "auto"}:
-            return
-        if isinstance(self.gamma, str):
-            raise ParameterError(
-                f"gamma of {type(self).__name__} must be a number above 0, 'scale' or 'auto', "
-                f"not {self.gamma!r}.",
-                option="gamma",
-                value=self.gamma,
-            )
-        number(self, "gamma")
+        if self.gamma not in ("scale", "auto"):
+            number(self, "gamma")
 
-    def _fitted(self, X: Any) -> Kernel:
+    def fitted(self, X: Any) -> Kernel:
+        """Return the kernel with gamma as a number."""
         if not isinstance(self.gamma, str):
             return self
         X = vectors(X, self)
@@ -116,10 +110,8 @@ class WithGamma(Kernel):
         if isinstance(self.gamma, str):
             raise ParameterError(
                 f"gamma={self.gamma!r} needs training rows: use the kernel that fitted(X) returns.",
-                code="needs-option",
-                option="gamma",
-                value=self.gamma,
-            )
+                code="needs-option", option="gamma", value=self.gamma,
+            )  # fmt: skip
         return float(self.gamma)
 
 
@@ -137,10 +129,8 @@ def _scale(X: Any) -> float:
     if not (gamma > 0 and np.isfinite(gamma)):
         raise DataError(
             "The variance of X, from which gamma='scale' is computed, overflows float64: scale "
-            "the features, or set gamma to a number.",
-            code="overflow",
-            option="gamma",
-        )
+            "the features, or set gamma to a number.", code="overflow", option="gamma",
+        )  # fmt: skip
     return gamma
 
 
@@ -172,7 +162,8 @@ class Polynomial(WithGamma):
         if self.coef0 != 0:
             number(self, "coef0")
 
-    def _prepare(self, X: Any) -> Any:
+    def prepare(self, X: Any) -> Any:
+        """Return checked rows."""
         return vectors(X, self)
 
     def _exact(self, X: Any) -> Ratio | None:
@@ -192,11 +183,6 @@ class Polynomial(WithGamma):
     def _diagonal(self, A: Any) -> np.ndarray:
         inner = squares(A)
         return self._powers(inner, inner)
-
-    def _advice(self) -> str:
-        with np.errstate(over="ignore"):
-            value = np.power(self.factor + float(self.coef0), float(self.degree))
-        return "choose a smaller gamma, coef0 or degree" if value > HUGE else self.advice
 
     def _powers(self, inner: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Return the powers of all products; ``out`` may be ``inner``."""
@@ -223,7 +209,8 @@ class RBF(WithGamma):
 
     gamma: float | str = "scale"
 
-    def _prepare(self, X: Any) -> Any:
+    def prepare(self, X: Any) -> Any:
+        """Return checked rows with their squared lengths."""
         X = vectors(X, self, np.float64)
         return Parts(X, squares(X))
 
@@ -257,9 +244,8 @@ class AllSubsets(Kernel):
     J. Shawe-Taylor and N. Cristianini, Kernel Methods for Pattern Analysis (2004), section 9.2.
     """
 
-    advice: ClassVar[str] = "use Normalized(AllSubsets()), which cannot overflow"
-
-    def _prepare(self, X: Any) -> Any:
+    def prepare(self, X: Any) -> Any:
+        """Return checked rows."""
         return vectors(X, self)
 
     def _exact(self, X: Any) -> Ratio | None:
@@ -307,3 +293,63 @@ def _value(mantissas: np.ndarray, exponents: np.ndarray) -> np.ndarray:
 def _compiled(X: Any) -> Any:
     """Return prepared rows for compiled loops."""
     return csr_rows(X.data, X.indices, X.indptr) if sp.issparse(X) else Whole(read_only(X))
+
+
+@dataclass(frozen=True)
+class Normalized(Combined):
+    """K(x, y) / sqrt(K(x, x) K(y, y)), the cosine in the feature space.
+
+    Values of a row with K(x, x) = 0 are 0. Values of AllSubsets are divided as mantissa and
+    exponent, so they cannot overflow.
+    """
+
+    kernel: Kernel
+    made_of: ClassVar[tuple[str, ...]] = ("kernel",)
+
+    def prepare(self, X: Any) -> Any:
+        """Return the rows of the inner kernel with their lengths in its space."""
+        rows = self.kernel.prepare(X)
+        if isinstance(self.kernel, AllSubsets):
+            mantissas, exponents = self.kernel.scaled_diagonal(rows)
+            odd = exponents % 2
+            return Parts(rows, np.sqrt(mantissas * (1 + odd)), (exponents - odd) / 2)
+        return Parts(rows, np.sqrt(np.maximum(self.kernel.diagonal(rows), 0)))
+
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
+        if isinstance(self.kernel, AllSubsets):
+            return _divided(self.kernel, A.parts, B.parts)
+        K = self.kernel.gram(A.parts[0], B.parts[0])
+        return _times(K, _inverse(A.parts[1]), _inverse(B.parts[1]))
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        return (A.parts[1] > 0).astype(np.float64)
+
+    def counts(self, A: Any) -> tuple[np.ndarray, Any, np.ndarray] | None:
+        """Return the substrings of the inner kernel, with counts divided by sqrt(K(x, x))."""
+        found = self.kernel.counts(A.parts[0])
+        if found is None:
+            return None
+        names, counts, weights = found
+        return names, (sp.diags_array(_inverse(A.parts[1])) @ counts).tocsr(), weights
+
+
+def _divided(kernel: AllSubsets, A: tuple, B: tuple) -> np.ndarray:
+    """Return quotients of numbers given by mantissas and exponents."""
+    mantissas, exponents = kernel.scaled_gram(A[0], B[0])
+    _times(mantissas, _inverse(A[1]), _inverse(B[1]))
+    exponents -= A[2][:, None] + B[2]
+    # Quotients are at most 1, and 0 below 2^-2000.
+    return np.ldexp(mantissas, np.maximum(exponents, -2000).astype(np.int32))
+
+
+def _times(K: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Compute K_ij left_i right_j in place, in blocks; a symmetric K stays exactly symmetric."""
+    step = max(1, CACHED // max(1, len(right)))
+    for start in range(0, len(K), step):
+        K[start : start + step] *= left[start : start + step, None] * right
+    return K
+
+
+def _inverse(lengths: np.ndarray) -> np.ndarray:
+    """Return 1 / length, or 0 for length 0."""
+    return np.divide(1, lengths, out=np.zeros(len(lengths)), where=lengths > 0)

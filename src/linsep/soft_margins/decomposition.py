@@ -25,10 +25,10 @@ from linsep.soft_margins.problem import (
     TINY,
     Certificate,
     Problem,
+    at_bounds,
     best_intercept,
     feasible,
     of_one_class,
-    purified,
 )
 
 #: kernel values computed at once
@@ -39,8 +39,8 @@ VALUES_BETWEEN_LOOKS = 1 << 29
 CRAWLS = 40
 #: rounds at most
 MOST_ROUNDS = 200
-#: rounds in which the gap must halve
-PATIENCE = 30
+#: rounds in which the gap must halve, and after which scores are computed anew
+PATIENCE, ANEW = 30, 8
 #: violations, in units of the margin, at which a descent pauses first, and at last
 COARSE, FINEST = 1e-3, 1e-13
 #: the same of the sample to begin with
@@ -102,15 +102,15 @@ class KernelRows:
             self._whole = given
         return self._whole
 
-    def scores(self, b: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the products of all rows with sum_j b_j x_j; their errors are at most the second
-        times sqrt(K(x, x)).
+    def scores(self, b: np.ndarray, kind: Any = np.float64) -> tuple[np.ndarray, float]:
+        """Return the products of all rows with sum_j b_j x_j, summed as numbers of a kind; their
+        errors are at most the second times sqrt(K(x, x)), and a rounding.
         """
         columns = np.flatnonzero(b)
-        amounts, found = b[columns], np.zeros(len(self))
+        amounts, found = b[columns].astype(kind), np.zeros(len(self), kind)
         # BLAS may add so many terms of a sum in any order; such partial sums are added in order
         terms = max(16, math.isqrt(columns.size))
-        unit = 2.2 * (terms + columns.size // terms + 5) * EPS
+        unit = 1.1 * (terms + columns.size // terms + 5) * float(np.finfo(kind).eps)
         step = max(1, AT_ONCE // max(1, columns.size))
         for start in range(0, len(self) if columns.size else 0, step):
             part = slice(start, min(start + step, len(self)))
@@ -118,7 +118,7 @@ class KernelRows:
             for first in range(0, columns.size, terms):
                 among = slice(first, first + terms)
                 found[part] += values[:, among] @ amounts[among]
-        return found, unit * float(np.abs(amounts) @ self.roots[columns])
+        return found.astype(np.float64), unit * float(np.abs(amounts) @ self.roots[columns])
 
 
 class KernelProblem(Problem):
@@ -148,7 +148,7 @@ def certified(
         found, total = feasible(problem, dual * multiple)
         scores = scores * multiple
         # the products of what was added to the dual variables, by the inequality of Cauchy
-        moved = np.abs(found - multiple * dual) + 2 * EPS * multiple * dual
+        moved = np.abs(found - multiple * dual) + 2 * EPS * multiple * dual * (multiple != 1.0)
         error = (multiple * error + float(moved @ roots)) * (1 + 2 * (rows + 4) * EPS)
         slack = error * roots * (1 + 8 * EPS) + 4 * EPS * np.abs(scores) + TINY
         near = 1.0 + 2 * (rows + 16) * EPS
@@ -173,7 +173,8 @@ class Boxes:
         large = np.full(len(signs), np.inf) if squared else costs
         self.low, self.high = np.where(signs > 0, 0.0, -large), np.where(signs > 0, large, 0.0)
         self.ridge = 0.5 / costs if squared else np.zeros(len(signs))
-        self.b, self.slopes, self.sum_is_fixed = np.zeros(len(signs)), -signs, free
+        self.b, self.slopes = np.zeros(len(signs)), -signs
+        self.signs, self.sum_is_fixed = signs, free
 
     @property
     def free(self) -> np.ndarray:
@@ -226,6 +227,8 @@ class PairDescent(Boxes):
         free = np.flatnonzero(self.free)
         if free.size > MOST_REFINED:
             return False
+        # without rounding of many steps
+        self.slopes = self.K @ self.b - self.signs + self.ridge * self.b
         flat = FLAT * float(self.curvatures.mean()) + TINY
         A = np.eye(free.size + 1)
         A[:-1, :-1] = self.K[free[:, None], free]
@@ -260,15 +263,21 @@ class Dual(Boxes):
 
     def set(self, rows: np.ndarray, b: np.ndarray) -> bool:
         """Set the variables of ``rows`` and update the scores of all; return whether any moved."""
-        moved, X = np.zeros(len(self.b)), self.problem.X
-        moved[rows] = b - self.b[rows]
+        before = self.b.copy()
         self.b[rows] = b
+        self.score(before)
+        return bool((self.b != before).any())
+
+    def score(self, before: np.ndarray) -> None:
+        """Update the scores of the variables ``before``; zeros have scores without an error."""
+        X, moved = self.problem.X, self.b - before
+        if not before.any():
+            self.scores, self.error = np.zeros(len(moved)), 0.0
         change, error = X.scores(moved)
         self.scores = self.scores + change
         # |w| is below this length, and bounds scores as shares of the lengths of their rows
         self.error += error + 2 * EPS * float(np.abs(self.b) @ X.roots)
         self.slopes = self.scores - self.problem.signs + self.ridge * self.b
-        return bool(moved.any())
 
     def chosen(self, room: int) -> np.ndarray:
         """Return the rows of the next round: rows between their bounds, and the rows that violate
@@ -352,13 +361,19 @@ class Search:
                 break
             tolerance *= min(0.3, max(1e-3, 0.5 * self.tol / self._gap))
         if few:
-            self._finish()
+            self._finish(everything)
 
     def _take(self, b: np.ndarray) -> bool:
-        """Certify the variables of all rows, and return whether that ends the fit."""
-        return self.is_over(certified(self.problem, np.abs(b), *self.problem.X.scores(b)))
+        """Certify the variables of all rows, and return whether that ends the fit; once more, as
+        they are feasible, with longer floats, as the gap may be one of rounding.
+        """
+        p = self.problem
+        found = certified(p, np.abs(b), *p.X.scores(b))
+        if found.gap > self.tol and len(b) <= MOST_REFINED:
+            found = certified(p, found.dual, *p.X.scores(p.signs * found.dual, np.longdouble))
+        return self.is_over(found)
 
-    def _finish(self) -> None:
+    def _finish(self, everything: PairDescent) -> None:
         """Solve for all variables at once by the interior point method of linear soft margins,
         whose rows have the same products.
         """
@@ -369,7 +384,10 @@ class Search:
             return
         same = Problem(X, p.signs, p.costs, p.squared, "free" if p.free else None)
         found = interior_point(same, self.tol / 10, own=True)
-        self._take(p.signs * purified(same, found, self.tol / 2, own=True).dual)
+        everything.b = p.signs * at_bounds(same, found)
+        everything.polish()
+        if not self._take(everything.b):
+            self._take(p.signs * found.dual)
 
     def in_rounds(self, rounds: int, room: int, seed: int) -> None:
         """Find the optimal variables of as many rows as there is room for, again and again."""
@@ -380,6 +398,8 @@ class Search:
         K = X.between(rows, rows)
         for number in range(rounds + 1):
             moved = self._improve(dual, rows, K)
+            if number % ANEW == ANEW - 1:  # without rounding of many changes
+                dual.score(np.zeros(len(dual.b)))
             over = self.is_over(dual.certificate())
             gaps.append(self.best.gap)
             stuck = number > PATIENCE and gaps[-1] > 0.5 * gaps[-PATIENCE]

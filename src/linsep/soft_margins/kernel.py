@@ -11,8 +11,12 @@ from linsep.errors import hint, warn_caller
 from linsep.estimators._common.fitted_state import count
 from linsep.estimators._common.frames import to_learn
 from linsep.kernels.base import Combined, Kernel
-from linsep.kernels.foreign import Callable as OfFunction
-from linsep.kernels.gram_matrices import MOST_ROWS, NotPositiveSemidefiniteWarning, check_gram
+from linsep.kernels.foreign import (
+    MOST_ROWS,
+    Callable as OfFunction,
+    NotPositiveSemidefiniteWarning,
+    check_gram,
+)
 from linsep.kernels.naming import NAMES
 from linsep.learners.support_vectors import (
     HasSupportVectors,
@@ -247,5 +251,5 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
 def _is_unknown(kernel: Kernel) -> bool:
     """Return whether a kernel may be invalid: a function."""
     if isinstance(kernel, Combined):
-        return any(_is_unknown(getattr(kernel, name)) for name in kernel.made_of)
+        return any(map(_is_unknown, kernel.inner))
     return isinstance(kernel, OfFunction)

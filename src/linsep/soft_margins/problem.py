@@ -116,7 +116,8 @@ class Problem:
         if not 0.0 < square < math.inf:
             return 1.0
         found = float(dual.sum()) / square
-        return found if self.squared else min(1.0, found)
+        found = found if self.squared else min(1.0, found)
+        return 1.0 if abs(found - 1.0) <= NEARLY else found
 
 
 def row_squares(X: Any) -> np.ndarray:
@@ -211,7 +212,7 @@ def certified(
         dual, total = feasible(problem, dual)
         own = problem.combined(dual)
         multiple = problem.best_multiple(dual, float(own @ own))
-        if abs(multiple - 1.0) > NEARLY:
+        if multiple != 1.0:
             dual, total = feasible(problem, dual * multiple)
         found, rounding = _bounds(problem, dual, total, weights, False)
         if found.gap > enough and not rounding <= SHARE * (found.primal - found.bound):
@@ -281,19 +282,23 @@ def _lower(units: np.ndarray, side: np.ndarray, excess: int) -> None:
         excess -= int(taken.sum())
 
 
-def purified(problem: Problem, found: Certificate, tol: float, own: bool = False) -> Certificate:
-    """Return a certificate in which rows that are apparently not support vectors have dual
-    variables of zero, and rows inside the margin variables at their bound, if its gap is at most
-    ``tol``; else the given certificate.
+def at_bounds(problem: Problem, found: Certificate) -> np.ndarray:
+    """Return the dual variables of a certificate, but zero for rows that are apparently not support
+    vectors, and at their bound for rows inside the margin.
 
-    An interior point method approaches these bounds but never reaches them. ``own``: the gap is
-    that of the weights that follow from the dual variables.
+    An interior point method approaches these bounds but never reaches them.
     """
     weights = np.append(found.coef, found.intercept if problem.bias else 0.0)
     scores = problem.scores(weights, True)[0] + (0.0 if problem.bias else found.intercept)
     beyond, share = problem.signs * scores - 1.0, found.dual / problem.costs
     dual = np.where(beyond > share, 0.0, found.dual)
-    if not problem.squared:
-        dual = np.where(-beyond > 1.0 - share, problem.costs, dual)
-    better = certified(problem, dual, None if own else weights)
+    return dual if problem.squared else np.where(-beyond > 1.0 - share, problem.costs, dual)
+
+
+def purified(problem: Problem, found: Certificate, tol: float) -> Certificate:
+    """Return the certificate with dual variables at their bounds, if its gap is at most ``tol``;
+    else the given certificate.
+    """
+    weights = np.append(found.coef, found.intercept if problem.bias else 0.0)
+    better = certified(problem, at_bounds(problem, found), weights)
     return better if better.gap <= max(tol, found.gap) else found

@@ -25,7 +25,8 @@ class KnownRows(Precomputed):
     takes: ClassVar[str] = "anything"
     values: Any = None
 
-    def _prepare(self, X: Any) -> Any:
+    def prepare(self, X: Any) -> Any:
+        """Return the rows of these numbers."""
         return GramRows(self.values, np.asarray(X, dtype=np.int64))
 
 
