@@ -312,7 +312,7 @@ from linsep.learners.state import State
 state, rows = State("native", 2, 1, True), as_rows(np.full((1, 1), 3.0))
 pass_loop(
     state.scheme("negative", False), PerceptronRule(Constant(1.0)), Last(), state.W, 1.0, rows,
-    np.ones(1, np.int32), np.full(1, 4.0), np.zeros(1, np.int64), 0, np.zeros(3, np.int64),
+    np.ones(1, np.int32), np.full(1, 4.0), np.zeros(1, np.int64), 0, np.zeros(4, np.int64),
 )
 print(json.dumps({
     "package": linsep.__file__, "folder": str(code_folder()), "weights": state.W.tolist(),

@@ -1,6 +1,7 @@
 """Fits in a checkpoint: locked, read, and refused if version, parameters or data have changed."""
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -13,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 import linsep
-from linsep.checkpoints.saving import CHECKPOINT, Checkpoint, Saving, Writing
-from linsep.errors import CheckpointError, LinsepError
+from linsep.checkpoints.saving import CHECKPOINT, Checkpoint, Saving
+from linsep.errors import CheckpointError, LinsepError, warn_caller
 from linsep.kernels.base import Kernel
 from linsep.sources.fingerprints import hashes, state_of
 from linsep.sources.remote.file import located
@@ -177,7 +178,7 @@ class SavedFit(Saving):
         self.checkpoint, self.estimator = checkpoint, estimator
         self.found: tuple[dict[str, np.ndarray], dict[str, Any]] | None = None
         self.agreed = of_estimator(estimator)
-        self.writing = Writing(checkpoint)
+        self._written, self._failed = time.monotonic(), False
         self._lock = checkpoint.locked()
 
     def __enter__(self) -> "SavedFit":
@@ -189,14 +190,30 @@ class SavedFit(Saving):
                 with self.as_checkpoint_error():
                     self.begin(*self.found)
         except BaseException:
-            self._lock.__exit__()
+            self._lock.__exit__(None, None, None)
             raise
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
         if kind is None and not self.checkpoint.keep:
             self.checkpoint.remove()
-        self._lock.__exit__()
+        self._lock.__exit__(None, None, None)
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to write."""
+        return time.monotonic() - self._written >= self.checkpoint.seconds
+
+    def write(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
+        """Write now; warn once if that fails, because training can continue."""
+        try:
+            self.checkpoint.write(arrays, about)
+            self._failed = False
+        except LinsepError as problem:
+            if not self._failed:
+                warn_caller(f"The checkpoint was not written; the fit continues: {problem}")
+            self._failed = True
+        self._written = time.monotonic()
 
     def begin(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Collect what is needed before the rows are known."""

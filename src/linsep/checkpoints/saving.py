@@ -2,9 +2,8 @@
 
 import os
 import re
-import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,10 +13,8 @@ from linsep._system.files import check_free, remove_abandoned, written_whole
 from linsep._system.sealed import FileKind, sealed, unsealed
 from linsep.errors import (
     CheckpointError,
-    LinsepError,
     ModelFileError,
     ParameterError,
-    warn_caller,
 )
 
 FORMAT = 1
@@ -104,9 +101,9 @@ class Checkpoint:
         """Remove the file, once the results of the fit are saved."""
         Path(os.path.realpath(self.path)).unlink(missing_ok=True)
 
-    def locked(self) -> "Lock":
+    def locked(self) -> AbstractContextManager[None]:
         """Return a context in which no other process uses the file."""
-        return Lock(self.path)
+        return alone(self.path)
 
 
 def _seconds(every: str | float) -> float:
@@ -130,71 +127,36 @@ def as_checkpoint(given: Any) -> Checkpoint:
     raise ValueError(f"checkpoint must be a path or a linsep.Checkpoint, not {given!r}.")
 
 
-class Lock:
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
     """Context in which no other process uses a checkpoint; raises CheckpointError if one does."""
+    from filelock import FileLock, Timeout  # slow to import, and few fits have a checkpoint
 
-    def __init__(self, path: Path) -> None:
-        from filelock import FileLock  # slow to import, and few fits have a checkpoint
-
-        self.path = Path(os.path.realpath(path))
-        self._file = self.path.with_name(f".{self.path.name}.lock")
-        self._lock = FileLock(self._file, timeout=0)
-
-    def __enter__(self) -> None:
-        from filelock import Timeout
-
-        try:
-            check_free(self.path, force=True)
-        except ModelFileError as problem:
-            raise CheckpointError(str(problem), code=problem.code, **problem.fields) from None
-        try:
-            self._lock.acquire()
-        except Timeout:
-            raise CheckpointError(
-                f"{self.path} is in use by another running fit; wait for it, or choose another "
-                "name.", code="in-use", path=self.path,
-            ) from None  # fmt: skip
-        except (OSError, NotImplementedError) as problem:  # network folders without locks
-            raise CheckpointError(
-                f"{self.path} cannot be locked against other fits ({problem}); choose a local "
-                "folder.", code="cannot-write", path=self.path,
-            ) from None  # fmt: skip
-        remove_abandoned(self.path.parent)  # what killed processes left
-
-    def __exit__(self, *_: Any) -> None:
+    path = Path(os.path.realpath(path))
+    file = path.with_name(f".{path.name}.lock")
+    lock = FileLock(file, timeout=0)
+    try:
+        check_free(path, force=True)
+        lock.acquire()
+    except ModelFileError as problem:
+        raise CheckpointError(str(problem), code=problem.code, **problem.fields) from None
+    except Timeout:
+        raise CheckpointError(
+            f"{path} is in use by another running fit; wait for it, or choose another name.",
+            code="in-use", path=path,
+        ) from None  # fmt: skip
+    except (OSError, NotImplementedError) as problem:  # network folders without locks
+        raise CheckpointError(
+            f"{path} cannot be locked against other fits ({problem}); choose a local folder.",
+            code="cannot-write", path=path,
+        ) from None  # fmt: skip
+    try:
+        remove_abandoned(path.parent)  # what killed processes left
+        yield
+    finally:
         with suppress(OSError):  # Windows removes no open file
-            self._file.unlink(missing_ok=True)
-        self._lock.release()
-
-
-class Writing:
-    """Decides when a checkpoint is written, and warns once if it cannot be written.
-
-    Parameters
-    ----------
-    checkpoint : Checkpoint
-    """
-
-    def __init__(self, checkpoint: Checkpoint) -> None:
-        self.checkpoint = checkpoint
-        self._last, self._failed = time.monotonic(), False
-
-    @property
-    def due(self) -> bool:
-        """Whether it is time to write."""
-        return time.monotonic() - self._last >= self.checkpoint.seconds
-
-    def write(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
-        """Write now; warn if that fails, because training can continue."""
-        try:
-            self.checkpoint.write(arrays, about)
-            self._failed = False
-        except LinsepError as problem:
-            if not self._failed:
-                message = f"The checkpoint was not written; the fit continues: {problem}"
-                warn_caller(message)
-            self._failed = True
-        self._last = time.monotonic()
+            file.unlink(missing_ok=True)
+        lock.release()
 
 
 class Saving:

@@ -131,11 +131,8 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         stream = ArrayStream(X, codes, counted, seed, bool(self.shuffle), hold, unit)
         if classes.size > 2 and self.max_iter > 1 and not learner.needs_lengths:
             stream.pack()
-        if self.warm_start and X.shape[1] != getattr(self, "coef_", X).shape[1]:
-            raise DataError(
-                "warm_start needs as many features as the last fit had.",
-                code="shape", option="warm_start",
-            )  # fmt: skip
+        if self.warm_start and hasattr(self, "_run"):
+            self._check_width(X.shape[1], self._run.state.n_features)
         with interrupts_deferred():
             run = self.start_run(learner, classes, X.shape[1], coef_init, intercept_init)
             run.seed, run.weighted = seed, bool(counted.size)
@@ -332,13 +329,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         """Store and return a run with a new state, or with warm_start the old one."""
         warm = self.warm_start and hasattr(self, "_run")
         if warm:
-            if not np.array_equal(classes, self.classes_):
-                raise DataError(
-                    "warm_start needs the classes of the last fit, but y has different ones.",
-                    code="unknown-label", option="warm_start",
-                )  # fmt: skip
-            self.check_same_parameters("warm_start", but=("keep", "normalize", "tie", "zero"))
-            state = self._run.state
+            state = self._state_to_continue(classes, ("keep", "normalize", "tie", "zero"))
             state.own()
             state.grow(n_features)
         else:

@@ -335,18 +335,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         """
         warm = self.warm_start and hasattr(self, "_run") and kernel.takes != "gram"
         if warm:
-            if not np.array_equal(classes, self.classes_):
-                raise DataError(
-                    "warm_start needs the classes of the last fit, but y has different ones.",
-                    code="unknown-label", option="warm_start",
-                )  # fmt: skip
-            if rows.shape[1:] != self._examples.shape[1:]:
-                raise DataError(
-                "warm_start needs as many features as the last fit had.",
-                code="shape", option="warm_start",
-            )  # fmt: skip
-            self.check_same_parameters("warm_start", but=("keep", "tie"))
-            state = self._run.state
+            state = self._state_to_continue(classes, ("keep", "tie"))
+            self._check_width(rows.shape[1:], self._examples.shape[1:])
             state.forget()
             self._select(KeepLast().features_in_use(state), KeepLast())
             self.support_ = np.full(state.n_features, -1)

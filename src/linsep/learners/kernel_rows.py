@@ -203,32 +203,27 @@ class Changes:
     """
 
     def __init__(self) -> None:
-        self.dropped = self.end = 0
-        self._parts: tuple[np.ndarray, ...] = (
-            np.empty(0, np.int64),
-            np.empty(0, np.int64),
-            np.empty(0),
-        )
+        self.dropped = 0
+        self._parts = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+
+    @property
+    def end(self) -> int:
+        """Number of the next change."""
+        return self.dropped + self._parts[0].size
 
     def add(self, examples: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
         """Record the weights of ``examples`` (one row each) that have changed."""
         moved = after - before
         at, columns = np.nonzero(moved)
-        self._append(examples[at], columns, moved[at, columns])
-
-    def _append(self, *fresh: np.ndarray) -> None:
-        used, more = self.end - self.dropped, fresh[0].size
-        if used + more > self._parts[0].size:
-            room = max(1024, 2 * (used + more))
-            self._parts = tuple(np.resize(part, room) for part in self._parts)
-        for part, new in zip(self._parts, fresh, strict=True):
-            part[used : used + more] = new
-        self.end += more
+        mine, of, amounts = self._parts
+        self._parts = (
+            np.append(mine, examples[at]), np.append(of, columns),
+            np.append(amounts, moved[at, columns]),
+        )  # fmt: skip
 
     def since(self, first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return example, column and amount of the changes from number ``first`` on."""
-        some = slice(first - self.dropped, self.end - self.dropped)
-        examples, columns, amounts = (part[some] for part in self._parts)
+        examples, columns, amounts = (part[first - self.dropped :] for part in self._parts)
         return examples, columns, amounts
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -247,12 +242,10 @@ class Changes:
             raise ValueError("changes of weights that do not exist")
         self._parts = examples, columns, amounts
         self.dropped = int(arrays["changes.dropped"][0])
-        self.end = self.dropped + examples.size
 
     def drop(self, first: int) -> None:
         """Drop the changes before number ``first``."""
-        self._parts = tuple(part.copy() for part in self.since(first))
-        self.dropped = first
+        self._parts, self.dropped = self.since(first), first
 
 
 class KernelStream(MemoryStream):

@@ -336,6 +336,26 @@ class OnlineClassifier(
         )
         return self._run
 
+    def _state_to_continue(self, classes: np.ndarray, but: tuple[str, ...]) -> State:
+        """Return the state of the last fit, for warm_start; raise ValueError if classes or
+        parameters, except ``but``, have changed.
+        """
+        if not np.array_equal(classes, self.classes_):
+            raise DataError(
+                "warm_start needs the classes of the last fit, but y has different ones.",
+                code="unknown-label", option="warm_start",
+            )  # fmt: skip
+        self.check_same_parameters("warm_start", but)
+        return self._run.state
+
+    def _check_width(self, width: int, before: int) -> None:
+        """Raise DataError for rows of another number of features than in the last fit."""
+        if width != before:
+            raise DataError(
+                "warm_start needs as many features as the last fit had.",
+                code="shape", option="warm_start",
+            )  # fmt: skip
+
     def _forget_calibration(self) -> None:
         """Drop probabilities and a threshold that were fitted for other weights."""
         for name in ("calibration_", "threshold_"):

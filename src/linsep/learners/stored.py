@@ -13,8 +13,15 @@ import numpy as np
 
 from linsep.checkpoints.fits import SavedFit
 from linsep.checkpoints.saving import Checkpoint
+from linsep.estimators._common import fitted_state
 from linsep.estimators._common.calibration import METHODS, Calibration
-from linsep.estimators._common.fitted_state import classes_of, count, described
+from linsep.estimators._common.fitted_state import (
+    as_it_is,
+    classes_from,
+    count,
+    described,
+    restored,
+)
 from linsep.estimators._common.labels import is_turned
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.keeping import KeepVote, keeping_of
@@ -26,50 +33,99 @@ Arrays = dict[str, np.ndarray]
 VOTES = ("features", "columns", "amounts", "starts", "rounds", "machines")
 
 
+def _share(value: Any) -> float | None:
+    """Return an accuracy or another result of a pass; ValueError if it is not a number."""
+    if not isinstance(value, float | int | None):
+        raise ValueError("an invalid accuracy")
+    float(value or 0)  # OverflowError for an integer that overflows float64
+    return value
+
+
+def _reason(stored: str | None) -> StopReason | None:
+    return None if stored is None else StopReason(stored)
+
+
+def _reports(stored: list[list[Any]] | None) -> list[PassReport]:
+    reports = [PassReport(*fields) for fields in stored or []]
+    for report in reports:
+        for one in report[:5]:
+            count(one)
+        for share in report[5:8]:
+            _share(share)
+    return [report._replace(stop_reason=_reason(report.stop_reason)) for report in reports]
+
+
+def _cycle(stored: str | None) -> Any:
+    from linsep.certificate.cycles import Cycle, Cycles
+    from linsep.certificate.proofs import from_json
+
+    claim = None if stored is None else from_json(stored)
+    if not isinstance(claim, Cycle | Cycles | None):
+        raise ValueError("an invalid cycle")
+    return claim
+
+
+#: what a model file holds besides arrays: of a fit its counts, reports and start
+STATE: dict[str, Any] = {
+    "classes": classes_from,
+    "calibration": as_it_is,
+    "kernel": as_it_is,
+    "training.n_updates": count,
+    "training.rounds": count,
+    "training.stop_reason": _reason,
+    "training.passes": _reports,
+    "training.trial": _reports,
+    "training.open_mistakes": lambda value: None if value is None else count(value),
+    "training.accuracy": _share,
+    "training.began": as_it_is,
+    "training.cycle": _cycle,
+    "training.rows_seen": as_it_is,
+}
+
+
 def state_of(model: Any) -> tuple[Arrays, dict[str, Any]]:
     """Return the arrays of a fitted classifier, and its other state as plain JSON."""
     run = model.fitted_run()
-    calibration = getattr(model, "calibration_", None)
-    return arrays_of(model), {
-        "classes": described(model.classes_),
-        "calibration": getattr(calibration, "method", None),
-        "kernel": None,
-        "training": {
-            "n_updates": model.n_updates_,
-            "rounds": run.state.rounds,
-            "stop_reason": model.stop_reason_,
-            "passes": [list(report) for report in run.reports],
-            "open_mistakes": run.open_mistakes,
-            "accuracy": getattr(model, "training_accuracy_", None),
-            "began": _start_of_run(model, run),
-            "cycle": None if run.cycle is None else run.cycle.to_json(),
-            "rows_seen": None,
-        }
-        | ({} if run.trial is None else {"trial": [list(report) for report in run.trial]}),
-    }
-
-
-def _start_of_run(model: Any, run: Run) -> dict[str, Any]:
-    """Return the facts about the start that theorems need."""
     changed = hasattr(model, "bounds") and runs_otherwise(model)
-    return {
-        "fresh": run.fresh and run.mixture is None and not changed, "weighted": run.weighted,
-        "left_out": run.left_out or changed, "seed": run.seed,
-    }  # fmt: skip
+    _, facts = fitted_state.state_of(STATE, {
+        "classes": described(model.classes_),
+        "calibration": getattr(getattr(model, "calibration_", None), "method", None),
+        "kernel": None,
+        "n_updates": model.n_updates_,
+        "rounds": run.state.rounds,
+        "stop_reason": model.stop_reason_,
+        "passes": [list(report) for report in run.reports],
+        "trial": None if run.trial is None else [list(report) for report in run.trial],
+        "open_mistakes": run.open_mistakes,
+        "accuracy": getattr(model, "training_accuracy_", None),
+        "began": {
+            "fresh": run.fresh and run.mixture is None and not changed, "weighted": run.weighted,
+            "left_out": run.left_out or changed, "seed": run.seed,
+        },
+        "cycle": None if run.cycle is None else run.cycle.to_json(),
+        "rows_seen": None,
+    })  # fmt: skip
+    return arrays_of(model), facts
 
 
 def set_state(model: Any, arrays: Arrays, facts: dict[str, Any]) -> None:
     """Set an estimator's state from :func:`state_of`; ValueError if it is inconsistent."""
-    training = facts["training"]
-    model.classes_ = classes_of(**facts["classes"])
+    found = restored(STATE, arrays, facts)
+    model.classes_, began = found["classes"], found["began"]
     is_turned(model.reference, model.classes_)  # raises an error for an unknown class
     model._learned_with = model.get_params(deep=False)
-    model._run = _restored(model, arrays, training.pop("rounds"))
+    run = model._run = _restored(model, arrays, found["rounds"])
+    run.state.n_updates, run.open_mistakes = found["n_updates"], found["open_mistakes"]
+    run.reports, run.trial = found["passes"], found["trial"] or None
+    run.fresh, run.weighted = began["fresh"] is True, began["weighted"] is not False
+    run.left_out = began["left_out"] is not False
+    run.seed = None if began["seed"] is None else int(began["seed"])
+    run.cycle = found["cycle"] and found["cycle"].of_run(len(run.reports))
+    model.stop_reason_, model.training_accuracy_ = found["stop_reason"], found["accuracy"]
     if getattr(model, "kernel", None) is None:
-        model.n_features_in_ = model._run.state.n_features
-    _remember_training(model, **training)
-    if facts.get("calibration") is not None:
-        model.calibration_ = calibration_of(model, arrays, facts["calibration"])
+        model.n_features_in_ = run.state.n_features
+    if found["calibration"] is not None:
+        model.calibration_ = calibration_of(model, arrays, found["calibration"])
 
 
 def calibration_arrays(model: Any) -> Arrays:
@@ -121,7 +177,7 @@ def _restored(model: Any, arrays: Arrays, rounds: int) -> Run:
         raise ValueError(f"weights of shape {coef.shape}")
     learner = model.learner()
     state = model.new_state(learner, model.classes_.size, coef.shape[1])
-    state.rounds, keeping = count(rounds), keeping_of(model)
+    state.rounds, keeping = rounds, keeping_of(model)
     last = "last." if "last.coef" in arrays else ""
     _fill_weights(state, state.W, arrays, last)
     for key, array in arrays.items():
@@ -151,56 +207,6 @@ def _fill(own: np.ndarray, stored: np.ndarray, name: str) -> None:
     if not np.isfinite(stored).all():
         raise ValueError(f"{name} that is not finite")
     own[:] = stored
-
-
-def _remember_training(
-    model: Any,
-    n_updates: int,
-    stop_reason: str | None,
-    passes: list[list[Any]],
-    open_mistakes: int | None,
-    accuracy: float | None,
-    began: dict[str, Any],
-    cycle: str | None = None,
-    rows_seen: int | None = None,
-    trial: list[list[Any]] | None = None,
-) -> None:
-    run, reports, tried = model._run, _reports(passes), _reports(trial or [])
-    both = [*reports, *tried]
-    for one in [n_updates, open_mistakes or 0, *(n for report in both for n in report[:5])]:
-        count(one)
-    shares = [accuracy, *(share for report in both for share in report[5:8])]
-    for share in shares:
-        if not isinstance(share, float | int | None):
-            raise ValueError("an invalid accuracy")
-        float(share or 0)  # OverflowError for an integer that overflows float64
-    run.trial = tried or None
-    run.state.n_updates, run.open_mistakes = n_updates, open_mistakes
-    run.reports = reports
-    model.stop_reason_, model.training_accuracy_ = _reason(stop_reason), accuracy
-    run.fresh, run.weighted = began["fresh"] is True, began["weighted"] is not False
-    run.left_out = began["left_out"] is not False
-    run.seed = None if began["seed"] is None else int(began["seed"])
-    run.cycle = None if cycle is None else _cycle_of_run(cycle, len(reports))
-
-
-def _cycle_of_run(stored: str, passes: int) -> Any:
-    from linsep.certificate.cycles import Cycle, Cycles
-    from linsep.certificate.proofs import from_json
-
-    claim = from_json(stored)
-    if not isinstance(claim, Cycle | Cycles):
-        raise ValueError("an invalid cycle")
-    return claim.of_run(passes)
-
-
-def _reports(stored: list[list[Any]]) -> list[PassReport]:
-    reports = [PassReport(*fields) for fields in stored]
-    return [report._replace(stop_reason=_reason(report.stop_reason)) for report in reports]
-
-
-def _reason(stored: str | None) -> StopReason | None:
-    return None if stored is None else StopReason(stored)
 
 
 class SavedOnlineFit(SavedFit):
@@ -244,7 +250,7 @@ class SavedOnlineFit(SavedFit):
 
     def pause(self, course: Course) -> None:
         """Save the run between two batches of rows, if it is due."""
-        if self.writing.due:
+        if self.due:
             self._write(course)
 
     def interrupted(self, course: Course) -> None:
@@ -268,7 +274,7 @@ class SavedOnlineFit(SavedFit):
             "classes": classes if plain else [],
             "machines": [state.n_classes, state.n_columns],
         }
-        self.writing.write(arrays, about)
+        self.write(arrays, about)
 
 
 def _digest(state: State) -> str:

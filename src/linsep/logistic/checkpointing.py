@@ -80,13 +80,13 @@ class SavedAscent(SavedFit):
 
     def _passed(self) -> None:
         self._fresh = True
-        if self.writing.due:
+        if self.due:
             self._write()
 
     def _write(self) -> None:
         records = self.journal.records
         self._fresh = False
-        self.writing.write(
+        self.write(
             {f"{k}.{n}": a for k, (_, record) in enumerate(records) for n, a in enumerate(record)},
             {"fit": self.agreed, "passes": [[key, len(record)] for key, record in records]},
         )

@@ -26,14 +26,15 @@ def check_offset(offset: Any, n_rows: int) -> np.ndarray | None:
             f"offset has shape {given.shape}, but X has {n_rows} rows: pass one number per row.",
             code="shape", option="offset",
         )  # fmt: skip
-    found = np.empty(n_rows)
+    given = np.broadcast_to(given, n_rows)
+    plain = given if given.dtype.kind in "biufO" else np.full(n_rows, np.nan)
     try:
-        found[:] = given if given.dtype.kind in "biufO" else _not_numbers(given)
-    except (TypeError, ValueError):
-        found[:] = [_number(value) for value in np.broadcast_to(given, n_rows).tolist()]
+        found = plain.astype(np.float64)
+    except (TypeError, ValueError):  # of objects
+        found = np.array([float(x) if isinstance(x, int | float) else np.nan for x in plain])
     if not np.isfinite(found).all():
         row = int(np.argmin(np.isfinite(found)))
-        value = np.broadcast_to(given, n_rows)[row]
+        value = given[row]
         what = "missing" if is_missing(value) else str(value)
         raise DataError(
             f"The offset of {row_text(row)} is {what}: offsets must be finite numbers, so provide "
@@ -43,15 +44,6 @@ def check_offset(offset: Any, n_rows: int) -> np.ndarray | None:
             row=row + 1,
         )
     return found
-
-
-def _not_numbers(given: np.ndarray) -> np.ndarray:
-    raise TypeError(str(given.dtype))
-
-
-def _number(value: Any) -> float:
-    """Return a value as a float; NaN if it is not a real number."""
-    return float(value) if isinstance(value, int | float) else np.nan
 
 
 def offset_to_predict(model: Any, offset: Any, n_rows: int) -> np.ndarray | None:
