@@ -1,7 +1,6 @@
 """Adaptive regularization of weights as a scikit-learn estimator."""
 
 from functools import partial
-from typing import Any
 
 from linsep.compiled.rules.confidence import AROWRule
 from linsep.learners.confidence import ConfidenceClassifier, ConfidenceLearner
@@ -61,9 +60,3 @@ class AROW(ConfidenceClassifier):
     def learner(self) -> Learner:
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
         return ConfidenceLearner(partial(AROWRule, float(self.r)))
-
-    def twin(self) -> Any:
-        """Return the rule of :mod:`linsep.textbook` with these parameters."""
-        from linsep.teaching.textbook.arow import AROW
-
-        return AROW(self.r)

@@ -1,5 +1,6 @@
 """The linear online classifiers as scikit-learn estimators: fit, partial_fit, fitted attributes."""
 
+from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -285,7 +286,15 @@ class LinearClassifier(HasEquation, OnlineClassifier):
 
     def twin(self) -> Any:
         """Return the rule of :mod:`linsep.textbook` with these parameters; None without one."""
-        return None
+        if not self.command_name:  # a learner outside the package
+            return None
+        from linsep.teaching import textbook
+
+        batch = getattr(self, "update", "") == "batch"
+        rule = getattr(textbook, "BatchPerceptron" if batch else type(self).__name__)
+        names = {field.name: field.name for field in fields(rule)} | {"normalized": "rescale"}
+        own = {name: getattr(self, parameter, None) for name, parameter in names.items()}
+        return rule(**{name: value for name, value in own.items() if value is not None})
 
     #: whether the state counts the rates of the updates, which is restored with the weights
     counts_rates: ClassVar[bool] = False

@@ -25,15 +25,14 @@ class ConfidenceLearner(Learner):
     Parameters
     ----------
     make_rule : function from what is known of the weights to the rule
-    step : name of the parameter that limits updates, or ""
     """
 
     needs_lengths = True
     beside = MappingProxyType({KNOWN: "sum"})
 
-    def __init__(self, make_rule: Callable[[np.ndarray], Any], step: str = ""):
+    def __init__(self, make_rule: Callable[[np.ndarray], Any]):
         super().__init__()
-        self.make_rule, self.step = make_rule, step
+        self.make_rule = make_rule
 
     def rule(self, state: State) -> Any:
         """Return the rule with what is known of the weights."""

@@ -10,11 +10,9 @@ import numpy as np
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.batches import Batch, weight_totals
 from linsep.checkpoints.saving import Saving
-from linsep.errors import DataError
 from linsep.estimators._common.labels import (
     check_two_classes,
     is_turned,
-    listed,
     warn_of_weightless,
     weigh_classes,
 )
@@ -111,16 +109,7 @@ def class_importance(
 
     def weights(classes: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
         nonlocal warned
-        if isinstance(class_weight, dict):
-            known = classes.tolist()
-            unknown = [label for label in class_weight if label not in known]
-            if unknown and not class_weight.keys() >= set(known):
-                raise DataError(
-                    f"A class weight is given for {listed(unknown)}, which is not a class of "
-                    f"{name}: its classes are {listed(known)}.",
-                    code="unknown-label", option="class_weight", path=name,
-                )  # fmt: skip
-        found = weigh_classes(class_weight, classes, counts)
+        found = weigh_classes(class_weight, classes, counts, path=name)
         if not warned:  # the first pass may be restarted
             warn_of_weightless(classes, found)
         warned = True

@@ -4,14 +4,13 @@ Versions of the weights are stored as changes of the first.
 """
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from linsep.compiled.loop import ERRORS, Watch, pass_loop
 from linsep.compiled.rows import Csr, Dense, Unit
+from linsep.compiled.votes import AT_ONCE, count_votes
 from linsep.compiled.weights import Average, Best, Last, Vote
 from linsep.errors import LinsepError, hint
 from linsep.learners.state import State, Unlearnable, decision, predicted, sparing
@@ -242,14 +241,11 @@ def count_changes(state: State, longest: int) -> int:
     return (longest + 1) * machines
 
 
-#: approximate number of scores of a block of versions, and rows at a time
-BLOCK_VALUES, ROWS_AT_ONCE = 1 << 22, 1024
+#: most changes that a slice of rows may cause
 CHANGES_AT_ONCE = 1 << 20
 BYTES_PER_CHANGE, BYTES_PER_VERSION = 16, 20
-
-
-#: dtypes of the arrays of Vote in compiled/weights.py, except the last
-KINDS = (np.int32, np.int32, np.float64, np.int64, np.int64, np.int32)
+#: dtypes of the arrays of Vote in compiled/weights.py: of changes, and of versions
+OF_CHANGES, OF_VERSIONS = (np.int32, np.int32, np.float64), (np.int64, np.int64, np.int32)
 
 
 class TooManyVotes(LinsepError, ValueError):
@@ -258,8 +254,14 @@ class TooManyVotes(LinsepError, ValueError):
     code = "too-large"
 
 
+def _room(changes: int, versions: int) -> Vote:
+    """Return an empty record with room for changes and versions."""
+    arrays = [np.empty(changes, kind) for kind in OF_CHANGES]
+    return Vote(*arrays, *(np.empty(versions, kind) for kind in OF_VERSIONS), np.zeros(2, np.int64))
+
+
 class KeepVote(KeepLast):
-    """Keep all versions, as changes since the ``first`` weights.
+    """Keep all versions, as changes since the ``first`` weights, in one record that grows.
 
     Parameters
     ----------
@@ -271,46 +273,42 @@ class KeepVote(KeepLast):
 
     def __init__(self, megabytes: float, tie: str):
         self.most_bytes, self.tie = megabytes * 1e6, tie
+        self.start_again(None)
+
+    def start_again(self, state: Any) -> None:
+        """Drop all versions."""
         self.first: np.ndarray | None = None
-        self._taken: list[tuple[np.ndarray, ...]] = []
-        self._bytes = 0
-        self._room: Vote | None = None
+        self.log, self._before = _room(0, 0), 0
 
     def __getstate__(self) -> dict[str, Any]:
-        """Omit the buffer, which is empty between calls."""
-        return self.__dict__ | {"_room": None}
+        """Omit the room that is not used."""
+        return vars(self) | {"log": self._used(*self.remember())}
 
     def compiled(self, state: State, most_changes: int) -> Any:
-        """Return a buffer for the changes of the next rows."""
+        """Return the record, with room for the changes of the next rows."""
         if self.first is None:
             self.first = state.W.copy()
-        if self._room is None or self._room.amounts.size < most_changes:
-            room = [np.empty(most_changes, kind) for kind in KINDS]
-            self._room = Vote._make([*room, np.zeros(2, np.int64)])
-        return self._room
+        changes, versions = self.remember()
+        if max(changes, versions) + most_changes > self.log.amounts.size:
+            size = 2 * max(changes, versions) + most_changes
+            old, self.log = self.log, _room(size, size)
+            for array, before in zip(self.log, old, strict=True):
+                array[: before.size] = before
+        self._before = changes
+        return self.log
 
     def rows_at_once(self, state: State, longest: int) -> int | None:
-        """Return the number of rows that fit in the buffer in any case."""
+        """Return the number of rows that cause a limited number of changes."""
         return max(1, CHANGES_AT_ONCE // count_changes(state, longest))
 
     def take(self, state: State) -> None:
-        """Move the changes out of the buffer; raise TooManyVotes beyond the memory limit."""
-        room = self._room
-        if room is None or not room.used[1]:
-            return
-        changes, versions = room.used.tolist()
-        room.used[:] = 0
-        # The constant feature comes last; its position moves when features are added.
-        room.features[:changes][room.features[:changes] == state.W.shape[0] - 1] = -1
-        self._taken.append(
-            tuple(a[:changes].copy() for a in (room.features, room.columns, room.amounts))
-            + tuple(a[:versions].copy() for a in (room.starts, room.rounds, room.machines))
-        )
-        # Small parts are joined, because rows may come one by one.
-        while len(self._taken) > 1 and self._taken[-1][0].size >= self._taken[-2][0].size:
-            self._taken[-2:] = [joined_changes(self._taken[-2:])]
-        self._bytes += _bytes_of_changes(changes, versions)
-        if self._bytes > self.most_bytes:
+        """Mark the changes of the constant feature, whose position moves when features are added;
+        raise TooManyVotes beyond the memory limit.
+        """
+        changes, versions = self.remember()
+        fresh = self.log.features[self._before : changes]
+        fresh[fresh == state.W.shape[0] - 1] = -1
+        if BYTES_PER_CHANGE * changes + BYTES_PER_VERSION * versions > self.most_bytes:
             raise TooManyVotes(
                 f"A vote has to store more than {self.most_bytes / 1e6:g} MB of updates",
                 hint("raise {}", vote_mb=None),
@@ -320,17 +318,20 @@ class KeepVote(KeepLast):
 
     def remember(self) -> tuple[int, int]:
         """Return the number of changes and of versions."""
-        return (
-            sum(changes[2].size for changes in self._taken),
-            sum(changes[3].size for changes in self._taken),
-        )
+        changes, versions = self.log.used.tolist()
+        return changes, versions
 
     def put_back(self, before: tuple[int, int]) -> None:
         """Drop the changes and versions after those."""
-        changes, versions = before
-        whole = joined_changes(self._taken)
-        self._taken = [(*(a[:changes] for a in whole[:3]), *(a[:versions] for a in whole[3:]))]
-        self._bytes = _bytes_of_changes(changes, versions)
+        self.log.used[:] = before
+
+    def _used(self, changes: int, versions: int) -> Vote:
+        """Return the part of the record that is in use."""
+        log = self.log
+        return Vote(
+            *(array[:changes] for array in log[:3]), *(array[:versions] for array in log[3:6]),
+            log.used,
+        )  # fmt: skip
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the first weights and all changes, by name."""
@@ -344,18 +345,13 @@ class KeepVote(KeepLast):
                 raise ValueError(f"first weights of shape {first.shape}")
             self.restore(state, first, {name: arrays[name] for name in Vote._fields[:-1]})
 
-    def start_again(self, state: State) -> None:
-        """Drop all versions."""
-        self.first, self._taken, self._bytes = None, [], 0
-
     def features_in_use(self, state: State) -> np.ndarray:
         """Return the features with a nonzero weight in any version."""
-        used = np.zeros(state.n_features, dtype=bool)
+        used = np.zeros(state.n_features + 1, dtype=bool)  # the last for the constant feature, -1
         used[super().features_in_use(state)] = True
-        for features, *_ in self._taken:
-            used[features[features >= 0]] = True
+        used[self.changes()["features"]] = True
         first = self.first_weights(state)[: state.n_features]
-        return np.flatnonzero(used | first.reshape(state.n_features, -1).any(axis=1))
+        return np.flatnonzero(used[:-1] | first.reshape(state.n_features, -1).any(axis=1))
 
     def select(self, state: State, features: np.ndarray) -> None:
         """Restrict the state to these features and renumber the changes."""
@@ -363,7 +359,8 @@ class KeepVote(KeepLast):
         self.first = None if self.first is None else np.concatenate([first[features], first[-1:]])
         places = np.full(state.n_features + 1, -1, np.int32)
         places[features] = np.arange(features.size)
-        self._taken = [(places[changed], *rest) for changed, *rest in self._taken]
+        changed = self.changes()["features"]
+        changed[:] = places[changed]
         state.select(features)
 
     def first_weights(self, state: State) -> np.ndarray:
@@ -380,7 +377,7 @@ class KeepVote(KeepLast):
         last = amounts.size
         sound = features.shape == columns.shape == amounts.shape == (last,)
         sound &= starts.shape == rounds.shape == machines.shape == (starts.size,)
-        if not sound or [a.dtype for a in changes.values()] != list(KINDS):
+        if not sound or [a.dtype for a in changes.values()] != [*OF_CHANGES, *OF_VERSIONS]:
             raise ValueError("votes of the wrong shape")
         edges = np.concatenate([[0], starts, [last]])
         for numbers, low, high in (
@@ -389,14 +386,13 @@ class KeepVote(KeepLast):
         ):  # fmt: skip
             if numbers.size and not (numbers.min() >= low and numbers.max() <= high):
                 raise ValueError("votes that do not match the weights")
-        self.first, self._taken = first, [tuple(changes.values())]
-        self._bytes = _bytes_of_changes(last, starts.size)
+        self.first, self.log = first, Vote(*changes.values(), np.array([last, starts.size]))
 
     def changes(self) -> dict[str, np.ndarray]:
         """Return all changes and versions as six arrays; see
         :class:`linsep.compiled.weights.Vote`.
         """
-        return dict(zip(Vote._fields, joined_changes(self._taken), strict=False))
+        return dict(zip(Vote._fields, self._used(*self.remember())[:6], strict=False))
 
     def errors(self, state: State, row_batches: Iterator[RowBatch], tie: str) -> tuple[int, int]:
         """Count wrong predictions; a random tie is treated as if the lowest class were drawn."""
@@ -410,121 +406,14 @@ class KeepVote(KeepLast):
         """Return shares of votes: in [-1, 1] for a binary classifier, in [0, 1] for a class of the
         native rule.
         """
-        self._taken = [joined_changes(self._taken)] if self._taken else []
         first = state.scores(rows, n_rows, self.first_weights(state)).reshape(n_rows, -1)
-        votes = vote_shares(state, self.changes(), self.tie, rows, first)
+        total, votes = state.machine_rounds(), np.empty_like(first)
+        joint = state.n_machines < state.n_columns
+        at_zero = {"negative": -1.0, "positive": 1.0, "random": 0.0}[self.tie]
+        values, log = np.zeros((state.n_features + 1, AT_ONCE)), self._used(*self.remember())
+        count_votes(rows, state.bias, values, log, first, total, joint, at_zero, votes)
+        votes /= np.maximum(total, 1)
         return votes[:, 0] if state.n_classes == 2 else votes
-
-
-def joined_changes(parts: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
-    """Concatenate the changes of several parts."""
-    columns = list(zip(*parts, strict=True)) or [()] * len(KINDS)
-    found = [
-        np.concatenate([np.zeros(0, dtype=kind), *arrays])
-        for arrays, kind in zip(columns, KINDS, strict=True)
-    ]
-    starts = Vote._fields.index("starts")
-    before = np.cumsum([0, *(amounts.size for amounts in columns[2])])[:-1]
-    found[starts] += np.repeat(before, [part.size for part in columns[starts]])
-    return tuple(found)
-
-
-def _bytes_of_changes(changes: int, versions: int) -> int:
-    return BYTES_PER_CHANGE * changes + BYTES_PER_VERSION * versions
-
-
-def vote_shares(
-    state: State, log: dict[str, np.ndarray], tie: str, rows: Any, first: np.ndarray
-) -> np.ndarray:
-    """Return the shares of votes, with the shape of ``first``, the scores of version 0.
-
-    The score of a version is that of the version before it plus the change. Rows and versions are
-    taken in blocks, which changes no bit.
-
-    Parameters
-    ----------
-    log : the changes, as six arrays; see :class:`linsep.compiled.weights.Vote`
-    tie : class of a score of exactly zero in a vote
-    """
-    X, scales = _matrix(rows, len(first), state.n_features)
-    joint = state.n_classes > 2 and state.multiclass == "native"
-    width = state.n_columns if joint else 1
-    used, features = np.unique(log["features"], return_inverse=True)
-    version = np.repeat(
-        np.arange(log["starts"].size), np.diff(log["starts"], append=log["amounts"].size)
-    )
-    total, votes = state.machine_rounds(), np.zeros_like(first)
-    for start in range(0, len(first), ROWS_AT_ONCE):
-        some = slice(start, start + ROWS_AT_ONCE)
-        Z = _used_values(X[some], used, state.bias, None if scales is None else scales[some])
-        for machine in range(state.n_machines):
-            own = log["machines"] == machine
-            number, mine = np.cumsum(own) - 1, own[version]
-            at = number[version[mine]] * width + (log["columns"][mine] if joint else 0)
-            shape = int(own.sum()) * width, used.size
-            D = sp.csr_array((log["amounts"][mine], (at, features[mine])), shape=shape)
-            lasted = np.diff(log["rounds"][own], prepend=0, append=total[machine])
-            columns = slice(None) if joint else slice(machine, machine + 1)
-            scores = first[some, columns].T.copy()
-            votes[some, columns] = _voted(D, Z, scores, lasted, joint, tie).T
-    return votes / np.maximum(total, 1)
-
-
-def _used_values(X: Any, used: np.ndarray, bias: float, scale: np.ndarray | None) -> np.ndarray:
-    """Return the values of rows for the features that changes are about, one row for each; -1 is
-    the constant feature.
-    """
-    own = X[:, used[used >= 0]]
-    Z = np.full((used.size, X.shape[0]), bias)
-    values = (own.toarray() if sp.issparse(own) else own).T
-    Z[used >= 0] = values if scale is None else values * scale
-    return Z
-
-
-def _voted(
-    D: Any, Z: np.ndarray, scores: np.ndarray, lasted: np.ndarray, joint: bool, tie: str
-) -> np.ndarray:
-    """Return the votes of version 0 with these ``scores`` (columns, rows) and of those that ``D``
-    leads to, each times the steps that it lasted.
-    """
-    width, n_rows = scores.shape
-    votes = _ballots(scores[None], lasted[:1], joint, tie)
-    at_once = max(1, BLOCK_VALUES // max(1, scores.size))
-    for start in range(0, lasted.size - 1, at_once):
-        stop = min(start + at_once, lasted.size - 1)
-        moved = (D[start * width : stop * width] @ Z).reshape(-1, width, n_rows)
-        moved[0] += scores
-        with np.errstate(invalid="ignore", over="ignore"):  # such votes are refused with a sentence
-            for before, then in pairwise(moved):  # numpy's cumsum takes four times as long
-                np.add(then, before, out=then)
-        votes += _ballots(moved, lasted[start + 1 : stop + 1], joint, tie)
-        scores = moved[-1]
-    return votes
-
-
-def _ballots(scores: np.ndarray, lasted: np.ndarray, joint: bool, tie: str) -> np.ndarray:
-    """Return the votes of some versions: for the class that scores highest, or for a sign."""
-    if not joint:
-        signs = np.sign(scores[:, 0])
-        signs[scores[:, 0] == 0] = {"negative": -1.0, "positive": 1.0, "random": 0.0}[tie]
-        return lasted[None] @ signs
-    top, best = scores[:, 0].copy(), np.zeros(scores[:, 0].shape, np.int32)
-    for k in range(1, scores.shape[1]):
-        best[scores[:, k] >= top if tie == "positive" else scores[:, k] > top] = k
-        np.maximum(top, scores[:, k], out=top)
-    weights = lasted.astype(np.float64)
-    return np.array([weights @ (best == k).astype(np.float64) for k in range(scores.shape[1])])
-
-
-def _matrix(
-    rows: Dense | Csr | Unit, n_rows: int, n_features: int
-) -> tuple[Any, np.ndarray | None]:
-    """Return the rows as an array or CSR matrix, and their scales if any."""
-    if isinstance(rows, Unit):
-        return _matrix(rows.rows, n_rows, n_features)[0], rows.scales
-    if isinstance(rows, Dense):
-        return rows.values, None
-    return sp.csr_array((rows.values, rows.columns, rows.starts), shape=(n_rows, n_features)), None
 
 
 def keeping_of(model: Any) -> KeepLast:

@@ -460,7 +460,5 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
 class DualLearner(PerceptronLearner):
     """The kernel perceptron, for which the learning rate changes only the scale."""
 
-    step = ""
-
     def __init__(self) -> None:
         super().__init__(Schedule(1.0, "constant"))

@@ -77,12 +77,6 @@ class MarginPerceptron(LinearClassifier):
         gamma = None if isinstance(self.gamma, str) else float(self.gamma)
         return MarginLearner(gamma, float(self.epsilon))
 
-    def twin(self) -> Any:
-        """Return the rule of :mod:`linsep.textbook` with these parameters."""
-        from linsep.teaching.textbook.margin import MarginPerceptron
-
-        return MarginPerceptron(self.gamma, self.epsilon)
-
     def _total_rate(self) -> float | None:
         return float(self._run.state.per_machine("total", np.float64).sum())
 

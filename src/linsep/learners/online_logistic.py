@@ -102,14 +102,6 @@ class OnlineLogistic(LinearClassifier):
             bool(self.invariant), float(self.l2),
         )  # fmt: skip
 
-    def twin(self) -> Any:
-        """Return the rule of :mod:`linsep.textbook` with these parameters."""
-        from linsep.teaching.textbook.online_logistic import OnlineLogistic
-
-        return OnlineLogistic(
-            self.learning_rate, self.adaptive, self.rescale, self.invariant, self.l2
-        )
-
     @property
     def scores_are_log_odds(self) -> bool:
         """Whether scores are log-odds (against the other class or all others), or logarithms of
@@ -137,7 +129,6 @@ class OnlineLogisticLearner(Learner):
 
     needs_lengths = True
     moves_all_classes = True
-    step = "learning rate"
 
     def __init__(
         self, learning_rate: float, adaptive: bool, rescale: bool, invariant: bool, l2: float

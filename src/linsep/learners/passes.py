@@ -295,7 +295,7 @@ def _unlearnable(learner: Learner, row_batch: RowBatch, row: int) -> Unlearnable
     """Return the error about a row without a finite score, or with features beyond the weights."""
     message = learner.complaint(row_batch.rows, row)
     if message == TOO_LARGE:
-        return too_large(row_batch.rows, row, learner.step).beyond(row_batch.first)
+        return too_large(row_batch.rows, row).beyond(row_batch.first)
     return Unlearnable(row, message, code="bad-value").beyond(row_batch.first)
 
 
@@ -438,7 +438,7 @@ def passes(course: Course) -> Iterator[PassReport]:
             reason = after_pass(course, scores)
             # An infinite weight of a feature that no later row has does not affect any score.
             if reason is not None and not np.isfinite([state.W.min(), state.W.max()]).all():
-                raise infinite_weight(state.W, stream.of_features, run.learner.step)
+                raise infinite_weight(state.W, stream.of_features)
             report = course.report(scores, reason)
             course.advance()
             if reason is not None:

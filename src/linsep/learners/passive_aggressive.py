@@ -1,6 +1,6 @@
 """Passive-aggressive learning as a scikit-learn estimator."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -67,18 +67,11 @@ class PassiveAggressive(LinearClassifier):
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
         return PassiveAggressiveLearner(float(self.C), self.loss)
 
-    def twin(self) -> Any:
-        """Return the rule of :mod:`linsep.textbook` with these parameters."""
-        from linsep.teaching.textbook.passive_aggressive import PassiveAggressive
-
-        return PassiveAggressive(self.C, self.loss)
-
 
 class PassiveAggressiveLearner(Learner):
     """PA-I ("hinge"; PA with an infinite C) or PA-II ("squared_hinge")."""
 
     needs_lengths = True
-    step = "C"
 
     def __init__(self, C: float, loss: str):
         soft = loss == "squared_hinge"

@@ -187,13 +187,6 @@ class Perceptron(LinearClassifier):
         schedule = Schedule(self.learning_rate, self.schedule)
         return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule, self.zero)
 
-    def twin(self) -> Any:
-        """Return the rule of :mod:`linsep.textbook` with these parameters."""
-        from linsep.teaching.textbook.perceptron import BatchPerceptron, Perceptron
-
-        rule = BatchPerceptron if self.update == "batch" else Perceptron
-        return rule(self.learning_rate, self.schedule, self.zero)
-
     def _rate(self) -> float | None:
         """Return the rate if it is constant, else None."""
         if callable(self.learning_rate) or self.schedule != "constant":
@@ -293,7 +286,6 @@ class PerceptronLearner(Learner):
     """Update at each mistake, with scheduled rates; ``zero`` sets the meaning of zero scores."""
 
     replayed = "single"
-    step = "learning rate"
 
     def __init__(self, schedule: Schedule, zero: str = "mistake"):
         super().__init__()

@@ -25,21 +25,11 @@ from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.passes import Run
 from linsep.learners.state import Draws, decision, predicted
 from linsep.parameters import fitted_parameter
+from linsep.rows.arrays import mixed_bits
 from linsep.sources.base import Source
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import faults_named
 from linsep.words import row_text
-
-# Constants of SplitMix64: shift and multiply, twice; then shift.
-SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
-FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-
-
-def mixed_bits(numbers: np.ndarray) -> np.ndarray:
-    """Return uint64 hashes, every bit of which depends on all bits of the input."""
-    for shift, factor in zip(SHIFTS, FACTORS, strict=False):
-        numbers = (numbers ^ (numbers >> shift)) * factor
-    return numbers ^ (numbers >> SHIFTS[-1])
 
 
 def numbered(X: Any, n_features: int) -> np.ndarray:

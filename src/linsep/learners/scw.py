@@ -2,7 +2,6 @@
 
 from functools import partial
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
@@ -79,10 +78,4 @@ class SCW(ConfidenceClassifier):
     def learner(self) -> Learner:
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
         phi = NormalDist().inv_cdf(float(self.eta))
-        return ConfidenceLearner(partial(SCWRule, phi, float(self.C)), "C")
-
-    def twin(self) -> Any:
-        """Return the rule of :mod:`linsep.textbook` with these parameters."""
-        from linsep.teaching.textbook.scw import SCW
-
-        return SCW(self.eta, self.C)
+        return ConfidenceLearner(partial(SCWRule, phi, float(self.C)))

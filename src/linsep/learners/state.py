@@ -17,7 +17,7 @@ from linsep.compiled.loop import (
     score_matrix,
     score_vector,
 )
-from linsep.compiled.rows import Csr, Dense, Unit
+from linsep.compiled.rows import Block, Csr, Dense, Unit, values_of
 from linsep.compiled.rules.perceptron import SparingRule
 from linsep.errors import DataError, LinsepError
 from linsep.estimators._common.labels import pairs
@@ -297,10 +297,8 @@ def predicted(scores: np.ndarray, tie: str, draws: Draws | None = None) -> np.nd
 
 # A sum of weights may be rounded upwards, which keeps the bounds valid.
 ROUNDING = 1.0 + 1e-9
-SCALE = "scale the features"
+SCALE = "scale the features, or choose smaller steps"
 TOO_LARGE = f"the score overflows float64; {SCALE}"
-#: values up to this size are not what made a score overflow
-MODERATE = 1e100
 
 
 class Unlearnable(LinsepError):
@@ -336,40 +334,33 @@ class Unlearnable(LinsepError):
         return DataError(f"{where}: {self.message_for(name)}.", code=self.code, path=source.name)
 
 
-def too_large(rows: Any, row: int, step: str) -> Unlearnable:
-    """Return the error for a row whose score overflows. It names the largest value and, if that
-    value is moderate, the parameter ``step``.
-    """
+def too_large(rows: Any, row: int) -> Unlearnable:
+    """Return the error for a row whose score overflows; it names the largest value."""
     rows = rows.rows if isinstance(rows, Unit) else rows
-    if isinstance(rows, Dense):
-        values, columns = rows.values[row], np.arange(rows.values.shape[1])
-    elif isinstance(rows, Csr):
-        part = slice(rows.starts[row], rows.starts[row + 1])
-        values, columns = rows.values[part], rows.columns[part]
-    else:
+    if isinstance(rows, Block):
         return Unlearnable(row)
+    values, columns = values_of(rows, row), None
+    if isinstance(rows, Csr):
+        columns = rows.columns[rows.starts[row] : rows.starts[row + 1]]
     if not values.size or not np.isfinite(values).all():
         return Unlearnable(row)
     at = int(np.argmax(np.abs(values)))
-    advice = f"choose a smaller {step}" if step and abs(values[at]) <= MODERATE else SCALE
-    message = f"the score overflows float64 ({{feature}} is {values[at]:.3g}); {advice}"
-    return Unlearnable(row, message, int(columns[at]))
+    message = f"the score overflows float64 ({{feature}} is {values[at]:.3g}); {SCALE}"
+    return Unlearnable(row, message, at if columns is None else int(columns[at]))
 
 
-def infinite_weight(W: np.ndarray, of_features: bool, step: str) -> Unlearnable:
+def infinite_weight(W: np.ndarray, of_features: bool) -> Unlearnable:
     """Return the error for weights that overflow, which names the first such feature.
 
     Parameters
     ----------
     W : array of shape (features + 1, ...), the intercept last; or weights of examples
     of_features : bool, whether they are weights of features
-    step : str, the parameter that scales updates, or ""
     """
     at = int(np.argwhere(~np.isfinite(W))[0, 0])
-    what = "The intercept" if at == len(W) - 1 else "The weight of {feature}"
-    what = what if of_features else "A weight of an example"
-    rest = f"overflows float64; {SCALE}" + (f" or choose a smaller {step}" if step else "")
-    return Unlearnable(None, f"{what} {rest}", at if "{" in what else None)
+    if of_features and at < len(W) - 1:
+        return Unlearnable(None, f"The weight of {{feature}} overflows float64; {SCALE}", at)
+    return Unlearnable(None, f"A weight overflows float64; {SCALE}")
 
 
 def sparing(rule: Any, zero: str, spared: np.ndarray) -> Any:
@@ -385,8 +376,6 @@ class Learner:
     #: how cycle detection replays updates: "single", "batch" or None
     replayed: str | None = None
 
-    #: what the parameter is called that scales updates
-    step = ""
     #: initial weight of a feature
     fill = 0.0
     #: arrays of a state that belong to its weights and are kept with them; how arrays of shards are

@@ -72,12 +72,6 @@ class Winnow(LinearClassifier):
         """Whether the intercept is trained: it is minus the threshold."""
         return False
 
-    def twin(self) -> Any:
-        """Return the rule of :mod:`linsep.textbook` with these parameters."""
-        from linsep.teaching.textbook.winnow import Winnow
-
-        return Winnow(self.promotion, self.threshold)
-
 
 class BalancedWinnow(LinearClassifier):
     """Winnow with weights of either sign and features of either sign.
@@ -123,12 +117,6 @@ class BalancedWinnow(LinearClassifier):
                 code="conflict", option="threshold", value=self.threshold,
             )  # fmt: skip
         return BalancedWinnowLearner(float(self.promotion), float(self.threshold))
-
-    def twin(self) -> Any:
-        """Return the rule of :mod:`linsep.textbook` with these parameters."""
-        from linsep.teaching.textbook.winnow import BalancedWinnow
-
-        return BalancedWinnow(self.promotion, self.threshold)
 
 
 class WinnowLearner(Learner):

@@ -30,16 +30,26 @@ def hold_out(codes: np.ndarray, fraction: float, start: np.ndarray, seen: np.nda
     return held
 
 
+# Constants of SplitMix64 (S. Vigna): shift and multiply, twice; then shift.
+SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
+FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+
+def mixed_bits(numbers: np.ndarray) -> np.ndarray:
+    """Return uint64 hashes, every bit of which depends on all bits of the input."""
+    for shift, factor in zip(SHIFTS, FACTORS, strict=False):
+        numbers = (numbers ^ (numbers >> shift)) * factor
+    return numbers ^ (numbers >> SHIFTS[-1])
+
+
 def held_groups(groups: np.ndarray, fraction: float, seed: int) -> np.ndarray:
     """Return the mask of the rows of held-out groups: about a ``fraction`` of all groups.
 
-    Each number of ``groups`` (uint64) is mixed with the seed (S. Vigna's SplitMix64) and held out
-    if it is small, so that neither batches nor order matter.
+    Each number of ``groups`` (uint64) is mixed with the seed and held out if it is small, so that
+    neither batches nor order matter.
     """
-    mixed = groups + np.uint64(seed * 0x9E3779B97F4A7C15 % 2**64)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ mixed >> np.uint64(shift)) * np.uint64(factor)
-    return (mixed ^ mixed >> np.uint64(31)) * 2.0**-64 < fraction
+    mixed = mixed_bits(groups + np.uint64(seed * 0x9E3779B97F4A7C15 % 2**64))
+    return mixed * 2.0**-64 < fraction
 
 
 class HoldOut:

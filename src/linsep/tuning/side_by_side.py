@@ -245,7 +245,7 @@ class Fit:
         elif learner.restarts(state):
             keeping.start_again(state)
         if reason and not np.isfinite([state.W.min(), state.W.max()]).all():
-            raise infinite_weight(state.W, True, learner.step)
+            raise infinite_weight(state.W, True)
         for model in self.running:
             model.stop_reason = reason
 

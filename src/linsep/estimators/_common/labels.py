@@ -264,7 +264,9 @@ def importance(
     return found
 
 
-def weigh_classes(class_weight: Any, classes: np.ndarray, totals: np.ndarray | None) -> np.ndarray:
+def weigh_classes(
+    class_weight: Any, classes: np.ndarray, totals: np.ndarray | None, **place: Any
+) -> np.ndarray:
     """Return the weight of each class as float64; raise ValueError if they are invalid.
 
     ``totals`` are the summed row weights of each class, needed for "balanced" only: it gives all
@@ -282,7 +284,7 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, totals: np.ndarray | N
             raise DataError(
                 f"class_weight names {listed([one for one in class_weight if one not in known])}, "
                 f"but the classes are {listed(known)}.",
-                code="unknown-label", option="class_weight",
+                code="unknown-label", option="class_weight", **place,
             )  # fmt: skip
         given = [class_weight.get(label, 1.0) for label in known]
         weights = _numbers(given, "class_weight holds values that are not numbers")
