@@ -22,8 +22,8 @@ from linsep.other_names import advice_for
 from linsep.parameters import INTERVALS, Parameter
 from linsep.sources.formats import FORMATS
 from linsep.sources.limits import bytes_of
-from linsep.sources.tables.columns import ANALYZERS, MISSING, NORMS, SCALES
-from linsep.sources.tables.reading_options import is_delimiter
+from linsep.sources.tables.columns import ANALYZERS, NORMS
+from linsep.sources.tables.reading_options import MISSING, SCALES, is_delimiter
 from linsep.words import either
 
 

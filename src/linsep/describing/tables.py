@@ -105,7 +105,7 @@ class TableDescription(FilesInOrder):
         file, head = first_rows(self._files)
         stored = file.columns()
         if self.target is not None:
-            check_target(file.path, stored, self.target, [])
+            check_target(file.path, stored, self.target)
         types = column_types(self._files)
         columns, rest = columns_of(types)
         for name, kind in rest.items():

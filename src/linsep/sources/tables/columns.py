@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -32,11 +31,10 @@ from linsep.sources.tables.products import (
     placed,
     to_json as products_to_json,
 )
+from linsep.sources.tables.reading_options import check_options
 from linsep.sources.tables.spellings import PLAIN, Spelling, canonical
-from linsep.sources.tables.table_file import TableFile, text_codes
+from linsep.sources.tables.table_file import TableFile, listed, text_codes, unknown_column
 
-MISSING = ("error", "zero", "drop", "mean")
-SCALES = ("none", "standard")
 #: the reference level of every text column is its first value
 FIRST_LEVEL = "first"
 #: the level of all values of few rows
@@ -364,60 +362,36 @@ def _add_feature(
 
 def _check_roles(file: TableFile, columns: Columns, require_target: bool) -> None:
     """Raise DataError unless the columns with a role are in the first file, and have no other."""
-    names, target, exclude = list(file.columns()), columns.target, columns.exclude
-    if require_target or (target is not None and target in exclude):
-        check_target(file.path, names, target, exclude)
-    for name in exclude:
-        if name not in names:
-            advice = _closest(name, names) or "check its name."
+    if require_target:
+        check_target(file.path, file.columns(), columns.target)
+    claims: list[tuple[str | None, str, str | None]] = [(columns.target, "the label", None)]
+    claims += [(name, "left out", "exclude") for name in dict.fromkeys(columns.exclude)]
+    claims += [(name, "read as text", "text") for name in columns.words]
+    claims += [(name, f"the column of {what}", None) for name, what in columns.beside]
+    roles: dict[str, str] = {}
+    for name, role, option in claims:
+        if name is None:
+            continue
+        if name in roles:
             raise DataError(
-                f"{file.path} has no column '{name}' to exclude: {advice}",
-                code="unknown-column", path=file.path, column=name, option="exclude",
+                f"Column '{name}' is {roles[name]} and {role}", "choose one of them",
+                code="column-role", column=name,
             )  # fmt: skip
-    for name in columns.words:
-        if name not in names:
-            advice = _closest(name, names) or f"its columns are {listed(names)}."
-            raise DataError(
-                f"{file.path} has no column '{name}' to read as text: {advice}",
-                code="unknown-column", path=file.path, column=name, option="text",
-            )  # fmt: skip
-        if name in {target, *exclude}:
-            role = "the label column" if name == target else "left out"
-            raise DataError(
-                f"Column '{name}' is named as text, but is {role}: choose one of them.",
-                code="column-role",
-                column=name,
-            )
-    _check_row_columns(file, columns)
+        if name not in file.columns() and name != columns.target:
+            raise unknown_column(file.path, file.columns(), name, option=option)
+        roles[name] = role
 
 
-def check_target(path: File, names: Iterable[str], target: str | None, exclude: list[str]) -> None:
-    """Raise DataError unless `target` is one of `names` and not excluded."""
-    names = list(names)
+def check_target(path: File, names: Iterable[str], target: str | None) -> None:
+    """Raise DataError unless `target` is one of `names`."""
     if target is None:
         raise DataError(
             f"{path} (columns: {listed(names)}) needs a label column",
             hint("name it with {}", target=None),
             code="no-labels", path=path, option="target",
         )  # fmt: skip
-    if target in exclude:
-        raise DataError(
-            f"The label column '{target}' is also excluded: choose one of them.",
-            code="column-role",
-            column=target,
-        )
     if target not in names:
-        message = f"{path} has no label column '{target}', only {listed(names)}"
-        if advice := _closest(target, names):
-            raise DataError(
-                f"{message}: {advice}",
-                code="unknown-column", path=path, column=target, option="target",
-            )  # fmt: skip
-        raise DataError(
-            message,
-            hint("choose one of these with {}", target=None),
-            code="unknown-column", path=path, column=target, option="target",
-        )  # fmt: skip
+        raise unknown_column(path, names, target, "label column", "target")
 
 
 #: column options that formulas replace
@@ -429,13 +403,8 @@ IN_FORMULAS = (
 
 def check_column(path: File, names: Iterable[str], name: str) -> None:
     """Raise DataError unless a column of this name, whatever it is for, is one of ``names``."""
-    names = list(names)
     if name not in names:
-        advice = _closest(name, names) or "check its name."
-        raise DataError(
-            f"{path} has no column '{name}', only {listed(names)}: {advice}",
-            code="unknown-column", path=path, column=name,
-        )  # fmt: skip
+        raise unknown_column(path, names, name)
 
 
 #: roles of columns beside features and labels that a recipe has
@@ -444,6 +413,10 @@ BESIDE = ("weight", "offset", "successes", "trials")
 
 def to_recipe(columns: Columns) -> dict[str, Any]:
     """Return the columns as plain JSON."""
+    rare = {
+        name: {"level": level, "values": sorted(values), "min_count": least}
+        for name, (level, values, least) in columns.rare.items()
+    }
     return {
         "format": "table",
         "target": columns.target,
@@ -461,24 +434,10 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
         **{role: name for role in BESIDE if (name := getattr(columns, role)) is not None},
         **({"categorical": list(columns.categorical)} if columns.categorical else {}),
         **({"converted": dict(columns.converted)} if columns.converted else {}),
-        **({"rare": _rare_to_recipe(columns)} if columns.rare else {}),
+        **({"rare": rare} if rare else {}),
         **({"products": products_to_json(columns.products)} if columns.products else {}),
         **({"formula": columns.formula.to_json()} if columns.formula is not None else {}),
     } | _words_to_recipe(columns)
-
-
-def _rare_to_recipe(columns: Columns) -> dict[str, Any]:
-    return {
-        name: {"level": level, "values": sorted(values), "min_count": least}
-        for name, (level, values, least) in columns.rare.items()
-    }
-
-
-def _rare_from_recipe(recipe: dict[str, Any]) -> dict[str, Rare]:
-    return {
-        name: Rare(str(stored["level"]), frozenset(stored["values"]), int(stored["min_count"]))
-        for name, stored in recipe.get("rare", {}).items()
-    }
 
 
 def _words_to_recipe(columns: Columns) -> dict[str, Any]:
@@ -490,24 +449,6 @@ def _words_to_recipe(columns: Columns) -> dict[str, Any]:
     seen = {name: c.seen.listed() for name, c in columns.words.items() if c.seen is not None}
     words = {name: to_json(counter) for name, counter in columns.words.items()}
     return {"words": words, "seen": columns.seen or seen}
-
-
-def _words_from_recipe(columns: Columns, recipe: dict[str, Any]) -> None:
-    if recipe.get("words"):
-        from linsep.sources.text import from_json
-
-        columns.words = {name: from_json(stored) for name, stored in recipe["words"].items()}
-        columns.seen = recipe["seen"]
-
-
-def _formula_from_recipe(columns: Columns, recipe: dict[str, Any]) -> None:
-    """Set the formula of a recipe; ValueError unless its features match the recipe."""
-    if "formula" in recipe:
-        from linsep.sources.tables.formulas import Formula
-
-        columns.formula = Formula.from_json(recipe["formula"])
-        if columns.text or columns.words or columns.formula.names != list(columns.numeric):
-            raise ValueError("features that are not in the formula")
 
 
 def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
@@ -535,11 +476,21 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
         columns.group_kind = recipe.get("group_kind", "")
         columns.categorical = list(recipe.get("categorical", ()))
         columns.converted = dict(recipe.get("converted", {}))
-        columns.rare = _rare_from_recipe(recipe)
-        _words_from_recipe(columns, recipe)
+        columns.rare = {
+            name: Rare(str(stored["level"]), frozenset(stored["values"]), int(stored["min_count"]))
+            for name, stored in recipe.get("rare", {}).items()
+        }
+        if recipe.get("words"):
+            from linsep.sources.text import from_json
+
+            columns.words = {name: from_json(stored) for name, stored in recipe["words"].items()}
+            columns.seen = recipe["seen"]
         columns.products = products_from_json(recipe.get("products", []), columns)
-        _formula_from_recipe(columns, recipe)
-        check_options(columns.missing, columns.hash_bits)
+        if "formula" in recipe:
+            from linsep.sources.tables.formulas import Formula
+
+            columns.formula = Formula.from_json(recipe["formula"])
+        check_options({name: getattr(columns, name) for name in ("missing", "hash_bits")})
         places = sorted(place for values in columns.text.values() for place in values.values())
         places += [place for product in columns.products for place in product.places.values()]
         first = len(columns.numeric)
@@ -549,6 +500,13 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
             and columns.dtype in {"float32", "float64"}
             and columns.target_kind in {None, "int", "float", "bool", "text"}
             and (columns.successes is None) == (columns.trials is None)
+            and (
+                columns.formula is None
+                or (
+                    not (columns.text or columns.words)
+                    and columns.formula.names == list(columns.numeric)
+                )
+            )
             and all(isinstance(name, str) for name, _ in columns.beside)
             and (not columns.scale or list(columns.scale) == list(columns.numeric))
             and all(name in {*columns.inputs, columns.target} for name in columns.categorical)
@@ -580,40 +538,6 @@ def used_in_recipe(recipe: dict[str, Any], target: str | None, names: list[str])
     columns = from_recipe(recipe, target)
     used = {columns.target, *columns.inputs, *dict(columns.beside)}
     return {name for name in names if name in used}
-
-
-def check_options(
-    missing: str, hash_bits: int | None, scale: str = "none", min_count: int | None = None
-) -> None:
-    """Raise DataError for invalid values of the options."""
-    if scale not in SCALES:
-        raise DataError(
-            f"scale is {scale!r}: choose none or standard.",
-            code="bad-option", option="scale", value=scale,
-        )  # fmt: skip
-    if missing not in (*MISSING, "skip"):  # the latter for predictions only
-        raise DataError(
-            f"missing is '{missing}': choose {', '.join(MISSING[:-1])} or mean.",
-            code="bad-option", option="missing", value=missing,
-        )  # fmt: skip
-    if hash_bits is not None and not 1 <= hash_bits <= 30:
-        raise DataError(
-            f"hash_bits is {hash_bits}: choose a number from 1 to 30.",
-            code="bad-option", option="hash_bits", value=hash_bits,
-        )  # fmt: skip
-    if min_count is None:
-        return
-    if not isinstance(min_count, int) or min_count < 1:
-        raise DataError(
-            f"min_count is {min_count!r}: give a number of rows, 1 or more.",
-            code="bad-option", option="min_count", value=min_count,
-        )  # fmt: skip
-    if hash_bits is not None:
-        raise DataError(
-            "min_count needs a feature per value, not hashing",
-            hint("leave out {}", hash_bits=None), hint("leave out {}", min_count=None),
-            code="conflict", option="min_count",
-        )  # fmt: skip
 
 
 def check_counted(columns: Columns) -> None:
@@ -666,13 +590,7 @@ def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
                 code="column-type", column=column, option="reference_level",
             )  # fmt: skip
         if column not in columns.text:
-            advice = (
-                _closest(column, columns.text) or f"text columns are {listed(list(columns.text))}."
-            )
-            raise DataError(
-                f"{name} has no text column '{column}' for a reference level: {advice}",
-                code="unknown-column", column=column, option="reference_level",
-            )  # fmt: skip
+            raise unknown_column(name, columns.text, column, "text column", "reference_level")
 
 
 def _dtype(files: list[TableFile], columns: Columns) -> str:
@@ -689,41 +607,6 @@ def _dtype(files: list[TableFile], columns: Columns) -> str:
     return "float32" if floats else "float64"
 
 
-def _closest(name: str, names: Iterable[str]) -> str:
-    near = get_close_matches(name, list(names), 1)
-    return f"did you mean '{near[0]}'?" if near else ""
-
-
-def listed(names: list[str]) -> str:
-    """Return the first twenty names, for a message."""
-    shown = ", ".join(names[:20])
-    return f"{shown} and {len(names) - 20} more" if len(names) > 20 else shown
-
-
-def _check_row_columns(file: TableFile, columns: Columns) -> None:
-    """Raise DataError unless the columns beside the features are in the first file and have no
-    other role.
-    """
-    found, others = file.columns(), dict.fromkeys(columns.words, "read as text")
-    others |= dict.fromkeys(columns.exclude, "left out")
-    if columns.target is not None:
-        others[columns.target] = "the label column"
-    for name, role in columns.beside:
-        if name in others:
-            raise DataError(
-                f"Column '{name}' is named for {role}, but is {others[name]}: choose one of them.",
-                code="column-role",
-                column=name,
-            )
-        if name not in found:
-            raise DataError(
-                f"{file.path} has no column '{name}' of {role}, only {listed(list(found))}: check "
-                "its name.",
-                code="unknown-column", path=file.path, column=name,
-            )  # fmt: skip
-        others[name] = f"the column of {role}"
-
-
 def kinds_of_row_columns(
     file: TableFile, columns: Columns, found: dict[str, pa.DataType | None], by_recipe: bool,
     wanted: bool,
@@ -733,33 +616,28 @@ def kinds_of_row_columns(
     where they must be.
     """
     path, kinds = file.path, {}
-    for name, what in columns.numbers_beside:
+    for name, what in columns.beside:
         if not wanted and what != "offsets":
             continue
         if file.absent([name]):
             of_model = "which the model was trained with" if by_recipe else "as the first file has"
-            add = "add it, with ones to weight all rows equally" if what == "weights" else "add it"
             raise DataError(
-                f"{path} has no column '{name}' of {what}, {of_model}: {add}.",
+                f"{path} has no column '{name}' of {what}, {of_model}",
+                "add it, with ones to weight all rows equally" if what == "weights" else "add it",
                 code="unknown-column", path=path, column=name,
             )  # fmt: skip
         stored = found.get(name)
-        if stored is not None and family_of(stored) not in ("number", None):
+        family = "number" if stored is None else family_of(stored)
+        if what == "groups":
+            kinds[name] = columns.group_kind or ("text" if stored is None else family or "text")
+        elif family in ("number", None):
+            kinds[name] = "number"
+        else:
             raise DataError(
-                f"{path}, column '{name}' holds {stored}, but {what} must be numbers: convert "
-                "it, or name another column.",
+                f"{path}, column '{name}' holds {stored}, but {what} must be numbers",
+                "convert it", "name another column",
                 code="column-type", path=path, column=name,
             )  # fmt: skip
-        kinds[name] = "number"
-    if wanted and columns.group is not None:
-        if file.absent([columns.group]):
-            raise DataError(
-                f"{path} has no column '{columns.group}' of groups: add it.",
-                code="unknown-column", path=path, column=columns.group,
-            )  # fmt: skip
-        stored = found.get(columns.group)
-        of_file = "text" if stored is None else family_of(stored) or "text"
-        kinds[columns.group] = columns.group_kind or of_file
     return kinds
 
 

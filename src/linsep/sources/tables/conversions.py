@@ -14,7 +14,7 @@ import pyarrow.csv
 from linsep.errors import DataError, hint
 from linsep.sources.exact import EXACT, SMALLER, is_rounded
 from linsep.sources.tables.spellings import Spelling, days, unit
-from linsep.sources.tables.table_file import Place, decoded, text_codes
+from linsep.sources.tables.table_file import Place, decoded, text_codes, unknown_column
 
 #: missing numbers in CSV, as Arrow reads them
 NULL_VALUES = pa.csv.ConvertOptions().null_values
@@ -66,11 +66,7 @@ class ColumnTypes(NamedTuple):
             for one in patterns:
                 pattern = one.partition("=")[0] if option == "date" else one
                 if not any(_among(name, (pattern,)) for name in names):
-                    raise DataError(
-                        f"{path} has no column '{pattern}', only {', '.join(names[:20])}",
-                        hint("correct {}", **{option: [one]}),
-                        code="unknown-column", path=path, column=pattern, option=option,
-                    )  # fmt: skip
+                    raise unknown_column(path, names, pattern, option=option)
 
     def left_out(self, name: str) -> bool:
         """Return whether a column must not be a feature."""

@@ -11,14 +11,14 @@ from linsep.sources.formats import format_by_name, unknown_format
 from linsep.sources.remote.file import File, local
 from linsep.sources.tables.arrow_ipc import IpcFile
 from linsep.sources.tables.column_types import check_may_become, family_of
-from linsep.sources.tables.columns import Columns, check_target, kinds_of_row_columns, listed
+from linsep.sources.tables.columns import Columns, check_target, kinds_of_row_columns
 from linsep.sources.tables.csv import CsvFile
 from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.frames import FrameFile
 from linsep.sources.tables.json_lines import JsonFile
 from linsep.sources.tables.parquet import ParquetFile
 from linsep.sources.tables.reading_options import ReadingOptions
-from linsep.sources.tables.table_file import TableFile, bytes_of, text_sizes
+from linsep.sources.tables.table_file import TableFile, bytes_of, listed, text_sizes
 
 #: bytes of rows from which on fewer of them make a table
 MOST_BYTES = 1 << 25
@@ -124,7 +124,7 @@ def kinds_in(
                 "add it", "rename one",
                 code="unknown-column", path=file.path, column=columns.target,
             )  # fmt: skip
-        check_target(file.path, found, columns.target, [])
+        check_target(file.path, found, columns.target)
         assert columns.target is not None
         kind = columns.target_kind
         kinds[columns.target] = "number" if kind in {"int", "float", None} else kind

@@ -8,7 +8,6 @@ values, and says which features a term has.
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ from linsep.sources.tables.formula_terms import (
     column_factor,
     factor_of,
 )
+from linsep.sources.tables.table_file import unknown_column
 
 
 class Parsed(NamedTuple):
@@ -268,13 +268,7 @@ def check_columns(found: Parsed, path: Any, names: list[str]) -> None:
     """Raise DataError for a column of a formula that a table does not have."""
     for name in ([] if found.target is None else [found.target]) + found.columns:
         if name not in names:
-            near = get_close_matches(name, names, 1)
-            advice = f"did you mean '{near[0]}'?" if near else "correct it."
-            some = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-            raise DataError(
-                f"{path} has no column '{name}', which the formula names, only {some}: {advice}",
-                code="unknown-column", path=path, column=name,
-            )  # fmt: skip
+            raise unknown_column(path, names, name, "column of the formula")
 
 
 #: a factor, and whether it is coded with one column fewer than it has levels

@@ -7,13 +7,13 @@ that occur. A reference level has no indicator. With hashed values, products sha
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
 
 from linsep.errors import DataError, hint
+from linsep.sources.tables.table_file import unknown_column
 
 #: key of a feature of a product: empty for two numbers, else the text value, or both text values
 Key = tuple[str, ...]
@@ -124,13 +124,7 @@ def _split(text: Any, columns: Any, path: Any) -> tuple[str, str]:
             code="column-role",
             column=missing,
         )
-    near = get_close_matches(missing, list(known), 1)
-    some = ", ".join([*known][:20]) + (", ..." if len(known) > 20 else "")
-    advice = f"did you mean '{near[0]}'?" if near else "correct it."
-    raise DataError(
-        f"{path} has no column '{missing}' for the product '{text}', only {some}: {advice}",
-        code="unknown-column", path=path, column=missing,
-    )  # fmt: skip
+    raise unknown_column(path, known, missing, option="products")
 
 
 def _strangers(known: dict[str, Any]) -> Any:

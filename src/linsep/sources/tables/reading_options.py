@@ -5,9 +5,10 @@ argument of :func:`linsep.open_source`; the recipe, row caches and every reader 
 """
 
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from linsep.errors import DataError
+from linsep.errors import DataError, hint
 from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.tables.spellings import Spelling
 
@@ -21,16 +22,6 @@ _BLANKS = re.compile(rb"[ \t]+")
 _ENDS = re.compile(rb"^\t|\t(?=\r?$)", re.MULTILINE)
 
 
-def check_delimiter(delimiter: Any) -> None:
-    """Raise DataError for an invalid delimiter."""
-    if delimiter is not None and not is_delimiter(delimiter):
-        raise DataError(
-            f"delimiter is {delimiter!r}: give one character that is not a letter or digit, or "
-            "'whitespace'.",
-            code="bad-option", option="delimiter", value=delimiter,
-        )  # fmt: skip
-
-
 def is_delimiter(given: Any) -> bool:
     """Return whether ``given`` is a valid delimiter."""
     if isinstance(given, str) and given == WHITESPACE:
@@ -42,6 +33,71 @@ def is_delimiter(given: Any) -> bool:
 #: options of how lines of CSV become cells, and of how numbers are written
 OF_CSV = ("delimiter", "quotes", "header", "null_values", "comment", "skip_rows", "encoding")
 OF_NUMBERS = ("decimal", "thousands", "units")
+
+
+MISSING = ("error", "zero", "drop", "mean")
+SCALES = ("none", "standard")
+
+
+def _is_mark(value: Any) -> bool:
+    one = isinstance(value, str) and len(value) == 1
+    return one and not value.isalnum() and value not in "+-"
+
+
+def _is_encoding(value: Any) -> bool:
+    try:
+        "a".encode(value)
+    except (LookupError, TypeError):
+        return False
+    return True
+
+
+def _is_whole(value: Any, least: int, most: float = float("inf")) -> bool:
+    return isinstance(value, int) and least <= value <= most
+
+
+_FLAG = "True or False", lambda value: value in (True, False)
+_MARK = "one character, such as ',' or '.'", _is_mark
+#: what each option may be unless it is None, in words and as a function
+VALID: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "missing": (f"{', '.join(MISSING[:-1])} or mean", lambda how: how in (*MISSING, "skip")),
+    "scale": (" or ".join(SCALES), lambda how: how in SCALES),
+    "hash_bits": ("a number from 1 to 30", lambda bits: _is_whole(bits, 1, 30)),
+    "min_count": ("a number of rows, 1 or more", lambda rows: _is_whole(rows, 1)),
+    "batch_rows": ("a number of rows, 1 or more", lambda rows: _is_whole(rows, 1)),
+    "delimiter": ("one character that is not a letter or digit, or 'whitespace'", is_delimiter),
+    "quotes": _FLAG, "header": _FLAG, "units": _FLAG, "decimal": _MARK, "thousands": _MARK,
+    "comment": (
+        "the text that such lines begin with, such as '#'",
+        lambda text: isinstance(text, str) and text.strip() == text != "",
+    ),
+    "skip_rows": ("a number of lines, 0 or more", lambda lines: _is_whole(lines, 0)),
+    "encoding": ("a name that Python knows, such as latin-1 or utf-16", _is_encoding),
+    "null_values": ("text", lambda marks: all(isinstance(mark, str) for mark in marks)),
+}  # fmt: skip
+
+
+def check_options(options: dict[str, Any]) -> None:
+    """Raise DataError for an option with an invalid value, and for two that exclude each other."""
+    for name, value in options.items():
+        wanted, fits = VALID.get(name, ("", lambda _: True))
+        if value is not None and not fits(value):
+            raise DataError(
+                f"{name} is {value!r}", f"give {wanted}",
+                code="bad-option", option=name, value=value,
+            )  # fmt: skip
+    if options.get("min_count") is not None and options.get("hash_bits") is not None:
+        raise DataError(
+            "min_count needs a feature per value, not hashing",
+            hint("leave out {}", hash_bits=None), hint("leave out {}", min_count=None),
+            code="conflict", option="min_count",
+        )  # fmt: skip
+    mark = options.get("thousands")
+    if mark is not None and mark == (options.get("decimal") or "."):
+        raise DataError(
+            f"decimal and thousands are both {mark!r}", "choose two characters",
+            code="conflict", option="thousands", value=mark,
+        )  # fmt: skip
 
 
 class ReadingOptions(NamedTuple):
@@ -126,17 +182,9 @@ class ReadingOptions(NamedTuple):
             name: recipe.get(name) if value is None else value
             for name, value in (self.of_csv | dict.fromkeys(OF_NUMBERS) | self.of_numbers).items()
         }
-        check_delimiter(found["delimiter"])
-        _check_numbers(found)
-        _check_lines(found)
-        for name in ("quotes", "header"):
-            if (value := found[name]) not in (None, True, False):
-                raise DataError(
-                    f"{name} is {value!r}: give True or False.",
-                    code="bad-option", option=name, value=value,
-                )  # fmt: skip
-            found[name] = None if value is None else bool(value)
-        found["null_values"] = _null_values(found["null_values"])
+        marks = found["null_values"]
+        found["null_values"] = (marks,) if isinstance(marks, str) else tuple(marks or ()) or None
+        check_options(found)
         if recipe and found["header"] is None:
             found["header"] = True
         return self._replace(**found)
@@ -174,62 +222,3 @@ class ReadingOptions(NamedTuple):
         if self.quotes:
             return _ENDS.sub(b"", _RUNS.sub(lambda run: run[1] or b"\t", lines))
         return _ENDS.sub(b"", _BLANKS.sub(b"\t", lines))
-
-
-def _check_lines(given: dict[str, Any]) -> None:
-    """Raise DataError for invalid options of lines and characters."""
-    comment, skip, encoding = given["comment"], given["skip_rows"], given["encoding"]
-    if comment is not None and not (isinstance(comment, str) and comment.strip() == comment != ""):
-        raise DataError(
-            f"comment is {comment!r}: give the text that such lines begin with, such as '#'.",
-            code="bad-option", option="comment", value=comment,
-        )  # fmt: skip
-    if skip is not None and not (isinstance(skip, int) and skip >= 0):
-        raise DataError(
-            f"skip_rows is {skip!r}: give a number of lines, 0 or more.",
-            code="bad-option", option="skip_rows", value=skip,
-        )  # fmt: skip
-    if encoding is None:
-        return
-    try:
-        "a".encode(encoding)
-    except (LookupError, TypeError):
-        raise DataError(
-            f"encoding is {encoding!r}: give a name that Python knows, such as latin-1 or utf-16.",
-            code="bad-option", option="encoding", value=encoding,
-        ) from None  # fmt: skip
-
-
-def _check_numbers(given: dict[str, Any]) -> None:
-    """Raise DataError for invalid or equal marks in numbers."""
-    for name in ("decimal", "thousands"):
-        mark = given[name]
-        one = isinstance(mark, str) and len(mark) == 1 and not mark.isalnum() and mark not in "+-"
-        if mark is not None and not one:
-            raise DataError(
-                f"{name} is {mark!r}: give one character, such as ',' or '.'.",
-                code="bad-option", option=name, value=mark,
-            )  # fmt: skip
-    if given["thousands"] == (given["decimal"] or "."):
-        raise DataError(
-            f"decimal and thousands are both {given['thousands']!r}",
-            "choose two characters",
-            code="conflict", option="thousands", value=given["thousands"],
-        )  # fmt: skip
-    if given["units"] not in (None, True, False):
-        raise DataError(
-            f"units is {given['units']!r}: give True or False.",
-            code="bad-option", option="units", value=given["units"],
-        )  # fmt: skip
-
-
-def _null_values(given: Any) -> tuple[str, ...] | None:
-    """Return them as a tuple, or None; DataError for anything but text."""
-    values = (given,) if isinstance(given, str) else tuple(given or ())
-    for value in values:
-        if not isinstance(value, str):
-            raise DataError(
-                f"null_values has {value!r}: give text.",
-                code="bad-option", option="null_values", value=value,
-            )  # fmt: skip
-    return values or None

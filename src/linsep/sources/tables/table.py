@@ -24,7 +24,6 @@ from linsep.sources.tables.columns import (
     check_any_feature,
     check_column,
     check_counted,
-    check_options,
     check_reference,
     check_text_columns,
     from_recipe,
@@ -45,7 +44,7 @@ from linsep.sources.tables.files import (
     rechunked,
 )
 from linsep.sources.tables.products import products_of
-from linsep.sources.tables.reading_options import ReadingOptions
+from linsep.sources.tables.reading_options import ReadingOptions, check_options
 from linsep.sources.tables.row_numbers import beside_rows
 from linsep.sources.tables.survey import Survey
 from linsep.sources.tables.table_file import bytes_of, numbers_in, rows_at_once
@@ -106,12 +105,10 @@ class TableSource(Source):
     ):  # fmt: skip
         if not paths:
             raise DataError("There are no files to read: name at least one.", code="no-file")
-        if batch_rows is not None and batch_rows < 1:
-            raise DataError(
-                f"batch_rows is {batch_rows}: give 1 or more.",
-                code="bad-option", option="batch_rows", value=batch_rows,
-            )  # fmt: skip
-        check_options(missing, hash_bits, scale, min_count)
+        check_options(
+            {"missing": missing, "hash_bits": hash_bits, "scale": scale, "min_count": min_count}
+            | {"batch_rows": batch_rows}
+        )
         opening = [path if isinstance(path, pa.Table) else located(path) for path in paths]
         exclude = [exclude] if isinstance(exclude, str) else list(exclude or [])
         given = ReadingOptions(**reading)

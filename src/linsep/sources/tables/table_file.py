@@ -9,6 +9,8 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -187,6 +189,27 @@ def first_line(error: BaseException) -> str:
     """Return the first line of what `error` says, without its full stop."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].strip().rstrip(".")[:200]
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return the first twenty names, for a message."""
+    names = list(names)
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    return ", ".join(names[:20]) + more
+
+
+def unknown_column(
+    path: Any, names: Iterable[str], name: str, what: str = "column", option: str | None = None
+) -> DataError:
+    """Return the error for a name that is not one of ``names``; ``what`` it should be."""
+    names = list(names)
+    near = get_close_matches(name, names, 1)
+    choose = hint("choose one of these with {}", **{option: None}) if option else "check its name"
+    return DataError(
+        f"{path} has no {what} '{name}', only {listed(names)}",
+        f"did you mean '{near[0]}'?" if near else choose,
+        code="unknown-column", path=path, column=name, option=option,
+    )  # fmt: skip
 
 
 def typed_columns(path: File, schema: pa.Schema) -> dict[str, pa.DataType | None]:
