@@ -5,7 +5,6 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.linalg as sla
 import scipy.sparse as sp
 
 from linsep.batches import Batch
@@ -19,7 +18,7 @@ from linsep.inference.robust import (
     scores_of,
     without_noise,
 )
-from linsep.logistic.newton import Goal, newton, solved
+from linsep.logistic.newton import Goal, inverse_of, newton, solved
 from linsep.logistic.objective import (
     Columns,
     Objective,
@@ -157,15 +156,13 @@ def raw_covariance(task: Task, how: Columns, inverse: np.ndarray) -> np.ndarray:
 
 def inverted(H: np.ndarray) -> np.ndarray:
     """Return the inverse of a positive semidefinite matrix, the pseudo-inverse if singular."""
+    inverse = inverse_of(H)
+    if inverse is not None:
+        return inverse
     diagonal = np.diag(H)
     roots = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = H * roots * roots[:, None]
-    try:
-        factor = sla.cho_factor(scaled)
-        inverse = sla.cho_solve(factor, np.eye(len(H)))
-    except np.linalg.LinAlgError:
-        inverse = np.linalg.pinv(scaled, rcond=1e-12, hermitian=True)
-    return inverse * roots * roots[:, None]
+    return np.linalg.pinv(scaled, rcond=1e-12, hermitian=True) * roots * roots[:, None]
 
 
 def gradient_ascent(

@@ -26,7 +26,6 @@ from linsep._system.interrupts import interrupts_allowed
 from linsep.batches import Batch, weighed
 from linsep.certificate.numbers import padded
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided
-from linsep.inference.table import OPPOSITE
 from linsep.logistic.firth import Flat
 from linsep.logistic.fitting import (
     covariance_of,
@@ -124,22 +123,6 @@ class Contrasts:
         direction[:, : len(kept)] /= np.where(how.scales[kept] > 0, how.scales[kept], 1.0)
         return direction / (np.abs(direction).max(initial=0.0) or 1.0)
 
-    def _n_moving(self) -> int:
-        """Return how many weights of the verdict can be nonzero: columns of zeros have weight 0."""
-        if isinstance(self.verdict, QuasiSeparable):
-            return len(self.verdict.direction)
-        return sum(int(np.count_nonzero(row)) for row in self.verdict.coef)
-
-    def _told(self, functions: list[dict[int, int]]) -> list[str] | None:
-        """Return the limits of functions by the verdict, if it is about them or their negatives."""
-        if not isinstance(self.verdict, QuasiSeparable) or any(len(f) > 1 for f in functions):
-            return None
-        words = list(self.verdict.limits().values())
-        if "dependent" in words:
-            return None
-        signed = [item for function in functions for item in function.items()]
-        return [words[j] if m > 0 else OPPOSITE.get(words[j], words[j]) for j, m in signed]
-
     def limits(self) -> np.ndarray:
         """Return the limit of every weight, "not checked" after the time limit.
 
@@ -147,26 +130,23 @@ class Contrasts:
         weight can diverge.
         """
         limits = np.full((len(self.order) - 1, self.width), UNKNOWN, dtype="U16")
-        many = self._n_moving() > MOST_FACTORED
-        if many and isinstance(self.verdict, Separable):
+        verdict, flat = self.verdict, limits.reshape(-1)
+        apart = isinstance(verdict, Separable)
+        moving = sum(map(np.count_nonzero, verdict.coef)) if apart else len(verdict.direction)
+        many = moving > MOST_FACTORED  # columns of zeros have weight 0
+        if many and apart:
             limits[:] = UNSIGNED
             return limits
         functions = [self.functional(row, j) for row, j in np.ndindex(*limits.shape)]
-        flat = limits.reshape(-1)
         try:
-            if many:
-                inside = self.verdict.space.holds
-                flat[:] = ["finite" if inside(function) else UNSIGNED for function in functions]
-                return limits
-            told = self._told(functions)
-            if told is not None:
-                flat[:] = told
-                return limits
-            cone = cone_of(self.verdict, self.data)
+            cone = None if many else cone_of(verdict, self.data)
             for k, function in enumerate(functions):
-                flat[k] = _limit_of(cone, function)
+                if cone is not None:
+                    flat[k] = _limit_of(cone, function)
+                else:
+                    flat[k] = "finite" if verdict.space.holds(function) else UNSIGNED
         except TooLarge:  # those found so far are valid
-            return limits
+            pass
         return limits
 
 

@@ -204,6 +204,9 @@ def solved(H: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, bool]:
     """Return the Newton step, and whether H is numerically positive definite; if it is not, its
     diagonal is increased until it is (Levenberg 1944).
     """
+    inverse = inverse_of(H) if len(H) <= FEW else None
+    if inverse is not None:
+        return (inverse @ slope.ravel()).reshape(slope.shape), True
     diagonal = H.diagonal()
     roots = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = H * roots * roots[:, None]

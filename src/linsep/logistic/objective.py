@@ -208,7 +208,8 @@ def _triangle(task: Task, batches: Batches, how: Columns) -> np.ndarray:
 
 
 def _stacked(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    return np.asarray(np.linalg.qr(np.vstack([one, other]), mode="r"))
+    rows = np.vstack([one, other])
+    return np.triu(sla.lapack.dgeqrf(rows)[0][: rows.shape[1]])
 
 
 def _apart(R: np.ndarray) -> bool:
