@@ -20,7 +20,7 @@ import linsep
 from command_line import here
 from linsep import Checkpoint, LogisticRegression
 from linsep.errors import CheckpointError
-from linsep.logistic import fitting, limits, profiles
+from linsep.logistic import limits, newton, profiles
 from linsep.logistic.checkpointing import Journal
 from linsep.logistic.objective import Objective
 from linsep.logistic.solution import Steps, UnfinishedWarning
@@ -258,7 +258,7 @@ def test_the_command_keeps_them(rows, after):
 
 
 def test_before_the_first_step_there_is_nothing_to_keep(rows, monkeypatch):
-    monkeypatch.setattr(fitting, "_start", press)
+    monkeypatch.setattr(newton, "_start", press)
     done = here("fit", "rows.svm", "--learner", "logistic", "--model", "m", cwd=rows)
     assert (done.returncode, done.stderr) == (130, "linsep: interrupted; nothing was saved.\n")
     assert not (rows / "m").exists()

@@ -39,11 +39,9 @@ class Groups(NamedTuple):
         )
 
 
-def refuse_beside_counts(model: Any, y: Any, sample_weight: Any, counts: dict[str, Any]) -> bool:
-    """Return whether there are counts; DataError for one kind only, or beside labels or weights."""
+def refuse_beside_counts(model: Any, y: Any, sample_weight: Any, counts: dict[str, Any]) -> None:
+    """Raise DataError for counts of one kind only, or beside labels or weights."""
     missing = [name for name, values in counts.items() if values is None]
-    if len(missing) == len(counts):
-        return False
     if missing:
         raise DataError(
             f"Counts need both successes and trials: pass {missing[0]}, too.",
@@ -56,7 +54,6 @@ def refuse_beside_counts(model: Any, y: Any, sample_weight: Any, counts: dict[st
                 code="conflict", option=name,
             )  # fmt: skip
     refuse_class_weights(model)
-    return True
 
 
 def refuse_class_weights(model: Any) -> None:

@@ -1,6 +1,7 @@
 """Logistic regression as a scikit-learn estimator."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -56,8 +57,8 @@ from linsep.logistic.counts import (
     refuse_class_weights,
 )
 from linsep.logistic.delta import LogisticPrediction
-from linsep.logistic.fitting import fitted, gradient_ascent, with_robust
 from linsep.logistic.inference import LogisticResults
+from linsep.logistic.newton import fitted, gradient_ascent, with_robust
 from linsep.logistic.solution import (
     BY_L2,
     FINITE,
@@ -349,10 +350,14 @@ class LogisticRegression(
         refuse_together(self)
         check_parameters(self)
         counts = {"successes": successes, "trials": trials}
-        counted = refuse_beside_counts(self, y, sample_weight, counts)
-        with self.saving(checkpoint) as saving:
-            check_clusters(self.covariance, X, clusters, sample_weight)
-            beside = {"offset": offset, **counts, "clusters": cluster_numbers(X, clusters)}
+        counted = successes is not None or trials is not None
+        if counted:
+            refuse_beside_counts(self, y, sample_weight, counts)
+        with nullcontext() if checkpoint is None else self.saving(checkpoint) as saving:
+            if self.covariance or clusters is not None:
+                check_clusters(self.covariance, X, clusters, sample_weight)
+                clusters = cluster_numbers(X, clusters)
+            beside = {"offset": offset, **counts, "clusters": clusters}
             X, y, sample_weight, beside = to_regress(
                 self, X, y, sample_weight, beside, self.fit_intercept
             )
@@ -365,7 +370,7 @@ class LogisticRegression(
                 self._fit_rows(X, y, sample_weight, beside["offset"], saving, numbers)
         return self
 
-    def _fit_counts(self, X: Any, beside: dict[str, Any], saving: Saving) -> None:
+    def _fit_counts(self, X: Any, beside: dict[str, Any], saving: Saving | None) -> None:
         """Fit to rows in memory with counts: to two rows for each, one of each class."""
         X = rows_to_fit(X, self, FLOATS, order="C")
         n_rows = X.shape[0]
@@ -378,7 +383,7 @@ class LogisticRegression(
         self._fit_rows(X[twice], y, weights.ravel(), offset, saving, counted=True)
 
     def _fit_rows(
-        self, X: Any, y: Any, sample_weight: Any, offset: Any, saving: Saving,
+        self, X: Any, y: Any, sample_weight: Any, offset: Any, saving: Saving | None,
         clusters: np.ndarray | None = None, counted: bool = False,
     ) -> None:  # fmt: skip
         """Fit to rows in memory; ``counted``: to successes and failures in turn, whose features
@@ -401,7 +406,8 @@ class LogisticRegression(
         given = X
         if not counted:
             X, y = checked_rows(self, X, y)
-        check_length(clusters, len(y))
+        if clusters is not None:
+            check_length(clusters, len(y))
         classes, codes = encode(y)
         labels.check_two_classes(classes)
         weights = labels.check_sample_weight(sample_weight, len(y))
@@ -416,7 +422,7 @@ class LogisticRegression(
         groups = Groups().and_more(weights[::2], weights[1::2]) if counted else None
         return Rows(given, X, known, known.places[codes], weights, offset, groups, clusters), y
 
-    def _fit_source(self, source: Source, saving: Saving) -> None:
+    def _fit_source(self, source: Source, saving: Saving | None) -> None:
         """Fit to the rows of a source, read again in every pass."""
         from linsep.learners.from_source import class_importance, fit_stream
 
@@ -432,7 +438,8 @@ class LogisticRegression(
             finally:
                 source.doing = None
 
-        saving.check_source(source)
+        if saving is not None:
+            saving.check_source(source)
         weight = self.class_weight
         fit_stream(
             self, source, partial(StreamRows, self), learn, keep=True,

@@ -21,8 +21,15 @@ from linsep.batches import Batch
 from linsep.compiled import logistic
 from linsep.errors import DataError, ParameterError, hint
 from linsep.inference.refitting import FirthTests, Scored
-from linsep.logistic.fitting import objective_of
-from linsep.logistic.newton import FEW, LEAST_PIVOT, Goal, inverse_of, inverses, newton
+from linsep.logistic.newton import (
+    FEW,
+    LEAST_PIVOT,
+    Goal,
+    inverse_of,
+    inverses,
+    newton,
+    objective_of,
+)
 from linsep.logistic.objective import Columns, Objective, Point, Terms, columns_of, sampled
 from linsep.logistic.solution import Solution, State
 from linsep.logistic.task import MOST_WEIGHTS, BatchRows, FittedClasses, Rows, Task, block_rows

@@ -27,15 +27,16 @@ from linsep.batches import Batch, weighed
 from linsep.certificate.numbers import padded
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided
 from linsep.logistic.firth import Flat
-from linsep.logistic.fitting import (
+from linsep.logistic.newton import (
+    Goal,
     covariance_of,
     goal_of,
+    newton,
     objective_of,
     resume,
     sharpened,
     with_robust,
 )
-from linsep.logistic.newton import Goal, newton
 from linsep.logistic.objective import Columns, Objective, Terms, moments
 from linsep.logistic.solution import UNKNOWN, UNSIGNED, Solution, State, Steps
 from linsep.logistic.task import MOST_WEIGHTS as MOST_FACTORED, BatchRows, RowLanes, Rows, Task

@@ -353,34 +353,34 @@ class Callbacks:
 
 def refuse_together(model: Any) -> None:
     """Raise ParameterError for incompatible parameters."""
-
-    def refuse(wrong: Any, message: str, *hints: str | Hint, **fields: Any) -> None:
-        if wrong:
-            raise ParameterError(message, *hints, **fields)
-
-    refuse(
-        model.on_separation == "firth",
-        "Firth's penalty is not an option of on_separation; its estimates are always finite",
-        hint("use {}", penalty="firth"), option="on_separation", value=model.on_separation,
-    )  # fmt: skip
+    if model.on_separation == "firth":
+        raise ParameterError(
+            "Firth's penalty is not an option of on_separation; its estimates are always finite",
+            hint("use {}", penalty="firth"), option="on_separation", value=model.on_separation,
+        )  # fmt: skip
     if model.penalty:
-        refuse(
-            model.l2, "Firth's penalty and l2 exclude each other", "leave one of them out",
-            code="conflict", option="l2",
+        _refuse_with_firth(model)
+    if model.covariance is not None:
+        refuse_robust(model)
+    if model.intervals and model.l2:
+        raise ParameterError(
+            "Standard errors, tests and intervals are not known with l2", "leave l2 out",
+            hint("leave {} out", intervals=None), code="conflict", option="intervals"
         )  # fmt: skip
-        refuse(
-            model.warm_start,
-            "Firth's penalized likelihood may have several maxima, and its estimates are the "
-            "maximum reached from zero",
-            hint("leave {} out", warm_start=None), code="conflict", option="warm_start",
-        )  # fmt: skip
-        refuse(
+
+
+def _refuse_with_firth(model: Any) -> None:
+    for wrong, message, advice, option in (
+        (model.l2, "Firth's penalty and l2 exclude each other", "leave one of them out", "l2"),
+        (
+            model.warm_start, "Firth's penalized likelihood may have several maxima, and its "
+            "estimates are the maximum reached from zero", hint("leave {} out", warm_start=None),
+            "warm_start",
+        ),
+        (
             model.solver != "newton", "Only Newton's method maximizes Firth's penalized likelihood",
-            hint("use {}", solver="newton"), code="conflict", option="solver", value=model.solver,
-        )  # fmt: skip
-    refuse_robust(model)
-    refuse(
-        model.intervals and model.l2,
-        "Standard errors, tests and intervals are not known with l2", "leave l2 out",
-        hint("leave {} out", intervals=None), code="conflict", option="intervals",
-    )  # fmt: skip
+            hint("use {}", solver="newton"), "solver",
+        ),
+    ):  # fmt: skip
+        if wrong:
+            raise ParameterError(message, advice, code="conflict", option=option)
