@@ -180,7 +180,7 @@ class LinsepError(Exception):
         *first, last = [hint for hint in texts if hint is not None] or [""]
         advice = f"{', '.join(first)} or {last}" if first else last
         if advice:
-            return f"{self.message}: {advice}."
+            return f"{self.message}: {advice}" + "." * (advice[-1] != "?")
         return f"{self.message}." if self.hints else self.message
 
     def at(self, place: str, **fields: Any) -> "LinsepError":

@@ -21,7 +21,6 @@ from linsep.errors import DataError
 from linsep.rows.stored import Keeper
 from linsep.sources.opening import find_files
 from linsep.sources.tables import text_file
-from linsep.sources.tables.conversions import ColumnTypes
 from linsep.sources.tables.table import TableSource
 from refusals import refused
 from thoroughness import THOROUGH, examples
@@ -102,7 +101,7 @@ def test_long_whole_numbers_of_json_are_categories_of_their_own(tmp_path):
     ids = [2**60 + 1, 2**60 + 2, 10**12]
     lines = [json.dumps({"id": ids[k % 3], "y": k % 2}) for k in range(30)]
     (tmp_path / "t.jsonl").write_text("\n".join(lines))
-    source = TableSource([tmp_path / "t.jsonl"], target="y", types=ColumnTypes(categorical=("id",)))
+    source = TableSource([tmp_path / "t.jsonl"], target="y", categorical=["id"])
     assert sorted(source.recipe()["text"]["id"]) == sorted(map(str, ids))
 
 

@@ -23,7 +23,7 @@ from linsep.sources.remote.file import (
 )
 from linsep.sources.row_cache import RowsSource
 from linsep.sources.svmlight import SvmlightSource
-from linsep.sources.tables.reading_options import OF_CSV, OF_NUMBERS
+from linsep.sources.tables.reading_options import OF_CSV, TableOptions
 
 
 def open_source(
@@ -184,56 +184,62 @@ def open_source(
         If there are no files, formats are mixed, or an option does not apply to the format.
     """
     options = dict(locals())  # all arguments by name
-    return _opened(**options)
-
-
-#: arguments of open_source by subject
-_TABLES = (
-    "target", "missing", "hash_bits", "exclude", "scale", "reference_level", "min_count",
-    "text", "weight", "group", "offset", "successes", "trials", "products", "formula", *OF_NUMBERS,
-)  # fmt: skip
-_TYPES = ("categorical", "numeric", "date", "include")
-_NAMESPACES = ("interactions", "ignore_namespaces", "keep_namespaces")
-
-
-def _opened(
-    data: Any, *, format: str | None, recipe: dict[str, Any] | None, labeled: bool | None,
-    max_line: int | str | None, cache: Path | None, **options: Any,
-) -> Source:  # fmt: skip
-    """Open files or a data frame, with all arguments of :func:`open_source`."""
+    for name in ("data", "format", "recipe", "labeled", "max_line", "cache"):
+        del options[name]
     learned = recipe
-    if options["missing"] == "skip" and (recipe is None or labeled is not False):
+    if missing == "skip" and (recipe is None or labeled is not False):
         raise DataError(
             "Rows with missing values can be skipped for predictions only",
             hint("leave such rows out with {}", missing="drop"),
             code="bad-option", option="missing", value="skip",
         )  # fmt: skip
     recipe = _for_predictions(recipe) if recipe and labeled is False else recipe
-    if recipe is not None and options["missing"] == "skip":
+    if recipe is not None and missing == "skip":
         recipe = recipe | {"missing": "skip"}
     how: dict[str, Any] = {"recipe": recipe, "require_labels": bool(labeled)}
     if is_frame(data):
         _check_kind("the table", "table", learned)
-        others = _some(options, OF_CSV, _NAMESPACES, ("index_base",)) | {"format": format}
-        _refuse("the table", "in memory, not a file", others | {"cache": cache})
-        return _frame(data, options, **how)
+        others = {"format": format, "cache": cache}
+        return _frame(data, _of_kind("the table", "frame", options | others), **how)
     names = names_in(data)
     if (recipe or {}).get("documents") and all(located(name).is_dir() for name in names):
         format = format or "folder"
     paths = find_files(names, format)
     kind, how["max_line"] = kind_of(paths, format), bytes_of(max_line or MAX_LINE)
     _check_kind(paths[0], kind, learned)
+    own = _of_kind(paths[0], kind, options)
     if kind == "rows":
-        _refuse(paths[0], "parsed rows", options)
         source: Source = RowsSource(paths)
     else:
-        source = _OPENERS[kind](paths, format, options, **how)
+        source = _OPENERS[kind](paths, format, own, **how)
     source.cache, source.by_recipe = _cache_of(cache, paths), recipe is not None
     return source
 
 
-def _some(options: dict[str, Any], *groups: tuple[str, ...]) -> dict[str, Any]:
-    return {name: options[name] for names in groups for name in names}
+_NAMESPACES = ("interactions", "ignore_namespaces", "keep_namespaces")
+_OF_TABLES = TableOptions.names() - {"max_line"}
+#: the options of each kind of data
+_OPTIONS = {
+    "table": _OF_TABLES, "frame": _OF_TABLES - {*OF_CSV}, "svmlight": {"index_base"},
+    "vw": {"hash_bits", *_NAMESPACES}, "rows": set[str](),
+}  # fmt: skip
+
+
+def _of_kind(path: File | str, kind: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a kind of data; DataError for others that are not at their defaults."""
+    given = [
+        name for name, value in options.items()
+        if name not in _OPTIONS[kind]
+        and value not in (None, "error", "none", [], (), {}, "")
+    ]  # fmt: skip
+    if given:
+        raise DataError(
+            f"{path} is {_WITHOUT.get(kind, _WORDS.get(kind))}",
+            hint("leave out {}", **dict.fromkeys(given)),
+            code="conflict",
+            path=path,
+        )
+    return {name: value for name, value in options.items() if name in _OPTIONS[kind]}
 
 
 _NAME = (str, Path, RemoteFile)
@@ -304,34 +310,15 @@ def _check_kind(path: File | str, kind: str, recipe: dict[str, Any] | None) -> N
         )
 
 
-def _refuse(path: File | str, what: str, options: dict[str, Any]) -> None:
-    """Raise DataError for options of another format that are not at their defaults."""
-    given = [
-        n for n, value in options.items() if value not in (None, "error", "none", [], (), {}, "")
-    ]
-    if given:
-        raise DataError(
-            f"{path} is {what}",
-            hint("leave out {}", **dict.fromkeys(given)),
-            code="conflict",
-            path=path,
-        )
-
-
 def _table(
     paths: list[File], format: str | None, options: dict[str, Any], *, require_labels: bool,
     **how: Any,
 ) -> Source:  # fmt: skip
     from linsep.sources.tables.table import TableSource
 
-    others = _some(options, _NAMESPACES, ("index_base",))
-    _refuse(paths[0], "a table, whose columns have names", others)
-    given = _some(options, _TABLES, OF_CSV)
     if how["recipe"] is None and all(format_of(path, format) == "folder" for path in paths):
-        given |= {"target": given["target"] or LABEL, "text": given["text"] or TEXT}
-    return TableSource(
-        paths, format=format, require_target=require_labels, types=_types(options), **how, **given
-    )
+        options |= {"target": options["target"] or LABEL, "text": options["text"] or TEXT}
+    return TableSource(paths, format=format, require_target=require_labels, **how, **options)
 
 
 def _frame(data: Any, options: dict[str, Any], *, require_labels: bool, **how: Any) -> Source:
@@ -346,31 +333,13 @@ def _frame(data: Any, options: dict[str, Any], *, require_labels: bool, **how: A
     elif options["formula"] is not None:
         used = partial(used_in_formula, options)
     table = to_arrow(data, [exclude] if isinstance(exclude, str) else exclude, used)
-    return TableSource(
-        [table], require_target=require_labels, types=_types(options), **how,
-        **_some(options, _TABLES),
-    )  # fmt: skip
-
-
-def _types(options: dict[str, Any]) -> Any:
-    """Return what the options define about columns."""
-    from linsep.sources.tables.conversions import ColumnTypes
-
-    given = _some(options, _TYPES)
-    if isinstance(given["date"], dict):
-        given["date"] = [f"{name}={format}" for name, format in given["date"].items()]
-    return ColumnTypes(**{
-        option: (names,) if isinstance(names, str) else tuple(names or ())
-        for option, names in given.items()
-    })  # fmt: skip
+    return TableSource([table], require_target=require_labels, **how, **options)
 
 
 def _svmlight(
     paths: list[File], format: str | None, options: dict[str, Any], *,
     recipe: dict[str, Any] | None, **how: Any,
 ) -> Source:  # fmt: skip
-    others = _some(options, _TABLES, _TYPES, OF_CSV, _NAMESPACES)
-    _refuse(paths[0], "svmlight text" + _NO_COLUMNS, others)
     base = options["index_base"] if recipe is None else recipe.get("index_base")
     if recipe is not None and base not in {0, 1}:
         raise DataError(
@@ -386,19 +355,14 @@ def _vw(
 ) -> Source:  # fmt: skip
     from linsep.sources.vw import VwSource, checked_recipe
 
-    others = _some(options, _TABLES, _TYPES, OF_CSV, ("index_base",))
-    del others["hash_bits"]
-    _refuse(paths[0], _VW + _NO_COLUMNS, others)
-    given = {"bits": options["hash_bits"]} | _some(options, _NAMESPACES)
+    given = {"bits": options.pop("hash_bits"), **options}
     given = {name: value for name, value in given.items() if value is not None}
-    if recipe is not None:
-        given = checked_recipe(recipe)
-    return VwSource(paths, **how, **given)
+    return VwSource(paths, **how, **(given if recipe is None else checked_recipe(recipe)))
 
 
 #: what opens the files of each kind
 _OPENERS: dict[str, Any] = {"table": _table, "svmlight": _svmlight, "vw": _vw}
-_VW, _NO_COLUMNS = "Vowpal Wabbit's text", ", which has no named columns"
+_VW = "Vowpal Wabbit's text"
 #: formats that are not read remotely
 LOCAL = {
     "folder": "a folder of texts",
@@ -407,6 +371,13 @@ LOCAL = {
 _WORDS = {
     "table": "a table", "svmlight": "svmlight text", "vw": _VW,
     "arrays": "arrays in memory", "rows": "parsed rows",
+}  # fmt: skip
+
+
+_WITHOUT = {
+    "table": "a table, whose columns have names", "frame": "in memory, not a file",
+    "svmlight": "svmlight text, which has no named columns",
+    "vw": f"{_VW}, which has no named columns",
 }  # fmt: skip
 
 

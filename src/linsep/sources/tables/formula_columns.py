@@ -13,38 +13,32 @@ from linsep.sources.tables.columns import (
 from linsep.sources.tables.conversions import ColumnTypes
 from linsep.sources.tables.formula_parsing import Parsed, check_columns, parsed, shown
 from linsep.sources.tables.formulas import Formula
+from linsep.sources.tables.reading_options import ROLES, TableOptions
 from linsep.sources.tables.spellings import Spelling
 from linsep.sources.tables.table_file import TableFile
 
 
-def check_formula_alone(options: dict[str, Any]) -> None:
-    """Raise DataError for options, by name, that a formula replaces."""
-    if options["target"] is not None:
-        raise DataError(
-            "The formula names the label",
-            hint("leave out {}", target=None),
-            code="conflict",
-            option="target",
-        )
-    for name in IN_FORMULAS:
-        if options.get(name):
+def check_formula_alone(options: TableOptions) -> None:
+    """Raise DataError for options that a formula replaces."""
+    for name in ("target", *IN_FORMULAS):
+        if value := getattr(options, name):
+            what = "names the label" if name == "target" else "defines the features"
             raise DataError(
-                "The formula defines the features",
-                hint("leave out {}", **{name: None}), *_in_formula(name, options[name]),
+                f"The formula {what}",
+                hint("leave out {}", **{name: None}), *_in_formula(name, value),
                 code="conflict", option=name,
             )  # fmt: skip
-    if options["missing"] in ("zero", "mean"):
+    if options.missing in ("zero", "mean"):
         raise DataError(
             "A formula needs complete rows",
             hint("leave out rows with missing values with {}", missing="drop"),
-            code="conflict", option="missing", value=options["missing"],
+            code="conflict", option="missing", value=options.missing,
         )  # fmt: skip
 
 
 def used_in_formula(options: dict[str, Any], names: list[str]) -> set[str]:
     """Return the columns that a formula or another option names, of those with these names."""
-    roles = ("weight", "group", "offset", "successes", "trials")
-    beside = [options[role] for role in roles if options[role] is not None]
+    beside = [options[role] for role in ROLES if options[role] is not None]
     found = parsed(options["formula"], [name for name in names if name not in beside])
     return {name for name in names if name in {found.target, *found.columns, *beside}}
 

@@ -6,10 +6,12 @@ argument of :func:`linsep.open_source`; the recipe, row caches and every reader 
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from linsep.errors import DataError, hint
 from linsep.sources.limits import MAX_LINE, bytes_of
+from linsep.sources.tables.conversions import ColumnTypes
 from linsep.sources.tables.spellings import Spelling
 
 #: stands for a delimiter: any run of blanks and tabs
@@ -73,7 +75,9 @@ VALID: dict[str, tuple[str, Callable[[Any], bool]]] = {
     ),
     "skip_rows": ("a number of lines, 0 or more", lambda lines: _is_whole(lines, 0)),
     "encoding": ("a name that Python knows, such as latin-1 or utf-16", _is_encoding),
-    "null_values": ("text", lambda marks: all(isinstance(mark, str) for mark in marks)),
+    "null_values": (
+        "text", lambda marks: isinstance(marks, str) or all(isinstance(m, str) for m in marks)
+    ),
 }  # fmt: skip
 
 
@@ -222,3 +226,68 @@ class ReadingOptions(NamedTuple):
         if self.quotes:
             return _ENDS.sub(b"", _RUNS.sub(lambda run: run[1] or b"\t", lines))
         return _ENDS.sub(b"", _BLANKS.sub(b"\t", lines))
+
+
+#: columns beside features and labels
+ROLES = ("weight", "group", "offset", "successes", "trials")
+#: options that are names of columns, or of products of these
+_NAMES = ("exclude", "products", *ColumnTypes._fields)
+
+
+@dataclass
+class TableOptions:
+    """How a table is read: arguments of :func:`linsep.open_source`, which describes them; DataError
+    for an invalid value.
+    """
+
+    target: str | None = None
+    missing: str = "error"
+    hash_bits: int | None = None
+    exclude: Any = ()
+    scale: str = "none"
+    reference_level: Any = None
+    min_count: int | None = None
+    text: Any = None
+    weight: str | None = None
+    group: str | None = None
+    offset: str | None = None
+    successes: str | None = None
+    trials: str | None = None
+    products: Any = ()
+    formula: str | None = None
+    categorical: Any = ()
+    numeric: Any = ()
+    date: Any = ()
+    include: Any = ()
+    delimiter: str | None = None
+    quotes: bool | None = None
+    header: bool | None = None
+    null_values: Any = None
+    comment: str | None = None
+    skip_rows: int | None = None
+    encoding: str | None = None
+    max_line: int = MAX_LINE
+    decimal: str | None = None
+    thousands: str | None = None
+    units: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in _NAMES:
+            names = getattr(self, name)
+            if isinstance(names, dict):  # formats of dates
+                names = [f"{column}={format}" for column, format in names.items()]
+            setattr(self, name, [names] if isinstance(names, str) else list(names or ()))
+        self.reading = ReadingOptions(*(getattr(self, n) for n in ReadingOptions._fields))
+        self.types = ColumnTypes(*(tuple(getattr(self, n)) for n in ColumnTypes._fields))
+        check_options({name: getattr(self, name) for name in self.names() & VALID.keys()})
+
+    @classmethod
+    def names(cls) -> set[str]:
+        """The names of the options."""
+        return {one.name for one in fields(cls)}
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options that are given and affect the rows, by name."""
+        each = {name: getattr(self, name) for name in sorted(self.names() - {"max_line"})}
+        return {name: value for name, value in each.items() if value not in (None, [])}

@@ -1,7 +1,7 @@
 """Rows from tables: CSV, TSV, JSON lines, Parquet, Arrow IPC files and folders of texts."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from itertools import chain
 from typing import Any
@@ -20,7 +20,6 @@ from linsep.sources.formats import format_by_name
 from linsep.sources.remote.file import File, located
 from linsep.sources.tables.columns import (
     Columns,
-    WordColumns,
     check_any_feature,
     check_column,
     check_counted,
@@ -31,7 +30,7 @@ from linsep.sources.tables.columns import (
     to_recipe,
     word_counters,
 )
-from linsep.sources.tables.conversions import UNTOLD, ColumnTypes, converted, matching
+from linsep.sources.tables.conversions import converted, matching
 from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.encoding import Encoder, exact_groups, of_rows, row_weights
 from linsep.sources.tables.files import (
@@ -44,7 +43,7 @@ from linsep.sources.tables.files import (
     rechunked,
 )
 from linsep.sources.tables.products import products_of
-from linsep.sources.tables.reading_options import ReadingOptions, check_options
+from linsep.sources.tables.reading_options import ROLES, TableOptions, check_options
 from linsep.sources.tables.row_numbers import beside_rows
 from linsep.sources.tables.survey import Survey
 from linsep.sources.tables.table_file import bytes_of, numbers_in, rows_at_once
@@ -81,8 +80,7 @@ class TableSource(Source):
     require_target : bool
         False allows files without labels: Batch.y is then None, also where some are missing, and
         weights and groups are not read.
-    **reading : as :class:`linsep.sources.tables.reading_options.ReadingOptions`
-    others : as of :func:`linsep.open_source`
+    **given : fields of :class:`linsep.sources.tables.reading_options.TableOptions`
         How CSV is read and which column has labels or weights is taken from the recipe where it is
         None. A missing label is an error unless ``missing`` is "drop". In text columns, "zero" and
         "mean" set no indicator, which is the same as the reference level if there is one.
@@ -94,76 +92,53 @@ class TableSource(Source):
     """
 
     def __init__(
-        self, paths: Sequence[str | File], *, target: str | None, missing: str = "error",
-        hash_bits: int | None = None, exclude: str | list[str] | None = None, scale: str = "none",
-        reference_level: str | dict[str, str] | None = None, format: str | None = None,
+        self, paths: Sequence[str | File], *, format: str | None = None,
         batch_rows: int | None = None, recipe: dict[str, Any] | None = None,
-        require_target: bool = True, text: WordColumns = None, weight: str | None = None,
-        group: str | None = None, offset: str | None = None, successes: str | None = None,
-        trials: str | None = None, types: ColumnTypes = UNTOLD, min_count: int | None = None,
-        formula: str | None = None, products: str | Iterable[str] | None = None, **reading: Any,
+        require_target: bool = True, **given: Any,
     ):  # fmt: skip
         if not paths:
             raise DataError("There are no files to read: name at least one.", code="no-file")
-        check_options(
-            {"missing": missing, "hash_bits": hash_bits, "scale": scale, "min_count": min_count}
-            | {"batch_rows": batch_rows}
-        )
+        check_options({"batch_rows": batch_rows})
+        self._given = options = TableOptions(**given)
+        self._recipe_given, self._require_target = recipe, require_target
+        self._words = word_counters(options.text)
+        self.reading = options.reading.or_of(recipe or {})
+        self._as = [format, options.delimiter]
         opening = [path if isinstance(path, pa.Table) else located(path) for path in paths]
-        exclude = [exclude] if isinstance(exclude, str) else list(exclude or [])
-        given = ReadingOptions(**reading)
-        self._options: dict[str, Any] = {
-            "format": "table", "target": target, "missing": missing, "hash_bits": hash_bits,
-            "exclude": exclude, "recipe": recipe, "as": [format, given.delimiter], "scale": scale,
-            "reference_level": reference_level,
-        }  # fmt: skip
-        if words := word_counters(text):
-            self._options["text"] = {name: c.parameters for name, c in words.items()}
-        beside: dict[str, Any] = {
-            "weight": weight, "group": group, "offset": offset, "successes": successes,
-            "trials": trials,
-        }  # fmt: skip
-        others = given.of_csv | {"delimiter": None, **beside}
-        products = [products] if isinstance(products, str) else list(products or ()) or None
-        others |= {"min_count": min_count, "formula": formula, "products": products}
-        said = {option: list(names) or None for option, names in types._asdict().items()}
-        others |= given.of_numbers | said
-        self._options |= {name: value for name, value in others.items() if value is not None}
-        self.reading = given.or_of(recipe or {})
-        self._require_target, self._min_count = require_target, min_count or 1
         self._open(opening, format, mixed=recipe is None and require_target)
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         self.name = str(self._files[0].path) + more
-        check_separated(self._files[0].path, self.kind.split(" and "), given)
+        check_separated(self._files[0].path, self.kind.split(" and "), options.reading)
         self.by_recipe = recipe is not None
         if recipe is None:
             self._columns = Columns(
-                {}, {}, target, None, missing, hash_bits, exclude, words=words, **beside
-            )
+                {}, {}, options.target, None, options.missing, options.hash_bits,
+                list(options.exclude), words=self._words,
+                **{role: getattr(options, role) for role in ROLES},
+            )  # fmt: skip
             check_counted(self._columns)
-            self._guess(types)
+            self._guess()
         else:
-            self._columns = from_recipe(recipe, target)
+            self._columns = from_recipe(recipe, options.target)
         self._batch_rows, self._of_width = batch_rows or 0, batch_rows is None
         self._prepare()
 
-    def _guess(self, types: ColumnTypes) -> None:
+    def _guess(self) -> None:
         """Infer the roles of the columns from options and the first rows."""
-        options = self._options
-        labeled = self._require_target and self._columns.successes is None
-        told = (self._files, self._columns, labeled, types, self.reading.spelling)
-        if "formula" not in options:
+        options, columns = self._given, self._columns
+        labeled = self._require_target and columns.successes is None
+        told = (self._files, columns, labeled, options.types, self.reading.spelling)
+        if options.formula is None:
             guess_columns(*told)
-            check_any_feature(self._files, self._columns)
-            check_text_columns(self._files, self._columns)
-            check_reference(options["reference_level"], self._columns, self.name)
-            named, path = options.get("products"), self._files[0].path
-            self._columns.products = products_of(named, self._columns, path)
+            check_any_feature(self._files, columns)
+            check_text_columns(self._files, columns)
+            check_reference(options.reference_level, columns, self.name)
+            columns.products = products_of(options.products, columns, self._files[0].path)
             return
         from linsep.sources.tables.formula_columns import check_formula_alone, guess_formula
 
         check_formula_alone(options)
-        guess_formula(*told, options["formula"])
+        guess_formula(*told, options.formula)
 
     def _fit_batches(self) -> None:
         """Choose the number of rows per batch, unless it is given."""
@@ -205,8 +180,8 @@ class TableSource(Source):
 
     def _learns(self) -> bool:
         """Return whether something must be known of all rows before the first batch."""
-        columns, options = self._columns, self._options
-        numbers = options["scale"] != "none" or columns.missing == "mean"
+        columns = self._columns
+        numbers = self._given.scale != "none" or columns.missing == "mean"
         return (
             columns.formula is not None
             or (bool(columns.text) and columns.hash_bits is None)
@@ -333,9 +308,10 @@ class TableSource(Source):
         if self._surveyed:
             return None
         self.stage = "surveying"
-        options, rows = self._options, 0
-        scale = options["scale"] != "none"
-        survey = Survey(self._columns, scale or options["missing"] == "mean", self._min_count)
+        options, rows = self._given, 0
+        scale = options.scale != "none"
+        moments = scale or options.missing == "mean"
+        survey = Survey(self._columns, moments, options.min_count or 1)
         small, held = (self.memory_needed or 0) <= self.memory_bytes // 4, 0
         kept: list[tuple[int, int, pa.Table]] | None = [] if small else None
         for number, start, table in self._all_tables():
@@ -348,7 +324,7 @@ class TableSource(Source):
             if held > self.memory_bytes // 4:
                 kept = None
         if rows:
-            survey.finish(self.name, scale, options["reference_level"])
+            survey.finish(self.name, scale, options.reference_level)
             self._surveyed = True
             if self._columns.formula is not None:
                 self._encoder, before = (
@@ -535,7 +511,11 @@ class TableSource(Source):
 
     def options(self) -> dict[str, Any]:
         """Return the arguments that affect the rows."""
-        return self._options
+        words = {name: counter.parameters for name, counter in self._words.items()}
+        return self._given.given | {
+            "format": "table", "as": self._as, "recipe": self._recipe_given,
+            **({"text": words} if words else {}),
+        }  # fmt: skip
 
     def recipe(self) -> dict[str, Any]:
         """Return the roles of the columns, with the text values learned so far.
