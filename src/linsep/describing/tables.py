@@ -88,7 +88,7 @@ class TableDescription(FilesInOrder):
         found = numbers.described()
         found |= {column.name: column.described() for column in texts}
         found |= {column.name: column.described() for column in rest}
-        hashes = dict(zip(columns.numeric, numbers.hashes.tolist(), strict=True))
+        hashes = dict(zip(columns.numeric, numbers.hashes, strict=True))
         hashes |= {text.name: text.hash for text in texts}
         alike = equal_columns({n: h for n, h in hashes.items() if not found[n]["constant"]})
         order = [name for name in first.columns() if name in found]

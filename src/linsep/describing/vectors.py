@@ -7,13 +7,39 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import Batch, joined
-from linsep.describing.columns import SpreadSample, of_numbers, of_rows
+from linsep.describing.columns import SpreadSample
 from linsep.sources.base import Source
 
 #: features that are described one by one, at 40 bytes each
 MOST_FEATURES = 1 << 22
 #: constant features, and sets of equal ones, that are listed
 MOST_LISTED = 20
+
+
+_FACTORS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+_HALF = np.uint64(32)
+
+
+def mixed(bits: np.ndarray) -> np.ndarray:
+    """Return uint64 numbers with their bits mixed; 0 stays 0."""
+    bits = (bits ^ bits >> _HALF) * _FACTORS[0]
+    bits = (bits ^ bits >> _HALF) * _FACTORS[1]
+    return bits ^ bits >> _HALF
+
+
+def of_rows(first: int, n_rows: int) -> np.ndarray:
+    """Return an odd factor for each row by its number: sums of hashes times these are equal for
+    equal columns, and for others once in 2^64.
+    """
+    return mixed(np.arange(first + 1, first + 1 + n_rows, dtype=np.uint64)) | np.uint64(1)
+
+
+def of_numbers(values: np.ndarray) -> np.ndarray:
+    """Return a hash of each number, 0 for zeros of either sign; all NaN are equal."""
+    values = np.asarray(values, np.float64) + 0.0
+    bits = values.view(np.uint64).copy()
+    bits[np.isnan(values)] = np.uint64(1)
+    return mixed(bits)
 
 
 class VectorDescription:
