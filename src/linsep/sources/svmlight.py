@@ -85,27 +85,37 @@ def parse_line(line: bytes, index_base: int = 0) -> tuple[float, Pairs] | None:
     return parsed_label, pairs
 
 
+#: faults of tokens, the first that applies: a pattern, the code, and what to say of the token
+Faults = tuple[tuple[re.Pattern[bytes], str, str], ...]
+NO_DECIMAL = re.compile(rb"(?!%b$).*" % DECIMAL.pattern, re.DOTALL)
+_LABEL_FAULTS: Faults = (
+    (re.compile(rb".*,.*", re.DOTALL), "bad-value",
+     "the label {} lists several labels: keep one label per row"),
+    (NOT_FINITE, "not-finite", "the label {} is not finite: give a finite number, such as +1"),
+    (re.compile(rb"[0-9]+.*:.*", re.DOTALL), "missing-value",
+     "the line has no label before {}: begin it with one, such as +1"),
+    (NO_DECIMAL, "not-a-number",
+     "the label {} is not a number: begin the line with one, such as +1"),
+)  # fmt: skip
+_INDEX_FAULTS: Faults = (
+    (NEGATIVE, "out-of-range", "the index {} is negative: number the features from 0 or 1"),
+    (re.compile(rb"(?![0-9]+$).*", re.DOTALL), "bad-value",
+     "the index {} is not a whole number: number the features from 0 or 1"),
+)  # fmt: skip
+
+
+def refuse_faults(token: bytes, faults: Faults) -> None:
+    """Raise DataError for a token with one of these faults."""
+    for pattern, code, sentence in faults:
+        if pattern.fullmatch(token):
+            refuse(code, sentence.format(quoted(token)))
+
+
 def parse_label(token: bytes) -> float:
     """Return the label, a finite number that a float holds to its last digit."""
-    if b"," in token:
-        refuse(
-            "bad-value", f"the label {quoted(token)} lists several labels: keep one label per row"
-        )
-    if NOT_FINITE.fullmatch(token) or (DECIMAL.fullmatch(token) and not isfinite(float(token))):
-        refuse(
-            "not-finite",
-            f"the label {quoted(token)} is not finite: give a finite number, such as +1",
-        )
-    if WHOLE.match(token) and b":" in token:
-        refuse(
-            "missing-value",
-            f"the line has no label before {quoted(token)}: begin it with one, such as +1",
-        )
-    if not DECIMAL.fullmatch(token):
-        refuse(
-            "not-a-number",
-            f"the label {quoted(token)} is not a number: begin the line with one, such as +1",
-        )
+    refuse_faults(token, _LABEL_FAULTS)
+    if not isfinite(float(token)):
+        refuse("not-finite", f"the label {quoted(token)} is not finite: give a finite number")
     if abs(float(token)) >= LABELS_BELOW:
         refuse("not-exact", f"the label {quoted(token)} has too many digits: shorten the labels")
     return float(token)
@@ -116,66 +126,37 @@ def parse_index(field: bytes, index_base: int, previous: int) -> int:
     token, colon, _ = field.partition(b":")
     if not colon:
         refuse("bad-line", f"{quoted(field)} is not an index:value pair: write it like 3:0.5")
-    if NEGATIVE.fullmatch(token):
-        refuse(
-            "out-of-range",
-            f"the index {quoted(token)} is negative: number the features from 0 or 1",
-        )
-    if not WHOLE.fullmatch(token):
-        refuse(
-            "bad-value",
-            f"the index {quoted(token)} is not a whole number: number the features from 0 or 1",
-        )
+    refuse_faults(token, _INDEX_FAULTS)
     token = token.lstrip(b"0")
-    if len(token) > 10 or int(token or b"0") > LARGEST_INDEX:
+    index = int(token or b"0") if len(token) <= 10 else LARGEST_INDEX + 1
+    if index > LARGEST_INDEX:
         refuse(
             "out-of-range",
             f"the index {quoted(token)} is larger than {LARGEST_INDEX}, the largest allowed: "
             "renumber or hash the features",
         )
-    index = int(token or b"0")
+    if index > previous and index >= index_base:
+        return index
+    code, said, advice = (
+        ("duplicate-name", f"the index {index} occurs twice", "keep one value per feature")
+        if index == previous
+        else ("bad-line", f"the index {index} comes after {previous}", _MENDS.format("sorts lines"))
+    )
     if index < index_base:
-        raise DataError(
-            "the index is 0, but the features are numbered from 1",
-            hint("count from 0 with {}", index_base=0),
-            code="out-of-range",
-            value=index,
-        )
-    if index == previous:
-        raise DataError(
-            f"the index {index} occurs twice",
-            "keep one value per feature",
-            code="duplicate-name",
-            value=index,
-        )
-    if index < previous:
-        raise DataError(
-            f"the index {index} comes after {previous}",
-            _MENDS.format("sorts lines"),
-            code="bad-line",
-            value=index,
-        )
-    return index
+        code, said = "out-of-range", "the index is 0, but the features are numbered from 1"
+        raise DataError(said, hint("count from 0 with {}", index_base=0), code=code, value=index)
+    raise DataError(said, advice, code=code, value=index)
 
 
 def parse_value(token: bytes, name: bytes, what: str, example: str) -> float:
     """Return the value after the name of a feature, finite; errors call both together ``what``."""
     if not token:
-        refuse(
-            "missing-value",
-            f"the value after {quoted(name + b':')} is missing: complete the line, which may be "
-            "truncated",
-        )
-    if NOT_FINITE.fullmatch(token):
-        refuse(
-            "not-finite",
-            f"the value {quoted(token)} is not finite: leave {what} out or give a number",
-        )
-    if not DECIMAL.fullmatch(token):
-        refuse(
-            "not-a-number",
-            f"the value {quoted(token)} is not a number: write {what} like {example}",
-        )
+        missing = f"the value after {quoted(name + b':')} is missing: complete the line"
+        refuse("missing-value", f"{missing}, which may be truncated")
+    finite = f"the value {{}} is not finite: leave {what} out or give a number"
+    number = f"the value {{}} is not a number: write {what} like {example}"
+    faults = (NOT_FINITE, "not-finite", finite), (NO_DECIMAL, "not-a-number", number)
+    refuse_faults(token, faults)
     if not isfinite(float(token)):
         refuse("overflow", f"the value {quoted(token)} is too large for float64: scale the feature")
     return float(token)

@@ -28,10 +28,12 @@ from linsep.sources.svmlight import (
     BLANKS,
     DECIMAL,
     LABELS_BELOW,
+    NO_DECIMAL,
     NOT_FINITE,
     parse_value,
     quoted,
     refuse,
+    refuse_faults,
 )
 
 DEFAULT_BITS = 18
@@ -41,6 +43,7 @@ FNV_PRIME = 16777619
 ANONYMOUS = ord(" ")
 _NAMESPACE = re.compile(rb"[^ \t:|]*")
 _TOKEN = re.compile(rb"[^ \t|]+")
+_LISTS = re.compile(rb".*[,:].*", re.DOTALL)
 _STARTS_A_NUMBER = re.compile(rb"[-+.0-9]")
 
 
@@ -156,15 +159,15 @@ def _parse_head(head: bytes, labeled: bool) -> tuple[float | None, float]:
 
 def _number(token: bytes, what: str) -> float:
     """Return a finite number that stands before the bar."""
-    if b"," in token or b":" in token:
-        refuse(
-            "bad-value",
-            f"the {what} {quoted(token)} is a list or has costs: keep one label per row",
-        )
-    if NOT_FINITE.fullmatch(token):
-        refuse("not-finite", f"the {what} {quoted(token)} is not finite: give a finite number")
-    if not DECIMAL.fullmatch(token):
-        refuse("not-a-number", f"the {what} {quoted(token)} is not a number: write '1 | a b:0.5'")
+    said = f"the {what} {{}} is"
+    refuse_faults(
+        token,
+        (
+            (_LISTS, "bad-value", f"{said} a list or has costs: keep one label per row"),
+            (NOT_FINITE, "not-finite", f"{said} not finite: give a finite number"),
+            (NO_DECIMAL, "not-a-number", f"{said} not a number: write '1 | a b:0.5'"),
+        ),
+    )
     if not isfinite(float(token)):
         refuse("overflow", f"the {what} {quoted(token)} is too large: give a smaller number")
     return float(token)
