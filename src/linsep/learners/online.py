@@ -394,7 +394,8 @@ class OnlineClassifier(
             try:
                 for row_batch in stream.row_batches(0):
                     learn_batch(run, scheme, row_batch, progress)
-                progress.tally[UPDATES] += close_pass(run, scheme)
+                if run.learner.by_pass:
+                    progress.tally[UPDATES] += close_pass(run, scheme)
             except Unlearnable as problem:
                 end = " (the rows before it were used)"
                 raise self._refusal(problem, end) from None

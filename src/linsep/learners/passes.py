@@ -77,28 +77,26 @@ class Progress:
         self.rows_before = 0
         #: "reading" before the first pass, "learning", "measuring" after the last
         self.stage = "reading"
+        self.resume(0, nothing_counted(), [])
         self._resumed = False
-        self._stand(0, nothing_counted(), [])
-
-    def _stand(self, pass_number: int, tally: np.ndarray, curve: list[int]) -> None:
-        self.pass_number, self.tally, self.curve = pass_number, tally, curve
 
     def resume(self, pass_number: int, tally: np.ndarray, curve: list[int]) -> None:
         """Continue an earlier run within a pass."""
-        self._stand(pass_number, tally, curve)
+        self.pass_number, self.tally, self.curve = pass_number, tally, curve
         self._resumed = True
 
     def finish(self, reports: "list[PassReport]") -> None:
         """Set the position to the end of a run with these reports."""
         self.stage, last = "learning", reports[-1]
         tally = np.array([last.mistakes, last.updates, last.errors, last.rows], np.int64)
-        self._stand(last.number, tally, [report.mistakes for report in reports[:-1]])
+        self.resume(last.number, tally, [report.mistakes for report in reports[:-1]])
 
     def begin_again(self, most_passes: int, rows_before: int) -> None:
         """Start a run of ``most_passes`` over all rows, after a trial that processed
         ``rows_before`` rows.
         """
-        self._stand(0, nothing_counted(), [])
+        self.resume(0, nothing_counted(), [])
+        self._resumed = False
         self.most_passes, self.rows_before, self.stage = most_passes, rows_before, "reading"
 
     def begin(self, pass_number: int, total: int | None) -> None:
@@ -107,7 +105,7 @@ class Progress:
             self.curve.append(self.mistakes)
         self.stage, self.total = "learning", total
         if not self._resumed:
-            self._stand(pass_number, nothing_counted(), self.curve)
+            self.pass_number, self.tally = pass_number, nothing_counted()
         self._resumed = False
 
     def of_pass(self, number: int) -> np.ndarray:
@@ -465,14 +463,15 @@ def one_pass(course: Course) -> Scores:
         waiting = perf_counter()
         for row_batch in stream.row_batches(number, progress.rows):
             progress.waited(perf_counter() - waiting, stream.reads)
-            if number == 0:
+            if number == 0 and type(run.learner).check is not Learner.check:
                 check_batch(run.learner, row_batch)
             course.saving.pause(course)
             learn_batch(run, scheme, row_batch, progress)
             waiting = perf_counter()
         progress.waited(perf_counter() - waiting, stream.reads)
         check_some_rows(progress)
-        progress.tally[UPDATES] += close_pass(run, scheme)
+        if run.learner.by_pass:
+            progress.tally[UPDATES] += close_pass(run, scheme)
         course.learned = True
     run.keeping.close_pass(run.state, stream.training_rows, tie)
     criterion = run.learner.criterion(run.state)
@@ -538,8 +537,6 @@ def close_pass(run: Run, scheme: Any) -> int:
     changed.
     """
     state, learner, keeping = run.state, run.learner, run.keeping
-    if not learner.by_pass:
-        return 0
     keep = keeping.compiled(state, state.W.size)
     with interrupts_deferred():
         made = learner.close_pass(state, scheme, keep)

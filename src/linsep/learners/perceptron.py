@@ -316,7 +316,7 @@ class PerceptronLearner(Learner):
             hint("choose another {}", zero=None), code="conflict", option="zero", value=self.zero,
         )  # fmt: skip
 
-    def begin(self, state: State) -> None:
+    def start(self, state: State) -> None:
         """Raise ParameterError for the joint rule of several classes, which does not support
         ``zero``.
         """
@@ -329,18 +329,12 @@ class PerceptronLearner(Learner):
                 hint("{}", zero="mistake"), code="conflict", option="zero", value=self.zero,
             )  # fmt: skip
 
-    def start(self, state: State) -> None:
-        """Raise the same for the state of an earlier fit."""
-        self.begin(state)
-
     def rule(self, state: State) -> Any:
         """Return the rule with the rates of the next updates."""
         rule = PerceptronRule(self.schedule.compiled(state.per_machine("updates")))
-        return self._sparing(rule, state)
+        return rule if self.zero == "mistake" else self._sparing(rule, state)
 
     def _sparing(self, rule: Any, state: State) -> Any:
-        if self.zero == "mistake":
-            return rule
         return sparing(rule, self.zero, state.per_machine("spared"))
 
     def leaves_zeros(self, state: State) -> bool:
@@ -368,7 +362,7 @@ class BatchLearner(PerceptronLearner):
         """Return the rule that sums the mistakes of a pass."""
         sums, asked = state.like_weights("asked_for"), state.per_machine("asked")
         rule = BatchRule(sums, asked, state.per_machine("criterion", np.float64))
-        return self._sparing(rule, state)
+        return rule if self.zero == "mistake" else self._sparing(rule, state)
 
     def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
         """Apply the update of the pass."""

@@ -337,7 +337,7 @@ class MemoryStream(RowStream):
                 if self._learnable is None
                 else np.flatnonzero(self._learnable)
             )
-        if not self._group_size:
+        if not self._group_size and self.codes.size > SMALL:
             self._group_size = ClassRuns().see(self.codes).group_size
         order = shuffled(self.codes.size, self.seed, pass_number, self._group_size)
         return order if self._learnable is None else order[self._learnable[order]]

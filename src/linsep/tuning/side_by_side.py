@@ -222,7 +222,8 @@ class Fit:
     def close_pass(self, stream: SourceStream) -> None:
         """Finish a pass; DataError if no row was learned."""
         check_some_rows(self.progress)
-        close_pass(self.run, self._scheme)
+        if self.run.learner.by_pass:
+            close_pass(self.run, self._scheme)
         self.run.keeping.close_pass(self.run.state, stream.training_rows, self.tie)
         self.passes += 1
         for model in self.running:

@@ -41,8 +41,9 @@ def labels_of(y: Any) -> np.ndarray:
         If y has another shape; as a DataError that names row and value if a label is missing,
         infinite, or neither text nor a number, and if text and numbers are mixed.
     """
-    refuse_masked(y, "Input y")
-    y = one_column(_as_given(y) if isinstance(y, list | tuple) else _whole(y))
+    if not _is_plain(y):
+        refuse_masked(y, "Input y")
+        y = one_column(_as_given(y) if isinstance(y, list | tuple) else _whole(y))
     kind = y.dtype.kind
     if kind == "f":
         refuse_gaps(y, _LEAVE)
@@ -89,8 +90,9 @@ def check_beside(X: Any, **others: Any) -> None:
     **others : arrays with one value per row, or None, by name
     """
     for name, other in others.items():
-        refuse_masked(other, name)
-    index = _index_of(X)
+        if other is not None and type(other) is not np.ndarray:
+            refuse_masked(other, name)
+    index = _index_of(X) if hasattr(X, "iloc") else None
     if index is None:
         return
     for name, other in others.items():
@@ -170,7 +172,7 @@ def refuse_gaps(y: np.ndarray, advice: str) -> None:
 
 def one_column(y: Any) -> np.ndarray:
     """Return y as one real value for each row, with scikit-learn's checks and warning."""
-    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuf":
+    if _is_plain(y):
         return y  # the same as after these checks, which take longer than small fits
     try:
         return column_or_1d(y, warn=True)
@@ -182,6 +184,10 @@ def one_column(y: Any) -> np.ndarray:
             "give real numbers",
             code="label-type",
         ) from None
+
+
+def _is_plain(y: Any) -> bool:
+    return type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuf"
 
 
 def _whole(y: Any) -> Any:

@@ -146,6 +146,9 @@ def to_learn(
         raise ArgumentError(
             f"fit takes rows, not a file name: for a file, call linsep.fit({str(X)!r}, target=...)."
         )
+    model._encodes = False
+    if type(X) is np.ndarray:
+        return X, y, sample_weight
     found = with_features(X, y, sample_weight, reference, **others)
     model._encodes = found[0] is not X  # as any later fit does
     return found

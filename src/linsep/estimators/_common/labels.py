@@ -163,20 +163,22 @@ def brings_labels(
     offsets but ``offsets`` is False. ``counts`` may replace y.
     """
     check_beside(X, y=y, sample_weight=sample_weight, offset=offset, **counts)
+    if not isinstance(X, Source):
+        return False
     refuse_beside_source(X, offset)
     if not offsets:
         refuse_offsets_of(X)
-    if isinstance(X, Source) and any(values is not None for values in counts.values()):
+    if any(values is not None for values in counts.values()):
         raise DataError(
             "A source has its own counts: open it with successes= and trials=, the names of their "
             "columns.",
             code="conflict",
         )
-    if isinstance(X, Source) and (y is not None or sample_weight is not None):
+    if y is not None or sample_weight is not None:
         raise DataError(
             "A source has its own labels: omit y and sample_weight.", code="conflict", option="y"
         )
-    return isinstance(X, Source)
+    return True
 
 
 def check_two_classes(classes: np.ndarray, where: str = "y") -> None:
