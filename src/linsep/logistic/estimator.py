@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep._system.interrupts import interrupts_deferred
 from linsep._system.threads import one_blas_thread
+from linsep.batches import Batch
 from linsep.checkpoints.saving import Saving, as_checkpoint
 from linsep.errors import (
     DataError,
@@ -420,7 +421,9 @@ class LogisticRegression(
         if saving is not None:
             saving.check_arrays(X, classes, codes, weights, *([] if offset is None else [offset]))
         groups = Groups().and_more(weights[::2], weights[1::2]) if counted else None
-        return Rows(given, X, known, known.places[codes], weights, offset, groups, clusters), y
+        weighted = weights if weights.size else None
+        batch = Batch(X, known.places[codes], 0, weighted, groups=clusters, offset=offset)
+        return Rows(given, batch, known, groups), y
 
     def _fit_source(self, source: Source, saving: Saving | None) -> None:
         """Fit to the rows of a source, read again in every pass."""

@@ -194,13 +194,13 @@ class VerdictData(NamedTuple):
         """
         rows, order = given.in_memory(task), given.known.ranks
         if rows is not None:
-            counted = rows.counted()
+            batch = rows.counted()
             kept = np.setdiff1d(np.arange(task.n_features), list(fit.columns.dependent))
-            everything = len(counted) == len(rows.places) and len(kept) == task.n_features
+            whole = len(kept) == task.n_features
             # keeps the names of a data frame
-            named = everything and hasattr(rows.given, "columns")
-            X = rows.given if named else rows.X if everything else rows.X[counted][:, kept]
-            data = data_of(X, rows.known.labels[rows.places[counted]])
+            named = whole and batch is rows.batch and hasattr(rows.given, "columns")
+            X = rows.given if named else batch.X if whole else batch.X[:, kept]
+            data = data_of(X, rows.known.labels[batch.y])
             columns = np.concatenate([kept, [task.n_features] * task.intercept]).astype(int)
             return cls(task, data, columns, order, rows, False)
         assert isinstance(given, BatchRows)
@@ -323,10 +323,10 @@ def _limit(asked: VerdictData, ridge: Solution, verdict: Any, limits: np.ndarray
     )  # fmt: skip
     if rows is None or not task.factored:
         return found
-    counted = rows.counted()
-    codes, X = rows.places[counted], rows.X[counted]
-    offset = np.zeros(len(counted)) if rows.offset is None else rows.offset[counted]
-    blocks = Terms(task.q, how.centers, how.scales, task.intercept).blocks(Batch(X, codes))
+    batch = rows.counted()
+    codes = batch.y
+    offset = np.zeros(batch.size) if batch.offset is None else batch.offset
+    blocks = Terms(task.q, how.centers, how.scales, task.intercept).blocks(batch)
     Z = np.concatenate([block.copy() for _, block in blocks])
     found = found._replace(covariance=np.zeros((task.q * task.width,) * 2), at_limit=True)
     ahead = _gaps(ridge.B, Z, codes, offset)
@@ -344,9 +344,7 @@ def _limit(asked: VerdictData, ridge: Solution, verdict: Any, limits: np.ndarray
             right[:] = False
             right[np.arange(len(Z)), 1 - codes] = True
             right[list(verdict.boundary)] = False
-        weights = rows.weights[counted] if rows.weights.size else None
-        clusters = None if rows.clusters is None else rows.clusters[counted]
-        batch = Batch(X[:, kept], codes, weights=weights, offset=offset, groups=clusters)
+        batch = batch._replace(X=batch.X[:, kept], offset=offset)
         return _conditional(asked, found, batch, Z, right, gaps, direction)
 
 

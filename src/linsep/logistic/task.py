@@ -77,8 +77,7 @@ def with_head(given: Iterable[Batch], n_features: int) -> Iterator[Batch]:
     """Yield the batches of a stream, the first with a number of rows that does not depend on how
     they were read.
     """
-    lanes = in_lanes(given, max(HEAD_ROWS, HEAD_VALUES // (n_features + 1)))
-    return iter(lanes)
+    return in_lanes(given, max(HEAD_ROWS, HEAD_VALUES // (n_features + 1)))
 
 
 class RowLanes:
@@ -354,49 +353,42 @@ def task_of(
     )  # fmt: skip
 
 
+@dataclass
 class Rows:
-    """Rows in memory with their classes and weights.
+    """Rows in memory.
 
-    Parameters
+    Attributes
     ----------
     given : X as passed to fit, with its names
-    X : array or CSR matrix
+    batch : Batch, whose y are the places of the classes
     known : FittedClasses
-    places : array of shape (rows,), the place of the class of each row
-    weights : array of shape (rows,), empty where all are 1
-    offset : array of shape (rows,) or None
     groups : Groups or None, see :class:`Task`
-    clusters : uint64 array of shape (rows,), their numbers, or None
+    steps : Steps of the fit, None before it
     """
 
+    given: Any
+    batch: Batch
+    known: FittedClasses
+    groups: Groups | None = None
     steps: Any = None
-
-    def __init__(
-        self, given: Any, X: Any, known: FittedClasses, places: np.ndarray, weights: np.ndarray,
-        offset: np.ndarray | None = None, groups: Groups | None = None,
-        clusters: np.ndarray | None = None,
-    ):  # fmt: skip
-        self.given, self.X, self.known, self.weights = given, X, known, weights
-        self.places, self.offset, self.groups, self.clusters = places, offset, groups, clusters
 
     def task(self, model: Any) -> Task:
         """Return the task of fitting these rows."""
-        X, d = self.X, self.X.shape[1]
+        batch, (_, d) = self.batch, self.batch.X.shape
         many = not has_hessian((len(self.known.codes) - 1) * (d + bool(model.fit_intercept)))
-        if many and not sp.issparse(X) and np.count_nonzero(X) < SPARSE * X.size:
-            X = sp.csr_matrix(X)  # such as images, which are processed faster so
-        weights = self.weights if self.weights.size else None
-        batch = Batch(X, self.places, weights=weights, offset=self.offset, groups=self.clusters)
-        form = d, len(self.counted()), self.offset is not None, self.groups
-        return task_of(model, self.known, lambda: [batch], *form)
+        if many and not sp.issparse(batch.X) and np.count_nonzero(batch.X) < SPARSE * batch.X.size:
+            batch = batch._replace(X=sp.csr_matrix(batch.X))  # such as images, faster so
+        n_rows, offsets = self.counted().size, batch.offset is not None
+        return task_of(model, self.known, lambda: [batch], d, n_rows, offsets, self.groups)
 
     def in_memory(self, task: Task) -> "Rows | None":
         """Return self."""
         return self
 
-    def counted(self) -> np.ndarray:
-        """Return the indices of the rows with nonzero weight."""
-        return np.flatnonzero(self.weights) if self.weights.size else np.arange(len(self.places))
+    def counted(self) -> Batch:
+        """Return the rows with nonzero weight."""
+        weights = self.batch.importance
+        return self.batch if (weights > 0).all() else self.batch.rows(weights > 0)
 
 
 def order_of_classes(model: Any) -> list[int]:
@@ -469,8 +461,7 @@ class BatchRows:
             return None
         read = self.clustered if task.covariance == CLUSTERED else self.batches
         whole = joined(list(read()), task.n_features)
-        form = whole.X, whole.X, self.known, whole.y, whole.importance
-        return Rows(*form, offset=whole.offset, clusters=whole.groups)
+        return Rows(whole.X, whole, self.known)
 
 
 class StreamRows(BatchRows):
