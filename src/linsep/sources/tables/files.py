@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from linsep.errors import DataError, NoRows, hint
@@ -18,7 +17,7 @@ from linsep.sources.tables.frames import FrameFile
 from linsep.sources.tables.json_lines import JsonFile
 from linsep.sources.tables.parquet import ParquetFile
 from linsep.sources.tables.reading_options import ReadingOptions
-from linsep.sources.tables.table_file import TableFile, bytes_of, listed, text_sizes
+from linsep.sources.tables.table_file import TableFile, bytes_of, expanded, listed
 
 #: bytes of rows from which on fewer of them make a table
 MOST_BYTES = 1 << 25
@@ -188,15 +187,11 @@ def with_sizes(chunks: Iterable[pa.RecordBatch], most: int) -> Iterator[tuple[pa
     text, each time with how many they are.
     """
     for chunk in chunks:
-        sizes = np.zeros(0, np.int64)
-        for column in chunk.columns:
-            each = text_sizes(column)
-            sizes = sizes + each if sizes.size and each.size else max(sizes, each, key=len)
-        cuts = np.cumsum(sizes) // most
-        ends = [*(np.flatnonzero(np.diff(cuts)) + 1).tolist(), chunk.num_rows]
-        for start, end in zip([0, *ends], ends, strict=False):
-            text = int(sizes[start:end].sum())
-            yield chunk.slice(start, end - start), max(text, bytes_of(chunk) // len(ends))
+        size, rows = max(bytes_of(chunk), sum(map(expanded, chunk.columns))), chunk.num_rows
+        step = max(1, rows * most // max(size, most))
+        for start in range(0, rows, step):
+            some = chunk.slice(start, step)
+            yield some, size * some.num_rows // rows
 
 
 class FilesInOrder:

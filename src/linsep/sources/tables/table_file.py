@@ -319,7 +319,7 @@ def text_columns(schema: pa.Schema) -> list[str]:
 
 def check_decoded(column: pa.ChunkedArray, name: str | None) -> None:
     """Raise DataError where a dictionary or views of text would fill memory as plain text."""
-    total = sum(int(text_sizes(chunk).sum()) for chunk in column.chunks)
+    total = sum(map(expanded, column.chunks))
     if total > MOST_TEXT:
         raise DataError(
             f"Column '{name}' has {size_text(total)} of text in {len(column):,} rows",
@@ -329,27 +329,16 @@ def check_decoded(column: pa.ChunkedArray, name: str | None) -> None:
         )
 
 
-def text_sizes(column: pa.Array) -> np.ndarray:
-    """Return the bytes of each row's text, of dictionaries and views, which may stand for more text
-    than there is; nothing where they are few, or for another array.
-    """
-    kind, none = column.type, np.zeros(0, np.int64)
-    if not len(column) or not (is_view(kind) or pa.types.is_dictionary(kind)):
-        return none
-    if is_view(kind):
-        return _lengths(column)
-    if not is_text(kind.value_type) or not len(column.dictionary):
-        return none
-    lengths = _lengths(column.dictionary)
-    if int(lengths.max()) * len(column) <= MOST_TEXT // 64:
-        return none
-    codes = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
-    found: np.ndarray = np.where(
-        column.is_valid().to_numpy(zero_copy_only=False), lengths[codes], 0
-    )
-    if is_view(kind.value_type):  # the dictionary becomes plain text, too
-        found[0] += lengths.sum()
-    return found
+def expanded(column: pa.Array) -> int:
+    """Return the bytes of the text that a dictionary or views stand for, 0 for another array."""
+    if is_view(column.type):
+        return int(_lengths(column).sum())
+    if not pa.types.is_dictionary(column.type) or not is_text(column.type.value_type):
+        return 0
+    lengths, codes = _lengths(column.dictionary), column.indices.drop_null().to_numpy()
+    rows = np.bincount(codes, minlength=lengths.size)
+    # A dictionary of views becomes plain text, too.
+    return int(lengths @ rows) + is_view(column.type.value_type) * int(lengths.sum())
 
 
 def _lengths(texts: pa.Array) -> np.ndarray:
@@ -367,16 +356,7 @@ def bytes_of(rows: pa.RecordBatch | pa.Table) -> int:
     try:
         return int(rows.nbytes)
     except pa.ArrowTypeError:  # earlier releases of pyarrow do not count views
-        batches = rows.to_batches() if isinstance(rows, pa.Table) else [rows]
-        return sum(_bytes(column) for batch in batches for column in batch.columns)
-
-
-def _bytes(column: pa.Array) -> int:
-    if pa.types.is_dictionary(column.type):
-        return int(column.indices.nbytes) + _bytes(column.dictionary)
-    if is_view(column.type):
-        return 16 * len(column) + int(_lengths(column).sum())
-    return int(column.nbytes)
+        return int(rows.get_total_buffer_size())
 
 
 def is_view(kind: pa.DataType) -> bool:
