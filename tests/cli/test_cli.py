@@ -439,6 +439,17 @@ def test_the_help_of_a_learner_has_its_parameters_only(folder, monkeypatch):
                     assert "|".join(parameter.choices) in shown
 
 
+def test_help_fits_one_screen_and_all_of_it_is_asked_for(folder):
+    first, whole = (here("fit", how, cwd=folder).stdout for how in ("--help", "--help-all"))
+    assert len(first.splitlines()) <= 40
+    shown, known = (
+        set(re.findall(r"^ +(?:-\w, )?(--[\w-]+)", text, re.M)) for text in (first, whole)
+    )
+    assert shown < known
+    assert {"--target", "--learner", "--model", "--cv", "--help-all"} < shown
+    assert {"--thousands", "--dask", "--resume", "--random-state", "--keep"} < known - shown
+
+
 def test_every_command_has_help_with_an_example_and_says_what_is_missing(folder):
     for command in COMMANDS:
         done = here(command, "--help", cwd=folder)

@@ -275,7 +275,7 @@ def test_the_option_is_in_the_help_of_linear_learners_only(tmp_path):
         ("kernel", False),
         ("linear", False),
     ):
-        shown = here("fit", "--learner", learner, "--help", cwd=tmp_path).stdout
+        shown = here("fit", "--learner", learner, "--help-all", cwd=tmp_path).stdout
         assert ("--init-weights" in shown) == has
 
 
@@ -298,7 +298,7 @@ def test_the_tables_of_the_notes_with_their_own_labels(tmp_path):
     assert_refused(
         "trace", *points, "--target", "y", "--rounds", 0, cwd=tmp_path, said="--rounds", exit_code=2
     )
-    shown = here("trace", "--help", cwd=tmp_path).stdout
+    shown = here("trace", "--help-all", cwd=tmp_path).stdout
     assert "--reference" in shown.partition("Output:")[0]
 
 

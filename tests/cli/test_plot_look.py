@@ -149,7 +149,7 @@ def test_pictures_of_numbers_have_the_color_map():
 
 def test_help_has_the_options(folder):
     for command in ("plot", "trace", "separate"):
-        text = here(command, "--help", cwd=folder).stdout
+        text = here(command, "--help-all", cwd=folder).stdout
         assert all(re.search(rf"{option}\b", text) for option in ("--dpi", "--size", "--palette"))
 
 

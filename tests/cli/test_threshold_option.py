@@ -163,7 +163,7 @@ def test_more_classes_are_refused(folder):
 
 def test_help_says_what_a_number_is_with_winnow(folder):
     for learner in ("perceptron", "winnow"):
-        shown = here("fit", "--learner", learner, "--help", cwd=folder).stdout
+        shown = here("fit", "--learner", learner, "--help-all", cwd=folder).stdout
         assert shown.count("--threshold") == 1
         assert "cost=10:1" in shown
 

@@ -109,8 +109,8 @@ def test_every_command_has_a_page():
 
 def options_of_commands():
     """Return every option of every command, and of fits with every learner."""
-    helps = [here(name, "--help", cwd=ROOT).stdout for name in app.list_commands(None)]
-    helps += [here("fit", "--learner", name, "--help", cwd=ROOT).stdout for name in ESTIMATORS]
+    helps = [here(name, "--help-all", cwd=ROOT).stdout for name in app.list_commands(None)]
+    helps += [here("fit", "--learner", name, "--help-all", cwd=ROOT).stdout for name in ESTIMATORS]
     return set(OPTION.findall("\n".join(helps)))
 
 

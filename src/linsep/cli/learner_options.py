@@ -19,7 +19,7 @@ from linsep.catalog import (
     is_regression,
 )
 from linsep.cli.errors import flag_of, in_options
-from linsep.cli.options import Argument, Command, Option, Value, write_section
+from linsep.cli.options import WHOLE, Command, Option, Value
 from linsep.errors import DataError
 from linsep.estimators._common.labels import InitialShape
 from linsep.fitting import USUAL, USUAL_LEARNER, make_estimator
@@ -55,8 +55,6 @@ NEEDED: dict[str, tuple[str, tuple[Any, ...]]] = {
 MOST_MODELS = 1000
 #: not options: a command starts from scratch, and keeps no iterates
 NOT_HERE = ("warm_start", "trace")
-#: section titles of the help, in their order; learner options come before output options
-SECTIONS = ("Data", "Text", "Learner", "Validation", "Checkpoints", "Cluster")
 
 
 class LearnerOption(Option):
@@ -65,7 +63,9 @@ class LearnerOption(Option):
     Its value is None if it is not given.
     """
 
-    def __init__(self, name: str, owners: list[str], whose: bool, defaults: Mapping[str, Any]):
+    def __init__(
+        self, name: str, owners: list[str], whose: bool, defaults: Mapping[str, Any], chosen: str
+    ):
         kinds: dict[Parameter, list[str]] = {}
         for owner in owners:
             kinds.setdefault(parameters_of(ESTIMATORS[owner])[name], []).append(owner)
@@ -76,7 +76,7 @@ class LearnerOption(Option):
         super().__init__(
             name, f"{flag}/--no-{flag[2:]}" if default is True else flag,
             help=_meaning(kinds, whose, flag[2:] if default is True else default), default=None,
-            section="",
+            section=f"Options of --learner {chosen}",
             **_type(parameter, kinds),
         )  # fmt: skip
 
@@ -119,7 +119,9 @@ class LearningCommand(Command):
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Parse the options of the learner that is named, or else of all."""
-        chosen, given = _named(args, self.learners), list(args)
+        named, given = _named(args, self.learners), list(args)
+        chosen = named or [USUAL_LEARNER]
+        ctx.meta["named"] = bool(named)
         ctx.meta["learner"] = chosen[0]
         ctx.meta["options"] = self._options(chosen)
         try:
@@ -145,43 +147,39 @@ class LearningCommand(Command):
         """Return one option for every parameter of these learners."""
         fixed, defaults = FIXED.get(str(self.name), ()), DEFAULTS[str(self.name)]
         return [
-            LearnerOption(name, having, len(having) < len(names), defaults)
+            LearnerOption(name, having, len(having) < len(names), defaults, names[0])
             for name, having in _owners({one: self.learners[one] for one in names}).items()
             if name not in fixed
         ]
 
+    def shown(self, ctx: Any) -> list[Any]:
+        """Return the options of the help; the help of a learner that is named has its own only."""
+        if ctx.meta["named"] and not ctx.meta.get(WHOLE):
+            return list(ctx.meta["options"])
+        return [
+            one
+            for one in super().shown(ctx)
+            if one in ctx.meta["options"] or _takes(ctx.meta["learner"], str(one.name))
+        ]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments, then the options by section."""
-        options = {str(p.name): p for p in self.get_params(ctx) if isinstance(p, Option)}
-        chosen = ctx.meta["learner"]
-        arguments = [one for one in self.get_params(ctx) if isinstance(one, Argument)]
-        write_section(formatter, "Arguments", [one.get_help_record(ctx) for one in arguments])
-        shown: dict[str, list[Any]] = {title: [] for title in SECTIONS}
-        own = f"Options of --learner {chosen}"
-        shown[own], shown["Output"] = [], []
-        for name, option in options.items():
-            if isinstance(option, LearnerOption):
-                continue
-            if _takes(chosen, name):
-                shown[option.section].append(option.get_help_record(ctx))
-        shown[own] = [option.get_help_record(ctx) for option in ctx.meta["options"]]
-        shown["Output"].append(self.get_help_option(ctx).get_help_record(ctx))  # type: ignore[union-attr]
-        for title, records in shown.items():
-            write_section(formatter, title, records)
+        """Write the arguments and the options, and where the others are."""
+        super().format_options(ctx, formatter)
         formatter.write_paragraph()
         formatter.write_text(
-            f"`linsep {self.name} --learner NAME --help` shows the options of another learner."
+            f"`linsep {self.name} --learner NAME --help` shows the options of a learner, "
+            f"`linsep {self.name} --help-all` all others."
         )
 
 
 def _named(args: list[str], known: Mapping[str, Any]) -> list[str]:
-    """Return the learners that a command line names, or the usual one."""
+    """Return the learners that a command line names."""
     found: list[str] = []
     for word, following in zip(args, [*args[1:], ""], strict=False):
         names = following if word == "--learner" else word.removeprefix("--learner=")
         if word == "--learner" or names != word:
             found += [name for name in names.split(",") if name in known and name not in found]
-    return found or [USUAL_LEARNER]
+    return found
 
 
 def _takes(learner: str, name: str) -> bool:

@@ -123,6 +123,17 @@ class Gathered(NamedTuple):
         return [option.name for option in self.options]
 
 
+#: sections of the help, in their order
+SECTIONS = ("Data", "Text", "Learner", "Validation", "Checkpoints", "Cluster")
+#: what the help shows of these sections; `--help-all` shows all
+FIRST = (
+    "target", "formula", "missing", "exclude", "test", "text", "learner", "max_rounds", "grid",
+    "metric", "cv",
+)  # fmt: skip
+#: the key of the context that says that the whole help is asked for
+WHOLE = "whole_help"
+
+
 class Command(click.Command):
     """A command whose help explains its arguments."""
 
@@ -130,19 +141,40 @@ class Command(click.Command):
         """Return the option of each parameter by its name."""
         return {str(one.name): one.opts[0] for one in self.params}
 
+    def shown(self, ctx: Any) -> list[Any]:
+        """Return the options of the help: unless all are asked for, those that most people need."""
+        options = [one for one in self.get_params(ctx) if not isinstance(one, Argument)]
+        if ctx.meta.get(WHOLE):
+            return options
+        return [one for one in options if _section(one) == "Output" or one.name in FIRST]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments, then the options."""
+        """Write the arguments, then the options: all of them by section."""
         arguments = [one for one in self.get_params(ctx) if isinstance(one, Argument)]
-        write_section(formatter, "Arguments", [one.get_help_record(ctx) for one in arguments])
-        options = [one for one in self.get_params(ctx) if one not in arguments]
-        write_section(formatter, "Options", [one.get_help_record(ctx) for one in options])
+        sections = {"Arguments": [one.get_help_record(ctx) for one in arguments]}
+        for option in sorted(self.shown(ctx), key=lambda one: _rank(_section(one))):
+            title = _section(option) if ctx.meta.get(WHOLE) else "Options"
+            sections.setdefault(title, []).append(option.get_help_record(ctx))
+        for title, records in sections.items():
+            if shown := [record for record in records if record is not None]:
+                with formatter.section(title):
+                    formatter.write_dl(shown)
 
 
-def write_section(formatter: Any, title: str, records: Iterable[Any]) -> None:
-    """Write a section of the help, unless it is empty."""
-    if shown := [record for record in records if record is not None]:
-        with formatter.section(title):
-            formatter.write_dl(shown)
+def _section(option: Any) -> str:
+    return getattr(option, "section", "Output")  # click's own option for help
+
+
+def _rank(title: str) -> int:
+    """Return the place of a section: options of a learner come before those of the output."""
+    return SECTIONS.index(title) if title in SECTIONS else len(SECTIONS) + (title == "Output")
+
+
+def _print_whole(ctx: Any, param: Any, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        ctx.meta[WHOLE] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
 
 
 def command(
@@ -162,12 +194,18 @@ def command(
             return function(**given)
 
         return cls(
-            function.__name__, params=params, callback=reads_data(run, tell_recognized),
-            help=function.__doc__,
+            function.__name__, params=[*params, HELP_ALL],
+            callback=reads_data(run, tell_recognized), help=function.__doc__,
             context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
         )  # fmt: skip
 
     return made
+
+
+HELP_ALL = Option(
+    "--help-all", is_flag=True, is_eager=True, expose_value=False, callback=_print_whole,
+    help="Show all options and exit.",
+)  # fmt: skip
 
 
 class Value(click.ParamType):
@@ -326,10 +364,8 @@ DATA = Argument(
     "data",
     required=True,
     metavar="DATA...",
-    help="Files, folders, globs or URLs such as s3://bucket/x.csv: svmlight text (.svm "
-    ".svmlight .libsvm .txt), Vowpal Wabbit's text (.vw), CSV, TSV, JSON lines, "
-    "Parquet, Arrow; plain or compressed (.gz .bz2 .xz .zst). - is standard "
-    "input; name its format.",
+    help="Files, folders, globs or URLs: CSV, TSV, JSON lines, Parquet, Arrow, svmlight text "
+    "(.svm) or Vowpal Wabbit's (.vw); plain or compressed. - is standard input; name its format.",
 )
 MODEL = Argument(
     "model", type=LocalPath(), metavar="MODEL", help="A model saved by `linsep fit --model`."
@@ -371,7 +407,10 @@ LEVEL = Option(
     help="Coverage of the intervals.",
 )  # fmt: skip
 CURVE = Option(
-    "--curve", is_flag=True, help="Print validation errors per pass; needs --early-stopping."
+    "--curve",
+    section="Learner",
+    is_flag=True,
+    help="Print validation errors per pass; needs --early-stopping.",
 )
 
 # How columns of tables become features.
@@ -472,7 +511,7 @@ INDEX_BASE = Option(
 )  # fmt: skip
 TEST = Repeatable(
     "--test", section="Data", metavar="DATA",
-    help="Held-out data to score after training; repeatable.",
+    help="Held-out data to score; repeatable.",
 )  # fmt: skip
 CACHE = (
     Option(
