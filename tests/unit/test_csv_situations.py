@@ -180,3 +180,11 @@ def test_what_is_refused(tmp_path):
         with refused(DataError, one.said):
             for _ in open_source(path, **{"target": "y"} | one.how).batches():
                 pass
+
+
+def test_a_header_among_numbers_is_named(tmp_path):
+    """As of ``cat a.csv b.csv``."""
+    rows = "1,p\n2,q\n"
+    (tmp_path / "t.csv").write_text("a,y\n" + rows * 200_000 + "a,y\n" + rows * 20)
+    with refused(DataError, "bad-line", row=400_001, column="a"):
+        list(open_source(tmp_path / "t.csv", target="y").batches())

@@ -28,7 +28,7 @@ from linsep.sources.tables.column_types import missing_mark
 from linsep.sources.tables.conversions import NULL_VALUES
 from linsep.sources.tables.csv_numbers import WORTHWHILE, NumberColumns
 from linsep.sources.tables.reading_options import WHITESPACE, ReadingOptions
-from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others
+from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, header_again
 from linsep.sources.tables.text_file import ARROW_TYPES, LARGEST_BLOCK, Guess, TextFile, misfit
 from linsep.validation.values import check_names
 from linsep.words import counted
@@ -445,6 +445,8 @@ class CsvFile(TextFile):
                 f"{place}, column '{name}' is not UTF-8 text", *ENCODINGS,
                 code="encoding", path=self.path, row=row, column=name,
             )  # fmt: skip
+        if value == name and self._headed:
+            return header_again(place, path=self.path, row=row, column=name)
         return misfit(
             place, name, repr(value), kinds[name], *missing_mark(value),
             path=self.path, row=row, value=value,

@@ -212,6 +212,13 @@ def unknown_column(
     )  # fmt: skip
 
 
+def header_again(place: str, **fields: Any) -> DataError:
+    """Return the error for a row of the names of the columns, as of files that were joined."""
+    return DataError(
+        f"{place} holds the names of the columns again", "remove the row", code="bad-line", **fields
+    )
+
+
 def typed_columns(path: File, schema: pa.Schema) -> dict[str, pa.DataType | None]:
     """Return the columns of `schema` by name; two columns of one name raise DataError."""
     check_names(path, schema.names)
