@@ -5,89 +5,30 @@ an upper bound on the dual variables. The rows are scaled to length 1. Callers c
 weights separate.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from linsep.batches import Batch
 from linsep.certificate.constraints import Question
-from linsep.separability.data import Data, doubles, lengths, products
-from linsep.separability.time_limit import check_time
+from linsep.separability.data import Data, doubles, lengths, products, sides_of
+from linsep.separability.time_limit import within_time
 
 #: visits of all rows that are not set aside, before the errors are counted
 VISITS = 10
 #: the fewest errors must fall by this factor within some counts
 FALL, COUNTS = 1.1, 4
-#: a number above all slopes, and one below: no row is set aside
-NONE_ASIDE = np.array([np.inf, -np.inf])
 
 
 class Lane(NamedTuple):
-    """The dual variables of a lane, and the order of its rows: those that are visited first."""
+    """The dual variables of a lane; signs are divided by the lengths of the rows, of which the
+    first in order are visited.
+    """
 
     order: np.ndarray
     dual: np.ndarray
     signs: np.ndarray
-
-
-class DualDescent:
-    """The weights of two sides, and a dual variable of each row, by the number of its lane."""
-
-    def __init__(self, question: Question) -> None:
-        self.question = question
-        self.bias = float(question.intercept)
-        self.w = np.zeros(question.width + (not question.intercept))
-        self._lanes: dict[int, Lane] = {}
-        self._active: dict[int, int] = {}
-        self._random = np.random.default_rng(0)
-
-    @property
-    def weights(self) -> np.ndarray:
-        """The weights, of the size of the question."""
-        return self.w[: self.question.size]
-
-    def _open(self, batch: Batch) -> Lane:
-        """Return the variables of a lane; signs are divided by the lengths of the rows."""
-        if batch.first not in self._lanes:
-            order = np.flatnonzero(self.question.active[batch.y])
-            of_class = np.array([float(C[0, 0]) if len(C) else 0.0 for C in self.question.signs])
-            norms = np.hypot(lengths(doubles(batch.X)), self.bias)
-            self._lanes[batch.first] = Lane(order, np.zeros(batch.size), of_class[batch.y] / norms)
-            self._active[batch.first] = order.size
-        return self._lanes[batch.first]
-
-    def visit(self, limits: np.ndarray, lanes: Iterable[Batch]) -> tuple[float, float]:
-        """Visit the rows that are not set aside once; return the largest and smallest slope."""
-        from linsep.compiled.rows import as_rows
-        from linsep.compiled.soft_margin import descend
-
-        high, low = 0.0, 0.0
-        for batch in lanes:
-            check_time()
-            lane, key = self._open(batch), batch.first
-            order = lane.order[: self._active[key]]
-            self._random.shuffle(order)
-            every = np.ones(batch.size)
-            highest, lowest, self._active[key] = descend(
-                as_rows(doubles(batch.X)), order, lane.dual, lane.signs, np.inf * every, every,
-                self.w, self.bias, False, limits,
-            )  # fmt: skip
-            high, low = max(high, highest), min(low, lowest)
-        return high or np.inf, low or -np.inf
-
-    def errors(self, lanes: Iterable[Batch]) -> int:
-        """Return the number of rows that the weights get wrong, in floats; all rows take part in
-        the next visit.
-        """
-        wrong = 0
-        for batch in lanes:
-            check_time()
-            lane = self._open(batch)
-            scores = products(doubles(batch.X), self.weights[None])[:, 0]
-            wrong += int(np.count_nonzero(~(scores * lane.signs > 0)[lane.order]))
-            self._active[batch.first] = lane.order.size
-        return wrong
 
 
 def descended(data: Data, question: Question) -> np.ndarray | None:
@@ -95,14 +36,44 @@ def descended(data: Data, question: Question) -> np.ndarray | None:
 
     None as soon as the number of errors no longer falls fast.
     """
-    state, fewest, since = DualDescent(question), float("inf"), 0
-    while since < COUNTS and np.isfinite(state.w).all():
-        limits = NONE_ASIDE
+    from linsep.compiled.rows import as_rows
+    from linsep.compiled.soft_margin import descend
+
+    lanes: dict[int, Lane] = {}
+    visited: dict[int, int] = {}
+    bias, random = float(question.intercept), np.random.default_rng(0)
+    w = np.zeros(question.width + (not question.intercept))
+
+    def of_data() -> Iterator[tuple[Batch, Lane]]:
+        for batch in within_time(data.lanes()):
+            if batch.first not in lanes:
+                order = np.flatnonzero(question.active[batch.y])
+                signs = sides_of(question)[batch.y] / np.hypot(lengths(doubles(batch.X)), bias)
+                lanes[batch.first] = Lane(order, np.zeros(batch.size), signs)
+                visited[batch.first] = order.size
+            yield batch, lanes[batch.first]
+
+    fewest, since = float("inf"), 0
+    while since < COUNTS and np.isfinite(w).all():
+        limits = np.array([np.inf, -np.inf])  # no row is set aside
         for _ in range(VISITS):
-            limits = np.array(state.visit(limits, data.lanes()))
-        errors = state.errors(data.lanes())
+            high = low = 0.0
+            for batch, lane in of_data():
+                order, every = lane.order[: visited[batch.first]], np.ones(batch.size)
+                random.shuffle(order)
+                highest, lowest, visited[batch.first] = descend(
+                    as_rows(doubles(batch.X)), order, lane.dual, lane.signs, np.inf * every, every,
+                    w, bias, False, limits,
+                )  # fmt: skip
+                high, low = max(high, highest), min(low, lowest)
+            limits = np.array([high or np.inf, low or -np.inf])
+        errors = 0
+        for batch, lane in of_data():
+            scores = products(doubles(batch.X), w[None, : question.size])[:, 0]
+            errors += int(np.count_nonzero(~(scores * lane.signs > 0)[lane.order]))
+            visited[batch.first] = lane.order.size
         if not errors:
-            return state.weights
+            return w[: question.size]
         falling = errors * FALL <= fewest
         fewest, since = (errors, 0) if falling else (fewest, since + 1)
     return None

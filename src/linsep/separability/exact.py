@@ -406,7 +406,8 @@ def alternative(rows: list[Row], work: Work) -> tuple[Row | None, dict[int, Frac
         int(k) - max(m.bit_length() for m in row.values()) for k, row in zip(up, rows, strict=True)
     ]
     power = dict(zip(columns, across.astype(int).tolist(), strict=True))
-    start = nearest(floats.toarray(), np.ones(len(rows), dtype=int), 1e-12).multipliers
+    start, one = np.zeros(len(rows)), np.ones(len(rows), dtype=int)
+    start = nearest(floats.toarray(), one, 1e-12, start).multipliers
     for digits in DIGITS:
         scaled = [
             {j: shifted(m, k + power[j] + digits) for j, m in row.items()}

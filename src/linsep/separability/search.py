@@ -60,24 +60,29 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
     """
     working = WorkingSet(data, question)
     working.sample(first_members(question))
-    find: WidestWeights | QuickWeights
     few = question.blocks == 1 and question.size <= MOST_WEIGHTS
-    find = WidestWeights(tolerance) if tolerance or few else QuickWeights()
-    first_rounds = FIRST_ROUNDS
+    widest, last = few or tolerance is not None, np.zeros(0)
+    first_rounds, start = FIRST_ROUNDS * few, None
     for turn in range(MOST_ROUNDS):
         weights, target = None, None
-        if turn == QUICK_ROUNDS and isinstance(find, QuickWeights):
-            weights = _of_all_rows(data, question)
-        quick = few and turn < first_rounds and data.n_rows > len(working)
+        quick = turn < first_rounds and data.n_rows > len(working)
+        if turn == QUICK_ROUNDS and not widest and question.blocks == 1:
+            doing("coordinate descent")
+            weights = descended(data, question)
+            doing("the working set")
         if quick:
             weights, _ = quick_weights(working.table(), None)
-        if weights is None:
-            weights, target = find.weights(working)
-        proof = crossing(working, find.last) if weights is None and not data.sparse else None
+        elif not widest and weights is None:
+            weights, short = quick_weights(working.table(), start)
+            start = start if weights is None else weights
+            last = _shares_of(short, working.groups())
+        if weights is None and widest:
+            weights, last, target = widest_weights(working, last, tolerance)
+        proof = crossing(working, last) if weights is None and not data.sparse else None
         if proof is not None:
             return Inseparable(proof, proof.members, None)
         if weights is None or not np.isfinite(weights).all():
-            return blocked_by(working, find.last)
+            return blocked_by(working, last)
         count, wrong = len(working.members), grow(working, weights, target)
         if len(working.members) > count:
             continue
@@ -85,43 +90,21 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
             first_rounds = 0
             continue
         if wrong:  # members too close for floats
-            return blocked_by(working, find.last)
-        return Separated(weights, working.members[: len(find.last)], find.last)
+            return blocked_by(working, last)
+        return Separated(weights, working.members[: len(last)], last)
     raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
 
 
-def _of_all_rows(data: Data, question: Question) -> np.ndarray | None:
-    """Return weights of two sides that seem to separate all rows."""
-    if question.blocks > 1:
-        return None
-    doing("coordinate descent")
-    found = descended(data, question)
-    doing("the working set")
-    return found
+def _shares_of(short: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return the rows with the smallest values, which bound the margin of all weights.
 
-
-class QuickWeights:
-    """Weights for the working set by L-BFGS, with a warm start."""
-
-    def __init__(self) -> None:
-        self.last = np.zeros(0)
-        self._start: np.ndarray | None = None
-
-    def weights(self, working: WorkingSet) -> tuple[np.ndarray | None, None]:
-        """Return weights that are positive on the working set, or None.
-
-        The rows with the smallest values bound the margin of all weights.
-        """
-        found, missing = quick_weights(working.table(), self._start)
-        self._start = self._start if found is None else found
-        groups = working.groups()
-        for side in np.unique(groups):
-            chosen = groups == side
-            missing[chosen] += not missing[chosen].any()
-            # Short numbers are enough: shares of a side, which must not be rounded away as a whole.
-            missing[chosen] = np.round(missing[chosen] * (2.0**16 / missing[chosen].max()))
-        self.last = missing
-        return found, None
+    Short numbers are enough: shares of a side, which must not be rounded away as a whole.
+    """
+    for side in np.unique(groups):
+        chosen = groups == side
+        short[chosen] += not short[chosen].any()
+        short[chosen] = np.round(short[chosen] * (2.0**16 / short[chosen].max()))
+    return short
 
 
 def quick_weights(
@@ -155,41 +138,34 @@ def quick_weights(
     return (w if fine else None), np.maximum(0.0, 1.0 - values) / lengths
 
 
-class WidestWeights:
-    """The weights of widest margin on the working set, with a warm start.
+def widest_weights(
+    working: WorkingSet, last: np.ndarray, tolerance: float | None
+) -> tuple[np.ndarray | None, np.ndarray, float | None]:
+    """Return the weights of widest margin on the working set (None if they seem not to exist), the
+    multipliers of its rows, and the value all rows should reach.
 
-    Computed to the ``tolerance``, or without one only until they separate.
+    To the tolerance, or without one only until they separate; from the ``last`` multipliers.
     """
-
-    def __init__(self, tolerance: float | None) -> None:
-        self.last = np.zeros(0)
-        self.tolerance = tolerance
-
-    def weights(self, working: WorkingSet) -> tuple[np.ndarray | None, float | None]:
-        """Return weights (None if they seem not to exist) and the value all rows should reach."""
-        question, table = working.question, working.table()
-        columns = np.unique(table.indices)
-        sides = 2 if question.intercept else 1
-        if question.intercept:
-            columns = columns[columns != question.width - 1]
-        A, power = near_one(table[:, columns].toarray())
-        groups = working.groups() if question.intercept else np.zeros(len(A), dtype=int)
-        start = np.append(self.last, np.zeros(len(A) - len(self.last)))
-        fine = 0.1 if self.tolerance is None else self.tolerance / 2
-        found = nearest(A, groups, fine / 2, start)
-        self.last = found.multipliers
-        scores = A @ found.point
-        w = np.zeros(question.size)
-        w[columns] = found.point
-        if question.intercept:
-            bias = (scores[groups < 0].min() - scores[groups > 0].min()) / 2
-            scores = scores + groups * bias
-            w[-1] = np.ldexp(bias, power)
-        square = float(found.point @ found.point)
-        if scores.min() <= 1e-13 * np.sqrt(square) * np.abs(A).max(initial=0.0):
-            return None, None
-        target = (1 - self.tolerance / 2) * square / sides if self.tolerance else None
-        return w, None if target is None else float(np.ldexp(target, power))
+    question, table = working.question, working.table()
+    columns = np.unique(table.indices)
+    sides = 2 if question.intercept else 1
+    if question.intercept:
+        columns = columns[columns != question.width - 1]
+    A, power = near_one(table[:, columns].toarray())
+    groups = working.groups() if question.intercept else np.zeros(len(A), dtype=int)
+    start = np.append(last, np.zeros(len(A) - len(last)))
+    found = nearest(A, groups, 0.05 if tolerance is None else tolerance / 4, start)
+    scores, w = A @ found.point, np.zeros(question.size)
+    w[columns] = found.point
+    if question.intercept:
+        bias = (scores[groups < 0].min() - scores[groups > 0].min()) / 2
+        scores = scores + groups * bias
+        w[-1] = np.ldexp(bias, power)
+    square = float(found.point @ found.point)
+    if scores.min() <= 1e-13 * np.sqrt(square) * np.abs(A).max(initial=0.0):
+        return None, found.multipliers, None
+    target = (1 - tolerance / 2) * square / sides if tolerance else None
+    return w, found.multipliers, None if target is None else float(np.ldexp(target, power))
 
 
 def near_one(A: np.ndarray) -> tuple[np.ndarray, int]:
