@@ -8,11 +8,9 @@ remove. Weakly, with ``<a, w> == 0`` not an error and w not zero, moving to a co
 never adds errors. Two dimensions are a circle, which a sweep of sorted slopes goes round.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from itertools import accumulate, groupby
 from math import gcd, inf, lcm
-from sys import float_info
 from typing import Any
 
 import numpy as np
@@ -55,20 +53,16 @@ def enumerated_minimum(
     planes, rank = _in_their_span(planes)
     if not strict:
         return Fraction(_fewest(planes, rank, False, each) if rank == len(rows[0]) else 0, below)
-    # Where both sides err, the lighter one is lost anywhere; only the difference is to be decided.
-    surely = zeros + sum(map(min, planes.values()))
-    rest = {a: (n - min(n, p), p - min(n, p)) for a, (n, p) in planes.items() if n != p}
-    return Fraction(surely + _fewest(*_in_their_span(rest), True, each), below)
+    return Fraction(zeros + _fewest(planes, rank, True, each), below)
 
 
-def _add(planes: Planes, normal: Vector, errors: tuple[int, int]) -> Vector:
+def _add(planes: Planes, normal: Vector, errors: tuple[int, int]) -> None:
     common = gcd(*normal)
     if next(x for x in normal if x) < 0:
         common, errors = -common, errors[::-1]
     normal = tuple(x // common for x in normal)
     there = planes.get(normal, (0, 0))
     planes[normal] = there[0] + errors[0], there[1] + errors[1]
-    return normal
 
 
 def _in_their_span(planes: Planes) -> tuple[Planes, int]:
@@ -82,8 +76,7 @@ def _in_their_span(planes: Planes) -> tuple[Planes, int]:
                 )
         if any(left):
             common = gcd(*left)
-            column = next(c for c, x in enumerate(left) if x)
-            reduced[column] = tuple(x // common for x in left)
+            reduced[next(c for c, x in enumerate(left) if x)] = tuple(x // common for x in left)
             if len(reduced) == len(left):
                 break
     found: Planes = {}
@@ -92,144 +85,61 @@ def _in_their_span(planes: Planes) -> tuple[Planes, int]:
     return found, len(reduced)
 
 
-def _fewest(
-    planes: Planes, rank: int, strict: bool, each: Any, done: Container[Vector] = ()
-) -> int:
-    """Return the fewest errors of planes that span a space, near those that are not done."""
-    if rank == 0:
-        return 0
-    if rank == 1:
-        return min(map(min, planes.values()))
-    if rank == 2:
-        return _round([x for x, _ in planes], [y for _, y in planes], [*planes.values()], strict)
+def _fewest(planes: Planes, rank: int, strict: bool, each: Any) -> int:
+    """Return the fewest errors of planes that span a space."""
+    if rank < 2:
+        return min(map(min, planes.values())) if rank else 0
     best = sum(map(sum, planes.values()))
-    before: set[Vector] = set()
-    small = max(best, *(abs(x) for plane in planes for x in plane)) < SMALL and rank == 3
-    table = np.array([*planes], dtype=np.int64) if small else None
-    sides = np.array([*planes.values()], dtype=np.int64) if small else None
-    for plane, errors in each(planes.items()):
-        if plane in done:
-            continue
-        lost = min(errors) if strict else 0
+    table = np.array([*planes], dtype=object)
+    errors = np.array([*planes.values()], dtype=object)
+    if max(best, np.abs(table).max()) < SMALL:
+        table, errors = table.astype(np.int64), errors.astype(np.int64)
+    if rank == 2:
+        return _round(table[:, 0], table[:, 1], errors, strict)
+    for k, plane in enumerate(each(planes)):
+        pivot = max(range(rank), key=lambda c: abs(plane[c]))
+        others = [c for c in range(rank) if c != pivot]
+        lines = plane[pivot] * table[:, others] - table[:, [pivot]] * [plane[c] for c in others]
+        kept = np.arange(len(lines)) != k
         if rank == 3:
-            quick = None if table is None else _round_quickly(table, sides, plane, strict)
-            found = _round(*_across(planes, plane), strict) if quick is None else quick
+            found = _round(lines[kept, 0], lines[kept, 1], errors[kept], strict)
         else:
-            there, seen = _within(planes, plane, before)
-            found = _fewest(there, rank - 1, strict, each, seen)
-        best = min(best, lost + found)
-        before.add(plane)
+            there: Planes = {}
+            for line, both in zip(lines[kept].tolist(), errors[kept].tolist(), strict=True):
+                _add(there, tuple(line), tuple(both))
+            found = _fewest(there, rank - 1, strict, each)
+        best = min(best, found + strict * min(planes[plane]))
     return best
 
 
-def _within(planes: Planes, plane: Vector, before: set[Vector]) -> tuple[Planes, set[Vector]]:
-    """Return where other planes meet one, and which of these places lie on one other plane only and
-    this is one of those before: they have been looked at in it.
+def _round(x: np.ndarray, y: np.ndarray, errors: np.ndarray, strict: bool) -> int:
+    """Return the fewest errors round a circle: between lines (strict), or on one of them.
+
+    From one slope to the next, w crosses the lines of that slope. The slopes of 64-bit integers are
+    divided with rounding, which is right if those it makes equal are.
     """
-    found: Planes = {}
-    seen: set[Vector] = set()
-    pivot = max(range(len(plane)), key=lambda c: abs(plane[c]))
-    others = [c for c in range(len(plane)) if c != pivot]
-    for other, errors in planes.items():
-        if other == plane:
-            continue
-        normal = tuple(plane[pivot] * other[c] - plane[c] * other[pivot] for c in others)
-        count = len(found)
-        normal = _add(found, normal, errors)
-        if len(found) > count and other in before:
-            seen.add(normal)
-        else:
-            seen.discard(normal)
-    return found, seen
-
-
-def _across(planes: Planes, plane: Vector) -> tuple[list[int], list[int], list[tuple[int, int]]]:
-    """Return where other planes of three dimensions meet one, as x and y of the normals of lines,
-    and their errors.
-    """
-    pivot = max(range(3), key=lambda c: abs(plane[c]))
-    a, b = (pivot + 1) % 3, (pivot + 2) % 3
-    one, left, right = plane[pivot], plane[a], plane[b]
-    others = [other for other in planes if other != plane]
-    x = [one * other[a] - left * other[pivot] for other in others]
-    y = [one * other[b] - right * other[pivot] for other in others]
-    return x, y, [errors for other, errors in planes.items() if other != plane]
-
-
-def _round_quickly(table: np.ndarray, sides: Any, plane: Vector, strict: bool) -> int | None:
-    """Return what :func:`_round` returns across a plane of three dimensions, by 64-bit integers;
-    None if numbers get too large, or if rounding made different slopes equal.
-    """
-    pivot = max(range(3), key=lambda c: abs(plane[c]))
-    a, b = (pivot + 1) % 3, (pivot + 2) % 3
-    x = plane[pivot] * table[:, a] - plane[a] * table[:, pivot]
-    y = plane[pivot] * table[:, b] - plane[b] * table[:, pivot]
-    if max(np.abs(x).max(), np.abs(y).max()) >= SMALL:
-        return None
-    others = (x != 0) | (y != 0)
-    x, y, sides = x[others], y[others], sides[others]
-    right = (x > 0) | ((x == 0) & (y > 0))
+    up = (x > 0) | ((x == 0) & (y > 0))
+    errors = np.where(up[:, None], errors, errors[:, ::-1])  # of normals to the right
     with np.errstate(divide="ignore"):
-        slopes = np.where(x != 0, y / x, inf)
-    order = np.argsort(slopes)
-    x, y, slopes = x[order], y[order], slopes[order]
-    new = slopes[1:] != slopes[:-1]
-    if (x[1:] * y[:-1] != y[1:] * x[:-1])[~new].any():
-        return None
-    crossed = np.where(right[:, None], sides, sides[:, ::-1])[order]
-    n, p = np.add.reduceat(crossed, np.flatnonzero(np.append(True, new))).T
-    here, total = int(p.sum()), int(crossed.sum())
-    between = np.append(here, here + np.cumsum(n - p))
+        slopes = y / np.where(x != 0, x, 1) if x.dtype != object else None
+    if slopes is not None and max(np.abs(x).max(), np.abs(y).max()) < SMALL:
+        slopes = np.where(x != 0, slopes, inf)
+        order = np.argsort(slopes)
+        new = slopes[order[1:]] != slopes[order[:-1]]
+        exact = (x[order[1:]] * y[order[:-1]] == y[order[1:]] * x[order[:-1]])[~new].all()
+    else:
+        exact = False
+    if not exact:
+        pairs = zip(x.tolist(), y.tolist(), strict=True)
+        exact_slopes = [Fraction(b, a) if a else inf for a, b in pairs]
+        order = np.array(sorted(range(len(x)), key=exact_slopes.__getitem__))
+        new = np.array(
+            [exact_slopes[i] != exact_slopes[k] for i, k in zip(order[1:], order, strict=False)],
+            bool,
+        )
+    n, p = np.add.reduceat(errors[order], np.flatnonzero(np.append(True, new))).T
+    total = n.sum() + p.sum()
+    between = p.sum() + np.append(0, np.cumsum(n - p))  # at first w is on the positive sides
     if strict:
         return int(min(between.min(), total - between.max()))
     return int(min((between[:-1] - p).min(), (total - between[:-1] - n).min()))
-
-
-def _round(x: list[int], y: list[int], errors: list[tuple[int, int]], strict: bool) -> int:
-    """Return the fewest errors round a circle: between lines (strict), or on one of them.
-
-    From one slope to the next, w crosses the lines of that slope. Division rounds correctly, so the
-    slopes that it makes equal are neighbors; exact slopes separate these.
-    """
-    # Of normals to the right: at first, w is on their positive side.
-    right = [
-        e if a > 0 or (a == 0 and b > 0) else (e[1], e[0])
-        for a, b, e in zip(x, y, errors, strict=True)
-    ]
-    slopes = [_slope(a, b) for a, b in zip(x, y, strict=True)]
-    order = sorted(range(len(x)), key=slopes.__getitem__)
-    crossed = [right[k] for k in order]
-    if len(set(slopes)) < len(slopes):
-        groups = [[*group] for _, group in groupby(order, key=slopes.__getitem__)]
-        crossed = [e for group in groups for e in _merged(x, y, right, group)]
-    here = sum(p for _, p in right)
-    total = here + sum(n for n, _ in right)
-    between = list(accumulate((n - p for n, p in crossed), initial=here))
-    if strict:
-        return min(*between, total - max(between))
-    on = zip(between, crossed, strict=False)
-    return min(min(e - p, total - e - n) for e, (n, p) in on)
-
-
-def _merged(
-    x: list[int], y: list[int], right: list[tuple[int, int]], group: list[int]
-) -> list[tuple[int, int]]:
-    """Return the errors of lines whose rounded slopes are equal by their exact slopes, in order."""
-    # Different slopes differ by more than one part in the square of the largest x.
-    bits = 2 * max(abs(x[k]) for k in group).bit_length()
-    exact: dict[int, tuple[int, int]] = {}
-    for k in group:
-        slope = (y[k] << bits) // x[k] if x[k] else 0
-        n, p = exact.get(slope, (0, 0))
-        exact[slope] = n + right[k][0], p + right[k][1]
-    return [exact[slope] for slope in sorted(exact)]
-
-
-def _slope(x: int, y: int) -> float:
-    """Return y / x, rounded: as near as it gets to infinity if it is larger, infinity if x is 0."""
-    if not x:
-        return inf
-    try:
-        return y / x
-    except OverflowError:
-        return float_info.max if (x > 0) == (y > 0) else -float_info.max

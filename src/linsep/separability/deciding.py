@@ -11,30 +11,27 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from flint import fmpz_mat
 from scipy.linalg import eigvalsh
 
 from linsep._system.threads import one_blas_thread
 from linsep.certificate.checking import TIME_LIMIT
 from linsep.certificate.constraints import FORMULATIONS, Question, Subject, question_of
-from linsep.certificate.integers import Row, in_lowest_terms, whole_row
+from linsep.certificate.integers import in_lowest_terms, whole_row
 from linsep.certificate.numbers import exact_rows
 from linsep.certificate.verdicts import Separable, Separations, Undecided, Verdict
 from linsep.errors import DataError, ParameterError
 from linsep.separability.data import Data, data_of, weights_of
 from linsep.separability.deciding_columns import with_columns_alone
 from linsep.separability.evidence import blocked_verdict, separable_verdict
-from linsep.separability.exact import common_scale, independent, solution
+from linsep.separability.exact import independent
 from linsep.separability.fewest.claim import Asked, asked, fewest_errors
 from linsep.separability.margin import Separated, widened
 from linsep.separability.position import chance_of
 from linsep.separability.search import Inseparable, search
-from linsep.separability.time_limit import Task, TooLarge, doing, limited, next_question
+from linsep.separability.time_limit import Task, TooLarge, limited, next_question
 from linsep.separability.working_set import separates
 from linsep.validation.labels import warn_of_many_classes
 
-#: returns weights that satisfy every constraint of a question
-Known = Callable[[Question, np.ndarray], np.ndarray]
 #: advice after a time limit
 ADVICE = (
     "a longer time limit, features of similar scale, or leaving out nearly dependent columns may "
@@ -44,8 +41,6 @@ ADVICE = (
 WIDTH = 1e-6
 #: most negative eigenvalue of a Gram matrix of unit vectors, per row
 ROUNDING = 2.0**-40
-#: numbers of binary digits to try for weights; None: all
-WEIGHT_DIGITS = (8, 24, 53, 160, 640, None)
 
 
 def separation(
@@ -119,38 +114,13 @@ def with_fewest_errors(
 def _of_kernel(
     K: np.ndarray, y: Any, fit_intercept: bool, formulations: tuple[str, ...], task: Task
 ) -> Verdict | Separations:
-    """Return the verdict on a Gram matrix, from columns that span all of them.
-
-    A regular matrix has weights for any labels.
-    """
+    """Return the verdict on a Gram matrix, from columns that span all of them."""
     one, every = np.ones(1, dtype=np.int8), np.arange(len(K))
     lines = [whole_row(every, row, one, len(K), False) for row in K]
-    transposed: list[Row] = [{} for _ in every]
-    for i, (row, _) in enumerate(lines):  # the factors do not change the rank
-        for j, m in row.items():
-            transposed[j][i] = m
-    columns = tuple(independent(transposed)) or (0,)
-
-    def known(question: Question, codes: np.ndarray) -> np.ndarray:
-        doing("weights of all rows")
-        signs = [C.astype(int) for C in question.signs]
-        values = np.array([C.sum(axis=0) for C in signs])[codes]
-        table, _ = common_scale(lines, every.tolist())
-        found = solution(table, fmpz_mat(values.tolist()))
-        assert found is not None
-        blocks = np.array(found[0].tolist(), dtype=object)
-        for digits in WEIGHT_DIGITS:
-            some = np.column_stack([_rounded(column, digits) for column in blocks.T])
-            scores = np.array((table * fmpz_mat(some.tolist())).tolist(), dtype=object)
-            if all((signs[code] @ scores[i] > 0).all() for i, code in enumerate(codes.tolist())):
-                break
-        w = np.zeros((question.blocks, question.width), dtype=object)
-        w[:, : len(codes)] = some.T
-        return np.array([int(x) for x in w.ravel()], dtype=object)
-
-    regular = known if len(columns) == len(K) else None
+    # by symmetry also columns; the factors do not change the rank
+    columns = tuple(independent([row for row, _ in lines])) or (0,)
     data = data_of(K[:, columns], y)
-    return decide(data, fit_intercept, None, formulations, columns, task, regular)
+    return decide(data, fit_intercept, None, formulations, columns, task)
 
 
 def _mapped(
@@ -171,13 +141,8 @@ def decide(
     formulations: tuple[str, ...] = FORMULATIONS,
     columns: tuple[int, ...] | None = None,
     task: Task | None = None,
-    known: Known | None = None,
 ) -> Verdict | Separations:
-    """Run :func:`separation` on open data, within the time limit of a ``task``.
-
-    ``known(question, codes)``, with the class codes of all rows, returns weights that satisfy every
-    constraint of a question.
-    """
+    """Run :func:`separation` on open data, within the time limit of a ``task``."""
     if margin not in (None, "max"):
         raise ParameterError(
             f'margin is {margin!r}: it must be "max" or None.', option="margin", value=margin
@@ -197,7 +162,7 @@ def decide(
 
         def sides(positive: list[int], negative: list[int]) -> Verdict:
             given = (tuple(labels[k] for k in side) for side in (positive, negative))
-            return _verdict(data, tolerance, whole.of_sides(*given), known)
+            return _verdict(data, tolerance, whole.of_sides(*given))
 
         if len(codes) == 2:
             return sides([1], [0])
@@ -217,7 +182,7 @@ def decide(
         }
         every = None
         if "multinomial" in formulations:
-            every = _verdict(data, None, whole, known)
+            every = _verdict(data, None, whole)
         return Separations(rest, pairs, every)
 
 
@@ -267,12 +232,12 @@ def counts(n_classes: int) -> tuple[int, int, int]:
     return n_classes, n_classes * (n_classes - 1) // 2, 1
 
 
-def _verdict(data: Data, tolerance: float | None, subject: Subject, known: Known | None) -> Verdict:
+def _verdict(data: Data, tolerance: float | None, subject: Subject) -> Verdict:
     """Decide the question of a subject, with the columns that decide it alone."""
-    return with_columns_alone(data, _decided(data, tolerance, subject, known))
+    return with_columns_alone(data, _decided(data, tolerance, subject))
 
 
-def _decided(data: Data, tolerance: float | None, subject: Subject, known: Known | None) -> Verdict:
+def _decided(data: Data, tolerance: float | None, subject: Subject) -> Verdict:
     """Decide the question of a subject; Undecided if it takes too long."""
     next_question()
     question = question_about(data, subject)
@@ -280,9 +245,6 @@ def _decided(data: Data, tolerance: float | None, subject: Subject, known: Known
         subject = replace(subject, chance=chance_of(data, question))
         # overflow only spoils a guess
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            if known is not None:
-                separated = Separated(known(question, data.codes()), [], np.zeros(0))
-                return separable_verdict(data, question, separated, subject)
             found = search(data, question, tolerance)
             if isinstance(found, Inseparable):
                 return blocked_verdict(data, question, found, subject)
@@ -347,12 +309,3 @@ def holds_floats(K: Any) -> bool:
     if values.dtype == object:
         return any(isinstance(x, float | np.floating) for x in values.flat)
     return values.dtype.kind == "f"
-
-
-def _rounded(column: np.ndarray, digits: int | None) -> list[int]:
-    """Shorten numbers so that the largest has ``digits`` binary digits."""
-    numbers = [int(x) for x in column]
-    spare = max(abs(m).bit_length() for m in numbers) - (digits or 0)
-    if digits is None or spare <= 0:
-        return numbers
-    return [(m + (1 << spare - 1)) >> spare for m in numbers]

@@ -79,6 +79,16 @@ def common_scale(rows: list[tuple[Row, Fraction]], columns: list[int]) -> tuple[
     return matrix_of(times, columns), one
 
 
+def turned(rows: list[Row]) -> list[Row]:
+    """Return the columns of rows as rows."""
+    place = {j: k for k, j in enumerate(columns_of(rows))}
+    found: list[Row] = [{} for _ in place]
+    for i, row in enumerate(rows):
+        for j, m in row.items():
+            found[place[j]][i] = m
+    return found
+
+
 def rref(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
     """Return the reduced echelon form of a matrix, scaled to integers, the scale, and the rank."""
     seconds = seconds_of(matrix.nrows(), matrix.ncols(), _bits(matrix))
@@ -133,7 +143,7 @@ def reduced(rows: list[Row]) -> Space:
     matrix, below, rank = rref(matrix)
     side, found = 1 if below > 0 else -1, {}
     for line in matrix.tolist()[:rank]:
-        row = {j: side * int(m) for j, m in zip(columns, line, strict=True) if m != 0}
+        row = {j: side * int(m) for j, m in zip(columns, line, strict=True) if m}
         found[min(row)] = shortened(row)
     return Space(found)
 
@@ -401,6 +411,13 @@ def alternative(rows: list[Row], work: Work) -> tuple[Row | None, dict[int, Frac
         If the arithmetic would take too long.
     """
     columns = columns_of(rows)
+    if len(rows) <= len(columns) and len(independent(rows)) == len(rows):
+        used = independent(turned(rows))
+        square = matrix_of(rows, [columns[k] for k in used])
+        solved = solution(square, fmpz_mat(len(rows), 1, [1] * len(rows)))
+        if solved is not None:
+            values = zip(used, solved[0].entries(), strict=True)
+            return {columns[k]: int(m) for k, m in values if m}, {}
     floats, up, across = equilibrated(sparse_floats(rows, columns[-1] + 1)[:, columns])
     ups = [
         int(k) - max(m.bit_length() for m in row.values()) for k, row in zip(up, rows, strict=True)

@@ -101,6 +101,7 @@ class Cone:
         #: members off the boundary, and their remainders modulo its space
         self._members: list[Member] = []
         self._rests: list[tuple[Row, Fraction]] = []
+        self._table = sp.csr_matrix((0, len(self._free)))
         self.work = Work(MOST_WORK)
         self._too_large: TooLarge | None = None
         #: by column, a member whose remainder has no other
@@ -111,7 +112,7 @@ class Cone:
         question, data = self.working.question, self.working.data
         space, found = self.boundary, list[Member]()
         self._take_new_members()
-        more = [self._members[i] for i in far_apart(self._table())]
+        more = [self._members[i] for i in far_apart(self._table)]
         while True:
             if more:
                 rests = [row for row, _ in remainders([member.whole[0] for member in more], space)]
@@ -183,19 +184,16 @@ class Cone:
         new = self.working.members[self._seen :]
         self._seen += len(new)
         rests = remainders([member.whole[0] for member in new], self.boundary)
-        for member, rest in zip(new, rests, strict=True):
-            if rest[0]:
-                self._members.append(member)
-                self._rests.append(rest)
-
-    def _table(self) -> sp.csr_matrix:
-        rows = [row for row, _ in self._rests]
-        return sparse_floats(rows, self.working.question.size)[:, self._free]
+        off = [k for k, (row, _) in enumerate(rests) if row]
+        self._members += [new[k] for k in off]
+        self._rests += [rests[k] for k in off]
+        floats = sparse_floats([rests[k][0] for k in off], self.working.question.size)
+        self._table = sp.vstack([self._table, floats[:, self._free]], format="csr")
 
     def _against(self, target: Row, side: int) -> Sign | Row:
         """Return weights positive on the target and all known rows, or the proof of the sign."""
         goal = sparse_floats([target], self.working.question.size)[:, self._free]
-        table = sp.vstack([self._table(), goal], format="csr")
+        table = sp.vstack([self._table, goal], format="csr")
         self.work.pay(table.nnz * (table.shape[1] + 50) * 1e-8, SIGNS)
         free, floats = alternatives(table)
         direction = self._inside(free, np.ravel(goal.toarray()), target) if free.any() else None
