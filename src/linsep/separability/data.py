@@ -6,15 +6,15 @@ floats, with rounding bounds, and in integers times a fraction.
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import Batch, joined as one_batch
-from linsep.certificate.canonical import sha256_of
-from linsep.certificate.constraints import UNIT, Membership, Question
+from linsep.certificate.canonical import TINY, Block, sha256_of
+from linsep.certificate.constraints import Constraints, Question, Weights, constraints_of
 from linsep.certificate.integers import Row, floats_of, whole_row
 from linsep.certificate.numbers import labeled_rows, padded, same_as_doubles
 from linsep.errors import DataError, NoRows
@@ -27,8 +27,6 @@ from linsep.validation.values import faults_named
 LANE_VALUES = 1 << 18
 #: rows in a lane of sparse rows
 SPARSE_ROWS = 1 << 15
-#: error bound of a product that underflows
-TINY = 2.0**-1074
 #: most numbers in some rows that are copied
 MOST_COPIED = 1 << 23
 
@@ -123,11 +121,6 @@ class Data:
         """Yield the rows as given, with the codes of their labels."""
         for batch in self._batches():
             yield batch.X, batch.y
-
-    @cached_property
-    def longest(self) -> float:
-        """An upper bound on the length of every row."""
-        return max(float(lengths(doubles(lane.X)).max()) for lane in self.lanes())
 
     def codes(self) -> np.ndarray:
         """Return the codes of all labels."""
@@ -299,125 +292,45 @@ def _from_source(source: Any) -> Data:
     return data
 
 
-class Values(NamedTuple):
-    """The values ``<w, a>`` of the constraints of some rows of a lane.
+class Scanned(NamedTuple):
+    """The constraints of a lane, and their values at some weights in floats.
 
     Attributes
     ----------
-    row, which : int arrays
-        The row of the lane, and the number of the constraint within the row.
+    batch : Batch
+    given : Constraints
     value, bound : float arrays
         The exact value lies within ``bound`` of ``value``.
-    norm : float array
-        The length of [x; 1].
     """
 
-    row: np.ndarray
-    which: np.ndarray
+    batch: Batch
+    given: Constraints
     value: np.ndarray
     bound: np.ndarray
-    norm: np.ndarray
+
+    @property
+    def norm(self) -> np.ndarray:
+        """The length of [x; 1] of the row of each constraint."""
+        lengths = self.given.block.lengths[self.given.place]
+        return np.hypot(lengths, float(self.given.question.intercept))
+
+    def exactly(self, places: np.ndarray) -> Iterator[tuple[int, tuple[Row, Fraction]]]:
+        """Yield some constraints as (place, (integers, factor))."""
+        return ((k, self.given.exact(k)) for k in places.tolist())
 
 
-class Scan(NamedTuple):
-    """The weights at which all constraints are evaluated.
-
-    Attributes
-    ----------
-    question : Question
-    w : array of shape (size,)
-    above : float
-        Rows whose values are surely above it are left out,
-    longest : float or None
-        which takes an upper bound on the length of every row; None leaves out none.
-    """
-
-    question: Question
-    w: np.ndarray
-    above: float = np.inf
-    longest: float | None = None
-
-    def values(self, data: Data) -> Iterator[tuple[Batch, Values]]:
-        """Yield each lane with the values of its constraints, without rows that are left out."""
-        active = self.question.active
-        for lane in within_time(data.lanes()):
-            # Converted once a lane: numbers that are not doubles are Python's objects.
-            X, rows = doubles(lane.X), np.flatnonzero(active[lane.y])
-            if self.longest is not None:
-                rows = rows[~self._surely_above(_some_rows(X, rows), lane.y[rows], self.longest)]
-            if rows.size:
-                found = values(self.question, _some_rows(X, rows), lane.y[rows], self.w)
-                yield lane, found._replace(row=rows[found.row])
-
-    def _surely_above(self, X: Any, codes: np.ndarray, longest: float) -> np.ndarray:
-        """Return which rows surely have values above the number.
-
-        The bound follows :func:`values`, with the length of the longest row for every row. A value
-        that overflows is not treated as above.
-        """
-        n = self.question.width + 5
-        reach = (longest + 1) * float(np.linalg.norm(self.w))
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            scores = products(X, self.w[None])[:, 0]
-            blocks = self.question.signs
-            signs = np.array([float(C[0, 0]) if len(C) else 0.0 for C in blocks])
-            slack = n * UNIT / (1 - n * UNIT) * 1.001 * reach + 4 * n * TINY * (longest + 1)
-            return np.isfinite(scores) & (scores * signs[codes] > self.above + slack)
+def scan(data: Data, weights: Weights) -> Iterator[Scanned]:
+    """Yield each lane with the values of its constraints."""
+    for lane in within_time(data.lanes()):
+        # Converted once a lane: numbers that are not doubles are Python's objects.
+        given = constraints_of(weights.question, Block(lane.X, lane.y, lane.first), lane.y)
+        if given.place.size:
+            yield Scanned(lane, given, *weights.products(given))
 
 
-def _some_rows(X: Any, rows: np.ndarray) -> Any:
-    """Return some rows in their order, without a copy if they are all."""
-    return X if rows.size == X.shape[0] else X[rows]
-
-
-def scan_below(data: Data, question: Question, w: np.ndarray, above: float) -> Scan:
-    """Return the scan of all constraints that are not surely above a number."""
-    few = question.blocks == 1 and not data.sparse and np.isfinite(above)
-    return Scan(question, w, above, data.longest if few else None)
-
-
-def values(question: Question, X: Any, codes: np.ndarray, w: np.ndarray) -> Values:
-    """Return ``<w, a>`` for every constraint of some rows, with a bound on the rounding of each.
-
-    The bound follows Higham, Accuracy and Stability of Numerical Algorithms (2002), section 3.1: a
-    sum of n products in any order is off by at most n u / (1 - n u) times the sum of their absolute
-    values, here at most the product of the two lengths. Two more roundings are added for the
-    weights and for long integers.
-    """
-    W = w.reshape(question.blocks, question.width)
-    with np.errstate(over="ignore", invalid="ignore"):
-        scores = products(X, W).reshape(X.shape[0], -1)
-        norm = np.hypot(lengths(X), float(question.intercept))
-        W_lengths = np.sqrt(np.einsum("ij,ij->i", W, W) + W.shape[1] * TINY)
-        found = [
-            _of_class(question, code, np.flatnonzero(codes == code), scores, norm, W_lengths)
-            for code in np.flatnonzero(np.bincount(codes)).tolist()
-        ]
-    return Values(*(np.concatenate(part) for part in zip(*found, strict=True)))
-
-
-def _of_class(
-    question: Question,
-    code: int,
-    rows: np.ndarray,
-    scores: np.ndarray,
-    norm: np.ndarray,
-    W_lengths: np.ndarray,
-) -> Values:
-    C = question.signs[code]
-    value = scores[rows] @ C.T
-    n = question.width + question.blocks + 3
-    reach = norm[rows, None] * (np.abs(C) @ W_lengths)
-    tiny = 4 * n * TINY * (1 + norm[rows, None])  # weights that underflow, times the row
-    bound = n * UNIT / (1 - n * UNIT) * (1 + 1e-9) * reach + tiny
-    known = np.isfinite(value) & np.isfinite(bound)
-    return Values(
-        np.repeat(rows, len(C)),
-        np.tile(np.arange(len(C)), len(rows)),
-        np.where(known, value, 0.0).ravel(),  # NaN would compare as neither wrong nor unsure
-        np.where(known, bound, np.inf).ravel(),
-        np.repeat(norm[rows], len(C)),
-    )
+def no_weights(question: Question) -> Weights:
+    """Return weights of zero, where only the constraints are looked at."""
+    return Weights(question, {})
 
 
 def constraint(question: Question, batch: Batch, row: int, which: int) -> tuple[Row, Fraction]:
@@ -458,25 +371,3 @@ def constraints(
 ) -> sp.csr_matrix:
     """Return some constraints of a batch in floats, as a matrix without stored zeros."""
     return question.matrix(doubles(batch.X[rows]), question.signs_of(batch.y[rows], which))
-
-
-def every_constraint(question: Question, batch: Batch) -> sp.csr_matrix:
-    """Return all constraints of a batch in floats, as a matrix without stored zeros."""
-    each = np.array([len(C) for C in question.signs])[batch.y]
-    which = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
-    return constraints(question, batch, np.repeat(np.arange(batch.size), each), which)
-
-
-def outside(
-    space: Membership, question: Question, batch: Batch, values: Values, places: np.ndarray
-) -> np.ndarray:
-    """Return which of the constraints of a batch at ``places`` lie outside a space."""
-    if not places.size or space.is_everything:
-        return np.zeros(len(places), dtype=bool)
-    rows, which = values.row[places], values.which[places]
-
-    def whole(k: int) -> Row:
-        return constraint(question, batch, int(rows[k]), int(which[k]))[0]
-
-    A = constraints(question, batch, rows, which)
-    return space.outside(A, whole, question.rounded, within_time)

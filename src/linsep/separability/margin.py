@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from flint import fmpz_mat
 
-from linsep.certificate.constraints import Question
-from linsep.certificate.integers import Row, dot, in_lowest_terms, squared_bound
-from linsep.separability.data import Data, Scan, dense_floats, root_above
+from linsep.certificate.constraints import Question, Weights
+from linsep.certificate.integers import dot, in_lowest_terms, squared_bound
+from linsep.separability.data import Data, root_above, scan
 from linsep.separability.exact import Shortest, common_scale, shortest
 from linsep.separability.time_limit import TooLarge, Work
-from linsep.separability.working_set import Member, WorkingSet, as_row, exact_rows, grow
+from linsep.separability.working_set import Member, WorkingSet, as_row, grow
 
 #: approximate limit in seconds
 MOST_WORK = 4.0
@@ -143,38 +143,22 @@ def square_of(members: list[Member], multipliers: Sequence[int], question: Quest
 def lowest_margin(data: Data, question: Question, weights: np.ndarray) -> float:
     """Return a lower bound on the margin of the weights, by floats if they give nine digits."""
     whole, _ = as_row(weights)
-    w = dense_floats(whole, question.size)
-    squares = sum(m * m for j, m in whole.items() if j < data.n_features)
-    if not squares:
+    w = Weights(question, whole)
+    if not w.square:
         return 0.0
-    scan = Scan(question, w)
-    with np.errstate(all="ignore"):
-        low, high = _bounds_of_smallest(scan, data)
-        if 0 < high * (1 - 1e-9) < low:
-            return low / (float(np.linalg.norm(w[: data.n_features])) * (1 + 1e-14)) * (1 - 1e-12)
-        exact = _smallest(scan, whole, high, data)
-    square = max(exact, Fraction(0)) ** 2 / squares
+    low, high = np.inf, np.inf  # the smallest value lies between
+    for seen in scan(data, w):
+        low = min(low, float((seen.value - seen.bound).min()))
+        high = min(high, float((seen.value + seen.bound).min()))
+    if 0 < high * (1 - 1e-9) < low:
+        return low / w.length()[1] * (1 - 1e-12)
+    smallest = min(
+        dot(row, whole) * scale
+        for seen in scan(data, w)
+        for _, (row, scale) in seen.exactly(np.flatnonzero(seen.value - seen.bound <= high))
+    )
+    square = max(smallest, Fraction(0)) ** 2 / w.square
     found = root_above(square)
     while Fraction(found) ** 2 > square:
         found = math.nextafter(found * (1 - 1e-15), 0.0)
     return found
-
-
-def _bounds_of_smallest(scan: Scan, data: Data) -> tuple[float, float]:
-    """Return two numbers between which the smallest value of all constraints lies."""
-    low, high = np.inf, np.inf
-    for _, values in scan.values(data):
-        low = min(low, float(np.nan_to_num(values.value - values.bound, nan=-np.inf).min()))
-        high = min(high, float(np.nan_to_num(values.value + values.bound, nan=np.inf).min()))
-    return low, high
-
-
-def _smallest(scan: Scan, whole: Row, high: float, data: Data) -> Fraction:
-    """Return the exact smallest product of weights with rows that may lie below a number."""
-    return min(
-        dot(row, whole) * scale
-        for lane, values in scan.values(data)
-        for _, (row, scale) in exact_rows(
-            scan.question, lane, values, np.flatnonzero(~(values.value - values.bound > high))
-        )
-    )

@@ -16,16 +16,16 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.constraints import Membership, question_of
+from linsep.certificate.constraints import Membership, Question, question_of
 from linsep.certificate.integers import Row, Space, dot, in_lowest_terms
 from linsep.certificate.verdicts import QuasiSeparable, Separable
 from linsep.separability.data import (
     Data,
-    Scan,
     constraints,
     dense_floats,
+    no_weights,
     off_boundary,
-    outside,
+    scan,
     sparse_floats,
 )
 from linsep.separability.exact import (
@@ -43,7 +43,7 @@ from linsep.separability.exact import (
 )
 from linsep.separability.programs import alternatives
 from linsep.separability.splitting import true_scale
-from linsep.separability.time_limit import TooLarge, Work, check_time
+from linsep.separability.time_limit import TooLarge, Work, check_time, within_time
 from linsep.separability.working_set import Member, WorkingSet, boundary_of, first_members
 
 #: approximate limit in seconds for the signs of all coefficients
@@ -121,7 +121,7 @@ class Cone:
                 space = reduced([*space.rows.values(), *(rests[k] for k in new)])
             if len(space.rows) == question.size:
                 return space, found
-            more = _outside(data, Scan(question, np.zeros(question.size)), space)
+            more = _outside(data, question, space)
             if not more:
                 return space, found
 
@@ -158,15 +158,16 @@ class Cone:
         """
         question, found = self.working.question, dict[int, Member]()
         zero = np.array([len(self.boundary.rows.get(j, ())) == 1 for j in range(question.size)])
-        for lane, values in Scan(question, np.zeros(question.size)).values(self.working.data):
-            A = constraints(question, lane, values.row, values.which)
+        for seen in scan(self.working.data, no_weights(question)):
+            place, which = seen.given.place, seen.given.which
+            A = constraints(question, seen.batch, place, which)
             A.data[zero[A.indices]] = 0.0
             A.eliminate_zeros()
             rows = np.flatnonzero(np.diff(A.indptr) == 1)
             columns, first = np.unique(A.indices[A.indptr[rows]], return_index=True)
             for j, k in zip(columns.tolist(), rows[first].tolist(), strict=True):
                 if j not in found and j not in self.boundary.rows:
-                    found[j] = Member(question, lane, int(values.row[k]), int(values.which[k]))
+                    found[j] = Member(question, seen.batch, int(place[k]), int(which[k]))
         return found
 
     def _sign_against(self, target: Row, side: int) -> Sign | None:
@@ -236,11 +237,12 @@ class Cone:
         return None
 
 
-def _outside(data: Data, scan: Scan, space: Space) -> list[Member]:
+def _outside(data: Data, question: Question, space: Space) -> list[Member]:
     """Return some constraints of each lane that lie outside a space."""
-    found, inside = [], Membership(space, scan.question.size)
-    for lane, every in scan.values(data):
-        out = outside(inside, scan.question, lane, every, np.arange(len(every.row)))
-        for k in np.flatnonzero(out)[:MOST_OUTSIDE]:
-            found.append(Member(scan.question, lane, int(every.row[k]), int(every.which[k])))
+    found, inside = [], Membership(space, question.size)
+    for seen in scan(data, no_weights(question)):
+        place, which = seen.given.place, seen.given.which
+        out = seen.given.outside(inside, np.arange(len(place)), within_time)
+        for k in np.flatnonzero(out)[:MOST_OUTSIDE].tolist():
+            found.append(Member(question, seen.batch, int(place[k]), int(which[k])))
     return found

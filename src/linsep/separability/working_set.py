@@ -4,7 +4,7 @@ It grows by constraints that weights get wrong. A pass over all rows finds them:
 rounding cannot matter, else in integers.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
@@ -14,18 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import Batch
-from linsep.certificate.constraints import Membership, Question
+from linsep.certificate.constraints import Membership, Question, Weights
 from linsep.certificate.integers import Row, Space, dot, whole_numbers, whole_row
-from linsep.separability.data import (
-    Data,
-    Scan,
-    Values,
-    constraint,
-    dense_floats,
-    exact_row,
-    outside,
-    scan_below,
-)
+from linsep.separability.data import Data, Scanned, exact_row, scan
 from linsep.separability.time_limit import Work, within_time
 
 #: values below this share of the lengths are zero to a linear program
@@ -224,56 +215,26 @@ def first_members(question: Question) -> int:
     return int(np.clip(4 * question.size, LEAST_ADDED, MOST_ADDED))
 
 
-def exact_rows(
-    question: Question, batch: Batch, values: Values, places: np.ndarray
-) -> Iterator[tuple[int, tuple[Row, Fraction]]]:
-    """Yield constraints of a batch as (index, (integers, factor))."""
-    for i in places.tolist():
-        yield i, constraint(question, batch, int(values.row[i]), int(values.which[i]))
-
-
 def as_row(weights: np.ndarray) -> tuple[Row, Fraction]:
-    """Return weights as integers, and the positive fraction to multiply them by.
-
-    Integer weights are divided by the power of two that ``dense_floats`` divides by.
+    """Return weights as integers, and the positive fraction to multiply their floats by: those of
+    :class:`Weights`, which are divided by a power of two near the largest. It is 1 for integers.
     """
     whole, factor = whole_numbers(weights)
-    if weights.dtype == object:
-        factor = Fraction(1, 2 ** max(abs(m).bit_length() for m in whole))
-    return {j: m for j, m in enumerate(whole) if m}, factor
+    top = 2 ** max(abs(m).bit_length() for m in whole)
+    return {
+        j: m for j, m in enumerate(whole) if m
+    }, factor * top if weights.dtype != object else Fraction(1)
 
 
 class Worst(Lowest):
     """The lowest constraints so far, relative to the lengths of their rows."""
 
-    def offer_some(self, batch: Batch, values: Values, chosen: np.ndarray) -> None:
+    def offer_some(self, seen: Scanned, chosen: np.ndarray) -> None:
         """Keep the lowest of the chosen constraints."""
         places = np.flatnonzero(chosen)
-        relative = values.value[places] / values.norm[places]
-        self.offer(batch, relative, values.row[places], values.which[places])
-
-
-def _constraints_below(
-    data: Data, scan: Scan, whole: Row, factor: Fraction, most: int
-) -> tuple[bool, Ranked]:
-    """Return whether any value is not positive, and the lowest constraints among those that are
-    not positive, or below the number of the scan. The weights are ``whole`` times ``factor``.
-    """
-    found, worst = False, Worst(scan.question, most)
-    for lane, values in scan.values(data):
-        clear = values.value < scan.above - values.bound
-        unsure = np.abs(values.value - scan.above) <= values.bound
-        unsure |= np.abs(values.value) <= values.bound
-        found |= bool((values.value < -values.bound).any())
-        wrong = np.zeros(len(values.value), dtype=bool)
-        close = np.flatnonzero(unsure)
-        for i, (row, scale) in exact_rows(scan.question, lane, values, close):
-            product = dot(row, whole)
-            found |= product <= 0
-            wrong[i] = product <= 0 or product * scale * factor < scan.above
-        worst.offer_some(lane, values, clear & ~unsure)
-        worst.offer_some(lane, values, wrong)
-    return found, worst.found()
+        if places.size:
+            relative = seen.value[places] / seen.norm[places]
+            self.offer(seen.batch, relative, seen.given.place[places], seen.given.which[places])
 
 
 def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool:
@@ -283,69 +244,52 @@ def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool
     """
     question = working.question
     whole, factor = as_row(weights)
-    floats = dense_floats(whole, len(weights)) if weights.dtype == object else weights
-    scan = scan_below(working.data, question, floats, 0.0 if target is None else target)
-    most = first_members(question)
-    found, worst = _constraints_below(working.data, scan, whole, factor, most)
-    working.include_lowest(worst)
+    exact = Fraction(target or 0.0) / factor
+    above, top = float(exact), 2 ** max((abs(m).bit_length() for m in whole.values()), default=0)
+    found, worst = False, Worst(question, first_members(question))
+    for seen in scan(working.data, Weights(question, whole)):
+        value, bound = seen.value, seen.bound
+        unsure = (np.abs(value - above) <= bound) | (np.abs(value) <= bound)
+        found |= bool((value < -bound).any())
+        wrong = (value < above - bound) & ~unsure
+        worst.offer_some(seen, wrong)
+        wrong[:] = False
+        for k, (row, scale) in seen.exactly(np.flatnonzero(unsure)):
+            product = dot(row, whole)
+            found |= product <= 0
+            wrong[k] = product <= 0 or product * scale < exact * top
+        worst.offer_some(seen, wrong)
+    working.include_lowest(worst.found())
     return found
 
 
-def _all_positive(data: Data, scan: Scan, whole: Row) -> bool:
-    """Return whether weights are positive on every constraint, False if integers would take too
-    long; the rest of the lanes is not read after a "no".
+def separates(data: Data, question: Question, weights: np.ndarray) -> bool:
+    """Return whether floats are proved, in one pass, to be positive on every constraint; False if
+    integers would take too long. The rest of the lanes is not read after a "no".
     """
-    left = MOST_OPEN
-    for lane, values in scan.values(data):
-        close = np.flatnonzero(values.value <= values.bound)
+    if not np.isfinite(weights).all():
+        return False
+    whole, left = as_row(weights)[0], MOST_OPEN
+    for seen in scan(data, Weights(question, whole)):
+        close = np.flatnonzero(seen.value <= seen.bound)
         left -= len(close)
-        if left < 0 or (values.value < -values.bound).any():
+        if left < 0 or (seen.value < -seen.bound).any():
             return False
-        rows = exact_rows(scan.question, lane, values, close)
-        if any(dot(row, whole) <= 0 for _, (row, _) in rows):
+        if any(dot(row, whole) <= 0 for _, (row, _) in seen.exactly(close)):
             return False
     return True
 
 
-def separates(data: Data, question: Question, weights: np.ndarray) -> bool:
-    """Return whether floats are proved, in one pass, to be positive on every constraint."""
-    if not np.isfinite(weights).all():
-        return False
-    scan = scan_below(data, question, weights, 0.0)
-    return _all_positive(data, scan, as_row(weights)[0])
-
-
-def _clearly_wrong(data: Data, scan: Scan, length: float, most: int) -> Ranked:
-    """Return the lowest constraints among those that weights of some length clearly violate."""
-    worst = Worst(scan.question, most)
-    for lane, values in scan.values(data):
-        slack = np.maximum(values.bound, NOISE * length * values.norm)
-        worst.offer_some(lane, values, values.value < -slack)
-    return worst.found()
-
-
 def grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:
     """Add constraints that the weights clearly violate; return whether any is new."""
-    scan, most = Scan(working.question, weights), first_members(working.question)
-    length = float(np.linalg.norm(weights))
-    return working.include_lowest(_clearly_wrong(working.data, scan, length, most))
-
-
-def _at_boundary(
-    data: Data, scan: Scan, direction: Row, space: Membership, most: int
-) -> tuple[Ranked, np.ndarray]:
-    question, worst = scan.question, Worst(scan.question, most)
-    inside = [np.zeros(0, dtype=np.int64)]
-    for lane, values in scan.values(data):
-        worst.offer_some(lane, values, values.value < -values.bound)
-        close = np.flatnonzero(np.abs(values.value) <= values.bound)
-        out = outside(space, question, lane, values, close)
-        inside.append(lane.first + np.unique(values.row[close[~out]]))
-        wrong = np.zeros(len(values.value), dtype=bool)
-        for i, (row, _) in exact_rows(question, lane, values, close[out]):
-            wrong[i] = dot(row, direction) <= 0
-        worst.offer_some(lane, values, wrong)
-    return worst.found(), np.concatenate(inside)
+    w = Weights(working.question, as_row(weights)[0])
+    length, worst = (
+        float(np.linalg.norm(w.floats)),
+        Worst(working.question, first_members(working.question)),
+    )
+    for seen in scan(working.data, w):
+        worst.offer_some(seen, seen.value < -np.maximum(seen.bound, NOISE * length * seen.norm))
+    return working.include_lowest(worst.found())
 
 
 def boundary_of(working: WorkingSet, direction: Row, space: Space) -> tuple[int, ...] | None:
@@ -354,8 +298,17 @@ def boundary_of(working: WorkingSet, direction: Row, space: Space) -> tuple[int,
     Else return None, after adding constraints that the direction violates.
     """
     question = working.question
-    scan = Scan(question, dense_floats(direction, question.size))
-    inside, most = Membership(space, question.size), first_members(question)
-    worst, rows = _at_boundary(working.data, scan, direction, inside, most)
-    new = working.include_lowest(worst)
-    return None if new else tuple(rows.tolist())
+    membership, worst = Membership(space, question.size), Worst(question, first_members(question))
+    inside = [np.zeros(0, dtype=np.int64)]
+    for seen in scan(working.data, Weights(question, direction)):
+        wrong = seen.value < -seen.bound
+        worst.offer_some(seen, wrong)
+        close = np.flatnonzero(np.abs(seen.value) <= seen.bound)
+        out = seen.given.outside(membership, close, within_time)
+        inside.append(seen.batch.first + np.unique(seen.given.place[close[~out]]))
+        wrong[:] = False
+        for k, (row, _) in seen.exactly(close[out]):
+            wrong[k] = dot(row, direction) <= 0
+        worst.offer_some(seen, wrong)
+    new = working.include_lowest(worst.found())
+    return None if new else tuple(np.concatenate(inside).tolist())

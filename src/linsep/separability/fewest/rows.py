@@ -10,17 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.batches import Batch, joined
-from linsep.certificate.constraints import Question
+from linsep.certificate.canonical import Block
+from linsep.certificate.constraints import Question, Weights, constraints_of
 from linsep.certificate.integers import Row, dot, whole_numbers
 from linsep.separability.data import (
     Data,
     constraint,
     constraints,
-    dense_floats,
     doubles,
     exact_row,
     sides_of,
-    values,
 )
 from linsep.separability.programs import equilibrated
 from linsep.separability.time_limit import within_time
@@ -125,13 +124,12 @@ class WeightedRows:
         if not weights:  # all rows lie on no hyperplane at all
             rows = tuple(sorted(self.of_row)) * self.strict
             return Hyperplane(weights, sum(self.of_row.values()) * self.strict, rows)
-        floats = dense_floats(weights, self.question.size)
-        with np.errstate(all="ignore"):
-            found = values(self.question, doubles(self.batch.X), self.batch.y, floats)
-        wrong = np.zeros(self.batch.size, dtype=bool)
-        wrong[found.row] = found.value < -found.bound
-        for k in found.row[np.abs(found.value) <= found.bound].tolist():
-            product = dot(constraint(self.question, self.batch, k, 0)[0], weights)
+        block = Block(self.batch.X, self.batch.y, 0)
+        given = constraints_of(self.question, block, self.batch.y)
+        value, bound = Weights(self.question, weights).products(given)
+        wrong = value < -bound
+        for k in np.flatnonzero(np.abs(value) <= bound).tolist():
+            product = dot(given.exact(k)[0], weights)
             wrong[k] = product < 0 or (self.strict and product == 0)
         rows = self.numbers[wrong].tolist()
         return Hyperplane(weights, sum(self.of_row[row] for row in rows), tuple(sorted(rows)))
