@@ -4,6 +4,7 @@ name."""
 import fnmatch
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,6 +124,11 @@ def _numbers(
         return _days(decoded(column, name))
     if how == "number" and not (pa.types.is_dictionary(kind) or _is_text(kind)):
         return column
+    if how == "date" and _is_text(kind):
+        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # of other dates and views
+            moments = column.cast(pa.timestamp("us")).cast(pa.int64())
+            seconds = moments.cast(pa.float64(), safe=False).to_numpy() / 1e6
+            return pa.chunked_array([pa.array(seconds / 86_400, from_pandas=True)])
     codes, texts = text_codes(column, name, place)
     found = np.full(len(texts) + 1, np.nan)  # the last is what code -1, missing, picks
     for code, text in enumerate(texts):
