@@ -22,9 +22,9 @@ from benchmarks import harness
 from benchmarks.accuracy import SHARED, digits
 from benchmarks.harness import RESULTS
 from linsep import KernelPerceptron
-from linsep.compiled.rows import Dense
+from linsep.compiled.rows import as_rows
 from linsep.kernels import Polynomial
-from linsep.learners.keeping import vote_shares
+from linsep.learners.keeping import KeepVote
 
 DEGREES = (1, 2, 3, 4, 5, 6)
 PASSES = (0.1, 1, 2, 3, 4, 10, 30)
@@ -114,9 +114,9 @@ class Rerun:
         cut = {name: log[name][then] for name in ("features", "columns", "amounts")}
         cut |= {name: log[name][version] for name in ("starts", "rounds", "machines")}
         whole, state.rounds = state.rounds, rounds
-        nothing = np.zeros((len(gram), state.n_columns))
-        rows = Dense(gram, np.empty(0))
-        votes = vote_shares(state, cut, "negative", rows, nothing)
+        voting = KeepVote(np.inf, "negative")
+        voting.restore(state, np.zeros_like(state.W), cut)
+        votes = voting.scores(state, as_rows(gram), len(gram))
         state.rounds = whole
         return {"last": gram @ duals[0], "average": gram @ duals[1], "vote": votes}
 
