@@ -1,4 +1,4 @@
-"""Loops over pairs of rows, for kernels that are not matrix products, and over substrings."""
+"""Loops over pairs of rows, for kernels that are not matrix products."""
 
 import math
 
@@ -105,29 +105,3 @@ def all_subsets(block, rows, mantissas, exponents):
             m, more = math.frexp(m)
             mantissas[k, j] = m
             exponents[k, j] = e + more
-
-
-@compiled
-def count_rows(columns, starts, n_columns):
-    """Count equal columns: row i has those in ``columns[starts[i]:starts[i+1]]``.
-
-    Returns values (float64), columns (int64) and starts of a CSR matrix, with the columns of each
-    row in order of first appearance.
-    """
-    counts = np.zeros(n_columns)
-    values, found = np.empty(columns.size), np.empty(columns.size, np.int64)
-    ends = np.zeros(starts.size, np.int64)
-    n = 0
-    for i in range(starts.size - 1):
-        first = n
-        for at in range(starts[i], starts[i + 1]):
-            column = columns[at]
-            if counts[column] == 0.0:
-                found[n] = column
-                n += 1
-            counts[column] += 1.0
-        for at in range(first, n):
-            values[at] = counts[found[at]]
-            counts[found[at]] = 0.0
-        ends[i + 1] = n
-    return values[:n].copy(), found[:n].copy(), ends

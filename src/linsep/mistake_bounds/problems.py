@@ -72,13 +72,10 @@ class Problem:
     @cached_property
     def margin(self) -> tuple[float, float] | None:
         """An interval that contains the widest margin of A; None if no separator is known."""
-        if self.A.shape[0] == 1:  # its own direction is the best
-            self.separator = np.ravel(self.A.toarray() if sp.issparse(self.A) else self.A)
-            alone = self.longest
-            return (alone * (1 - 3 * self.rounding), alone) if self.separator.any() else None
-        signs = np.ones(self.A.shape[0])
-        signs[0] = -1.0  # separation needs two classes
-        found = separation(scaled(self.A, signs), signs, fit_intercept=False, margin="max")
+        # separation needs two classes: the first row once more, turned
+        signs = np.append(np.ones(self.A.shape[0]), -1.0)
+        rows = scaled(self.A[np.append(np.arange(self.A.shape[0]), 0)], signs)
+        found = separation(rows, signs, fit_intercept=False, margin="max")
         if not isinstance(found, Separable):
             self.verdict = found.kind  # type: ignore[union-attr]
             return None

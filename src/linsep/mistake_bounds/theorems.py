@@ -362,7 +362,7 @@ def of_winnow(case: Case) -> list[Theorem]:
             raise Unknown("features are not all 0 or 1")
         if k > 1:
             check_majority(X, positive, r, k)
-            return most_mistakes(d, r, promotion, theta, k)
+            return most_mistakes(d, r or k, promotion, theta, k)
         chosen = disjunction(X, positive, r)
         return most_mistakes(d, len(chosen) if r is None else r, promotion, theta)
 

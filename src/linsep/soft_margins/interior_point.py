@@ -31,8 +31,6 @@ ROUGH = 1e-3
 FAR = 100
 #: products of a matrix that reflections may take two or three times as long for
 REFLECTED = 1_000_000
-#: products of a matrix that is turned to its singular vectors
-TURNED = 300_000_000
 #: most rows or features: their matrix has 72 MB
 MOST_WIDE = 3_000
 #: a step ends at this share of the way to the boundary
@@ -107,16 +105,17 @@ class Point:
         elif self.bias:
             ones = np.ones((X.shape[0], 1))
             X = sp.hstack([X, ones], "csr") if sp.issparse(X) else np.hstack([X, ones])
-        self.basis = None
-        if not sp.issparse(X) and X.size * min(X.shape) < TURNED:
-            self.basis = basis_of(X)
-            X = np.ascontiguousarray(X @ self.basis)
+        #: the directions of few dense rows, whose coordinates are features instead
+        self.directions = None
+        if not sp.issparse(X) and X.shape[0] < X.shape[1]:
+            self.directions, R = scipy.linalg.qr(X.T, mode="economic", check_finite=False)
+            X = np.ascontiguousarray(R.T)
         self.sums = Problem(X, y, costs, False, None)
         self.X = X.multiply(y[:, None]).tocsr() if sp.issparse(X) else X * y[:, None]
         self.T = self.X.T.tocsr() if sp.issparse(X) else self.X.T
         #: the products of all pairs of rows, if these are fewer than features
         self.Q = None
-        if X.shape[0] < X.shape[1] or (X.shape[0] == X.shape[1] and self.basis is None):
+        if X.shape[0] <= X.shape[1]:
             self.Q = self.X @ self.T
             self.Q = self.Q.toarray() if sp.issparse(X) else self.Q
         #: whether matrices are factored by reflections, which keep more digits
@@ -142,7 +141,7 @@ class Point:
 
     def weights(self) -> np.ndarray:
         """Return the weights in the form of problems."""
-        found = self.w if self.basis is None else self.basis @ self.w
+        found = self.w if self.directions is None else self.directions @ self.w
         return found if self.bias else np.append(found, 0.0)
 
     def gradient(self) -> np.ndarray:
@@ -288,15 +287,6 @@ class Point:
             return inverse * (r - self.X @ v), v
 
         return solve
-
-
-def basis_of(X: np.ndarray) -> np.ndarray:
-    """Return the right singular vectors of an array. In these coordinates, small and large
-    directions of the rows are different features, so a Cholesky factor keeps the digits of small
-    ones.
-    """
-    found: np.ndarray = scipy.linalg.svd(X, full_matrices=False, check_finite=False)[2].T
-    return found
 
 
 def _factor(M: np.ndarray) -> Any:

@@ -26,6 +26,7 @@ from linsep.layout import table_lines, wrapped
 from linsep.mistake_bounds.margins import augmented
 from linsep.parameters import check_parameters
 from linsep.separability.deciding import separation
+from linsep.soft_margins.classifier import Loss
 from linsep.soft_margins.linear import SoftMargin
 from linsep.soft_margins.problem import row_squares
 from linsep.words import counted, escaped
@@ -174,7 +175,7 @@ def soft_margin_path(
     Cs: Any = None,
     *,
     sample_weight: Any = None,
-    loss: str = "hinge",
+    loss: Loss = "hinge",
     fit_intercept: bool = True,
     penalize_intercept: bool = False,
     class_weight: Any = None,
