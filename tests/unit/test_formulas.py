@@ -415,6 +415,24 @@ def test_a_right_side_that_is_empty_is_refused():
     assert parsed("y ~ 1").intercept
 
 
+def test_everyday_forms_of_r():
+    x = np.array([-2.0, 0.5, 3, 4, -1, 7])
+    frame = pd.DataFrame({"x": x, "z": np.abs(x), "r": [1, 2, 3, 1, 2, 3], "y": [0, 1, 0, 1, 1, 0]})
+    expected = {
+        "I(x^2 - z)": x**2 - np.abs(x), "abs(x)": np.abs(x), "log10(z)": np.log10(np.abs(x)),
+        "log2(z)": np.log2(np.abs(x)), "log1p(z)": np.log1p(np.abs(x)),
+    }  # fmt: skip
+    for term, values in expected.items():
+        (batch,) = open_source(frame, formula=f"y ~ {term}").batches()
+        np.testing.assert_array_equal(batch.X[:, 0], values)
+    both = [list(open_source(frame, formula=f"y ~ {f}(r)").batches()) for f in ("factor", "C")]
+    np.testing.assert_array_equal(both[0][0].X, both[1][0].X)
+    source = open_source(frame, formula="y ~ abs(x)")
+    list(source.batches())
+    (slopes,) = source.slopes("x").batches()
+    np.testing.assert_array_equal(slopes.X[:, 0], np.sign(x))
+
+
 def test_columns_whose_names_are_numbers_are_refused():
     """They were the intercept."""
     for text in ("y ~ .", "y ~ . - `1`", "y ~ `1` + x"):

@@ -16,7 +16,9 @@ import numpy as np
 LONGEST = 10_000
 #: functions of numbers
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    "I": lambda x: x, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
+    "I": lambda x: x, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "log10": np.log10,
+    "log2": np.log2, "log1p": np.log1p,
+    "abs": lambda x: x * np.sign(np.real(x)),  # also of a complex step
 }  # fmt: skip
 #: transformations of numbers, which learn constants, with their settings in order
 TRANSFORMS = {
@@ -33,7 +35,7 @@ CONTRASTS = {
 _OF_PATSY = {
     "Treatment": "treatment", "Sum": "sum", "Helmert": "helmert", "Diff": "diff", "Poly": "poly",
 }  # fmt: skip
-_KNOWN = "C, I, bs, cr, exp, log, poly or sqrt"
+_KNOWN = "C, I, abs, bs, cr, exp, log, log10, log1p, log2, poly or sqrt"
 _ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide,
     ast.Pow: np.power,
@@ -42,6 +44,8 @@ _ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
 _DEGREE, _MOST = 50, 1000
 _LARGEST = float(np.finfo(np.float64).max)
 _QUOTED = re.compile(r"`([^`]*)`")
+#: powers as R writes them, and texts, which may have the same character
+_POWERS = re.compile(r"""\^|"[^"]*"|'[^']*'""")
 
 
 class NotAllowed(Exception):
@@ -97,7 +101,7 @@ def factor_of(text: str) -> Factor:
     """Return the factor of a text that is more than a name; NotAllowed for anything else."""
     node, called = _parsed(text)
     name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-    if name == "C":
+    if name in ("C", "factor"):
         return _levels(node, called)
     if name in TRANSFORMS:
         assert isinstance(node, ast.Call)
@@ -121,6 +125,7 @@ def _parsed(text: str) -> tuple[ast.expr, dict[str, str]]:
         return ours
 
     plain = _QUOTED.sub(name, text)
+    plain = _POWERS.sub(lambda found: "**" if found[0] == "^" else found[0], plain)
     if len(plain) > LONGEST:
         raise NotAllowed("is very long", f"write at most {LONGEST:,} characters")
     try:
@@ -183,7 +188,7 @@ def _check_call(node: ast.Call) -> None:
         raise NotAllowed(
             "has an offset in a factor", "add it by itself, as in 'y ~ x + offset(z)'", node
         )
-    if name in (*TRANSFORMS, "C"):
+    if name in (*TRANSFORMS, "C", "factor"):
         raise NotAllowed(
             f"has {name} within another function", f"make {name} a term by itself", node
         )
