@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError, hint
-from linsep.estimators._common.fitted_state import count, finite
+from linsep.estimators._common.fitted_state import count
 from linsep.sources.base import Source
 from linsep.validation.labels import MISSING_TYPES, check_beside
 from linsep.words import row_text
@@ -130,15 +130,13 @@ class Robust(NamedTuple):
         return cls(name, root * (np.sqrt(n_rows / left) if name == "HC1" else 1.0), many)
 
     @classmethod
-    def stored(
-        cls, name: str | None, arrays: dict[str, np.ndarray], shape: tuple[int, int], clusters: Any
-    ) -> "Robust | None":
+    def stored(cls, name: str | None, root: np.ndarray | None, clusters: Any) -> "Robust | None":
         """Return the robust covariance of a model file, whose parameter is ``name``, or None."""
-        if name is None:
-            if "robust" in arrays:
-                raise ValueError("a robust covariance that the parameters do not name")
+        if (name is None) != (root is None):
+            raise ValueError("a robust covariance that the parameters do not name, or none")
+        if name is None or root is None:
             return None
-        return cls(name, finite(arrays, "robust", shape), stored_clusters(name, clusters))
+        return cls(name, root, stored_clusters(name, clusters))
 
 
 def without_noise(robust: np.ndarray, plain: np.ndarray) -> np.ndarray:

@@ -381,7 +381,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         self._with_offset, clusters = found.pop("offset"), found.pop("clusters")
         left_out = np.flatnonzero(~found["kept"]).tolist()
         found["combinations"] = dict(zip(left_out, found["combinations"], strict=True))
-        found["robust"] = Robust.stored(self.covariance, arrays, (sizes["rank"],) * 2, clusters)
+        found["robust"] = Robust.stored(self.covariance, found["robust"], clusters)
         self._keep(LeastSquares(**found))
         self.n_features_in_ = found["coef"].size
         if interrupted:

@@ -54,14 +54,6 @@ def classes_of(type: str, values: list[Any]) -> np.ndarray:
     return classes
 
 
-def finite(arrays: dict[str, np.ndarray], name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Return an array; raise ValueError unless it has finite floats and this shape."""
-    found = arrays[name]
-    if found.shape != shape or found.dtype != np.float64 or not np.isfinite(found).all():
-        raise ValueError(f"{name} of {found.dtype} {found.shape}")
-    return found
-
-
 class Array(NamedTuple):
     """An array of a fitted model; its shape has names of sizes and numbers: "3, 1 + features"."""
 
