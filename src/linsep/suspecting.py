@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
 from collections.abc import Iterator
 from html import escape
 from typing import Any, Literal, NamedTuple
@@ -83,13 +82,9 @@ class SuspiciousLabels(list[SuspiciousLabel]):
         return "\n".join(table_lines(self.table(), [False] * 4, sentences=True))
 
     def _repr_html_(self) -> str:
-        head, *body = self.table()
-        rows = "".join(f"<tr>{_cells(line, 'td')}</tr>" for line in body)
-        return f"<table><tr>{_cells(head, 'th')}</tr>{rows}</table>"
-
-
-def _cells(line: list[str], kind: str) -> str:
-    return "".join(f"<{kind}>{escape(cell)}</{kind}>" for cell in line)
+        lines = zip(["th", *["td"] * len(self)], self.table(), strict=True)
+        rows = ["".join(f"<{kind}>{escape(c)}</{kind}>" for c in line) for kind, line in lines]
+        return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
 
 
 def suspicious_labels(
@@ -143,11 +138,9 @@ def suspicious_labels(
     """
     if not time_limit > 0 or not math.isfinite(time_limit):
         raise DataError(
-            f"The time limit is {time_limit:g} seconds: set a number above 0.",
-            code="bad-option",
-            option="time_limit",
-            value=time_limit,
-        )
+            f"The time limit is {time_limit:g} seconds: set a number above 0.", code="bad-option",
+            option="time_limit", value=time_limit,
+        )  # fmt: skip
     if isinstance(X, str):
         raise ArgumentError("suspicious_labels takes rows or a source, not a file name.")
     weights = weights_of(X) if y is None and sample_weight is None else sample_weight
@@ -192,45 +185,25 @@ def _of_sides(rows: WeightedRows, task: Task) -> Iterator[SuspiciousLabel]:
     if not found.best.errors:
         yield from _of_margin(rows, task)
         return
-    cover = search.pool.packing()[1]
-    wrong = set(found.best.rows)
-    place: dict[int, int] = {}
-    for g, copies in enumerate(rows.copies):
-        place |= dict.fromkeys(copies, g)
-    count = Counter(g for one in found.contradictions for g in one.groups)
-    smallest: dict[int, int] = {}
+    cover, wrong = search.pool.packing()[1], set(found.best.rows)
+    sizes: dict[int, list[int]] = {}  # of the contradictions of every group of equal rows
     for one in found.contradictions:
         for g in one.groups:
-            smallest[g] = min(smallest.get(g, len(one.groups)), len(one.groups))
-    alone = _alone(rows, cover, count, len(found.contradictions), task)
-    for row, g in sorted(place.items()):
+            sizes.setdefault(g, []).append(len(one.groups))
+    common = [g for g in np.argsort(-cover, kind="stable").tolist()
+              if len(sizes.get(g, ())) == len(found.contradictions)]  # fmt: skip
+    alone = [g for g in common[:MOST_TRIED] if len(rows.copies[g]) == 1
+             and isinstance(_verdict(rows, task, None, rows.copies[g][0]), Separable)]  # fmt: skip
+    places = {row: g for g, copies in enumerate(rows.copies) for row in copies}
+    for row, g in sorted(places.items()):
+        count, least = len(sizes.get(g, ())), min(sizes.get(g, [0]))
         score = (min(float(cover[g]), 1.0) + (row in wrong)) / 2
+        why = [f"in {counted(count, 'contradiction')}, the smallest of {least} rows"] * bool(count)
+        why += ["an error of the best hyperplane found"] * (row in wrong)
         if g in alone:
-            yield SuspiciousLabel(row, None, 1.0, count[g], smallest[g], alone[g])
-        elif score > 0:
-            reason = _reason(count[g], smallest.get(g, 0), row in wrong)
-            yield SuspiciousLabel(row, None, score, count[g], smallest.get(g, 0), reason)
-
-
-def _reason(count: int, smallest: int, wrong: bool) -> str:
-    """Return why a row is suspicious."""
-    parts = []
-    if count:
-        parts.append(f"in {counted(count, 'contradiction')}, the smallest of {smallest} rows")
-    if wrong:
-        parts.append("an error of the best hyperplane found")
-    return "; ".join(parts)
-
-
-def _alone(
-    rows: WeightedRows, cover: np.ndarray, count: Counter[int], most: int, task: Task
-) -> dict[int, str]:
-    """Return the groups, {group: why}, without which a hyperplane separates the classes."""
-    common = [g for g in np.argsort(-cover, kind="stable").tolist() if count[g] == most]
-    alone = [g for g in common[:MOST_TRIED] if len(rows.copies[g]) == 1]
-    why = "without it a hyperplane separates the classes"
-    verdicts = {g: _verdict(rows, task, None, rows.copies[g][0]) for g in alone}
-    return {g: why for g, verdict in verdicts.items() if isinstance(verdict, Separable)}
+            score, why = 1.0, ["without it a hyperplane separates the classes"]
+        if score > 0:
+            yield SuspiciousLabel(row, None, score, count, least, "; ".join(why))
 
 
 def _of_margin(rows: WeightedRows, task: Task) -> Iterator[SuspiciousLabel]:

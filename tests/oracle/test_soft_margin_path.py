@@ -125,7 +125,7 @@ def test_where_the_gap_hides_which_rows_are_on_the_margin_the_loss_decides(monke
     """As for rows so many that only coordinate descent is quick enough."""
     monkeypatch.setattr(solving, "FEW", 0)
     monkeypatch.setattr(solving, "QUICK", 0.0)
-    monkeypatch.setattr(solving, "Outlook", lambda tol, otherwise: None)
+    monkeypatch.setattr(solving, "cost_of_steps", lambda X: np.inf)
     random = np.random.default_rng(0)
     X = random.normal(size=(60, 2))
     y = X[:, 0] + 2 * random.normal(size=60) > 0

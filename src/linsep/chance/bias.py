@@ -100,10 +100,9 @@ def high_dimensional_mle(ratio: float, signal: float) -> HighDimensionalMLE:
     kappa, gamma = finite(ratio=ratio), finite(signal=signal)
     if not 0.0 <= gamma <= MOST_SIGNAL:
         raise ParameterError(
-            f"signal must be from 0 to {MOST_SIGNAL:g}, got {signal!r}.",
-            option="signal",
+            f"signal must be from 0 to {MOST_SIGNAL:g}, got {signal!r}.", option="signal",
             value=signal,
-        )
+        )  # fmt: skip
     if kappa <= 0.0:
         raise ParameterError(
             f"ratio (columns / rows) must be above 0, got {ratio!r}.", option="ratio", value=ratio

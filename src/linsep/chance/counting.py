@@ -1,10 +1,10 @@
 """The number of labelings that a hyperplane separates: Cover's function counting theorem."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate, islice
 from numbers import Integral
 
 from scipy.special import bdtr
@@ -40,7 +40,9 @@ class Dichotomies:
         """The number of labelings that a hyperplane separates."""
         if self.n_rows <= self._width:  # also of no rows, or no width
             return self.total
-        return 2 * sum(_binomials(self.n_rows - 1, self._width))
+        n, width = self.n_rows - 1, self._width
+        binomials = accumulate(range(width), lambda c, k: c * (n - k) // (k + 1), initial=1)
+        return 2 * sum(islice(binomials, width))
 
     @property
     def probability(self) -> Fraction:
@@ -124,13 +126,6 @@ def approximately(n_rows: int, n_weights: int) -> float:
     if n_rows <= n_weights or not n_weights:
         return float(n_rows <= n_weights)
     return float(bdtr(n_weights - 1, n_rows - 1, 0.5))
-
-
-def _binomials(n: int, many: int) -> Iterator[int]:
-    found = 1
-    for k in range(many):
-        yield found
-        found = found * (n - k) // (k + 1)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import reprlib
 from difflib import get_close_matches
 from typing import Any
 
 from linsep import kernels
 from linsep.errors import DataError, ParameterError
-from linsep.kernels.base import MOST_NESTED, Kernel
+from linsep.kernels.base import Kernel
 
 #: name: (class, loaded at first use; which of gamma, degree and coef0 it takes)
 NAMED: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -50,7 +51,12 @@ def as_kernel(
         return kernel
     if isinstance(kernel, str):
         if kernel not in NAMES:
-            raise ParameterError(_unknown(kernel), code="bad-kernel", option="kernel", value=kernel)
+            near = get_close_matches(kernel, NAMES, 1)
+            guess = f"did you mean '{near[0]}'? There are " if near else "there are "
+            raise ParameterError(
+                f"There is no kernel {kernel!r}: {guess}{', '.join(sorted(NAMES))}.",
+                code="bad-kernel", option="kernel", value=kernel,
+            )  # fmt: skip
         of_class, takes = NAMED[kernel]
         given = {"gamma": gamma, "degree": degree, "coef0": coef0}
         chosen = {name: given[name] for name in takes if given[name] is not None}
@@ -58,20 +64,9 @@ def as_kernel(
     if isinstance(kernel, type) or not callable(kernel):
         raise ParameterError(
             f"kernel must be a name, a kernel of linsep.kernels or a function of two rows, not "
-            f"{kernel!r}.",
-            code="bad-kernel",
-            option="kernel",
-            value=kernel,
-        )
+            f"{kernel!r}.", code="bad-kernel", option="kernel", value=kernel,
+        )  # fmt: skip
     return kernels.Callable(kernel)
-
-
-def _unknown(name: str) -> str:
-    """Return the message for an unknown kernel name."""
-    names = sorted(NAMES)
-    near = get_close_matches(name, names, 1)
-    guess = f"did you mean '{near[0]}'? There are " if near else "there are "
-    return f"There is no kernel {name!r}: {guess}{', '.join(names)}."
 
 
 def described(kernel: Any) -> Kernel | type[Kernel]:
@@ -85,8 +80,8 @@ def described(kernel: Any) -> Kernel | type[Kernel]:
     return as_kernel(kernel) if is_one else Kernel
 
 
-def kernel_from_dict(stored: dict[str, Any], outside: int = 0) -> Kernel:
-    """Return the kernel that :meth:`Kernel.to_dict` stored; ``outside`` is its nesting depth.
+def kernel_from_dict(stored: dict[str, Any]) -> Kernel:
+    """Return the kernel that :meth:`Kernel.to_dict` stored.
 
     Raises
     ------
@@ -94,22 +89,19 @@ def kernel_from_dict(stored: dict[str, Any], outside: int = 0) -> Kernel:
         If ``stored`` is not a stored kernel.
     """
     try:
-        if outside > MOST_NESTED:
-            raise ValueError(f"more than {MOST_NESTED} kernels are nested")
-        name, given = stored["kernel"], stored["parameters"]
-        if name not in STORED:
-            raise KeyError(name)
-        values = {key: _value(value, outside) for key, value in given.items()}
-        return getattr(kernels, name)(**values)
-    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        if stored["kernel"] not in STORED:
+            raise KeyError(stored["kernel"])
+        values = {key: _value(value) for key, value in stored["parameters"].items()}
+        return getattr(kernels, stored["kernel"])(**values)
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as problem:
         if isinstance(problem, DataError):  # of a kernel inside
             raise
         raise DataError(
-            f"{str(stored)[:200]} is not a stored kernel: {problem}.", code="bad-kernel"
+            f"{reprlib.repr(stored)} is not a stored kernel: {problem}.", code="bad-kernel"
         ) from None
 
 
-def _value(stored: Any, outside: int) -> Any:
+def _value(stored: Any) -> Any:
     if isinstance(stored, dict):
-        return kernel_from_dict(stored, outside + 1)
-    return tuple(_value(one, outside) for one in stored) if isinstance(stored, list) else stored
+        return kernel_from_dict(stored)
+    return tuple(map(_value, stored)) if isinstance(stored, list) else stored

@@ -26,37 +26,14 @@ MOVE, LOOK, SOONER = 3, 20, 4
 WIDE, NARROWER = 2.0, 0.2
 
 
-class Outlook:
-    """Estimate of the rows that a descent still has to visit, from the decrease of the gap.
-
-    Parameters
-    ----------
-    tol : float, the requested gap
-    otherwise : float, the cost of reaching it by another method, in rows
-    """
-
-    def __init__(self, tol: float, otherwise: float):
-        self.goal, self.otherwise = math.log(tol), otherwise
-        self.seen: list[tuple[int, float]] = []
-
-    def is_poor(self, visited: int, gap: float) -> bool:
-        """Return whether the other method would be faster, given the gap after this many rows."""
-        self.seen.append((visited, math.log(gap)))
-        before, then = self.seen[len(self.seen) // 2 - 1]
-        fell, left = then - self.seen[-1][1], self.seen[-1][1] - self.goal
-        if len(self.seen) < 3:
-            return False
-        return fell <= 0 or (visited - before) * left / fell > self.otherwise
-
-
 def coordinate_descent(
     problem: Problem, tol: float, passes: int, start: np.ndarray | None = None,
-    told: Callable[[Certificate], bool] = lambda found: False, outlook: Outlook | None = None,
+    told: Callable[[Certificate], bool] = lambda found: False, patience: float = math.inf,
     seed: int = 0,
 ) -> tuple[Certificate, bool]:  # fmt: skip
-    """Return weights whose gap is at most ``tol``, and whether the outlook is poor. Return the best
-    so far after ``passes`` passes, when ``told`` (called with the best certificate) returns True,
-    or when the outlook is poor.
+    """Return weights whose gap is at most ``tol``, and whether patience is at an end. Return the
+    best so far after ``passes`` passes, when ``told`` (called with the best certificate) returns
+    True, or after a visit of ``patience`` rows.
     """
     descent = Descent(problem, tol, start, seed)
     best, looked, rows = certified(problem, descent.dual), 0, len(problem.signs)
@@ -71,7 +48,7 @@ def coordinate_descent(
             best = min(best, certified(problem, descent.dual), key=lambda each: each.gap)
             if told(best):
                 break
-            if outlook is not None and outlook.is_poor(descent.visited, best.gap):
+            if descent.visited > patience:
                 return best, best.gap > tol
             descent.settle()
         elif number % MOVE == 0 or descent.even:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from linsep._system.threads import one_blas_thread
-from linsep.soft_margins.coordinate_descent import Outlook, coordinate_descent, cost_of_row
+from linsep.soft_margins.coordinate_descent import coordinate_descent, cost_of_row
 from linsep.soft_margins.decomposition import PairDescent
 from linsep.soft_margins.interior_point import cost_of_steps, interior_point
 from linsep.soft_margins.problem import Certificate, Problem, certified, of_one_class, purified
@@ -29,8 +29,8 @@ def solve(
     """Return weights whose gap is at most ``tol``, or the best found.
 
     Few rows are solved with their Gram matrix. Coordinate descent is fast at first and slow for
-    large C; then, and for few rows or features, an interior point method replaces it. The choice
-    depends on counts, not on time.
+    large C; once it has taken as long as an interior point method would, and for few rows or
+    features, this replaces it. The choice depends on counts, not on time.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ def solve(
         if cost <= QUICK:
             goal = min(tol, DIGITS)
             return purified(problem, interior_point(problem, goal, told), min(tol, PURER))
-        outlook = Outlook(tol, cost / cost_of_row(problem.X))
-        best, poor = coordinate_descent(problem, tol, passes, start, told, outlook, seed)
-        if not poor:
+        patience = cost / cost_of_row(problem.X)
+        best, slow = coordinate_descent(problem, tol, passes, start, told, patience, seed)
+        if not slow:
             return best
         goal = min(tol, FEWER_DIGITS)
         found = purified(problem, interior_point(problem, goal, told), min(tol, PURE))
