@@ -410,9 +410,9 @@ def least_squares(
         first = rows.first()
         shift = np.zeros(2 + first.X.shape[1])
         if fit_intercept:
-            shift[1] = first.y.mean()
+            shift[1] = first.y.sum() / first.size
             if not first.sparse:
-                shift[2:] = first.dense().mean(axis=0, dtype=np.float64)
+                shift[2:] = first.dense().sum(axis=0, dtype=np.float64) / first.size
         found: Factor = rows.sum(Columns(shift), added_factors)
         refuse_too_many(rows.width)  # the last features may be zero in the rows so far
         R = found.widened(2 + rows.width)
@@ -460,9 +460,9 @@ def _solved(
         C = np.vstack([C, np.zeros((missing, 1 + d))])
     C = triangle(C)
     kept, others = list(range(d)), dict[int, np.ndarray]()
-    if (np.abs(np.diag(C))[:-1] <= precision**0.75 * (sizes[:-1] > 0)).any():
+    if np.abs(C.diagonal()[:-1]).min(initial=1.0) <= precision**0.75:
         C, kept, others = _eliminated(C, raw / units, precision)
-    C = C * np.copysign(1.0, np.diag(C))[:, None]
+    C = C * np.copysign(1.0, C.diagonal())[:, None]
     U, q, u, of_y = C[:-1, :-1], C[:-1, -1], units[kept], float(units[-1])
     inverse = lapack.dtrtri(U)[0] if kept else U
     b = inverse @ q
