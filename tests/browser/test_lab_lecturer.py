@@ -231,6 +231,20 @@ def test_dragging_a_point_moves_the_line_the_sticks_and_the_table(tab):
     assert not rows.last.inner_text().endswith("0.243")
 
 
+def test_a_point_that_is_dragged_near_a_line_of_the_grid_stays_on_it(tab):
+    tab.open("points=-1,-1,0;2,1,1")
+    zeros = tab.page.locator(".plane .grid line.zero").evaluate_all(
+        "nodes => nodes.map(node => { const box = node.getBoundingClientRect();"
+        " return [box.x + box.width / 2, box.y + box.height / 2]; })"
+    )
+    (right, _), (_, down) = zeros
+    x, y = tab.point(1)
+    tab.drag(1, right - x + 4, down - y - 4)
+    assert tab.goes_to("points=").startswith("points=0,0,0;")
+    tab.drag(1, 20, 8)
+    assert not tab.goes_to("points=").startswith("points=0,")
+
+
 def test_a_lesson_to_its_end(tab):
     tab.visit("?lesson=perceptron")
     tab.says("#lesson-step", "The perceptron · 1 of 10")

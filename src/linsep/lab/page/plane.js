@@ -17,6 +17,8 @@ import { Tools } from "./tools.js";
 import { View } from "./view.js";
 
 const ARROW = 56;
+//: pixels from a line of the grid within which a point that is dragged stays on it
+const NEAR = 5;
 
 export class Plane {
   constructor(lab) {
@@ -137,6 +139,7 @@ export class Plane {
     parts.push(text(this.width - 8, this.height - 1.8 * type, features[0], "end"),
       text(8, 5 + type, features[1], "start"));
     this.parts.grid.replaceChildren(...parts);
+    this.lines = [across, up];
   }
 
   // The rows of the proof: rings, the hulls of both classes and the place where they meet.
@@ -318,7 +321,7 @@ export class Plane {
     const far = Math.hypot(px - this.held.from[0], py - this.held.from[1]) > 3;
     this.held.moved ||= far;
     if (this.held.point === null || !this.held.moved) return;
-    this.lab.movePoint(this.held.point, this.rounded(this.scale.back(...this.inside(event))), true);
+    this.lab.movePoint(this.held.point, this.snapped(this.scale.back(...this.inside(event))), true);
   }
 
   release(event) {
@@ -344,6 +347,13 @@ export class Plane {
     if (!dot) return;
     event.preventDefault();
     this.lab.deletePoint(Number(dot.dataset.point));
+  }
+
+  // The same, on a line of the grid that is near.
+  snapped(point) {
+    const units = [this.scale.unit, this.scale.unitY];
+    return this.rounded(point).map((value, axis) => (
+      this.lines[axis].find((line) => Math.abs(line - value) * units[axis] < NEAR) ?? value));
   }
 
   // Coordinates with as many digits as pixels distinguish.
