@@ -437,9 +437,13 @@ class Terms:
         """Most rows in a block."""
         return block_rows(len(self.scales))
 
-    def given(self, B: np.ndarray) -> np.ndarray:
-        """Return weights as the terms of a lane need them."""
-        return np.ascontiguousarray(B)
+    def scores(self, Z: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return the products of standardized rows with weights."""
+        return np.ascontiguousarray(Z @ B.T)
+
+    def back(self, amounts: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        """Return the sums of rows times amounts of each class."""
+        return amounts.T @ Z
 
     def blocks(self, lane: Batch) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the standardized rows of a lane in blocks, in a buffer that is reused; rows of
@@ -463,10 +467,11 @@ class Terms:
         probabilities (of two classes the curvature), weighted residuals, what
         :meth:`Information.add` calls ``rest``, and the log-likelihood.
         """
-        P, residuals = np.ascontiguousarray(Z @ B.T), np.empty((len(Z), self.q))
+        P = self.scores(Z, B)
+        n_rows, residuals = len(P), np.empty_like(P)
         if lane.offset is not None:
-            P += lane.offset[start : start + len(Z)].reshape(len(Z), -1)
-        known, rest = (lane.y, lane.importance, start), np.empty(len(Z))
+            P += lane.offset[start : start + n_rows].reshape(n_rows, -1)
+        known, rest = (lane.y, lane.importance, start), np.empty(n_rows)
         if self.q == 1:
             found = logistic.two_classes(P[:, 0], *known, residuals[:, 0], rest)
             P = rest[:, None]
@@ -487,10 +492,10 @@ class Terms:
         for start, Z in self.blocks(lane):
             P, residuals, rest, own = self.residuals(lane, start, Z, B)
             value += own
-            gradient += residuals.T @ Z
-            shares[start : start + len(Z)] = P
+            gradient += self.back(residuals, Z)
+            shares[start : start + len(P)] = P
             if information is not None:
-                information.add(Z, P, rest, lane.importance[start : start + len(Z)])
+                information.add(Z, P, rest, lane.importance[start : start + len(P)])
         square = None if information is None else information.matrix()
         return Point(value, gradient, square), shares
 
@@ -509,13 +514,14 @@ class Terms:
         """Return the negative Hessian where the class probabilities are P, times V."""
         out = np.zeros(self.shape)
         for start, Z in self.blocks(lane):
-            part = P[start : start + len(Z)]
-            amounts = part * (Z @ V.T)
+            amounts = self.scores(Z, V)
+            part = P[start : start + len(amounts)]
+            amounts *= part
             if self.q > 1:
                 amounts -= part * amounts.sum(axis=1, keepdims=True)
                 if lane.importance.size:
-                    amounts *= lane.importance[start : start + len(Z), None]
-            out += amounts.T @ Z
+                    amounts *= lane.importance[start : start + len(part), None]
+            out += self.back(amounts, Z)
         return out
 
     def diagonal(self, lane: Batch, P: np.ndarray) -> np.ndarray:
@@ -525,11 +531,11 @@ class Terms:
         P = _of_all(P)
         out = np.zeros((P.shape[1], self.width))
         for start, Z in self.blocks(lane):
-            part = P[start : start + len(Z)]
+            part = P[start : start + Z.shape[0]]
             amounts = part if self.q == 1 else part * (1.0 - part)
             if self.q > 1 and lane.importance.size:
-                amounts = amounts * lane.importance[start : start + len(Z), None]
-            out += amounts.T @ np.square(Z, out=Z)
+                amounts = amounts * lane.importance[start : start + len(part), None]
+            out += self.back(amounts, Z.power(2) if sp.issparse(Z) else np.square(Z, out=Z))
         return out
 
     def weighted_squares(self, lane: Batch) -> float:
@@ -569,46 +575,32 @@ class SparseTerms(Terms):
         """Number of rows in a lane."""
         return SPARSE_LANE_ROWS
 
-    def point_with_shares(
-        self, lane: Batch, B: np.ndarray, hessian: bool = False
-    ) -> tuple[Point, np.ndarray]:
-        """Return value, gradient and class probabilities at the weights B."""
-        G, shares = np.zeros_like(B), np.empty((lane.size, self.q))
-        offsets = np.empty(0) if lane.offset is None else lane.offset
-        value = logistic.sparse_pass(
-            as_rows(lane.X), lane.y, lane.importance, offsets, 0, lane.size, B, G, shares
-        )
-        return Point(value, self._seen(G)), shares
+    def blocks(self, lane: Batch) -> Iterator[tuple[int, Any]]:
+        """Yield all rows of the lane."""
+        yield 0, lane.X
+
+    def scores(self, Z: Any, B: np.ndarray) -> np.ndarray:
+        """Return the products of rows with weights."""
+        found = np.ascontiguousarray(Z @ B[:, : Z.shape[1]].T)
+        return found + B[:, -1] if self.intercept else found
+
+    def back(self, amounts: np.ndarray, Z: Any) -> np.ndarray:
+        """Return the sums of rows times amounts of each class."""
+        found = np.zeros((amounts.shape[1], self.width))
+        found[:, : Z.shape[1]] = (Z.T @ amounts).T
+        if self.intercept:
+            found[:, -1] = amounts.sum(axis=0)
+        return found
 
     def moves(self, lane: Batch, step: np.ndarray) -> Moves:
         """Return the effect of a step on the scores, without the columns' values."""
         nothing = np.zeros(0)
-        scores = np.ascontiguousarray(lane.X @ step[: lane.X.shape[1]] + step[-1])
-        most = logistic.moves(scores, lane.y, lane.importance, 0)
+        most = logistic.moves(self.scores(lane.X, step), lane.y, lane.importance, 0)
         return Moves(*most, 0.0, 0.0, nothing, nothing)
 
-    def curved(self, lane: Batch, P: np.ndarray, V: np.ndarray) -> np.ndarray:
-        """Return the negative Hessian where the class probabilities are P, times V."""
-        out = np.zeros_like(V)
-        logistic.sparse_curvature(as_rows(lane.X), lane.importance, 0, lane.size, P, V, out)
-        return self._seen(out)
-
-    def diagonal(self, lane: Batch, P: np.ndarray) -> np.ndarray:
-        """Return the diagonal of the negative Hessian as for dense rows."""
-        P = _of_all(P)
-        G = np.zeros((len(self.scales) + 1, P.shape[1]))
-        logistic.sparse_diagonal(as_rows(lane.X), lane.importance, 0, lane.size, P, G)
-        return self._seen(G)
-
-    def given(self, B: np.ndarray) -> np.ndarray:
-        """Return the weights a column per class, the intercept last."""
-        W = np.zeros((len(self.scales) + 1, self.q))
-        W[: self.width] = B.T
-        return W
-
-    def _seen(self, G: np.ndarray) -> np.ndarray:
-        """Convert a derivative to one of the shape of the weights, zero for columns left out."""
-        return np.ascontiguousarray(G.T[:, : self.width])
+    def products(self, lane: Batch) -> np.ndarray:
+        """Return weighted sums of products of the features, shape (width, width)."""
+        return Terms(self.q, self.centers, self.scales, self.intercept).products(lane)
 
 
 class Objective:
@@ -636,7 +628,7 @@ class Objective:
 
     def at(self, B: np.ndarray, hessian: bool = True, shares: bool = False) -> Point:
         """Evaluate at weights B of shape (q, width), with Hessian or shares if asked."""
-        given, kept = self.terms.given(B), None
+        given, kept = np.ascontiguousarray(B), None
         if shares:  # which are not recorded
             work = partial(self.terms.point_with_shares, B=given)
             point, kept = self.lanes.sum_and_keep(work, together, self.terms.lane_rows)
@@ -659,7 +651,7 @@ class Objective:
         """Return the effect of a step, of the shape of the weights, on the scores."""
 
         def compute() -> list[np.ndarray]:
-            found = self.sum(partial(self.terms.moves, step=self.terms.given(step)), furthest)
+            found = self.sum(partial(self.terms.moves, step=np.ascontiguousarray(step)), furthest)
             return [np.array(found[:5], dtype=np.float64), *found[5:]]
 
         numbers, *columns = self._recorded("moves", step, compute)
@@ -667,7 +659,7 @@ class Objective:
 
     def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
         """Return the negative Hessian at a point with shares, times V of the weights' shape."""
-        work = partial(self.terms.curved, V=self.terms.given(V))
+        work = partial(self.terms.curved, V=np.ascontiguousarray(V))
         (found,) = self._recorded("curved", V, lambda: [self._with_shares(point, work)])
         return found + self.penalty.times(V)
 
