@@ -607,16 +607,12 @@ def checked_priors(given: Any, classes: np.ndarray) -> np.ndarray:
         priors = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         priors = np.empty(0)
-    if priors.shape != classes.shape:
+    one_each = priors.shape == classes.shape and (priors >= 0).all()
+    if not one_each or abs(priors.sum() - 1.0) > 1e-8:
         raise ParameterError(
-            f"priors must be one probability for each of {classes.size} classes, in the order "
-            f"{labels.listed(classes.tolist())}; got {str(given)[:60]}.",
-            option="priors",
-        )
-    if not (priors >= 0).all() or abs(priors.sum() - 1.0) > 1e-8:
-        raise ParameterError(
-            f"priors must be at least 0 and add up to 1, got {str(given)[:60]}.", option="priors"
-        )
+            f"priors must be one probability for each of {labels.listed(classes.tolist())}, in "
+            f"this order, and add up to 1; got {str(given)[:60]}.", option="priors",
+        )  # fmt: skip
     return priors
 
 
