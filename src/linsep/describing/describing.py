@@ -21,7 +21,7 @@ from linsep.separability.time_limit import Task
 from linsep.sources.base import Source, is_frame
 from linsep.sources.formats import LABEL, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
-from linsep.sources.opening import find_files, kind_of, names_in, open_source
+from linsep.sources.opening import find_files, kind_of, names_in, of_kind, open_source
 from linsep.sources.remote.address import shown
 from linsep.sources.tables.columns import is_row_label
 from linsep.sources.tables.files import check_separated, open_tables
@@ -316,46 +316,32 @@ class Description:
         **of_csv: Any,
     ):
         self._data, self._target, self._is_frame = typed or data, target, is_frame(data)
+        self._typed = {"target": target, "index_base": index_base, "format": format}
+        given = ReadingOptions(**of_csv, max_line=bytes_of(max_line or MAX_LINE))
+        self._typed |= given._asdict() | {"max_line": max_line}
+        self._typed["null_values"] = given.null_values or None
+        self.source: Source | TableDescription
         if self._is_frame:
-            others = {"index_base": index_base, "format": format, "max_line": max_line} | of_csv
-            self._open_frame(data, others)
+            from linsep.sources.tables.frames import FrameFile, to_arrow
+
+            of_kind("the table", "frame", self._typed)
+            self.paths, self._is_table, self.format = [], True, "in memory"
+            self.source = TableDescription([FrameFile(to_arrow(data))], target)
             return
         data = names_in(data)
-        self._data = typed or data
-        paths = find_files(data, format)
-        given = ReadingOptions(**of_csv)
-        self._typed = {"target": target, "index_base": index_base, "format": format}
-        self._typed |= given.of_csv | given.of_numbers | {
-            "null_values": given.null_values or None, "max_line": max_line,
-        }  # fmt: skip
-        self.paths, self._is_table = paths, kind_of(paths, format) == "table"
-        self.format = format_of(paths[0], format)
-        self.source: Source | TableDescription
+        self._data, self.paths = typed or data, find_files(data, format)
+        kind = kind_of(self.paths, format)
+        self._is_table, self.format = kind == "table", format_of(self.paths[0], format)
         if not self._is_table:
-            how: Any = {name: value for name, value in self._typed.items() if name != "target"}
-            self.source = open_source(data, target=target, labeled=False, **how)
+            self.source = open_source(data, labeled=False, **self._typed)
             return
-        if index_base is not None:
-            message = f"{paths[0]} is a table, whose columns have names"
-            raise DataError(
-                message, hint("leave out {}", index_base=None),
-                code="conflict", path=paths[0], option="index_base",
-            )  # fmt: skip
-        reading = given._replace(max_line=bytes_of(max_line or MAX_LINE)).or_of({})
-        files = open_tables(paths, format, reading, mixed=False)
-        check_separated(paths[0], [format_of(path, format) for path in paths], reading)
+        of_kind(self.paths[0], kind, {"index_base": index_base})
+        reading = given.or_of({})
+        files = open_tables(self.paths, format, reading, mixed=False)
+        check_separated(self.paths[0], [format_of(path, format) for path in self.paths], reading)
         if target is None and self.format == "folder" and LABEL in files[0].columns():
             self._target = self._typed["target"] = LABEL
         self.source = TableDescription(files, self._target, reading.spelling)
-
-    def _open_frame(self, frame: Any, others: dict[str, Any]) -> None:
-        from linsep.sources.tables.frames import FrameFile, to_arrow
-
-        if given := {name: value for name, value in others.items() if value not in (None, ())}:
-            message = "the table is in memory, not a file"
-            raise DataError(message, hint("leave out {}", **dict.fromkeys(given)), code="conflict")
-        self.paths, self._is_table, self.format = [], True, "in memory"
-        self.source = TableDescription([FrameFile(to_arrow(frame))], self._target)
 
     def read(self, separable: bool = True) -> dict[str, Any]:
         """Return the description of the files, as plain JSON. Without ``separable``, separability

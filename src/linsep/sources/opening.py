@@ -200,14 +200,14 @@ def open_source(
     if is_frame(data):
         _check_kind("the table", "table", learned)
         others = {"format": format, "cache": cache}
-        return _frame(data, _of_kind("the table", "frame", options | others), **how)
+        return _frame(data, of_kind("the table", "frame", options | others), **how)
     names = names_in(data)
     if (recipe or {}).get("documents") and all(located(name).is_dir() for name in names):
         format = format or "folder"
     paths = find_files(names, format)
     kind, how["max_line"] = kind_of(paths, format), bytes_of(max_line or MAX_LINE)
     _check_kind(paths[0], kind, learned)
-    own = _of_kind(paths[0], kind, options)
+    own = of_kind(paths[0], kind, options)
     if kind == "rows":
         source: Source = RowsSource(paths)
     else:
@@ -225,7 +225,7 @@ _OPTIONS = {
 }  # fmt: skip
 
 
-def _of_kind(path: File | str, kind: str, options: dict[str, Any]) -> dict[str, Any]:
+def of_kind(path: File | str, kind: str, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of a kind of data; DataError for others that are not at their defaults."""
     given = [
         name for name, value in options.items()

@@ -247,14 +247,18 @@ class RowCache:
         ``batch_bytes`` is about what a batch takes in memory (64 MiB by default); there is at
         least one block in each.
         """
-        for first, (codes, _, values, *_) in zip(self._first_blocks, self._chunks, strict=True):
-            row = 12 + 8 * self.weighted + self.n_features * self._value.itemsize
-            if self.kind == "csr":
-                each = self._value.itemsize + self._index.itemsize
-                row = 12 + 8 * self.weighted + values.size * each // codes.size
-            step, blocks = max(1, batch_bytes // (BLOCK * row)), -(-codes.size // BLOCK)
-            for start in range(0, blocks, step):
-                yield self.read_blocks(first + np.arange(start, min(start + step, blocks)))
+        each = self._value.itemsize + (self._index.itemsize if self.kind == "csr" else 0)
+        sizes = []
+        for codes, _, values, *_ in self._chunks:
+            rows, blocks = codes.size, -(-codes.size // BLOCK)
+            stored = values.size if self.kind == "csr" else rows * self.n_features
+            sizes.append(np.full(blocks, (stored * each + 12 * rows) / blocks))
+        ends, start = np.cumsum(np.concatenate(sizes)), 0
+        while start < self.n_blocks:
+            before = ends[start - 1] if start else 0.0
+            stop = max(start + 1, int(np.searchsorted(ends, before + batch_bytes, "right")))
+            yield self.read_blocks(np.arange(start, stop))
+            start = stop
 
     def close(self) -> None:
         """Close the file, as forgetting the object does; reading it then raises ValueError.
