@@ -159,7 +159,8 @@ def test_examples_in_docstrings(module):
         "linear.estimator", "logistic.estimator", "naive_bayes", "mistake_bounds.adversary",
         "bounding", "scoring.scores", "chance.bias", "chance.counting", "chance.transition",
         "separating", "mistake_bounds.margins", "teaching.convergence", "teaching.criterion",
-        "teaching.reflection", "exports.sklearn_onnx",
+        "teaching.reflection", "exports.sklearn_onnx", "soft_margins.path",
+        "soft_margins.total_distance",
     ]  # fmt: skip
     for name in names:
         result = doctest.testmod(import_module(f"linsep.{module}{name}"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -56,7 +55,7 @@ class Adversary:
     """
 
     def __init__(self, gamma: float) -> None:
-        if not (isinstance(gamma, Real) and LEAST_MARGIN <= gamma <= 1):
+        if not (isinstance(gamma, int | float) and LEAST_MARGIN <= gamma <= 1):
             raise ParameterError(
                 f"gamma is {gamma!r}: the margin of rows of length 1 must be in (0, 1], and from "
                 f"{LEAST_MARGIN:g} on for the rows to fit in memory.", option="gamma", value=gamma,

@@ -75,7 +75,7 @@ def machines_of(
     classes.
     """
     counted = costs > 0
-    sides = [(1,)] if n_classes == 2 else [(k,) for k in range(n_classes)]
+    sides: list[Any] = [(1,)] if n_classes == 2 else [(k,) for k in range(n_classes)]
     if n_classes > 2 and multiclass == "ovo":
         sides = labels.pairs(n_classes)
     for side in sides:

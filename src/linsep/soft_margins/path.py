@@ -237,7 +237,7 @@ def soft_margin_path(
     >>> X, y = [[2, 1], [4, 3], [3, 5], [1, 3], [5, 6]], [1, 1, 1, -1, -1]
     >>> path = soft_margin_path(X, y, Cs=[0.1, 1, 10])
     >>> path.losses.round(4).tolist(), path.margins.round(4).tolist()
-    ([3.05, 2.4444, 2.4444], [2.0, 0.9, 0.9])
+    ([3.8, 2.4444, 2.4444], [7.0711, 0.9, 0.9])
     """
     model = SoftMargin(
         loss=loss, fit_intercept=fit_intercept, penalize_intercept=penalize_intercept,

@@ -29,7 +29,7 @@ def solve(
     """Return weights whose gap is at most ``tol``, or the best found.
 
     Few rows are solved with their Gram matrix. Coordinate descent is fast at first and slow for
-    large C; once it has taken as long as an interior point method would, and for few rows or
+    large C; once it has taken half as long as an interior point method would, and for few rows or
     features, this replaces it. The choice depends on counts, not on time.
 
     Parameters
@@ -50,7 +50,7 @@ def solve(
         if cost <= QUICK:
             goal = min(tol, DIGITS)
             return purified(problem, interior_point(problem, goal, told), min(tol, PURER))
-        patience = cost / cost_of_row(problem.X)
+        patience = cost / cost_of_row(problem.X) / 2
         best, slow = coordinate_descent(problem, tol, passes, start, told, patience, seed)
         if not slow:
             return best
