@@ -151,7 +151,7 @@ def collinearity_of(model: Any, fit: Any) -> Collinearity:
     solves; without numbers if that is None.
     """
     features = feature_names(model)
-    first = model.params_.size - len(features)
+    first = model._params.size - len(features)
     params = with_intercept(features) if first else list(features)
     if fit is None:
         nothing = np.full(len(features), np.nan)

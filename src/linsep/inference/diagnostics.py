@@ -624,11 +624,11 @@ def linear_diagnostics(
         title="Diagnostics of a linear regression", numbers=numbers, index=index,
         y=block.y, weights=weights, fitted=fit.predicted(block.X), pearson=seen.residuals,
         deviance=seen.residuals, working=seen.raw,
-        partial=_partial(block.X, model.params_[first:], seen.raw, fit.fit_intercept),
+        partial=_partial(block.X, model._params[first:], seen.raw, fit.fit_intercept),
         leverage=seen.leverage, standardized=seen.standardized,
         standardized_deviance=seen.standardized, studentized=seen.studentized,
         dfbetas=_directions(fit, block.X, weights) * moved, cooks_distance=seen.cooks_distance,
-        params=model.params_, collinearity=collinearity_of(model, fit),
+        params=model._params, collinearity=collinearity_of(model, fit),
         notes=[*notes, *_of_leverage_one(index[seen.decided].tolist())], X=block.X,
     )  # fmt: skip
 
@@ -705,7 +705,7 @@ def logistic_diagnostics(
         title=f"Diagnostics of a logistic regression of {other} against {reference}",
         numbers=numbers, index=index, y=y, weights=weights, fitted=p,
         pearson=pearson, deviance=deviance, working=working,
-        partial=_partial(X, model.params_[first:], working, bool(first)), params=model.params_,
+        partial=_partial(X, model._params[first:], working, bool(first)), params=model._params,
         collinearity=collinearity_of(model, fit), notes=notes, X=X, labels=(reference, other),
         **arrays,
     )  # fmt: skip
@@ -743,7 +743,7 @@ def _influences(
     """
     names = ("leverage", "standardized", "standardized_deviance", "studentized", "cooks_distance")
     found = dict.fromkeys(names, np.full(p.size, np.nan))
-    found["dfbetas"] = np.full((p.size, model.params_.size), np.nan)
+    found["dfbetas"] = np.full((p.size, model._params.size), np.nan)
     found["decided"] = np.zeros(p.size, dtype=bool)
     if fit is None:
         return found, []

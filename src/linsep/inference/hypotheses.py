@@ -171,7 +171,7 @@ def _known(model: Any, R: np.ndarray) -> np.ndarray:
         raise _no_estimate(model._words_and_signs()[0][j], words[j])
     if why := model._without_errors():
         raise DataError(why, code="no-estimate")
-    return np.where(about, model.params_.ravel(), 0.0)
+    return np.where(about, model._params.ravel(), 0.0)
 
 
 def _no_estimate(name: str, word: str) -> DataError:
@@ -247,7 +247,7 @@ def contrasts(
             code="too-few-rows", column=factor.name,
         )  # fmt: skip
     wanted, several = _wanted(factor.levels, factor.reference, compare), model._equations
-    words, width = model._words.ravel(), model.params_.shape[-1]
+    words, width = model._words.ravel(), model._params.shape[-1]
     effects = np.zeros((len(factor.levels), width))
     for row, coding in zip(effects, factor.levels.values(), strict=True):
         row[[width - model.n_features_in_ + j for j in coding]] = list(coding.values())
@@ -256,7 +256,7 @@ def contrasts(
     texts = [one.text for one in wanted]
     texts = [f"{one}: {text}" for one in several for text in texts] if several else texts
     known = np.array([not words[row != 0.0].any() for row in rows])
-    estimates = rows @ np.where(words == "", model.params_.ravel(), 0.0)
+    estimates = rows @ np.where(words == "", model._params.ravel(), 0.0)
     errors = np.linalg.norm(model._covariance_root()[0] @ rows.T, axis=0)
     errors[~known | ~(errors > 0.0)] = estimates[~known] = np.nan
     t, degrees = estimates / errors, model._degrees

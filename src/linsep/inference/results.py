@@ -1,5 +1,6 @@
 """Inference about the parameters of fitted regressions."""
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -8,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.estimators._common.explaining import standardized
 from linsep.estimators._common.labels import feature_names, with_intercept, words_and_signs
 from linsep.estimators._common.showing import HasEquation
-from linsep.inference.table import OPPOSITE, Coefficient, Summary, check_level
+from linsep.inference.adapters import ForMaketables
+from linsep.inference.table import OPPOSITE, Coefficient, Summary, as_frame, check_level
 from linsep.inference.tails import t_reach, t_tail
 from linsep.parameters import fitted_parameter
 
@@ -27,19 +29,21 @@ class Bands(NamedTuple):
     high: np.ndarray
 
 
-class HasInference(HasEquation):
+class HasInference(HasEquation, ForMaketables):
     """Mixin of regressions: estimates, standard errors, tests and intervals of the parameters.
 
     A regression with one equation (one target, or two classes) has arrays of shape (parameters,);
     with several classes or targets, arrays of shape (equations, parameters). The intercept comes
     first, if there is one, then the features in order.
 
-    A subclass has ``params_``, ``standard_errors_``, ``covariance_``, ``df_residual_``, and
+    A subclass has ``standard_errors_``, ``df_residual_``, and
 
+    - ``_params`` and ``_covariance_matrix``, arrays;
     - ``_degrees``, of freedom of its statistics, infinite for a normal distribution;
     - ``_shown``, the estimates as numbers, and ``_words``, status codes shown instead of them;
     - ``_headed()``, the title of the summary, the statistics of the fit, and notes;
     - ``_without_errors()``, why standard errors are unknown, as a sentence, or "";
+    - ``_glanced()``, the statistics of ``glance`` that only it has, by name;
     - ``_held_at_zero`` and ``_scored``, the parts of tests of terms that need its likelihood.
     """
 
@@ -48,6 +52,8 @@ class HasInference(HasEquation):
     _statistic: str = "t"
     #: what one of several equations is of
     _equation = "class"
+    #: y minus the predictions, None unless the rows of the fit were in memory
+    _residuals: np.ndarray | None = None
 
     @property
     def _equations(self) -> list[str]:
@@ -57,7 +63,55 @@ class HasInference(HasEquation):
     @property
     def _shown(self) -> np.ndarray:
         own: Any = self
-        return np.asarray(own.params_)
+        return np.asarray(own._params)
+
+    @property
+    def params_(self) -> Any:
+        """The estimates, the intercept first: infinite where a coefficient diverges, NaN if it may
+        diverge to either side, for a feature that is left out, and for a class of weight 0.
+
+        An array, or with the names of features a Series or, of several equations, a frame of
+        pandas, if it is installed.
+        """
+        check_is_fitted(self)
+        own: Any = self
+        names = self._with_intercept(feature_names(self))
+        return self._named(own._params, self._equations or names, names)
+
+    @property
+    def covariance_(self) -> Any:
+        """Covariance matrix of the estimates, in the order of ``param_names_``, whose names it has
+        as those of ``params_``; NaN where it is undefined. None if standard errors are unknown.
+        """
+        check_is_fitted(self)
+        own: Any = self
+        matrix = own._covariance_matrix
+        return None if matrix is None else self._named(matrix, *[self.param_names_] * 2)
+
+    def _named(self, values: np.ndarray, rows: list[str], columns: list[str]) -> Any:
+        if not hasattr(self, "feature_names_in_") or find_spec("pandas") is None:
+            return values
+        import pandas as pd
+
+        if values.ndim == 1:
+            return pd.Series(values, index=rows)
+        return pd.DataFrame(values, index=rows, columns=columns)
+
+    @property
+    def residuals_(self) -> np.ndarray:
+        """y minus the predictions for the rows of positive weight, in their order; for classes 1 or
+        0 minus the probability of the class that is not the reference.
+
+        Known after a fit of rows in memory, of one target or two classes; ``diagnostics`` computes
+        those of files.
+        """
+        check_is_fitted(self)
+        if self._residuals is None:
+            raise AttributeError(
+                "residuals_ are known after a fit of rows in memory, of one target or two classes: "
+                "diagnostics(...) computes residuals."
+            )
+        return self._residuals
 
     @property
     def statistics_(self) -> np.ndarray:
@@ -133,7 +187,7 @@ class HasInference(HasEquation):
         from linsep.inference.hypotheses import root_of
 
         own: Any = self
-        return root_of(own.covariance_)
+        return root_of(own._covariance_matrix)
 
     def wald_test(self, hypotheses: Any, q: Any = None, *, test: str | None = None) -> "WaldTest":
         """Test linear hypotheses about the parameters jointly (Wald test).
@@ -319,3 +373,49 @@ class HasInference(HasEquation):
             several classes or targets, ``class`` or ``target``.
         """
         return self.summary(level).tidy()
+
+    def glance(self) -> Any:
+        """Return the statistics of the fit as a data frame of one row, or one per target.
+
+        Returns
+        -------
+        pandas.DataFrame, or pyarrow.Table where pandas is not installed
+            For least squares ``r_squared``, ``adjusted_r_squared``, ``residual_error``,
+            ``f_statistic``, ``f_p_value``, ``df_model``; for logistic regressions
+            ``null_deviance``, ``deviance``, ``mcfadden_r2``, ``chi2``, ``df`` and ``p_value`` of
+            the likelihood-ratio test; and ``df_residual``, ``log_likelihood``, ``aic``, ``bic``,
+            ``n_rows``.
+        """
+        check_is_fitted(self)
+        own: Any = self
+        rows = self._equations if self._equation == "target" else []
+        shared = ("df_residual", "log_likelihood", "aic", "bic", "n_rows")
+        values = own._glanced() | {name: getattr(self, f"{name}_") for name in shared}
+        columns: dict[str, list[Any]] = {"target": rows} if rows else {}
+        for name, value in values.items():
+            columns[name] = np.broadcast_to(value, max(1, len(rows))).tolist()
+        return as_frame(columns)
+
+    def for_marginaleffects(self, data: Any) -> Any:
+        """Return the regression as a model of the package marginaleffects, whose functions compute
+        adjusted predictions, contrasts and slopes at values, by groups, with delta-method errors.
+
+        Parameters
+        ----------
+        data : data frame of pandas or polars
+            The rows of the fit, with the columns used for training.
+
+        Returns
+        -------
+        marginaleffects model
+            Pass it to ``predictions``, ``comparisons``, ``slopes`` and the others.
+
+        Raises
+        ------
+        DataError
+            If a coefficient diverges.
+        """
+        check_is_fitted(self)
+        from linsep.inference.adapters import for_marginaleffects
+
+        return for_marginaleffects(self, data)

@@ -246,7 +246,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             If features are linear combinations of earlier features.
         """
         check_parameters(self)
-        for name in ("stop_reason_", "targets_", "_several", "_with_offset"):
+        for name in ("stop_reason_", "targets_", "_several", "_with_offset", "_residuals"):
             self.__dict__.pop(name, None)
         columns = columns_of(y)
         refuse_robust(self, columns)
@@ -292,6 +292,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         self.__dict__.pop("recipe_", None)
         with features_named(self):
             self._take(Lanes(lambda: iter([block])))
+        self._residuals = block.y - self._fitted.predicted(block.X)
         self._target = _text(getattr(y, "name", None))
 
     def _block(self, X: Any, y: Any, sample_weight: Any, offset: Any, *, reset: bool) -> Batch:

@@ -385,14 +385,14 @@ class LinearResults(HasInference):
     log_likelihood_, aic_, bic_ = _number("log_likelihood"), _number("aic"), _number("bic")
     correlation_, moments_ = _number("correlation"), _number("moments")
     n_parameters_ = _number("n_parameters")
-    params_, standard_errors_ = _number("estimates"), _number("standard_errors")
+    _params, standard_errors_ = _number("estimates"), _number("standard_errors")
+
+    def _glanced(self) -> dict[str, Any]:
+        names = "r_squared adjusted_r_squared residual_error f_statistic f_p_value df_model"
+        return {name: getattr(self, f"{name}_") for name in names.split()}
 
     @property
-    def covariance_(self) -> np.ndarray:
-        """Covariance matrix of the estimates, of several targets in the order of
-        ``params_.ravel()``; NaN for features left out.
-        """
-        check_is_fitted(self)
+    def _covariance_matrix(self) -> np.ndarray:
         return self._inference.covariance if self._several is None else self._several.covariance()
 
     _equation = "target"
@@ -433,7 +433,7 @@ class LinearResults(HasInference):
 
     @property
     def _words(self) -> np.ndarray:
-        return np.where(np.isnan(self.params_), "dependent", "")
+        return np.where(np.isnan(self._params), "dependent", "")
 
     def _without_errors(self) -> str:
         if fitted_parameter(self, "l2"):

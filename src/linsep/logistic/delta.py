@@ -89,8 +89,10 @@ class Curves:
             self.signs = np.where(diverges[0], known, 0.0)
         self.covariance: np.ndarray | None = None
         unproved = model.stop_reason_ not in SEPARATED and (limits == UNKNOWN).any()
-        if model.covariance_ is not None and not unproved:
-            self.covariance = np.where(np.isfinite(model.covariance_), model.covariance_, 0.0)
+        if model._covariance_matrix is not None and not unproved:
+            self.covariance = np.where(
+                np.isfinite(model._covariance_matrix), model._covariance_matrix, 0.0
+            )
 
     def with_ones(self, X: Any) -> Any:
         """Return rows with the constant feature before the others."""

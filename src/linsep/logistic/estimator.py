@@ -104,7 +104,7 @@ LEARNED = (
     "_covariance", "_clusters", "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_",
     "_intervals", "_gained", "_total_weight", "training_accuracy_", "training_rows_",
     "training_baseline_", "training_sampled_", "training_balanced_accuracy_", "threshold_",
-    "rows_signature_", "_fractional",
+    "rows_signature_", "_fractional", "_residuals",
 )  # fmt: skip
 
 
@@ -396,6 +396,9 @@ class LogisticRegression(
         metadata = {name: value for name, value in beside.items() if value is not None} or None
         self._with_offset = offset is not None
         self._fit(rows, {"X": X, "y": y, "metadata": metadata}, saving)
+        if not counted and len(self.classes_) == 2:
+            found = self._residuals_of(rows.X, y, rows.offset)
+            self._residuals = found[rows.weights > 0] if rows.weights.size else found
 
     def rows_in_memory(
         self, X: Any, y: Any, sample_weight: Any = None, saving: Saving | None = None,

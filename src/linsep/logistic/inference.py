@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import chdtrc
+from scipy.special import chdtrc, expit
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, ParameterError, hint
@@ -302,6 +302,17 @@ class LogisticResults(HasInference):
             statistic = self._gained
         return statistic, df, float(chdtrc(df, statistic)) if df else np.nan
 
+    def _glanced(self) -> dict[str, Any]:
+        names = ("null_deviance", "deviance", "mcfadden_r2")
+        test = zip(("chi2", "df", "p_value"), self.likelihood_ratio_, strict=True)
+        return {name: getattr(self, f"{name}_") for name in names} | dict(test)
+
+    def _residuals_of(self, X: Any, y: np.ndarray, offset: np.ndarray | None) -> np.ndarray:
+        own: Any = self
+        scores = own._scores(X, offset)
+        p = expit(scores if self.reference_ == self.classes_[0] else -scores)
+        return np.asarray((y != self.reference_) - p)
+
     def _arranged(self, weights: np.ndarray) -> np.ndarray:
         """Return weights, which have the intercept last, as attributes show them."""
         if fitted_parameter(self, "fit_intercept"):
@@ -328,13 +339,7 @@ class LogisticResults(HasInference):
         }
 
     @property
-    def params_(self) -> np.ndarray:
-        """The estimates, the intercept first: infinite where they diverge because the likelihood
-        has no maximum.
-
-        NaN for estimates that may diverge to either side, for estimates not known to be finite
-        although others diverge, for features left out, and for classes of weight 0.
-        """
+    def _params(self) -> np.ndarray:
         limits, found = self.limits_, self._shown.copy()
         found[~np.isin(limits, self._numeric)] = np.nan
         found[limits == "+inf"], found[limits == "-inf"] = np.inf, -np.inf
@@ -356,11 +361,7 @@ class LogisticResults(HasInference):
         return np.where(np.isin(self.limits_, self._numeric), "", self.limits_)
 
     @property
-    def covariance_(self) -> np.ndarray | None:
-        """The inverse information, in the order of ``params_.ravel()``; NaN for parameters without
-        a finite estimate. None if standard errors are not known.
-        """
-        check_is_fitted(self)
+    def _covariance_matrix(self) -> np.ndarray | None:
         if self._covariance is None:
             return None
         order = self._arranged(np.arange(self._limits.size).reshape(self._limits.shape)).ravel()
