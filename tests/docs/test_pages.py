@@ -54,7 +54,8 @@ PAGES = [
     ("docs/how-to/from-r.md", None, 4, False),
     ("docs/start/first-class.md", None, 1, False),
     *((f"docs/{name}.md", None, 0, True) for name in (
-        "how-to/hypotheses", "how-to/marginal-effects", "how-to/regression-diagnostics",
+        "how-to/hypotheses", "how-to/marginal-effects", "how-to/paper-tables",
+        "how-to/regression-diagnostics",
         "how-to/robust-errors", "how-to/thresholds", "how-to/weights", "how-to/wrong-labels",
         "reference/numerical-accuracy", "reference/not-handled",
     )),
