@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from scipy.stats import binom
 import linsep
 from helpers.command_line import here
 from linsep import LogisticRegression, open_source
-from linsep.errors import DataError
+from linsep.errors import DataError, ParameterError
 from refusals import refused
 
 #: the budworms of Collett (1991), in MASS: dead of twenty at doses of 1 to 32 micrograms
@@ -45,6 +46,97 @@ def test_budworms_as_r_prints_them():
     assert round(model.deviance_, 4) == 6.7571
     assert round(model.null_deviance_, 4) == 126.2269
     assert round(model.aic_, 3) == 42.867
+
+
+#: R 4.2, glm(cbind(reached, girls - reached) ~ age, binomial): sandwich's vcovHC and vcovCL of
+#: groups of three rows (type="HC1"), and of the quasi-binomial family (the dispersion and errors)
+OF_R = {
+    "HC0": [0.696631542713916, 0.0533627678490509], "HC1": [0.726288589713293, 0.0556345313525391],
+    "CR1": [0.999673563141784, 0.0739844204371437],
+    "quasi": [0.7515128749223351, 0.0574865462583426],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_R)
+def test_robust_errors_and_dispersion_of_counts_as_in_r(name, tmp_path):
+    age, girls, reached = MENARCHE.T
+    how = {"dispersion": "estimated"} if name == "quasi" else {"covariance": name}
+    clusters = np.arange(25) // 3 if name == "CR1" else None
+    counts = {"successes": reached, "trials": girls}
+    model = LogisticRegression(**how).fit(age[:, None], **counts, clusters=clusters)
+    np.testing.assert_allclose(model.standard_errors_, OF_R[name], rtol=1e-8)
+    turned = LogisticRegression(**how, reference=1).fit(age[:, None], **counts, clusters=clusters)
+    np.testing.assert_allclose(turned.standard_errors_, OF_R[name], rtol=1e-8)
+    table = pd.DataFrame({"age": age, "of": girls, "s": reached, "g": np.arange(25) // 3})
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    roles = {"group": "g"} if name == "CR1" else {"exclude": "g"}
+    source = open_source(tmp_path / "rows.csv", successes="s", trials="of", **roles)
+    read = LogisticRegression(**how).fit(source)
+    np.testing.assert_array_equal(read.standard_errors_, model.standard_errors_)
+    assert read.pearson_chi2_ == model.pearson_chi2_ == pytest.approx(21.8698536754649, rel=1e-11)
+    loaded = pickle.loads(pickle.dumps(read))
+    linsep.save(read, tmp_path / "m.linsep")
+    for other in (loaded, linsep.load(tmp_path / "m.linsep")):
+        np.testing.assert_array_equal(other.standard_errors_, model.standard_errors_)
+
+
+def test_an_estimated_dispersion_as_in_r():
+    """quasibinomial: t with the residual degrees of freedom, anova(..., test = "F")."""
+    age, girls, reached = MENARCHE.T
+    counts = {"successes": reached, "trials": girls}
+    model = LogisticRegression(dispersion="estimated").fit(age[:, None], **counts)
+    assert model.dispersion_ == pytest.approx(0.950863203285046, rel=1e-11)
+    np.testing.assert_allclose(model.statistics_, [-28.2448852354805, 28.3887005647124], rtol=1e-8)
+    np.testing.assert_allclose(
+        model.p_values_, [2.33523709309933e-19, 2.08428944591642e-19], rtol=1e-8
+    )
+    f, df, p = model.likelihood_ratio_
+    assert (f, df) == (pytest.approx(3667.180123158 / 0.950863203285046, rel=1e-9), 1)
+    test = model.likelihood_ratio_tests(age[:, None], **counts).columns
+    assert (test["F"], test["p_value"]) == (pytest.approx([f], rel=1e-9), pytest.approx([p]))
+    assert model.wald_test("x0").df_residual == 23
+    assert np.isnan(model.aic_)
+    found = model.diagnostics(age[:, None], **counts)
+    np.testing.assert_allclose(
+        found.standardized[:3], [-0.916959846044987, -1.53064640834124, -1.3952244220209], rtol=1e-9
+    )
+    np.testing.assert_allclose(
+        found.cooks_distance[:3], [0.0183002647021157, 0.0807695362051424, 0.0430664539907975],
+        rtol=1e-9,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"covariance": "HC1"}, {"penalty": "firth"}, {"l2": 1.0}, {"intervals": "profile"}],
+)
+def test_a_dispersion_beside_what_assumes_none_is_refused(how):
+    age, girls, reached = MENARCHE.T
+    model = LogisticRegression(dispersion="estimated", **how)
+    with refused(ParameterError, "conflict", option=next(iter(how))):
+        model.fit(age[:, None], successes=reached, trials=girls)
+    with refused(ParameterError, "needs-option", option="dispersion"):
+        LogisticRegression(dispersion="estimated").fit(age[:, None], reached > 50)
+
+
+def test_diagnostics_of_counts_as_in_r(tmp_path):
+    """hatvalues, rstandard of both types, rstudent and cooks.distance of the first rows."""
+    age, girls, reached = MENARCHE.T
+    X, counts = pd.DataFrame({"age": age}), {"successes": reached, "trials": girls}
+    found = LogisticRegression().fit(X, **counts).diagnostics(X, **counts)
+    for name, expected in {
+        "leverage": [0.0417140034470994, 0.0645016545462525, 0.042371891909321],
+        "standardized": [-0.894147854594604, -1.49256721334569, -1.36051424],
+        "standardized_deviance": [-1.26387257781851, -2.10534079, -1.91498306],
+        "studentized": [-1.25063639589478, -2.07129256029476, -1.894783877832],
+        "cooks_distance": [0.017401048315618, 0.0768007799238693, 0.0409503063958178],
+    }.items():
+        np.testing.assert_allclose(getattr(found, name)[:3], expected, rtol=1e-8, err_msg=name)
+    table = X.assign(s=reached, of=girls)
+    source = open_source(table, successes="s", trials="of")
+    read = LogisticRegression().fit(source).diagnostics(table)
+    np.testing.assert_allclose(read.cooks_distance, found.cooks_distance, rtol=1e-9)
+    assert read.numbers.tolist() == list(range(25))
 
 
 def test_menarche_as_r_prints_it():
@@ -252,8 +344,8 @@ def test_command_line(tmp_path):
         "worms.csv", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    for line in ("rows                          12", "trials                       240"):
-        assert line in done.stdout
+    for line in (r"rows +12\b", r"trials +240\b"):
+        assert re.search(line, done.stdout)
     assert "6.75706" in done.stdout
     assert "not used" not in done.stdout
     done = here("predict", "worms.linsep", "worms.csv", "--probabilities", cwd=tmp_path)

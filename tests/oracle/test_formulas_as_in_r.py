@@ -89,7 +89,7 @@ def test_models_with_booleans_read_new_rows(tmp_path):
 def test_effects_contrasts_and_tests_of_booleans():
     model = linsep.fit(FRAME, formula="ill ~ ok + age", learner="logistic")
     same = smf.logit("ill ~ ok + age", FRAME).fit(disp=False)
-    np.testing.assert_allclose(model.params_.ravel(), same.params, rtol=1e-6)
+    np.testing.assert_allclose(model.params_, same.params, rtol=1e-6)
     rows = {row.name: row for row in model.marginal_effects(FRAME).coefficients}
     assert list(rows) == ["ok=True", "age"]
     ends = [np.asarray(same.predict(FRAME.assign(ok=value))) for value in (True, False)]

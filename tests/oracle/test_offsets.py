@@ -224,13 +224,22 @@ def test_models_of_other_offsets_are_not_nested(kind):
 
 
 @pytest.mark.parametrize("kind", [LinearRegression, LogisticRegression])
-def test_fits_again_refuse_offsets_and_counts(kind):
+def test_terms_are_left_out_beside_offsets_and_counts(kind):
     X, y, offset = rows(21)
     model = kind().fit(X, y, offset=offset)
-    counted = LogisticRegression().fit(X, successes=y, trials=1)
+    counts = {"successes": y, "trials": 1}
+    counted = LogisticRegression().fit(X, **counts)
+    found = model.likelihood_ratio_tests(X, y, offset=offset).columns
+    fewer = kind().fit(X[:, 1:], y, offset=offset)
+    assert found["aic"][0] == pytest.approx(fewer.aic_, rel=1e-12)
+    known = LogisticRegression().fit(X, y).likelihood_ratio_tests(X, y).columns
+    of_counts = counted.likelihood_ratio_tests(X, **counts).columns
+    assert of_counts["chi2"] == pytest.approx(known["chi2"], rel=1e-9)
+    with refused(DataError, "needs-option", option="offset"):
+        model.likelihood_ratio_tests(X, y)
+    with refused(DataError, "needs-option", option="successes"):
+        counted.likelihood_ratio_tests(X, y)
     for one in (model, counted):
-        with refused(DataError, "unsupported"):
-            one.likelihood_ratio_tests(X, y)
         with refused(DataError, "unsupported"):
             one.score_test(X, y, X[:, :1] ** 2)
 
@@ -262,7 +271,7 @@ def test_diagnostics_have_the_offsets():
     errors = y - linear.predict(X, offset=offset)
     np.testing.assert_allclose(linear.diagnostics(X, y, offset=offset).pearson, errors, atol=1e-9)
     counted = LogisticRegression().fit(X, successes=y, trials=1)
-    with refused(DataError, "unsupported"):
+    with refused(DataError, "needs-option", option="successes"):
         counted.diagnostics(X, y)
 
 

@@ -112,7 +112,7 @@ class Diagnostics:
     index : array of shape (rows,)
         The label of each row in the index of the data frame; without one, its number.
     y : array of shape (rows,)
-        The targets; for classes, 0 for the reference and 1 for the other class.
+        The targets; for classes, 0 for the reference and 1 for the other class; for counts, shares.
     weights : array of shape (rows,)
     fitted : array of shape (rows,)
         Predictions; for classes, the probabilities of the class that is not the reference.
@@ -636,9 +636,6 @@ def linear_diagnostics(
 def refuse_classes(model: Any) -> None:
     """Raise DataError for a logistic regression whose rows have no diagnostics."""
     for wrong, why, code in (
-        (model._saturated is not None, "Diagnostics need single rows, and the model was fitted to "
-         "counts: from the p of predict_proba, compute residuals (successes - trials p) / "
-         "sqrt(trials p (1 - p))", "unsupported"),
         (len(model.classes_) > 2, "Diagnostics need a model of two classes, and this model has "
          f"{len(model.classes_)}: fit one model per class against the reference (Begg and Gray, "
          "Biometrika 71, 1984)", "class-count"),
@@ -652,8 +649,9 @@ def refuse_classes(model: Any) -> None:
 
 
 def logistic_diagnostics(
-    model: Any, X: Any, y: Any, sample_weight: Any, named: Named, offset: np.ndarray | None
-) -> LogisticDiagnostics:
+    model: Any, X: Any, y: Any, sample_weight: Any, named: Named, offset: np.ndarray | None,
+    counts: tuple[np.ndarray, np.ndarray] | None = None,
+) -> LogisticDiagnostics:  # fmt: skip
     """Return the diagnostics of a logistic regression for the rows that it was fitted to.
 
     Parameters
@@ -663,14 +661,20 @@ def logistic_diagnostics(
     y, sample_weight : as given to ``fit``
     named : function of indices of rows that returns their numbers and labels
     offset : array of shape (rows,) or None
+    counts : successes and trials, arrays of shape (rows,), in place of y and weights
 
     Raises
     ------
     DataError
-        If there are more than two classes, or these are not the rows of the fit.
+        If these are not the rows of the fit.
     """
     _check_size(*X.shape)
-    X, y, weights, some = _of_weight(model, X, y, sample_weight)
+    y, weights = _outcomes(model, y, sample_weight, X.shape[0]) if counts is None else counts
+    some = np.flatnonzero(weights)
+    if some.size < weights.size:
+        X, y, weights = X[some], y[some], weights[some]
+    if counts is not None:
+        y = y / weights if model.reference_ == model.classes_[0] else 1.0 - y / weights
     numbers, index = named(some)
     scores = model._scores(X, None if offset is None else offset[some])
     scores = scores if model.reference_ == model.classes_[0] else -scores
@@ -711,13 +715,9 @@ def logistic_diagnostics(
     )  # fmt: skip
 
 
-def _of_weight(
-    model: Any, X: Any, y: Any, sample_weight: Any
-) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rows of positive weight, whether each has the class of the equation, their
-    weights, and their indices among the given rows.
-    """
-    labels, classes = label_a_row(model, y, X.shape[0]), model.classes_
+def _outcomes(model: Any, y: Any, sample_weight: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return whether each row has the class of the equation, and the weights."""
+    labels, classes = label_a_row(model, y, n_rows), model.classes_
     codes = codes_in(classes, labels, "y")
     if (codes == classes.size).any():
         raise DataError(
@@ -728,10 +728,7 @@ def _of_weight(
     weights = check_sample_weight(sample_weight, codes.size)
     weights = importance(fitted_parameter(model, "class_weight"), classes, codes, weights)
     weights = weights if weights.size else np.ones(codes.size)
-    y, some = (classes[codes] != model.reference_).astype(np.float64), np.flatnonzero(weights)
-    if some.size < codes.size:
-        X, y, weights = X[some], y[some], weights[some]
-    return X, y, weights, some
+    return (classes[codes] != model.reference_).astype(np.float64), weights
 
 
 def _influences(
@@ -767,6 +764,10 @@ def _influences(
         found["studentized"] = np.sign(deviance) * np.sqrt(np.square(deviance) + lost)
     found["cooks_distance"] = leverage * np.square(pearson / free) / fit.rank
     found["dfbetas"] = _directions(fit, X, curvature) * (pearson / free)[:, None]
+    if (size := np.sqrt(model.dispersion_)) != 1.0:
+        for name in ("standardized", "standardized_deviance", "studentized", "dfbetas"):
+            found[name] = found[name] / size
+        found["cooks_distance"] = found["cooks_distance"] / size**2
     return found, notes
 
 

@@ -32,6 +32,7 @@ from linsep.estimators._common.frames import to_score
 from linsep.estimators._common.labels import label_text
 from linsep.estimators._common.offsets import has_offset
 from linsep.inference.factors import terms_of
+from linsep.inference.robust import no_counts, pairs_joined
 from linsep.inference.table import Table
 from linsep.inference.tails import f_tail
 from linsep.parameters import as_fitted, fitted_parameter
@@ -114,13 +115,14 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Comparison:
     for pair in pairs:
         _check_nested(*pair)
     tests = [_tested(a, b, models[-1]) for a, b in pairwise(models)]
-    linear = models[0]._statistic == "t"
+    linear = models[0]._equation == "target"
+    quasi = fitted_parameter(models[0], "dispersion")
     attributes = [*["rss", "df_residual"] * linear, "log_likelihood", "aic", "bic"]
     columns: dict[str, list[Any]] = {
         "model": called, "parameters": [one.n_parameters_ for one in models],
         **{name: [getattr(one, f"{name}_") for one in models] for name in attributes},
         "df": [None, *(test.df for test in tests)],
-        "F" if linear else "chi2": [None, *(test.statistic for test in tests)],
+        "F" if linear or quasi else "chi2": [None, *(test.statistic for test in tests)],
         "p_value": [None, *(test.p_value for test in tests)],
     }  # fmt: skip
     notes = ["Each model is tested against the model above it."]
@@ -146,9 +148,13 @@ def _chi_squared(statistic: float, df: int) -> _Test:
 
 def _tested(smaller: Any, larger: Any, largest: Any) -> _Test:
     """Return the test of a smaller model within a larger one; the largest has the variance."""
-    if larger._statistic == "z":
+    if larger._equation == "class":
         gained = 2.0 * (larger.log_likelihood_ - smaller.log_likelihood_)
-        return _chi_squared(gained, larger.n_parameters_ - smaller.n_parameters_)
+        df = larger.n_parameters_ - smaller.n_parameters_
+        if not fitted_parameter(largest, "dispersion") or not df:
+            return _chi_squared(gained, df)
+        f, degrees = max(0.0, gained) / df / largest.dispersion_, largest.df_residual_
+        return _Test(df, f, float(f_tail(f, df, degrees)))
     df, degrees = smaller.df_residual_ - larger.df_residual_, largest.df_residual_
     unit = largest.residual_error_  # norms keep the digits that squares would lose
     if not (df and degrees > 0 and unit > 0):
@@ -168,6 +174,7 @@ def refuse_without_likelihood(model: Any, name: str, firth: bool = False) -> Non
     Firth's penalty.
     """
     why = getattr(model, "stop_reason_", "too few rows")
+    quasi = fitted_parameter(model, "dispersion")
     for wrong, said, code, option in (
         (len(getattr(model, "targets_", ())) > 1, "has several targets: fit a regression for each",
          "unsupported", None),
@@ -179,8 +186,8 @@ def refuse_without_likelihood(model: Any, name: str, firth: bool = False) -> Non
         (fitted_parameter(model, "covariance") is not None, "has a robust covariance, for which "
          "likelihood-ratio tests are not valid: use wald_test instead",
          "unsupported", "covariance"),
-        (why == "interrupted" or np.isnan(model.aic_).any(), "has no known maximum likelihood "
-         f"({why}): print summary() for the reason", "no-estimate", None),
+        (why == "interrupted" or (np.isnan(model.aic_).any() and not quasi), "has no known maximum "
+         f"likelihood ({why}): print summary() for the reason", "no-estimate", None),
     ):  # fmt: skip
         if wrong:
             raise DataError(f"{name} {said}.", code=code, option=option)
@@ -194,7 +201,7 @@ def _check_alike(smaller: Any, larger: Any, first: str, second: str) -> None:
         if hasattr(model, "classes_"):
             found["classes"] = sorted(map(label_text, model.classes_.tolist()))
             found["reference"] = label_text(model.reference_)
-        names = ("fit_intercept", "weight_type")
+        names = ("fit_intercept", "weight_type", "dispersion")
         return found | {name: fitted_parameter(model, name) for name in names}
 
     theirs = facts(larger)
@@ -323,21 +330,14 @@ class Scored(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Features, y and weights of rows in memory; weights are None if all are 1."""
+    """Features of rows in memory, and what ``fit`` takes beside them, without what is None."""
 
     X: Any
-    y: Any
-    weights: Any
+    beside: dict[str, Any]
 
 
-def _rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
+def _rows_of(model: Any, X: Any, y: Any, **beside: Any) -> _Rows:
     """Return the rows of a fit as features in memory."""
-    if has_offset(model) or getattr(model, "_saturated", None) is not None:
-        raise DataError(
-            "Tests that refit the model do not support offsets or counts: fit the smaller models "
-            "with them and call linsep.compare.",
-            code="unsupported",
-        )
     source = to_score(model, X, y)
     if isinstance(source, Source):
         parts: list[Batch] = []
@@ -351,9 +351,22 @@ def _rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
                 )  # fmt: skip
         if not parts:
             raise DataError(f"{source.name} has no rows.", code="no-rows", path=source.name)
+        if _counts(model):
+            parts = list(pairs_joined(parts, model.classes_[1]))
         read = joined(parts, model.n_features_in_)
-        return _Rows(read.X, read.y, read.weights)
-    features = as_csr(model.features_of(X))
+        names = ("successes", "trials") if _counts(model) else ("y", "sample_weight")
+        beside = dict(zip(names, (read.y, read.weights), strict=True)) | {"offset": read.offset}
+        features = read.X
+    else:
+        if _counts(model) and "successes" not in beside:
+            raise no_counts()
+        if has_offset(model) and beside.get("offset") is None:
+            raise DataError(
+                "The model was fitted with an offset: pass it.",
+                code="needs-option",
+                option="offset",
+            )
+        beside["y"], features = y, as_csr(model.features_of(X))
     features = features if sp.issparse(features) else np.asarray(features)
     if features.ndim != 2 or features.shape[1] != model.n_features_in_:
         raise DataError(
@@ -361,7 +374,21 @@ def _rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
             "features: pass the rows of the fit.",
             code="shape",
         )
-    return _Rows(features, y, sample_weight)
+    return _Rows(features, {name: value for name, value in beside.items() if value is not None})
+
+
+def _counts(model: Any) -> bool:
+    return getattr(model, "_saturated", None) is not None
+
+
+def _refuse_counts(model: Any) -> None:
+    """Raise DataError for a model of counts, or with an offset."""
+    if has_offset(model) or _counts(model):
+        raise DataError(
+            "This test does not support offsets or counts: fit the smaller or larger model with "
+            "them and call linsep.compare.",
+            code="unsupported",
+        )
 
 
 def _refitted(model: Any, X: Any, rows: _Rows) -> Any:
@@ -371,8 +398,8 @@ def _refitted(model: Any, X: Any, rows: _Rows) -> Any:
         X = np.zeros((X.shape[0], 1))  # which has no effect
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of separation and dependence: said beside the tests
-        again = as_fitted(model, **(changed if model._statistic == "z" else {}))
-        return again.fit(X, rows.y, rows.weights)
+        again = as_fitted(model, **(changed if model._equation == "class" else {}))
+        return again.fit(X, **rows.beside)
 
 
 def _check_rows(model: Any, n_rows: int, found: float, fitted: float) -> None:
@@ -388,18 +415,21 @@ def _check_rows(model: Any, n_rows: int, found: float, fitted: float) -> None:
         )
 
 
-def likelihood_ratio_tests(model: Any, X: Any, y: Any, sample_weight: Any) -> LikelihoodRatioTests:
+def likelihood_ratio_tests(model: Any, X: Any, y: Any, **beside: Any) -> LikelihoodRatioTests:
     """Return the test of each term; see ``HasInference.likelihood_ratio_tests``."""
     refuse_without_likelihood(model, "The model", firth=True)
     if not (terms := terms_of(model)):
         raise DataError(
             "The model has no features, so there are no terms to test.", code="unsupported"
         )
-    rows, linear = _rows_of(model, X, y, sample_weight), model._statistic == "t"
+    rows, linear = _rows_of(model, X, y, **beside), model._equation == "target"
+    letter = "F" if linear or fitted_parameter(model, "dispersion") else "chi2"
     tried = [one for one in terms if not any(one.parts < other.parts for other in terms)]
     columns: dict[str, list[Any]] = {}
     if getattr(model, "method_", "") == "Firth":
-        held = model._held_at_zero(*rows, [one.features for one in tried])
+        _refuse_counts(model)
+        single = rows.X, rows.beside["y"], rows.beside.get("sample_weight")
+        held = model._held_at_zero(*single, [one.features for one in tried])
         _check_rows(model, held.n_rows, held.log_likelihood, model.log_likelihood_)
         tests = [_chi_squared(2.0 * (held.value - value), df) for value, df in held.held]
         columns["log_likelihood"] = [value for value, _ in held.held]
@@ -412,7 +442,7 @@ def likelihood_ratio_tests(model: Any, X: Any, y: Any, sample_weight: Any) -> Li
         fits = [_refitted(model, rows.X[:, some], rows) for some in kept]
         tests = [
             _tested(fit, full, full)
-            if linear or not isnan(fit.aic_)
+            if linear or not isnan(fit.likelihood_ratio_[0])
             else _Test(full.n_parameters_ - fit.n_parameters_, nan, nan)
             for fit in fits
         ]
@@ -431,11 +461,11 @@ def likelihood_ratio_tests(model: Any, X: Any, y: Any, sample_weight: Any) -> Li
         )
     columns = {
         "term": [one.name for one in tried], "df": [test.df for test in tests], **columns,
-        "F" if linear else "chi2": [test.statistic for test in tests],
+        letter: [test.statistic for test in tests],
         "p_value": [test.p_value for test in tests],
     }  # fmt: skip
     return LikelihoodRatioTests(
-        "F tests of terms" if linear else "Likelihood-ratio tests of terms",
+        "F tests of terms" if letter == "F" else "Likelihood-ratio tests of terms",
         [("rows", model.n_rows_)], columns, notes,
     )  # fmt: skip
 
@@ -449,7 +479,8 @@ def score_test(model: Any, X: Any, y: Any, more: Any, sample_weight: Any) -> Sco
             "no estimates for a score test: fit the larger model and call linsep.compare.",
             code="separated",
         )
-    rows, added = _rows_of(model, X, y, sample_weight), _added(more)
+    _refuse_counts(model)
+    rows, added = _rows_of(model, X, y, sample_weight=sample_weight), _added(more)
     if added.ndim != 2 or added.shape[0] != rows.X.shape[0]:
         raise DataError(
             f"X has {rows.X.shape[0]:,} rows, but more has the shape {added.shape}: pass columns "
@@ -457,8 +488,8 @@ def score_test(model: Any, X: Any, y: Any, more: Any, sample_weight: Any) -> Sco
         )  # fmt: skip
     either = sp.issparse(added) or sp.issparse(rows.X)
     wide = sp.csr_matrix(sp.hstack([rows.X, added])) if either else np.hstack([rows.X, added])
-    if model._statistic == "z":
-        found = model._scored(wide, rows.y, rows.weights)
+    if model._equation == "class":
+        found = model._scored(wide, rows.beside["y"], rows.beside.get("sample_weight"))
         _check_rows(model, found.n_rows, found.log_likelihood, model.log_likelihood_)
         statistic, width = found.statistic, found.n_parameters
     else:

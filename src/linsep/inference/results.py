@@ -262,17 +262,19 @@ class HasInference(HasEquation, ForMaketables):
         return contrasts(self, factor, compare, adjust, level)
 
     def likelihood_ratio_tests(
-        self, X: Any, y: Any = None, sample_weight: Any = None
-    ) -> "LikelihoodRatioTests":
+        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None,
+        successes: Any = None, trials: Any = None,
+    ) -> "LikelihoodRatioTests":  # fmt: skip
         """Test each feature or factor by leaving it out, as R's ``drop1``.
 
-        Linear regressions have F tests; logistic regressions have likelihood-ratio tests,
-        approximately chi-squared. All features of a factor, or of another term of a formula, are
-        left out together. A term that is part of a product in the model is not tested.
+        Linear regressions, and counts with an estimated dispersion, have F tests; other logistic
+        regressions have likelihood-ratio tests, approximately chi-squared. All features of a
+        factor, or of another term of a formula, are left out together. A term that is part of a
+        product in the model is not tested.
 
         Parameters
         ----------
-        X, y, sample_weight : the arguments of the fit
+        X, y, sample_weight, offset, successes, trials : the arguments of the fit
             Or a source, a file or a data frame with the training columns, which have their own y.
             The rows are read into memory.
 
@@ -296,7 +298,10 @@ class HasInference(HasEquation, ForMaketables):
         check_is_fitted(self)
         from linsep.inference.refitting import likelihood_ratio_tests
 
-        return likelihood_ratio_tests(self, X, y, sample_weight)
+        counts = {} if successes is None else {"successes": successes, "trials": trials}
+        return likelihood_ratio_tests(
+            self, X, y, sample_weight=sample_weight, offset=offset, **counts
+        )
 
     def score_test(
         self, X: Any, y: Any = None, more: Any = None, sample_weight: Any = None

@@ -11,6 +11,7 @@ as many digits. Factors of fixed-size blocks (lanes) are stacked and factored ag
 tree of the lanes.
 """
 
+import operator
 from collections.abc import Hashable
 from hashlib import blake2b
 from math import isnan
@@ -18,10 +19,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import expit
 
-from linsep.batches import Batch
+from linsep._system.threads import one_blas_thread
+from linsep.batches import Batch, Batches
 from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common.fitted_state import count
+from linsep.lanes import Lanes
 from linsep.sources.base import Source
 from linsep.validation.labels import MISSING_TYPES, check_beside
 from linsep.words import row_text
@@ -230,6 +234,25 @@ def refuse_robust(model: Any, columns: Any = None) -> None:
     refuse_weights(model.covariance, getattr(model, "class_weight", None))
 
 
+def refuse_dispersion(model: Any, counts: bool) -> None:
+    """Raise ParameterError for an estimated dispersion without counts, or beside what assumes that
+    it is 1.
+    """
+    if model.dispersion is None:
+        return
+    for wrong, why, option in (
+        (not counts, "A dispersion is estimated from counts: pass successes and trials", None),
+        (model.covariance, "Robust standard errors need no dispersion", "covariance"),
+        (model.penalty, "Firth's penalty assumes binomial variances", "penalty"),
+        (model.l2, "With l2 there are no standard errors", "l2"),
+        (model.intervals == "profile", "Profiles assume binomial variances", "intervals"),
+    ):
+        if wrong:
+            leave = hint("leave {} out", dispersion=None)
+            code = "conflict" if option else "needs-option"
+            raise ParameterError(why, leave, code=code, option=option or "dispersion")
+
+
 def refuse_weights(covariance: str | None, weights: Any) -> None:
     """Raise ParameterError for weights, unless None, with clusters."""
     if covariance == CLUSTERED and weights is not None:
@@ -354,3 +377,71 @@ class LinearScores(NamedTuple):
             free = np.maximum(free, LEAST_FREE)
             e = e / (free if self.name == "HC3" else np.sqrt(free))
         return scores_of(V * e[:, None], clusters_in(part, self.name), decided)
+
+
+class CountScores(NamedTuple):
+    """The scores of the rows of a lane of counts, (s - n p) [x, 1] for s successes (y) in n trials
+    (weights), at the weights of a logistic regression.
+    """
+
+    model: Any
+    covariance: str | None
+
+    def errors(self, lane: Batch) -> tuple[np.ndarray, np.ndarray]:
+        """Return s - n p, and n p (1 - p)."""
+        assert lane.weights is not None
+        scores = lane.X @ self.model.coef_[0, : lane.X.shape[1]] + self.model.intercept_[0]
+        if self.model.reference_ == 1:
+            scores = -scores
+        scores = scores if lane.offset is None else scores + lane.offset
+        p, q = expit(scores), expit(-scores)
+        return lane.y * q - (lane.weights - lane.y) * p, lane.weights * p * q
+
+    def pearson(self, lane: Batch) -> float:
+        """Return Pearson's chi-squared of the rows."""
+        errors, variances = self.errors(lane)
+        return float(np.square(errors[variances > 0]) @ (1.0 / variances[variances > 0]))
+
+    def __call__(self, lane: Batch) -> Scores:
+        """Return the sum of a lane."""
+        assert self.covariance is not None
+        errors, _ = self.errors(lane)
+        ones = [np.ones((lane.size, 1))] * bool(self.model.fit_intercept)
+        rows = np.hstack([lane.dense(), *ones]) * errors[:, None]
+        more = self.model._limits.shape[1] - rows.shape[1]
+        if more:  # rows of a sparse source may be narrower
+            rows = np.hstack([rows[:, :-1], np.zeros((lane.size, more)), rows[:, -1:]])
+        return scores_of(rows, clusters_in(lane, self.covariance))
+
+
+def pairs_joined(batches: Any, positive: Any = 1) -> Any:
+    """Yield rows of counts, which come as two rows each, as single rows: y has the successes, and
+    weights are the trials.
+    """
+    for batch in batches:
+        first, second = batch.weights[::2], batch.weights[1::2]
+        offset, groups = (None if x is None else x[::2] for x in (batch.offset, batch.groups))
+        successes = np.where(batch.y[::2] == positive, first, second)
+        yield Batch(batch.X[::2], successes, weights=first + second, offset=offset, groups=groups)
+
+
+def no_counts() -> DataError:
+    """Return the error for rows without the counts that a model was fitted to."""
+    return DataError(
+        "The model was fitted to counts: pass successes and trials.",
+        code="needs-option", option="successes",
+    )  # fmt: skip
+
+
+def finish_counts(model: Any, batches: Batches) -> None:
+    """Give a logistic regression of counts Pearson's chi-squared and its robust covariance."""
+    work = CountScores(model, model.covariance)
+    with one_blas_thread:
+        model._pearson = float(Lanes(batches).sum(work.pearson, operator.add))
+        if model.covariance is None or model._covariance is None:
+            return
+        found = Lanes(batches).sum(work, added_scores)
+    robust = Robust.of(model.covariance, found, model.n_rows_, model.n_parameters_)
+    root = robust.root @ model._covariance
+    model._covariance = without_noise(root.T @ root, model._covariance)
+    model._clusters = robust.clusters

@@ -43,11 +43,16 @@ from linsep.estimators._common.predicting import (
 from linsep.estimators._common.showing import PlotsProbability
 from linsep.inference.results import Bands
 from linsep.inference.robust import (
+    CLUSTERED,
     HELP,
     OfLogistic,
     check_clusters,
     check_length,
     cluster_numbers,
+    finish_counts,
+    no_counts,
+    pairs_joined,
+    refuse_dispersion,
 )
 from linsep.inference.table import OPPOSITE, check_level
 from linsep.logistic.counts import (
@@ -104,7 +109,7 @@ LEARNED = (
     "_covariance", "_clusters", "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_",
     "_intervals", "_gained", "_total_weight", "training_accuracy_", "training_rows_",
     "training_baseline_", "training_sampled_", "training_balanced_accuracy_", "threshold_",
-    "rows_signature_", "_fractional", "_residuals",
+    "rows_signature_", "_fractional", "_residuals", "_pearson",
 )  # fmt: skip
 
 
@@ -261,6 +266,10 @@ class LogisticRegression(
         default=0.95, above=0.0, below=1.0, help="confidence level of these intervals"
     )
     covariance: OfLogistic | None = parameter(default=None, help=HELP)
+    dispersion: Literal["estimated"] | None = parameter(
+        default=None,
+        help="of counts: 1, or estimated from Pearson's residuals (quasi-binomial)",
+    )
     class_weight: Any = None
     max_iter: int = parameter(default=1000, at_least=1, help="maximum number of iterations")
     tol: float | None = parameter(
@@ -366,7 +375,7 @@ class LogisticRegression(
             if brings_labels(X, y, sample_weight, offsets=True, **beside):
                 self._fit_source(X, saving)
             elif counted:
-                self._fit_counts(X, beside, saving)
+                self._fit_counts(X, beside | {"clusters": numbers}, saving)
             else:
                 self._fit_rows(X, y, sample_weight, beside["offset"], saving, numbers)
         return self
@@ -379,9 +388,12 @@ class LogisticRegression(
         weights = np.column_stack([successes, trials - successes])
         check_both(weights.sum(axis=0), "the rows")
         twice, y = np.repeat(np.arange(n_rows), 2), np.tile([1, 0], n_rows)
-        offset = check_offset(beside["offset"], n_rows)
-        offset = None if offset is None else offset[twice]
+        given, clusters = check_offset(beside["offset"], n_rows), beside["clusters"]
+        check_length(clusters, n_rows)
+        offset = None if given is None else given[twice]
         self._fit_rows(X[twice], y, weights.ravel(), offset, saving, counted=True)
+        rows = Batch(X, successes, weights=trials, offset=given, groups=clusters)
+        finish_counts(self, lambda: iter([rows]))
 
     def _fit_rows(
         self, X: Any, y: Any, sample_weight: Any, offset: Any, saving: Saving | None,
@@ -441,6 +453,10 @@ class LogisticRegression(
             source.stage, source.doing = "fitting", rows.doing
             try:
                 self._fit(rows, {"X": None, "y": None, "metadata": None}, saving)
+                if source.counts:
+                    whole = rows.batches if self.covariance != CLUSTERED else rows.clustered
+                    one = rows.known.places[1]
+                    finish_counts(self, lambda: pairs_joined(whole(), one))
             finally:
                 source.doing = None
 
@@ -469,11 +485,7 @@ class LogisticRegression(
         """Maximize the likelihood, call callbacks, and keep the weights so far if stopped early."""
         with interrupts_deferred(), one_blas_thread:
             task = rows.task(self)
-            if task.groups is not None and self.covariance is not None:
-                raise ParameterError(
-                    "Robust standard errors need single rows instead of counts",
-                    hint("leave {} out", covariance=None), code="conflict", option="covariance",
-                )  # fmt: skip
+            refuse_dispersion(self, task.groups is not None)
             if saving is not None:
                 task = replace(task, journal=saving.journal)
             if self.warm_start and hasattr(self, "coef_"):
@@ -676,15 +688,16 @@ class LogisticRegression(
         return self.classes_[decided(self, scores, codes_of(scores))]
 
     def diagnostics(
-        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None
-    ) -> "LogisticDiagnostics":
+        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None,
+        successes: Any = None, trials: Any = None,
+    ) -> "LogisticDiagnostics":  # fmt: skip
         """Return residuals, leverages and influences of the rows of the fit, collinearity, and the
         Hosmer-Lemeshow test; for two classes.
 
         Parameters
         ----------
-        X, y, sample_weight, offset : the arguments of the last fit, or the frame or file with its
-            columns
+        X, y, sample_weight, offset, successes, trials : the arguments of the last fit, or the frame
+            or file with its columns
 
         Returns
         -------
@@ -697,16 +710,26 @@ class LogisticRegression(
         ------
         ValueError
             If these are not the rows of the fit (another number of rows or features, or another
-            log-likelihood), and for models of several classes or of counts.
+            deviance), and for models of several classes.
         """
         from linsep.inference.diagnostics import logistic_diagnostics, refuse_classes
 
         check_is_fitted(self)
         refuse_classes(self)
-        with self.fitted_rows(X, y, sample_weight, offset) as (rows, given, weights, known, named):
-            features = self._features(rows)
+        labels_or_counts = y if successes is None else successes
+        with self.fitted_rows(X, labels_or_counts, sample_weight, offset) as fitted:
+            rows, given, weights, known, named = fitted
+            features, counts = self._features(rows), None
             offsets = offset_to_predict(self, known, features.shape[0])
-            return logistic_diagnostics(self, features, given, weights, named, offsets)
+            if successes is not None:
+                counts = given_counts(successes, trials, features.shape[0])
+            elif self._saturated is not None:
+                if weights is None:
+                    raise no_counts()
+                (pairs,) = pairs_joined([Batch(features, given, 0, weights, offset=offsets)])
+                counts, (features, offsets) = (pairs.y, pairs.weights), (pairs.X, pairs.offset)
+                named = partial(_of_pairs, named)
+            return logistic_diagnostics(self, features, given, weights, named, offsets, counts)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> float:
         """Return the accuracy on X and y, or on a source, frame or file with its own labels."""
@@ -772,3 +795,8 @@ class LogisticRegression(
 def fit_rows(model: LogisticRegression, rows: Rows | BatchRows, saving: Saving) -> None:
     """Fit a regression to rows that are checked."""
     model._fit(rows, {"X": None, "y": None, "metadata": None}, saving)
+
+
+def _of_pairs(named: Callable[[np.ndarray], Any], rows: np.ndarray) -> Any:
+    """Return the numbers and labels of rows of counts, which are two rows each."""
+    return named(2 * rows)

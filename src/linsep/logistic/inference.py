@@ -27,6 +27,7 @@ from linsep.inference import signatures
 from linsep.inference.results import HasInference
 from linsep.inference.robust import NOTHING, robust_words, stored_clusters
 from linsep.inference.table import ODDS_RATIO, Summary, check_level
+from linsep.inference.tails import f_tail
 from linsep.logistic.solution import SEPARATED, UNINFERRED, UNKNOWN, UNSIGNED
 from linsep.logistic.task import NO_WEIGHT, has_hessian
 from linsep.parameters import as_fitted, fitted_parameter
@@ -91,6 +92,7 @@ STATE: dict[str, Any] = {
     "offset": flag,
     "fractional": flag,
     "saturated": _or_none,
+    "pearson": _or_none,
 }
 #: the attributes of parts that are stored as they are
 ATTRIBUTES = {
@@ -98,7 +100,7 @@ ATTRIBUTES = {
     "n_rows": "n_rows_", "total_weight": "_total_weight", "n_iter": "n_iter_",
     "method": "method_", "stop_reason": "stop_reason_", "stop_sentence": "stop_sentence_",
     "signature": "rows_signature_", "dependent": "_depends", "offset": "_with_offset",
-    "fractional": "_fractional", "saturated": "_saturated",
+    "fractional": "_fractional", "saturated": "_saturated", "pearson": "_pearson",
 }  # fmt: skip
 
 
@@ -135,6 +137,7 @@ class LogisticResults(HasInference):
     _total_weight: float
     _fractional: bool = False
     _saturated: float | None = None
+    _pearson: float | None = None
     n_iter_: int
     method_: str
     stop_reason_: str
@@ -227,6 +230,24 @@ class LogisticResults(HasInference):
         return self._deviance(self.null_log_likelihood_)
 
     @property
+    def pearson_chi2_(self) -> float:
+        """Pearson's chi-squared of counts, the sum of (successes - trials p)^2 / (trials p (1 - p))
+        over the rows; NaN for single rows, where it tests nothing.
+        """
+        check_is_fitted(self)
+        return np.nan if self._pearson is None else self._pearson
+
+    @property
+    def dispersion_(self) -> float:
+        """The factor of binomial variances: 1, or with ``dispersion="estimated"`` Pearson's
+        chi-squared divided by the residual degrees of freedom.
+        """
+        check_is_fitted(self)
+        if fitted_parameter(self, "dispersion") is None:
+            return 1.0
+        return self.pearson_chi2_ / self.df_residual_ if self.df_residual_ > 0 else np.nan
+
+    @property
     def mcfadden_r2_(self) -> float:
         """1 - log-likelihood / log-likelihood without features (McFadden 1974)."""
         check_is_fitted(self)
@@ -255,10 +276,11 @@ class LogisticResults(HasInference):
 
     @property
     def aic_(self) -> float:
-        """-2 log-likelihood + 2 parameters, without Firth's penalty. NaN with l2, after an
-        interrupted fit, and if neither a maximum nor a limit of the likelihood is proved.
+        """-2 log-likelihood + 2 parameters, without Firth's penalty. NaN with l2 or an estimated
+        dispersion, after an interrupted fit, and if neither a maximum nor a limit of the likelihood
+        is proved.
         """
-        if not self._inferable:
+        if not self._inferable or fitted_parameter(self, "dispersion"):
             return np.nan
         return -2.0 * self.log_likelihood_ + 2.0 * self.n_parameters_
 
@@ -291,8 +313,10 @@ class LogisticResults(HasInference):
     def likelihood_ratio_(self) -> tuple[float, int, float]:
         """The test against no features: 2 (l - l0), its degrees of freedom, p from chi-squared.
 
-        NaN where ``aic_`` is. For separable data l is the supremum and p only a rough guide; with
-        Firth's penalty the penalized likelihoods are compared (Heinze and Schemper 2002).
+        NaN where standard errors are not known. For separable data l is the supremum and p only a
+        rough guide; with Firth's penalty the penalized likelihoods are compared (Heinze and
+        Schemper 2002). With an estimated dispersion it is F, the statistic per degree of freedom
+        divided by the dispersion.
         """
         df = int(self._estimated[:, : self.coef_.shape[1]].sum())
         if not self._inferable or np.isnan(self.log_likelihood_):
@@ -300,6 +324,9 @@ class LogisticResults(HasInference):
         statistic = max(0.0, 2.0 * (self.log_likelihood_ - self.null_log_likelihood_))
         if self.method_ == "Firth":
             statistic = self._gained
+        if fitted_parameter(self, "dispersion") and df:
+            f = statistic / df / self.dispersion_
+            return f, df, float(f_tail(f, df, self.df_residual_))
         return statistic, df, float(chdtrc(df, statistic)) if df else np.nan
 
     def _glanced(self) -> dict[str, Any]:
@@ -365,7 +392,7 @@ class LogisticResults(HasInference):
         if self._covariance is None:
             return None
         order = self._arranged(np.arange(self._limits.size).reshape(self._limits.shape)).ravel()
-        found = self._covariance[np.ix_(order, order)]
+        found = self._covariance[np.ix_(order, order)] * self.dispersion_
         out = self.limits_.ravel() != "finite"
         found[out], found[:, out] = np.nan, np.nan
         return found
@@ -377,15 +404,18 @@ class LogisticResults(HasInference):
         errors = np.full(self._limits.shape, np.nan)
         if self._covariance is not None:
             with np.errstate(invalid="ignore"):
-                errors = np.sqrt(np.diag(self._covariance)).reshape(errors.shape)
+                variances = np.diag(self._covariance) * self.dispersion_
+                errors = np.sqrt(variances).reshape(errors.shape)
         return self._arranged(np.where(self._limits == "finite", errors, np.nan))
 
     @property
     def _statistic(self) -> str:  # type: ignore[override]
-        return "z" if self._clusters is None else "t"
+        return "z" if np.isinf(self._degrees) else "t"
 
     @property
     def _degrees(self) -> float:
+        if fitted_parameter(self, "dispersion"):
+            return self.df_residual_
         return np.inf if self._clusters is None else self._clusters - 1
 
     def _held_at_zero(
@@ -589,6 +619,7 @@ class LogisticResults(HasInference):
 
     def _details(self) -> list[tuple[str, str | int | float]]:
         statistic, df, p = self.likelihood_ratio_
+        name = "F" if fitted_parameter(self, "dispersion") else "likelihood ratio"
         return [
             ("rows", self.n_rows_),
             *self._weights_of_rows(),
@@ -601,10 +632,24 @@ class LogisticResults(HasInference):
             ("log-likelihood", float(self.log_likelihood_)),
             ("deviance", float(self.deviance_)),
             ("null deviance", float(self.null_deviance_)),
+            *self._details_of_fit(),
             ("McFadden R2", float(self.mcfadden_r2_)),
-            (f"likelihood ratio ({df} df)", float(statistic)),
-            ("p of likelihood ratio", float(p)),
+            (f"{name} ({df} df)", float(statistic)),
+            (f"p of {name}", float(p)),
         ]
+
+    def _details_of_fit(self) -> list[tuple[str, str | int | float]]:
+        """Return tests of fit of counts, whose residuals are compared with binomial variances."""
+        df, chi2 = self.df_residual_, self._pearson
+        if self._saturated is None or chi2 is None:
+            return []
+        details: list[tuple[str, str | int | float]] = [
+            ("degrees of freedom, residuals", df), ("Pearson chi-squared", chi2)
+        ]  # fmt: skip
+        if fitted_parameter(self, "dispersion"):
+            return [*details, ("dispersion", float(self.dispersion_))]
+        tests = [("p of Pearson chi-squared", chi2), ("p of deviance", self.deviance_)]
+        return details + [(what, float(chdtrc(df, x)) if df > 0 else np.nan) for what, x in tests]
 
     def _robust_details(self) -> list[tuple[str, str | int | float]]:
         if (name := self._robust) is None:

@@ -640,8 +640,8 @@ class RowScores:
 
 def with_robust(task: Task, fit: Solution) -> Solution:
     """Return a fit at its maximum with the robust covariance that the task names, if any."""
-    if task.covariance is None or fit.covariance is None or not task.q:
-        return fit
+    if task.covariance is None or fit.covariance is None or not task.q or task.groups is not None:
+        return fit  # the rows of counts, which are two each, depend on each other: finish_counts
     how, objective = fit.columns, objective_of(task, fit.columns)
     inverse, back = inverted(objective.at(fit.B).hessian), how.matrix(task.q, task.intercept)
     if task.covariance == CLUSTERED and task.lanes is None:

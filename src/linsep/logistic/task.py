@@ -489,7 +489,8 @@ class StreamRows(BatchRows):
         groups = Groups() if self.stream.source.counts else None
         for row_batch in self.stream.row_batches(0):
             weights, codes = row_batch.importance, row_batch.codes
-            refuse_weights(self._covariance, weights if weights.size else None)
+            if groups is None:
+                refuse_weights(self._covariance, weights if weights.size else None)
             self.totals = weight_totals(self.totals, codes, weights)
             self._n_rows += int((weights > 0).sum()) if weights.size else len(codes)
             groups = groups and groups.and_more(weights[::2], weights[1::2])
@@ -513,5 +514,5 @@ class StreamRows(BatchRows):
             if batch.size:
                 codes = encode_with(batch.y, self.stream.classes)
                 assert codes is not None
-                beside = {"groups": batch.groups, "offset": batch.offset}
+                beside = {"groups": batch.groups, "offset": batch.offset, "weights": batch.weights}
                 yield Batch(summed(batch.X), self.known.places[codes], batch.first, **beside)
