@@ -158,7 +158,9 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         The fit as an equation in the features; print it.
     params_, standard_errors_, statistics_, p_values_ : arrays of shape (parameters,)
         The intercept first, if there is one; the statistics are t. NaN for features left out.
-    covariance_ : array of shape (parameters, parameters)
+        With names of features ``params_`` is a Series or a frame of pandas, if that is installed.
+    covariance_ : array or frame of shape (parameters, parameters)
+    residuals_ : array of shape (rows,), after a fit of one target in memory
     param_names_ : list of str
     r_squared_, adjusted_r_squared_, f_statistic_, f_p_value_ : float
     residual_variance_, residual_error_, rss_, df_residual_, df_model_, n_rows_ : float or int

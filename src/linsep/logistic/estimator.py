@@ -163,6 +163,11 @@ class LogisticRegression(
         n / (n - k) for n rows and k estimates. "CR1": s summed over each of G clusters, times
         G / (G - 1) (n - 1) / (n - k), with t tests of G - 1 degrees of freedom. Not with l2,
         Firth's penalty or profiles. If no maximum exists, the covariance is computed in the limit.
+        For counts, the rows are those with trials.
+    dispersion : "estimated" or None, default=None
+        For counts: "estimated" multiplies the covariance by Pearson's chi-squared divided by the
+        residual degrees of freedom, as R's quasibinomial; the statistics are then t and F, and AIC
+        and BIC NaN. Not with a robust covariance, l2, Firth's penalty or profiles.
     class_weight : dict {label: weight}, "balanced" or None, default=None
         Factors of the row weights by class. "balanced": total weight of the rows / (number of
         classes * weight of the rows of the class); rows of weight 0 are ignored.
@@ -213,13 +218,16 @@ class LogisticRegression(
         For counts, likelihoods include the binomial coefficients, and deviances are relative to the
         saturated model (one probability per row), as in R's ``glm(cbind(s, t - s) ~ x, binomial)``.
     mcfadden_r2_, aic_, bic_ : float
+    pearson_chi2_, dispersion_ : float, for counts; NaN and 1 for single rows
+    residuals_ : array of shape (rows,), after a fit of single rows in memory, for two classes
     likelihood_ratio_ : (statistic, degrees of freedom, p), against the model without features
     params_, standard_errors_, statistics_, p_values_ : arrays
         Of shape (parameters,) for two classes, else (classes - 1, parameters): the intercept first,
         if there is one, then the features. ``params_`` are infinite where an estimate diverges, and
-        NaN where it is unknown; the statistics are Wald's z.
-    covariance_ : array of shape (parameters, parameters) or None, in the order of
-        ``params_.ravel()``: the inverse information, or the robust one named by ``covariance``
+        NaN where it is unknown; the statistics are Wald's z. With names of features ``params_`` is
+        a Series or a frame of pandas, if that is installed.
+    covariance_ : array or frame of shape (parameters, parameters) or None, in the order of
+        ``param_names_``: the inverse information, or the robust one named by ``covariance``
     param_names_ : list of str
     equation_ : the log-odds as an equation in the features, in the units of the data; print it
     separation_ : verdict of :func:`linsep.separation`, None if it was not needed
