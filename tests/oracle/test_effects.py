@@ -293,6 +293,7 @@ def test_a_level_that_diverges_has_no_error_anywhere(covariance):
     assert saved["estimate"] == frames.loc["town=Ulm", "estimate"]
     assert {saved[name] for name in numbers} == {None}
     picture = table.plot()
+    assert picture.ax_.get_xlabel() == "marginal effect, with its 95% interval"
     assert len(picture.points_.get_xdata()) == 3
     assert len(picture.intervals_.get_segments()) == 2
     # the numbers that effects are made of

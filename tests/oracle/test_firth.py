@@ -55,6 +55,11 @@ def test_infections_as_logistf_has_them():
     assert high[0] == pytest.approx([*published, 1.07315122], rel=1e-6)
     p = [6.143472e-03, 8.751911e-01, 1.678877e-06, 1.237805e-05, 5.449701e-02, 4.951873e-03]
     assert last(found, "p_values_")[0] == pytest.approx([*p, 8.020268e-01], rel=2e-6)
+    table = found.summary()
+    chi2 = [7.50773092, 0.02467044, 22.93139022, 19.10407252, 3.69740975, 7.89693139]
+    printed = [row.statistic for row in table.coefficients]
+    assert table.statistic == "chi2"
+    assert printed == pytest.approx([0.06286298, *chi2], rel=1e-6)
     statistic, df, p = found.likelihood_ratio_
     assert statistic == pytest.approx(49.09064, abs=1e-5)
     assert (df, p) == (6, pytest.approx(7.15089e-9, rel=1e-5))

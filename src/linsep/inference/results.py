@@ -334,6 +334,11 @@ class HasInference(HasEquation, ForMaketables):
 
         return score_test(self, X, y, more, sample_weight)
 
+    @property
+    def _printed(self) -> tuple[str, np.ndarray]:
+        """The name and the values of the statistic in the summary."""
+        return self._statistic, self.statistics_
+
     def summary(self, level: float | None = None) -> Summary:
         """Return the table of the fit: print it, or call ``to_dict()``.
 
@@ -346,17 +351,19 @@ class HasInference(HasEquation, ForMaketables):
         own: Any = self
         level = check_level(self._level if level is None else level)
         (names, signs), (title, header, notes) = self._words_and_signs(), own._headed()
-        parts = own._shown, own.standard_errors_, self.statistics_, self.p_values_
+        letter, statistics = self._printed
+        parts = own._shown, own.standard_errors_, statistics, self.p_values_
         ends = self.confidence_intervals(level).reshape(-1, 2)
         numbers, words = np.column_stack([*map(np.ravel, parts), ends]), own._words.ravel()
-        numbers[words != "", :3] = np.nan
+        numbers[words != "", :2] = np.nan
         turned = signs < 0  # a word that is hashed with a negative sign
-        numbers[turned] = numbers[turned][:, [0, 1, 2, 3, 5, 4]] * [-1, 1, -1, 1, -1, -1] + 0.0
+        sides = [-1, 1, 1 if letter == "chi2" else -1, 1, -1, -1]
+        numbers[turned] = numbers[turned][:, [0, 1, 2, 3, 5, 4]] * sides + 0.0
         words = np.where(turned, [OPPOSITE.get(word, word) for word in words], words)
         columns = map(np.ndarray.tolist, (*numbers.T, words))
         rows = list(map(Coefficient, names, *columns))
         table = Summary(
-            title, header, rows, self._statistic, level, notes, equations=self._equations,
+            title, header, rows, letter, level, notes, equations=self._equations,
             equation=self._equation, standardized=standardized(self),
         )  # fmt: skip
         table.notes[:0] = table._units()

@@ -207,7 +207,6 @@ class Coefficient(NamedTuple):
         first, *ends = (number_text(x, digits) for x in (*self[1:3], *self[5:7]))
         cells = [first, ends[0], _statistic_text(self.statistic), p_text(self.p_value), *ends[1:]]
         if self.status:
-            cells = [*cells[:1], "", "", *cells[3:]]
             cells = ["" if cell == "-" else cell for cell in cells]
         return list(map(escaped, [self.name, cells[0] or self.status, *cells[1:]]))
 
@@ -229,7 +228,7 @@ class Summary(Printed):
     header : list of (str, str, int or float)
         Statistics of the fit, printed two per line.
     coefficients : list of Coefficient
-    statistic : "t" or "z"
+    statistic : "t", "z" or "chi2"
     level : float
         Confidence level of the intervals, between 0 and 1.
     notes : list of str
@@ -275,8 +274,9 @@ class Summary(Printed):
     def columns(self) -> list[str]:
         """Return the names of the columns of the table."""
         letter, percent = self.statistic, f"{100 * self.level:.6g}%"
+        p = "P>chi2" if letter == "chi2" else f"P>|{letter}|"
         ends = [f"{percent} low", f"{percent} high"]
-        return ["", self.heading, "std. error", letter, f"P>|{letter}|", *ends]
+        return ["", self.heading, "std. error", letter, p, *ends]
 
     def rows(self, digits: int = 6) -> list[list[str]]:
         """Return the cells of the table as text, estimates to ``digits`` significant digits."""

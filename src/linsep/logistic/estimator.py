@@ -417,8 +417,9 @@ class LogisticRegression(
         self._with_offset = offset is not None
         self._fit(rows, {"X": X, "y": y, "metadata": metadata}, saving)
         if not counted and len(self.classes_) == 2:
-            found = self._residuals_of(rows.X, y, rows.offset)
-            self._residuals = found[rows.weights > 0] if rows.weights.size else found
+            batch = rows.batch
+            found = self._residuals_of(batch.X, y, batch.offset)
+            self._residuals = found if batch.weights is None else found[batch.weights > 0]
 
     def rows_in_memory(
         self, X: Any, y: Any, sample_weight: Any = None, saving: Saving | None = None,

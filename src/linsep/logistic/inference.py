@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import chdtrc, expit
+from scipy.special import chdtrc, chdtri, expit
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, ParameterError, hint
@@ -469,6 +469,12 @@ class LogisticResults(HasInference):
         return super().p_values_
 
     @property
+    def _printed(self) -> tuple[str, np.ndarray]:
+        if not self._intervals:
+            return super()._printed
+        return "chi2", np.asarray(chdtri(1, self.p_values_))  # the likelihood ratio of the profile
+
+    @property
     def _level(self) -> float:
         level = super()._level
         return next(iter(self._intervals), level)
@@ -683,7 +689,7 @@ class LogisticResults(HasInference):
             )
         if self._intervals and profiles:
             what = "penalized likelihood" if self.method_ == "Firth" else "likelihood"
-            notes.append(f"Intervals and p-values by the profile of the {what}, z by Wald.")
+            notes.append(f"Intervals, chi2 (1 df) and p-values by the profile of the {what}.")
             missing = np.isnan([ends[:2] for ends in self._intervals.values()]).any(axis=(0, 1))
             if (missing & self._estimated).any() and self._inferable:
                 notes.append("An end that is not shown was not bracketed by values of the profile.")

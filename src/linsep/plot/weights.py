@@ -80,6 +80,9 @@ class CoefficientDisplay(Display):
     4
     """
 
+    #: what the numbers are, unless they are odds ratios
+    what = "coefficient"
+
     @classmethod
     def from_estimator(
         cls, estimator: Any, *, odds: bool = False, top: int = 30, intercept: bool = False,
@@ -172,6 +175,7 @@ class CoefficientDisplay(Display):
             names=names, estimates=estimates, low=low, high=high,
             status=[row.status for row in shown], level=summary.level,
             odds=odds or summary.heading == ODDS_RATIO, left_out=len(rows) - len(shown),
+            what="marginal effect" if summary.heading == "effect" else cls.what,
         ).plot(ax, **kwargs)  # fmt: skip
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -211,7 +215,7 @@ class CoefficientDisplay(Display):
             else:
                 self._arrows(place, word, own, neutral)
         self._scale_axis(np.append(ends[np.isfinite(ends)], neutral), ends)
-        what = "odds ratio" if self.odds else "coefficient"
+        what = "odds ratio" if self.odds else self.what
         if self.level is None:
             what = "weight ± one standard deviation"
         elif np.isfinite([self.low, self.high]).any():

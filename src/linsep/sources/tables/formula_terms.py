@@ -241,6 +241,14 @@ def _contrast(node: ast.expr) -> tuple[str, dict[str, Any]]:
         )
     if call is None:
         return name, {}
+    number = call.args and isinstance(call.args[0], ast.Constant) and not isinstance(
+        call.args[0].value, str
+    )  # fmt: skip
+    if number and isinstance(which, ast.Attribute) and name == "treatment":
+        raise NotAllowed(
+            f"has {ast.unparse(node)[:40]}, which means a number of levels in R",
+            "write contr.treatment(base=...) or Treatment(...) for the reference level", node,
+        )  # fmt: skip
     keywords = [ast.keyword("base", k.value) if k.arg == "reference" else k for k in call.keywords]
     return name, _settings(f"contr.{name}", CONTRASTS[name], call.args, keywords)
 
