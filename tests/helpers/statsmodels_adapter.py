@@ -181,7 +181,7 @@ class Results:
 
     @property
     def params(self):
-        return self._arranged(self.fitted.params_)
+        return self._arranged(np.asarray(self.fitted.params_))
 
     @property
     def bse(self):
@@ -212,7 +212,7 @@ class Results:
         if r_matrix is not None:
             raise Refused("covariances of combinations")
         order = self._everywhere
-        found = self.fitted.covariance_[np.ix_(order, order)]
+        found = np.asarray(self.fitted.covariance_)[np.ix_(order, order)]
         if self.model.names and found.shape[0] == len(self.model.names):
             return pd.DataFrame(found, index=self.model.names, columns=self.model.names)
         return found
