@@ -76,7 +76,7 @@ def for_marginaleffects(model: Any, data: Any) -> Any:
     classes = [] if linear else [*map(label_text, model.classes_.tolist())]
     order = [k for k, name in enumerate(classes) if name != label_text(model.reference_)]
 
-    class Model(ModelAbstract):  # type: ignore[misc]
+    class Model(ModelAbstract):
         def get_exog(self, newdata: Any) -> np.ndarray:
             texts = [pl.col(name).cast(pl.String) for name in levels]
             X = model.features_of(newdata.with_columns(texts).select(columns).to_pandas())
