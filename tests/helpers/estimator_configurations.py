@@ -84,6 +84,7 @@ GRIDS = {
         "intervals": [None, "wald", "profile"],
         "level": [0.95, 0.5],
         "covariance": [None, "HC0", "HC1"],
+        "dispersion": [None],
         "warm_start": [False, True],
         "class_weight": [None, "balanced", {1: 2.0}],
         "tol": [None, 1e-4],

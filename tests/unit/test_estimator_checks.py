@@ -65,8 +65,8 @@ def test_configurations_have_every_value_and_every_two():
         for name_of_one, spec in parameters_of(type(model)).items():
             values = grid.get(name_of_one, [])
             assert all(spec.accepts(value) for value in values)
-            # is "poly", and needs initial weights, or clusters
-            elsewhere = {"polynomial", "correct", "CR1"}
+            # is "poly", and needs initial weights, clusters, or counts
+            elsewhere = {"polynomial", "correct", "CR1", "estimated"}
             assert not values or set(spec.choices) - elsewhere <= set(values)
         seen = [{p: grid[p].index(one.get(p, grid[p][0])) for p in grid} for one in every]
         for parameter, values in grid.items():
