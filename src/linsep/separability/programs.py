@@ -134,34 +134,11 @@ def equilibrated(A: Any) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
     return scaled, rows, columns
 
 
-def split(A: Any) -> Split | None:
-    """Find the largest set of rows that a weight vector makes positive, with no row negative.
-
-    Maximizes the sum of s over w and 0 <= s <= 1, subject to ``A w >= s``. The dual variables are
-    the multipliers. None if the solver gives up.
-    """
-    if not A.shape[1]:
-        return Split(np.zeros(A.shape[0], dtype=bool), np.zeros(0), np.ones(A.shape[0]))
-    scaled, rows, columns = equilibrated(A)
-    n, d = scaled.shape
-    bounds = np.repeat([-np.inf, 0.0], [d, n]), np.repeat([np.inf, 1.0], [d, n])
-    table = sp.hstack([scaled, -sp.identity(n)])
-    result = solved(np.repeat([0.0, -1.0], [d, n]), table, (0.0, np.inf), bounds, FINE)
-    if result is None:
-        return None
-    w, s = result.x[:d], result.x[d:]
-    with np.errstate(over="ignore"):
-        weights = np.ldexp(w, columns.astype(int))
-        multipliers = np.ldexp(result.multipliers, rows.astype(int))
-    return Split(s > 0.5, weights, multipliers)
-
-
 def pushes(A: sp.csr_matrix) -> Iterator[tuple[np.ndarray, Split | None]]:
     """Yield weights with no row negative, and None; at the end weights and the :class:`Split`.
 
-    Faster than :func:`split`, by programs without a variable per row: each maximizes the sum over
-    the rows that are not free yet, until the sum is zero and the dual variables are the
-    multipliers. Ends early if a program fails.
+    Each program maximizes the sum over the rows that are not free yet, until the sum is zero and
+    the dual variables are the multipliers. Ends early if a program fails.
     """
     scaled, rows, columns = equilibrated(A)
     free = np.zeros(scaled.shape[0], dtype=bool)

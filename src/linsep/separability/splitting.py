@@ -22,7 +22,7 @@ from linsep.separability.exact import (
     signed,
     vanishing,
 )
-from linsep.separability.programs import Split, few_rows, split
+from linsep.separability.programs import Split, few_rows
 from linsep.separability.time_limit import Work
 from linsep.separability.working_set import Member, WorkingSet, members_outside
 
@@ -56,11 +56,9 @@ def proved(working: WorkingSet, guess: Split | None) -> Proof:
     TooLarge
         If the guess is wrong and exact arithmetic alone would take too long.
     """
-    for another in (guess, None):
-        near = another or split(working.table())
-        proof = None if near is None else _near(working, near)
-        if proof is not None:
-            return proof
+    proof = None if guess is None else _near(working, guess)
+    if proof is not None:
+        return proof
     members = working.members
     direction, multipliers, span = exact_split([m.whole[0] for m in members], working.work)
     used = [members[i] for i in multipliers]

@@ -7,7 +7,6 @@ rounding cannot matter, else in integers.
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain
 from operator import itemgetter
 
 import numpy as np
@@ -27,8 +26,6 @@ LEAST_ADDED, MOST_ADDED = 64, 1_024
 MOST_OPEN = 10_000
 #: a constraint: the number of its row, and its number within the row
 Key = tuple[int, int]
-#: lanes whose lowest constraints are compared at once
-MOST_NEW = 8
 #: constraints, each with a number
 Ranked = list[tuple[float, "Member"]]
 
@@ -66,44 +63,17 @@ class Lowest:
 
     def __init__(self, question: Question, most: int) -> None:
         self._question, self._most = question, most
-        self._kept: Ranked = []
-        #: batches, and numbers, rows and constraints that are not yet compared with those kept
-        self._new: list[tuple[Batch, np.ndarray, np.ndarray, np.ndarray]] = []
-        self._limit = np.inf
+        self.found: Ranked = []
 
     def offer(self, batch: Batch, number: np.ndarray, row: np.ndarray, which: np.ndarray) -> None:
         """Keep the lowest constraints of a batch."""
-        near = np.flatnonzero(number < self._limit)
-        if near.size:
-            near = near[np.argsort(number[near], kind="stable")[: self._most]]
-            self._new.append((batch, number[near], row[near], which[near]))
-        if len(self._new) > MOST_NEW:
-            self.found()
-
-    def found(self) -> Ranked:
-        """Return them in order."""
+        limit = self.found[-1][0] if len(self.found) == self._most else np.inf
+        near = np.argsort(number, kind="stable")[: self._most]
         new = [
-            (batch, *place)
-            for batch, _, rows, which in self._new
-            for place in zip(rows.tolist(), which.tolist(), strict=True)
+            (float(number[k]), Member(self._question, batch, int(row[k]), int(which[k])))
+            for k in near[number[near] < limit].tolist()
         ]
-        count = len(self._kept)
-        numbers = np.concatenate([[x for x, _ in self._kept], *(x for _, x, *_ in self._new)])
-        order = np.argsort(numbers, kind="stable")[: self._most].tolist()
-        self._kept = [
-            self._kept[k] if k < count else
-            (float(numbers[k]), Member(self._question, *new[k - count]))
-            for k in order
-        ]  # fmt: skip
-        self._new = []
-        if len(order) == self._most:
-            self._limit = self._kept[-1][0]
-        return self._kept
-
-
-def lowest(most: int, parts: Iterable[Ranked]) -> Ranked:
-    """Return the lowest of several parts; of equal ones the first."""
-    return sorted(chain(*parts), key=itemgetter(0))[:most]
+        self.found = sorted([*self.found, *new], key=itemgetter(0))[: self._most]
 
 
 def _sample(question: Question, share: int, lanes: Iterable[Batch]) -> list[Ranked]:
@@ -120,7 +90,7 @@ def _sample(question: Question, share: int, lanes: Iterable[Batch]) -> list[Rank
             rows = np.flatnonzero(lane.y == code)
             which = shuffled(drawn[rows]) % np.uint64(len(question.signs[code]))
             kept[code].offer(lane, drawn[rows] * 2.0**-64, rows, which)
-    return [kept[code].found() for code in active]
+    return [kept[code].found for code in active]
 
 
 def shuffled(numbers: np.ndarray) -> np.ndarray:
@@ -259,7 +229,7 @@ def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool
             found |= product <= 0
             wrong[k] = product <= 0 or product * scale < exact * top
         worst.offer_some(seen, wrong)
-    working.include_lowest(worst.found())
+    working.include_lowest(worst.found)
     return found
 
 
@@ -289,7 +259,7 @@ def grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:
     )
     for seen in scan(working.data, w):
         worst.offer_some(seen, seen.value < -np.maximum(seen.bound, NOISE * length * seen.norm))
-    return working.include_lowest(worst.found())
+    return working.include_lowest(worst.found)
 
 
 def boundary_of(working: WorkingSet, direction: Row, space: Space) -> tuple[int, ...] | None:
@@ -310,5 +280,5 @@ def boundary_of(working: WorkingSet, direction: Row, space: Space) -> tuple[int,
         for k, (row, _) in seen.exactly(close[out]):
             wrong[k] = dot(row, direction) <= 0
         worst.offer_some(seen, wrong)
-    new = working.include_lowest(worst.found())
+    new = working.include_lowest(worst.found)
     return None if new else tuple(np.concatenate(inside).tolist())
