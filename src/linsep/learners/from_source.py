@@ -55,33 +55,29 @@ def measure(model: Any, stream: SourceStream, on_all: Measured | None = None) ->
     total = int(stream.sample.counts.sum())
     if stream.source.weighted:
         warn_of_weightless(stream.classes, stream.sample.totals)
-    accuracy, totals, rows = on_all or _on_sample(model, stream)
-    model.training_accuracy_, model.training_rows_ = accuracy, rows
-    model.training_baseline_ = float(totals.max() / (totals.sum() or 1.0))
-    model.training_sampled_ = model.training_rows_ < total
-    model.training_balanced_accuracy_ = None
-    if worse_by_class_weights(model):
-        found = model.predictions(_source_of(stream.sample.rows(model.n_features_in_), stream))
-        model.training_balanced_accuracy_ = found.balanced_accuracy()
+    model.training_accuracy_, totals, rows = on_all or _on_sample(model, stream)
+    _take(
+        model, totals, rows, rows < total,
+        lambda: _source_of(stream.sample.rows(model.n_features_in_), stream),
+    )  # fmt: skip
 
 
 def measure_in_memory(model: Any, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
     """Set the same for rows in memory, whose accuracy is set."""
-    model.training_rows_, model.training_sampled_ = len(y), False
     totals = np.bincount(np.unique(y, return_inverse=True)[1], weights)
+    with interrupts_allowed():
+        _take(model, totals, len(y), False, lambda: ArraySource(X, y, weights))
+
+
+def _take(
+    model: Any, totals: np.ndarray, rows: int, sampled: bool, some: Callable[[], ArraySource]
+) -> None:
+    model.training_rows_, model.training_sampled_ = rows, sampled
     model.training_baseline_ = float(totals.max() / (totals.sum() or 1.0))
-    model.training_balanced_accuracy_ = None
-    if worse_by_class_weights(model):
-        with interrupts_allowed():
-            found = model.predictions(ArraySource(X, y, weights))
-            model.training_balanced_accuracy_ = found.balanced_accuracy()
-
-
-def worse_by_class_weights(model: Any) -> bool:
-    """Return whether a model with class weights is worse on its rows than the baseline."""
-    if model.training_accuracy_ is None or getattr(model, "class_weight", None) is None:
-        return False
-    return bool(model.training_accuracy_ < model.training_baseline_)
+    model.training_balanced_accuracy_, accuracy = None, model.training_accuracy_
+    weighted = getattr(model, "class_weight", None) is not None
+    if weighted and accuracy is not None and accuracy < model.training_baseline_:
+        model.training_balanced_accuracy_ = model.predictions(some()).balanced_accuracy()
 
 
 def _source_of(rows: Batch, stream: SourceStream) -> ArraySource:

@@ -70,12 +70,12 @@ class OnlinePrediction(Prediction):
 
     def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
         """Yield each batch with its decision values."""
-        for batch, values in self._decisions():
-            yield batch, batch.answers(self.model.scores_turned(values))
+        return ((batch, scores) for batch, scores, _ in self.codes())
 
-    def _decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Yield each batch with the decision values of the learner."""
-        model, state = self.model, self.model._run.state
+    def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
+        """Yield each batch with its decision values and class codes, whatever the batch size."""
+        model, tie = self.model, fitted_parameter(self.model, "tie")
+        draws = model._draws() if tie == "random" else None
         for batch in self.batches():
             known = self.fitted_width(batch.X, model.n_features_in_)
             scores = model.machine_scores(known, batch.X)
@@ -85,13 +85,7 @@ class OnlinePrediction(Prediction):
                 raise DataError(
                     where + ": the score overflows float64; scale the features.", code="overflow"
                 )
-            yield batch, decision(state, scores, fitted_parameter(model, "tie"))
-
-    def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
-        """Yield each batch with its decision values and class codes, whatever the batch size."""
-        model, tie = self.model, fitted_parameter(self.model, "tie")
-        draws = model._draws() if tie == "random" else None
-        for batch, values in self._decisions():
+            values = decision(model._run.state, scores, tie)
             codes = predicted(values, tie, draws and draws(batch.X))
             scores = batch.answers(model.scores_turned(values))
             yield batch, scores, decided(model, scores, model.codes_turned(codes))
