@@ -2,14 +2,14 @@
 
 ::
 
-  rows (task) - scaling (columns) - weights from a sample - Newton over all rows (newton, objective)
+  rows (task) - scaling (objective) - weights from a sample - Newton over all rows (newton)
                                               | maximum proved (existence): inference
                                               + not proved (limits): weights at hand, checked,
                                                 or separation(X, y); the limit
 
 Firth's penalized likelihood (``firth``) takes the same steps, with rank-one updates for the
 curvature of its penalty. For both likelihoods, profiles fix one linear function of the weights and
-maximize over the others.
+maximize over the others, the ends of all coefficients side by side.
 
 A Newton step that moves no two scores of a row apart by 1 proves that a maximum exists. Without a
 maximum, every step moves some scores apart by 1 and no row back. This is only an indication;

@@ -78,7 +78,7 @@ class Flat:
 
     def at(self, b: np.ndarray, **_: Any) -> Point:
         """Evaluate the objective; its value is -inf where the information is singular."""
-        return Point(*(None if part is None else part[0] for part in self.many(b[None])))
+        return Point._make(None if part is None else part[0] for part in self.many(b[None]))
 
     def many(self, B: np.ndarray) -> Point:
         """Evaluate the objective at weights of shape (points, weights), in arrays."""

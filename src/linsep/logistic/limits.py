@@ -369,7 +369,7 @@ def _conditional(
     gaps, direction : how far the row's class gets ahead of others along the direction
     """
     task, columns, q, how = asked.task, asked.columns, asked.task.q, found.columns
-    codes, offset = batch.y, batch.offset
+    codes, offset = batch.y, np.asarray(batch.offset)
     kept, below = columns[columns < task.n_features], np.where(right, -INFINITE, 0.0)
     terms = Terms(q, how.centers[kept], how.scales[kept], task.intercept)
 

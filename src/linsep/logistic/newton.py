@@ -256,7 +256,7 @@ def inverses(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         found: Any = logistic.inverses_of_few(matrices, LEAST_PIVOT)
         return found
     diagonal = np.diagonal(matrices, axis1=1, axis2=2)
-    fine = ((diagonal > 0.0) & (diagonal < np.inf)).all(axis=1)
+    fine = np.asarray(((diagonal > 0.0) & (diagonal < np.inf)).all(axis=1))
     inverse, log_det = np.empty_like(matrices), np.zeros(len(matrices))
     for k in np.flatnonzero(fine):
         roots = 1.0 / np.sqrt(diagonal[k])

@@ -220,7 +220,8 @@ def _apart(R: np.ndarray) -> bool:
 
 def _without_dependent(found: Columns, R: np.ndarray, intercept: bool) -> Columns:
     """Return the standardization without dependent features, turned if some nearly are."""
-    d, kept, least, parts = len(found.scales), [], 1.0, {}
+    kept: list[int] = []
+    d, least, parts = len(found.scales), 1.0, {}
     order, basis = [d] * intercept + list(range(d)), np.zeros((len(R), 0))
     for k, j in enumerate(order):
         own, length = R[:, k], float(np.linalg.norm(R[:, k]))
@@ -322,12 +323,14 @@ class Moves(NamedTuple):
 
 def furthest(one: Moves, other: Moves) -> Moves:
     """Return the effect on the rows of both."""
-    most, sums = map(max, one[:3], other[:3]), map(add, one[3:5], other[3:5])
-    return Moves(*most, *sums, np.maximum(one.reach, other.reach), one.squares + other.squares)
+    forward, backward, apart = map(max, one[:3], other[:3])
+    weight, blocks = one.weight + other.weight, one.blocks + other.blocks
+    reach, squares = np.maximum(one.reach, other.reach), one.squares + other.squares
+    return Moves(forward, backward, apart, weight, blocks, reach, squares)
 
 
 class Point(NamedTuple):
-    """An objective evaluated at some weights.
+    """An objective evaluated at some weights, or arrays of points at several.
 
     Attributes
     ----------
@@ -341,11 +344,11 @@ class Point(NamedTuple):
     pull : array of the shape of the weights, Firth's part of the gradient, or None
     """
 
-    value: float
+    value: Any
     gradient: np.ndarray
     hessian: Any = None
-    shares: list[Any] | None = None
-    log_likelihood: float = np.nan
+    shares: Any = None
+    log_likelihood: Any = np.nan
     pull: Any = None
 
 
@@ -445,7 +448,7 @@ class Terms:
         """Return the sums of rows times amounts of each class."""
         return amounts.T @ Z
 
-    def blocks(self, lane: Batch) -> Iterator[tuple[int, np.ndarray]]:
+    def blocks(self, lane: Batch) -> Iterator[tuple[int, Any]]:
         """Yield the standardized rows of a lane in blocks, in a buffer that is reused; rows of
         weight 0 are zero, because their scores may overflow float64.
         """
@@ -508,7 +511,8 @@ class Terms:
             most = np.maximum(most, logistic.moves(scores, lane.y, lane.importance, start))
             blocks += 1
         weight = lane.size if lane.weights is None else float(lane.weights.sum())
-        return Moves(*most.tolist(), weight, blocks, reach, squares)
+        forward, backward, apart = most.tolist()
+        return Moves(forward, backward, apart, weight, blocks, reach, squares)
 
     def curved(self, lane: Batch, P: np.ndarray, V: np.ndarray) -> np.ndarray:
         """Return the negative Hessian where the class probabilities are P, times V."""
@@ -596,7 +600,8 @@ class SparseTerms(Terms):
         """Return the effect of a step on the scores, without the columns' values."""
         nothing = np.zeros(0)
         most = logistic.moves(self.scores(lane.X, step), lane.y, lane.importance, 0)
-        return Moves(*most, 0.0, 0.0, nothing, nothing)
+        forward, backward, apart = most
+        return Moves(forward, backward, apart, 0.0, 0.0, nothing, nothing)
 
     def products(self, lane: Batch) -> np.ndarray:
         """Return weighted sums of products of the features, shape (width, width)."""

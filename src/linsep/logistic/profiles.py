@@ -89,7 +89,7 @@ class Profiles:
         """
         found = [Interval(np.nan, np.nan, np.nan)] * len(of)
         plain = [k for k, limit in enumerate(limits) if of[k].any() and limit not in RUNAWAY]
-        for k in np.flatnonzero(of.any(axis=1)):
+        for k in np.flatnonzero(of.any(axis=1)).tolist():
             if limits[k] == "infinite":  # the supremum is reached at every value
                 found[k] = Interval(-np.inf, np.inf, 1.0)
             elif limits[k] in RUNAWAY:
@@ -100,9 +100,9 @@ class Profiles:
         if plain:
             some = of[plain]
             losses = self._loss(self._on_planes(some, np.zeros(len(some)), self.top.B)[1].value)
-            ends = self._ends(np.repeat(some, 2, axis=0)).reshape(-1, 2)
-            for k, (low, high), p in zip(plain, ends, chdtrc(1, losses), strict=True):
-                found[k] = Interval(float(low), float(high), float(p))
+            pairs = self._ends(np.repeat(some, 2, axis=0)).reshape(-1, 2)
+            for k, (low, high), p in zip(plain, pairs.tolist(), chdtrc(1, losses), strict=True):
+                found[k] = Interval(low, high, float(p))
         return found
 
     def at(self, of: np.ndarray, value: float, near: np.ndarray) -> ProfilePoint:
@@ -147,7 +147,7 @@ class Profiles:
             left = left[np.isfinite(point.value[left])]
             if not len(left):
                 break
-            here = Point(*(part if part is None else part[left] for part in point))
+            here = Point._make(part if part is None else part[left] for part in point)
             inverse = _inverse(here.hessian, bend, left)
             step, tangent = (np.einsum("mij,mj->mi", inverse, x) for x in (here.gradient, of[left]))
             size = (of[left] * tangent).sum(axis=1)
@@ -199,7 +199,9 @@ class Profiles:
         B, length = np.repeat(self.top.B[None], many, axis=0), np.full(many, np.inf)
         bend = np.repeat(self.top.bend[None], many, axis=0)
         top = self.top.point._replace(shares=None)
-        point = Point(*(x if x is None else np.repeat(np.asarray(x)[None], many, 0) for x in top))
+        point = Point._make(
+            x if x is None else np.repeat(np.asarray(x)[None], many, 0) for x in top
+        )
         while len(left):
             inverse = _inverse(point.hessian, bend, left)
             step, tangent = (

@@ -14,8 +14,7 @@ from linsep.logistic.task import NO_WEIGHT, FittedClasses
 from linsep.words import counted
 
 if TYPE_CHECKING:
-    from linsep.logistic.columns import Columns
-    from linsep.logistic.objective import Point
+    from linsep.logistic.objective import Columns, Point
 
 #: ends of intervals, and p-values of zero
 Ends: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
