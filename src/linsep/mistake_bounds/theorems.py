@@ -69,19 +69,9 @@ GROVE = (
 
 
 class Theorem(NamedTuple):
-    """A theorem about a case.
-
-    Attributes
-    ----------
-    name : str
-    value : function without arguments
-        Returns the bound, or an array of bounds after one pass, two passes, ...; raises Unknown.
-    what : str
-        The bounded quantity: "mistakes", "updates" or "margin".
-    source : str
-        The source of the proof.
-    compared : list of Comparator or None
-        The comparator of each problem, if the theorem has one.
+    """A theorem about a case: its name, a function that returns the bound, or an array of bounds
+    after one pass, two passes, ..., or raises Unknown, what is bounded ("mistakes", "updates" or
+    "margin"), the source of the proof, and the comparator of each problem, if there is one.
     """
 
     name: str

@@ -43,8 +43,6 @@ MOST_ROUNDS = 200
 PATIENCE, ANEW = 30, 8
 #: violations, in units of the margin, at which a descent pauses first, and at last
 COARSE, FINEST = 1e-3, 1e-13
-#: the same of the sample to begin with
-ROUGH = 5e-2
 #: fewest rows of a working set, whatever the memory, and most that an interior point method takes
 LEAST_ROOM, MOST_REFINED = 1000, 3000
 #: what is added to the diagonal of a Gram matrix, as a share of the mean, to factor it
@@ -392,8 +390,8 @@ class Search:
     def in_rounds(self, rounds: int, room: int, seed: int) -> None:
         """Find the optimal variables of as many rows as there is room for, again and again."""
         dual = Dual(self.problem)
-        uncertain = _guess(dual, room // 2, seed)
-        rows = np.argpartition(uncertain, room - 1)[:room]
+        dual.slopes = dual.slopes + 1e-9 * np.random.RandomState(seed).uniform(size=len(dual.b))
+        rows = dual.chosen(room)  # a sample, half of it of each class
         X, gaps = self.problem.X, []
         K = X.between(rows, rows)
         for number in range(rounds + 1):
@@ -418,41 +416,3 @@ class Search:
         some.b, some.slopes = dual.b[rows], dual.slopes[rows]
         some.descend(dual.violation() * min(3e-3, max(1e-4, 0.03 * self.tol / self._gap)))
         return dual.set(rows, some.b)
-
-
-def _guess(dual: Dual, size: int, seed: int) -> np.ndarray:
-    """Start near the optimum of a sample of the rows, and return its margin for each row: smaller
-    values are more uncertain.
-    """
-    problem, y, u = dual.problem, dual.problem.signs, dual.problem.costs
-    sample = np.sort(np.random.RandomState(seed).permutation(len(y))[:size])
-    K, costs = problem.X.between(sample, sample), u[sample] * (len(y) / size)
-    of_sample = PairDescent(K, y[sample], costs, problem.squared, problem.free)
-    of_sample.descend(ROUGH)
-    b, level = np.zeros(len(y)), 0.0
-    b[sample] = of_sample.b
-    scores, _ = problem.X.scores(b)
-    if problem.free:
-        some = Problem(None, y[sample], costs, problem.squared, "free")
-        level = best_intercept(some, scores[sample])
-    short = 1.0 - y * (scores + level)
-    a = 2 * u * np.maximum(short, 0.0) if problem.squared else np.where(short > 0, u, 0.0)
-    dual.set(np.arange(len(y)), y * (_balanced(a, short, problem) if problem.free else a))
-    return np.abs(short)
-
-
-def _balanced(a: np.ndarray, short: np.ndarray, problem: KernelProblem) -> np.ndarray:
-    """Return dual variables with equal sums in both classes, near given ones."""
-    y, u = problem.signs, problem.costs
-    sides = [np.flatnonzero(y == sign) for sign in (-1.0, 1.0)]
-    goal = sum(float(a[side].sum()) for side in sides) / 2
-    if not problem.squared:
-        goal = min(goal, *(float(u[side].sum()) for side in sides))
-    found = np.zeros_like(a)
-    for side in sides:
-        if problem.squared:
-            found[side] = a[side] * (goal / max(float(a[side].sum()), TINY))
-        else:
-            order = side[np.argsort(-short[side], kind="stable")]
-            found[order] = np.clip(goal - (np.cumsum(u[order]) - u[order]), 0.0, u[order])
-    return found

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from linsep.compiled.rows import as_rows
 from linsep.compiled.soft_margin import add_gram
+from linsep.mistake_bounds.margins import augmented
 from linsep.soft_margins.problem import Certificate, Problem, certified
 
 #: steps in which neither the gap nor the distances from the best point fall by a tenth: only
@@ -103,8 +104,7 @@ class Point:
         if problem.free and not sp.issparse(X):
             X = X - X.mean(axis=0)  # which changes the free intercept alone
         elif self.bias:
-            ones = np.ones((X.shape[0], 1))
-            X = sp.hstack([X, ones], "csr") if sp.issparse(X) else np.hstack([X, ones])
+            X = augmented(X)
         #: the directions of few dense rows, whose coordinates are features instead
         self.directions = None
         if not sp.issparse(X) and X.shape[0] < X.shape[1]:
