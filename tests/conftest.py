@@ -4,6 +4,7 @@ arrive.
 
 import gc
 import os
+import re
 import signal
 from contextlib import suppress
 from pathlib import Path
@@ -40,6 +41,17 @@ def pytest_xdist_auto_num_workers():
     and each other's loops.
     """
     return cpu_count() + COMPILING
+
+
+def pytest_ignore_collect(collection_path):
+    """Do not import files without a test for the run with the compiler, or without another."""
+    if not collection_path.name.startswith("test_"):
+        return None
+    text = collection_path.read_text("utf-8")
+    if COMPILING:
+        return None if re.search(r"mark\.(compiled|both)", text) else True
+    whole = re.search(r"^pytestmark = .*mark\.compiled", text, re.M)
+    return True if whole and not re.search(r"mark\.(uncompiled|both)", text) else None
 
 
 def pytest_collection_modifyitems(config, items):
