@@ -18,8 +18,6 @@ from linsep.sources.tables.table import TableSource
 from refusals import refused
 from whole_files import load_table
 
-pytestmark = pytest.mark.compiled
-
 
 @pytest.fixture
 def folder(tmp_path):
@@ -207,6 +205,7 @@ def test_commands_scale_and_average_by_themselves(folder):
     assert model.score(open_source(folder / "t.csv", recipe=model.recipe_)) == scored["accuracy"]
 
 
+@pytest.mark.compiled  # overflow of powers is no warning there
 def test_columns_left_as_they_are(folder):
     fit = ("fit", "t.csv", "--target", "kind", "--max-iter", 30, "--scale", "none")
     shown = here(*fit, cwd=folder).stdout
@@ -229,7 +228,6 @@ def test_columns_left_as_they_are(folder):
     )
 
 
-@pytest.mark.uncompiled
 def test_effects_are_of_the_columns_as_they_are(folder):
     how = {"target": "kind", "learner": "logistic", "exclude": ["same", "word"], "max_iter": 50}
     rows = pd.read_csv(folder / "t.csv").assign(kind=np.arange(200) % 3 > 0)

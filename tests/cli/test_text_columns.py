@@ -14,8 +14,6 @@ import linsep
 from command_line import assert_refused, here, table
 from linsep import AROW, Text, open_source
 
-pytestmark = pytest.mark.compiled
-
 ROWS = [
     ("spam", 2.5, "red", "Free prize, call now", "WIN"),
     ("ham", 1.0, "blue", "see you at home", "re: home"),

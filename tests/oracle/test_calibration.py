@@ -25,10 +25,7 @@ from linsep.plot import ReliabilityDisplay
 from linsep.sources import ArraySource
 from refusals import refused
 
-pytestmark = [
-    pytest.mark.compiled,
-    pytest.mark.filterwarnings("ignore:Since FrozenEstimator does not appear"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:Since FrozenEstimator does not appear")
 
 MODELS = {
     "binary": Perceptron(keep="average", max_iter=10),

@@ -159,7 +159,7 @@ def test_weights_of_a_file_count_and_rows_of_weight_0_do_not(name, tmp_path):
     if name == "rows.csv":
         lines = ["x,w,y", *map("{},{},{}".format, x, weights, y)]
     (tmp_path / name).write_text("\n".join(lines) + "\n")
-    how = {"target": "y", "weight": "w"} if name == "rows.csv" else {}
+    how = {"target": "y", "weight": "w"} if name == "rows.csv" else {"hash_bits": 4}
     source = linsep.open_source(tmp_path / name, **how)
     found = linsep.separation(source, errors=True).errors
     assert (found.low, found.high) == (3, 3)

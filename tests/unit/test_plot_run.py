@@ -123,6 +123,7 @@ def test_of_many_updates_some_are_drawn_evenly_and_the_last():
         t.animate(max_frames=0)
 
 
+@pytest.mark.uncompiled  # a loop for each of the models takes longer
 def test_the_run_is_the_one_that_made_the_model(tmp_path):
     for model in [
         Perceptron(keep="average", max_iter=5),

@@ -23,8 +23,6 @@ from linsep.learners.state import State, decision, predicted
 from refusals import refused
 from storages import blobs, classes_of, store, twin_predict, weights
 
-pytestmark = pytest.mark.compiled
-
 
 def iris():
     return load_iris(return_X_y=True)
