@@ -106,6 +106,18 @@ def test_an_estimated_dispersion_as_in_r():
     )  # fmt: skip
 
 
+def test_robust_errors_of_counts_need_finite_estimates():
+    X = np.array([[0, 1], [0, 2], [1, 3], [1, 5], [0, 4], [0, 3]])
+    counts = {"successes": [0, 3, 0, 0, 2, 4], "trials": [5, 9, 4, 6, 7, 7]}
+    with pytest.warns(linsep.errors.SeparationWarning):
+        model = LogisticRegression(covariance="HC0").fit(X, **counts)
+    assert model.limits_.tolist() == ["finite", "-inf", "finite"]
+    assert model.covariance_ is None
+    assert np.isnan(model.standard_errors_).all()
+    with refused(DataError, "no-estimate"):
+        model.wald_test("x1")
+
+
 @pytest.mark.parametrize(
     "how",
     [{"covariance": "HC1"}, {"penalty": "firth"}, {"l2": 1.0}, {"intervals": "profile"}],

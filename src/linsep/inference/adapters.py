@@ -16,7 +16,7 @@ from linsep.sources.feature_names import names_in_recipe
 
 #: statistics of maketables, by the attributes of a regression
 STATISTICS = {
-    "N": "n_rows_", "n_clusters": "_degrees", "r2": "r_squared_", "adj_r2": "adjusted_r_squared_",
+    "N": "n_rows_", "r2": "r_squared_", "adj_r2": "adjusted_r_squared_",
     "pseudo_r2": "mcfadden_r2_", "ll": "log_likelihood_", "llnull": "null_log_likelihood_",
     "aic": "aic_", "bic": "bic_", "df_model": "df_model_", "df_resid": "df_residual_",
     "deviance": "deviance_", "null_deviance": "null_deviance_", "fvalue": "f_statistic_",

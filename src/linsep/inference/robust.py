@@ -440,6 +440,9 @@ def finish_counts(model: Any, batches: Batches) -> None:
         model._pearson = float(Lanes(batches).sum(work.pearson, operator.add))
         if model.covariance is None or model._covariance is None:
             return
+        if not np.isin(model._limits, ["finite", "dependent"]).all():
+            model._covariance = None  # scores are known at a maximum, not at a limit
+            return
         found = Lanes(batches).sum(work, added_scores)
     robust = Robust.of(model.covariance, found, model.n_rows_, model.n_parameters_)
     root = robust.root @ model._covariance

@@ -373,18 +373,19 @@ class _Sums:
     def along(self, v: Variable) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the same for a tangled numeric column; no gradient if weights diverge along it."""
         key = (*v.key, None)
-        if self._has_no_error(key) or self.diverging[key]:
-            return self.means[key], None
-        return self.means[key], self.gradients[key].reshape(self.curves.classes, -1)
+        return self._difference(key, (*v.key, ""), bool(self.diverging[key]))
 
     def difference(self, v: Variable, level: str) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the same for a level of a variable against its first; no gradient if weights that
         diverge make a difference.
         """
         one, base = (*v.key, level), (*v.key, self.differences[v.key][1])
-        found = self.means[one] - self.means[base]
         changed = np.abs(self.diverging[one] - self.diverging[base])
-        if self._has_no_error(one, base) or (changed > ROUNDED).any():
+        return self._difference(one, base, bool((changed > ROUNDED).any()))
+
+    def _difference(self, one: Key, base: Key, lost: bool) -> tuple[np.ndarray, np.ndarray | None]:
+        found = self.means[one] - self.means[base]
+        if lost or self._has_no_error(one, base):
             return found, None
         return found, (self.gradients[one] - self.gradients[base]).reshape(len(found), -1)
 
@@ -459,10 +460,15 @@ def _table(
     classes = [label_text(label) for label in model.classes_.tolist()]
     limits = np.atleast_2d(model.limits_)[:, curves.constant :]
     reach, rows = t_reach(level, model._degrees), []
-    errors = [_errors(curves, effect) for effect in effects]
+    errors = []
+    for effect in effects:
+        known = curves.covariance is not None and effect.gradient is not None
+        nothing = np.full(curves.classes, np.nan)
+        errors.append(delta_errors(effect.gradient, curves.covariance) if known else nothing)
     for k in shown:
+        own = f"{classes[curves.order[k]]}: " * several
         for effect, error in zip(effects, errors, strict=True):
-            name = f"{classes[curves.order[k]]}: {effect.name}" if several else effect.name
+            name = own + effect.name
             words = limits[:, effect.features]
             if (words == "dependent").all() or (words[min(k, len(words) - 1)] == NO_WEIGHT).any():
                 word = "dependent" if (words == "dependent").all() else NO_WEIGHT
@@ -478,12 +484,6 @@ def _table(
     return Summary(
         title, header, rows, model._statistic, level, notes, "effect", classes if several else []
     )
-
-
-def _errors(curves: Curves, effect: _Effect) -> np.ndarray:
-    if curves.covariance is None or effect.gradient is None:
-        return np.full(curves.classes, np.nan)
-    return delta_errors(effect.gradient, curves.covariance)
 
 
 def _title(model: Any, where: Where) -> str:

@@ -163,7 +163,7 @@ class LogisticRegression(
         n / (n - k) for n rows and k estimates. "CR1": s summed over each of G clusters, times
         G / (G - 1) (n - 1) / (n - k), with t tests of G - 1 degrees of freedom. Not with l2,
         Firth's penalty or profiles. If no maximum exists, the covariance is computed in the limit.
-        For counts, the rows are those with trials.
+        For counts, the rows are those with trials, and all estimates must be finite.
     dispersion : "estimated" or None, default=None
         For counts: "estimated" multiplies the covariance by Pearson's chi-squared divided by the
         residual degrees of freedom, as R's quasibinomial; the statistics are then t and F, and AIC
