@@ -19,7 +19,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit
 
 from linsep._system.threads import one_blas_thread
 from linsep.batches import Batch, Batches
@@ -389,6 +388,8 @@ class CountScores(NamedTuple):
 
     def errors(self, lane: Batch) -> tuple[np.ndarray, np.ndarray]:
         """Return s - n p, and n p (1 - p)."""
+        from scipy.special import expit  # which commands that read this file need not load
+
         assert lane.weights is not None
         scores = lane.X @ self.model.coef_[0, : lane.X.shape[1]] + self.model.intercept_[0]
         if self.model.reference_ == 1:
