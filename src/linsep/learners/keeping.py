@@ -257,7 +257,8 @@ class TooManyVotes(LinsepError, ValueError):
 def _room(changes: int, versions: int) -> Vote:
     """Return an empty record with room for changes and versions."""
     arrays = [np.empty(changes, kind) for kind in OF_CHANGES]
-    return Vote(*arrays, *(np.empty(versions, kind) for kind in OF_VERSIONS), np.zeros(2, np.int64))
+    arrays += [np.empty(versions, kind) for kind in OF_VERSIONS]
+    return Vote._make([*arrays, np.zeros(2, np.int64)])
 
 
 class KeepVote(KeepLast):
@@ -327,11 +328,9 @@ class KeepVote(KeepLast):
 
     def _used(self, changes: int, versions: int) -> Vote:
         """Return the part of the record that is in use."""
-        log = self.log
-        return Vote(
-            *(array[:changes] for array in log[:3]), *(array[:versions] for array in log[3:6]),
-            log.used,
-        )  # fmt: skip
+        arrays = [array[:changes] for array in self.log[:3]]
+        arrays += [array[:versions] for array in self.log[3:6]]
+        return Vote._make([*arrays, self.log.used])
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the first weights and all changes, by name."""
@@ -386,7 +385,7 @@ class KeepVote(KeepLast):
         ):  # fmt: skip
             if numbers.size and not (numbers.min() >= low and numbers.max() <= high):
                 raise ValueError("votes that do not match the weights")
-        self.first, self.log = first, Vote(*changes.values(), np.array([last, starts.size]))
+        self.first, self.log = first, Vote._make([*changes.values(), np.array([last, starts.size])])
 
     def changes(self) -> dict[str, np.ndarray]:
         """Return all changes and versions as six arrays; see

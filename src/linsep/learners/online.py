@@ -434,7 +434,7 @@ class OnlineClassifier(
         self.progress_ = Progress()
         plan = Plan(
             self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie,
-            watched=self.verbose or hasattr(self, "_skl_callbacks"),
+            watched=bool(self.verbose) or hasattr(self, "_skl_callbacks"),
         )  # fmt: skip
         known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         try:
