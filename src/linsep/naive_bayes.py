@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 #: variance of a constant feature, as a share of the largest; scikit-learn adds it to all
 NARROW = 1e-9
+#: log-odds beyond which rows are scored against their most probable class, not the reference
+BEYOND = 2.0**20
 #: variance below which squares are subnormal floats
 LEAST = float(np.finfo(np.float64).tiny)
 
@@ -521,17 +523,25 @@ class GaussianNaiveBayes(
     def _scorer(self) -> "LogisticRegression":
         """Return the logistic regression that predicts."""
         check_is_fitted(self)
-        model = self._implied(nearer=self._by_distance if self.variances_.ndim == 2 else None)
+        reach = BEYOND * self.variances_  # farther means cost the weights digits of the others
+        far = self.classes_.size > 2 and (np.ptp(self.means_, axis=0) ** 2 > reach).any()
+        curved = self.variances_.ndim == 2
+        model = self._implied(nearer=self._by_distance if curved or far else None)
         if hasattr(self, "recipe_"):
             model.recipe_ = self.recipe_
         return model
 
     def _by_distance(self, X: Any, scores: np.ndarray, reference: int) -> np.ndarray:
-        """Return log-odds against the reference if each class has its own variances."""
+        """Return log-odds by the distances of the means, against the reference; against the most
+        probable class where that exceeds it by BEYOND, which would cost the others digits.
+        """
+        if sp.issparse(X) and self.variances_.ndim == 1:
+            return scores
         d, found = X.shape[1], np.empty_like(scores)  # rows of a sparse source may be narrower
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             shares = np.log(self.priors_)
-            for k, (mean, variance) in enumerate(zip(self.means_, self.variances_, strict=True)):
+            each = np.broadcast_to(self.variances_, self.means_.shape)
+            for k, (mean, variance) in enumerate(zip(self.means_, each, strict=True)):
                 used = variance > 0  # a constant feature has no information
                 precision = np.divide(1.0, variance, out=np.zeros_like(variance), where=used)
                 if sp.issparse(X):
@@ -544,7 +554,8 @@ class GaussianNaiveBayes(
             raise DataError(
                 "The score of a row overflows float64; scale the features.", code="overflow"
             )
-        return found - found[:, [reference]]
+        against, best = found[:, [reference]], found.max(axis=1, keepdims=True)
+        return found - np.where(against > best - BEYOND, against, best)
 
     def predictions(self, source: Source) -> Prediction:
         """Return the predictions for the rows of a source."""
