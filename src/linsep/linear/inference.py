@@ -16,7 +16,7 @@ from linsep.estimators._common.labels import target_name, words_and_signs
 from linsep.estimators._common.offsets import note_of_offset
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.inference.results import Bands, HasInference
-from linsep.inference.robust import NOTHING, Robust, robust_words
+from linsep.inference.robust import NOTHING, robust_words
 from linsep.inference.table import Facts, check_level
 from linsep.inference.tails import f_tail, t_reach
 from linsep.linear.least_squares import LeastSquares
@@ -304,56 +304,44 @@ class Inference:
 
     def notes(self) -> list[str]:
         """Return sentences on the limits of the statistics."""
-        notes = []
-        if self.fit.y_norm == 0:
-            what = "is the same in all rows" if self.fit.fit_intercept else "is zero in all rows"
-            notes.append(
-                f"y {what}, so there is no variance to explain: standard errors, t, F and "
-                "intervals are not defined."
-            )
-        elif self.fit.perfect and self.df_residual > 0:
-            notes.append(
-                "The fit is perfect: the residuals are zero, or rounding errors of the data, so "
-                "standard errors, t, F and intervals are not defined."
-            )
-        if self.fit.l2:
-            notes.append(
-                f"Penalized with l2={self.fit.l2:g}: standard errors and tests are not known."
-            )
-        if self.df_residual <= 0 and self.fit.y_norm != 0:
-            notes.append(
-                f"There are as many estimates as rows ({self.fit.n_rows}), so the variance cannot "
-                "be estimated: use more rows or fewer features."
-            )
-        if self.fit.robust is not None:
-            notes += self._robust_notes(self.fit.robust)
-        inflation = np.nanmax(self.fit.inflation, initial=1.0)
-        if inflation > MUCH_INFLATION:
-            lost = np.sqrt(inflation)
-            notes.append(
+        fit, robust, nothing = self.fit, self.fit.robust, self.fit.y_norm == 0
+        undefined = "standard errors, t, F and intervals are not defined."
+        what = "is the same in all rows" if fit.fit_intercept else "is zero in all rows"
+        inflation = np.nanmax(fit.inflation, initial=1.0)
+        digit = max(1, int(16 - np.log10(np.sqrt(inflation))))
+        measured = robust is not None and self.df_residual > 0 and not fit.perfect
+        said = [
+            (nothing, f"y {what}, so there is no variance to explain: {undefined}"),
+            (
+                not nothing and fit.perfect and self.df_residual > 0,
+                f"The fit is perfect: the residuals are zero, or rounding errors of the data, so "
+                f"{undefined}",
+            ),
+            (fit.l2, f"Penalized with l2={fit.l2:g}: standard errors and tests are not known."),
+            (
+                self.df_residual <= 0 and not nothing,
+                f"There are as many estimates as rows ({fit.n_rows}), so the variance cannot be "
+                "estimated: use more rows or fewer features.",
+            ),
+            (robust, "" if robust is None else robust_words(robust.name, robust.clusters)),
+            (measured and (self.standard_errors == 0).any(), NOTHING),
+            (
+                measured and self.df_model and np.isnan(self.f),
+                f"F is not defined: the covariance of the {self.df_model:,} coefficients is "
+                "singular, as with fewer clusters than coefficients.",
+            ),
+            (
+                inflation > MUCH_INFLATION,
                 f"Features are nearly collinear: the variance of an estimate is inflated "
                 f"{inflation:.2g} times, and rounding the data in the last digit changes the "
-                f"estimate in digit {max(1, int(16 - np.log10(lost)))}."
-            )
-        if not self.fit.fit_intercept:
-            notes.append("Without an intercept, R^2 and F are relative to predicting zero.")
-        return notes
-
-    def _robust_notes(self, robust: Robust) -> list[str]:
-        """Return notes on the assumptions of standard errors, and on values that are not
-        meaningful.
-        """
-        notes = [robust_words(robust.name, robust.clusters)]
-        if self.df_residual <= 0 or self.fit.perfect:
-            return notes
-        if (self.standard_errors == 0).any():
-            notes.append(NOTHING)
-        if self.df_model and np.isnan(self.f):
-            notes.append(
-                f"F is not defined: the covariance of the {self.df_model:,} coefficients is "
-                "singular, as with fewer clusters than coefficients."
-            )
-        return notes
+                f"estimate in digit {digit}.",
+            ),
+            (
+                not fit.fit_intercept,
+                "Without an intercept, R^2 and F are relative to predicting zero.",
+            ),
+        ]
+        return [text for applies, text in said if applies]
 
 
 def _number(name: str) -> Any:
@@ -467,24 +455,22 @@ class LinearResults(HasInference):
         if self._several is not None:
             return self._several.headed()
         names, target = words_and_signs(self)[0], target_name(self)
-        notes = dependence(self._fitted, names) + notes_of_one_level(self)
+        fit, found, y = self._fitted, self._inference, target or "y"
+        notes = dependence(fit, names) + notes_of_one_level(self)
         if getattr(self, "stop_reason_", None) == StopReason.INTERRUPTED:
             notes.append(
-                "The reading was interrupted: the model is fitted to the first "
-                f"{self._fitted.n_rows:,} rows."
+                f"The reading was interrupted: the model is fitted to the first {fit.n_rows:,} "
+                "rows."
             )
-        if self._fitted.two_values is not None and self._fitted.robust is None:
-            low, high = self._fitted.two_values
+        if fit.two_values is not None and fit.robust is None:
+            low, high = fit.two_values
             notes.append(
                 f"y has only two values, {low:g} and {high:g}, so residuals are neither normal "
                 "nor of equal variance: use robust standard errors, or LogisticRegression."
             )
-        y = target or "y"
         x = names[0] if names and names[0] != y else "the feature"
         title = "Linear regression" + f" of {target}" * bool(target)
-        found = self._inference
-        what = f"estimates, R^2 and F refer to {y} minus the offset"
-        notes = [*notes, *note_of_offset(self, what)]
+        notes += note_of_offset(self, f"estimates, R^2 and F refer to {y} minus the offset")
         return title, found.header(x, y), [*notes, *found.notes()]
 
 
