@@ -34,7 +34,8 @@ MOST_NESTED = 100
 
 @dataclass(frozen=True)
 class Kernel:
-    """K(x, y) = <phi(x), phi(y)>; a subclass defines phi, and its fields are the parameters.
+    """K(x, y) = <phi(x), phi(y)>; a subclass defines :meth:`prepare`, ``_gram`` and ``_diagonal``,
+    and its fields are the parameters.
 
     A kernel is immutable. Parameters that depend on the data (``gamma="scale"``, an alphabet) are
     set in the kernel that :meth:`fitted` returns. Kernels can be added and multiplied, with each
