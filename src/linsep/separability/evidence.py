@@ -89,7 +89,10 @@ def blocked_verdict(
     table = table_of(found.members, question)
     bound = np.flatnonzero(~members_outside(proof.span, question, found.members, table))
     contradictory = contradictory_pair(data, question) if question.blocks == 1 else None
-    few = _combination_of_pair(contradictory) if contradictory else _witness(found, table, bound)
+    if contradictory:
+        few = Combination(contradictory, (0, 0), (1, 1))
+    else:
+        few = _combination(witness(proof, table[bound], [found.members[i] for i in bound]))
     evidence = (few, _combination(proof), proof.span)
     if not proof.direction:
         return Overlapping(subject, *evidence)
@@ -125,14 +128,6 @@ def _signs(
         if sign is not None:
             signs[j] = _combination(sign, numbers)
     return signs, tuple(unchecked)
-
-
-def _witness(found: Inseparable, table: sp.csr_matrix, bound: np.ndarray) -> Combination:
-    return _combination(witness(found.proof, table[bound], [found.members[i] for i in bound]))
-
-
-def _combination_of_pair(rows: tuple[int, int]) -> Combination:
-    return Combination(rows, (0, 0), (1, 1))
 
 
 def _combination(proof: Proof | Sign, numbers: np.ndarray | None = None) -> Combination:

@@ -109,7 +109,7 @@ def _bits(matrix: fmpz_mat) -> int:
 def _in_time(task: Any, matrix: fmpz_mat, seconds: float) -> tuple[fmpz_mat, int, int]:
     check_time()
     if seconds < SHORT:
-        return task(matrix)  # type: ignore[no-any-return]
+        return task(matrix)
     doing(f"exact elimination of {matrix.nrows():,} rows and {matrix.ncols():,} columns")
     try:
         return elsewhere(task.__name__, matrix, seconds_left())

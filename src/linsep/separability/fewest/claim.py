@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from linsep.certificate.integers import Row, in_lowest_terms, whole_numbers
 from linsep.errors import DataError
 from linsep.separability.data import Data
 from linsep.separability.fewest.rows import WeightedRows
-from linsep.separability.fewest.search import Found, Search
+from linsep.separability.fewest.search import Search
 from linsep.separability.time_limit import Task, limited
 
 #: a search has this many seconds even if the verdict took all of them
@@ -93,9 +93,12 @@ def fewest_errors(
     with limited(Task(max(seconds, SHORTEST))):
         found = search.run()
     best = found.best
-    parts, numbers = _used(found)
+    nodes = [*_nodes(found.tree)]
+    parts = sorted({s for node in nodes if isinstance(node, Packing) for s in node.shares})
+    numbers = {s: k for k, s in enumerate(parts)}
     chosen = [found.contradictions[s] for s in parts]
-    groups = sorted({g for one in chosen for g in one.groups} | _branched(found.tree))
+    branched = {node.row for node in nodes if isinstance(node, Branch)}
+    groups = sorted({g for one in chosen for g in one.groups} | branched)
     return FewestErrors(
         asked.strict, asked.unit, None if asked.weights is None else tuple(asked.weights),
         found.low, best.errors, in_lowest_terms(best.weights), best.rows,
@@ -107,22 +110,10 @@ def fewest_errors(
     )  # fmt: skip
 
 
-def _used(found: Found) -> tuple[list[int], dict[int, int]]:
-    """Return the contradictions that a tree uses, and the new number of each."""
-
-    def shares(tree: Tree) -> set[int]:
-        if isinstance(tree, Branch):
-            return shares(tree.wrong) | shares(tree.right)
-        return set(tree.shares) if isinstance(tree, Packing) else set()
-
-    parts = sorted(shares(found.tree))
-    return parts, {s: k for k, s in enumerate(parts)}
-
-
-def _branched(tree: Tree) -> set[int]:
-    if not isinstance(tree, Branch):
-        return set()
-    return {tree.row} | _branched(tree.wrong) | _branched(tree.right)
+def _nodes(tree: Tree) -> Iterator[Tree]:
+    yield tree
+    if isinstance(tree, Branch):
+        yield from (*_nodes(tree.wrong), *_nodes(tree.right))
 
 
 def _combination(
