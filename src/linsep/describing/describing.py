@@ -316,7 +316,9 @@ class Description:
         **of_csv: Any,
     ):
         self._data, self._target, self._is_frame = typed or data, target, is_frame(data)
-        self._typed = {"target": target, "index_base": index_base, "format": format}
+        self._typed: dict[str, Any] = {
+            "target": target, "index_base": index_base, "format": format,
+        }  # fmt: skip
         given = ReadingOptions(**of_csv, max_line=bytes_of(max_line or MAX_LINE))
         self._typed |= given._asdict() | {"max_line": max_line}
         self._typed["null_values"] = given.null_values or None

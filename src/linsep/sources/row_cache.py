@@ -49,6 +49,8 @@ from linsep.sources.remote.file import File, local, located
 FORMAT = 2
 MAGIC, END = b"linsep\0S", b"S\0pesnil"
 HEAD, TRAILER = struct.Struct("=8sQ"), struct.Struct("=QQ8s")
+#: blocks that are copied before the memory of the file is let go
+MAPPED = 16
 #: 64-bit words that are summed before their sums are told apart by their place
 SECTOR = 512
 #: linsep's folder within a cache folder, and the files in it that may be removed
@@ -148,6 +150,11 @@ class RowCache:
         self.n_blocks = -(-self.n_rows // BLOCK)
         self._value, self._index = np.dtype(footer["value"]), np.dtype(footer["index"])
         self._chunks = _arrays(footer, data)
+        # where the values of blocks start, of sparse rows
+        self._edges = [
+            np.append(one[3][:-1:BLOCK], one[3][-1]) for one in self._chunks if len(one) > 3
+        ]
+        _forget(data)
         rows = [0, *(codes.size for codes, *_ in self._chunks)]
         self._first_blocks = np.cumsum(rows)[:-1] // BLOCK
 
@@ -198,48 +205,59 @@ class RowCache:
             raise IndexError(f"The cache {self.path} has no block beyond {self.n_blocks - 1}.")
         if self._data.closed:
             raise ValueError(f"The cache {self.path} is closed.")
-        parts = [self._between(*run) for run in self._runs(blocks)]
-        kinds = (np.int32, np.float64, self._value, np.int64, self._index)
-        columns = zip(*parts, strict=True) if parts else [[]] * len(kinds)
-        codes, weights, values, lengths, indices = (
-            np.concatenate([np.empty(0, kind), *same], dtype=kind)
-            for same, kind in zip(columns, kinds, strict=True)
-        )
-        X: Any
-        if self.kind == "dense":
-            X = values.reshape(codes.size, self.n_features)
+        spans, sparse = list(self._spans(blocks)), self.kind == "csr"
+        rows = sum(stop - start for _, start, stop in spans)
+        codes, weights = np.empty(rows, np.int32), np.empty(rows if self.weighted else 0)
+        row = at = forgotten = 0
+        if sparse:
+            edges = self._edges
+            stored = sum(
+                int(edges[chunk][-(-stop // BLOCK)] - edges[chunk][start // BLOCK])
+                for chunk, start, stop in spans
+            )
+            values, indices = np.empty(stored, self._value), np.empty(stored, self._index)
+            indptr = np.zeros(rows + 1, self._index)
         else:
-            X = sp.csr_matrix((codes.size, self.n_features), dtype=self._value)
+            X: Any = np.zeros((rows, self.n_features), self._value)
+        for chunk, start, stop in spans:
+            own_codes, own_weights, own_values, *others = self._chunks[chunk]
+            end = row + stop - start
+            codes[row:end] = own_codes[start:stop]
+            if self.weighted:
+                weights[row:end] = own_weights[start:stop]
+            if sparse:
+                starts, columns = others[0][start : stop + 1], others[1]
+                held = slice(starts[0], starts[-1])
+                here = slice(at, at + held.stop - held.start)
+                values[here], indices[here] = own_values[held], columns[held]
+                indptr[row + 1 : end + 1] = starts[1:] + (at - starts[0])
+                at = here.stop
+            else:  # narrower where it was written before rows grew
+                X[row:end, : own_values.shape[1]] = own_values[start:stop]
+            row = end
+            if row - forgotten >= BLOCK * MAPPED or row == rows:
+                _forget(self._data)
+                forgotten = row
+        if sparse:
+            X = sp.csr_matrix((rows, self.n_features), dtype=self._value)
             # Set one by one, arrays are neither copied nor checked.
-            X.data, X.indices = values, indices
-            X.indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(self._index)
+            X.data, X.indices, X.indptr = values, indices, indptr
             X.has_canonical_format = True
-        _forget(self._data)
         first = BLOCK * int(blocks[0]) if blocks.size else 0
         return Batch(X, codes, first, weights if self.weighted else None)
 
-    def _runs(self, blocks: np.ndarray) -> Iterator[tuple[int, int, int]]:
-        """Yield neighbors in one chunk: its number, and their first and last block in it."""
+    def _spans(self, blocks: np.ndarray) -> Iterator[tuple[int, int, int]]:
+        """Yield neighbors in one chunk: its number, their first row in it, and where they end."""
         chunks = np.searchsorted(self._first_blocks, blocks, "right") - 1
-        inside = (blocks - self._first_blocks[chunks]).tolist()
-        cuts = np.flatnonzero((np.diff(blocks) != 1) | (np.diff(chunks) != 0)) + 1
-        edges = [0, *cuts.tolist(), blocks.size]
-        for start, end in pairwise(edges):
-            if start < end:
-                yield int(chunks[start]), inside[start], inside[end - 1]
-
-    def _between(self, chunk: int, first: int, last: int) -> tuple[np.ndarray, ...]:
-        """Return codes, weights, values, lengths of rows and columns of neighboring blocks."""
-        codes, weights, values, *sparse = self._chunks[chunk]
-        rows = slice(BLOCK * first, BLOCK * (last + 1))
-        if sparse:
-            starts, indices = sparse[0][rows.start : rows.stop + 1], sparse[1]
-            held = slice(starts[0], starts[-1])
-            return codes[rows], weights[rows], values[held], np.diff(starts), indices[held]
-        values = values[rows]
-        if values.shape[1] < self.n_features:  # written before rows grew
-            values = np.pad(values, ((0, 0), (0, self.n_features - values.shape[1])))
-        return codes[rows], weights[rows], values.reshape(-1), _NONE, _NONE
+        starts = BLOCK * (blocks - self._first_blocks[chunks])
+        apart = (np.diff(blocks) != 1) | (np.diff(chunks) != 0)
+        apart[MAPPED - 1 :: MAPPED] = True
+        cuts = np.flatnonzero(apart) + 1
+        for begin, end in pairwise([0, *cuts.tolist(), blocks.size]):
+            if begin < end:
+                chunk = int(chunks[begin])
+                stop = min(int(starts[end - 1]) + BLOCK, self._chunks[chunk][0].size)
+                yield chunk, int(starts[begin]), stop
 
     def iterate(self, batch_bytes: int = 1 << 26) -> Iterator[Batch]:
         """Yield all rows in order, as :meth:`read_blocks` returns them.
@@ -272,9 +290,6 @@ class RowCache:
         """Close and delete the file; raises OSError where that is not allowed."""
         self.close()
         self.path.unlink(missing_ok=True)
-
-
-_NONE = np.empty(0, np.int64)
 
 
 def checksum(array: np.ndarray, seed: int) -> int:
@@ -373,12 +388,17 @@ class RowCacheWriter:
             more = batch._replace(X=self._checked(batch.X), y=self._encoded(batch))
             self._rows += more.size
             if self._rest is not None:
-                rest, self._rest = self._rest, None
-                more = Batch(
-                    join([rest.X, more.X], self._width),
-                    np.concatenate([rest.y, more.y]),
-                    weights=np.concatenate([rest.importance, more.importance]),
+                rest, few = self._rest, more.between(0, BLOCK - self._rest.size)
+                more = more.between(few.size, more.size)
+                self._rest = Batch(
+                    join([rest.X, few.X], self._width),
+                    np.concatenate([rest.y, few.y]),
+                    weights=np.concatenate([rest.importance, few.importance]),
                 )
+                if self._rest.size < BLOCK:
+                    return
+                self._put(self._rest)
+                self._rest = None
             whole = more.size // BLOCK * BLOCK
             self._put(more.between(0, whole))
             if whole < more.size:
@@ -512,7 +532,8 @@ class RowCacheWriter:
         if self._kind == "csr":
             stored, start = int(X.indptr[-1] - X.indptr[0]), int(X.indptr[0])
             held = slice(start, start + stored)
-            values, indices = X.data[held].astype(self._value), X.indices[held].astype(self._index)
+            values = X.data[held].astype(self._value, copy=False)
+            indices = X.indices[held].astype(self._index, copy=False)
             arrays[2:] = [values, X.indptr.astype(np.int64) - start, indices]
         self._chunks.append([batch.size, X.shape[1], stored])
         for array in arrays:
