@@ -460,11 +460,9 @@ def _table(
     classes = [label_text(label) for label in model.classes_.tolist()]
     limits = np.atleast_2d(model.limits_)[:, curves.constant :]
     reach, rows = t_reach(level, model._degrees), []
-    errors = []
-    for effect in effects:
-        known = curves.covariance is not None and effect.gradient is not None
-        nothing = np.full(curves.classes, np.nan)
-        errors.append(delta_errors(effect.gradient, curves.covariance) if known else nothing)
+    V, nothing = curves.covariance, np.full(curves.classes, np.nan)
+    gradients = [effect.gradient for effect in effects]
+    errors = [nothing if J is None or V is None else delta_errors(J, V) for J in gradients]
     for k in shown:
         own = f"{classes[curves.order[k]]}: " * several
         for effect, error in zip(effects, errors, strict=True):
