@@ -352,10 +352,10 @@ def test_profiles_of_a_weight_that_runs_away_have_one_end():
         start[0] = low[0] if held == 0 else 30.0
         there = largest(X, 1 - y, weights, False, held, end, start)
         assert 2 * (best - there) == pytest.approx(CRITICAL, rel=1e-5)
-    p = chdtrc(1, 2 * (best - largest(X, 1 - y, weights, False, 0, 0.0, start)))
-    assert last(found, "p_values_")[0, 0] == pytest.approx(p, rel=1e-5)
+    squared = 2 * (best - largest(X, 1 - y, weights, False, 0, 0.0, start))
+    assert last(found, "p_values_")[0, 0] == pytest.approx(chdtrc(1, squared), rel=1e-5)
     line = next(line for line in str(found.summary()).splitlines() if line.startswith("x0"))
-    assert line.split() == ["x0", "+inf", "0.002", f"{low[0]:.6g}", "inf"]
+    assert line.split() == ["x0", "+inf", f"{squared:.3f}", "0.002", f"{low[0]:.6g}", "inf"]
     mirrored = profiles(X * [-1.0, 1.0, 1.0], y)
     assert last(mirrored, "limits_")[0, 0] == "-inf"
     ends = [end[0, 0] for end in ends_of(mirrored)]

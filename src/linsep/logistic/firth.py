@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import null_space
+from scipy.special import softmax
 
 from linsep._system.interrupts import interruption_point
 from linsep.batches import Batch
@@ -52,23 +53,36 @@ class Flat:
     ----------
     used : array of int, the numbers of these weights among all
     few : few standardized rows of two classes, their codes, weights and offsets, or None
-    leverage : float, the largest leverage of a row in least squares, of few rows; else 0
     """
 
     def __init__(self, objective: Objective, penalized: bool):
         self.objective, self.penalized = objective, penalized
         self.used = np.flatnonzero(np.tile(objective.used, objective.q))
         self.size, self.few = len(self.used), None
-        self.leverage = 0.0
+        self._in_memory: tuple[Batch, np.ndarray] | None = None
         (first, *more), terms = islice(objective.lanes.batches(), 2), objective.terms
         few = self.size <= FEW and first.size <= block_rows(len(terms.scales))
         if few and not more:
             ((_, Z),) = terms.blocks(first)
             Z = np.ascontiguousarray(Z[:, objective.used])
-            self.leverage = float(np.square(np.linalg.qr(Z)[0]).sum(axis=1).max())
+            self._in_memory = first, Z
             if objective.q == 1:
                 offset = np.empty(0) if first.offset is None else first.offset.ravel()
                 self.few = Z, first.y, first.importance, offset
+
+    def leverage(self, b: np.ndarray) -> float:
+        """Return the largest leverage of a row, weighted by its variance; 0 for many rows."""
+        if self._in_memory is None:
+            return 0.0
+        rows, Z = self._in_memory
+        scores = Z @ self.wide(b)[:, self.objective.used].T
+        if rows.offset is not None:
+            scores += rows.offset.reshape(scores.shape)
+        shares = softmax(np.column_stack([scores, np.zeros(len(Z))]), axis=1)
+        spread = (rows.importance if rows.importance.size else 1.0) * (
+            1.0 - (shares**2).sum(axis=1)
+        )
+        return float(np.square(np.linalg.qr(Z * np.sqrt(spread)[:, None])[0]).sum(axis=1).max())
 
     def wide(self, b: np.ndarray) -> np.ndarray:
         """Return the weights of all columns, shape (q, width)."""
