@@ -42,7 +42,7 @@ def learn(model, X, y, **more):
     return model
 
 
-@pytest.mark.parametrize("model", MODELS, ids=repr)
+@pytest.mark.parametrize("model", MODELS)
 def test_one_by_one_is_the_same_as_all_at_once(model):
     rows = abs(X) if isinstance(model, linsep.Winnow) else X
     for y in (TWO, FOUR)[model.get_params().get("reference") is None :: -1]:

@@ -132,13 +132,13 @@ def inverses_of_few(matrices, least):
 @compiled
 def terms_of_few(Z, codes, weights, offset, B, least, penalized):
     """Return the log-likelihoods of few rows and columns of two classes at each row of weights of
-    B, with Firth's penalty if ``penalized``, their gradients, the informations, the likelihoods
-    without the penalty, and the penalty's part of the gradients. A penalized value is -inf where
-    the information is singular.
+    B, with Firth's penalty if ``penalized``, their gradients, the information matrices, the
+    likelihoods without the penalty, and the penalty's part of the gradients. A penalized value is
+    -inf where the information is singular.
     """
     many, n = B.shape
     plain, values, gradients = np.zeros(many), np.zeros(many), np.zeros((many, n))
-    informations, pulls = np.zeros((many, n, n)), np.zeros((many, n))
+    curvatures, pulls = np.zeros((many, n, n)), np.zeros((many, n))
     residuals, curvature, room = np.empty(len(Z)), np.empty(len(Z)), np.empty_like(Z)
     for k in range(many):
         scores = np.dot(Z, B[k])
@@ -146,12 +146,12 @@ def terms_of_few(Z, codes, weights, offset, B, least, penalized):
             scores += offset
         plain[k] = two_classes(scores, codes, weights, 0, residuals, curvature)
         times(Z, curvature, room)
-        informations[k] = np.dot(room.T, Z)
+        curvatures[k] = np.dot(room.T, Z)
         gradients[k] = np.dot(residuals, Z)
         values[k] = plain[k]
         if not penalized:
             continue
-        inverse, log_det, fine = inverse_of_few(informations[k], least)
+        inverse, log_det, fine = inverse_of_few(curvatures[k], least)
         values[k] = plain[k] + 0.5 * log_det if fine else -np.inf
         if not fine:
             gradients[k] = 0.0
@@ -166,7 +166,7 @@ def terms_of_few(Z, codes, weights, offset, B, least, penalized):
             residuals[i] = curvature[i] * length * (-half if scores[i] >= 0.0 else half)
         pulls[k] = np.dot(residuals, Z)
         gradients[k] += pulls[k]
-    return values, gradients, informations, plain, pulls
+    return values, gradients, curvatures, plain, pulls
 
 
 @inlined

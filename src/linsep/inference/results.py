@@ -1,7 +1,8 @@
 """Inference about the parameters of fitted regressions."""
 
+from collections.abc import Callable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -10,7 +11,7 @@ from linsep.estimators._common.explaining import standardized
 from linsep.estimators._common.labels import feature_names, with_intercept, words_and_signs
 from linsep.estimators._common.showing import HasEquation
 from linsep.inference.adapters import ForMaketables
-from linsep.inference.table import OPPOSITE, Coefficient, Summary, as_frame, check_level
+from linsep.inference.table import OPPOSITE, Coefficient, Facts, Summary, as_frame, check_level
 from linsep.inference.tails import t_reach, t_tail
 from linsep.parameters import fitted_parameter
 
@@ -29,22 +30,41 @@ class Bands(NamedTuple):
     high: np.ndarray
 
 
+class Estimated(Protocol):
+    """What tests, tables and diagnostics of fitted regressions ask of them.
+
+    ``_degrees`` are those of the statistics, infinite for a normal distribution; ``_words`` are
+    status codes that are shown instead of estimates; ``_headed()`` is the title of the summary,
+    the statistics of the fit, and notes; ``_without_errors()`` says why standard errors are
+    unknown, or ""; ``_glanced()`` are the statistics of ``glance`` that only this regression has.
+    """
+
+    _params: np.ndarray
+    _words: np.ndarray
+    _degrees: float
+    _covariance_matrix: np.ndarray | None
+    _headed: Callable[[], tuple[str, Facts, list[str]]]
+    _without_errors: Callable[[], str]
+    _glanced: Callable[[], dict[str, Any]]
+    _covariance_root: Callable[[], tuple[np.ndarray, float]]
+    # of logistic regressions: in the order of the fit, and the parts of tests by their likelihood
+    _limits: np.ndarray
+    _covariance: np.ndarray | None
+    _inferable: bool
+    _wide: bool
+    _others: Callable[[], list[str]]
+    _scores: Callable[..., np.ndarray]
+    _held_at_zero: Callable[..., Any]
+    _scored: Callable[..., Any]
+
+
 class HasInference(HasEquation, ForMaketables):
     """Mixin of regressions: estimates, standard errors, tests and intervals of the parameters.
 
     A regression with one equation (one target, or two classes) has arrays of shape (parameters,);
     with several classes or targets, arrays of shape (equations, parameters). The intercept comes
-    first, if there is one, then the features in order.
-
-    A subclass has ``standard_errors_``, ``df_residual_``, and
-
-    - ``_params`` and ``_covariance_matrix``, arrays;
-    - ``_degrees``, of freedom of its statistics, infinite for a normal distribution;
-    - ``_shown``, the estimates as numbers, and ``_words``, status codes shown instead of them;
-    - ``_headed()``, the title of the summary, the statistics of the fit, and notes;
-    - ``_without_errors()``, why standard errors are unknown, as a sentence, or "";
-    - ``_glanced()``, the statistics of ``glance`` that only it has, by name;
-    - ``_held_at_zero`` and ``_scored``, the parts of tests of terms that need its likelihood.
+    first, if there is one, then the features in order. A subclass has what :class:`Estimated`
+    lists, and ``standard_errors_`` and ``df_residual_``.
     """
 
     n_features_in_: int

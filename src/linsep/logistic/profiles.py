@@ -306,8 +306,9 @@ class Profiles:
 
 
 def _inverse(hessian: np.ndarray, bend: np.ndarray, left: np.ndarray) -> np.ndarray:
-    """Return the inverses of the informations with what is known of the penalty's curvature; where
-    that is noise, it is forgotten, and where the rest is singular, its diagonal is increased.
+    """Return the inverses of the information matrices with what is known of the penalty's
+    curvature; where that is noise, it is forgotten, and where the rest is singular, its diagonal is
+    increased.
     """
     found, _, fine = inverses(hessian + bend[left])
     for k in np.flatnonzero(~fine):

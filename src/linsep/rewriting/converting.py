@@ -2,6 +2,7 @@
 needs, and rows that are read without parsing.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from linsep._system.interrupts import interruption_point
 from linsep.batches import Batch
 from linsep.errors import DataError, hint
 from linsep.sources.base import Source
-from linsep.sources.exact import EXACT, WholeNumbers, unrounded
+from linsep.sources.exact import EXACT, WholeNumbers
 from linsep.sources.row_cache import ROWS_FILE_KEY, RowCacheWriter, footer_of
 from linsep.sources.tables.column_types import column_types, first_rows
 from linsep.sources.tables.columns import check_column, columns_of
@@ -328,3 +329,22 @@ def _bytes_of(text: pa.StringArray) -> memoryview:
     offsets, data = text.buffers()[1:]
     first, last = np.frombuffer(offsets, np.int32)[[text.offset, text.offset + len(text)]].tolist()
     return memoryview(data)[first:last]
+
+
+def unrounded(source: Source) -> Iterator[Batch]:
+    """Yield all rows of a source as floats; raise DataError for a number that no double equals."""
+    for batch in source.exactly(weightless=True):
+        if batch.X.dtype != object:
+            yield batch
+            continue
+        X = batch.X.astype(np.float64)
+        if (long := X != batch.X).any():
+            row, column = np.argwhere(long)[0].tolist()
+            raise DataError(
+                source.where(batch.first + row) + f", {source.feature(column)} is "
+                f"{batch.X[row, column]}, which is not exactly representable as float64: shorten "
+                "it.",
+                code="not-exact",
+                value=batch.X[row, column],
+            )
+        yield batch._replace(X=X)

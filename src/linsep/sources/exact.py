@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from linsep.batches import Batch
 from linsep.errors import DataError, Hint, hint
-from linsep.sources.base import Source
 
 #: whole numbers up to here are floats
 EXACT = 2**53
@@ -109,25 +107,6 @@ def refuse_rounded(
                 SMALLER,
                 code="not-exact", column=name, value=value,
             )  # fmt: skip
-
-
-def unrounded(source: Source) -> Iterator[Batch]:
-    """Yield all rows of a source as floats; raise DataError for a number that no double equals."""
-    for batch in source.exactly(weightless=True):
-        if batch.X.dtype != object:
-            yield batch
-            continue
-        X = batch.X.astype(np.float64)
-        if (long := X != batch.X).any():
-            row, column = np.argwhere(long)[0].tolist()
-            raise DataError(
-                source.where(batch.first + row) + f", {source.feature(column)} is "
-                f"{batch.X[row, column]}, which is not exactly representable as float64: shorten "
-                "it.",
-                code="not-exact",
-                value=batch.X[row, column],
-            )
-        yield batch._replace(X=X)
 
 
 class WholeNumbers:
