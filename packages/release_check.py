@@ -58,6 +58,7 @@ USES = {
     ],
     "plot": ["linsep plot decision m.linsep rows.csv --output plot.png"],
     "formula": ["linsep fit rows.csv --formula y~a*b --learner logistic --l2 1 --model f.linsep"],
+    "paper": ["python -c 'import maketables, marginaleffects'"],
     "onnx": ["linsep export m.linsep model.onnx"],
     "dask": ["python cluster.py"],
     "remote": ["python remote.py"],
