@@ -113,9 +113,9 @@ def test_a_killed_process_goes_on(folder, learned):
     code = (
         "import os, signal, linsep.learners.passes as passes; from linsep.cli.main import main\n"
         "walk = passes.one_pass\n"
-        "def one_pass(course, saving):\n"
+        "def one_pass(course):\n"
         "    if course.number == 4: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    return walk(course, saving)\n"
+        "    return walk(course)\n"
         "passes.one_pass = one_pass\nmain()"
     )
     command = [sys.executable, "-c", code, *SAVED, "--every", "0.0001s"]

@@ -203,9 +203,9 @@ BESIDE = {
 
 
 def other_codes(some=False):
-    """The same rows with 1.0 for 1, in all of them or in those of the first code."""
+    """The same rows with other codes, in all of them or in those of the first code."""
     codes = TOLD.code.astype(str)
-    return TOLD.assign(code=codes.where(TOLD.code > 1, "1.0") if some else codes + ".0")
+    return TOLD.assign(code=codes.where(TOLD.code > 1, "91") if some else "9" + codes)
 
 
 @pytest.mark.parametrize("some", [True, False])

@@ -99,7 +99,8 @@ def _fewest(planes: Planes, rank: int, strict: bool, each: Any) -> int:
     for k, plane in enumerate(each(planes)):
         pivot = max(range(rank), key=lambda c: abs(plane[c]))
         others = [c for c in range(rank) if c != pivot]
-        lines = plane[pivot] * table[:, others] - table[:, [pivot]] * [plane[c] for c in others]
+        across = np.array([plane[c] for c in others], table.dtype)  # of large integers no floats
+        lines = plane[pivot] * table[:, others] - table[:, [pivot]] * across
         kept = np.arange(len(lines)) != k
         if rank == 3:
             found = _round(lines[kept, 0], lines[kept, 1], errors[kept], strict)
