@@ -145,6 +145,7 @@ def test_the_bits_do_not_depend_on_the_threads_of_blas(name):
 
 
 @pytest.mark.thorough
+@pytest.mark.compiled  # whose loops run side by side
 @pytest.mark.filterwarnings("ignore::linsep.errors.SeparationWarning")
 def test_fits_in_a_thread_pool_have_the_bits_of_one_alone():
     alone = {name: bits(name) for name in FITS}
