@@ -306,7 +306,7 @@ class Pair(Combined):
     left: Kernel
     right: Kernel
     made_of: ClassVar[tuple[str, ...]] = ("left", "right")
-    of_values: ClassVar[Any]
+    _of_values: ClassVar[Any]
     of_ratios: ClassVar[str]
 
     def prepare(self, X: Any) -> Any:
@@ -323,11 +323,11 @@ class Pair(Combined):
         left, right = zip(A.parts, B.parts, strict=True)
         K, other = self.left.gram(*left), self.right.gram(*right)
         with np.errstate(over="ignore"):  # the error names the kernel
-            return self.of_values(K, other, out=K)
+            return self._of_values(K, other, out=K)
 
     def _diagonal(self, A: Any) -> np.ndarray:
         with np.errstate(over="ignore"):
-            return self.of_values(*map(Kernel.diagonal, (self.left, self.right), A.parts))
+            return self._of_values(*map(Kernel.diagonal, (self.left, self.right), A.parts))
 
 
 @dataclass(frozen=True)
@@ -336,7 +336,7 @@ class Sum(Pair):
 
     left: Kernel
     right: Kernel
-    of_values, of_ratios = np.add, "plus"
+    _of_values, of_ratios = np.add, "plus"
 
 
 @dataclass(frozen=True)
@@ -345,7 +345,7 @@ class Product(Pair):
 
     left: Kernel
     right: Kernel
-    of_values, of_ratios = np.multiply, "times"
+    _of_values, of_ratios = np.multiply, "times"
 
 
 @dataclass(frozen=True)
