@@ -523,10 +523,9 @@ class GaussianNaiveBayes(
     def _scorer(self) -> "LogisticRegression":
         """Return the logistic regression that predicts."""
         check_is_fitted(self)
-        reach = BEYOND * self.variances_  # farther means cost the weights digits of the others
-        far = self.classes_.size > 2 and (np.ptp(self.means_, axis=0) ** 2 > reach).any()
-        curved = self.variances_.ndim == 2
-        model = self._implied(nearer=self._by_distance if curved or far else None)
+        far = np.ptp(self.means_, axis=0) ** 2 > BEYOND * self.variances_  # costs others digits
+        several = self.variances_.ndim == 2 or (self.classes_.size > 2 and far.any())
+        model = self._implied(nearer=self._by_distance if several else None)
         if hasattr(self, "recipe_"):
             model.recipe_ = self.recipe_
         return model
