@@ -2,7 +2,7 @@
 
 import { exact, lowestTerms, ONE, root, whole, ZERO } from "./exact.js";
 import { denseCodes, learnsIntercept } from "./runs.js";
-import { classNames, presentIn, rowsOf } from "./scene.js";
+import { classNames, presentCodes, rowsOf } from "./scene.js";
 import { separation } from "./separation.js";
 import { hexOf, sha256 } from "./sha256.js";
 
@@ -114,7 +114,7 @@ function notSeparable(found, rows, signs, bias) {
 
 // The proof of a scene's verdict and its points.
 export function certified(scene) {
-  if (presentIn(scene).length !== 2) throw new Error("The lab saves proofs for two classes: use the command linsep separate for more.");
+  if (presentCodes(scene).length !== 2) throw new Error("The lab saves proofs for two classes: use the command linsep separate for more.");
   const [points, labels] = labelsOf(scene);
   const [rows, bias, codes] = [rowsOf(scene), learnsIntercept(scene), denseCodes(scene)];
   const classes = [...new Set(labels)].sort((a, b) => (a < b ? -1 : 1));

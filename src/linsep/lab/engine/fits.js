@@ -3,7 +3,7 @@
 
 import { minus, short } from "./numbers.js";
 import { contours, descend, hingeSolution, likelihoodGradient, logLikelihood, newton, solve } from "./optimum.js";
-import { classNames, codesOf, presentIn } from "./scene.js";
+import { classNames, codesOf, presentCodes } from "./scene.js";
 
 //: most steps of a descent and of Newton's method, and of a runaway slope that are shown
 const [MOST_DESCENT_STEPS, MOST_NEWTON_STEPS, RUNAWAY_STEPS] = [2000, 60, 6];
@@ -66,7 +66,7 @@ function kindOnAxis(x, y) {
 function standardized(scene) {
   const [x] = columnsOf(scene);
   const y = codesOf(scene);
-  if (String(presentIn(scene)) !== "0,1") throw new Error("Place points of the first two classes: the curve is their probability.");
+  if (String(presentCodes(scene)) !== "0,1") throw new Error("Place points of the first two classes: the curve is their probability.");
   const center = mean(x);
   const width = Math.sqrt(mean(x.map((v) => (v - center) ** 2))) || 1;
   return { x, y, center, width, z: x.map((v) => (v - center) / width) };
@@ -105,7 +105,7 @@ function curveOf(scene) {
 
 // The Gaussians of all classes, which share their standard deviations, and the probabilities of the points.
 function bayesOf(scene) {
-  const present = presentIn(scene);
+  const present = presentCodes(scene);
   if (present.length < 2) throw new Error("Place points of at least two classes: each class becomes a Gaussian.");
   const { points, features: axes } = scene;
   const own = present.map((code) => points.filter((point) => point[2] === code));
@@ -144,7 +144,7 @@ function bayesOf(scene) {
 }
 
 function softOf(scene) {
-  const present = presentIn(scene);
+  const present = presentCodes(scene);
   if (present.length !== 2) throw new Error("Place points of two classes.");
   const { points, features, settings: { cost: C } } = scene;
   const signs = points.map(([, , code]) => (code === present[1] ? 1 : -1));

@@ -5,7 +5,7 @@ import { minus, short } from "./numbers.js";
 import { hingeOptimum } from "./optimum.js";
 import { denseCodes, learnsIntercept } from "./runs.js";
 import { pairsOf } from "./schemes.js";
-import { classNames, codesOf, presentIn, rowsOf } from "./scene.js";
+import { classNames, codesOf, presentCodes, rowsOf } from "./scene.js";
 import { among, decided, jointRows, separation, TIME_LIMIT, TooLong } from "./separation.js";
 import { LEARNERS } from "./settings.js";
 
@@ -39,7 +39,7 @@ function decidedSoon(decide) {
 
 export function inPlane(scene) {
   const [rows, codes, intercept] = [rowsOf(scene), denseCodes(scene), learnsIntercept(scene)];
-  return decidedSoon((until) => (presentIn(scene).length > 2 ? ofSeveral(scene, rows, codes, intercept, until)
+  return decidedSoon((until) => (presentCodes(scene).length > 2 ? ofSeveral(scene, rows, codes, intercept, until)
     : ofTwo(scene, rows, codes, intercept, until)));
 }
 
@@ -99,7 +99,7 @@ function meetingPoint({ points }, multipliers) {
 
 function whyTheyMeet(scene, rows, where) {
   const place = `(${where.map(digits).join(", ")})`;
-  const [first, second] = presentIn(scene).map((code) => rows.filter((row) => codesOf(scene)[row] === code));
+  const [first, second] = presentCodes(scene).map((code) => rows.filter((row) => codesOf(scene)[row] === code));
   if (first.length === 1 && second.length === 1) return `They have the same coordinates, ${place}, but different classes.`;
   const around = (some) => (some.length === 1 ? `at point ${some[0] + 1}`
     : `${some.length === 2 ? "between" : "in the triangle of"} ${listed(some)}`);
@@ -111,7 +111,7 @@ function ofSeveral(scene, X, codes, intercept, until) {
   if (X.length > MOST_OF_MANY) {
     return verdict("undecided", "Undecided", [`Several classes, or a kernel, are decided for at most ${MOST_OF_MANY} points here.`]);
   }
-  const names = presentIn(scene).map((code) => classNames(scene)[code]);
+  const names = presentCodes(scene).map((code) => classNames(scene)[code]);
   const said = (kind) => SAID[kind] ?? kind;
   const kind = (rows, sides) => separation(rows.map((row) => X[row]), sides.map((side) => (side ? 1 : -1)), intercept, until).kind;
   const all = [...X.keys()];
@@ -150,7 +150,7 @@ function ofKernel(scene) {
   const images = monomials(scene.points, degree);
   const codes = denseCodes(scene);
   const signs = codes.map((code) => 2 * code - 1);
-  const several = presentIn(scene).length > 2;
+  const several = presentCodes(scene).length > 2;
   const separable = verdict("separable", yes, [`In the space of the kernel, spanned by the ${images[0].length} products of up to ${degree} `
     + "coordinates, a hyperplane has every point on its side."]);
   if (!several && guessSeparates(images, signs)) return separable;
@@ -219,7 +219,7 @@ function boundsOf(scene, run) {
       + `${start.map(digits).join(", ")}]: set the initial weights to 0 to see the bounds.`);
   }
   if (learner === "margin" && gamma === "auto") return none("No bound: 8/gamma² needs a fixed target margin.");
-  if (!["perceptron", "margin"].includes(learner) || presentIn(scene).length > 2) {
+  if (!["perceptron", "margin"].includes(learner) || presentCodes(scene).length > 2) {
     return none("No bound here: the lab has those of the perceptron and the margin perceptron for two classes, linsep bounds has more.");
   }
   if (learner === "perceptron" && schedule !== "constant") return none("No bound: the theorems are about a constant learning rate.");

@@ -3,7 +3,7 @@
 import { Recurrence } from "./cycles.js";
 import { RULES } from "./rules.js";
 import { averages, cycleOf, pockets, run, vectorNames } from "./running.js";
-import { classNames, codesOf, presentIn, rowsOf } from "./scene.js";
+import { classNames, codesOf, presentCodes, rowsOf } from "./scene.js";
 import { decided, jointRows, TooLong } from "./separation.js";
 import { LEARNERS } from "./settings.js";
 import { ordersOf } from "./shuffle.js";
@@ -13,20 +13,20 @@ const [MOST_VECTORS, MOST_PRODUCTS] = [100000, 4000000];
 
 // The classes counted from 0 without gaps.
 export function denseCodes(scene) {
-  const present = presentIn(scene);
+  const present = presentCodes(scene);
   return codesOf(scene).map((code) => present.indexOf(code));
 }
 
-export const schemeOf = (scene) => (presentIn(scene).length <= 2 ? "binary" : scene.settings.classes);
+export const schemeOf = (scene) => (presentCodes(scene).length <= 2 ? "binary" : scene.settings.classes);
 export const learnsIntercept = ({ settings }) => settings.intercept || !LEARNERS[settings.learner].intercept;
 
 function vectorsIn(scene) {
-  const k = presentIn(scene).length;
+  const k = presentCodes(scene).length;
   return k <= 2 ? 1 : scene.settings.classes === "ovo" ? (k * (k - 1)) / 2 : k;
 }
 
 export function runOf(scene) {
-  const present = presentIn(scene);
+  const present = presentCodes(scene);
   if (present.length < 2) throw new Error("Place points of at least two classes.");
   const columns = scene.settings.learner === "kernel" ? kernelColumns(scene) : linearColumns(scene);
   if (![columns.weights, columns.average, columns.scores].every((column) => column.every(Number.isFinite))) {
@@ -39,7 +39,7 @@ export function runOf(scene) {
 // Steps until a pass without a mistake, a cycle, or the most that are shown; the first is the start.
 function steps(scene, rule, rows, recurs) {
   const { settings } = scene;
-  const [codes, scheme, k] = [denseCodes(scene), schemeOf(scene), presentIn(scene).length];
+  const [codes, scheme, k] = [denseCodes(scene), schemeOf(scene), presentCodes(scene).length];
   const { start, learner, shuffle, seed, rounds } = settings;
   const begun = LEARNERS[learner].start && start.some(Boolean)
     ? Array.from({ length: vectorsIn(scene) }, () => (learnsIntercept(scene) ? start : [0, ...start.slice(1)])) : null;
@@ -74,7 +74,7 @@ function linearColumns(scene) {
     throw new Error(`${settings.rounds} steps of ${vectors} weight vectors are too many: use at most ${
       Math.floor(MOST_VECTORS / vectors)} steps.`);
   }
-  const [rows, codes, k, scheme] = [rowsOf(scene), denseCodes(scene), presentIn(scene).length, schemeOf(scene)];
+  const [rows, codes, k, scheme] = [rowsOf(scene), denseCodes(scene), presentCodes(scene).length, schemeOf(scene)];
   const rule = new RULES[settings.learner](settings);
   const plain = ["perceptron", "batch"].includes(settings.learner) && settings.schedule === "constant" && !settings.shuffle;
   const inseparable = (own, sides) => {

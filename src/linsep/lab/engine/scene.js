@@ -51,7 +51,7 @@ function checkedPoint(point, number) {
 
 export const codesOf = ({ points }) => points.map((point) => point[2]);
 export const rowsOf = ({ points }) => points.map(([x, y]) => [x, y]);
-export const presentIn = (scene) => [...new Set(codesOf(scene))].sort((a, b) => a - b);
+export const presentCodes = (scene) => [...new Set(codesOf(scene))].sort((a, b) => a - b);
 
 // The names of all classes up to the largest in use, at least two.
 export function classNames(scene) {

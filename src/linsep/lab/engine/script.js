@@ -1,6 +1,6 @@
 // A scene as a Python script that prints the numbers of the page.
 
-import { classNames, codesOf, presentIn } from "./scene.js";
+import { classNames, codesOf, presentCodes } from "./scene.js";
 import { LEARNERS } from "./settings.js";
 
 //: settings of a learner by the names of its parameters, where they differ
@@ -27,7 +27,7 @@ function ofRun(scene) {
   const { settings, features } = scene;
   const { learner, start, intercept, beyond, rounds, shuffle, seed } = settings;
   const { estimator, intercept: has, start: takes } = LEARNERS[learner];
-  const present = presentIn(scene);
+  const present = presentCodes(scene);
   const k = present.length;
   let names = present.map((code) => classNames(scene)[code]);
   names = names.every((name) => typeof plain(name) === "number") ? names.map(plain) : names;
