@@ -265,10 +265,10 @@ def test_a_pass_in_which_nothing_was_learned_is_not_counted(monkeypatch):
     X, y = presses.BY_NAME["perceptron from memory"].data()
     one_pass = linsep.learners.passes.one_pass
 
-    def pressed(course, saving):
+    def pressed(course):
         if course.number == 1:  # from two passes on, several are made at once
             interrupt()
-        return one_pass(course, saving)
+        return one_pass(course)
 
     monkeypatch.setattr(linsep.learners.passes, "one_pass", pressed)
     model = Perceptron(max_iter=5)

@@ -189,7 +189,7 @@ def _parsed(block: bytes, schema: pa.Schema | None, behavior: str) -> pa.Table |
         filled = len(lines)
         if not all(map(_is_enclosed, lines)):
             return "is not one JSON object"
-    if block.count(b"[") + block.count(b"{") - filled > MOST_DEPTH and any(
+    if block.count(b"[") + block.count(b"{") - filled >= MOST_DEPTH and any(
         _fields(line) is None for line in _filled(block) if _brackets(line) > MOST_DEPTH
     ):
         return f"has values nested more than {MOST_DEPTH} deep"
