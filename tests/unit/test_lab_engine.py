@@ -14,7 +14,7 @@ from linsep.lab.file import joined
 from thoroughness import THOROUGH
 
 #: learners whose rules are sums, products and quotients
-RATIONAL = ("perceptron", "batch", "passive-aggressive")
+RATIONAL = ("perceptron", "batch", "passive-aggressive", "arow")
 
 
 def path(run, name="weights"):

@@ -400,9 +400,7 @@ class HasInference(HasEquation, ForMaketables):
         Returns
         -------
         pandas.DataFrame, or pyarrow.Table where pandas is not installed
-            ``term``, ``estimate``, ``standard_error``, ``statistic``, ``p_value``, ``low`` and
-            ``high`` (of the interval), ``status`` ("finite", "+inf", "dependent", ...) and, for
-            several classes or targets, ``class`` or ``target``.
+            As :meth:`linsep.inference.table.Summary.tidy` returns it.
         """
         return self.summary(level).tidy()
 

@@ -294,6 +294,8 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         rule = getattr(textbook, "BatchPerceptron" if batch else type(self).__name__)
         names = {field.name: field.name for field in fields(rule)} | {"normalized": "rescale"}
         own = {name: getattr(self, parameter, None) for name, parameter in names.items()}
+        # floats, as in the loops: fractions of whole numbers would be rounded elsewhere
+        own = {name: float(value) if type(value) is int else value for name, value in own.items()}
         return rule(**{name: value for name, value in own.items() if value is not None})
 
     #: whether the state counts the rates of the updates, which is restored with the weights
