@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit
+from scipy.special import expit, logsumexp, softmax
 
 from linsep.batches import Batch
 from linsep.estimators._common.predicting import Prediction, codes_of, decided
@@ -25,8 +25,8 @@ MOST = 1 << 22
 WIDE = 2_500
 #: log-odds of a probability of 0 or 1
 HUGE = 1e300
-#: signs of estimates that diverge, by their limits
-SIGNS = {"+inf": 1.0, "-inf": -1.0}
+#: signs of estimates that diverge, by their limits; of others the sign is unknown
+SIGNS = {"+inf": 1.0, "-inf": -1.0, "finite": 0.0, "dependent": 0.0, NO_WEIGHT: 0.0}
 #: a variance that is a smaller share of the sum of its terms' sizes has lost its digits
 LOST = 1e-12
 
@@ -68,99 +68,75 @@ class Curves:
     covariance : array or None
         The covariance of ``B.ravel()``, zero for weights that were left out and for weights that
         diverge; None if it is unknown.
-    signs : array of shape (parameters,) or None
+    in_limit : bool, whether some weight diverges
+    signs : array of shape (parameters,)
         For two classes, the sign of each weight that diverges, NaN if it is unknown, and zero for
-        the others; None if no weight diverges.
-    unknown : bool, whether several classes have weights that diverge
+        the others.
     """
 
     def __init__(self, model: Any):
         self.model, self.order = model, order_of_classes(model)
         self.classes, self.n_features = len(self.order), model.n_features_in_
         self.constant = int(bool(fitted_parameter(model, "fit_intercept")))
-        self.B = np.atleast_2d(model._shown)
-        limits = np.atleast_2d(model.limits_)
-        apart = ~np.isin(limits, ["finite", "dependent", NO_WEIGHT])
-        diverges = apart if model.stop_reason_ in SEPARATED else np.zeros_like(apart)
-        self.signs: np.ndarray | None = None
-        self.unknown = bool(diverges.any()) and self.classes > 2
-        if diverges.any() and self.classes == 2:
-            known = [SIGNS.get(word, np.nan) for word in limits[0]]
-            self.signs = np.where(diverges[0], known, 0.0)
-        self.covariance: np.ndarray | None = None
-        unproved = model.stop_reason_ not in SEPARATED and (limits == UNKNOWN).any()
-        if model._covariance_matrix is not None and not unproved:
-            self.covariance = np.where(
-                np.isfinite(model._covariance_matrix), model._covariance_matrix, 0.0
-            )
+        self.B, limits = np.atleast_2d(model._shown), np.atleast_2d(model.limits_)
+        separated, V = model.stop_reason_ in SEPARATED, model._covariance_matrix
+        signs = np.vectorize(lambda word: SIGNS.get(word, np.nan), otypes=[float])(limits)
+        self.in_limit = bool(separated and (signs != 0.0).any())
+        self.signs = signs[0] if self.in_limit and self.classes == 2 else np.zeros(len(signs[0]))
+        known = V is not None and (separated or not (limits == UNKNOWN).any())
+        self.covariance = np.where(np.isfinite(V), V, 0.0) if known else None
 
-    def with_ones(self, X: Any) -> Any:
+    def with_ones(self, X: Any, constant: float = 1.0) -> Any:
         """Return rows with the constant feature before the others."""
-        ones = np.ones((X.shape[0], self.constant))
+        ones = np.full((X.shape[0], self.constant), constant)
         return sp.hstack([ones, X], format="csr") if sp.issparse(X) else np.hstack([ones, X])
 
     def log_odds(self, X: Any, offset: np.ndarray | None = None) -> np.ndarray:
-        """Return the log-odds of the classes against the reference, shape (rows, classes - 1); huge
-        instead of infinite for a class without weight.
+        """Return the log-odds of the classes against the reference, shape (rows, classes), zeros
+        last; huge instead of infinite for a class without weight.
         """
         scores = self.model._scores(X, offset)
         if scores.ndim == 1:
-            found = (scores if self.order[0] == 1 else -scores)[:, None]
-        else:
-            found = scores[:, self.order[:-1]] - scores[:, self.order[-1:]]
-        return np.clip(found, -HUGE, HUGE)
+            scores = np.column_stack([np.zeros(len(scores)), scores])
+        return np.clip(scores[:, self.order] - scores[:, self.order[-1:]], -HUGE, HUGE)
 
     def probabilities(self, X: Any, log_odds: np.ndarray | None = None) -> np.ndarray:
         """Return the probabilities of the classes, shape (rows, classes): in the limit if weights
         diverge, NaN where the limit is unknown.
         """
-        log_odds = self.log_odds(X) if log_odds is None else log_odds
-        odds = np.column_stack([log_odds, np.zeros(X.shape[0])])
-        below = odds - odds.max(axis=1, keepdims=True)
-        found: np.ndarray = np.exp(below - np.logaddexp.reduce(below, axis=1)[:, None])
-        if self.unknown:
-            return np.full_like(found, np.nan)
-        if self.signs is not None:
-            side = self._sides(X)
-            ends = np.column_stack([side > 0, side < 0])
-            found = np.where(side[:, None] == 0, found, ends)
-            found[np.isnan(side)] = np.nan
+        found: np.ndarray = softmax(self.log_odds(X) if log_odds is None else log_odds, axis=1)
+        if self.in_limit and self.classes > 2:
+            found[:] = np.nan
+        elif self.in_limit:
+            terms = self.diverging(X)
+            up, down = (terms > 0).any(axis=1), (terms < 0).any(axis=1)
+            found[up], found[down] = (1.0, 0.0), (0.0, 1.0)
+            found[(up & down) | np.isnan(terms).any(axis=1)] = np.nan
         return found
 
     def diverging(self, X: Any, constant: float = 1.0) -> np.ndarray:
         """Return the signs of the terms of the log-odds that diverge, shape (rows, weights that
         diverge): NaN if unknown. ``constant``: the value of the constant feature.
         """
-        assert self.signs is not None
-        features, signs = np.flatnonzero(self.signs[self.constant :]), self.signs[self.signs != 0]
-        part = X[:, features]
+        columns = np.flatnonzero(self.signs)
+        part = self.with_ones(X, constant)[:, columns]
         part = part.toarray() if sp.issparse(part) else part
-        if self.constant and self.signs[0] != 0:
-            part = np.column_stack([np.full(X.shape[0], constant), part])
-        return np.where(part == 0, 0.0, np.sign(part) * signs)
-
-    def _sides(self, X: Any) -> np.ndarray:
-        """Return the limit of the log-odds of each row as weights diverge: 1 or -1 for infinity, 0
-        if the row has none of their features, NaN if unknown.
-        """
-        terms = self.diverging(X)
-        up, down, lost = ((terms > 0).any(1), (terms < 0).any(1), np.isnan(terms).any(1))
-        return np.where(lost | (up & down), np.nan, up * 1.0 - down)
+        return np.where(part == 0, 0.0, np.sign(part) * self.signs[columns])
 
     def bands(self, X: Any, level: float, offset: np.ndarray | None = None) -> Bands:
         """Return the probabilities of all classes with confidence intervals, arrays of shape (rows,
         classes) in the order of ``classes_``; see :meth:`linsep.LogisticRegression.predict_proba`.
         """
-        n, K = X.shape[0], self.classes
-        inverse = np.argsort(self.order)
-        against = np.column_stack([self.log_odds(X, offset), np.zeros(n)])
-        others = [np.logaddexp.reduce(np.delete(against, k, axis=1), axis=1) for k in range(K)]
+        against, inverse = self.log_odds(X, offset), np.argsort(self.order)
+        n, K = against.shape
+        others = [logsumexp(np.delete(against, k, axis=1), axis=1) for k in range(K)]
         log_odds = against - np.column_stack(others)
         reach = np.full((n, K), np.nan)
         if self.covariance is not None:
-            P, Z = self.probabilities(X, against[:, :-1]), self.with_ones(X)
-            # a limit of 0 or 1 has no error
-            known = ~np.isnan(P).any(axis=1) & ((self.signs is None) | (P > 0).all(axis=1))
+            Z = self.with_ones(X)
+            known: Any = np.ones(n, dtype=bool)
+            if self.in_limit:  # a limit of 0 or 1 has no error
+                known = (self.probabilities(X, against) > 0).all(axis=1)
             some = max(1, MOST // self.B.size)
             for start in range(0, n, some):
                 rows = np.flatnonzero(known[start : start + some]) + start
@@ -175,10 +151,10 @@ class Curves:
         whose odds each class has a share.
         """
         assert self.covariance is not None
-        own = np.arange(self.classes - 1) == k
-        shares = np.where(own, 1.0, -np.exp(np.where(own, 0.0, log_shares[:, :-1])))
+        shares = -np.exp(np.minimum(log_shares, 0.0))
+        shares[:, k] = 1.0
         Z = Z.toarray() if sp.issparse(Z) else Z
-        J = (shares[:, :, None] * Z[:, None, :]).reshape(len(shares), self.B.size)
+        J = (shares[:, :-1, None] * Z[:, None, :]).reshape(len(shares), self.B.size)
         return delta_errors(J, self.covariance)
 
 

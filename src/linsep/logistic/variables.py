@@ -23,41 +23,42 @@ class Variable(NamedTuple):
     ----------
     name : str
     features : tuple of int
-    zero, one, unit : float
-        For a numeric column, the value of the feature where the column is 0 and where it is 1, and
-        its change per unit: other than 0, 1 and 1 where columns are scaled.
+    zero, unit : float
+        For a numeric column, the value of the feature where the column is 0, and its change per
+        unit: other than 0 and 1 where columns are scaled.
     is_bool : bool
-    levels : dict of the name of a level to its features {number: value}, the others being zero;
-        None for numbers
-    base : the level that others are compared with
-    tangled : whether its features also depend on other columns, or are not linear in it; then
-        ``levels`` have no features
-    cells : of a tangled column, the value of each level in the table
+    levels : dict of the name of a level to its features {number: value}, the others being zero; of
+        a tangled column, to its value in the table; None for numbers
+    base : the level, or zero, that others are compared with
+    tangled : whether its features also depend on other columns, or are not linear in it
     plain : the feature that is the column itself, which shows zeros and ones; None without one
     """
 
     name: str
     features: tuple[int, ...]
     zero: float = 0.0
-    one: float = 1.0
     unit: float = 1.0
     is_bool: bool = False
-    levels: dict[str, dict[int, float]] | None = None
-    base: str = ""
+    levels: dict[str, Any] | None = None
+    base: str = "0"
     tangled: bool = False
-    cells: dict[str, Any] | None = None
     plain: int | None = None
 
-    @property
-    def key(self) -> tuple[str, int]:
-        """What distinguishes it from others, which may have the same name or share features."""
-        return self.name, self.features[0]
-
-    def at(self, value: Any) -> dict[int, float]:
-        """Return the features of a value; DataError if there is none."""
-        given = dict.fromkeys(self.features, 0.0)
+    def at(self, value: Any) -> Any:
+        """Return the features of a value, or the value in the table of a tangled column; DataError
+        if there is none.
+        """
         if self.levels is not None:
-            return given | self.levels[self._level(value)]
+            text, ends = label_text(value), self.ends
+            spelled = (str(value), text, _BOOLEANS.get(text.lower(), text))
+            level = next((name for name in spelled if name in ends), None)
+            if level is None:
+                raise DataError(
+                    f"'{self.name}' has no level '{value}': choose one of "
+                    f"{', '.join(list(ends)[:MOST_NAMED])}.",
+                    code="unknown-value", option="at", column=self.name, value=value,
+                )  # fmt: skip
+            return ends[level]
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -67,28 +68,21 @@ class Variable(NamedTuple):
                 f"`at` has {value!r} for '{self.name}': give it a finite number.",
                 code="bad-value", option="at", column=self.name, value=value,
             )  # fmt: skip
-        return {self.features[0]: self.zero + self.unit * number}
+        return number if self.tangled else {self.features[0]: self.zero + self.unit * number}
 
-    def _level(self, value: Any) -> str:
-        """Return a level by its name, or by its value; DataError if there is none."""
-        assert self.levels is not None
-        text = label_text(value)
-        for level in (str(value), text, _BOOLEANS.get(text.lower(), text)):
-            if level in self.levels:
-                return level
-        known = ", ".join(list(self.levels)[:MOST_NAMED])
-        raise DataError(
-            f"'{self.name}' has no level '{value}': choose one of {known}.",
-            code="unknown-value", option="at", column=self.name, value=value,
-        )  # fmt: skip
+    @property
+    def ends(self) -> dict[str, Any]:
+        """The levels, or zero and one, with what :meth:`at` returns of them."""
+        if self.levels is None:
+            return {"0": self.at(0), "1": self.at(1)}
+        none = dict.fromkeys(self.features, 0.0)
+        return self.levels if self.tangled else {x: none | own for x, own in self.levels.items()}
 
-    def changed(self, source: Any, value: Any) -> Any:
-        """Return a source of tables in which a tangled column has one value."""
-        if self.cells is not None:
-            value = self.cells[self._level(value)]
-            if isinstance(value, str):
-                return source.changed(self.name, value)
-        return source.changed(self.name, lambda values: np.full(values.size, float(value)))
+    def changed(self, source: Any, cell: Any) -> Any:
+        """Return a source of tables in which the column has one value."""
+        if isinstance(cell, str):
+            return source.changed(self.name, cell)
+        return source.changed(self.name, lambda values: np.full(values.size, float(cell)))
 
 
 def variables_of(model: Any) -> list[Variable]:
@@ -103,33 +97,32 @@ def variables_of(model: Any) -> list[Variable]:
         rest -= {j for variable in found for j in variable.features}
         rest -= {j for product in recipe.get("products", ()) for *_, j in product["features"]}
     # a word that is hashed with a negative sign adds minus its feature
-    found += [
-        Variable(names[j], (j,), 0.0, float(signs[j]), float(signs[j]), plain=j) for j in rest
-    ]
+    found += [Variable(names[j], (j,), 0.0, float(signs[j]), plain=j) for j in rest]
     return sorted(found, key=lambda variable: variable.features)
 
 
 def _of_table(model: Any, recipe: dict[str, Any], names: list[str]) -> list[Variable]:
     """Return the columns of a table, but for those whose features are words or hashed."""
-    products = recipe.get("products", ())
+    products, found = recipe.get("products", ()), []
     tangled = {name for product in products for name in product["columns"]}
-    found = []
-    flags = recipe.get("bool", ())
     for j, name in enumerate(recipe["numeric"]):
         center, spread = recipe.get("scale", {}).get(name, (0.0, 1.0))
-        ends = -center / spread, (1.0 - center) / spread, 1.0 / spread
-        own = Variable(names[j], (j,), *ends, is_bool=name in flags, plain=j)
-        found.append(own._replace(name=name, tangled=True) if name in tangled else own)
-    shown, factors = names_in_recipe(recipe), factors_of(model)
+        is_bool, shown = name in recipe.get("bool", ()), name if name in tangled else names[j]
+        ends = -center / spread, 1.0 / spread
+        found.append(Variable(shown, (j,), *ends, is_bool, tangled=name in tangled, plain=j))
+    shown_as, factors = names_in_recipe(recipe), factors_of(model)
     for name, places in recipe["text"].items():
-        if places and (factor := factors.get(shown[name])) is not None:  # not hashed
-            rare = recipe.get("rare", {}).get(name)
-            cells = {level: level for level in factor.levels}
-            if rare is not None:  # a level is given its name by its values
-                cells[rare["level"]] = rare["values"][0]
-            own = Variable(name, tuple(places.values()), levels=factor.levels)
-            crossed = bool(factor.within)
-            found.append(own._replace(base=factor.reference, tangled=crossed, cells=cells))
+        factor = factors.get(shown_as[name])
+        if not places or factor is None:  # hashed
+            continue
+        levels: dict[str, Any] = factor.levels
+        if factor.within:
+            levels = {level: level for level in levels}
+            if name in recipe.get("rare", {}):  # whose level has a name of its own
+                rare = recipe["rare"][name]
+                levels[rare["level"]] = rare["values"][0]
+        own = Variable(name, tuple(places.values()), levels=levels, base=factor.reference)
+        found.append(own._replace(tangled=bool(factor.within)))
     return found
 
 
@@ -160,15 +153,15 @@ def _in_formula(
     used = {k for _, _, parts in terms for k, _ in parts}
     blocks = [b for b in (formula.blocks[k] for k in sorted(used)) if name in b.factor.columns]
     alone = len(used) == 1 and all(len(parts) == 1 for _, _, parts in terms)
-    is_bool, own = formula.inputs[name] == "bool", Variable(name, features)
-    if known := [block.levels for block in blocks if block.levels is not None]:
-        cells = {str(level): level for level in known[0]}
-        base = next(iter(cells)) if factor is None else factor.reference
-        levels: dict[str, dict[int, float]] = {level: {} for level in cells}
-        if alone and factor is not None:
-            return own._replace(levels=factor.levels, base=base)
-        return own._replace(tangled=True, levels=levels, base=base, cells=cells)
+    is_bool = formula.inputs[name] == "bool"
+    for block in blocks:
+        if block.levels is not None:
+            cells = {str(level): level for level in block.levels}
+            base = next(iter(cells)) if factor is None else factor.reference
+            plain = alone and factor is not None
+            levels = factor.levels if plain and factor is not None else cells
+            return Variable(name, features, levels=levels, base=base, tangled=not plain)
     if alone and blocks[0].factor.kind == "column":
         (j,), ((_, scale, _),) = features, terms
-        return Variable(names[j], (j,), 0.0, scale, scale, is_bool, plain=j)
-    return own._replace(tangled=True, is_bool=is_bool)
+        return Variable(names[j], (j,), 0.0, scale, is_bool, plain=j)
+    return Variable(name, features, is_bool=is_bool, tangled=True)
