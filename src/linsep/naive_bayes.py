@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch
@@ -19,13 +20,13 @@ from linsep.errors import (
     warn_caller,
 )
 from linsep.estimators._common import labels
+from linsep.estimators._common.explaining import is_curved
 from linsep.estimators._common.fitted_state import (
     Array,
     classes_from,
     count,
     described,
     flag,
-    number,
     restored,
     state_of,
 )
@@ -43,15 +44,25 @@ from linsep.validation.values import check_prepared, rows_to_fit
 
 if TYPE_CHECKING:
     from linsep.logistic.estimator import LogisticRegression
-    from linsep.logistic.inference import Nearer
     from linsep.rows.source_stream import SourceStream
 
 #: variance of a constant feature, as a share of the largest; scikit-learn adds it to all
 NARROW = 1e-9
+#: deviation of a feature in a class, as a share of its mean, that is a rounding error
+CONSTANT = 1e-12
 #: log-odds beyond which rows are scored against their most probable class, not the reference
 BEYOND = 2.0**20
 #: variance below which squares are subnormal floats
 LEAST = float(np.finfo(np.float64).tiny)
+#: what a model file holds: the moments, and whether Ctrl-C ended the reading
+STATE: dict[str, Any] = {
+    "totals": Array("classes"),
+    "means": Array("classes, features"),
+    "squares": Array("classes, features"),
+    "classes": classes_from,
+    "n_rows": count,
+    "interrupted": flag,
+}
 
 
 class ClassMoments(NamedTuple):
@@ -59,97 +70,54 @@ class ClassMoments(NamedTuple):
 
     Attributes
     ----------
-    rows : int, number of rows of positive weight
+    n_rows : int, number of rows of positive weight
     totals : array of shape (classes,), summed row weights
     means : array of shape (classes, features)
-    squares : array of shape (classes, features), weighted squares around the class means, or of
-        shape (features,), their sum over the classes
+    squares : array of shape (classes, features), weighted squares around the class means
     """
 
-    rows: int
+    n_rows: int
     totals: np.ndarray
     means: np.ndarray
     squares: np.ndarray
 
-    @property
-    def pooled(self) -> np.ndarray:
-        """The variances that all classes share."""
-        squares = self.squares if self.squares.ndim == 1 else self.squares.sum(axis=0)
-        shared: np.ndarray = squares / self.totals.sum()
-        return shared
-
     def widened(self, width: int) -> "ClassMoments":
         """Return the moments with additional features that were zero in all rows."""
-        if (more := width - self.means.shape[1]) <= 0:
-            return self
-        means, squares = (
-            np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, more)]) for a in (self.means, self.squares)
-        )
-        return self._replace(means=means, squares=squares)
+        more = ((0, 0), (0, max(0, width - self.means.shape[1])))
+        return self._replace(means=np.pad(self.means, more), squares=np.pad(self.squares, more))
 
 
-class InClasses(NamedTuple):
-    """The moments of a lane, where y holds class codes; squares of each class if they are its
-    ``own``.
+def lane_moments(n_classes: int, lane: Batch) -> ClassMoments:
+    """Return the moments of a lane whose y are class codes.
 
-    They are summed as differences from a row of the class. Differences that are small relative to
-    the values are exact, so equal values have zero variance.
+    Dense rows are summed as differences from the first row of the class: for values that are equal
+    they are zero.
     """
-
-    n_classes: int
-    own: bool = False
-
-    def __call__(self, lane: Batch) -> ClassMoments:
-        """Return the moments of a lane."""
-        if lane.weights is not None and not lane.weights.all():  # others may overflow float64
-            lane = lane.rows(lane.weights > 0)
-        weights = np.ones(lane.size) if lane.weights is None else lane.weights
-        with np.errstate(over="ignore", invalid="ignore"):  # overflow is checked at the end
-            of = self._of_stored if sp.issparse(lane.X) else self._of_rows
-            return ClassMoments(lane.size, *of(lane.X, lane.y, weights))
-
-    def _of_rows(self, X: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> Any:
-        shape = (self.n_classes, len(codes))
-        member = sp.csr_matrix((weights, (codes, np.arange(len(codes)))), shape=shape)
-        totals = np.asarray(member.sum(axis=1)).ravel()
-        known, first = np.unique(codes, return_index=True)
-        firsts = np.zeros((self.n_classes, X.shape[1]))
-        firsts[known] = X[first]
-        Z = X - firsts[codes]
-        shifts = np.asarray(member @ Z) / np.where(totals > 0, totals, 1.0)[:, None]
-        Z -= shifts[codes]
-        np.square(Z, out=Z)
-        return totals, firsts + shifts, np.asarray(member @ Z) if self.own else weights @ Z
-
-    def _of_stored(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> Any:
-        """Return the moments of sparse rows, as differences from zero, or from the first value of a
-        column all of whose values in a class are stored.
-        """
-        X = sp.csr_array(X)  # not to change the given one
-        X.sum_duplicates()
-        shape = self.n_classes, X.shape[1]
-        row = np.repeat(np.arange(len(codes)), np.diff(X.indptr))
-        place, w = codes[row] * np.int64(shape[1]) + X.indices, weights[row]
-
-        def summed(values: np.ndarray | None) -> np.ndarray:
-            return np.bincount(place, values, minlength=shape[0] * shape[1]).reshape(shape)
-
-        totals = np.bincount(codes, weights, minlength=shape[0])
-        all_stored = summed(None) == np.bincount(codes, minlength=shape[0])[:, None]
-        firsts = np.zeros(shape)
-        firsts.ravel()[place[::-1]] = X.data[::-1]  # the first is written last
-        firsts[~all_stored] = 0.0
-        Z = X.data - firsts.ravel()[place]
-        shifts = summed(w * Z) / np.where(totals > 0, totals, 1.0)[:, None]
-        # where each row has a value, the difference of the sums is rounding
-        zeros = np.where(all_stored, 0.0, np.maximum(totals[:, None] - summed(w), 0.0))
-        own = summed(w * (Z - shifts.ravel()[place]) ** 2) + zeros * shifts**2
-        return totals, firsts + shifts, own if self.own else own.sum(axis=0)
+    if lane.weights is not None and not lane.weights.all():  # others may overflow float64
+        lane = lane.rows(lane.weights > 0)
+    weights = np.ones(lane.size) if lane.weights is None else lane.weights
+    totals = np.bincount(lane.y, weights, n_classes)
+    means, squares = np.zeros((2, n_classes, lane.X.shape[1]))
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow is checked at the end
+        for k in np.flatnonzero(totals):
+            some = lane.y == k
+            X, w = lane.X[some].astype(np.float64), weights[some]
+            if sp.issparse(X):
+                X.sum_duplicates()
+                means[k], variances = mean_variance_axis(X, 0, weights=w)
+                squares[k] = variances * totals[k]
+                continue
+            first = X[0].copy()
+            X -= first
+            shift = w @ X / totals[k]
+            X -= shift
+            means[k], squares[k] = first + shift, w @ np.square(X, out=X)
+    return ClassMoments(lane.size, totals, means, squares)
 
 
-def class_moments(rows: Lanes, n_classes: int, own: bool = False) -> ClassMoments:
-    """Return the moments of rows, where y holds class codes; ``own`` squares for each class."""
-    moments: ClassMoments | None = rows.sum(InClasses(n_classes, own), added_moments)
+def class_moments(rows: Lanes, n_classes: int) -> ClassMoments:
+    """Return the moments of rows, where y holds class codes."""
+    moments: ClassMoments | None = rows.sum(partial(lane_moments, n_classes), added_moments)
     if moments is None:
         raise no_weight()
     return moments.widened(rows.width)
@@ -163,10 +131,9 @@ def added_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
     totals = a.totals + b.totals
     share = np.divide(b.totals, totals, out=np.zeros_like(totals), where=totals > 0)[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
-        between = a.totals[:, None] * share * (b.means - a.means) ** 2
-        means = np.where(share == 1, b.means, a.means + share * (b.means - a.means))
-        squares = a.squares + b.squares + (between if a.squares.ndim == 2 else between.sum(axis=0))
-    return ClassMoments(a.rows + b.rows, totals, means, squares)
+        apart = b.means - a.means
+        squares = a.squares + b.squares + a.totals[:, None] * share * apart**2
+        return ClassMoments(a.n_rows + b.n_rows, totals, a.means + share * apart, squares)
 
 
 class GaussianNaiveBayes(
@@ -281,16 +248,9 @@ class GaussianNaiveBayes(
         X, y = checked_rows(self, X, y)
         classes, codes = encode(y)
         labels.check_two_classes(classes)
-        self._take(classes, self._moments_in_memory(X, codes, classes.size, sample_weight))
+        self._take(classes, class_moments(_in_memory(X, codes, sample_weight), classes.size))
         self.__dict__.pop("recipe_", None)
         return self
-
-    def _moments_in_memory(
-        self, X: Any, codes: np.ndarray, n_classes: int, sample_weight: Any
-    ) -> ClassMoments:
-        weights = labels.check_sample_weight(sample_weight, len(codes))
-        block = Batch(X, codes, weights=weights if weights.size else None)
-        return self._moments_of(Lanes(lambda: iter([block])), n_classes)
 
     @adds_rows
     def partial_fit(
@@ -327,30 +287,28 @@ class GaussianNaiveBayes(
                 code="needs-option", option="classes",
             )  # fmt: skip
         known = self.classes_ if classes is None else np.unique(labels_of(list(classes)))
-        own = self.variances == "by_class"
-        alike = first or (self._moments.squares.ndim == 2) == own
-        if not (alike and (first or np.array_equal(known, self.classes_))):
-            name = "classes" if alike else "variances"
-            raise DataError(
-                f"{name} differ from the first call to partial_fit.",
-                code="other-model", option=name,
-            )  # fmt: skip
+        for name, alike in (
+            ("classes", first or np.array_equal(known, self.classes_)),
+            ("variances", first or is_curved(self) == (self.variances == "by_class")),
+        ):
+            if not alike:
+                raise DataError(
+                    f"{name} differ from the first call to partial_fit.",
+                    code="other-model", option=name,
+                )  # fmt: skip
         labels.check_two_classes(known, "classes")
         X = rows_to_fit(X, self, FLOATS, order="C", reset=first)
-        codes = labels.encode_with(y := labels.label_a_row(self, y, X.shape[0]), known)
-        if codes is None:
+        y = labels.label_a_row(self, y, X.shape[0])
+        if (codes := labels.encode_with(y, known)) is None:
             raise DataError(
                 f"y has labels that are not in classes: {labels.unknown_labels(y, known)}; "
                 "list every label in the first call to partial_fit.",
                 code="unknown-label",
             )
-        moments = self._moments_in_memory(X, codes, known.size, sample_weight)
+        moments = class_moments(_in_memory(X, codes, sample_weight), known.size)
         moments = moments if first else added_moments(self._moments, moments)
         self._take(known, moments, told=False)
         return self
-
-    def _moments_of(self, rows: Lanes, n_classes: int) -> ClassMoments:
-        return class_moments(rows, n_classes, self.variances == "by_class")
 
     def _fit_source(self, source: Source) -> None:
         from linsep.learners.from_source import fit_stream
@@ -359,7 +317,7 @@ class GaussianNaiveBayes(
 
         def read(stream: "SourceStream") -> ClassMoments:
             rows = Lanes(partial(_rows_of, reading, stream))
-            return self._moments_of(rows, stream.classes.size)
+            return class_moments(rows, stream.classes.size)
 
         def learn(stream: "SourceStream", moments: ClassMoments) -> None:
             self._take(stream.classes, moments.widened(self.n_features_in_))
@@ -369,69 +327,46 @@ class GaussianNaiveBayes(
     def _take(self, classes: np.ndarray, moments: ClassMoments, told: bool = True) -> None:
         """Set the fitted attributes; ``told`` is whether to warn about classes and features."""
         self.__dict__.pop("threshold_", None)
+        rows, totals, means, squares = moments
         if told:
-            labels.warn_of_weightless(classes, moments.totals)
-        lost = ~np.isfinite([moments.pooled, *moments.means]).all(axis=0)
-        if lost.any():
+            labels.warn_of_weightless(classes, totals)
+        shares, counted = totals / totals.sum(), totals > 0
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.where(squares > totals[:, None] * (CONSTANT * means) ** 2, squares, 0.0)
+            pooled = squares.sum(axis=0) / totals.sum()
+            apart = means - means[np.argmax(counted)]
+            whole = pooled + shares @ (apart - shares @ apart) ** 2
+        small = (whole < LEAST) & ((pooled > 0) | (apart[counted] != 0.0).any(axis=0))
+        if (lost := small | ~np.isfinite(whole)).any():
+            j = int(np.argmax(lost))
             with labels.features_named(self):
-                raise FeatureOverflow(int(np.argmax(lost)))
-        shares = moments.totals / moments.totals.sum()
+                raise FeatureOverflow(j, small=bool(small[j]))
         priors = shares if self.priors is None else checked_priors(self.priors, classes)
-        counted, pooled = moments.totals > 0, moments.pooled
-        apart = moments.means - moments.means[np.argmax(counted)]
-        whole = pooled + shares @ (apart - shares @ apart) ** 2
-        differ = (apart[counted] != 0.0).any(axis=0)
-        tiny = ((pooled > 0) & (pooled < LEAST)) | (differ & (whole < LEAST))
-        if tiny.any():
-            name = labels.feature_names(self)[int(np.argmax(tiny))]
-            raise DataError(
-                f"The variance of {name} underflows float64; scale the features.",
-                code="overflow", column=name,
-            )  # fmt: skip
-        variances, own = pooled, moments.squares.ndim == 2
-        if own:
-            divisor = np.where(counted, moments.totals, 1.0)[:, None]
-            variances = np.where(counted[:, None], moments.squares / divisor, pooled)
-        largest = whole.max()
-        epsilon = float(self.var_smoothing * largest)
-        variances = variances + epsilon if epsilon else variances
-        narrow = (variances == 0.0) & (whole > 0.0 if own else differ)
-        if narrow.any():
-            if told:
-                j = int(np.argmax(narrow.reshape(-1, narrow.shape[-1]).any(axis=0)))
-                where = "within some class" if own else "within each class"
-                warn_caller(
-                    SeparationWarning(
-                        f"Feature {labels.feature_names(self)[j]} varies, but has zero variance "
-                        f"{where}: 1e-9 of the largest variance is used; drop the feature if that "
-                        "is not intended."
-                    )
+        variances, where = pooled, "within each class"
+        if self.variances == "by_class":
+            each = squares / np.where(counted, totals, 1.0)[:, None]
+            variances, where = np.where(counted[:, None], each, pooled), "within some class"
+        self._epsilon = float(self.var_smoothing * whole.max())
+        variances = variances + self._epsilon
+        narrow = (variances == 0.0) & (whole > 0.0)
+        if narrow.any() and told:
+            j = int(np.argmax(narrow.reshape(-1, whole.size).any(axis=0)))
+            warn_caller(
+                SeparationWarning(
+                    f"Feature {labels.feature_names(self)[j]} varies, but has zero variance "
+                    f"{where}: 1e-9 of the largest variance is used; drop the feature if that is "
+                    "not intended."
                 )
-            variances = np.where(narrow, NARROW * largest, variances)
-        self.classes_, self.priors_, self._epsilon = classes, priors, epsilon
-        self.means_, self.variances_, self._moments = moments.means, variances, moments
-        self.n_rows_ = moments.rows
-
-    @property
-    def _state(self) -> dict[str, Any]:
-        """What a model file holds; ``epsilon`` is what smoothing added, ``interrupted`` whether
-        Ctrl-C ended the reading, ``totals`` and ``squares`` what :meth:`partial_fit` updates.
-        """
-        spread = Array("classes, features" if self.variances == "by_class" else "features")
-        return {
-            "priors": Array("classes"), "means": Array("classes, features"), "variances": spread,
-            "totals": Array("classes"), "squares": spread, "classes": classes_from,
-            "n_rows": count, "epsilon": number, "interrupted": flag,
-        }  # fmt: skip
+            )
+        self.classes_, self.priors_, self.means_, self.n_rows_ = classes, priors, means, rows
+        self.variances_ = np.where(narrow, NARROW * whole.max(), variances)
+        self._moments = moments
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Return the fitted state for model files: arrays, and facts as plain JSON."""
-        values = {
-            "priors": self.priors_, "variances": self.variances_, "epsilon": self._epsilon,
-            "classes": described(self.classes_), "n_rows": self.n_rows_,
-            "interrupted": hasattr(self, "stop_reason_"),
-        }  # fmt: skip
-        return state_of(self._state, self._moments._asdict() | values)
+        classes, interrupted = described(self.classes_), hasattr(self, "stop_reason_")
+        facts = {"classes": classes, "interrupted": interrupted}
+        return state_of(STATE, self._moments._asdict() | facts)
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         """Set the state that :meth:`get_state` returned, after checking it.
@@ -441,19 +376,14 @@ class GaussianNaiveBayes(
         ValueError, LookupError or TypeError
             If something is missing or has the wrong shape or type.
         """
-        if "own" in arrays:  # files of before: squares are their sum
-            arrays = arrays | {"squares": arrays["own"]}
-        sizes = {"classes": len(facts["classes"]["values"])}
-        found = restored(self._state, arrays, facts, **sizes)
-        priors, totals = found["priors"], found["totals"]
-        parts = priors, totals, found["squares"], found["variances"]
-        if any((part < 0).any() for part in parts) or not (totals.any() and priors.any()):
+        found = restored(STATE, arrays, facts, classes=len(facts["classes"]["values"]))
+        interrupted, classes = found.pop("interrupted"), found.pop("classes")
+        moments = ClassMoments(**found)
+        if (moments.totals < 0).any() or (moments.squares < 0).any() or not moments.totals.any():
             raise ValueError("negative moments, or no class of weight")
-        self.classes_, self.priors_, self._epsilon = found["classes"], priors, found["epsilon"]
-        self.means_, self.variances_ = found["means"], found["variances"]
-        self.n_rows_, self.n_features_in_ = found["n_rows"], found["means"].shape[1]
-        self._moments = ClassMoments(self.n_rows_, totals, self.means_, found["squares"])
-        if found["interrupted"]:
+        self.n_features_in_ = moments.means.shape[1]
+        self._take(classes, moments, told=False)
+        if interrupted:
             self.stop_reason_ = StopReason.INTERRUPTED
 
     def to_logistic(self, reference: Any = None) -> "LogisticRegression":
@@ -476,7 +406,7 @@ class GaussianNaiveBayes(
             If each class has its own variances, since the log-odds are then not linear.
         """
         check_is_fitted(self)
-        if self.variances_.ndim == 2:
+        if is_curved(self):
             raise DataError(
                 "Each class of this GaussianNaiveBayes has its own variances, so its boundaries "
                 "are curved and it has no weights",
@@ -485,50 +415,28 @@ class GaussianNaiveBayes(
             )  # fmt: skip
         return self._implied(reference)
 
-    def _implied(
-        self, reference: Any = None, nearer: "Nearer | None" = None
-    ) -> "LogisticRegression":
+    def _implied(self, reference: Any = None) -> "LogisticRegression":
         from linsep.logistic.implied import implied
 
         how = "Gaussian naive Bayes"
-        model = implied(
-            self.classes_, self.priors_, reference, how, self.n_rows_, self._weights, nearer
-        )
+        model = implied(self.classes_, self.priors_, reference, how, self.n_rows_, self._weights)
         for name in ("feature_names_in_", "threshold_"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
         return model
 
-    def _weights(self, reference: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return weights of all classes against one, the center, and log-odds at the center.
-
-        The center is the mean of all classes, so means far from zero lose digits only in the raw
-        intercept. If each class has its own variances, all weights are zero.
+    def _weights(self, reference: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return weights of all classes against one, and the log-odds at zero; weights of zero if
+        each class has its own variances.
         """
-        if self.variances_.ndim == 2:
-            k, d = self.means_.shape
-            return np.zeros((k, d)), np.zeros(d), np.zeros(k)
         apart = self.means_ - self.means_[reference]
         apart[self.priors_ == 0] = 0.0
-        center = self.means_[reference] + self.priors_ @ apart
-        coef = np.divide(
-            apart, self.variances_, out=np.zeros_like(apart), where=self.variances_ > 0
-        )
-        # halfway to the reference the log-odds equal the log-odds of the class shares
-        halfway = apart / 2 + (self.means_[reference] - center)
+        used = (self.variances_ > 0) & (self.variances_.ndim == 1)
+        coef = np.divide(apart, self.variances_, out=np.zeros_like(apart), where=used)
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.log(self.priors_) - np.log(self.priors_[reference])
-        return coef, center, shares - (coef * halfway).sum(axis=1)
-
-    def _scorer(self) -> "LogisticRegression":
-        """Return the logistic regression that predicts."""
-        check_is_fitted(self)
-        far = np.ptp(self.means_, axis=0) ** 2 > BEYOND * self.variances_  # costs others digits
-        several = self.variances_.ndim == 2 or (self.classes_.size > 2 and far.any())
-        model = self._implied(nearer=self._by_distance if several else None)
-        if hasattr(self, "recipe_"):
-            model.recipe_ = self.recipe_
-        return model
+        # halfway to the reference the log-odds equal the log-odds of the class shares
+        return coef, shares - (coef * (self.means_[reference] + apart / 2)).sum(axis=1)
 
     def _by_distance(self, X: Any, scores: np.ndarray, reference: int) -> np.ndarray:
         """Return log-odds by the distances of the means, against the reference; against the most
@@ -558,18 +466,15 @@ class GaussianNaiveBayes(
 
     def predictions(self, source: Source) -> Prediction:
         """Return the predictions for the rows of a source."""
-        check_is_fitted(self)
-        return self._scorer().predictions(source)
+        return scoring_regression(self).predictions(source)
 
     def _scored(self, X: Any, missing: str | None) -> tuple["LogisticRegression", Any]:
         check_is_fitted(self)
-        X = to_predict(self, X, missing)
-        if isinstance(X, Source):
-            return self._scorer(), X
-        check_prepared(self)
-        X = rows_to_fit(X, self, FLOATS, order="C", reset=False)
-        model = self._scorer()
-        model.__dict__.pop("feature_names_in_", None)
+        X, model = to_predict(self, X, missing), scoring_regression(self)
+        if not isinstance(X, Source):
+            check_prepared(self)
+            X = rows_to_fit(X, self, FLOATS, order="C", reset=False)
+            model.__dict__.pop("feature_names_in_", None)
         return model, X
 
     def decision_function(self, X: Any, missing: str | None = None) -> np.ndarray:
@@ -604,6 +509,12 @@ class GaussianNaiveBayes(
         return model.predict_log_proba(X)
 
 
+def _in_memory(X: Any, codes: np.ndarray, sample_weight: Any) -> Lanes:
+    weights = labels.check_sample_weight(sample_weight, len(codes))
+    block = Batch(X, codes, weights=weights if weights.size else None)
+    return Lanes(lambda: iter([block]))
+
+
 def _rows_of(reading: Reading, stream: "SourceStream") -> Iterator[Batch]:
     """Yield the rows of a stream with their codes and weights until interrupted."""
     for row_batch in reading.of(iter(stream.row_batches(0))):
@@ -613,25 +524,28 @@ def _rows_of(reading: Reading, stream: "SourceStream") -> Iterator[Batch]:
 
 def checked_priors(given: Any, classes: np.ndarray) -> np.ndarray:
     """Return the probabilities of the classes; raise ParameterError if they are invalid."""
-    try:
-        priors = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        priors = np.empty(0)
-    one_each = priors.shape == classes.shape and (priors >= 0).all()
-    if not one_each or abs(priors.sum() - 1.0) > 1e-8:
+    priors = np.asarray(given)
+    number = priors.dtype.kind in "biuf" and priors.shape == classes.shape
+    if not number or (priors < 0).any() or not abs(priors.sum() - 1.0) <= 1e-8:
         raise ParameterError(
             f"priors must be one probability for each of {labels.listed(classes.tolist())}, in "
             f"this order, and add up to 1; got {str(given)[:60]}.", option="priors",
         )  # fmt: skip
-    return priors
+    return priors.astype(np.float64)
 
 
 def scoring_regression(model: GaussianNaiveBayes) -> "LogisticRegression":
     """Return the logistic regression that predicts the same as a naive Bayes classifier."""
-    return model._scorer()
+    check_is_fitted(model)
+    found = model._implied()
+    if is_curved(model) or model.classes_.size > 2:
+        found._nearer = model._by_distance
+    if hasattr(model, "recipe_"):
+        found.recipe_ = model.recipe_
+    return found
 
 
 def fit_lanes(model: GaussianNaiveBayes, classes: np.ndarray, lanes: Lanes) -> None:
     """Fit naive Bayes to lanes with y as codes of ``classes``."""
     check_parameters(model)
-    model._take(classes, model._moments_of(lanes, classes.size))
+    model._take(classes, class_moments(lanes, classes.size))

@@ -16,7 +16,7 @@ from linsep import GaussianNaiveBayes
 from linsep.batches import Batch
 from linsep.errors import DataError, LinsepError, ParameterError, SeparationWarning
 from linsep.lanes import Lanes
-from linsep.naive_bayes import InClasses, added_moments, class_moments
+from linsep.naive_bayes import added_moments, class_moments, lane_moments
 from refusals import refused
 
 
@@ -62,9 +62,9 @@ def test_weights_count_rows_and_batches_are_merged(seed):
     parts = [Batch(X[:cut], y[:cut]), Batch(X[cut:], y[cut:])]
     whole = GaussianNaiveBayes().fit(X, y)
     merged = class_moments(Lanes(lambda: iter(parts)), 3)
-    assert np.array_equal(merged.squares / 30, whole.variances_)
-    singly = [InClasses(3)(part) for part in parts]
-    assert np.allclose(added_moments(*singly).squares / 30, whole.variances_, rtol=1e-8)
+    assert np.array_equal(merged.squares.sum(axis=0) / 30, whole.variances_)
+    singly = [lane_moments(3, part) for part in parts]
+    assert np.allclose(added_moments(*singly).squares.sum(axis=0) / 30, whole.variances_, rtol=1e-8)
 
 
 def test_a_constant_feature_has_no_weight():
@@ -92,7 +92,7 @@ def test_bad_input_is_refused():
 
 def test_squares_that_floats_do_not_hold_are_refused():
     X, y = np.array([[1.0], [2.0], [2.0], [4.0]]), [0, 0, 1, 1]
-    with refused(DataError, "overflow", column="x0"):
+    with refused(DataError, "overflow", column=0):
         GaussianNaiveBayes().fit(X * 1e-160, y)
 
 

@@ -6,14 +6,12 @@ from typing import Any
 import numpy as np
 
 from linsep.logistic.estimator import LogisticRegression
-from linsep.logistic.inference import Nearer
 from linsep.logistic.task import NO_WEIGHT, FittedClasses, order_of
 
 
 def implied(
     classes: np.ndarray, totals: np.ndarray, reference: Any, method: str, n_rows: int,
-    weights_against: Callable[[int], tuple[np.ndarray, np.ndarray, np.ndarray]],
-    nearer: Nearer | None = None,
+    weights_against: Callable[[int], tuple[np.ndarray, np.ndarray]],
 ) -> LogisticRegression:  # fmt: skip
     """Return a logistic regression with given weights, which predicts but has no inference.
 
@@ -25,18 +23,16 @@ def implied(
     method : name of the method that gave the weights
     n_rows : number of training rows
     weights_against : function of the code of a reference
-        Weights of shape (classes, features), a center, and log-odds at the center.
-    nearer : function of rows, their log-odds against the reference, and its code
-        Returns the log-odds of several classes where rounding costs digits against the reference.
+        Weights of shape (classes, features), and log-odds of the classes at zero.
     """
     model = LogisticRegression(reference=reference)
     known = FittedClasses(classes, order_of(reference, classes), totals)
-    coef, center, at = weights_against(known.codes[-1])
+    coef, at = weights_against(known.codes[-1])
     coef, at = known.wide(coef[known.codes[:-1]], 0.0), known.intercepts(at[known.codes[:-1]])
-    model.classes_, model._nearer = classes, nearer
+    model.classes_ = classes
     model._learned_with = model.get_params(deep=False)
     model.reference_ = classes.tolist()[known.order[-1]]
-    model.coef_, model.intercept_ = coef, at - coef @ center
+    model.coef_, model.intercept_ = coef, at
     finite = np.full((len(known.codes) - 1, coef.shape[1] + 1), "finite", dtype="U9")
     model._limits = known.wide(finite, NO_WEIGHT)
     model._covariance, model.separation_, model.method_ = None, None, method
