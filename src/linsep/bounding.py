@@ -13,7 +13,7 @@ from linsep.estimators._common.frames import in_memory
 from linsep.learners.perceptron import Perceptron
 from linsep.learners.proofs import check_literals
 from linsep.mistake_bounds.bounds import Bounds
-from linsep.mistake_bounds.theorems import THEORIES, RunSummary, bounds_of_run
+from linsep.mistake_bounds.theorems import THEORIES, Case
 from linsep.validation.labels import check_beside, labels_of, refuse_continuous
 
 #: the largest float
@@ -117,15 +117,15 @@ def bounds(
             f"All rows have the label {classes[0]!s}: bounds need two classes.",
             code="class-count", value=classes[0],
         )  # fmt: skip
-    runs = [
-        RunSummary(
-            kind(), multiclass, fit_intercept, False, passes,
-            mistakes=mistakes if kind is Perceptron else None,
-            literals=literals, majority=majority, gamma=gamma, in_advance=True,
-        )
+    codes, of = np.searchsorted(classes, y), {"weights": weights, "in_advance": True}
+    of |= {"literals": literals, "majority": majority, "gamma": gamma}
+    found = [
+        Case(
+            kind(), X, codes, len(classes), multiclass, fit_intercept, passes=passes,
+            mistakes=mistakes if kind is Perceptron else None, **of,
+        ).bounds()
         for name, kind in LINEAR.items() if name in THEORIES
     ]  # fmt: skip
-    found = [bounds_of_run(run, X, y, classes, weights) for run in runs]
     return Bounds(
         tuple(bound for one in found for bound in one.bounds),
         {name: why for one in found for name, why in one.left_out.items()},

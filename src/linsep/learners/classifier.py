@@ -264,7 +264,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         ValueError
             As :func:`linsep.separation`.
         """
-        from linsep.mistake_bounds.problems import seen_rows
+        from linsep.mistake_bounds.margins import seen_rows
         from linsep.separability.deciding import separation
 
         if self.normalize:

@@ -44,7 +44,7 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
     :meth:`bounds` does.
     """
     from linsep.mistake_bounds.bounds import Bounds
-    from linsep.mistake_bounds.theorems import RunSummary, bounds_of_run, obstacle_of
+    from linsep.mistake_bounds.theorems import Case, obstacle_of
 
     run = model.fitted_run()
     check_literals(literals, majority)
@@ -54,21 +54,11 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
     if why is not None:
         return Bounds((), {"mistake bounds": why}, mistakes=mistakes)
     refuse_others(fit, given, y)
-    summary = RunSummary(
-        fit, run.state.multiclass, fit.learns_intercept, bool(fit.normalize), model.n_iter_,
-        mistakes, int(fit._counted_updates()), widest_margin(fit)[0], literals, majority,
-    )  # fmt: skip
-    return bounds_of_run(summary, X, codes, np.arange(len(model.classes_)))
-
-
-def run_to_come(model: Any, passes: int) -> tuple[Any, str | None]:
-    """Return the case for theorems about a run of ``passes`` passes by an unfitted model, such as a
-    trace; and why no theorem holds, or None if some may.
-    """
-    from linsep.mistake_bounds.theorems import RunSummary, obstacle_of
-
-    how = model.multiclass, model.learns_intercept, bool(model.normalize)
-    return RunSummary(model, *how, passes=passes), obstacle_of(model)
+    return Case(
+        fit, X, codes, len(model.classes_), run.state.multiclass, fit.learns_intercept,
+        bool(fit.normalize), model.n_iter_, mistakes, int(fit._counted_updates()),
+        widest_margin(fit)[0], literals, majority,
+    ).bounds()  # fmt: skip
 
 
 def check_literals(literals: Any, majority: Any = 1) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from linsep.errors import ArgumentError, ParameterError
 
@@ -55,16 +56,12 @@ class Adversary:
     """
 
     def __init__(self, gamma: float) -> None:
-        if not (isinstance(gamma, int | float) and LEAST_MARGIN <= gamma <= 1):
+        number = isinstance(gamma, int | float) and LEAST_MARGIN <= gamma <= 1
+        rows = round(1 / gamma**2) if number else 0
+        if not number or abs(1 / gamma**2 - rows) > 1e-9 * rows:
             raise ParameterError(
-                f"gamma is {gamma!r}: the margin of rows of length 1 must be in (0, 1], and from "
-                f"{LEAST_MARGIN:g} on for the rows to fit in memory.", option="gamma", value=gamma,
-            )  # fmt: skip
-        rows = round(1 / gamma**2)
-        if abs(1 / gamma**2 - rows) > 1e-9 * rows:
-            raise ParameterError(
-                f"1 / gamma^2 is {1 / gamma**2:.6g}, which must be a whole number of rows: try "
-                f"gamma = {rows**-0.5:.6g}.", option="gamma", value=gamma,
+                f"gamma is {gamma!r}, but must be a margin from {LEAST_MARGIN:g} to 1 for which "
+                f"1 / gamma^2 is a whole number of rows.", option="gamma", value=gamma,
             )  # fmt: skip
         self.gamma, self.n_rows = float(gamma), rows
         self.y = np.zeros(rows, dtype=int)
@@ -98,16 +95,12 @@ class Adversary:
         TypeError
             If the estimator has no ``partial_fit`` or no ``predict``.
         """
-        from sklearn.exceptions import NotFittedError
-
-        for method in ("partial_fit", "predict"):
-            if not callable(getattr(estimator, method, None)):
-                raise ArgumentError(
-                    f"A {type(estimator).__name__} has no {method}: the adversary needs a learner "
-                    f"that is trained row by row."
-                )
-        self.y = np.zeros(self.n_rows, dtype=int)
-        mistakes = 0
+        if not (hasattr(estimator, "partial_fit") and hasattr(estimator, "predict")):
+            raise ArgumentError(
+                f"A {type(estimator).__name__} has no partial_fit or no predict: the adversary "
+                f"needs a learner that is trained row by row."
+            )
+        self.y, mistakes = np.zeros(self.n_rows, dtype=int), 0
         for i in range(self.n_rows):
             row = np.zeros((1, self.n_rows))
             row[0, i] = 1.0
@@ -115,8 +108,7 @@ class Adversary:
                 predicted = int(estimator.predict(row)[0])
             except NotFittedError:
                 predicted = 0
-            answer = -1 if predicted == 1 else 1
-            self.y[i] = answer
+            self.y[i] = answer = -1 if predicted == 1 else 1
             mistakes += predicted != answer
             estimator.partial_fit(row, [answer], classes=CLASSES)
         return mistakes

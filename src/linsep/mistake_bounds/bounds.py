@@ -62,16 +62,16 @@ class Bound:
 
     def __str__(self) -> str:
         if self.what == "margin":
-            most = f"margin {{}}at most {shown(self.value)} ({self.name})"
-            counted = None if self.counted is None else f"{self.counted:.4g} of "
+            most, unit, number = shown(self.value), "", ".4g"
         else:  # counts are integers: at most 132.7 mistakes are at most 132
-            most = whole_count(self.value)
-            what = self.what.removesuffix("s") if most == "1" else self.what
-            most = f"{{}}at most {most} {what} ({self.name})"
-            counted = None if self.counted is None else f"{int(self.counted):,} of "
-        if counted is None:
-            return f"{self.learner}: {most.format('')}"
-        return ("kept: " if self.kept else "BROKEN: ") + most.format(counted)
+            most, number = whole_count(self.value), ","
+            unit = " " + (self.what.removesuffix("s") if most == "1" else self.what)
+        head, of = f"{self.learner}: ", ""
+        if self.counted is not None:
+            head = "kept: " if self.kept else "BROKEN: "
+            of = f"{self.counted:{number}} of "
+        margin = "margin " * (self.what == "margin")
+        return f"{head}{margin}{of}at most {most}{unit} ({self.name})"
 
 
 @dataclass(frozen=True)
@@ -103,11 +103,10 @@ class Bounds:
     passes: int | None = None
 
     def __getitem__(self, name: str) -> Bound:
-        for bound in self.bounds:
-            if bound.name == name:
-                return bound
-        why = self.left_out.get(name, "the known ones are " + ", ".join(map(repr, self.names())))
-        raise KeyError(f"{name}: {why}")
+        found = {bound.name: bound for bound in self.bounds}
+        if name not in found:
+            raise KeyError(f"{name}: {self.left_out.get(name, f'the known ones are {[*found]}')}")
+        return found[name]
 
     def names(self) -> list[str]:
         """Return the names of the bounds."""

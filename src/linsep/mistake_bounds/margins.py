@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,7 +60,7 @@ def functional_margin(estimator: Any, X: Any, y: Any) -> float:
     ValueError
         For NaN, infinity, X and y of different lengths, and columns with different names.
     """
-    return float(_margins(linear_of(estimator, y), X, y, _gaps).min())
+    return float(_margins(estimator, X, y, lambda w: 1.0).min())
 
 
 def geometric_margin(estimator: Any, X: Any, y: Any) -> float:
@@ -73,23 +75,19 @@ def geometric_margin(estimator: Any, X: Any, y: Any) -> float:
     Parameters
     ----------
     estimator, X, y
-        As for :func:`linsep.functional_margin`; for voting perceptrons ``coef_`` is used.
+        As for :func:`linsep.functional_margin`, and so are the errors. For voting perceptrons
+        ``coef_`` is used.
 
     Returns
     -------
     float
-
-    Raises
-    ------
-    DataError, ValueError
-        As for :func:`linsep.functional_margin`.
 
     Examples
     --------
     >>> geometric_margin([1, 0], [[1, -1], [-1, -1], [0.05, 0], [-1, 0]], [1, 1, 1, -1])
     -1.0
     """
-    return float(_margins(linear_of(estimator, y), X, y, _distances).min())
+    return float(_margins(estimator, X, y, _length).min())
 
 
 def cosine_margin(estimator: Any, X: Any, y: Any) -> float:
@@ -102,55 +100,41 @@ def cosine_margin(estimator: Any, X: Any, y: Any) -> float:
     Parameters
     ----------
     estimator, X, y
-        As for :func:`linsep.functional_margin`. A row of zeros without an intercept has margin 0.
+        As for :func:`linsep.functional_margin`, and so are the errors. A row of zeros without an
+        intercept has margin 0.
 
     Returns
     -------
     float
 
-    Raises
-    ------
-    DataError, ValueError
-        As for :func:`linsep.functional_margin`.
-
     References
     ----------
     A. Blum, Machine Learning Theory (15-859B), lecture 4 (2014).
     """
-    return float(_margins(linear_of(estimator, y), X, y, _cosines).min())
+    return float(_margins(estimator, X, y, length, lengths).min())
 
 
 def l1_margin(estimator: Any, X: Any, y: Any) -> float:
     """Return the L1 margin, the smallest ``y <w, z> / (sum |w_j| max |z_j|)``, between -1 and 1.
 
     It is the margin in the bounds of multiplicative updates: the L1 norm of the weights and the
-    L-infinity norm of each row replace Euclidean norms. With an intercept z = [x; 1], and the
-    intercept is the last weight of w.
+    L-infinity norm of each row replace Euclidean norms.
 
     Parameters
     ----------
     estimator, X, y
-        As for :func:`linsep.functional_margin`. A row of zeros without an intercept has margin 0.
+        As for :func:`linsep.cosine_margin`.
 
     Returns
     -------
     float
-
-    Raises
-    ------
-    DataError, ValueError
-        As for :func:`linsep.functional_margin`.
-
-    References
-    ----------
-    A. Blum, Machine Learning Theory (15-859B), lecture 4 (2014).
 
     Examples
     --------
     >>> l1_margin([1, 1, 0], [[1, 1, 1], [0, -2, 1]], [1, -1])
     0.5
     """
-    return float(_margins(linear_of(estimator, y), X, y, _l1_margins).min())
+    return float(_margins(estimator, X, y, lambda w: float(np.abs(w).sum()), _largest).min())
 
 
 def margin_distribution(
@@ -164,7 +148,7 @@ def margin_distribution(
     Parameters
     ----------
     estimator, X, y
-        As for :func:`linsep.functional_margin`.
+        As for :func:`linsep.functional_margin`, and so are the errors.
     quantiles : shares between 0 and 1
 
     Returns
@@ -172,18 +156,13 @@ def margin_distribution(
     Margins
         ``rows`` in the order of X, ``quantiles`` as {share: margin}. Sorted, ``rows`` is the margin
         curve.
-
-    Raises
-    ------
-    DataError, ValueError
-        As for :func:`linsep.functional_margin`; ValueError for a share outside [0, 1].
     """
     if not all(0 <= share <= 1 for share in quantiles):
         raise ParameterError(
             f"quantiles are {quantiles!r}: they must be between 0 and 1.", option="quantiles",
             value=quantiles,
         )  # fmt: skip
-    found = _margins(linear_of(estimator, y), X, y, _distances)
+    found = _margins(estimator, X, y, _length)
     values = np.quantile(found, quantiles, method="inverted_cdf").tolist()
     return Margins(found, dict(zip(quantiles, values, strict=True)))
 
@@ -194,16 +173,12 @@ def unsigned_margin(estimator: Any, X: Any) -> float:
     Parameters
     ----------
     estimator, X
-        As for :func:`linsep.functional_margin`.
+        As for :func:`linsep.functional_margin`, and so are the errors; DataError for more than two
+        classes.
 
     Returns
     -------
     float
-
-    Raises
-    ------
-    DataError, ValueError
-        As for :func:`linsep.functional_margin`; DataError for more than two classes.
 
     Examples
     --------
@@ -220,61 +195,45 @@ def unsigned_margin(estimator: Any, X: Any) -> float:
     return float(np.abs(_quotient(scores, length(model.coef))).min())
 
 
-def _margins(model: Linear, X: Any, y: Any, measure: Any) -> np.ndarray:
-    """Return the smallest measure of each row over the rivals of its class."""
+def _margins(
+    estimator: Any, X: Any, y: Any, size: Callable[[np.ndarray], float],
+    size_of_rows: Callable[[Any], Any] = lambda Z: 1.0,
+) -> np.ndarray:  # fmt: skip
+    """Return the smallest score of each row among the boundaries between its class and the others,
+    divided by the sizes of the weights, the intercept last, and of the rows.
+    """
+    model = linear_of(estimator, y)
     check_beside(X, y=y)
     X = model.rows(X)
     codes, scores = model.codes(y, X.shape[0]), model.scores(X)
-    Z, found = augmented(X) if model.fit_intercept else X, np.full(len(codes), np.inf)
-    for code in np.unique(codes).tolist():
-        own = codes == code
-        for coef, intercept, gap in _rivals(model, code, scores[own]):
-            weights = np.append(coef, intercept)  # no intercept is zero
-            found[own] = np.minimum(found[own], measure(Z[own], weights, gap))
+    tall = np.broadcast_to(size_of_rows(augmented(X) if model.fit_intercept else X), codes.shape)
+    weights = np.column_stack([model.coef, model.intercept])
+    found = np.full(len(codes), np.inf)
+    for k, (a, b) in enumerate(combinations(range(len(model.classes)), 2)):
+        if len(weights) == 1 or model.pairs:
+            w, gaps = weights[k], scores[:, k]
+        else:
+            w, gaps = weights[b] - weights[a], scores[:, b] - scores[:, a]
+        for code, sign in ((a, -1.0), (b, 1.0)):
+            own = codes == code
+            margins = _quotient(sign * gaps[own], size(w) * tall[own])
+            found[own] = np.minimum(found[own], margins)
     return found
-
-
-def _rivals(model: Linear, code: int, scores: np.ndarray) -> Any:
-    """Yield the weights and scores of each boundary of a class, positive on its side."""
-    coef, intercept, k = model.coef, model.intercept, len(model.classes)
-    if len(coef) == 1:
-        sign = 1.0 if code else -1.0
-        yield sign * coef[0], sign * intercept[0], sign * scores[:, 0]
-    elif model.pairs:
-        matches = [(a, b) for a in range(k) for b in range(a + 1, k)]
-        for machine, match in enumerate(matches):
-            if code in match:
-                sign = 1.0 if match[1] == code else -1.0
-                yield sign * coef[machine], sign * intercept[machine], sign * scores[:, machine]
-    else:
-        for rival in range(k):
-            if rival != code:
-                weights, offset = coef[code] - coef[rival], intercept[code] - intercept[rival]
-                yield weights, offset, scores[:, code] - scores[:, rival]
-
-
-def _gaps(z: Any, weights: np.ndarray, gap: np.ndarray) -> Any:
-    return gap
-
-
-def _distances(z: Any, weights: np.ndarray, gap: np.ndarray) -> Any:
-    return _quotient(gap, length(weights[:-1]))
-
-
-def _cosines(z: Any, weights: np.ndarray, gap: np.ndarray) -> Any:
-    return _quotient(gap, length(weights)) / nonzero(lengths(z))
-
-
-def _l1_margins(z: Any, weights: np.ndarray, gap: np.ndarray) -> Any:
-    largest = abs(z).max(axis=1)
-    tall = np.ravel(largest.toarray() if sp.issparse(largest) else largest)
-    return _quotient(gap, np.abs(weights).sum()) / nonzero(tall)
 
 
 def _quotient(gap: np.ndarray, long: Any) -> np.ndarray:
     """Divide; 0 / 0 is 0 (identical classes), other numbers over 0 are infinite (no boundary)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(gap == 0, 0.0, gap / long)
+
+
+def _length(weights: np.ndarray) -> float:
+    return length(weights[:-1])
+
+
+def _largest(Z: Any) -> np.ndarray:
+    largest = abs(Z).max(axis=1)
+    return np.ravel(largest.toarray() if sp.issparse(largest) else largest)
 
 
 class Linear(NamedTuple):
@@ -319,10 +278,9 @@ class Linear(NamedTuple):
         known = np.isin(y, self.classes)
         if not known.all():
             row = int(np.argmin(known))
-            listed = ", ".join(map(repr, self.classes.tolist()[:8]))
             raise DataError(
-                f"{row_text(row).capitalize()} has the label {y[row]!r}, "
-                f"which is not a class: {listed}.", code="unknown-label", row=row + 1, value=y[row],
+                f"{row_text(row).capitalize()} has the label {y[row]!r}, which is not a class.",
+                code="unknown-label", row=row + 1, value=y[row],
             )  # fmt: skip
         return np.searchsorted(self.classes, y)
 
@@ -344,29 +302,25 @@ def linear_of(model: Any, y: Any = None) -> Linear:
     """
     if isinstance(model, Linear):
         return model
-    if not hasattr(model, "coef_"):
-        if hasattr(model, "get_params"):
-            raise DataError(
-                f"This {type(model).__name__} has no coef_: pass a fitted linear classifier.",
-                code="unsupported",
-            )
+    if not hasattr(model, "coef_") and not hasattr(model, "get_params"):
         return _given(model, y)
-    coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
-    coef = np.atleast_2d(coef).astype(np.float64)
-    if not hasattr(model, "classes_"):
+    kind = type(model).__name__
+    if not (hasattr(model, "coef_") and hasattr(model, "classes_")):
         raise DataError(
-            f"This {type(model).__name__} has no classes_: margins need a classifier.",
+            f"This {kind} has no coef_ or no classes_: margins need a fitted linear classifier.",
             code="unsupported",
         )
-    classes = np.asarray(model.classes_)
+    coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
+    coef = np.atleast_2d(coef).astype(np.float64)
+    classes, reference = np.asarray(model.classes_), getattr(model, "reference_", None)
     intercept = np.broadcast_to(np.ravel(model.intercept_), len(coef)).astype(np.float64)
     if not np.isfinite(intercept).all():
         raise DataError(
-            f"A class of this {type(model).__name__} has no weight and so no margin: remove its "
-            f"rows and fit again.", code="undefined",
+            f"A class of this {kind} has no weight and so no margin: remove its rows and fit "
+            f"again.", code="undefined",
         )  # fmt: skip
-    if len(coef) == len(classes) - 1 > 1 and getattr(model, "reference_", None) is not None:
-        place = classes.tolist().index(model.reference_)
+    if len(coef) == len(classes) - 1 > 1 and reference is not None:
+        place = classes.tolist().index(reference)
         coef, intercept = np.insert(coef, place, 0.0, axis=0), np.insert(intercept, place, 0.0)
     k, machines = len(classes), len(coef)
     # Three classes have three pairs: only the estimator knows which of the two the rows are.
@@ -374,11 +328,11 @@ def linear_of(model: Any, y: Any = None) -> Linear:
     pairs = k > 2 and fitted_parameter(model, "multiclass") == "ovo"
     if foreign or machines != (1 if k == 2 else k * (k - 1) // 2 if pairs else k):
         raise DataError(
-            f"coef_ of this {type(model).__name__} has {machines} rows for {k} classes: margins "
-            "need one for two classes, else one per class (or per pair, from linsep estimators).",
+            f"coef_ of this {kind} has {machines} rows for {k} classes: margins need one for two "
+            f"classes, else one per class (or per pair, from linsep estimators).",
             code="unsupported",
         )
-    if k == 2 and getattr(model, "reference_", None) == classes.tolist()[1]:
+    if k == 2 and reference == classes.tolist()[1]:
         coef, intercept = -coef, -intercept  # positive for the smaller class
     constant = bool(fitted_parameter(model, "fit_intercept")) or bool(intercept.any())
     unit = bool(fitted_parameter(model, "normalize"))
@@ -389,17 +343,14 @@ def _given(weights: Any, y: Any) -> Linear:
     try:
         coef = np.atleast_2d(np.asarray(weights, dtype=np.float64))
     except (TypeError, ValueError):
-        raise DataError(
-            f"{type(weights).__name__} is neither a fitted estimator nor an array of weights.",
-            code="bad-value",
-        ) from None
+        coef = np.full((1, 1), np.nan)
     classes = np.array([-1, 1]) if y is None else np.unique(labels_of(y))
     if len(classes) == 1 and classes[0] in (-1, 0, 1):  # rows of one side only
         classes = np.array([0, 1]) if classes[0] == 0 else np.array([-1, 1])
     if coef.ndim != 2 or len(coef) != 1 or len(classes) != 2 or not np.isfinite(coef).all():
         raise DataError(
-            f"Weights passed as an array must be finite numbers of shape (features,) for two "
-            f"classes, got shape {np.shape(weights)} for {len(classes)}.", code="bad-value",
+            f"Weights must be a fitted estimator, or finite numbers of shape (features,) for two "
+            f"classes: got shape {np.shape(weights)} for {len(classes)}.", code="bad-value",
         )  # fmt: skip
     return Linear(coef, np.zeros(1), classes, False, False, False)
 
@@ -419,6 +370,14 @@ def checked_rows(X: Any) -> Any:
     return X.astype(np.float64, copy=False)
 
 
+def seen_rows(X: Any, fit_intercept: bool, unit: bool, unit_augmented: bool) -> Any:
+    """Return z for every row, scaled to length 1 before or after adding the constant feature."""
+    X = checked_rows(X)
+    X = unit_rows(X) if unit else X
+    X = augmented(X) if fit_intercept else X
+    return unit_rows(X) if unit_augmented else X
+
+
 def lengths(X: Any) -> np.ndarray:
     """Return ||x|| of every row."""
     squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
@@ -427,12 +386,8 @@ def lengths(X: Any) -> np.ndarray:
 
 def unit_rows(X: Any) -> Any:
     """Scale every row to length 1; zero rows stay zero."""
-    return scaled(X, 1.0 / nonzero(lengths(X)))
-
-
-def nonzero(numbers: np.ndarray) -> np.ndarray:
-    """Replace zeros by ones, so that zero rows stay zero."""
-    return np.where(numbers > 0, numbers, 1.0)
+    long = lengths(X)
+    return scaled(X, 1.0 / np.where(long > 0, long, 1.0))
 
 
 def scaled(X: Any, factors: np.ndarray) -> Any:

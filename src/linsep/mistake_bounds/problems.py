@@ -1,8 +1,8 @@
 """Problems of the convergence theory, and the weights that a bound compares a learner with.
 
 A problem is the sign-flipped rows of one binary classifier, on which separators are positive. Any
-weights give a valid bound. A convex program searches for the weights with the smallest bound, the
-*comparator*; their norms and losses are then computed with outward rounding.
+weights give a valid bound. L-BFGS on smoothed hinge losses searches for the weights with the
+smallest bound, the *comparator*; their norms and losses are then computed with outward rounding.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize
-from scipy.special import expit, logsumexp
+from scipy.special import logsumexp
 
 from linsep._system.threads import one_blas_thread
 from linsep.certificate.verdicts import Separable
 from linsep.errors import DataError
-from linsep.mistake_bounds.margins import augmented, checked_rows, lengths, scaled, unit_rows
+from linsep.mistake_bounds.margins import lengths, scaled
 from linsep.mistake_bounds.rounding import ROUNDING, length, share_of
 from linsep.separability.deciding import separation
 
@@ -32,7 +32,7 @@ USUAL = 1e-30, 1e30
 MOST_NUMBERS = 100_000_000
 #: decreasing widths of smoothing of the hinge
 SMOOTHING = (1.0, 0.1, 0.01, 0.001)
-#: rows whose directions are tried on the sphere, and searches from the best directions
+#: rows whose directions are tried for a given length, and searches from the best directions
 MOST_STARTS, MOST_SEARCHES = 12, 4
 
 
@@ -50,12 +50,10 @@ class Problem:
         Upper bound on the length of the rows of A, and of updates at a rate of 1.
     rounding : float
         Bound on the rounding error of a sum over a row, as a share of its terms.
-    verdict : str
-        The verdict of :func:`linsep.separation`, once ``margin`` has been computed.
     """
 
     def __init__(self, A: Any, rivals: int = 1) -> None:
-        self.A, self.rivals, self.verdict = A, rivals, "separable"
+        self.A, self.rivals = A, rivals
         if (top := float(abs(A).max())) and not SIZES[0] <= top <= SIZES[1]:
             raise DataError(
                 f"The largest number is {top:.4g}, which is not between 1e-100 and 1e100: scale "
@@ -77,12 +75,9 @@ class Problem:
         rows = scaled(self.A[np.append(np.arange(self.A.shape[0]), 0)], signs)
         found = separation(rows, signs, fit_intercept=False, margin="max")
         if not isinstance(found, Separable):
-            self.verdict = found.kind  # type: ignore[union-attr]
             return None
-        coef, top = found.coef[0], max(map(abs, found.coef[0]))
-        if isinstance(top, int):  # if floats are too short
-            coef = tuple(float(Fraction(weight) / top) for weight in coef)
-        self.separator = np.array(coef)
+        top = Fraction(max(map(abs, found.coef[0])))  # floats may be too short for them
+        self.separator = np.array([float(Fraction(one) / top) for one in found.coef[0]])
         return found.margin
 
     def suppose(self, w: np.ndarray) -> None:
@@ -91,34 +86,24 @@ class Problem:
         low = float(self.values(w).min()) / long * (1 - ROUNDING) if long else 0.0
         self.separator = w
         self.__dict__["margin"] = (low, float("inf")) if low > 0 else None
-        self.verdict = "not separated by the given weights" if low <= 0 else "separable"
-
-
-def seen_rows(X: Any, fit_intercept: bool, unit: bool, unit_augmented: bool) -> Any:
-    """Return z for every row, scaled to length 1 before or after adding the constant feature."""
-    X = checked_rows(X)
-    if unit:
-        X = unit_rows(X)
-    if fit_intercept:
-        X = augmented(X)
-    return unit_rows(X) if unit_augmented else X
 
 
 def problems_of(Z: Any, codes: np.ndarray, n_classes: int, multiclass: str) -> list[Problem]:
     """Return the problems of a learner's binary classifiers: one, or one per class or pair of
     classes.
     """
-    if n_classes == 2:
-        return [Problem(scaled(Z, np.where(codes == 1, 1.0, -1.0)))]
-    if multiclass == "ovr":
-        return [Problem(scaled(Z, np.where(codes == k, 1.0, -1.0))) for k in range(n_classes)]
-    if multiclass == "ovo":
-        pairs = [
-            (np.isin(codes, pair), np.where(codes == pair[1], 1.0, -1.0))
-            for pair in combinations(range(n_classes), 2)
-        ]
-        return [Problem(scaled(Z[own], signs[own])) for own, signs in pairs if own.any()]
-    return [_problem_of_joint_rule(Z, codes, n_classes)]
+    if n_classes > 2 and multiclass == "native":
+        return [_problem_of_joint_rule(Z, codes, n_classes)]
+    sides: list[Any] = [(1,)] if n_classes == 2 else [(k,) for k in range(n_classes)]
+    if n_classes > 2 and multiclass == "ovo":
+        sides = [*combinations(range(n_classes), 2)]
+    found = []
+    for side in sides:
+        own = np.flatnonzero(np.isin(codes, side) | (len(side) == 1))
+        if own.size:
+            signs = np.where(codes[own] == side[-1], 1.0, -1.0)
+            found.append(Problem(scaled(Z[own], signs)))
+    return found
 
 
 def _problem_of_joint_rule(Z: Any, codes: np.ndarray, k: int) -> Problem:
@@ -137,16 +122,7 @@ def _problem_of_joint_rule(Z: Any, codes: np.ndarray, k: int) -> Problem:
 
 
 class Comparator(NamedTuple):
-    """Weights with their norm and loss, rounded up.
-
-    Attributes
-    ----------
-    w : array
-    square : float
-        ||w||^2.
-    hinge : float
-        The sum over the rows of max(0, 1 - <w, a>).
-    """
+    """Weights w with ||w||^2 and the sum of max(0, 1 - <w, a>) over the rows, rounded up."""
 
     w: np.ndarray
     square: float
@@ -168,16 +144,10 @@ def comparator(problem: Problem, w: np.ndarray) -> Comparator:
 
 
 def best_comparator(problem: Problem, price: float, given: np.ndarray | None = None) -> Comparator:
-    """Search for the weights with the smallest ``||w||^2 + price * hinge(w)``.
-
-    Parameters
-    ----------
-    problem : the rows
-    price : float > 0
-    given : weights whose multiples are tried; by default a convex program is solved (L-BFGS on
-        a smoothed hinge), and the separator of widest margin is also tried
+    """Search for the weights with the smallest ``||w||^2 + price * hinge(w)``: among multiples of
+    given weights, or else of those that a search finds and of the separator of widest margin.
     """
-    starts = [given] if given is not None else _solved(problem, price)
+    starts = [given] if given is not None else _searched(problem, price)
     if given is None and problem.margin is not None:
         starts.append(problem.separator)
     multiples = [w for start in starts for w in _multiples(problem, price, start)]
@@ -187,53 +157,23 @@ def best_comparator(problem: Problem, price: float, given: np.ndarray | None = N
 
 
 def comparator_of_length(problem: Problem, long: float, given: np.ndarray | None) -> Comparator:
-    """Search for weights of length ``long`` with the smallest hinge loss.
-
-    Parameters
-    ----------
-    problem : the rows
-    long : float > 0
-    given : weights that are scaled to this length; by default L-BFGS minimizes a smoothed hinge on
-        the sphere, where it is not convex, from several directions
+    """Search for weights of length ``long`` with the smallest hinge loss: those given, scaled, or
+    else from directions in which few rows fall short, among them single rows, near which the loss
+    has minima.
     """
-    starts = [given] if given is not None else _directions(problem)
+    starts = [given] if given is not None else [np.ravel(problem.A.sum(axis=0))]
+    if given is None:
+        square, (n, d) = problem.longest**2 or 1.0, problem.A.shape
+        starts += [_searched(problem, price / square)[-1] for price in (0.01, 1.0, 100.0)]
+        starts += [problem.separator] if problem.margin is not None else []
+        rows = problem.A[np.unique(np.linspace(0, n - 1, min(n, MOST_STARTS)).astype(int))]
+        starts += [*(rows.toarray() if sp.issparse(rows) else rows), np.ones(d)]
     units = [w / length(w) for w in starts if length(w) > 0]
     found = sorted((comparator(problem, long * u) for u in units), key=lambda one: one.hinge)
-    if given is None:
-        starts = [one.w / long for one in found[:MOST_SEARCHES]]
-        found += [comparator(problem, long * _on_sphere(problem, long, u)) for u in starts]
+    for one in found[: MOST_SEARCHES if given is None else 0]:
+        direction = _searched(problem, 1.0, long, one.w / long)[-1]
+        found.append(comparator(problem, long / length(direction) * direction))
     return min(found, key=lambda one: one.hinge)
-
-
-def _directions(problem: Problem) -> list[np.ndarray]:
-    """Return initial directions in which few rows fall short, among them single rows, near which
-    the loss has minima.
-    """
-    square = problem.longest**2 or 1.0
-    found = [_solved(problem, price / square)[-1] for price in (0.01, 1.0, 100.0)]
-    found += [problem.separator] if problem.margin is not None else []
-    n, d = problem.A.shape
-    rows = problem.A[np.unique(np.linspace(0, n - 1, min(n, MOST_STARTS)).astype(int))]
-    found += list(rows.toarray() if sp.issparse(rows) else rows)
-    return [*found, np.ravel(problem.A.sum(axis=0)), np.ones(d)]
-
-
-@one_blas_thread  # threads would only wait for each other in the small steps of L-BFGS
-def _on_sphere(problem: Problem, long: float, unit: np.ndarray) -> np.ndarray:
-    """Return the direction with a small hinge loss at this length, from a direction."""
-    A, v = problem.A, unit
-    for width in SMOOTHING:
-
-        def objective(v: np.ndarray, width: float = width) -> tuple[float, np.ndarray]:
-            size = float(np.linalg.norm(v))
-            short = (1.0 - long * np.asarray(A @ (v / size))) / width
-            slope = -long * np.asarray(A.T @ expit(short))
-            slope -= (slope @ v) * v / size**2
-            return width * float(np.logaddexp(0.0, short).sum()), slope / size
-
-        v = minimize(objective, v, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
-        v = v / length(v)
-    return v
 
 
 def _multiples(problem: Problem, price: float, w: np.ndarray) -> list[np.ndarray]:
@@ -255,23 +195,34 @@ def _multiples(problem: Problem, price: float, w: np.ndarray) -> list[np.ndarray
 
 
 @one_blas_thread  # threads would only wait for each other in the small steps of L-BFGS
-def _solved(problem: Problem, price: float) -> list[np.ndarray]:
-    """Return solutions of programs with decreasing smoothing and equilibrated columns."""
+def _searched(
+    problem: Problem, price: float, long: float | None = None, start: np.ndarray | None = None
+) -> list[np.ndarray]:
+    """Return weights with small ``||w||^2 + price * hinge(w)``, with decreasing smoothing and
+    equilibrated columns; or directions of small hinge loss at a length, which is not convex.
+    """
     A, rivals = problem.A, problem.rivals
-    # L-BFGS ends where changes are small beside 1.
-    unit = 1.0 if USUAL[0] < problem.longest < USUAL[1] else problem.longest**2 or 1.0
     squares = np.ravel(A.multiply(A).sum(axis=0)) if sp.issparse(A) else (A**2).sum(axis=0)
     scale = 1.0 / np.sqrt(np.where(squares > 0, squares / A.shape[0], 1.0))
-    found, v = [], np.zeros(A.shape[1])
+    # L-BFGS ends where changes are small beside 1.
+    unit = 1.0 if USUAL[0] < problem.longest < USUAL[1] else problem.longest**2 or 1.0
+    if long is not None:
+        scale, unit = np.ones(A.shape[1]), 1.0
+    found, v = [], np.zeros(A.shape[1]) if start is None else start
     for width in SMOOTHING:
 
         def objective(v: np.ndarray, width: float = width) -> tuple[float, np.ndarray]:
-            w = v * scale
+            factor = scale if long is None else long / float(np.linalg.norm(v))
+            w = v * factor
             short = (1.0 - np.asarray(A @ w)).reshape(-1, rivals) / width
             loss = logsumexp(np.insert(short, 0, 0.0, axis=1), axis=1, keepdims=True)
-            gradient = 2 * w - price * np.asarray(A.T @ np.exp(short - loss).ravel())
-            value = float(w @ w) + price * width * float(loss.sum())
-            return unit * value, unit * gradient * scale
+            slope = -price * np.asarray(A.T @ np.exp(short - loss).ravel())
+            value = price * width * float(loss.sum())
+            if long is None:
+                value, slope = value + float(w @ w), slope + 2 * w
+            else:  # along the sphere
+                slope -= (slope @ w) * w / long**2
+            return unit * value, unit * slope * factor
 
         v = minimize(objective, v, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
         found.append(v * scale)

@@ -9,10 +9,10 @@ arithmetic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
 from math import floor, log
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from scipy.optimize import Bounds as Box, LinearConstraint, linprog, milp
 from linsep.certificate.numbers import check_labels
 from linsep.errors import DataError
 from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
+from linsep.mistake_bounds.margins import seen_rows
 from linsep.mistake_bounds.problems import (
     SIZES,
     Comparator,
@@ -29,30 +30,19 @@ from linsep.mistake_bounds.problems import (
     best_comparator,
     comparator_of_length,
     problems_of,
-    seen_rows,
 )
-from linsep.mistake_bounds.rounding import (
-    ROUNDING,
-    as_ball,
-    balls,
-    float_above,
-    parameter_readings,
-    shown,
-)
-from linsep.validation.labels import labels_of
+from linsep.mistake_bounds.rounding import ROUNDING, float_above, shown, smaller_reading
 
 #: most entries of the program for the L1 margin: two variables per weight, a constraint per row
 MOST_ENTRIES = 20_000_000
-#: seconds for this program, and for a search for the features of a disjunction
+#: seconds for this program, and for a search for the features of a target
 LONG, SHORT = 60.0, 5.0
 #: with more passes only the bound after the last is computed
 MOST_PASSES = 100_000
 #: multiplied weights are clipped to [1 / this, this]
 MOST_WEIGHT = 1e150
-#: relative rounding error of such weights after millions of updates
-DRIFT = 1e-9
-NOVIKOFF = "A. Novikoff, On convergence proofs for perceptrons (1962)"
-COLLINS = "M. Collins, Discriminative training methods for hidden Markov models (2002), theorem 1"
+#: relative rounding error of such weights after millions of updates, and of logarithms
+DRIFT, LOG = 1e-9, 2.0**-50
 HINGE = (
     "A. Blum, Machine Learning Theory, lecture 4 (2014), times R^2; S. Shalev-Shwartz, Online "
     "learning and online convex optimization (2012), section 3.3"
@@ -66,40 +56,42 @@ GROVE = (
     "the argument of A. Grove, N. Littlestone and D. Schuurmans, Machine Learning 43 (2001), for "
     "this update"
 )
+#: where theorems are proved, and Novikoff's for the joint rule of several classes
+SOURCES = {
+    "Novikoff": "A. Novikoff, On convergence proofs for perceptrons (1962)",
+    "||w||/M": "A. Novikoff, On convergence proofs for perceptrons (1962)",
+    "hinge": HINGE, "hinge, sharp": HINGE, "total distance": HINGE,
+    "8/gamma^2": BLUM, "2/(epsilon gamma)^2": BLUM,
+    "disjunction": LITTLESTONE, "majority": LITTLESTONE, "L1 margin": GROVE,
+}  # fmt: skip
+COLLINS = "M. Collins, Discriminative training methods for hidden Markov models (2002), theorem 1"
 
 
-class Theorem(NamedTuple):
-    """A theorem about a case: its name, a function that returns the bound, or an array of bounds
-    after one pass, two passes, ..., or raises Unknown, what is bounded ("mistakes", "updates" or
-    "margin"), the source of the proof, and the comparator of each problem, if there is one.
-    """
-
-    name: str
-    value: Callable[[], Any]
-    what: str
-    source: str
-    compared: Callable[[], list[Comparator]] | None = None
-
-
-class RunSummary(NamedTuple):
-    """The learner and the counts of a run, as input of its theorems.
+@dataclass(eq=False)
+class Case:
+    """A run of a learner and its rows, the input of theorems.
 
     Attributes
     ----------
     learner : :class:`linsep.learners.classifier.LinearClassifier`
         The learner, with the parameters of the run.
+    X : rows
+    codes : int array of shape (rows,), the class of each
     multiclass, fit_intercept, unit : as in the estimator
     passes : int
     mistakes, updates : int or None
         Over all passes; None if not counted.
     widest : float or None
         ||w||/M, if the run computed it.
-    literals, majority, gamma : as in :func:`linsep.bounds`
+    literals, majority, gamma, weights : as in :func:`linsep.bounds`
     in_advance : bool
         Whether there is no run yet, so theorems choose the best parameters.
     """
 
     learner: Any
+    X: Any
+    codes: np.ndarray
+    n_classes: int
     multiclass: str = "native"
     fit_intercept: bool = True
     unit: bool = False
@@ -110,134 +102,92 @@ class RunSummary(NamedTuple):
     literals: int | None = None
     majority: int = 1
     gamma: float | None = None
+    weights: Any = None
     in_advance: bool = False
 
-
-class Case:
-    """A run and its rows; everything else is computed on first use."""
-
-    def __init__(
-        self, run: RunSummary, X: Any, codes: np.ndarray, n_classes: int, weights: Any
-    ) -> None:
-        self.run, self.codes, self.n_classes = run, codes, n_classes
-        scaled = theory_of(run.learner).scales_rows
-        self.Z = seen_rows(X, run.fit_intercept, run.unit, scaled)
-        check_labels(self.Z.shape[0], len(codes))
-        self.joint = n_classes > 2 and run.multiclass == "native"
+    def __post_init__(self) -> None:
+        scaled = theory_of(self.learner).scales_rows
+        self.Z = seen_rows(self.X, self.fit_intercept, self.unit, scaled)
+        check_labels(self.Z.shape[0], len(self.codes))
+        self.joint = self.n_classes > 2 and self.multiclass == "native"
         #: the joint rule changes two weight vectors at once, so that its updates are longer
         self.stretch = np.sqrt(2.0) if self.joint else 1.0
         if self.joint and scaled:
             self.Z, self.stretch = self.Z / self.stretch, 1.0
-        self.weights = None if weights is None else self._fitting(weights)
-
-    def _fitting(self, weights: Any) -> np.ndarray:
-        w, width = np.ravel(np.asarray(weights, dtype=np.float64)), self.Z.shape[1]
-        if self.run.fit_intercept and w.size == width - 1:
-            w = np.append(w, 0.0)
-        if self.n_classes > 2 or w.size != width or not np.isfinite(w).all():
-            raise DataError(
-                f"weights must be {width} finite numbers (the intercept last, if it is fitted), "
-                f"for two classes only: got shape {np.shape(weights)}, {self.n_classes} classes.",
-                code="shape" if self.n_classes == 2 else "class-count", option="weights",
-            )  # fmt: skip
-        return w
+        if self.weights is not None:
+            w, width = np.ravel(np.asarray(self.weights, dtype=np.float64)), self.Z.shape[1]
+            self.weights = w = np.append(w, 0.0) if self.fit_intercept and w.size < width else w
+            if self.n_classes > 2 or w.size != width or not np.isfinite(w).all():
+                raise DataError(
+                    f"weights must be {width} finite numbers (the intercept last, if it is "
+                    f"fitted), for two classes: got shape {w.shape}, {self.n_classes} classes.",
+                    code="shape" if self.n_classes == 2 else "class-count", option="weights",
+                )  # fmt: skip
 
     @cached_property
     def problems(self) -> list[Problem]:
         """One problem per binary classifier."""
-        found = problems_of(self.Z, self.codes, self.n_classes, self.run.multiclass)
+        found = problems_of(self.Z, self.codes, self.n_classes, self.multiclass)
         if self.weights is not None:
             found[0].suppose(self.weights)
         return found
 
-    @cached_property
-    def margin(self) -> tuple[float, float] | None:
-        """The interval of the widest margin, if a theorem needs it."""
-        try:
-            return widest(self.problems) if theory_of(self.run.learner).euclidean else None
-        except Unknown:
-            return None
-
-    @cached_property
-    def compared(self) -> list[Comparator]:
-        """The comparators of learners that add examples, the best for this number of passes."""
-        return [
-            best_comparator(one, 2 * self.run.passes / square_of(one), self.weights)
-            for one in self.problems
-        ]
-
-    @cached_property
-    def moved(self) -> list[Comparator]:
-        """The comparator of length 1/gamma that has the smallest hinge loss TD_gamma/gamma, so that
-        the linear bound is R^2/gamma^2 + 2 TD_gamma/gamma.
-        """
-        problem, long = self.only_problem(), 1.0 / (self.run.gamma or 1.0)
-        if not SIZES[0] < long * problem.longest < SIZES[1]:
-            raise Unknown("a margin of this size overflows float64")
-        return [comparator_of_length(problem, long, self.weights)]
-
-    def only_problem(self) -> Problem:
-        """Return the problem of a two-class run."""
+    @property
+    def problem(self) -> Problem:
+        """The problem of a two-class run."""
         if self.n_classes > 2:
             raise Unknown("it is stated for two classes")
         return self.problems[0]
 
-    def hinge(
-        self, name: str, formula: Callable[[float, Any], Any],
-        compared: Callable[[], list[Comparator]],
-    ) -> Theorem:  # fmt: skip
-        """Return a theorem that compares a run with other weights; ``formula`` has ||w||^2 R^2 and
-        the hinge losses after some passes.
+    @cached_property
+    def margins(self) -> np.ndarray | None:
+        """Intervals of the widest margins of the problems, if all are separable and a theorem needs
+        them.
         """
-        last = self.run.passes
-        passes = np.arange(1.0 if last <= MOST_PASSES else last, last + 1)
+        if not theory_of(self.learner).euclidean:
+            return None
+        found = [one.margin for one in self.problems]
+        return None if None in found else np.array(found)
 
-        def value() -> Any:
-            pairs = zip(self.problems, compared(), strict=True)
-            terms = [formula(w.square * square_of(one), passes * w.hinge) for one, w in pairs]
-            return np.sum(terms, axis=0) * (1 + ROUNDING)
+    @cached_property
+    def best(self) -> list[Comparator]:
+        """The comparators with the smallest hinge bounds for this number of passes."""
+        return [
+            best_comparator(one, 2 * self.passes / square_of(one), self.weights)
+            for one in self.problems
+        ]
 
-        return Theorem(name, value, "mistakes", HINGE, compared)
-
-    def bound(self, theorem: Theorem) -> Bound:
-        """Return the bound of a theorem; raise Unknown if it does not apply."""
-        run, by_pass = self.run, None
-        value = theorem.value()
-        if isinstance(value, np.ndarray):
-            by_pass = tuple(value.tolist()) if run.passes <= MOST_PASSES else None
-            value = float(value[-1])
-        if not np.isfinite(value):
-            raise Unknown("it overflows float64")
-        counted = {
-            "mistakes": run.mistakes, "updates": run.updates,
-            "margin": self.margin[0] if theorem.what == "margin" and self.margin else None,
-        }  # fmt: skip
-        one = theorem.compared()[0] if theorem.compared and self.n_classes == 2 else None
-        return Bound(
-            theorem.name, value, theorem.what, type(run.learner).__name__, theorem.source,
-            counted[theorem.what], by_pass, one and one.w, one and one.distance,
-        )  # fmt: skip
-
-
-def bounds_of_run(
-    run: RunSummary, X: Any, y: Any, classes: np.ndarray, weights: Any = None
-) -> Bounds:
-    """Return the bounds of a run on its training rows."""
-    case = Case(run, X, np.searchsorted(classes, labels_of(y)), len(classes), weights)
-    found = theory_of(run.learner).theorems(case)
-    if (most := run.widest) is not None:
-        found.append(Theorem("||w||/M", lambda: most, "margin", NOVIKOFF))
-    known, left_out = [], {}
-    for theorem in found:
-        try:
-            known.append(case.bound(theorem))
-        except Unknown as unknown:
-            left_out[theorem.name] = str(unknown)
-    longest = max(problem.longest for problem in case.problems) / case.stretch
-    return Bounds(
-        tuple(known), left_out, float(longest), case.margin, run.mistakes,
-        None if run.mistakes is None else run.passes,
-    )  # fmt: skip
+    def bounds(self) -> Bounds:
+        """Return the bounds of all theorems about the learner."""
+        theory, known, left_out = theory_of(self.learner), [], {}
+        margin = None if self.margins is None else tuple(self.margins.min(axis=0).tolist())
+        counts = {"mistakes": self.mistakes, "updates": self.updates}
+        counts["margin"] = margin and margin[0]
+        theorems = theory.theorems(self)
+        if self.widest is not None:
+            theorems["||w||/M"] = lambda case: case.widest
+        for name, theorem in theorems.items():
+            try:
+                value, compared = theorem(self), None
+            except Unknown as unknown:
+                left_out[name] = str(unknown)
+                continue
+            if isinstance(value, tuple):
+                value, compared = value
+            if not np.isfinite(last := float(np.ravel(value)[-1])):
+                left_out[name] = "it overflows float64"
+                continue
+            what = "margin" if name == "||w||/M" else theory.what
+            source = COLLINS if name == "Novikoff" and self.joint else SOURCES[name]
+            by_pass = tuple(value.tolist()) if compared and len(value) == self.passes else None
+            one = compared[0] if compared and self.n_classes == 2 else None
+            known.append(Bound(
+                name, last, what, type(self.learner).__name__, source, counts[what], by_pass,
+                one and one.w, one and one.distance,
+            ))  # fmt: skip
+        longest = float(max(problem.longest for problem in self.problems) / self.stretch)
+        passes = None if self.mistakes is None else self.passes
+        return Bounds(tuple(known), left_out, longest, margin, self.mistakes, passes)
 
 
 def obstacle_of(learner: Any) -> str | None:
@@ -256,23 +206,20 @@ def square_of(problem: Problem) -> float:
     return problem.longest**2 * (1 + ROUNDING) or 1.0
 
 
-def widest(problems: Sequence[Problem]) -> tuple[float, float]:
-    """Return the interval of the smallest widest margin of the binary classifiers."""
-    margins = [problem.margin for problem in problems]
-    for problem, margin in zip(problems, margins, strict=True):
-        if margin is None:
-            raise Unknown(f"the rows are {problem.verdict}")
-    low, high = np.min(np.array(margins, dtype=np.float64), axis=0).tolist()
-    return low, high
-
-
 # Learners that add examples.
 
 
-def novikoff(problems: Sequence[Problem]) -> float:
+def novikoff(case: Case) -> float:
     """Return (R / gamma)^2, summed over the binary classifiers."""
-    widest(problems)
-    return sum((p.longest / p.margin[0]) ** 2 for p in problems if p.margin) * (1 + ROUNDING)
+    pairs = zip(case.problems, intervals(case), strict=True)
+    return float(sum((one.longest / low) ** 2 for one, (low, _) in pairs) * (1 + ROUNDING))
+
+
+def intervals(case: Case) -> np.ndarray:
+    """Return the intervals of the widest margins."""
+    if case.margins is None:
+        raise Unknown("no weights are known that separate the rows")
+    return case.margins
 
 
 def linear(square: float, hinge: Any) -> Any:
@@ -288,17 +235,36 @@ def sharp(square: float, hinge: Any) -> Any:
     return (np.sqrt(square) + np.sqrt(square + 4 * hinge)) ** 2 / 4
 
 
-def of_perceptron(case: Case) -> list[Theorem]:
+def hinge(
+    case: Case, formula: Callable[[float, Any], Any], compared: list[Comparator]
+) -> tuple[Any, list[Comparator]]:
+    """Return the bounds of a comparison with other weights after each pass; ``formula`` has ||w||^2
+    R^2 and the hinge losses of the passes.
+    """
+    last = case.passes
+    passes = np.arange(1.0 if last <= MOST_PASSES else last, last + 1)
+    pairs = zip(case.problems, compared, strict=True)
+    terms = [formula(w.square * square_of(one), passes * w.hinge) for one, w in pairs]
+    return np.sum(terms, axis=0) * (1 + ROUNDING), compared
+
+
+def total_distance(case: Case) -> tuple[Any, list[Comparator]]:
+    """Return the linear bound at the length 1/gamma with the smallest hinge loss TD_gamma/gamma: it
+    is R^2/gamma^2 + 2 TD_gamma/gamma.
+    """
+    problem, long = case.problem, 1.0 / (case.gamma or 1.0)
+    if not SIZES[0] < long * problem.longest < SIZES[1]:
+        raise Unknown("a margin of this size overflows float64")
+    return hinge(case, linear, [comparator_of_length(problem, long, case.weights)])
+
+
+def of_perceptron(case: Case) -> dict[str, Callable[[Case], Any]]:
     """Return Novikoff's theorem, and the theorems for inseparable rows."""
-    source = COLLINS if case.joint else NOVIKOFF
-    found = [
-        Theorem("Novikoff", lambda: novikoff(case.problems), "mistakes", source),
-        case.hinge("hinge", linear, lambda: case.compared),
-        case.hinge("hinge, sharp", sharp, lambda: case.compared),
-    ]
-    if case.run.gamma is not None:
-        found.append(case.hinge("total distance", linear, lambda: case.moved))
-    return found
+    return {
+        "Novikoff": novikoff,
+        "hinge": lambda case: hinge(case, linear, case.best),
+        "hinge, sharp": lambda case: hinge(case, sharp, case.best),
+    } | ({} if case.gamma is None else {"total distance": total_distance})
 
 
 def obstacle_of_perceptron(model: Any) -> str | None:
@@ -311,52 +277,67 @@ def obstacle_of_perceptron(model: Any) -> str | None:
     return "the bounds hold for updates at every mistake" if model.update == "batch" else None
 
 
-def of_margin_perceptron(case: Case) -> list[Theorem]:
+def updates(case: Case) -> float:
     """Return the bound 2 / (epsilon gamma)^2 on updates for the margin found, the margin given or,
     in advance, the margin of the rows, with the parameters as floats or as printed decimals.
     """
-    model, problems = case.run.learner, case.problems
+    model, (low, high) = case.learner, intervals(case).min(axis=0).tolist()
     gamma = model.gamma_ if hasattr(model, "_run") else model.gamma
-
-    def most() -> float:
-        low, high = widest(problems)
-        target = min(low, 1.0) if gamma == "auto" else float(gamma)
-        if target > low:
-            raise Unknown(
-                f"the target margin is {target:.4g}, but the margin of the rows is below "
-                f"{shown(high)}"
-            )
-        pairs = product(parameter_readings(target), parameter_readings(float(model.epsilon)))
-        return float_above(len(problems) * max(2 / (one * other) ** 2 for one, other in pairs))
-
-    name = "8/gamma^2" if model.epsilon == 0.5 else "2/(epsilon gamma)^2"
-    return [Theorem(name, most, "updates", BLUM)]
+    target = min(low, 1.0) if gamma == "auto" else float(gamma)
+    if target > low:
+        raise Unknown(
+            f"the target margin is {target:.4g}, but the margin of the rows is below {shown(high)}"
+        )
+    product = smaller_reading(target) * smaller_reading(float(model.epsilon))
+    return float_above(len(case.problems) * 2 / product**2)
 
 
 # Learners that multiply.
 
 
-def of_winnow(case: Case) -> list[Theorem]:
+def winnow(case: Case) -> float:
     """Return the bound for a disjunction of features, or for at least k of r features."""
-    run, model = case.run, case.run.learner
-    r, k = run.literals, run.majority
+    model, k = case.learner, case.majority
+    d = case.problem.A.shape[1] - case.fit_intercept
+    promotion = 1 + 1 / (2 * k) if case.in_advance and k > 1 else float(model.promotion)
+    theta = d / 2 if model.threshold is None else model.threshold
+    X = case.Z[:, :d].toarray() if hasattr(case.Z, "toarray") else case.Z[:, :d]
+    if not np.isin(X, (0.0, 1.0)).all():
+        raise Unknown("features are not all 0 or 1")
+    return most_mistakes(d, relevant(X, case.codes == 1, case.literals, k), promotion, theta, k)
 
-    def most() -> float:
-        case.only_problem()
-        d = case.Z.shape[1] - run.fit_intercept
-        promotion = 1 + 1 / (2 * k) if run.in_advance and k > 1 else float(model.promotion)
-        theta = d / 2 if model.threshold is None else model.threshold
-        Z, positive = case.Z[:, :d], case.codes == 1
-        X = Z.toarray() if hasattr(Z, "toarray") else Z
-        if not np.isin(X, (0.0, 1.0)).all():
-            raise Unknown("features are not all 0 or 1")
-        if k > 1:
-            check_majority(X, positive, r, k)
-            return most_mistakes(d, r or k, promotion, theta, k)
-        chosen = disjunction(X, positive, r)
-        return most_mistakes(d, len(chosen) if r is None else r, promotion, theta)
 
-    return [Theorem("disjunction" if k == 1 else "majority", most, "mistakes", LITTLESTONE)]
+def relevant(X: np.ndarray, positive: np.ndarray, r: int | None, k: int) -> int:
+    """Return r, or a small number if it is None, if there are so many features, or fewer, that
+    exactly the positive rows have k or more of them on; else raise Unknown.
+
+    The fewest features of a disjunction are NP-hard to find, and any disjunction gives a valid
+    bound: a greedy search is followed by an integer program if it finds more than r.
+    """
+    if k == 1:
+        left, found = X[positive] * ~(X[~positive] > 0).any(axis=0), 0
+        while len(left):
+            best = int(left.sum(axis=0).argmax())
+            if not left[:, best].any():
+                raise Unknown("no disjunction of features is true of exactly the positive rows")
+            left, found = left[left[:, best] == 0], found + 1
+        if r is None or found <= r:
+            return r or found
+    d, sides = X.shape[1], np.where(positive[:, None], -X, X)
+    best = milp(
+        np.ones(d), integrality=np.ones(d), bounds=Box(0, 1), options={"time_limit": SHORT},
+        constraints=[
+            LinearConstraint(np.ones((1, d)), k, r),
+            LinearConstraint(sides, -np.inf, np.where(positive, -k, k - 1)),
+        ],
+    ).x  # fmt: skip
+    chosen = np.zeros(d) if best is None else best > 0.5
+    if chosen.sum() > r or not np.array_equal(X @ chosen >= k, positive):
+        raise Unknown(
+            f"no {r} features are known such that exactly the positive rows have {k} or more of "
+            f"them on"
+        )
+    return r
 
 
 def most_mistakes(d: int, r: int, promotion: float, threshold: float, k: int = 1) -> float:
@@ -378,8 +359,12 @@ def most_mistakes(d: int, r: int, promotion: float, threshold: float, k: int = 1
             f"a threshold of {threshold:.3g} is not reached by promotions of {promotion:.3g} for "
             f"weights between {1 / MOST_WEIGHT:.0e} and {MOST_WEIGHT:.0e}"
         )
-    # Beside promotions also demotions are rounded, where k is not 1.
-    reach = r * promoted(promotion, threshold * (1 + DRIFT) if k > 1 else threshold)
+    # How often a weight is promoted in real numbers or in floats, whose products have relative
+    # errors of 2^-53; beside promotions also demotions are rounded, where k is not 1.
+    way, step = log(threshold * (1 + DRIFT) if k > 1 else threshold), log(promotion) - LOG
+    if step <= 0:
+        raise Unknown("a promotion so close to 1 is lost in rounding")
+    reach = r * max(0, floor(way * (1 + LOG) / step) + 1)
 
     def most(taken: Fraction) -> Fraction:
         first, each = a * d / ((a - 1) * taken), a * theta / taken
@@ -395,67 +380,7 @@ def most_mistakes(d: int, r: int, promotion: float, threshold: float, k: int = 1
     return float_above(fewest if reached else most(taken))
 
 
-def promoted(promotion: float, threshold: float) -> int:
-    """Return how often a weight of 1 can be multiplied, at most, until it exceeds the threshold,
-    in real numbers or in floats, whose products have relative errors of 2^-53.
-    """
-    from flint import arb
-
-    with balls():
-        readings = zip(parameter_readings(threshold), parameter_readings(promotion), strict=True)
-        steps = [(as_ball(theta).log(), as_ball(a).log() - arb(2) ** -52) for theta, a in readings]
-        if not all(step > 0 for _, step in steps):
-            raise Unknown("a promotion so close to 1 is lost in rounding")
-        return max(0, *(floor(float_above(way / step)) + 1 for way, step in steps))
-
-
-def disjunction(X: np.ndarray, positive: np.ndarray, most: int | None = None) -> list[int]:
-    """Return a small set of features, at least one of which is on in every positive row and none in
-    a negative row.
-
-    Greedy, since the fewest are NP-hard to find and any disjunction gives a valid bound. If the
-    result has more than ``most`` features, an integer program searches for fewer.
-    """
-    allowed = ~(X[~positive] > 0).any(axis=0)
-    left, chosen = X[positive] * allowed, []
-    while len(left):
-        counts = left.sum(axis=0)
-        best = int(counts.argmax())
-        if not counts[best]:
-            raise Unknown("no disjunction of features is true of exactly the positive rows")
-        chosen.append(best)
-        left = left[left[:, best] == 0]
-    if most is None or len(chosen) <= most:
-        return chosen
-    fewer = _features(X[:, allowed], LinearConstraint(X[positive][:, allowed], lb=1))
-    if not 0 < len(fewer) <= most:
-        features = "feature" if most == 1 else "features"
-        raise Unknown(f"no disjunction of {most} {features} is known to be true of these rows")
-    return np.flatnonzero(allowed)[fewer].tolist()
-
-
-def check_majority(X: np.ndarray, positive: np.ndarray, r: int | None, k: int) -> None:
-    """Raise Unknown unless at least k of some r features are on in exactly the positive rows."""
-    sides = np.where(positive[:, None], -X, X), -np.inf, np.where(positive, -k, k - 1)
-    found = _features(X, LinearConstraint(np.ones((1, X.shape[1])), r, r), LinearConstraint(*sides))
-    if len(found) != r or not np.array_equal(X[:, found].sum(axis=1) >= k, positive):
-        raise Unknown(
-            f"no {r} features are known such that exactly the positive rows have {k} or more of "
-            f"them on"
-        )
-
-
-def _features(X: np.ndarray, *constraints: LinearConstraint) -> np.ndarray:
-    """Return the fewest features that satisfy constraints; none if they are not found soon."""
-    d = X.shape[1]
-    found = milp(
-        np.ones(d), constraints=constraints, integrality=np.ones(d), bounds=Box(0, 1),
-        options={"time_limit": SHORT},
-    )  # fmt: skip
-    return np.flatnonzero(np.zeros(d) if found.x is None else found.x > 0.5)
-
-
-def of_balanced_winnow(case: Case) -> list[Theorem]:
+def l1_margin(case: Case) -> float:
     """Return the bound by the L1 margin, in advance for the best promotion.
 
     With eta = ln(promotion), X = max |z_j|, D weights and a target of L1 length 1 and margin gamma:
@@ -463,29 +388,22 @@ def of_balanced_winnow(case: Case) -> list[Theorem]:
     mistake, while the log of its largest term is at least eta gamma times the mistakes. So M <=
     ln(2 D) / (eta gamma - ln cosh(eta X)); with eta = gamma / X^2, 2 X^2 ln(2 D) / gamma^2.
     """
-    from flint import arb
-
-    run, model = case.run, case.run.learner
-
-    def most() -> float:
-        problem = case.only_problem()
-        if model.threshold:
-            raise Unknown("it is stated for threshold 0")
-        largest, gamma = float(abs(problem.A).max()), widest_l1(problem)
-        if (run.mistakes or 0) * log(model.promotion) * largest > log(MOST_WEIGHT):
-            raise Unknown(f"weights may have reached {MOST_WEIGHT:.0e}, where they are clipped")
-        with balls():
-            best = arb(gamma) / arb(largest) ** 2
-            eta = arb(best.mid()) if run.in_advance else arb(float(model.promotion)).log()
-            gain = eta * arb(gamma) - (eta * arb(largest)).cosh().log()
-            if not gain.lower() > 0:
-                raise Unknown(
-                    f"the L1 margin {gamma:.4g} allows a bound only for small promotions; the best "
-                    f"is 1 + {float(best.expm1().mid()):.3g}"
-                )
-            return float_above(arb(2 * problem.A.shape[1]).log() / gain)
-
-    return [Theorem("L1 margin", most, "mistakes", GROVE)]
+    model, problem = case.learner, case.problem
+    if model.threshold:
+        raise Unknown("it is stated for threshold 0")
+    largest, gamma = float(abs(problem.A).max()), widest_l1(problem)
+    if (case.mistakes or 0) * log(model.promotion) * largest > log(MOST_WEIGHT):
+        raise Unknown(f"weights may have reached {MOST_WEIGHT:.0e}, where they are clipped")
+    eta = gamma / largest**2 if case.in_advance else log(model.promotion)
+    t = eta * largest
+    grows = np.logaddexp(t, -t) - log(2) if t > 1 else np.log1p(2 * np.sinh(t / 2) ** 2)
+    gain = eta * gamma - grows - 16 * LOG * t * max(1.0, gamma / largest)
+    if gain <= 0:
+        raise Unknown(
+            f"the L1 margin {gamma:.4g} allows a bound only for small promotions; the best is 1 + "
+            f"{np.expm1(gamma / largest**2):.3g}"
+        )
+    return float(log(2 * problem.A.shape[1]) / gain) * (1 + 16 * LOG)
 
 
 def widest_l1(problem: Problem) -> float:
@@ -500,9 +418,7 @@ def widest_l1(problem: Problem) -> float:
         np.append(np.ones(2 * d), 0.0)[None, :], [1.0], [(0, None)] * 2 * d + [(None, None)],
         options={"time_limit": LONG},
     )  # fmt: skip
-    if found.x is None:
-        raise Unknown("the linear program for the L1 margin found no solution")
-    w = found.x[:d] - found.x[d : 2 * d]
+    w = np.zeros(d) if found.x is None else found.x[:d] - found.x[d : 2 * d]
     total = float(np.abs(w).sum()) * (1 + problem.rounding)
     gamma = float(problem.values(w).min()) / total * (1 - ROUNDING) if total else 0.0
     if gamma <= 0:
@@ -515,28 +431,44 @@ class Theory(NamedTuple):
 
     Attributes
     ----------
-    theorems : function of a case
+    theorems : function of a case that returns functions of it by the names of the theorems:
+        each returns the bound, or arrays of bounds after each pass and its comparators, or raises
+        Unknown
+    what : str, what is bounded: "mistakes" or "updates"
     premises : names of the parameters that they are about, beside early stopping
     obstacle : function of the learner that returns why they do not apply, or None
     euclidean : bool, whether they are about Euclidean lengths
     scales_rows : bool, whether the rule scales rows, with their constant feature, to length 1
     """
 
-    theorems: Callable[[Case], list[Theorem]]
+    theorems: Callable[[Case], dict[str, Callable[[Case], Any]]]
+    what: str = "mistakes"
     premises: tuple[str, ...] = ()
     obstacle: Callable[[Any], str | None] = lambda learner: None
     euclidean: bool = True
     scales_rows: bool = False
 
 
-NONE = Theory(lambda case: [])
+NONE = Theory(lambda case: {})
 #: the theories of learners, by their names on the command line
 THEORIES = {
-    "perceptron": Theory(of_perceptron, ("learning_rate", "schedule"), obstacle_of_perceptron),
-    "margin": Theory(of_margin_perceptron, ("epsilon",), scales_rows=True),
-    "winnow": Theory(of_winnow, ("promotion", "threshold"), euclidean=False),
-    "balanced-winnow": Theory(of_balanced_winnow, ("promotion", "threshold"), euclidean=False),
-}
+    "perceptron": Theory(
+        of_perceptron, premises=("learning_rate", "schedule"), obstacle=obstacle_of_perceptron
+    ),
+    "margin": Theory(
+        lambda case: {
+            "8/gamma^2" if case.learner.epsilon == 0.5 else "2/(epsilon gamma)^2": updates
+        },
+        "updates", ("epsilon",), scales_rows=True,
+    ),
+    "winnow": Theory(
+        lambda case: {"disjunction" if case.majority == 1 else "majority": winnow},
+        premises=("promotion", "threshold"), euclidean=False,
+    ),
+    "balanced-winnow": Theory(
+        lambda case: {"L1 margin": l1_margin}, premises=("promotion", "threshold"), euclidean=False
+    ),
+}  # fmt: skip
 
 
 def theory_of(learner: Any) -> Theory:

@@ -25,8 +25,8 @@ from linsep.estimators._common.labels import (
     encode,
     source_labels,
 )
-from linsep.mistake_bounds.margins import lengths
-from linsep.mistake_bounds.problems import SIZES, seen_rows
+from linsep.mistake_bounds.margins import lengths, seen_rows
+from linsep.mistake_bounds.problems import SIZES
 from linsep.mistake_bounds.rounding import float_above, shown
 from linsep.soft_margins.problem import EPS, Problem
 from linsep.soft_margins.solving import solve
