@@ -68,9 +68,8 @@ def read(folder, name, target="two", leave=("near", "twice"), **how):
 
 def same(one, other):
     for name in BITS:
-        a, b = getattr(one, name), getattr(other, name)
-        assert (a is None) == (b is None), name
-        assert a is None or np.array_equal(a, b, equal_nan=a.dtype.kind == "f"), name
+        a, b = np.asarray(getattr(one, name)), np.asarray(getattr(other, name))
+        assert np.array_equal(a, b, equal_nan=a.dtype.kind == "f"), name
     for name in NUMBERS:
         assert getattr(one, name) == getattr(other, name), name
     assert one.recipe_ == other.recipe_

@@ -4,7 +4,7 @@ The client takes the steps of the ascent; workers evaluate the likelihood of the
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,14 +18,12 @@ from linsep.estimators._common import labels
 from linsep.inference.robust import CLUSTERED
 from linsep.lanes import Add, Work, in_lanes
 from linsep.learners.from_source import class_importance
-from linsep.logistic.estimator import fit_rows
+from linsep.logistic.estimator import fit_task
 from linsep.logistic.task import (
     Batches,
-    BatchRows,
     FittedClasses,
     RowLanes,
     Task,
-    order_of,
     with_head,
 )
 from linsep.sources.base import Source
@@ -124,55 +122,36 @@ class Counting:
         return Counted(before.rows + rows, weight_totals(before.totals, block.y, weights))
 
 
-class ClusterRows(BatchRows):
-    """Rows of shards: workers sum them, and the client reads files again where a fit needs more
-    than sums.
-
-    Parameters
-    ----------
-    model : LogisticRegression
-    known : FittedClasses
-    counted : Counted
-    lanes : ClusterLanes, whose y are class codes
-    source : Source or None; without a source the client gets the rows from the workers
-    class_weights : array of one weight per class, or None
+def task_of_shards(
+    model: Any, known: FittedClasses, counted: Counted, shards: ClusterLanes, source: Source | None,
+    class_weights: np.ndarray | None,
+) -> Task:  # fmt: skip
+    """Return the task of fitting rows of shards: workers sum them, and the client reads files again
+    where a fit needs more than sums; without files it gets the rows from the workers.
     """
+    placed, head = Placed(known.places, class_weights), list[Batch]()
+    names = [] if source is None else source.feature_names or []
+    n_features = max(shards.width, len(names))
 
-    def __init__(
-        self, model: Any, known: FittedClasses, counted: Counted, lanes: ClusterLanes,
-        source: Source | None, class_weights: np.ndarray | None,
-    ):  # fmt: skip
-        super().__init__(model, source)
-        self._clustered = model.covariance == CLUSTERED
-        self.known, self._n_rows, self._shards = known, counted.rows, lanes
-        self._placed = Placed(known.places, class_weights)
-        self._first: Batch | None = None
-        names = [] if source is None else source.feature_names or []
-        self.n_features = max(lanes.width, len(names))
+    def blocks() -> Iterator[Batch]:
+        if source is None:
+            yield from shards.each()
+            return
+        as_block = Codes(known.classes, model.covariance == CLUSTERED)
+        for batch in source.batches():
+            assert batch.y is not None
+            yield as_block(batch, source.name)
 
-    def task(self, model: Any) -> Task:
-        """Return the task of fitting these rows."""
-        lanes = LogisticLanes(self._shards, self.batches, self._placed)
-        return replace(super().task(model), lanes=lanes)
-
-    def batches(self) -> Iterator[Batch]:
+    def batches() -> Iterator[Batch]:
         """Yield all rows in their order; the first of them are read once."""
-        if self._first is not None:
-            yield self._first
-        read = with_head(map(self._placed.batch, self._blocks()), self.n_features)
-        for number, batch in enumerate(read):
-            if number or self._first is None:
-                self._first = self._first or batch
+        yield from head
+        for number, batch in enumerate(with_head(map(placed.batch, blocks()), n_features)):
+            if number or not head:
+                head[:] = head or [batch]
                 yield batch
 
-    def _blocks(self) -> Iterator[Batch]:
-        if self.source is None:
-            yield from self._shards.each()
-            return
-        as_block = Codes(self.known.classes, self._clustered)
-        for batch in self.source.batches():
-            assert batch.y is not None
-            yield as_block(batch, self.source.name)
+    lanes = LogisticLanes(shards, batches, placed)
+    return Task(model, known, batches, n_features, counted.rows, source=source, lanes=lanes)
 
 
 def fit_logistic(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -> None:
@@ -189,13 +168,8 @@ def fit_logistic(estimator: Any, rows: ShardedRows, source: Any, saving: Saving)
     counted = Counted(rows.n_rows, totals)
     if rows.weighted or weight is not None:
         counted = lanes.in_order(Counting(class_weights), none)
-    known = FittedClasses(classes, order_of(estimator.reference, classes), counted.totals)
-    found = ClusterRows(estimator, known, counted, lanes, files, class_weights)
-    if files is not None:
-        files.doing = found.doing
-    try:
-        fit_rows(estimator, found, saving)
-    finally:
-        if files is not None:
-            files.doing = None
+    known = FittedClasses(classes, estimator.reference, counted.totals)
+    fit_task(
+        estimator, task_of_shards(estimator, known, counted, lanes, files, class_weights), saving
+    )
     measure(estimator, rows, lanes.blocks, labeled, totals)

@@ -18,7 +18,6 @@ from linsep.batches import Batch
 from linsep.checkpoints.saving import Saving, as_checkpoint
 from linsep.errors import (
     DataError,
-    Hint,
     ParameterError,
     SeparationError,
     SeparationWarning,
@@ -28,7 +27,7 @@ from linsep.errors import (
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import calls_back
 from linsep.estimators._common.frames import to_predict, to_regress
-from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode
+from linsep.estimators._common.labels import FLOATS, brings_labels
 from linsep.estimators._common.offsets import (
     check_offset,
     offset_to_predict,
@@ -43,7 +42,6 @@ from linsep.estimators._common.predicting import (
 from linsep.estimators._common.showing import PlotsProbability
 from linsep.inference.results import Bands
 from linsep.inference.robust import (
-    CLUSTERED,
     HELP,
     OfLogistic,
     check_clusters,
@@ -56,7 +54,6 @@ from linsep.inference.robust import (
 )
 from linsep.inference.table import OPPOSITE, check_level
 from linsep.logistic.counts import (
-    Groups,
     check_both,
     given_counts,
     refuse_beside_counts,
@@ -80,15 +77,7 @@ from linsep.logistic.solution import (
     separation_sentence,
     widened,
 )
-from linsep.logistic.task import (
-    BatchRows,
-    FittedClasses,
-    Rows,
-    StreamRows,
-    Task,
-    order_of,
-    order_of_classes,
-)
+from linsep.logistic.task import Task, order_of_classes, task_of_arrays, task_of_stream
 from linsep.parameters import HasParameters, ScheduleName, check_parameters, parameter
 from linsep.sources.base import Source
 from linsep.validation.values import check_prepared, rows_to_fit
@@ -379,101 +368,69 @@ class LogisticRegression(
             X, y, sample_weight, beside = to_regress(
                 self, X, y, sample_weight, beside, self.fit_intercept
             )
-            numbers = beside.pop("clusters")
+            clusters = beside.pop("clusters")
             if brings_labels(X, y, sample_weight, offsets=True, **beside):
                 self._fit_source(X, saving)
             elif counted:
-                self._fit_counts(X, beside | {"clusters": numbers}, saving)
+                self._fit_counts(X, **beside, clusters=clusters, saving=saving)
             else:
-                self._fit_rows(X, y, sample_weight, beside["offset"], saving, numbers)
+                self._fit_rows(X, y, sample_weight, beside["offset"], clusters, saving)
         return self
 
-    def _fit_counts(self, X: Any, beside: dict[str, Any], saving: Saving | None) -> None:
+    def _fit_counts(
+        self, X: Any, offset: Any, successes: Any, trials: Any, clusters: Any, saving: Any
+    ) -> None:
         """Fit to rows in memory with counts: to two rows for each, one of each class."""
         X = rows_to_fit(X, self, FLOATS, order="C")
         n_rows = X.shape[0]
-        successes, trials = given_counts(beside["successes"], beside["trials"], n_rows)
+        successes, trials = given_counts(successes, trials, n_rows)
         weights = np.column_stack([successes, trials - successes])
         check_both(weights.sum(axis=0), "the rows")
-        twice, y = np.repeat(np.arange(n_rows), 2), np.tile([1, 0], n_rows)
-        given, clusters = check_offset(beside["offset"], n_rows), beside["clusters"]
+        offset = check_offset(offset, n_rows)
         check_length(clusters, n_rows)
-        offset = None if given is None else given[twice]
-        self._fit_rows(X[twice], y, weights.ravel(), offset, saving, counted=True)
-        rows = Batch(X, successes, weights=trials, offset=given, groups=clusters)
+        twice, y = np.repeat(np.arange(n_rows), 2), np.tile([1, 0], n_rows)
+        of_pairs = None if offset is None else offset[twice]
+        self._fit_rows(X[twice], y, weights.ravel(), of_pairs, None, saving, counted=True)
+        rows = Batch(X, successes, weights=trials, offset=offset, groups=clusters)
         finish_counts(self, lambda: iter([rows]))
 
     def _fit_rows(
-        self, X: Any, y: Any, sample_weight: Any, offset: Any, saving: Saving | None,
-        clusters: np.ndarray | None = None, counted: bool = False,
+        self, X: Any, y: Any, sample_weight: Any, offset: Any, clusters: Any, saving: Any,
+        counted: bool = False,
     ) -> None:  # fmt: skip
-        """Fit to rows in memory; ``counted``: to successes and failures in turn, whose features
-        are checked.
-        """
+        """Fit to rows in memory; ``counted``: to successes and failures in turn."""
         self.__dict__.pop("recipe_", None)
-        rows, y = self.rows_in_memory(X, y, sample_weight, saving, offset, counted, clusters)
+        task, y = task_of_arrays(
+            self, X, y, sample_weight, offset, clusters, counted=counted, saving=saving
+        )
         beside = {"sample_weight": sample_weight, "offset": offset}
         metadata = {name: value for name, value in beside.items() if value is not None} or None
-        self._with_offset = offset is not None
-        self._fit(rows, {"X": X, "y": y, "metadata": metadata}, saving)
+        self._fit(task, saving, X=X, y=y, metadata=metadata)
         if not counted and len(self.classes_) == 2:
-            batch = rows.batch
+            (batch,) = task.batches()
             found = self._residuals_of(batch.X, y, batch.offset)
             self._residuals = found if batch.weights is None else found[batch.weights > 0]
-
-    def rows_in_memory(
-        self, X: Any, y: Any, sample_weight: Any = None, saving: Saving | None = None,
-        offset: Any = None, counted: bool = False, clusters: np.ndarray | None = None,
-    ) -> tuple[Rows, np.ndarray]:  # fmt: skip
-        """Return rows with their classes, weights and numbers of clusters, and their labels, after
-        checking them.
-        """
-        given = X
-        if not counted:
-            X, y = checked_rows(self, X, y)
-        if clusters is not None:
-            check_length(clusters, len(y))
-        classes, codes = encode(y)
-        labels.check_two_classes(classes)
-        weights = labels.check_sample_weight(sample_weight, len(y))
-        weights = labels.importance(self.class_weight, classes, codes, weights)
-        totals = np.bincount(codes, weights if weights.size else None, classes.size)
-        labels.warn_of_weightless(classes, totals)
-        known = FittedClasses(classes, order_of(self.reference, classes), totals)
-        offset = check_offset(offset, len(y))
-        refuse_several_with_offsets(classes, offset is not None)
-        if saving is not None:
-            saving.check_arrays(X, classes, codes, weights, *([] if offset is None else [offset]))
-        groups = Groups().and_more(weights[::2], weights[1::2]) if counted else None
-        weighted = weights if weights.size else None
-        batch = Batch(X, known.places[codes], 0, weighted, groups=clusters, offset=offset)
-        return Rows(given, batch, known, groups), y
 
     def _fit_source(self, source: Source, saving: Saving | None) -> None:
         """Fit to the rows of a source, read again in every pass."""
         from linsep.learners.from_source import class_importance, fit_stream
 
-        def learn(stream: "SourceStream", rows: StreamRows) -> None:
+        def learn(stream: "SourceStream", task: Task) -> None:
             refuse_several_with_offsets(stream.classes, source.offsets)
             if source.counts:
                 refuse_class_weights(self)
-                check_both(rows.totals[::-1], source.name)
-            self._with_offset = source.offsets
-            source.stage, source.doing = "fitting", rows.doing
-            try:
-                self._fit(rows, {"X": None, "y": None, "metadata": None}, saving)
-                if source.counts:
-                    whole = rows.batches if self.covariance != CLUSTERED else rows.clustered
-                    one = rows.known.places[1]
-                    finish_counts(self, lambda: pairs_joined(whole(), one))
-            finally:
-                source.doing = None
+                check_both(task.known.totals[::-1], source.name)
+            source.stage = "fitting"
+            self._fit(task, saving)
+            if source.counts:
+                whole, one = task.clustered or task.batches, task.known.places[1]
+                finish_counts(self, lambda: pairs_joined(whole(), one))
 
         if saving is not None:
             saving.check_source(source)
         weight = self.class_weight
         fit_stream(
-            self, source, partial(StreamRows, self), learn, keep=True,
+            self, source, partial(task_of_stream, self), learn, keep=True,
             importance=None if weight is None else class_importance(weight, source.name),
             counts=weight == "balanced", expected=list(weight) if isinstance(weight, dict) else [],
         )  # fmt: skip
@@ -489,141 +446,137 @@ class LogisticRegression(
         return SavedAscent(as_checkpoint(checkpoint), self)
 
     def _fit(
-        self, rows: Rows | BatchRows, given: dict[str, Any], saving: Saving | None = None
-    ) -> None:
+        self, task: Task, saving: Saving | None = None, X: Any = None, y: Any = None,
+        metadata: Any = None,
+    ) -> None:  # fmt: skip
         """Maximize the likelihood, call callbacks, and keep the weights so far if stopped early."""
+        source, interrupted = task.source, False
         with interrupts_deferred(), one_blas_thread:
-            task = rows.task(self)
             refuse_dispersion(self, task.groups is not None)
-            if saving is not None:
-                task = replace(task, journal=saving.journal)
-            if self.warm_start and hasattr(self, "coef_"):
-                task = replace(task, start=self._start(task, rows.known))
-            self._begin(rows.known)
-            signature = task.signature()
-            self.rows_signature_, self._fractional = signature.text, not signature.whole
-            callbacks = Callbacks(self, given)
+            start = self._start(task) if self.warm_start and hasattr(self, "coef_") else None
+            task = replace(task, start=start, journal=None if saving is None else saving.journal)
+            self._begin(task)
+            callbacks = Callbacks(self, {"X": X, "y": y, "metadata": metadata})
 
             def snapshot() -> dict[str, Any]:
                 model, found = copy(self), steps.outcome(self, State.EARLY_STOP)
                 assert found is not None
-                model._set_attributes(task, found, rows.known)
+                model._set_attributes(task, found)
                 return dict(vars(model))
 
-            steps = rows.steps = Steps(lambda: callbacks.iterated(snapshot))
-            interrupted = False
+            steps = Steps(lambda: callbacks.iterated(snapshot))
+            if source is not None:
+                source.doing = partial(steps.doing, self.max_iter)
             try:
                 with labels.features_named(self):
-                    found = self._found(task, rows, steps)
+                    found = self._found(task, steps)
             except (KeyboardInterrupt, Stopped) as ending:
                 interrupted = isinstance(ending, KeyboardInterrupt)
                 so_far = steps.outcome(self, State.INTERRUPTED if interrupted else State.EARLY_STOP)
                 if so_far is None:
                     raise
                 found = so_far
-            self._set_attributes(task, found, rows.known)
-            self._warn_unfinished(found)
+            finally:
+                if source is not None:
+                    source.doing = None
+            self._set_attributes(task, found)
+            if (warning := ending_of(self, found)[1]) is not None:
+                warn_caller(warning)
             if interrupted:
                 raise KeyboardInterrupt
             callbacks.ended(lambda: dict(vars(self)))
 
-    def _start(self, task: Task, known: FittedClasses) -> np.ndarray:
+    def _start(self, task: Task) -> np.ndarray:
         """Return the weights of the last fit against the reference of this one."""
+        known, d = task.known, task.n_features
         same = np.array_equal(self.classes_, known.classes) and len(known.codes) == len(known.order)
-        same = same and self.coef_.shape[1] == task.n_features
-        if not (same and np.isfinite(self.intercept_).all()):
+        if not (same and self.coef_.shape[1] == d and np.isfinite(self.intercept_).all()):
             raise DataError(
                 "With warm_start, the rows must have the classes and features of the last fit",
                 hint("leave {} out", warm_start=None), code="other-model", option="warm_start",
             )  # fmt: skip
         old = order_of_classes(self)
-        weights = np.zeros((len(old), task.n_features + 1))
+        weights = np.zeros((len(old), d + 1))
         weights[old[:-1]] = np.column_stack([self.coef_, self.intercept_])
         return (weights[known.codes[:-1]] - weights[known.codes[-1]])[:, : task.width]
 
-    def _begin(self, known: FittedClasses) -> None:
-        """Delete the attributes of an earlier fit, in case this one fails."""
+    def _begin(self, task: Task) -> None:
+        """Replace the attributes of an earlier fit by what is known of this one before it."""
         for name in LEARNED:
             self.__dict__.pop(name, None)
+        known, groups, signature = task.known, task.groups, task.signature()
         self._learned_with = self.get_params(deep=False)
-        self.classes_ = known.classes
-        self.reference_ = self.classes_.tolist()[known.order[-1]]
+        self.classes_, self.reference_ = known.classes, known.classes.tolist()[known.order[-1]]
         self.separation_, self.method_ = None, "maximum likelihood"
         if self.l2:
             self.method_ = "penalized likelihood"
+        self.rows_signature_, self._fractional = signature.text, not signature.whole
+        self.n_rows_ = task.n_rows if groups is None else groups.rows
+        self._saturated = None if groups is None else groups.saturated
+        self._total_weight, self._with_offset = task.total, task.offsets
+        self.null_log_likelihood_ = task.null.log_likelihood + task.constant
 
-    def _found(self, task: Task, rows: Rows | BatchRows, steps: Steps) -> Solution:
+    def _found(self, task: Task, steps: Steps) -> Solution:
         if self.penalty and task.q:
             from linsep.logistic.profiles import by_firth
 
             self.method_ = "Firth"
-            return by_firth(self, task, rows, steps)
-        found = self._maximized(task, rows, steps)
+            return by_firth(self, task, steps)
+        found = self._maximized(task, steps)
         if self.intervals == "profile" and task.q:
             from linsep.logistic.profiles import with_profiles
 
-            return with_profiles(self, task, rows, found, steps)
+            return with_profiles(self, task, found, steps)
         return found
 
-    def _maximized(self, task: Task, rows: Rows | BatchRows, steps: Steps) -> Solution:
+    def _maximized(self, task: Task, steps: Steps) -> Solution:
         """Maximize the (penalized) likelihood, or find its limit if there is no maximum."""
         if self.solver == "gradient_ascent" and task.q:
-            rates = self.learning_rate, self.schedule, bool(self.trace)
-            fit, self.ascent_ = gradient_ascent(task, *rates, steps)
+            fit, self.ascent_ = gradient_ascent(task, steps)
         else:
             fit = fitted(task, steps)
         if fit.state is not State.SUSPECT:
             return with_robust(task, fit) if fit.proved else fit.unproved()
         from linsep.logistic.limits import outcome_of_suspect
 
-        found = outcome_of_suspect(task, rows, fit, steps)
-        self._warn_separable(found, rows.known, FINITE if task.factored else (BY_L2,))
+        found = outcome_of_suspect(task, fit, steps)
+        self.separation_ = found.verdict
+        if found.state in SEPARATED:
+            self._warn_separable(found, task)
         return found
 
-    def _warn_separable(
-        self, found: Solution, known: FittedClasses, hints: tuple[Hint, ...]
-    ) -> None:
-        self.separation_ = found.verdict
-        if found.state not in SEPARATED:
-            return
-        lost = self._arranged(widened(found, known).limits).ravel().tolist()
+    def _warn_separable(self, found: Solution, task: Task) -> None:
+        lost = self._arranged(widened(found, task.known).limits).ravel().tolist()
         words, signs = self._words_and_signs()
         names = {
             name: OPPOSITE.get(word, word) if sign < 0 else word
             for name, word, sign in zip(words, lost, signs, strict=True)
         }
-        message = separation_sentence(found.state, names)
+        of = {"verdict": found.verdict, "limits": names}
+        message, hints = (
+            separation_sentence(found.state, names),
+            FINITE if task.factored else (BY_L2,),
+        )
         if self.on_separation == "raise":
-            raise SeparationError(message, *hints, verdict=found.verdict, limits=names)
-        warn_caller(SeparationWarning(message, *hints, verdict=found.verdict, limits=names))
+            raise SeparationError(message, *hints, **of)
+        warn_caller(SeparationWarning(message, *hints, **of))
 
-    def _set_attributes(self, task: Task, found: Solution, known: FittedClasses) -> None:
-        null, groups, d = task.null.log_likelihood, task.groups, task.n_features
+    def _set_attributes(self, task: Task, found: Solution) -> None:
+        d, value = task.n_features, float(found.log_likelihood)
         if not d and task.intercept:  # the same model; both are rounded
-            null = found.log_likelihood
-        more = 0.0 if groups is None else groups.coefficients
-        refuse_no_progress(found.state, found.log_likelihood, null)
-        fitted_ones = found.weights[:, d] if task.intercept else np.zeros(task.q)
-        self.intercept_ = known.intercepts(fitted_ones)
-        found = widened(found, known)
-        self.coef_ = found.weights[:, :d].copy()
+            self.null_log_likelihood_ = value + task.constant
+        refuse_no_progress(found.state, value, self.null_log_likelihood_ - task.constant)
+        own = found.weights[:, d] if task.intercept else np.zeros(task.q)
+        self.intercept_ = task.known.intercepts(own)
+        found = widened(found, task.known)
+        self.coef_, self._limits = found.weights[:, :d].copy(), found.limits
         self._intervals, self._gained = found.intervals, found.gained
-        self._limits = found.limits
         self._depends = {} if found.columns is None else found.columns.dependent
-        self.log_likelihood_ = float(found.log_likelihood) + more
+        self.log_likelihood_ = value + task.constant
         self._covariance = None if self.l2 else found.covariance
-        self.null_log_likelihood_ = null + more
-        self._clusters = found.clusters
-        self._saturated = None if groups is None else groups.saturated
-        self.n_iter_, self.n_rows_ = found.n_iter, task.n_rows if groups is None else groups.rows
-        self._total_weight = float(task.totals.sum())
+        self._clusters, self.n_iter_ = found.clusters, found.n_iter
         self.stop_reason_ = str(found.state)
         self.stop_sentence_, _ = ending_of(self, found)
-
-    def _warn_unfinished(self, found: Solution) -> None:
-        _, warning = ending_of(self, found)
-        if warning is not None:
-            warn_caller(warning)
 
     def predictions(self, source: Source) -> LogisticPrediction:
         """Return the predictions for the rows of a source."""
@@ -801,9 +754,9 @@ class LogisticRegression(
         return log_probabilities(self.decision_function(X, missing, offset))
 
 
-def fit_rows(model: LogisticRegression, rows: Rows | BatchRows, saving: Saving) -> None:
+def fit_task(model: LogisticRegression, task: Task, saving: Saving) -> None:
     """Fit a regression to rows that are checked."""
-    model._fit(rows, {"X": None, "y": None, "metadata": None}, saving)
+    model._fit(task, saving)
 
 
 def _of_pairs(named: Callable[[np.ndarray], Any], rows: np.ndarray) -> Any:

@@ -33,7 +33,7 @@ from linsep.logistic.newton import (
 )
 from linsep.logistic.objective import Columns, Objective, Point, Terms, columns_of, sampled
 from linsep.logistic.solution import Solution, State
-from linsep.logistic.task import MOST_WEIGHTS, BatchRows, FittedClasses, Rows, Task, block_rows
+from linsep.logistic.task import MOST_WEIGHTS, Task, block_rows
 
 #: longest step of a weight, in standardized features, far from which a quadratic model is poor
 LONGEST = 5.0
@@ -162,7 +162,7 @@ def maximum(
     """Return the maximum of a flat objective that Newton's method reaches."""
     if free is not None and not free.shape[1]:
         return Solution(start, flat.at(start), State.CONVERGED, 0)
-    goal = Goal(max(task.tol, NEAREST), task.max_iter, longest=LONGEST)
+    goal = Goal(max(task.tol, NEAREST), int(task.model.max_iter), longest=LONGEST)
     bend = more.pop("bend", np.zeros((len(start),) * 2))
     return newton(flat, start, goal, free=free, bend=bend, **more)
 
@@ -184,9 +184,9 @@ def begun(task: Task, flat: Flat) -> np.ndarray:
     return start.ravel()[flat.used]
 
 
-def in_memory(model: Any, task: Task, rows: Rows | BatchRows) -> Task:
+def in_memory(task: Task) -> Task:
     """Return the task with its rows in memory; raise ParameterError if they do not fit."""
-    kept = rows.in_memory(task) if task.factored else None
+    kept, model = task.in_memory() if task.factored else None, task.model
     if kept is None:
         what = "Firth's penalized likelihood is" if model.penalty else "Profile intervals are"
         instead = (
@@ -197,7 +197,7 @@ def in_memory(model: Any, task: Task, rows: Rows | BatchRows) -> Task:
             f"has {task.n_rows:,} rows and {task.q * task.width:,} weights", instead,
             code="too-large",
         )  # fmt: skip
-    return task if kept is rows else kept.task(model)
+    return kept
 
 
 def held_at_zero(task: Task, terms: list[list[int]]) -> FirthTests:
@@ -223,15 +223,15 @@ def held_at_zero(task: Task, terms: list[list[int]]) -> FirthTests:
     return FirthTests(task.n_rows, top.point.log_likelihood, top.point.value, found)
 
 
-def scored(model: Any, task: Task, known: FittedClasses) -> Scored:
+def scored(model: Any, task: Task) -> Scored:
     """Return Rao's score statistic of the weights of a model, with zeros for the features that a
     task has beyond its own.
     """
     flat, how, _ = opened(task, penalized=False)
     d, weights = model.coef_.shape[1], np.zeros((task.q, task.width))
-    weights[:, :d] = model.coef_[known.fitted]
+    weights[:, :d] = model.coef_[task.known.fitted]
     if task.intercept:
-        weights[:, -1] = model.intercept_[known.fitted]
+        weights[:, -1] = model.intercept_[task.known.fitted]
     there = flat.at(how.standard(weights, task.intercept).ravel()[flat.used])
     inverse = inverse_of(there.hessian)
     if inverse is None:

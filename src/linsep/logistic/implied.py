@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from linsep.logistic.estimator import LogisticRegression
-from linsep.logistic.task import NO_WEIGHT, FittedClasses, order_of
+from linsep.logistic.task import NO_WEIGHT, FittedClasses
 
 
 def implied(
@@ -26,7 +26,7 @@ def implied(
         Weights of shape (classes, features), and log-odds of the classes at zero.
     """
     model = LogisticRegression(reference=reference)
-    known = FittedClasses(classes, order_of(reference, classes), totals)
+    known = FittedClasses(classes, reference, totals)
     coef, at = weights_against(known.codes[-1])
     coef, at = known.wide(coef[known.codes[:-1]], 0.0), known.intercepts(at[known.codes[:-1]])
     model.classes_ = classes

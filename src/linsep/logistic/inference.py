@@ -29,7 +29,7 @@ from linsep.inference.robust import NOTHING, robust_words, stored_clusters
 from linsep.inference.table import ODDS_RATIO, Summary, check_level
 from linsep.inference.tails import f_tail
 from linsep.logistic.solution import SEPARATED, UNINFERRED, UNKNOWN, UNSIGNED
-from linsep.logistic.task import NO_WEIGHT, has_hessian
+from linsep.logistic.task import NO_WEIGHT, has_hessian, task_of_arrays
 from linsep.parameters import as_fitted, fitted_parameter
 
 if TYPE_CHECKING:
@@ -423,22 +423,19 @@ class LogisticResults(HasInference):
     ) -> "FirthTests":
         from linsep.logistic.firth import held_at_zero
 
-        again = as_fitted(self)
-        return held_at_zero(again.rows_in_memory(X, y, sample_weight)[0].task(again), terms)
+        return held_at_zero(task_of_arrays(as_fitted(self), X, y, sample_weight)[0], terms)
 
     def _scored(self, X: Any, y: Any, sample_weight: Any) -> "Scored":
         from linsep.logistic.firth import scored
 
-        again = as_fitted(self)
-        rows, _ = again.rows_in_memory(X, y, sample_weight)
-        task = rows.task(again)
-        if rows.known.classes.tolist() != self.classes_.tolist() or not task.factored:
+        task, _ = task_of_arrays(as_fitted(self), X, y, sample_weight)
+        if task.known.classes.tolist() != self.classes_.tolist() or not task.factored:
             raise DataError(
                 "The rows have other classes than the fit, or the larger model has too many "
                 "weights: pass the rows of the fit, and few columns.",
                 code="other-rows",
             )
-        return scored(self, task, rows.known)
+        return scored(self, task)
 
     @property
     def df_residual_(self) -> int:

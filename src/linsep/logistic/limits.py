@@ -37,9 +37,9 @@ from linsep.logistic.newton import (
     sharpened,
     with_robust,
 )
-from linsep.logistic.objective import Columns, Objective, Terms, moments
+from linsep.logistic.objective import Columns, Objective, Penalty, Terms, moments
 from linsep.logistic.solution import UNKNOWN, UNSIGNED, Solution, State, Steps
-from linsep.logistic.task import MOST_WEIGHTS as MOST_FACTORED, BatchRows, RowLanes, Rows, Task
+from linsep.logistic.task import MOST_WEIGHTS as MOST_FACTORED, RowLanes, Task
 from linsep.separability.data import Data, data_of
 from linsep.separability.deciding import separated_by, separation
 from linsep.separability.recession import Cone, cone_of
@@ -176,7 +176,7 @@ class VerdictData(NamedTuple):
     data : Data
     columns : int array, the numbers of the weights of each class that the verdict is about
     order : class codes of the data in the order of the regression, the reference last
-    rows : the rows in memory, or None
+    rows : the task with its rows in memory, or None
     dependent : bool, whether some of the columns are linear combinations of others
     """
 
@@ -184,28 +184,27 @@ class VerdictData(NamedTuple):
     data: Data
     columns: np.ndarray
     order: list[int]
-    rows: Rows | None
+    rows: Task | None
     dependent: bool
 
     @classmethod
-    def of(cls, task: Task, given: Rows | BatchRows, fit: Solution) -> "VerdictData | None":
+    def of(cls, task: Task, fit: Solution) -> "VerdictData | None":
         """Return the data to decide about; None if they differ from the data of the fit. Dependent
         features are left out.
         """
-        rows, order = given.in_memory(task), given.known.ranks
+        rows, order = task.in_memory(), task.known.ranks
         if rows is not None:
-            batch = rows.counted()
-            kept = np.setdiff1d(np.arange(task.n_features), list(fit.columns.dependent))
-            whole = len(kept) == task.n_features
+            batch, d = rows.counted(), task.n_features
+            kept = np.setdiff1d(np.arange(d), list(fit.columns.dependent))
             # keeps the names of a data frame
-            named = whole and batch is rows.batch and hasattr(rows.given, "columns")
-            X = rows.given if named else batch.X if whole else batch.X[:, kept]
-            data = data_of(X, rows.known.labels[batch.y])
-            columns = np.concatenate([kept, [task.n_features] * task.intercept]).astype(int)
+            named = len(kept) == d and hasattr(rows.given, "columns")
+            named = named and batch.size == rows.given.shape[0]
+            X = rows.given if named else batch.X if len(kept) == d else batch.X[:, kept]
+            data = data_of(X, task.known.labels[batch.y])
+            columns = np.concatenate([kept, [d] * task.intercept]).astype(int)
             return cls(task, data, columns, order, rows, False)
-        assert isinstance(given, BatchRows)
         with interrupts_allowed():
-            data = data_of_batches(given) if given.source is None else data_of(given.source)
+            data = data_of_batches(task) if task.source is None else data_of(task.source)
         if len(data.classes) != len(order):  # a weight of 0 leaves out a class that the data have
             return None
         # columns of a source cannot be left out; columns of zeros, among very many, need not be
@@ -225,7 +224,7 @@ class VerdictData(NamedTuple):
         """
         if self.rows is not None and self.task.q == 1 and len(self.columns) <= MOST_WEIGHTS:
             return None
-        little = -fit.log_likelihood < FEW * self.task.totals.sum() / self.task.n_rows
+        little = -fit.log_likelihood < FEW * self.task.total / self.task.n_rows
         return self.by_weights(fit) or (self.by_weights(ridge()) if little else None)
 
     def by_search(self) -> Any:
@@ -237,9 +236,7 @@ class VerdictData(NamedTuple):
         return answer.multinomial if isinstance(answer, Separations) else answer
 
 
-def outcome_of_suspect(
-    task: Task, given: Rows | BatchRows, fit: Solution, steps: Steps
-) -> Solution:
+def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
     """Decide separability; if there is a maximum, continue to it, else compute the limit.
 
     Coefficients without a finite estimate come from a vanishing ridge; with too many weights for a
@@ -249,7 +246,7 @@ def outcome_of_suspect(
     search, with the limit of the weights, takes no longer than the time limit of a verdict.
     """
     steps.suspect = fit
-    asked = VerdictData.of(task, given, fit)
+    asked = VerdictData.of(task, fit)
     if asked is None:
         return fit.unproved()
     ridge = cache(lambda: of_ridge(task, fit))
@@ -280,13 +277,13 @@ def of_ridge(task: Task, fit: Solution) -> Solution:
     correctly.
     """
     how = moments(task, task.batches, marks=True) if task.factored else fit.columns
-    total = float(task.totals.sum())
+    total = task.total
     large = task.factored and task.q * task.width > FEW_WEIGHTS
     free = np.arange(task.width) < task.n_features
-    levels = tuple(np.array(of) for of in task.levels if of)
     B = before = np.zeros((task.q, task.width))
     for k, ridge in enumerate(RIDGES[: FIRST if large else None]):
-        objective = objective_of(task, how, np.where(free, ridge * total, 0.0), levels)
+        penalty = Penalty(np.where(free, ridge * total, 0.0), task.share, task.levels)
+        objective = objective_of(task, how, penalty=penalty)
         # weights grow as the logarithm of the factor
         begun = B if k < 2 else 2.0 * B - before
         tol = FAR if large else NEAR
@@ -407,15 +404,14 @@ def _conditional(
     )  # fmt: skip
 
 
-def data_of_batches(given: BatchRows) -> Data:
+def data_of_batches(task: Task) -> Data:
     """Return the rows with weight as data of a verdict, which reads them again in every pass."""
-    codes = np.array(given.known.ranks, dtype=np.int64)
+    codes = np.array(task.known.ranks, dtype=np.int64)
 
     def parts() -> Iterator[Batch]:
-        for batch in weighed(given.batches()):
-            yield Batch(padded(batch.X, given.n_features), codes[batch.y], batch.first)
+        for batch in weighed(task.batches()):
+            yield Batch(padded(batch.X, task.n_features), codes[batch.y], batch.first)
 
-    shape = given._n_rows, given.n_features
-    data = Data(parts, np.sort(given.known.labels), shape, None)
+    data = Data(parts, np.sort(task.known.labels), (task.n_rows, task.n_features), None)
     data.sparse = sp.issparse(next(parts()).X)
     return data

@@ -16,7 +16,6 @@ from linsep.batches import Batch
 from linsep.compiled import logistic
 from linsep.errors import DataError
 from linsep.inference.robust import (
-    CLUSTERED,
     Robust,
     Scores,
     added_scores,
@@ -404,8 +403,8 @@ NEAR = 0.01
 
 def goal_of(task: Task, **more: Any) -> Goal:
     """Return the stopping criteria; existence of a maximum has to be proved unless l2 is given."""
-    rows = task.n_rows / float(task.totals.sum())
-    plain = Goal(task.tol, task.max_iter, rows, prove=not task.l2, penalized=task.l2 > 0.0)
+    l2, most = float(task.model.l2), int(task.model.max_iter)
+    plain = Goal(task.tol, most, task.n_rows / task.total, prove=not l2, penalized=l2 > 0.0)
     return plain._replace(**more)
 
 
@@ -434,7 +433,7 @@ def reporter(task: Task, how: Columns, steps: Steps) -> Report:
 
 def resume(task: Task, fit: Solution, steps: Steps) -> Solution:
     """Continue a fit to its maximum, which is known to exist."""
-    goal = goal_of(task, prove=False, max_iter=max(1, task.max_iter - fit.n_iter))
+    goal = goal_of(task, prove=False, max_iter=max(1, int(task.model.max_iter) - fit.n_iter))
     objective, report = objective_of(task, fit.columns), reporter(task, fit.columns, steps)
     found = newton(objective, fit.B, goal, report, conjugate=not task.factored)
     return solution_of(task, fit.columns, found._replace(n_iter=fit.n_iter + found.n_iter))
@@ -450,28 +449,27 @@ def _start(task: Task, how: Columns, sample: Batches, whole: bool) -> np.ndarray
     if whole or not task.factored:
         return B
     part = next(iter(sample()))
-    share = (part.size if part.weights is None else part.weights.sum()) / task.totals.sum()
-    few = replace(
-        task, batches=sample, lanes=None, l2=task.l2 * share, totals=task.totals * share,
-        journal=None,
-    )  # fmt: skip
+    share = (part.size if part.weights is None else part.weights.sum()) / task.total
+    few = replace(task, batches=sample, lanes=None, journal=None)
     # The maximum of a sample differs from the maximum of all rows: closer steps to it are wasted.
-    goal = goal_of(few, tol=NEAR, max_iter=20, rows=goal_of(task).rows)
-    found = newton(objective_of(few, how), B, goal)
+    goal = goal_of(task, tol=NEAR, max_iter=20)
+    found = newton(objective_of(few, how, share), B, goal)
     return found.B if found.state is State.CONVERGED else B
 
 
-def objective_of(task: Task, how: Columns, factors: np.ndarray | None = None,
-                 levels: tuple[np.ndarray, ...] = ()) -> Objective:  # fmt: skip
-    """Return the objective in standardized features; ``factors`` of a penalty other than l2."""
+def objective_of(task: Task, how: Columns, part: float = 1.0,
+                 penalty: Penalty | None = None) -> Objective:  # fmt: skip
+    """Return the objective in standardized features, of a ``part`` of the rows; ``penalty``: other
+    than l2.
+    """
     kind = SparseTerms if not task.factored and sp.issparse(next(iter(task.batches())).X) else Terms
-    share = task.share if factors is None else 1.0 / (task.q + 1) if task.several else 0.0
-    if factors is None:
+    if penalty is None:
         factors = np.zeros(task.width)
-        factors[: task.n_features] = task.l2 * how.scales**2
+        factors[: task.n_features] = float(task.model.l2) * part * how.scales**2
         factors[list(how.dependent)] = 1.0  # keeps the weight of a column of zeros at 0
+        penalty = Penalty(factors, task.share if task.model.l2 else 0.0)
     terms = kind(task.q, how.centers, how.scales, task.intercept, how.turn)
-    return Objective(task.row_lanes, terms, Penalty(factors, share, levels), task.journal)
+    return Objective(task.row_lanes, terms, penalty, task.journal)
 
 
 def with_existence(task: Task, objective: Objective, found: Solution) -> Solution:
@@ -526,9 +524,7 @@ def inverted(H: np.ndarray) -> np.ndarray:
     return np.linalg.pinv(scaled, rcond=1e-12, hermitian=True) * roots * roots[:, None]
 
 
-def gradient_ascent(
-    task: Task, learning_rate: Any, schedule: str, trace: bool, steps: Steps
-) -> tuple[Solution, "Descent"]:
+def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, "Descent"]:
     """Maximize from zero, in the raw features, then check that there is a maximum.
 
     Weights of dependent features stay at zero.
@@ -540,8 +536,8 @@ def gradient_ascent(
     """
     from linsep.descent import minimize
 
-    d = task.n_features
-    how = columns_of(task, *sampled(task))
+    d, model = task.n_features, task.model
+    how, learning_rate = columns_of(task, *sampled(task)), model.learning_rate
     free = np.append(
         np.isin(np.arange(d), list(how.dependent), invert=True), [True] * task.intercept
     )
@@ -564,15 +560,15 @@ def gradient_ascent(
         lambda B: once(B).value,
         np.zeros(raw.shape) if task.start is None else task.start * free,
         lambda B: free * once(B).gradient,
-        learning_rate=learning_rate, schedule=schedule, tol=task.tol, maximize=True,
-        trace=trace, max_iter=task.max_iter,
+        learning_rate=learning_rate, schedule=model.schedule, tol=task.tol, maximize=True,
+        trace=bool(model.trace), max_iter=int(model.max_iter),
     )  # fmt: skip
     if ascent.reason in {"cycle", "diverged"}:
         raise DataError(f"Gradient ascent diverged: {ascent.sentence}.", code="not-converged")
     problem, B = objective_of(task, how), how.standard(ascent.x, task.intercept)
     state = State.CONVERGED if ascent.reason == "converged" else State.MAX_ITER
     there = problem.at(B, hessian=task.factored)
-    found = Solution(B, there, state, ascent.n_iter, proved=task.l2 > 0.0)
+    found = Solution(B, there, state, ascent.n_iter, proved=model.l2 > 0.0)
     fit = solution_of(task, how, with_existence(task, problem, found))
 
     def shown(values: Any) -> Any:
@@ -589,10 +585,10 @@ def _steepest(task: Task, terms: Terms, lanes: RowLanes) -> float:
     """Return Böhning's (1992) bound on the curvature of the objective."""
     if not task.factored:
         squares = lanes.sum(terms.weighted_squares, add, terms.lane_rows)
-        return 0.5 * float(squares) + task.l2
+        return 0.5 * float(squares) + float(task.model.l2)
     products = lanes.sum(terms.products, add, terms.lane_rows)
     top = float(np.linalg.eigvalsh(products)[-1]) / 4.0
-    return (1.0 if task.q == 1 else 2.0) * top + task.l2
+    return (1.0 if task.q == 1 else 2.0) * top + float(task.model.l2)
 
 
 def sharpened(task: Task, fit: Solution) -> Solution:
@@ -640,12 +636,16 @@ class RowScores:
 
 def with_robust(task: Task, fit: Solution) -> Solution:
     """Return a fit at its maximum with the robust covariance that the task names, if any."""
-    if task.covariance is None or fit.covariance is None or not task.q or task.groups is not None:
+    if (
+        task.model.covariance is None
+        or fit.covariance is None
+        or not task.q
+        or task.groups is not None
+    ):
         return fit  # the rows of counts, which are two each, depend on each other: finish_counts
     how, objective = fit.columns, objective_of(task, fit.columns)
     inverse, back = inverted(objective.at(fit.B).hessian), how.matrix(task.q, task.intercept)
-    if task.covariance == CLUSTERED and task.lanes is None:
-        assert task.clustered is not None
+    if task.clustered is not None:
         objective.lanes = RowLanes(task.clustered)
     width = task.width - len(how.dependent)
     covariance, clusters = covariance_of(task, objective, fit.B, inverse, back, width)
@@ -660,9 +660,9 @@ def covariance_of(
     information is given, of ``width`` estimates a class, and the number of clusters, if any.
     """
     plain = back @ inverse @ back.T
-    if task.covariance is None:
+    if task.model.covariance is None:
         return plain, None
-    found = objective.sum(RowScores(objective.terms, B, task.covariance), added_scores)
-    robust = Robust.of(task.covariance, found, task.n_rows, task.q * width)
+    found = objective.sum(RowScores(objective.terms, B, task.model.covariance), added_scores)
+    robust = Robust.of(task.model.covariance, found, task.n_rows, task.q * width)
     root = robust.root @ inverse @ back.T
     return without_noise(root.T @ root, plain), robust.clusters

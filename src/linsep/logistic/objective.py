@@ -115,11 +115,11 @@ def columns_of(task: Task, sample: Batches, whole: bool) -> Columns:
         top = _largest(task)
         absent: dict[int, list[int]] = {j: [] for j in np.flatnonzero(top == 0).tolist()}
         scales = np.ones(task.n_features)
-        if not task.l2:
+        if not task.model.l2:
             scales[list(absent)] = 0.0
-        return Columns(np.zeros(task.n_features), scales, {} if task.l2 else absent)
+        return Columns(np.zeros(task.n_features), scales, {} if task.model.l2 else absent)
     found = moments(task, sample)
-    if task.l2:
+    if task.model.l2:
         return found._replace(scales=np.where(found.scales > 0, found.scales, 1.0))
     R = _triangle(task, sample, found)
     if not (whole or _apart(R)):

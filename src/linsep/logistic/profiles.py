@@ -17,7 +17,7 @@ from linsep.logistic.firth import LONGEST, Flat, begun, in_memory, maximum, open
 from linsep.logistic.newton import DAMPINGS, ROUNDING, inverse_of, inverses, updated
 from linsep.logistic.objective import Point
 from linsep.logistic.solution import SEPARATED, Solution, State, Steps, ends_of, limits_without
-from linsep.logistic.task import BatchRows, Rows, Task
+from linsep.logistic.task import Task
 
 #: largest last step toward an end, as a share of the half-width of Wald's interval; its error is
 #: about the square
@@ -339,9 +339,9 @@ def profiled(
         steps.intervals += profiles.intervals(raw[k : k + size], words[k : k + size])
 
 
-def by_firth(model: Any, task: Task, rows: Rows | BatchRows, steps: Steps) -> Solution:
+def by_firth(model: Any, task: Task, steps: Steps) -> Solution:
     """Maximize Firth's penalized likelihood, which always has a maximum."""
-    task = in_memory(model, task, rows)
+    task = in_memory(task)
     flat, how, raw = opened(task, penalized=True)
     start, shape = begun(task, flat), (task.q, task.width)
     report = steps.of(lambda b: (raw @ b).reshape(shape), how.dependent)
@@ -363,14 +363,12 @@ def by_firth(model: Any, task: Task, rows: Rows | BatchRows, steps: Steps) -> So
     return found._replace(intervals={model.level: ends_of(steps, shape)})
 
 
-def with_profiles(
-    model: Any, task: Task, rows: Rows | BatchRows, found: Solution, steps: Steps
-) -> Solution:
+def with_profiles(model: Any, task: Task, found: Solution, steps: Steps) -> Solution:
     """Add profile intervals and tests of the plain likelihood to a solution, NaN if the fit did not
     end at a maximum or at the limit of a likelihood without one.
     """
     steps.finished = found
-    task, shape = in_memory(model, task, rows), found.weights.shape
+    task, shape = in_memory(task), found.weights.shape
     ends: Any = tuple(np.full(shape, np.nan) for _ in range(3))
     if found.state in (State.CONVERGED, *SEPARATED) and found.at_limit:
         flat, how, raw = opened(task, penalized=False)

@@ -143,18 +143,21 @@ def limits_without(dependent: Iterable[int], shape: tuple[int, ...]) -> np.ndarr
 
 def widened(found: Solution, known: FittedClasses) -> Solution:
     """Return the solution with weights for all classes, including those without weight."""
-    if known.complete:
+    (q, width), covariance = found.weights.shape, found.covariance
+    if q == len(known.order) - 1:
         return found
-    width, covariance = found.weights.shape[1], found.covariance
+    if covariance is not None:
+        places = np.add.outer(np.array(known.fitted, dtype=int) * width, np.arange(width)).ravel()
+        covariance = np.zeros(((len(known.order) - 1) * width,) * 2)
+        covariance[np.ix_(places, places)] = found.covariance
     return found._replace(
-        weights=known.wide(found.weights, 0.0),
-        limits=known.wide(found.limits, NO_WEIGHT),
-        covariance=None if covariance is None else known.wide_square(covariance, width),
+        weights=known.wide(found.weights, 0.0), limits=known.wide(found.limits, NO_WEIGHT),
+        covariance=covariance,
         intervals={
             level: tuple(known.wide(end, np.nan) for end in ends)
             for level, ends in found.intervals.items()
         },
-    )
+    )  # fmt: skip
 
 
 class Steps:
