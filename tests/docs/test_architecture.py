@@ -31,12 +31,8 @@ from linsep import TOOLS
 pytestmark = pytest.mark.compiled
 
 FILES = sorted(PACKAGE.rglob("*.py"))
-#: imports that go up the list: of the table of tools, which are loaded when ``plot()`` is called;
-#: and of diagnostics of both regressions, which use the least squares of one, the limits of another
-UP = {
-    ("__init__", "plot"), ("__init__", "estimators"),
-    ("inference", "linear"), ("inference", "logistic"),
-}  # fmt: skip
+#: imports that go up the list: of the table of tools, which are loaded when ``plot()`` is called
+UP = {("__init__", "plot"), ("__init__", "estimators")}
 #: tools that know of others more than public names
 TOOLS_TIED = {
     ("__main__", "cli"),

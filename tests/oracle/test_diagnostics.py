@@ -290,6 +290,8 @@ def test_what_is_not_defined_says_so():
     assert np.abs(apart.pearson).max() < 0.1
     assert np.isnan(apart.leverage).all()
     assert np.isnan(apart.vif).all()
+    far = np.concatenate([X, 100 * X])  # whose log-odds are above 1,400
+    assert np.isfinite(_diagnosed(LogisticRegression(), far, far[:, 0] > 0).pearson).all()
     perfect = _diagnosed(LinearRegression(), X, 1 + X[:, 0])
     assert np.isnan(perfect.dfbetas).all()
     assert not perfect.pearson.any()

@@ -5,21 +5,70 @@ logistic one with these weights times p (1 - p) at the maximum. All numbers here
 columns multiplied by the square roots of the weights.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.estimators._common.labels import feature_names, with_intercept
 from linsep.inference.factors import terms_of
 from linsep.inference.table import number_text
-from linsep.layout import elided, padded, wrapped
-from linsep.words import escaped
+from linsep.layout import elided, pair_lines, room, wrapped
 
 #: share of the variance of an estimate that a dependence must have to degrade it
 MUCH = 0.5
-#: terms and condition indices that are printed, and letters of their names
-MOST_FEATURES, MOST_INDICES, NAME = 5, 3, 28
+#: terms and condition indices that are printed, and letters of the estimates beside one
+MOST_FEATURES, MOST_INDICES, MOST_LETTERS = 5, 3, 150
+#: share of a column that is rounding error, if this is all that columns before it leave, and a much
+#: smaller one
+REPEATED, NEGLIGIBLE = 2e-14, 1e-15
+
+
+class Basis(NamedTuple):
+    """Columns of weighted least squares in an orthonormal basis.
+
+    Attributes
+    ----------
+    Q : array of shape (rows, rank)
+    root : array of shape (rank, parameters)
+        The estimates are root' Q' y, and their covariance is root' root times the residual
+        variance; zeros for parameters left out.
+    lengths, spread : arrays of shape (parameters,)
+        Lengths of the columns as they are, and about their means if there is an intercept.
+    kept : bool array of shape (parameters,)
+    """
+
+    Q: np.ndarray
+    root: np.ndarray
+    lengths: np.ndarray
+    spread: np.ndarray
+    kept: np.ndarray
+
+    @classmethod
+    def of(cls, X: Any, weights: np.ndarray, intercept: bool, kept: np.ndarray) -> "Basis":
+        """Return the basis of an intercept, if there is one, and the features to be kept, without
+        those that repeat earlier ones.
+        """
+        X, roots = X.toarray() if sp.issparse(X) else X, np.sqrt(weights)[:, None]
+        Z = np.column_stack([np.ones((len(X), int(intercept))), X]) * roots
+        lengths, means = np.linalg.norm(Z, axis=0), np.zeros(Z.shape[1])
+        if intercept:
+            means[1:] = weights @ X / weights.sum()
+            Z[:, 1:] = (X - means[1:]) * roots
+        spread, kept = np.linalg.norm(Z, axis=0), np.append([True] * intercept, kept).astype(bool)
+        Q, R = np.linalg.qr(Z[:, kept])
+        # rows of its own keep a column that repeats others from taking a direction of the rest
+        own = np.diag(NEGLIGIBLE * lengths)[:, kept]
+        left = np.abs(np.diag(np.linalg.qr(np.vstack([R, own]), mode="r")))
+        if (repeated := left <= REPEATED * lengths[kept]).any():
+            kept[kept] = ~repeated
+            Q, R = np.linalg.qr(Z[:, kept])
+        root = np.zeros((len(R), kept.size))
+        root[:, kept] = np.linalg.inv(R).T
+        if intercept:
+            root[:, 0] -= root @ means
+        return cls(Q, root, lengths, spread, kept)
 
 
 class Inflation(NamedTuple):
@@ -75,7 +124,7 @@ class Collinearity:
     terms: list[Inflation]
     condition_indices: np.ndarray
     variance_proportions: np.ndarray
-    _in_terms: frozenset[str] = frozenset()  # names of the features that terms have
+    _inflated: list[tuple[str, float]] = field(default_factory=list)
 
     def strongest(self, most: int) -> list[tuple[float, list[tuple[str, float]]]]:
         """Return the largest condition indices, and the parameters that each degrades: the
@@ -87,58 +136,44 @@ class Collinearity:
             found.append((float(index), sorted(shared, key=lambda pair: -pair[1])))
         return found[::-1][:most]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON; numbers may be NaN."""
-        return {
-            "vif": dict(zip(self.features, self.vif.tolist(), strict=True)),
-            "terms": [term._asdict() for term in self.terms],
-            "condition_indices": [
-                {"index": index, "variance_proportions": dict(zip(self.params, row, strict=True))}
-                for index, row in zip(
-                    self.condition_indices.tolist(), self.variance_proportions.tolist(),
-                    strict=True,
-                )
-            ],
-        }  # fmt: skip
-
     def inflated(self) -> list[tuple[str, float]]:
         """Return the terms and other features with their inflation per degree of freedom, squared,
         the largest first; features left out are missing.
         """
-        found = [(term.name, term.per_df**2) for term in self.terms]
-        found += [
-            (name, factor)
-            for name, factor in zip(self.features, self.vif.tolist(), strict=True)
-            if not np.isnan(factor) and name not in self._in_terms
-        ]
-        return sorted(found, key=lambda pair: -pair[1])
+        return sorted(self._inflated, key=lambda pair: -pair[1])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON; numbers may be NaN."""
+        pairs = zip(self.condition_indices.tolist(), self.variance_proportions, strict=True)
+        return {
+            "vif": dict(zip(self.features, self.vif.tolist(), strict=True)),
+            "terms": [term._asdict() for term in self.terms],
+            "condition_indices": [
+                {
+                    "index": index,
+                    "variance_proportions": dict(zip(self.params, shares.tolist(), strict=True)),
+                }
+                for index, shares in pairs
+            ],
+        }
 
     def lines(self) -> list[str]:
         """Return the largest variance inflation factors and condition indices as lines of text."""
-        inflated, width, most = self.inflated(), NAME, MOST_FEATURES
+        inflated = self.inflated()
         if not inflated:
             return []
-        lines = ["Variance inflation factors" + " (of factors: GVIF^(1/df))" * bool(self.terms)]
-        lines += [
-            f"  {padded(elided(escaped(name), width), width)}  {number_text(v)}"
-            for name, v in inflated[:most]
-        ]
-        if len(inflated) > most:
-            lines.append(f"  ... and {len(inflated) - most:,} smaller")
+        factors = [(name, number_text(factor)) for name, factor in inflated[:MOST_FEATURES]]
+        about = "Variance inflation factors" + " (of factors: GVIF^(1/df))" * bool(self.terms)
+        lines = [about, *pair_lines(factors, columns=room())]
+        if len(inflated) > MOST_FEATURES:
+            lines.append(f"... and {len(inflated) - MOST_FEATURES:,} smaller")
         about = "Condition indices, and estimates with more than half of the variance due to them"
-        lines += wrapped(about)
+        indices = []
         for index, shares in self.strongest(MOST_INDICES):
-            if not shares and index < self.condition_indices[-1]:
-                continue
-            named, text = 0, ""
-            for name, share in shares:
-                more = f"{elided(escaped(name), width)} {share:.2f}"
-                if text and len(text) + len(more) > 50:
-                    text += f", and {len(shares) - named} more"
-                    break
-                text, named = f"{text}, {more}" if text else more, named + 1
-            lines += wrapped(f"  {number_text(index):>12}  {text or '-'}", indent=" " * 16)
-        return lines
+            if shares or index == self.condition_indices[-1]:
+                text = ", ".join(f"{name} {share:.2f}" for name, share in shares)
+                indices.append((number_text(index), elided(text, MOST_LETTERS) or "-"))
+        return [*lines, *wrapped(about), *pair_lines(indices, columns=room())]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -146,51 +181,45 @@ class Collinearity:
     __repr__ = __str__
 
 
-def collinearity_of(model: Any, fit: Any) -> Collinearity:
-    """Return the collinearity of the columns of weighted least squares, ``fit``, which a regression
-    solves; without numbers if that is None.
+def collinearity_of(model: Any, basis: Basis | None) -> Collinearity:
+    """Return the collinearity of the columns of weighted least squares that a regression solves;
+    without numbers if their basis is None.
     """
     features = feature_names(model)
     first = model._params.size - len(features)
     params = with_intercept(features) if first else list(features)
-    if fit is None:
+    if basis is None or not len(basis.root):
         nothing = np.full(len(features), np.nan)
         return Collinearity(features, params, nothing, [], np.zeros(0), np.zeros((0, len(params))))
-    # root' root is the inverse of the sums of the columns' products
-    root, ones = fit.root[:, 1 - first :], np.sqrt(fit.total_weight)
-    lengths = np.concatenate([[ones] * first, np.hypot(fit.spread, ones * fit.means)])
-    kept = np.concatenate([[True] * first, ~np.isnan(fit.inflation)]).astype(bool)
-    indices, shares = np.zeros(0), np.full((len(root), len(params)), np.nan)
-    if len(root):
-        # the singular values of root times lengths are the inverses of the scaled columns' singular
-        # values
-        _, inverse, V = np.linalg.svd(root[:, kept] * lengths[kept])
-        parts = np.square(V.T * inverse)
-        indices = (inverse / inverse.min())[::-1]
-        shares[:, kept] = (parts / parts.sum(axis=1, keepdims=True)).T[::-1]
-    found, members = [], set()
+    root, kept = basis.root, basis.kept
+    shares = np.full(root.shape, np.nan)
+    # the singular values of root times lengths are the inverses of those of the scaled columns
+    _, inverse, V = np.linalg.svd(root[:, kept] * basis.lengths[kept])
+    parts = np.square(V.T * inverse)
+    shares[:, kept] = (parts / parts.sum(axis=1, keepdims=True)).T[::-1]
+    vif = np.square(root * basis.spread).sum(axis=0)
+    vif = np.where(kept, vif, np.nan)[first:]
+    terms, inflated = [], []
+    estimated = set(np.flatnonzero(kept).tolist()) - set(range(first))
     for name, numbers, _ in terms_of(model):
-        some = [j for j in numbers if kept[first + j]] if len(numbers) > 1 else []
-        members |= {features[j] for j in numbers if len(numbers) > 1}
-        if some:
-            inflation = _generalized(root[:, kept], kept, [first + j for j in some], first)
-            found.append(Inflation(name, len(some), inflation, inflation ** (0.5 / len(some))))
-    return Collinearity(
-        features, params, fit.inflation, found, indices, shares, frozenset(members)
-    )  # fmt: skip
+        own = sorted(estimated & {first + j for j in numbers})
+        if own and len(numbers) > 1:
+            inflation = _generalized(root, own, sorted(estimated - set(own)))
+            terms.append(Inflation(name, len(own), inflation, inflation ** (0.5 / len(own))))
+            inflated.append((name, terms[-1].per_df ** 2))
+        elif own:
+            inflated.append((features[numbers[0]], float(vif[numbers[0]])))
+    indices = (inverse / inverse.min())[::-1]
+    return Collinearity(features, params, vif, terms, indices, shares, inflated)
 
 
-def _generalized(root: np.ndarray, kept: np.ndarray, group: list[int], first: int) -> float:
+def _generalized(root: np.ndarray, own: list[int], others: list[int]) -> float:
     """Return det R_11 det R_22 / det R, R the correlations of all estimates but the intercept's,
-    R_11 within a group: the determinant of its covariance times the determinant of its centered
-    products.
-
-    The latter are the inverse of what other columns leave of ``root``: a QR factor has their roots.
+    R_11 of a group's.
     """
-    places = np.cumsum(kept) - 1
-    own = [int(places[j]) for j in group]
-    others = [j for j in range(first, root.shape[1]) if j not in own]
-    scaled = root / np.sqrt(np.square(root).sum(axis=0))
-    left = np.diag(np.linalg.qr(scaled[:, own], "r"))
-    rest = np.diag(np.linalg.qr(scaled[:, others + own], "r"))[len(others) :]
-    return float(np.exp(2.0 * (np.log(np.abs(left)).sum() - np.log(np.abs(rest)).sum())))
+
+    def volume(some: list[int]) -> float:
+        columns = root[:, some] / np.linalg.norm(root[:, some], axis=0)
+        return float(np.log(np.abs(np.diag(np.linalg.qr(columns, mode="r")))).sum())
+
+    return float(np.exp(2.0 * (volume(own) + volume(others) - volume(own + others))))

@@ -2,7 +2,7 @@
 
 Both regressions solve weighted least squares: the linear one with the weights of the rows, the
 logistic one, in the last step of Newton's method, with these times p (1 - p). Leverages, influences
-and collinearity are computed from the columns of this problem.
+and collinearity are computed from the columns of this problem in an orthonormal basis.
 
 The five assumptions of a linear regression: y has a mean and a variance for every x (existence),
 rows are independent, the mean is linear, the variance is constant, and the errors are normal. Data
@@ -10,13 +10,12 @@ can contradict the last four but cannot prove them; single rows can determine a 
 follows the paper it cites.
 """
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.linalg as sla
 import scipy.sparse as sp
 from scipy.special import chdtrc, expit, xlogy
 
@@ -32,14 +31,10 @@ from linsep.estimators._common.labels import (
     unknown_labels,
 )
 from linsep.estimators._common.predicting import codes_in
-from linsep.inference.collinearity import Collinearity, collinearity_of
+from linsep.inference.collinearity import Basis, Collinearity, collinearity_of
 from linsep.inference.table import Printed, as_frame, number_text, p_text
 from linsep.inference.tails import f_tail, t_tail
 from linsep.layout import table_lines, wrapped
-from linsep.linear.inference import ROUNDING, Inference
-from linsep.linear.least_squares import IllConditionedWarning, LeastSquares, least_squares
-from linsep.logistic.solution import SEPARATED
-from linsep.logistic.task import NO_WEIGHT
 from linsep.parameters import fitted_parameter
 from linsep.words import counted, escaped
 
@@ -56,8 +51,10 @@ PERFECT = 1e-13
 #: relative change that rounding of the rows may make, of a residual norm, and of a deviance as a
 #: share of that without features; the same of a limit and of the weights that stand for it
 SAME, SAME_DEVIANCE, NEAR_LIMIT = 1e-3, 1e-6, 0.1
-#: smallest weight of a row, as a share of the largest, that counts in least squares
-LEAST_WEIGHT = 1e-250
+#: states of fits whose likelihood has no maximum
+SEPARATED = ("separable", "quasi-separable")
+#: largest log-odds in exponents: exp of more would overflow
+MOST_ODDS = 700.0
 #: fewest groups of the Hosmer-Lemeshow test: the statistic has two degrees of freedom fewer
 LEAST_GROUPS = 3
 #: arrays with a value for each row, in the order of tables
@@ -71,30 +68,8 @@ WHITE_VALUES = 1 << 23
 SHAPIRO_ROWS = 5000
 #: p-values below this contradict an assumption
 DOUBT = 0.05
-#: share of the variance of y below which the residuals are rounding errors
+#: share of a column, of the variance of y, or of equal squares of residuals, that is rounding error
 NOTHING = 1e-12
-#: the assumption of each test, and its paper
-TESTS = {
-    "RESET": (
-        "linearity", "Ramsey, Journal of the Royal Statistical Society B 31, 1969, 350-371"
-    ),
-    "Breusch-Pagan": (
-        "equal variance",
-        "Breusch and Pagan, Econometrica 47, 1979, 1287-1294; Koenker, Journal of Econometrics 17, "
-        "1981, 107-112",
-    ),
-    "White": ("equal variance", "White, Econometrica 48, 1980, 817-838"),
-    "Jarque-Bera": (
-        "normality", "Jarque and Bera, International Statistical Review 55, 1987, 163-172"
-    ),
-    "Shapiro-Wilk": ("normality", "Shapiro and Wilk, Biometrika 52, 1965, 591-611"),
-    "Durbin-Watson": ("independence", "Durbin and Watson, Biometrika 38, 1951, 159-177"),
-    "leverage": ("influence", "Hoaglin and Welsch, American Statistician 32, 1978, 17-22"),
-    "Cook's distance": ("influence", "Cook, Technometrics 19, 1977, 15-18"),
-    "studentized residual": (
-        "influence", "Belsley, Kuh and Welsch, Regression Diagnostics, 1980, section 2.1"
-    ),
-}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,10 +104,12 @@ class Diagnostics:
     leverage : array of shape (rows,), between 0 and 1
         Diagonal of the hat matrix of (the last step of iteratively reweighted) least squares.
     standardized : array of shape (rows,)
-        Pearson residuals divided by their standard deviation, which falls with the leverage.
+        Pearson residuals divided by their standard deviation, which falls with the leverage
+        (internally studentized). NaN if the leverage is 1.
     standardized_deviance : array of shape (rows,), the same for deviance residuals
     studentized : array of shape (rows,)
-        For numbers: residuals divided by their standard deviation as estimated from the other rows.
+        For numbers: residuals divided by their standard deviation as estimated from the other rows
+        (externally studentized), which follow Student's t; NaN if these fit perfectly.
         For classes: signed square roots of the approximate decrease of the deviance when the row is
         left out (Williams 1987).
     dfbetas : array of shape (rows, parameters)
@@ -256,17 +233,14 @@ class Diagnostics:
         return display("DiagnosticsDisplay").from_diagnostics(self, **kwargs)
 
     def __str__(self) -> str:
-        parts = [self._lines_of_rows(), *self._tests(), self.collinearity.lines()]
-        parts.append([line for note in self.notes for line in wrapped(escaped(note))])
-        lines = wrapped(escaped(f"{self.title}, {counted(self.y.size, 'row')}"))
-        for part in parts:
-            lines += ["", *part] if part else []
-        return "\n".join(lines)
+        title = wrapped(escaped(f"{self.title}, {counted(self.y.size, 'row')}"))
+        notes = [line for note in self.notes for line in wrapped(escaped(note))]
+        parts = title, self._lines_of_rows(), self._tests(), self.collinearity.lines(), notes
+        return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
     __repr__ = __str__
 
-    def _tests(self) -> list[list[str]]:
-        """Return the lines of each test."""
+    def _tests(self) -> list[str]:
         return []
 
     def _lines_of_rows(self) -> list[str]:
@@ -369,8 +343,7 @@ class HosmerLemeshow(Printed):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON; numbers may be NaN."""
-        found = {name: getattr(self, name) for name in ("statistic", "df", "p_value")}
-        return found | self._columns() | {"note": self.note}
+        return {one.name: getattr(self, one.name) for one in fields(self)} | self._columns()
 
 
 def hosmer_lemeshow(
@@ -470,9 +443,9 @@ class LogisticDiagnostics(Diagnostics):
         """Return everything but X as plain JSON; numbers may be NaN."""
         return super().to_dict() | {"hosmer_lemeshow": self.hosmer_lemeshow().to_dict()}
 
-    def _tests(self) -> list[list[str]]:
+    def _tests(self) -> list[str]:
         test = self.hosmer_lemeshow()
-        return [[line for said in (test.title, *test.notes) for line in wrapped(said)]]
+        return [line for said in (test.title, *test.notes) for line in wrapped(said)]
 
 
 def _check_size(rows: int, features: int) -> None:
@@ -498,225 +471,198 @@ def _partial(X: Any, coef: np.ndarray, working: np.ndarray, centered: bool) -> n
     return parts + working[:, None]
 
 
-def _in_parts(of: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
-    """Return a function of rows as dense arrays, computed in parts."""
-    parts = (X[first : first + PART] for first in range(0, max(1, X.shape[0]), PART))
-    return np.concatenate([of(part.toarray() if sp.issparse(part) else part) for part in parts])
+def _influences(
+    basis: Basis, sigma: float, pearson: np.ndarray, deviance: np.ndarray, score: np.ndarray,
+    df: float | None = None,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Return leverages, standardized residuals and what changes when a row is left out.
 
-
-def _leverages(fit: LeastSquares, X: Any, weights: np.ndarray) -> np.ndarray:
-    """Return the leverages of the rows of a fit, of shape (rows,)."""
-    return weights * _in_parts(Inference(fit).leverage, X)
-
-
-def _directions(fit: LeastSquares, X: Any, weights: np.ndarray) -> np.ndarray:
-    """Return for each row and estimate the derivative of the estimate, in standard deviations of a
-    residual variance of 1, by the residual times the square root of the weight.
-
-    An array of shape (rows, parameters), the intercept first if there is one, NaN for features left
-    out: (X' W X)^-1 x sqrt(w), each divided by the square root of the diagonal of (X' W X)^-1.
+    That is exact for residuals of numbers with ``df`` degrees of freedom; else it is one Newton
+    step on the score. All are NaN if the standard deviation of the residuals, ``sigma``, is.
     """
-    first = int(fit.fit_intercept)
-    root = fit.root[:, 1 - first :]
-    with np.errstate(invalid="ignore"):
-        units = root / np.linalg.norm(root, axis=0)
-    features = fit.root[first:, 1:].T
+    leverage = np.square(basis.Q).sum(axis=1)
+    free = np.where(leverage < 1.0 - CANCELLED, 1.0 - leverage, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        units = basis.root / np.linalg.norm(basis.root, axis=0)
+        standardized, of_deviance = (one / (sigma * np.sqrt(free)) for one in (pearson, deviance))
+        step = score / (sigma * free)
+        cooks = leverage * np.square(step) / len(basis.root)
+        if df is None:
+            sizes = np.hypot(deviance / sigma, np.sqrt(leverage) * standardized)
+            studentized = np.sign(deviance) * sizes
+        else:
+            without = 1.0 - np.square(standardized) / df  # the share of the residual variance
+            without[(without <= PERFECT) | (df == 1)] = np.nan
+            studentized = standardized * np.sqrt((df - 1.0) / (df * without))
+            step = studentized / np.sqrt(free)
+    return {
+        "leverage": leverage, "standardized": standardized, "standardized_deviance": of_deviance,
+        "studentized": studentized, "cooks_distance": cooks,
+        "dfbetas": basis.Q @ units * step[:, None],
+    }  # fmt: skip
 
-    def of(rows: np.ndarray) -> np.ndarray:
-        parts = np.asarray(fit.centered(rows) @ features, dtype=np.float64)
-        alike = np.full((len(parts), first), 1 / np.sqrt(fit.total_weight))
-        return np.asarray(np.column_stack([alike, parts]) @ units)
 
-    return _in_parts(of, X) * np.sqrt(weights)[:, None]
-
-
-def _of_leverage_one(rows: Sequence[Any]) -> list[str]:
+def _of_leverage_one(leverage: np.ndarray, index: np.ndarray) -> list[str]:
     """Return a note on rows whose leverage is 1, if there are any."""
+    rows = index[leverage >= 1.0 - CANCELLED].tolist()
     listed = ", ".join(map(str, rows[:5])) + ", ..." * (len(rows) > 5)
     which = f"row{'s' * (len(rows) > 1)} {listed} is"
     return [
         f"The leverage of {which} 1: the fit passes through any y there, so the residual cannot "
         "be standardized, and an estimate is undetermined without the row."
-    ] * bool(len(rows))
+    ] * bool(rows)
 
 
-class _Examined(NamedTuple):
-    """Residuals of the rows of a linear fit, also as shares of their norm, and the effect of
-    leaving each out; ``decided``: the leverage is 1; ``undefined``: why they cannot be tested.
-    """
-
-    raw: np.ndarray
-    residuals: np.ndarray
-    shares: np.ndarray
-    leverage: np.ndarray
-    free: np.ndarray
-    standardized: np.ndarray
-    studentized: np.ndarray
-    cooks_distance: np.ndarray
-    decided: np.ndarray
-    perfect_without: np.ndarray
-    undefined: str
-
-
-def _examined(fit: LeastSquares, block: Batch) -> _Examined:
-    """Compute the residuals of a fit on its rows, and the deletion diagnostics; DataError if their
-    residual sum of squares differs from the fit's.
-    """
-    weights = np.ones(block.y.size) if block.weights is None else block.weights
-    raw = np.concatenate([fit.residuals(part.dense(), part.y) for part in block.cut(PART)])
-    residuals, known = raw * np.sqrt(weights), fit.residual_norm
-    found, size = (float(np.linalg.norm(part)) for part in (residuals, block.y * np.sqrt(weights)))
-    if abs(found - known) > SAME * (known + size * SAME):
-        raise DataError(
-            f"These are not the rows of the fit: their residual sum of squares is "
-            f"{number_text(found * found)}, not {number_text(fit.rss)}.",
-            code="other-rows",
-        )
-    if fit.perfect:
-        raw, residuals = np.zeros_like(raw), np.zeros_like(raw)
-    shares, leverage = residuals / (known or 1.0), _leverages(fit, block.X, weights)
-    df, undefined = fit.n_rows - fit.rank, ""
-    if not fit.rank:
-        undefined = "not defined: no weights were estimated"
-    elif df <= 0:
-        undefined = "not defined: no residual degrees of freedom are left"
-    elif fit.perfect:
-        undefined = "not defined: the fit is perfect, so the residual variance is zero"
-    free, standardized, studentized, cooks = (np.full(raw.size, np.nan) for _ in range(4))
-    decided = perfect = np.zeros(raw.size, dtype=bool)
-    if not undefined:
-        free = 1 - leverage
-        decided = free <= CANCELLED
-        free[decided] = np.nan
-        with np.errstate(divide="ignore", invalid="ignore"):
-            without = 1 - shares * (shares / free)
-            perfect = (without <= PERFECT) & (df > 1)
-            cooks = np.square(shares / free) * leverage * (df / fit.rank)
-            studentized = shares * np.sqrt((df - 1) / (without * free))
-            standardized = shares * np.sqrt(df / free)
-        studentized[perfect | (df == 1)] = np.nan
-    return _Examined(
-        raw, residuals, shares, leverage, free, standardized, studentized, cooks, decided, perfect,
-        undefined,
-    )  # fmt: skip
+def _no_variance(fit: Any) -> str:
+    """Return why the residuals of a linear regression cannot be tested; empty if they can."""
+    for applies, why in (
+        (not fit.rank, "no weights were estimated"),
+        (fit.n_rows <= fit.rank, "no residual degrees of freedom are left"),
+        (fit.perfect, "the fit is perfect, so the residual variance is zero"),
+    ):
+        if applies:
+            return f"not defined: {why}"
+    return ""
 
 
 def linear_diagnostics(
     model: Any, block: Batch, numbers: np.ndarray, index: np.ndarray
 ) -> Diagnostics:
     """Return the diagnostics of a linear regression on the rows of its fit, which have numbers and
-    labels (``index``).
+    labels (``index``); DataError if their residual sum of squares differs from the fit's.
     """
-    fit, first = model.solution_, int(model.solution_.fit_intercept)
-    _check_size(block.y.size, fit.coef.size)
-    seen = _examined(fit, block)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        moved = (seen.studentized / np.sqrt(seen.free))[:, None]
+    return _of_linear(model, block, numbers, index)[0]
+
+
+def _of_linear(
+    model: Any, block: Batch, numbers: np.ndarray, index: np.ndarray
+) -> tuple[Diagnostics, Basis]:
+    fit, coef = model.solution_, model._params[int(model.solution_.fit_intercept) :]
+    _check_size(block.y.size, coef.size)
     weights = np.ones(block.y.size) if block.weights is None else block.weights
-    notes = [f"Standardized residuals and influences are {seen.undefined}."] * bool(seen.undefined)
-    if seen.perfect_without.any():
-        row = index[np.argmax(seen.perfect_without)]
+    raw = np.concatenate([fit.residuals(part.dense(), part.y) for part in block.cut(PART)])
+    norm, size = (float(np.linalg.norm(part * np.sqrt(weights))) for part in (raw, block.y))
+    if abs(norm - fit.residual_norm) > SAME * (fit.residual_norm + size * SAME):
+        raise DataError(
+            f"These are not the rows of the fit: their residual sum of squares is "
+            f"{number_text(norm * norm)}, not {number_text(fit.rss)}.",
+            code="other-rows",
+        )
+    raw = np.zeros_like(raw) if fit.perfect else raw
+    basis = Basis.of(block.X, weights, fit.fit_intercept, ~np.isnan(coef))
+    pearson, df, undefined = raw * np.sqrt(weights), fit.n_rows - fit.rank, _no_variance(fit)
+    sigma = np.nan if undefined else fit.residual_norm / np.sqrt(df)
+    arrays = _influences(basis, sigma, pearson, pearson, pearson, df)
+    notes = [f"Standardized residuals and influences are {undefined}."] * bool(undefined)
+    if (row := _perfect_without(arrays, index, df)) is not None:
         notes.append(
             f"Without row {row} the fit is perfect, so its studentized residual and DFBETAS are "
             "not defined."
         )
-    return Diagnostics(
-        title="Diagnostics of a linear regression", numbers=numbers, index=index,
-        y=block.y, weights=weights, fitted=fit.predicted(block.X), pearson=seen.residuals,
-        deviance=seen.residuals, working=seen.raw,
-        partial=_partial(block.X, model._params[first:], seen.raw, fit.fit_intercept),
-        leverage=seen.leverage, standardized=seen.standardized,
-        standardized_deviance=seen.standardized, studentized=seen.studentized,
-        dfbetas=_directions(fit, block.X, weights) * moved, cooks_distance=seen.cooks_distance,
-        params=model._params, collinearity=collinearity_of(model, fit),
-        notes=[*notes, *_of_leverage_one(index[seen.decided].tolist())], X=block.X,
+    if not undefined:
+        notes += _of_leverage_one(arrays["leverage"], index)
+    found = Diagnostics(
+        title="Diagnostics of a linear regression", numbers=numbers, index=index, y=block.y,
+        weights=weights, fitted=fit.predicted(block.X), pearson=pearson, deviance=pearson,
+        working=raw, partial=_partial(block.X, coef, raw, fit.fit_intercept), params=model._params,
+        collinearity=collinearity_of(model, basis), notes=notes, X=block.X, **arrays,
     )  # fmt: skip
+    return found, basis
 
 
-def refuse_classes(model: Any) -> None:
-    """Raise DataError for a logistic regression whose rows have no diagnostics."""
-    for wrong, why, code in (
-        (len(model.classes_) > 2, "Diagnostics need a model of two classes, and this model has "
-         f"{len(model.classes_)}: fit one model per class against the reference (Begg and Gray, "
-         "Biometrika 71, 1984)", "class-count"),
-        ((model._limits == NO_WEIGHT).any(), "Only one class has rows of positive weight, so there "
-         "are no residuals", "class-count"),
-        (np.isnan(model.log_likelihood_), f"The weights come from {model.method_} and were not "
-         "fitted to rows, so there are no residuals to test", "unsupported"),
-    ):  # fmt: skip
-        if wrong:
-            raise DataError(f"{why}.", code=code)
+def _perfect_without(arrays: dict[str, np.ndarray], index: np.ndarray, df: float) -> Any:
+    """Return the label of a row without which the fit is perfect, or None."""
+    perfect = np.isnan(arrays["studentized"]) & ~np.isnan(arrays["standardized"])
+    return index[np.argmax(perfect)] if perfect.any() and df > 1 else None
 
 
 def logistic_diagnostics(
     model: Any, X: Any, y: Any, sample_weight: Any, named: Named, offset: np.ndarray | None,
     counts: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> LogisticDiagnostics:  # fmt: skip
-    """Return the diagnostics of a logistic regression for the rows that it was fitted to.
+    """Return the diagnostics of a logistic regression on the rows of its fit; DataError for other
+    rows, and for a model that has none.
 
-    Parameters
-    ----------
-    model : fitted LogisticRegression
-    X : array or CSR matrix of shape (rows, features), checked
-    y, sample_weight : as given to ``fit``
-    named : function of indices of rows that returns their numbers and labels
-    offset : array of shape (rows,) or None
-    counts : successes and trials, arrays of shape (rows,), in place of y and weights
-
-    Raises
-    ------
-    DataError
-        If these are not the rows of the fit.
+    ``named`` returns the numbers and labels of rows; ``counts`` are successes and trials, in place
+    of y and weights.
     """
+    for wrong, why, code in (
+        (len(model.classes_) > 2, "Diagnostics need a model of two classes, and this model has "
+         f"{len(model.classes_)}: fit one model per class against the reference (Begg and Gray, "
+         "Biometrika 71, 1984)", "class-count"),
+        ((model._limits == "no weight").any(), "Only one class has rows of positive weight, so "
+         "there are no residuals", "class-count"),
+        (np.isnan(model.log_likelihood_), f"The weights come from {model.method_} and were not "
+         "fitted to rows, so there are no residuals to test", "unsupported"),
+    ):  # fmt: skip
+        if wrong:
+            raise DataError(f"{why}.", code=code)
     _check_size(*X.shape)
     y, weights = _outcomes(model, y, sample_weight, X.shape[0]) if counts is None else counts
     some = np.flatnonzero(weights)
     if some.size < weights.size:
         X, y, weights = X[some], y[some], weights[some]
-    if counts is not None:
-        y = y / weights if model.reference_ == model.classes_[0] else 1.0 - y / weights
     numbers, index = named(some)
+    y = y if counts is None else y / weights
     scores = model._scores(X, None if offset is None else offset[some])
-    scores = scores if model.reference_ == model.classes_[0] else -scores
-    p, q = expit(scores), expit(-scores)
-    with np.errstate(over="ignore"):  # without differences, which would lose digits
-        pearson = np.sqrt(weights) * (y * np.exp(-scores / 2) - (1 - y) * np.exp(scores / 2))
-        working = y * (1.0 + np.exp(-scores)) - (1 - y) * (1.0 + np.exp(scores))
+    if model.reference_ != model.classes_[0]:
+        y, scores = 1.0 - y, -scores
+    p, odds = expit(scores), np.clip(scores, -MOST_ODDS, MOST_ODDS)
+    # without differences, which would lose digits
+    pearson = np.sqrt(weights) * (y * np.exp(-odds / 2) - (1 - y) * np.exp(odds / 2))
+    working = y * (1.0 + np.exp(-odds)) - (1 - y) * (1.0 + np.exp(odds))
     losses = y * np.logaddexp(0.0, -scores) + (1 - y) * np.logaddexp(0.0, scores)
     losses += xlogy(y, y) + xlogy(1 - y, 1 - y)
     deviance = np.sign(working) * np.sqrt(2.0 * weights * losses)
-    found, share = float(deviance @ deviance), SAME_DEVIANCE
+    total, share = float(deviance @ deviance), SAME_DEVIANCE
     if model.stop_reason_ in SEPARATED:
         share = NEAR_LIMIT
-    close = abs(found - model.deviance_) <= share * abs(model.null_deviance_)
+    close = abs(total - model.deviance_) <= share * abs(model.null_deviance_)
     if y.size != model.n_rows_ or not close:
         raise DataError(
             f"These are not the {model.n_rows_:,} rows of the fit: these {y.size:,} rows of "
-            f"positive weight have the deviance {number_text(found)}, not "
+            f"positive weight have the deviance {number_text(total)}, not "
             f"{number_text(model.deviance_)}.",
             code="other-rows",
         )
-    undefined, curvature = _undefined(model), weights * p * q
-    has_step = not undefined or fitted_parameter(model, "l2")
-    fit = _newton_step(model, X, curvature) if has_step else None
-    step = None if undefined else fit
-    arrays, notes = _influences(model, X, step, curvature, p, pearson, deviance)
-    decided = index[arrays.pop("decided")].tolist()
-    notes = [undefined] if undefined else [*notes, *_of_leverage_one(decided)]
+    basis, intercept = None, bool(fitted_parameter(model, "fit_intercept"))
+    undefined, curvature = _undefined(model), weights * p * expit(-scores)
+    if not model._wide and (not undefined or fitted_parameter(model, "l2")):
+        kept = model._limits[0, : X.shape[1]] != "dependent"
+        basis = Basis.of(X, curvature, intercept, kept)
+    arrays = dict.fromkeys(("leverage", *OF_ROWS[4:]), np.full(p.size, np.nan))
+    arrays["dfbetas"], notes = np.full((p.size, model._params.size), np.nan), [undefined]
+    if basis is not None and not undefined:
+        notes, score = (
+            ["DFBETAS and Cook's distances are from one Newton step without the row."],
+            pearson,
+        )
+        if model.method_ == "Firth":  # whose score has y - p + h (1/2 - p) for y - p
+            roots, leverage = np.sqrt(curvature), np.square(basis.Q).sum(axis=1)
+            halves = np.divide(0.5 - p, roots, out=np.zeros_like(roots), where=roots > 0)
+            score = pearson + leverage * halves
+            notes = [
+                "Leverages are computed from the information at Firth's estimates. DFBETAS and "
+                "Cook's distances are from one Newton step on Firth's score without the row, with "
+                "the penalty of the other rows held fixed. Studentized residuals are not defined."
+            ]
+        arrays = _influences(basis, np.sqrt(model.dispersion_), pearson, deviance, score)
+        if model.method_ == "Firth":
+            arrays["studentized"] = np.full(p.size, np.nan)
+        notes += _of_leverage_one(arrays["leverage"], index)
     reference, other = label_text(model.reference_), model._others()[0]
-    first = int(fitted_parameter(model, "fit_intercept"))
     return LogisticDiagnostics(
         title=f"Diagnostics of a logistic regression of {other} against {reference}",
-        numbers=numbers, index=index, y=y, weights=weights, fitted=p,
-        pearson=pearson, deviance=deviance, working=working,
-        partial=_partial(X, model._params[first:], working, bool(first)), params=model._params,
-        collinearity=collinearity_of(model, fit), notes=notes, X=X, labels=(reference, other),
+        numbers=numbers, index=index, y=y, weights=weights, fitted=p, pearson=pearson,
+        deviance=deviance, working=working, params=model._params,
+        partial=_partial(X, model._params[int(intercept) :], working, intercept),
+        collinearity=collinearity_of(model, basis), notes=notes, X=X, labels=(reference, other),
         **arrays,
     )  # fmt: skip
 
 
 def _outcomes(model: Any, y: Any, sample_weight: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return whether each row has the class of the equation, and the weights."""
+    """Return whether each row has the second class, and the weights."""
     labels, classes = label_a_row(model, y, n_rows), model.classes_
     codes = codes_in(classes, labels, "y")
     if (codes == classes.size).any():
@@ -727,48 +673,7 @@ def _outcomes(model: Any, y: Any, sample_weight: Any, n_rows: int) -> tuple[np.n
         )
     weights = check_sample_weight(sample_weight, codes.size)
     weights = importance(fitted_parameter(model, "class_weight"), classes, codes, weights)
-    weights = weights if weights.size else np.ones(codes.size)
-    return (classes[codes] != model.reference_).astype(np.float64), weights
-
-
-def _influences(
-    model: Any, X: Any, fit: LeastSquares | None, curvature: np.ndarray, p: np.ndarray,
-    pearson: np.ndarray, deviance: np.ndarray,
-) -> tuple[dict[str, np.ndarray], list[str]]:  # fmt: skip
-    """Return leverages, standardized residuals, influences and which rows have leverage 1, by
-    Newton's step, with a note; nothing is known if that is None.
-    """
-    names = ("leverage", "standardized", "standardized_deviance", "studentized", "cooks_distance")
-    found = dict.fromkeys(names, np.full(p.size, np.nan))
-    found["dfbetas"] = np.full((p.size, model._params.size), np.nan)
-    found["decided"] = np.zeros(p.size, dtype=bool)
-    if fit is None:
-        return found, []
-    notes = ["DFBETAS and Cook's distances are from one Newton step without the row."]
-    leverage = found["leverage"] = _leverages(fit, X, curvature)
-    decided = found["decided"] = 1.0 - leverage <= CANCELLED
-    free = np.where(decided, np.nan, 1.0 - leverage)
-    found["standardized"] = pearson / np.sqrt(free)
-    found["standardized_deviance"] = deviance / np.sqrt(free)
-    if model.method_ == "Firth":  # whose score has y - p + h (1/2 - p) for y - p, h over the weight
-        roots = np.sqrt(curvature)
-        halves = np.divide(0.5 - p, roots, out=np.zeros_like(roots), where=roots > 0)
-        pearson = pearson + leverage * halves
-        notes = [
-            "Leverages are computed from the information at Firth's estimates. DFBETAS and "
-            "Cook's distances are from one Newton step on Firth's score without the row, with "
-            "the penalty of the other rows held fixed. Studentized residuals are not defined."
-        ]
-    else:
-        lost = leverage * np.square(found["standardized"])
-        found["studentized"] = np.sign(deviance) * np.sqrt(np.square(deviance) + lost)
-    found["cooks_distance"] = leverage * np.square(pearson / free) / fit.rank
-    found["dfbetas"] = _directions(fit, X, curvature) * (pearson / free)[:, None]
-    if (size := np.sqrt(model.dispersion_)) != 1.0:
-        for name in ("standardized", "standardized_deviance", "studentized", "dfbetas"):
-            found[name] = found[name] / size
-        found["cooks_distance"] = found["cooks_distance"] / size**2
-    return found, notes
+    return codes.astype(np.float64), weights if weights.size else np.ones(codes.size)
 
 
 def _undefined(model: Any) -> str:
@@ -783,24 +688,6 @@ def _undefined(model: Any) -> str:
         )
     unknown = model._covariance is None or not model._inferable
     return f"{which}: standard errors are not known (summary() says why)." * unknown
-
-
-def _newton_step(model: Any, X: Any, curvature: np.ndarray) -> LeastSquares | None:
-    """Return the least squares problem of Newton's step, of which only the columns matter; None if
-    there are too many weights or no rows.
-    """
-    some = curvature > LEAST_WEIGHT * curvature.max(initial=0.0)
-    if model._wide or not some.any():
-        return None
-    estimated = model._limits[0, : X.shape[1]] != "dependent"
-    if not estimated.all():  # a column of zeros is left out
-        X = X.multiply(estimated).tocsr() if sp.issparse(X) else X * estimated
-    block = Batch(X[some], np.zeros(int(some.sum())), weights=curvature[some])
-    with warnings.catch_warnings():  # about these columns, which are not the user's
-        warnings.simplefilter("ignore", IllConditionedWarning)
-        return least_squares(
-            lambda: iter([block]), fit_intercept=bool(fitted_parameter(model, "fit_intercept"))
-        )
 
 
 class Finding(NamedTuple):
@@ -833,23 +720,8 @@ class Assumptions(Printed):
     findings : list of Finding
     residuals : array of shape (rows,)
         Residuals of the rows of positive weight, multiplied by the square roots of the weights.
-    fitted : array of shape (rows,), their predictions
-    leverage : array of shape (rows,), between 0 and 1
-    standardized : array of shape (rows,)
-        Residuals divided by their estimated standard deviation, which falls with the leverage
-        (internally studentized). NaN if the leverage is 1.
-    studentized : array of shape (rows,)
-        Residuals divided by their standard deviation as estimated from the other rows (externally
-        studentized); they follow Student's t with n - p - 1 degrees of freedom. NaN if the fit
-        without the row is perfect, or the leverage is 1.
-    cooks_distance : array of shape (rows,)
-        Distance that the estimates move when the row is left out (Cook, Technometrics 19, 1977,
-        15-18). NaN if the leverage is 1, because an estimate is undetermined without the row.
-    numbers : array of shape (rows,)
-        The number of each row in the data as given, from 0. With frequency weights, a row of weight
-        w is repeated w times.
-    index : array of shape (rows,)
-        The label of each row in the index of the data frame; without one, its number.
+    fitted, leverage, standardized, studentized, cooks_distance, numbers, index
+        Arrays of shape (rows,), as those of :class:`Diagnostics`.
     """
 
     findings: list[Finding]
@@ -861,7 +733,13 @@ class Assumptions(Printed):
     cooks_distance: np.ndarray
     numbers: np.ndarray
     index: np.ndarray
-    title, header, notes = "Assumptions of a linear regression", (), ()
+    title, header = "Assumptions of a linear regression", ()
+
+    @property
+    def notes(self) -> list[str]:  # type: ignore[override]
+        """What rows are called by, if a conclusion is about one."""
+        about_rows = any("row " in finding.conclusion for finding in self.findings)
+        return [_counted_from(self.index)] * about_rows
 
     def __getitem__(self, test: str) -> Finding:
         """Return the finding of the test with this name."""
@@ -900,17 +778,27 @@ class Assumptions(Printed):
     def _cells(self, digits: int = 6) -> list[list[str]]:
         return self.rows()
 
-    def __str__(self) -> str:
-        lines = table_lines(self.rows(), [False, False, True, True, False], sentences=True)
-        if any("row " in found.conclusion for found in self.findings):
-            lines += ["", _counted_from(self.index)]
-        return "\n".join(lines)
-
-    __repr__ = __str__
+    def _lines(self) -> list[str]:
+        return table_lines(self.rows(), [False, False, True, True, False], sentences=True)
 
 
-#: statistic, p and conclusion of a test
-Result = tuple[float, float, str]
+class _Tested(NamedTuple):
+    """A linear fit, its rows, their diagnostics, and the residuals as shares of their norm."""
+
+    fit: Any
+    block: Batch
+    found: Diagnostics
+    basis: Basis
+    shares: np.ndarray
+
+    @property
+    def copies(self) -> bool:
+        """Whether rows are copies of others, by frequency weights."""
+        return bool((np.diff(self.found.numbers) == 0).any())
+
+
+#: statistic, p and conclusion of a test, or why it is not defined
+Result = tuple[float, float, str] | str
 
 
 def check_assumptions(
@@ -920,34 +808,15 @@ def check_assumptions(
     for copies of a row, and labels; DataError if these are other rows.
     """
     fit = model.solution_
-    copies, seen = bool((np.diff(numbers) == 0).any()), _examined(fit, block)
-    shares = seen.shares
-    leverage = _leverage(fit, seen, index)
-    results = [_not(seen.undefined)] * 6 + [leverage] + [_not(seen.undefined)] * 2
-    if not seen.undefined:
-        results = [
-            _reset(fit, block, (block.y - fit.mean_y) - seen.raw),
-            _variance(fit, block.X, shares, "the variance changes with the features"),
-            _white(fit, block, shares),
-            _jarque_bera(shares),
-            _shapiro_wilk(fit, shares, copies),
-            _durbin_watson(shares, copies),
-            leverage,
-            _cook(seen, index),
-            _studentized(fit, seen, index),
-        ]
-    findings = [
-        Finding(assumption, test, *result, source)
-        for (test, (assumption, source)), result in zip(TESTS.items(), results, strict=True)
-    ]
-    return Assumptions(
-        findings, seen.residuals, fit.predicted(block.X), seen.leverage, seen.standardized,
-        seen.studentized, seen.cooks_distance, numbers, index,
-    )  # fmt: skip
-
-
-def _not(why: str) -> Result:
-    return np.nan, np.nan, why
+    found, basis = _of_linear(model, block, numbers, index)
+    rows = _Tested(fit, block, found, basis, found.pearson / (fit.residual_norm or 1.0))
+    findings, undefined = [], _no_variance(fit)
+    for name, assumption, test, source in TESTS:
+        result = undefined if undefined and name != "leverage" else test(rows)
+        numbers_and_text = (np.nan, np.nan, result) if isinstance(result, str) else result
+        findings.append(Finding(assumption, name, *numbers_and_text, source))
+    names = [one.name for one in fields(Assumptions)[2:]]
+    return Assumptions(findings, found.pearson, *(getattr(found, name) for name in names))
 
 
 def _tested(statistic: float, p: float, against: str, more: str = "") -> Result:
@@ -955,130 +824,159 @@ def _tested(statistic: float, p: float, against: str, more: str = "") -> Result:
     return statistic, p, (against if p < DOUBT else f"not rejected at {DOUBT:.0%}") + more
 
 
-def _reset(fit: LeastSquares, block: Batch, about: np.ndarray) -> Result:
+def _explained(columns: np.ndarray, y: np.ndarray, whole: np.ndarray) -> tuple[int, float]:
+    """Return the dimension of what is left of columns of the lengths ``whole``, and the length of
+    the projection of y on them.
+    """
+    sizes = np.linalg.norm(columns, axis=0)
+    scaled = columns / np.where(sizes > NOTHING * whole, sizes, np.inf)
+    R = np.asarray(np.linalg.qr(np.column_stack([scaled, y]), mode="r"))
+    Q, triangle, _ = sla.qr(R[:, :-1], pivoting=True)
+    rank = int((np.abs(np.diag(triangle)) > NOTHING).sum())
+    return rank, float(np.linalg.norm(Q[:, :rank].T @ R[:, -1]))
+
+
+def _reset(rows: _Tested) -> Result:
     """Test linearity by squares and cubes of the centered predictions (RESET)."""
-    against = "not linear: powers of the predictions explain more"
+    fit, Q = rows.fit, rows.basis.Q
     if not fit.explained_norm > NOTHING * fit.y_norm:
-        return _not("not defined: the predictions are the same in all rows")
+        return "not defined: the predictions are the same in all rows"
+    about = (rows.block.y - fit.mean_y) - rows.found.working
     about = about / np.abs(about).max()
-    powers = np.column_stack([about**2, about**3])
-
-    def beside() -> Iterator[Batch]:  # in parts, to avoid a copy of the whole
-        for part, first in zip(block.cut(PART), range(0, block.y.size, PART), strict=True):
-            both = part.X, powers[first : first + PART]
-            yield part._replace(
-                X=sp.hstack(both, "csr") if sp.issparse(part.X) else np.hstack(both)
-            )
-
-    more = least_squares(beside, fit_intercept=fit.fit_intercept)
-    added, rest = more.rank - fit.rank, fit.n_rows - more.rank
-    if added <= 0 or rest <= 0:
-        return _not("not defined: powers of the predictions leave no degrees of freedom")
-    if more.perfect:
-        return _tested(np.inf, 0.0, f"{against}, all of the remaining variance")
-    left = (more.residual_norm / fit.residual_norm) ** 2
-    f = max(1 - left, 0.0) / added / (left / rest)
-    return _tested(f, float(f_tail(f, added, rest)), against)
+    powers = np.column_stack([about**2, about**3]) * np.sqrt(rows.found.weights)[:, None]
+    left = powers
+    for _ in range(2):  # again, for the rounding errors of the first
+        left = left - Q @ (Q.T @ left)
+    added, explained = _explained(left, rows.shares, np.linalg.norm(powers, axis=0))
+    df = fit.n_rows - fit.rank - added
+    if not added or df <= 0:
+        return "not defined: powers of the predictions leave no degrees of freedom"
+    with np.errstate(divide="ignore"):
+        f = np.divide(explained**2 / added, max(1.0 - explained**2, 0.0) / df)
+    against = "not linear: powers of the predictions explain more"
+    return _tested(float(f), float(f_tail(f, added, df)), against)
 
 
-def _white(fit: LeastSquares, block: Batch, shares: np.ndarray) -> Result:
+def _breusch_pagan(rows: _Tested) -> Result:
+    return _variance(rows, rows.block.dense(), "the variance changes with the features")
+
+
+def _white(rows: _Tested) -> Result:
     """Test whether features, their squares and products explain squared residuals."""
-    n, d = block.X.shape
+    n, d = rows.block.X.shape
     if n * d * (d + 3) / 2 > WHITE_VALUES:
-        return _not("not computed: there are too many products of features")
-    X = np.asarray(block.dense(), dtype=np.float64)
+        return "not computed: there are too many products of features"
+    fit, X = rows.fit, np.asarray(rows.block.dense(), dtype=np.float64)
     if fit.fit_intercept:
         X = np.column_stack([np.ones(n), fit.centered(X) / np.where(fit.spread, fit.spread, 1)])
     first, second = np.triu_indices(X.shape[1])
     against = "the variance changes with squares or products of the features"
-    return _variance(fit, X[:, first] * X[:, second], shares, against)
+    return _variance(rows, X[:, first] * X[:, second], against)
 
 
-def _variance(fit: LeastSquares, X: Any, shares: np.ndarray, against: str) -> Result:
+def _variance(rows: _Tested, X: np.ndarray, against: str) -> Result:
     """Test by n R^2 of a regression whether columns explain squared residuals (Koenker's form of
     Breusch and Pagan's test, without normality).
     """
-    squares = shares**2
-    with warnings.catch_warnings():  # about these columns, which are not the user's
-        warnings.simplefilter("ignore", IllConditionedWarning)
-        found = Inference(least_squares(lambda: iter([Batch(X, squares)])))
-    if found.df_model == 0:
-        return _not("not defined: no feature can explain the squares of the residuals")
-    if found.df_residual <= 0:
-        return _not("not defined: the test has as many regressors as rows")
-    sizes = fit.y_norm + np.abs(fit.coef) @ fit.spread
-    rounding = ROUNDING * (1 + sizes / fit.residual_norm) * squares.max()
-    if np.ptp(squares) <= rounding:  # residuals of equal size: the squares have no variance
-        return _tested(0.0, 1.0, against)
-    lm = shares.size * found.r_squared
-    return _tested(lm, float(chdtrc(found.df_model, lm)), against)
+    squares, fit = rows.shares**2, rows.fit
+    about = squares - squares.mean()
+    df, explained = _explained(X - X.mean(axis=0), about, np.linalg.norm(X, axis=0))
+    if not df:
+        return "not defined: no feature can explain the squares of the residuals"
+    if squares.size - df <= 1:
+        return "not defined: the test has as many regressors as rows"
+    if np.ptp(squares) <= NOTHING * (1 + fit.y_norm / fit.residual_norm) * squares.max():
+        return _tested(0.0, 1.0, against)  # residuals of equal size
+    lm = squares.size * (explained / float(np.linalg.norm(about))) ** 2
+    return _tested(lm, float(chdtrc(df, lm)), against)
 
 
-def _jarque_bera(shares: np.ndarray) -> Result:
-    """Test normality by skewness and kurtosis."""
-    about = shares - shares.mean()
-    variance = np.mean(about**2)
-    skew = float(np.mean(about**3) / variance**1.5)
-    kurtosis = float(np.mean(about**4) / variance**2)
-    jb = shares.size / 6 * (skew**2 + (kurtosis - 3) ** 2 / 4)
-    more = f": skewness {skew:.3g} (0 if normal), kurtosis {kurtosis:.3g} (3)"
-    return _tested(jb, float(np.exp(-jb / 2)), "residuals are not normal", more)
+def _jarque_bera(rows: _Tested) -> Result:
+    from scipy.stats import jarque_bera, kurtosis, skew
+
+    skewness, size = skew(rows.shares), kurtosis(rows.shares, fisher=False)
+    more = f": skewness {skewness:.3g} (0 if normal), kurtosis {size:.3g} (3)"
+    statistic, p = jarque_bera(rows.shares)
+    return _tested(float(statistic), float(p), "residuals are not normal", more)
 
 
-def _shapiro_wilk(fit: LeastSquares, shares: np.ndarray, copies: bool) -> Result:
-    """Test normality by the sorted residuals."""
-    if not 3 <= shares.size <= SHAPIRO_ROWS:
-        return _not(f"not computed: its p-values hold for 3 to {SHAPIRO_ROWS:,} rows")
-    if fit.n_rows - fit.rank < 2:
-        return _not("not computed: with one degree of freedom, residuals have only one shape")
-    if copies:
-        return _not("not computed: its p-values do not hold for copies of a row")
+def _shapiro_wilk(rows: _Tested) -> Result:
+    if not 3 <= rows.shares.size <= SHAPIRO_ROWS:
+        return f"not computed: its p-values hold for 3 to {SHAPIRO_ROWS:,} rows"
+    if rows.fit.n_rows - rows.fit.rank < 2:
+        return "not computed: with one degree of freedom, residuals have only one shape"
+    if rows.copies:
+        return "not computed: its p-values do not hold for copies of a row"
     from scipy.stats import shapiro
 
-    w, p = map(float, shapiro(shares))
-    return _tested(w, p, "residuals are not normal")
+    statistic, p = shapiro(rows.shares)
+    return _tested(float(statistic), float(p), "residuals are not normal")
 
 
-def _durbin_watson(shares: np.ndarray, copies: bool) -> Result:
-    """Measure the correlation of neighboring residuals."""
-    if copies:
-        return _not("not defined: copies of a row have no order")
-    dw = float(np.sum(np.diff(shares) ** 2) / (shares @ shares))
+def _durbin_watson(rows: _Tested) -> Result:
+    if rows.copies:
+        return "not defined: copies of a row have no order"
+    dw = float(np.sum(np.diff(rows.shares) ** 2) / (rows.shares @ rows.shares))
     near = f"{1 - dw / 2:.2f}"
     return dw, np.nan, f"2 if neighboring rows are independent; their correlation is about {near}"
 
 
-def _leverage(fit: LeastSquares, seen: _Examined, index: np.ndarray) -> Result:
-    many, row = 2 * fit.rank / fit.n_rows, index[np.argmax(seen.leverage)]
-    high = int((seen.leverage > many).sum())
-    text = f"row {row}; {high:,} of {fit.n_rows:,} rows have more than twice the mean, {many:.3g}"
-    if seen.decided.any():
-        row = index[np.argmax(seen.decided)]
-        text += f"; the leverage of row {row} is 1, so its residual is zero for every y"
-    return float(seen.leverage.max()), np.nan, text
+def _leverage(rows: _Tested) -> Result:
+    fit, leverage, index = rows.fit, rows.found.leverage, rows.found.index
+    twice, most = 2 * fit.rank / fit.n_rows, int(np.argmax(leverage))
+    text = (
+        f"row {index[most]}; {(leverage > twice).sum():,} of {fit.n_rows:,} rows have more than "
+        f"twice the mean, {twice:.3g}"
+    )
+    if leverage[most] >= 1.0 - CANCELLED and not _no_variance(fit):
+        text += f"; the leverage of row {index[most]} is 1, so its residual is zero for every y"
+    return float(leverage[most]), np.nan, text
 
 
-def _cook(seen: _Examined, index: np.ndarray) -> Result:
-    if np.isnan(seen.cooks_distance).all():
-        return _not("not defined: all leverages are 1")
-    most = int(np.nanargmax(seen.cooks_distance))
-    text = f"row {index[most]}; near 1, the estimates move far without the row"
-    return float(seen.cooks_distance[most]), np.nan, text
+def _cook(rows: _Tested) -> Result:
+    sizes = rows.found.cooks_distance
+    if np.isnan(sizes).all():
+        return "not defined: all leverages are 1"
+    most = int(np.nanargmax(sizes))
+    text = f"row {rows.found.index[most]}; near 1, the estimates move far without the row"
+    return float(sizes[most]), np.nan, text
 
 
-def _studentized(fit: LeastSquares, seen: _Examined, index: np.ndarray) -> Result:
+def _studentized(rows: _Tested) -> Result:
     """Test the row with the largest studentized residual as an outlier."""
+    fit, found = rows.fit, rows.found
     df = fit.n_rows - fit.rank - 1
     if df < 1:
-        return _not("not defined: without one row, no residual degrees of freedom are left")
-    if seen.perfect_without.any():
-        row = index[np.argmax(seen.perfect_without)]
-        return _not(
+        return "not defined: without one row, no residual degrees of freedom are left"
+    if (row := _perfect_without(vars(found), found.index, df + 1)) is not None:
+        return (
             f"not defined: without row {row} the fit is perfect, so the residual variance is zero"
         )
-    if np.isnan(seen.studentized).all():
-        return _not("not defined: all leverages are 1")
-    row = int(np.nanargmax(np.abs(seen.studentized)))
-    t = float(seen.studentized[row])
+    if np.isnan(found.studentized).all():
+        return "not defined: all leverages are 1"
+    most = int(np.nanargmax(np.abs(found.studentized)))
+    t = float(found.studentized[most])
     p = min(1.0, fit.n_rows * float(t_tail(t, df)))
-    return t, p, f"row {index[row]}; p is for the largest of {fit.n_rows:,} (Bonferroni)"
+    return t, p, f"row {found.index[most]}; p is for the largest of {fit.n_rows:,} (Bonferroni)"
+
+
+#: each test, its assumption, its function and its paper
+TESTS = (
+    ("RESET", "linearity", _reset,
+     "Ramsey, Journal of the Royal Statistical Society B 31, 1969, 350-371"),
+    ("Breusch-Pagan", "equal variance", _breusch_pagan,
+     "Breusch and Pagan, Econometrica 47, 1979, 1287-1294; Koenker, Journal of Econometrics 17, "
+     "1981, 107-112"),
+    ("White", "equal variance", _white, "White, Econometrica 48, 1980, 817-838"),
+    ("Jarque-Bera", "normality", _jarque_bera,
+     "Jarque and Bera, International Statistical Review 55, 1987, 163-172"),
+    ("Shapiro-Wilk", "normality", _shapiro_wilk,
+     "Shapiro and Wilk, Biometrika 52, 1965, 591-611"),
+    ("Durbin-Watson", "independence", _durbin_watson,
+     "Durbin and Watson, Biometrika 38, 1951, 159-177"),
+    ("leverage", "influence", _leverage,
+     "Hoaglin and Welsch, American Statistician 32, 1978, 17-22"),
+    ("Cook's distance", "influence", _cook, "Cook, Technometrics 19, 1977, 15-18"),
+    ("studentized residual", "influence", _studentized,
+     "Belsley, Kuh and Welsch, Regression Diagnostics, 1980, section 2.1"),
+)  # fmt: skip

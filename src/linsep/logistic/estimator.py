@@ -674,10 +674,9 @@ class LogisticRegression(
             If these are not the rows of the fit (another number of rows or features, or another
             deviance), and for models of several classes.
         """
-        from linsep.inference.diagnostics import logistic_diagnostics, refuse_classes
+        from linsep.inference.diagnostics import logistic_diagnostics
 
         check_is_fitted(self)
-        refuse_classes(self)
         labels_or_counts = y if successes is None else successes
         with self.fitted_rows(X, labels_or_counts, sample_weight, offset) as fitted:
             rows, given, weights, known, named = fitted
