@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from benchmarks.accuracy import SHARED
 from benchmarks.data import FOLDER
@@ -134,7 +135,7 @@ class Linsep:
 
     def predictions(self, texts: list[str]) -> Any:
         """Whether each text is said to be about computers."""
-        return self.model.predict(Text().transform(texts)) == "yes"
+        return self.model.predict(pa.table({"post": texts})) == "yes"
 
 
 class ScikitLearn:

@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -195,7 +196,7 @@ class CsvFile(TextFile):
             for block in map(self._options.squeezed, blocks):
                 found = block.count(b'"')
                 fields = swallowed.finditer(b"\n" + block) if found and unsure else ()
-                if any(b"\n" in field[1] for field in fields):
+                if any(b"\n" in field[1] for field in fields) and self._strays(block, quotes % 2):
                     self._refuse_merged_rows()
                     unsure = False
                 quotes += found
@@ -204,6 +205,15 @@ class CsvFile(TextFile):
                 left = max(0, left - len(block))
         if quotes % 2 and self._options.quotes and self._ends_in_quotes():
             raise self._unclosed()
+
+    def _strays(self, block: bytes, inside: int) -> bool:
+        """Return whether a quote neither opens nor closes a field, nor is doubled."""
+        text = np.frombuffer(b"\n" + block + b"\n", np.uint8)
+        quotes = np.flatnonzero(text == ord('"'))
+        opening, closing = quotes[inside::2], quotes[1 - inside :: 2]
+        beside = np.append(text[opening - 1], text[closing + 1])
+        allowed = np.frombuffer(b'\r\n"' + self._options.separator.encode(), np.uint8)
+        return not np.isin(beside, allowed).all()
 
     def _first_blocks(self) -> Generator[bytes, None, None]:
         """Yield blocks up to the first with a row: Arrow would read ahead."""
