@@ -16,16 +16,12 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.special import chdtrc
 
-from linsep.errors import DataError, ParameterError, hint
-from linsep.inference.factors import factor_of
+from linsep.errors import DataError, ParameterError
+from linsep.inference.factors import Factor, factor_of
 from linsep.inference.restrictions import Restriction, restrictions_of
 from linsep.inference.table import Facts, Table, check_level
 from linsep.inference.tails import f_tail, t_reach, t_tail
-from linsep.parameters import fitted_parameter
 from linsep.words import counted
-
-#: a smaller share of a restriction that is independent of those before is a rounding error
-_REPEATED = 1e-11
 
 
 def root_of(covariance: np.ndarray) -> tuple[np.ndarray, float]:
@@ -67,49 +63,63 @@ def wald(model: Any, hypotheses: Any, q: Any, test: str | None) -> WaldTest:
     if test not in (None, "F", "chi2"):
         raise ParameterError(f"test is {test!r}: choose 'F' or 'chi2'.", option="test", value=test)
     given = _given(model, hypotheses, q)
-    rows = np.array([one.row for one in given])
-    R = rows[:, :-1]
+    R, right = np.split(np.array([one.row for one in given]), [-1], axis=1)
+    for restriction, row in zip(given, R, strict=True):
+        if not row.any():
+            raise ParameterError(
+                f"'{restriction.text}' has no parameter with a nonzero coefficient: leave it out.",
+                code="bad-hypothesis", value=restriction.text,
+            )  # fmt: skip
     b, (root, noise), degrees = _known(model, R), model._covariance_root(), model._degrees
     if (test or ("F" if model._statistic == "t" else "chi2")) == "chi2":
         degrees = np.inf
     elif isinf(degrees):
         degrees = model.df_residual_
+    df = len(given)
     with np.errstate(over="ignore"):  # which has its own error
-        parts, apart = root @ R.T, R @ b + rows[:, -1]
-        errors = np.linalg.norm(parts, axis=0)
-    _check_errors(given, errors)
-    _check_independent(model, given)
+        parts = root @ R.T
+        columns = _singly(R @ b + right[:, 0], np.linalg.norm(parts, axis=0), degrees)
+    unit, errors = columns["z" if isinf(degrees) else "t"], columns["standard_error"]
+    for (text, _), error in zip(given, errors.tolist(), strict=True):
+        if not 0.0 < error < np.inf:
+            code = "overflow" if isinf(error) else "no-estimate"
+            why = f"'{text}' cannot be tested: its standard error is {error:g}."
+            raise DataError(why, code=code, value=text)
     # Without squares of standard errors, a QR factor of the parts has the digits of the root.
     _, triangle, order = sla.qr(parts / errors, mode="economic", pivoting=True)
-    pivots, df = np.abs(np.diag(triangle)), len(given)
-    if len(pivots) < df or pivots.min() <= noise:
-        few = fitted_parameter(model, "covariance") == "CR1" and df > model._degrees
-        why = f" with {model._degrees + 1:.0f} clusters" if few else ""
-        raise DataError(
-            f"The covariance of the {df} restrictions is singular{why}, so they cannot be "
-            f"tested together: test at most {int((pivots > noise).sum())} at a time.",
-            code="bad-hypothesis",
+    pivots = np.abs(np.diag(triangle))
+    if (many := int((pivots > noise).sum())) < df:
+        scales = np.nan_to_num(model.standard_errors_.ravel(), posinf=0.0)
+        scaled = R * np.where(scales > 0.0, scales, 1.0)
+        scaled /= np.linalg.norm(scaled, axis=1, keepdims=True)
+        alike = np.linalg.matrix_rank(scaled) < df
+        why = "are not independent" if alike else "have a singular covariance"
+        raise (ParameterError if alike else DataError)(
+            f"The {df} restrictions {why}: test at most {many} at a time.", code="bad-hypothesis"
         )
-    unit = apart / errors
     statistic = float(np.square(sla.solve_triangular(triangle, unit[order], trans="T")).sum())
-    header: Facts = [("chi-squared", statistic), ("degrees of freedom", df)]
-    p = float(chdtrc(df, statistic))
+    letter, p = "chi-squared", float(chdtrc(df, statistic))
     if not isinf(degrees):
-        statistic /= df
+        letter, statistic = "F", statistic / df
         p = float(f_tail(statistic, df, degrees))
-        header = [("F", statistic), ("degrees of freedom", df)]
-        header.append(("degrees of freedom, residuals", degrees))
-    columns = {
-        "hypothesis": [one.text for one in given],
-        "estimate": apart.tolist(),
-        "standard_error": errors.tolist(),
-        "z" if isinf(degrees) else "t": unit.tolist(),
-        "p_value": np.atleast_1d(t_tail(unit, degrees)).tolist(),
-    }
+    header: Facts = [(letter, statistic), ("degrees of freedom", df)]
+    header += [("degrees of freedom, residuals", degrees)] * (letter == "F")
     return WaldTest(
-        "Wald test", [*header, (f"p of {header[0][0]}", p)], columns, [],
-        statistic, p, "chi2" if isinf(degrees) else "F", df, float(degrees),
+        "Wald test", [*header, (f"p of {letter}", p)],
+        {"hypothesis": [one.text for one in given], **_as_lists(columns)}, [],
+        statistic, p, "F" if letter == "F" else "chi2", df, float(degrees),
     )  # fmt: skip
+
+
+def _singly(estimates: np.ndarray, errors: np.ndarray, degrees: float) -> dict[str, np.ndarray]:
+    """Return the columns of tests of single restrictions."""
+    t, letter = estimates / errors, "z" if isinf(degrees) else "t"
+    p = np.atleast_1d(t_tail(t, degrees))
+    return {"estimate": estimates, "standard_error": errors, letter: t, "p_value": p}
+
+
+def _as_lists(columns: dict[str, np.ndarray]) -> dict[str, list[Any]]:
+    return {name: column.tolist() for name, column in columns.items()}
 
 
 def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
@@ -137,9 +147,8 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
         ) from None
     if rows.ndim != 2 or rows.shape[1] != len(names) or not len(rows):
         raise ParameterError(
-            f"R has the shape {np.shape(hypotheses)}, but the model has {len(names)} parameters: "
-            f"give one row of {len(names)} numbers per restriction, in the order of param_names_.",
-            code="shape", option="hypotheses",
+            f"R has the shape {np.shape(hypotheses)}: give one row of {len(names)} numbers per "
+            "restriction, in the order of param_names_.", code="shape", option="hypotheses",
         )  # fmt: skip
     if not (np.isfinite(rows).all() and np.isfinite(right).all()):
         raise ParameterError(
@@ -168,54 +177,16 @@ def _known(model: Any, R: np.ndarray) -> np.ndarray:
     """
     about, words = R.any(axis=0), model._words.ravel()
     for j in np.flatnonzero(about & (words != "")):
-        raise _no_estimate(model._words_and_signs()[0][j], words[j])
+        name, diverges = model._words_and_signs()[0][j], "inf" in words[j]
+        raise DataError(
+            f"'{name}' has no finite estimate ({words[j]})",
+            "leave it out of the tests",
+            *(["compare likelihoods with likelihood_ratio_tests"] if diverges else []),
+            code="separated" if diverges else "no-estimate", column=name,
+        )  # fmt: skip
     if why := model._without_errors():
         raise DataError(why, code="no-estimate")
     return np.where(about, model._params.ravel(), 0.0)
-
-
-def _no_estimate(name: str, word: str) -> DataError:
-    """Return the error for a parameter with a status code such as "+inf" instead of an estimate."""
-    firth = hint("fit with {}", penalty="firth")
-    if word in ("dependent", "no weight"):
-        why = f"'{name}' has no estimate ({word})"
-        return DataError(why, "leave it out of the tests", code="no-estimate", column=name)
-    if word == "not checked":
-        why = f"It is not known whether the likelihood has a maximum, so '{name}' cannot be tested"
-        return DataError(why, firth, code="no-estimate", column=name)
-    return DataError(
-        f"'{name}' diverges because the classes are separated, and has no finite estimate",
-        "compare likelihoods with likelihood_ratio_tests", firth, code="separated", column=name,
-    )  # fmt: skip
-
-
-def _check_errors(given: list[Restriction], errors: np.ndarray) -> None:
-    """Raise an error for a restriction without a positive standard error."""
-    for (text, row), error in zip(given, errors.tolist(), strict=True):
-        if not row[:-1].any():
-            raise ParameterError(
-                f"'{text}' has no parameter with a nonzero coefficient: leave it out.",
-                code="bad-hypothesis", value=text,
-            )  # fmt: skip
-        if not 0.0 < error < np.inf:
-            code = "overflow" if isinf(error) else "no-estimate"
-            why = f"'{text}' cannot be tested: its standard error is {error:g}."
-            raise DataError(why, code=code, value=text)
-
-
-def _check_independent(model: Any, given: list[Restriction]) -> None:
-    """Raise ParameterError for a restriction that follows from earlier ones or contradicts them."""
-    scales = np.nan_to_num(model.standard_errors_.ravel(), posinf=0.0)
-    rows = np.array([one.row[:-1] for one in given]) * np.where(scales > 0.0, scales, 1.0)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    left = np.zeros(len(rows))
-    left[: rows.shape[1]] = np.abs(np.diag(np.linalg.qr(rows.T, mode="r")))
-    if (left <= _REPEATED).any():
-        text = given[int(np.argmax(left <= _REPEATED))].text
-        raise ParameterError(
-            f"'{text}' follows from earlier restrictions or contradicts them: leave it out.",
-            code="bad-hypothesis", value=text,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -246,25 +217,19 @@ def contrasts(
             f"'{factor.name}' has only one level: there is nothing to compare.",
             code="too-few-rows", column=factor.name,
         )  # fmt: skip
-    wanted, several = _wanted(factor.levels, factor.reference, compare), model._equations
+    wanted, several = _wanted(factor, compare), model._equations
     words, width = model._words.ravel(), model._params.shape[-1]
     effects = np.zeros((len(factor.levels), width))
     for row, coding in zip(effects, factor.levels.values(), strict=True):
         row[[width - model.n_features_in_ + j for j in coding]] = list(coding.values())
-    each = np.array([one.row[:-1] for one in wanted]) @ effects
-    rows = np.kron(np.eye(max(1, len(several))), each)
+    rows = np.kron(np.eye(max(1, len(several))), [one.row[:-1] for one in wanted] @ effects)
     texts = [one.text for one in wanted]
     texts = [f"{one}: {text}" for one in several for text in texts] if several else texts
-    known = np.array([not words[row != 0.0].any() for row in rows])
+    known = ~(rows != 0.0)[:, words != ""].any(axis=1)
     estimates = rows @ np.where(words == "", model._params.ravel(), 0.0)
     errors = np.linalg.norm(model._covariance_root()[0] @ rows.T, axis=0)
     errors[~known | ~(errors > 0.0)] = estimates[~known] = np.nan
-    t, degrees = estimates / errors, model._degrees
-    p, reach = np.atleast_1d(t_tail(t, degrees)), t_reach(level, degrees) * errors
-    columns = {
-        "estimate": estimates, "standard_error": errors, model._statistic: t, "p_value": p,
-        "adjusted_p_value": holm(p), "low": estimates - reach, "high": estimates + reach,
-    }  # fmt: skip
+    columns, reach = _singly(estimates, errors, model._degrees), t_reach(level, model._degrees)
     notes = [f"Intervals are individual {100 * level:.6g}% intervals."]
     if factor.within:
         more = ", ..." if len(factor.within) > 4 else ""
@@ -274,12 +239,12 @@ def contrasts(
         )  # fmt: skip
     if not known.all():
         notes.insert(0, "A dash: a coefficient of the level diverges, or its column is left out.")
-    if adjust is None:
-        columns.pop("adjusted_p_value")
-    else:
+    if adjust is not None:
+        columns["adjusted_p_value"] = holm(columns["p_value"])
         many = counted(len(known), "contrast")
         notes.insert(0, f"p-values are adjusted by Holm's method for {many}.")
-    found = {"contrast": texts} | {key: column.tolist() for key, column in columns.items()}
+    columns |= {"low": estimates - reach * errors, "high": estimates + reach * errors}
+    found = {"contrast": texts} | _as_lists(columns)
     return Contrasts(f"Contrasts of {factor.name}", [], found, notes)
 
 
@@ -294,25 +259,23 @@ def holm(p: np.ndarray) -> np.ndarray:
     return found
 
 
-def _wanted(levels: dict[str, Any], reference: str, compare: Any) -> list[Restriction]:
+def _wanted(factor: Factor, compare: Any) -> list[Restriction]:
     """Return the contrasts as linear functions of the effects of levels."""
-    names = list(levels)
+    names = list(factor.levels)
     units = dict(zip(names, np.eye(len(names), len(names) + 1), strict=True))
     if compare == "pairs":
         compare = [(b, a) for a, b in combinations(names, 2)]
     elif compare == "reference":
-        compare = [(name, reference) for name in names if name != reference]
+        compare = [(name, factor.reference) for name in names if name != factor.reference]
     found: list[Restriction] = []
-    for one in [compare] if isinstance(compare, str) else compare:
-        if isinstance(one, str):
-            found += restrictions_of(one, units, "level")
-        elif isinstance(one, tuple | list) and len(one) == 2:
+    compare = [compare] if isinstance(compare, str) else compare
+    for one in compare:
+        if isinstance(one, tuple | list) and len(one) == 2:
             (pair,) = restrictions_of(f"`{one[0]}` - `{one[1]}`", units, "level")
             found.append(pair._replace(text=f"{one[0]} - {one[1]}"))
-        else:
-            found = []
-            break
-    if not found:
+        elif isinstance(one, str):
+            found += restrictions_of(one, units, "level")
+    if not found or len(found) < len(compare):
         raise ParameterError(
             f"compare is {compare!r}: choose 'pairs', 'reference', or a list of contrasts such as "
             "'a - b' or ('a', 'b').", option="compare", value=compare,

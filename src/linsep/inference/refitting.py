@@ -26,28 +26,27 @@ import scipy.sparse as sp
 from scipy.special import chdtrc
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.batches import Batch, joined
+from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError
-from linsep.estimators._common.frames import to_score
 from linsep.estimators._common.labels import label_text
-from linsep.estimators._common.offsets import has_offset
-from linsep.inference.factors import terms_of
+from linsep.estimators._common.offsets import has_offset, offset_to_predict
+from linsep.inference.factors import parts_of, terms_of
 from linsep.inference.robust import no_counts, pairs_joined
 from linsep.inference.table import Table
 from linsep.inference.tails import f_tail
 from linsep.parameters import as_fitted, fitted_parameter
-from linsep.sources.base import Source, is_frame
+from linsep.sources.base import is_frame
 from linsep.sources.feature_names import names_in_recipe
 from linsep.validation.sparse import as_csr
-from linsep.words import counted, size_text
 
 #: relative difference of likelihoods, or of residuals, from which rows are others than in the fit
 _OTHERS = 1e-6
-#: what is said of tests in which the likelihood has no maximum
+#: what is said of tests in which the likelihood has no maximum, and of those that are not defined
 SUPREMUM = (
     "The classes are separated for some model, whose log-likelihood is the supremum; p is then "
     "only a rough guide."
 )
+DASH = "A dash: no parameter is tested, no residual variance is left, or no maximum exists."
 
 
 class Comparison(Table):
@@ -107,28 +106,18 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Comparison:
                 code="unsupported",
             )
         check_is_fitted(model)
-    pairs = [(*two, *said) for two, said in zip(pairwise(models), pairwise(called), strict=True)]
-    for pair in pairs:
-        _check_alike(*pair)
-    for model, name in zip(models, called, strict=True):
         refuse_without_likelihood(model, name)
-    for pair in pairs:
-        _check_nested(*pair)
+    for pair, said in zip(pairwise(models), pairwise(called), strict=True):
+        _check_nested(*pair, *said)
     tests = [_tested(a, b, models[-1]) for a, b in pairwise(models)]
     linear = models[0]._equation == "target"
-    quasi = fitted_parameter(models[0], "dispersion")
     attributes = [*["rss", "df_residual"] * linear, "log_likelihood", "aic", "bic"]
     columns: dict[str, list[Any]] = {
         "model": called, "parameters": [one.n_parameters_ for one in models],
         **{name: [getattr(one, f"{name}_") for one in models] for name in attributes},
-        "df": [None, *(test.df for test in tests)],
-        "F" if linear or quasi else "chi2": [None, *(test.statistic for test in tests)],
-        "p_value": [None, *(test.p_value for test in tests)],
+        **{name: [None, *column] for name, column in _columns(models[0], tests).items()},
     }  # fmt: skip
-    notes = ["Each model is tested against the model above it."]
-    notes += [SUPREMUM] * any(map(_is_supremum, models))
-    if any(isnan(test.p_value) for test in tests):
-        notes.append("A dash: the model adds no parameter, or leaves no residual variance.")
+    notes = ["Each model is tested against the model above it.", *_notes(models, tests)]
     title = f"Nested {'linear' if linear else 'logistic'} regressions"
     return Comparison(title, [("rows", models[0].n_rows_)], columns, notes)
 
@@ -137,8 +126,8 @@ class _Test(NamedTuple):
     """The test of some parameters; the statistic and p are NaN without a test."""
 
     df: int
-    statistic: float
-    p_value: float
+    statistic: float = nan
+    p_value: float = nan
 
 
 def _chi_squared(statistic: float, df: int) -> _Test:
@@ -148,20 +137,33 @@ def _chi_squared(statistic: float, df: int) -> _Test:
 
 def _tested(smaller: Any, larger: Any, largest: Any) -> _Test:
     """Return the test of a smaller model within a larger one; the largest has the variance."""
+    degrees = largest.df_residual_
     if larger._equation == "class":
         gained = 2.0 * (larger.log_likelihood_ - smaller.log_likelihood_)
         df = larger.n_parameters_ - smaller.n_parameters_
         if not fitted_parameter(largest, "dispersion") or not df:
             return _chi_squared(gained, df)
-        f, degrees = max(0.0, gained) / df / largest.dispersion_, largest.df_residual_
-        return _Test(df, f, float(f_tail(f, df, degrees)))
-    df, degrees = smaller.df_residual_ - larger.df_residual_, largest.df_residual_
-    unit = largest.residual_error_  # norms keep the digits that squares would lose
-    if not (df and degrees > 0 and unit > 0):
-        return _Test(df, nan, nan)
-    a, b = (one.solution_.residual_norm / unit for one in (smaller, larger))
-    statistic = max(0.0, (a - b) * (a + b) / df)
-    return _Test(df, statistic, float(f_tail(statistic, df, degrees)))
+        f = gained / df / largest.dispersion_
+    else:
+        df, unit = smaller.df_residual_ - larger.df_residual_, largest.residual_error_
+        if not (df and degrees > 0 and unit > 0):
+            return _Test(df)
+        # norms keep the digits that squares would lose
+        a, b = (one.solution_.residual_norm / unit for one in (smaller, larger))
+        f = (a - b) * (a + b) / df
+    return _Test(df, max(0.0, f), float(f_tail(max(0.0, f), df, degrees)))
+
+
+def _columns(model: Any, tests: list[_Test]) -> dict[str, list[Any]]:
+    """Return the tests as columns, with the name of the statistic of such models."""
+    f = model._equation == "target" or fitted_parameter(model, "dispersion")
+    names = "df", "F" if f else "chi2", "p_value"
+    return {name: [test[k] for test in tests] for k, name in enumerate(names)}
+
+
+def _notes(models: Sequence[Any], tests: list[_Test]) -> list[str]:
+    notes = [SUPREMUM] * any(map(_is_supremum, models))
+    return notes + [DASH] * any(isnan(test.p_value) for test in tests)
 
 
 def _is_supremum(model: Any) -> bool:
@@ -174,108 +176,86 @@ def refuse_without_likelihood(model: Any, name: str, firth: bool = False) -> Non
     Firth's penalty.
     """
     why = getattr(model, "stop_reason_", "too few rows")
-    quasi = fitted_parameter(model, "dispersion")
+    unknown = np.isnan(model.aic_).any() and not fitted_parameter(model, "dispersion")
     for wrong, said, code, option in (
         (len(getattr(model, "targets_", ())) > 1, "has several targets: fit a regression for each",
          "unsupported", None),
-        (fitted_parameter(model, "l2"), "was fitted with l2 and does not maximize the likelihood: "
-         "fit without l2", "unsupported", "l2"),
-        (fitted_parameter(model, "penalty") and not firth, "was fitted with Firth's penalty, which "
-         "depends on the columns: call likelihood_ratio_tests of the larger model instead",
-         "unsupported", "penalty"),
+        (fitted_parameter(model, "l2"), "does not maximize the likelihood: fit without l2",
+         "unsupported", "l2"),
+        (fitted_parameter(model, "penalty") and not firth, "has Firth's penalty, which depends on "
+         "the columns: call likelihood_ratio_tests of the larger model", "unsupported", "penalty"),
         (fitted_parameter(model, "covariance") is not None, "has a robust covariance, for which "
-         "likelihood-ratio tests are not valid: use wald_test instead",
-         "unsupported", "covariance"),
-        (why == "interrupted" or (np.isnan(model.aic_).any() and not quasi), "has no known maximum "
-         f"likelihood ({why}): print summary() for the reason", "no-estimate", None),
+         "likelihood-ratio tests are not valid: use wald_test", "unsupported", "covariance"),
+        (why == "interrupted" or unknown, f"has no known maximum likelihood ({why}): print "
+         "summary() for the reason", "no-estimate", None),
     ):  # fmt: skip
         if wrong:
             raise DataError(f"{name} {said}.", code=code, option=option)
 
 
-def _check_alike(smaller: Any, larger: Any, first: str, second: str) -> None:
-    """Raise DataError for models of different kinds."""
-
-    def facts(model: Any) -> dict[str, Any]:
-        found: dict[str, Any] = {"kind": type(model).__name__}
-        if hasattr(model, "classes_"):
-            found["classes"] = sorted(map(label_text, model.classes_.tolist()))
-            found["reference"] = label_text(model.reference_)
-        names = ("fit_intercept", "weight_type", "dispersion")
-        return found | {name: fitted_parameter(model, name) for name in names}
-
-    theirs = facts(larger)
-    for what, ours in facts(smaller).items():
-        if ours != theirs.get(what):
-            raise DataError(
-                f"{first} and {second} have another {what} ({ours} and {theirs.get(what)}): fit "
-                "both with the same.",
-                code="other-model", option=what if hasattr(smaller, what) else None,
-            )  # fmt: skip
-
-
 def _check_nested(smaller: Any, larger: Any, first: str, second: str) -> None:
-    """Raise DataError unless the other model was fitted to the same rows, and has all features of
-    the smaller one, computed in the same way.
+    """Raise DataError unless the other model is of the same kind, was fitted to the same rows, and
+    has all features of the smaller one, computed in the same way, and more.
     """
-    few, many = _definitions(smaller), _definitions(larger)
-    missing = [name for name in few if name not in many]
-    unnamed = [
-        name for model, name in ((smaller, first), (larger, second))
-        if getattr(model, "feature_names_in_", None) is None and model.n_features_in_
-    ]  # fmt: skip
-    changed = [name for name, made in few.items() if made != many.get(name, made)]
-    signatures = {getattr(one, "rows_signature_", None) for one in (smaller, larger)}
-    same = smaller.n_rows_ == larger.n_rows_ and len(signatures) == 1 and None not in signatures
-    for wrong, said, code in (
-        (unnamed, f"The features of {' and '.join(unnamed)} have no names and cannot be matched: "
-         "fit to data frames, or to files with named columns", "other-model"),
-        (missing and set(many) <= set(few), f"{first} has more features than {second}: pass the "
-         "smaller model first", "other-model"),
-        (missing, f"{first} is not nested in {second}, which lacks {', '.join(missing[:3])}: "
-         "the larger model needs all features of the smaller one", "other-model"),
-        (len(few) == len(many), f"{first} and {second} have the same features: there is nothing to "
-         "test", "other-model"),
-        (not same, f"{first} was fitted to {counted(smaller.n_rows_, 'row')} and {second} to "
-         f"{counted(larger.n_rows_, 'row')}, which differ, or have another order, other weights or "
-         "offsets: fit both to the same rows, such as those without a missing value", "other-rows"),
-        (changed, f"Feature '{'' if not changed else changed[0]}' of {first} and of {second} was "
-         "computed in different ways (scaled, filled, converted, or by a formula): fit both with "
-         "the same options", "other-model"),
+    facts, few, many = _facts(smaller), _definitions(smaller), _definitions(larger)
+    other = next((k for k, fact in _facts(larger).items() if fact != facts.get(k)), None)
+    lacking = [name for name in few if name not in many]
+    named = all(hasattr(one, "feature_names_in_") or not one.n_features_in_
+                for one in (smaller, larger))  # fmt: skip
+    rows = [(one.n_rows_, one.rows_signature_) for one in (smaller, larger)]
+    changed = next((name for name, made in few.items() if made != many.get(name, made)), None)
+    for wrong, said, code, option in (
+        (other, f"{first} and {second} have another {other}: fit both with the same",
+         "other-model", other if hasattr(smaller, str(other)) else None),
+        (not named, "Features without names cannot be matched: fit to data frames, or to files "
+         "with named columns", "other-model", None),
+        (lacking or len(few) == len(many), f"{first} is not nested in {second}, which needs all "
+         f"of its features and more{', but lacks ' * bool(lacking)}{', '.join(lacking[:3])}: pass "
+         "the smaller model first", "other-model", None),
+        (rows[0] != rows[1] or None in rows[0], f"{first} was fitted to {rows[0][0]:,} rows and "
+         f"{second} to {rows[1][0]:,}, which differ, or have another order, other weights or "
+         "offsets: fit both to the same rows", "other-rows", None),
+        (changed, f"{first} and {second} compute '{changed}' in different ways (scaled, filled, "
+         "converted, or by a formula): fit both with the same options", "other-model", None),
     ):  # fmt: skip
         if wrong:
-            column = changed[0] if wrong is changed else None
-            raise DataError(f"{said}.", code=code, column=column)
+            raise DataError(
+                f"{said}.", code=code, option=option, column=changed if wrong is changed else None
+            )
 
 
-def _definitions(model: Any) -> dict[str, str]:
-    """Return how each feature was computed from the columns of a table, by its name; "" for an
-    unchanged column.
+def _facts(model: Any) -> dict[str, Any]:
+    """Return what nested models have in common."""
+    facts: dict[str, Any] = {"kind": type(model).__name__}
+    if hasattr(model, "classes_"):
+        facts["classes"] = sorted(map(label_text, model.classes_.tolist()))
+        facts["reference"] = label_text(model.reference_)
+    names = "fit_intercept", "weight_type", "dispersion"
+    return facts | {name: fitted_parameter(model, name) for name in names}
+
+
+def _definitions(model: Any) -> dict[str, list[Any]]:
+    """Return how each feature was computed from the columns of a table, by its name; an empty list
+    for an unchanged column.
     """
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    made, recipe = dict.fromkeys(names, ""), getattr(model, "recipe_", None) or {}
-    if recipe.get("format") != "table":
-        return made
+    recipe = getattr(model, "recipe_", None) or {}
     if formula := recipe.get("formula"):
-        blocks = formula["blocks"]
+        blocks, made = formula["blocks"], {}
         for name, scale, parts in formula["features"]:
-            whole = [scale, [[blocks[block], at] for block, at in parts]]
             plain = len(parts) == 1 and set(blocks[parts[0][0]]) == {"column"} and scale == 1.0
-            made[str(name)] = "" if plain else json.dumps(whole, sort_keys=True)
+            made[str(name)] = [] if plain else [scale, [[blocks[k], at] for k, at in parts]]
         return made
-    own = {}
-    for column, name in names_in_recipe(recipe).items():
-        steps = {k: recipe.get(k) or {} for k in ("scale", "means", "converted", "rare", "words")}
-        done = {k: of[column] for k, of in steps.items() if column in of}
-        own[column] = json.dumps(done, sort_keys=True, default=str) if done else ""
-        if name in made:
-            made[name] = own[column]
-        for place in recipe["text"].get(column, {}).values():
-            made[names[int(place)]] = own[column]
-    for product in recipe.get("products", ()):
-        for *_, place in product["features"]:
-            made[names[int(place)]] = "".join(own[column] for column in product["columns"])
-    return made
+    if recipe.get("format") != "table":
+        return {name: [] for name in names}
+    steps = [recipe.get(k) or {} for k in ("scale", "means", "converted", "rare", "words")]
+    done = {
+        shown: json.dumps([of.get(column) for of in steps], default=str)
+        for column, shown in names_in_recipe(recipe).items()
+        if any(column in of for of in steps)
+    }
+    parts = zip(names, parts_of(model), strict=True)
+    return {name: [done[one] for one in some if one in done] for name, some in parts}
 
 
 class LikelihoodRatioTests(Table):
@@ -329,52 +309,30 @@ class Scored(NamedTuple):
     n_parameters: int
 
 
-class _Rows(NamedTuple):
-    """Features of rows in memory, and what ``fit`` takes beside them, without what is None."""
-
-    X: Any
-    beside: dict[str, Any]
-
-
-def _rows_of(model: Any, X: Any, y: Any, **beside: Any) -> _Rows:
-    """Return the rows of a fit as features in memory."""
-    source = to_score(model, X, y)
-    if isinstance(source, Source):
-        parts: list[Batch] = []
-        for batch in source.batches():
-            parts.append(batch)
-            if sum(part.nbytes for part in parts) > source.memory_bytes:
-                raise DataError(
-                    f"The rows of {source.name} need more than {size_text(source.memory_bytes)} "
-                    "in memory: fit the smaller models and call linsep.compare.",
-                    code="too-large", path=source.name,
-                )  # fmt: skip
-        if not parts:
-            raise DataError(f"{source.name} has no rows.", code="no-rows", path=source.name)
-        if _counts(model):
-            parts = list(pairs_joined(parts, model.classes_[1]))
-        read = joined(parts, model.n_features_in_)
-        names = ("successes", "trials") if _counts(model) else ("y", "sample_weight")
-        beside = dict(zip(names, (read.y, read.weights), strict=True)) | {"offset": read.offset}
-        features = read.X
-    else:
-        if _counts(model) and "successes" not in beside:
-            raise no_counts()
-        if has_offset(model) and beside.get("offset") is None:
-            raise DataError(
-                "The model was fitted with an offset: pass it.",
-                code="needs-option",
-                option="offset",
-            )
-        beside["y"], features = y, as_csr(model.features_of(X))
+def _rows_of(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = None,
+    successes: Any = None, trials: Any = None,
+) -> tuple[Any, dict[str, Any]]:  # fmt: skip
+    """Return the features of the rows of a fit, and what ``fit`` takes beside them."""
+    labels = y if successes is None else successes
+    with model.fitted_rows(X, labels, sample_weight, offset) as (rows, labels, weights, known, _):
+        features = as_csr(rows)
     features = features if sp.issparse(features) else np.asarray(features)
-    if features.ndim != 2 or features.shape[1] != model.n_features_in_:
+    if features.shape[1:] != (model.n_features_in_,):
         raise DataError(
-            f"X has the shape {features.shape}, but the model has {model.n_features_in_} "
-            "features: pass the rows of the fit.",
-            code="shape",
-        )
-    return _Rows(features, {name: value for name, value in beside.items() if value is not None})
+            f"X has the shape {features.shape}, but the model has {model.n_features_in_} features: "
+            "pass the rows of the fit.", code="shape",
+        )  # fmt: skip
+    beside = {"offset": offset_to_predict(model, known, features.shape[0])}
+    if not _counts(model):
+        return features, beside | {"y": labels, "sample_weight": weights}
+    if successes is not None:
+        return features, beside | {"successes": successes, "trials": trials}
+    if weights is None:
+        raise no_counts()
+    read = Batch(features, labels, 0, weights, offset=beside["offset"])
+    (pairs,) = pairs_joined([read], model.classes_[1])
+    return pairs.X, {"successes": pairs.y, "trials": pairs.weights, "offset": pairs.offset}
 
 
 def _counts(model: Any) -> bool:
@@ -391,7 +349,7 @@ def _refuse_counts(model: Any) -> None:
         )
 
 
-def _refitted(model: Any, X: Any, rows: _Rows) -> Any:
+def _refitted(model: Any, X: Any, beside: dict[str, Any]) -> Any:
     """Return a model like this one, fitted to some columns of its rows."""
     changed = {"intervals": "wald", "on_separation": "warn", "trace": False}
     if not X.shape[1]:
@@ -399,7 +357,7 @@ def _refitted(model: Any, X: Any, rows: _Rows) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of separation and dependence: said beside the tests
         again = as_fitted(model, **(changed if model._equation == "class" else {}))
-        return again.fit(X, **rows.beside)
+        return again.fit(X, **beside)
 
 
 def _check_rows(model: Any, n_rows: int, found: float, fitted: float) -> None:
@@ -408,11 +366,9 @@ def _check_rows(model: Any, n_rows: int, found: float, fitted: float) -> None:
     """
     if n_rows != model.n_rows_ or abs(found - fitted) > _OTHERS * max(abs(fitted), 1e-300):
         raise DataError(
-            f"The model was fitted to other rows than these {counted(n_rows, 'row')} of positive "
-            f"weight ({model.n_rows_:,} rows, or other residuals): pass the rows of the fit with "
-            "their weights.",
-            code="other-rows",
-        )
+            f"The model was fitted to {model.n_rows_:,} other rows than these {n_rows:,} of "
+            "positive weight: pass the rows of the fit with their weights.", code="other-rows",
+        )  # fmt: skip
 
 
 def likelihood_ratio_tests(model: Any, X: Any, y: Any, **beside: Any) -> LikelihoodRatioTests:
@@ -422,52 +378,42 @@ def likelihood_ratio_tests(model: Any, X: Any, y: Any, **beside: Any) -> Likelih
         raise DataError(
             "The model has no features, so there are no terms to test.", code="unsupported"
         )
-    rows, linear = _rows_of(model, X, y, **beside), model._equation == "target"
-    letter = "F" if linear or fitted_parameter(model, "dispersion") else "chi2"
+    (rows, known), linear = _rows_of(model, X, y, **beside), model._equation == "target"
     tried = [one for one in terms if not any(one.parts < other.parts for other in terms)]
     columns: dict[str, list[Any]] = {}
     if getattr(model, "method_", "") == "Firth":
         _refuse_counts(model)
-        single = rows.X, rows.beside["y"], rows.beside.get("sample_weight")
-        held = model._held_at_zero(*single, [one.features for one in tried])
+        held = model._held_at_zero(
+            rows, known["y"], known["sample_weight"], [one.features for one in tried]
+        )
         _check_rows(model, held.n_rows, held.log_likelihood, model.log_likelihood_)
         tests = [_chi_squared(2.0 * (held.value - value), df) for value, df in held.held]
         columns["log_likelihood"] = [value for value, _ in held.held]
         notes = ["Penalized likelihoods (Firth), with the coefficients of a term held at 0."]
+        notes += _notes([], tests)
     else:
-        full = _refitted(model, rows.X, rows)
-        one, other = (f.rss_ if linear else f.log_likelihood_ for f in (full, model))
-        _check_rows(model, full.n_rows_, one, other)
+        name = "rss" if linear else "log_likelihood"
+        full = _refitted(model, rows, known)
+        _check_rows(model, full.n_rows_, *(getattr(one, f"{name}_") for one in (full, model)))
         kept = [np.setdiff1d(np.arange(model.n_features_in_), one.features) for one in tried]
-        fits = [_refitted(model, rows.X[:, some], rows) for some in kept]
+        fits = [_refitted(model, rows[:, some], known) for some in kept]
         tests = [
             _tested(fit, full, full)
             if linear or not isnan(fit.likelihood_ratio_[0])
-            else _Test(full.n_parameters_ - fit.n_parameters_, nan, nan)
+            else _Test(full.n_parameters_ - fit.n_parameters_)
             for fit in fits
         ]
         if linear:
             columns["sum_of_squares"] = [max(0.0, fit.rss_ - full.rss_) for fit in fits]
-        for name in ("rss" if linear else "log_likelihood", "aic"):
-            columns[name] = [float(getattr(fit, f"{name}_")) for fit in fits]
-        notes = [SUPREMUM] * any(map(_is_supremum, (full, *fits)))
+        for attribute in (name, "aic"):
+            columns[attribute] = [float(getattr(fit, f"{attribute}_")) for fit in fits]
+        notes = _notes([full, *fits], tests)
     if within := [one.name for one in terms if one not in tried]:
-        notes.append(f"Not tested, as part of a product: {', '.join(within)}.")
-    if any(isnan(test.p_value) for test in tests):
-        notes.append(
-            "A dash: the term adds no parameter, or the fit leaves no residual variance."
-            if linear
-            else "A dash: the term adds no parameter, or no maximum exists to compare."
-        )
-    columns = {
-        "term": [one.name for one in tried], "df": [test.df for test in tests], **columns,
-        letter: [test.statistic for test in tests],
-        "p_value": [test.p_value for test in tests],
-    }  # fmt: skip
-    return LikelihoodRatioTests(
-        "F tests of terms" if letter == "F" else "Likelihood-ratio tests of terms",
-        [("rows", model.n_rows_)], columns, notes,
-    )  # fmt: skip
+        notes.insert(0, f"Not tested, as part of a product: {', '.join(within)}.")
+    df, letter, p = _columns(model, tests).items()
+    columns = {"term": [one.name for one in tried]} | dict([df]) | columns | dict([letter, p])
+    kind = "F" if letter[0] == "F" else "Likelihood-ratio"
+    return LikelihoodRatioTests(f"{kind} tests of terms", [("rows", model.n_rows_)], columns, notes)
 
 
 def score_test(model: Any, X: Any, y: Any, more: Any, sample_weight: Any) -> ScoreTest:
@@ -475,27 +421,26 @@ def score_test(model: Any, X: Any, y: Any, more: Any, sample_weight: Any) -> Sco
     refuse_without_likelihood(model, "The model")
     if _is_supremum(model):
         raise DataError(
-            "Coefficients of the model diverge because the classes are separated, so there are "
-            "no estimates for a score test: fit the larger model and call linsep.compare.",
-            code="separated",
-        )
+            "Coefficients diverge because the classes are separated, so there are no estimates "
+            "for a score test: fit the larger model and call linsep.compare.", code="separated",
+        )  # fmt: skip
     _refuse_counts(model)
-    rows, added = _rows_of(model, X, y, sample_weight=sample_weight), _added(more)
-    if added.ndim != 2 or added.shape[0] != rows.X.shape[0]:
+    (rows, known), added = _rows_of(model, X, y, sample_weight), _added(more)
+    if added.ndim != 2 or added.shape[0] != rows.shape[0]:
         raise DataError(
-            f"X has {rows.X.shape[0]:,} rows, but more has the shape {added.shape}: pass columns "
+            f"X has {rows.shape[0]:,} rows, but more has the shape {added.shape}: pass columns "
             "of the same rows.", code="shape", option="more",
         )  # fmt: skip
-    either = sp.issparse(added) or sp.issparse(rows.X)
-    wide = sp.csr_matrix(sp.hstack([rows.X, added])) if either else np.hstack([rows.X, added])
+    either = sp.issparse(added) or sp.issparse(rows)
+    wide = sp.csr_matrix(sp.hstack([rows, added])) if either else np.hstack([rows, added])
     if model._equation == "class":
-        found = model._scored(wide, rows.beside["y"], rows.beside.get("sample_weight"))
+        found = model._scored(wide, known["y"], known["sample_weight"])
         _check_rows(model, found.n_rows, found.log_likelihood, model.log_likelihood_)
         statistic, width = found.statistic, found.n_parameters
     else:
         # n times the share of the residual sum of squares that the larger model explains (Breusch
         # and Pagan, Review of Economic Studies 47, 1980)
-        larger, smaller = _refitted(model, wide, rows), _refitted(model, rows.X, rows)
+        larger, smaller = (_refitted(model, columns, known) for columns in (wide, rows))
         _check_rows(model, smaller.n_rows_, smaller.rss_, model.rss_)
         if not model.rss_:
             raise DataError(
@@ -503,13 +448,15 @@ def score_test(model: Any, X: Any, y: Any, more: Any, sample_weight: Any) -> Sco
             )
         share = larger.solution_.residual_norm / model.solution_.residual_norm
         statistic, width = model.n_rows_ * (1.0 - share) * (1.0 + share), larger.n_parameters_
-    test = _chi_squared(statistic, width - model.n_parameters_)
+    df, value, p = _chi_squared(statistic, width - model.n_parameters_)
     columns: dict[str, list[Any]] = {
-        "test": ["added columns"], "df": [test.df], "chi2": [test.statistic],
-        "p_value": [test.p_value],
-    }  # fmt: skip
-    notes = [] if test.df else ["The columns are linear combinations of the model's columns."]
-    return ScoreTest("Score test", [], columns, notes, test.statistic, test.p_value, test.df)
+        "test": ["added columns"],
+        "df": [df],
+        "chi2": [value],
+        "p_value": [p],
+    }
+    notes = [] if df else ["The columns are linear combinations of the model's columns."]
+    return ScoreTest("Score test", [], columns, notes, value, p, df)
 
 
 def _added(more: Any) -> Any:
@@ -518,22 +465,22 @@ def _added(more: Any) -> Any:
         raise ParameterError(
             "more is missing: pass the columns to add.", code="needs-option", option="more"
         )
-    names = [str(more.name)] if getattr(more, "name", None) is not None else None
-    if is_frame(more):
-        names = [str(name) for name in getattr(more, "column_names", None) or more.columns]
-    added = as_csr(more)
+    added, name = as_csr(more), getattr(more, "name", None)
     if sp.issparse(added):
         return added
     added = np.asarray(added)
     added = added[:, None] if added.ndim == 1 else added
-    for k, column in enumerate(added.T if added.ndim == 2 else ()):
+    if is_frame(more):
+        names = list(getattr(more, "column_names", None) or more.columns)
+    else:
+        names = list(range(added.shape[-1])) if name is None else [name]
+    for called, column in zip(names, added.T, strict=False):
         try:
             column.astype(np.float64)
         except (TypeError, ValueError):
-            name = names[k] if names else k
             raise DataError(
-                f"Column {name!r} of more holds values that are not numbers",
+                f"Column {called!r} of more holds values that are not numbers",
                 "pass numbers, such as one column of zeros and ones per level",
-                code="not-a-number", option="more", column=name,
+                code="not-a-number", option="more", column=called,
             ) from None  # fmt: skip
     return added.astype(np.float64)

@@ -13,6 +13,7 @@ tree of the lanes.
 
 import operator
 from collections.abc import Hashable
+from functools import reduce
 from hashlib import blake2b
 from math import isnan
 from typing import Any, Literal, NamedTuple
@@ -77,10 +78,9 @@ def scores_of(rows: np.ndarray, clusters: np.ndarray | None, decided: int = 0) -
     found, first, codes = np.unique(clusters, return_index=True, return_inverse=True)
     order = np.argsort(first)
     places = np.argsort(order)[codes.ravel()]
-    one_each = sp.csr_array(
-        (np.ones(len(rows)), (places, np.arange(len(rows)))), shape=(found.size, len(rows))
-    )
-    return Scores(np.asarray(one_each @ rows), found[order], decided)
+    ends = np.arange(len(rows) + 1)  # one place a row
+    members = sp.csc_array((np.ones(len(rows)), places, ends), (found.size, len(rows)))
+    return Scores(np.asarray(members @ rows), found[order], decided)
 
 
 def added_scores(one: Scores, other: Scores) -> Scores:
@@ -111,15 +111,13 @@ class Robust(NamedTuple):
         for rows of leverage 1 that are divided by 1 - leverage, and for fewer than two clusters.
         """
         if found.decided:
-            what = "rows have" if found.decided > 1 else "row has"
             raise DataError(
-                f"{found.decided:,} {what} a leverage of 1, since an estimate depends on one row "
-                f"alone, but {name} divides by 1 - leverage",
-                hint("use {}", covariance="HC1"), "leave out the feature that only this row has",
-                code="undefined", option="covariance", value=name,
+                f"The leverage of {found.decided:,} rows is 1, since an estimate depends on one "
+                f"row alone, but {name} divides by 1 - leverage",
+                hint("use {}", covariance="HC1"), code="undefined", option="covariance", value=name,
             )  # fmt: skip
         many = None if found.clusters is None else int(found.clusters.size)
-        if many is not None and many < 2:
+        if many == 1:
             raise DataError(
                 "All rows are in one cluster, but CR1 needs at least two.", code="too-few-rows"
             )
@@ -128,18 +126,18 @@ class Robust(NamedTuple):
             return cls(name, root, many)
         factor = np.linalg.qr(found.rows, mode="r")
         root[: len(factor)] = factor
+        scale = n_rows / left if name == "HC1" else 1.0
         if many is not None:
-            root *= np.sqrt(many / (many - 1) * ((n_rows - 1) / left))
-        return cls(name, root * (np.sqrt(n_rows / left) if name == "HC1" else 1.0), many)
+            scale = many / (many - 1) * ((n_rows - 1) / left)
+        return cls(name, root * np.sqrt(scale), many)
 
     @classmethod
     def stored(cls, name: str | None, root: np.ndarray | None, clusters: Any) -> "Robust | None":
         """Return the robust covariance of a model file, whose parameter is ``name``, or None."""
         if (name is None) != (root is None):
             raise ValueError("a robust covariance that the parameters do not name, or none")
-        if name is None or root is None:
-            return None
-        return cls(name, root, stored_clusters(name, clusters))
+        clusters = stored_clusters(name, clusters)
+        return None if name is None or root is None else cls(name, root, clusters)
 
 
 def without_noise(robust: np.ndarray, plain: np.ndarray) -> np.ndarray:
@@ -157,19 +155,17 @@ def robust_words(
     name: str, clusters: int | None, of_rows: str = "for rows of unequal variance"
 ) -> str:
     """Return the sentence of a summary about a robust covariance."""
-    what = f"Standard errors, tests and intervals: {name},"
-    if clusters is None:
-        return f"{what} {of_rows}."
-    free = clusters - 1
-    return (
-        f"{what} for rows that depend on each other within {clusters:,} clusters; t has {free:,} "
-        f"{'degree' if free == 1 else 'degrees'} of freedom."
-    )
+    if clusters is not None:
+        of_rows = (
+            f"for rows that depend on each other within {clusters:,} clusters; t has "
+            f"{clusters - 1:,} {'degree' if clusters == 2 else 'degrees'} of freedom"
+        )
+    return f"Standard errors, tests and intervals: {name}, {of_rows}."
 
 
 def stored_clusters(name: str | None, clusters: Any) -> int | None:
     """Return the number of clusters in a model file, None unless the covariance needs them; raise
-    ValueError or TypeError for other values.
+    ValueError for other values.
     """
     if name == CLUSTERED:
         return count(clusters, 2)
@@ -215,41 +211,42 @@ def refuse_robust(model: Any, columns: Any = None) -> None:
     """Raise ParameterError for parameters that cannot be combined with a robust covariance, and for
     several ``columns`` of targets, unless None.
     """
-    if model.covariance is None:
-        return
-    for wrong, why, advice, option in (
-        (model.l2, "Robust standard errors are not known with l2", "leave l2 out", "l2"),
-        (getattr(model, "penalty", None), "A robust covariance needs the maximum likelihood, and "
-         "Firth's penalty changes the score of every row", hint("leave {} out", penalty=None),
-         "penalty"),
-        (getattr(model, "intervals", None) == "profile", "Profile intervals come from the "
-         "likelihood, not from a covariance", hint("use {}", intervals="wald"), "intervals"),
-        (columns is not None, "A robust covariance needs a single target", "fit one regression per "
-         "column", "covariance"),
-    ):  # fmt: skip
-        if wrong:
-            without = hint("leave {} out", covariance=None)
-            raise ParameterError(why, advice, without, code="conflict", option=option)
-    refuse_weights(model.covariance, getattr(model, "class_weight", None))
+    if model.covariance is not None:
+        profile = getattr(model, "intervals", None) == "profile"
+        _refuse_beside("covariance", (
+            (model.l2, "Robust standard errors are not known with l2", "l2"),
+            (getattr(model, "penalty", None), "Firth's penalty changes the score of every row, so "
+             "it has no robust standard errors", "penalty"),
+            (profile, "Profile intervals come from the likelihood, not from a covariance",
+             "intervals"),
+            (columns is not None, "A robust covariance needs a single target", "covariance"),
+        ))  # fmt: skip
+        refuse_weights(model.covariance, getattr(model, "class_weight", None))
 
 
 def refuse_dispersion(model: Any, counts: bool) -> None:
     """Raise ParameterError for an estimated dispersion without counts, or beside what assumes that
     it is 1.
     """
-    if model.dispersion is None:
-        return
-    for wrong, why, option in (
-        (not counts, "A dispersion is estimated from counts: pass successes and trials", None),
-        (model.covariance, "Robust standard errors need no dispersion", "covariance"),
-        (model.penalty, "Firth's penalty assumes binomial variances", "penalty"),
-        (model.l2, "With l2 there are no standard errors", "l2"),
-        (model.intervals == "profile", "Profiles assume binomial variances", "intervals"),
-    ):
+    if model.dispersion is not None:
+        _refuse_beside("dispersion", (
+            (not counts, "A dispersion is estimated from counts: pass successes and trials", None),
+            (model.covariance, "Robust standard errors need no dispersion", "covariance"),
+            (model.penalty, "Firth's penalty assumes binomial variances", "penalty"),
+            (model.l2, "With l2 there are no standard errors", "l2"),
+            (model.intervals == "profile", "Profiles assume binomial variances", "intervals"),
+        ))  # fmt: skip
+
+
+def _refuse_beside(name: str, known: tuple[tuple[Any, str, str | None], ...]) -> None:
+    """Raise ParameterError for the first reason that holds against a parameter, beside an option,
+    or without what it needs (None).
+    """
+    for wrong, why, option in known:
         if wrong:
-            leave = hint("leave {} out", dispersion=None)
             code = "conflict" if option else "needs-option"
-            raise ParameterError(why, leave, code=code, option=option or "dispersion")
+            leave = hint("leave {} out", **{name: None})
+            raise ParameterError(why, leave, code=code, option=option or name)
 
 
 def refuse_weights(covariance: str | None, weights: Any) -> None:
@@ -268,13 +265,25 @@ def cluster_numbers(X: Any, clusters: Any) -> np.ndarray | None:
     pandas is compared with that of the rows X. DataError if labels have several dimensions, or one
     is missing.
     """
-    if clusters is None:
-        return None
+    return None if clusters is None else _coded(X, clusters)[1]
+
+
+def hashed_clusters(labels: Any) -> np.ndarray:
+    """Return numbers of 64 bits for the labels of some rows; equal labels of other rows have equal
+    numbers.
+    """
+    found, codes = _coded(None, labels)
+    texts = [str(label + 0.0 if isinstance(label, float) else label) for label in found]
+    digests = b"".join(blake2b(text.encode(), digest_size=8).digest() for text in texts)
+    return np.frombuffer(digests, "<u8").astype(np.uint64)[codes]
+
+
+def _coded(X: Any, clusters: Any) -> tuple[list[Any], np.ndarray]:
+    """Return the different labels, and the number of that of each row."""
     check_beside(X, clusters=clusters)
     if isinstance(clusters, list | tuple):  # numpy would make text of numbers beside text
-        labels = np.fromiter(clusters, dtype=object, count=len(clusters))
-    else:
-        labels = np.asarray(clusters)
+        clusters = np.fromiter(clusters, dtype=object, count=len(clusters))
+    labels = np.asarray(clusters)
     labels = labels[:, 0] if labels.shape[1:] == (1,) else labels
     if labels.ndim != 1:
         raise DataError(
@@ -282,11 +291,13 @@ def cluster_numbers(X: Any, clusters: Any) -> np.ndarray | None:
             code="shape", option="clusters",
         )  # fmt: skip
     if labels.dtype.kind in "biuUS":
-        return np.unique(labels, return_inverse=True)[1].astype(np.uint64)
-    values = labels.tolist() if labels.dtype.kind not in "mM" else labels
+        found, inverse = np.unique(labels, return_inverse=True)
+        return found.tolist(), inverse.astype(np.uint64)
     numbers: dict[Any, int] = {}
+    values = labels.tolist()
     for row, label in enumerate(values):
-        missing = np.isnat(label) if labels.dtype.kind in "mM" else _is_missing(label)
+        nan = isinstance(label, float) and isnan(label)
+        missing = nan or label is None or type(label).__name__ in MISSING_TYPES
         if missing or not isinstance(label, Hashable):
             kind = "missing" if missing else f"a {type(label).__name__}"
             raise DataError(
@@ -294,25 +305,7 @@ def cluster_numbers(X: Any, clusters: Any) -> np.ndarray | None:
                 code="missing-value" if missing else "bad-value", option="clusters", row=row + 1,
             )  # fmt: skip
         numbers.setdefault(label, len(numbers))
-    return np.array([numbers[label] for label in values], dtype=np.uint64)
-
-
-def _is_missing(label: Any) -> bool:
-    nan = isinstance(label, float) and isnan(label)
-    return label is None or type(label).__name__ in MISSING_TYPES or nan
-
-
-def hashed_clusters(labels: Any) -> np.ndarray:
-    """Return numbers of 64 bits for the labels of some rows; equal labels of other rows have equal
-    numbers.
-    """
-    codes = cluster_numbers(None, labels)
-    assert codes is not None
-    found, first = np.unique(codes, return_index=True)
-    some = [np.asarray(labels)[k] for k in first.tolist()]
-    texts = [str(label + 0.0 if isinstance(label, float) else label) for label in some]
-    digests = b"".join(blake2b(text.encode(), digest_size=8).digest() for text in texts)
-    return np.frombuffer(digests, "<u8").astype(np.uint64)[np.searchsorted(found, codes)]
+    return list(numbers), np.array([numbers[label] for label in values], dtype=np.uint64)
 
 
 def clusters_in(part: Batch, covariance: str) -> np.ndarray | None:
@@ -348,30 +341,20 @@ class LinearScores(NamedTuple):
 
     def __call__(self, lane: Batch) -> Scores:
         """Return the sum of a lane."""
-        found: Scores | None = None
-        for part in lane.cut(block_rows(self.fit.coef.size)):
-            some = self._of(part)
-            found = some if found is None else added_scores(found, some)
-        assert found is not None
-        return found
+        return reduce(added_scores, map(self._of, lane.cut(block_rows(self.fit.coef.size))))
 
     def _of(self, part: Batch) -> Scores:
-        X = part.X
-        if X.shape[1] < self.fit.coef.size:  # rows of a sparse source may be narrower
-            X = sp.csr_matrix((X.data, X.indices, X.indptr), (part.size, self.fit.coef.size))
-        V = self.fit.orthonormal(X)
-        e = np.zeros(part.size)
-        if not self.fit.perfect:
-            e = self.fit.residuals(X, part.y) / self.fit.residual_norm
-        weights = np.ones(part.size) if part.weights is None else part.weights
-        leverage = np.square(V).sum(axis=1)
-        if not self.frequency:
-            leverage, e = weights * leverage, weights * e
-        else:
-            e = np.sqrt(weights) * e
+        X, fit = part.X, self.fit
+        if X.shape[1] < fit.coef.size:  # rows of a sparse source may be narrower
+            X = sp.csr_matrix((X.data, X.indices, X.indptr), (part.size, fit.coef.size))
+        V, e, weights = fit.orthonormal(X), np.zeros(part.size), np.ones(part.size)
+        if not fit.perfect:
+            e = fit.residuals(X, part.y) / fit.residual_norm
+        weights = weights if part.weights is None else part.weights
+        e = e * (np.sqrt(weights) if self.frequency else weights)
+        free = 1.0 - np.square(V).sum(axis=1) * (1.0 if self.frequency else weights)
         decided = 0
         if self.name in ("HC2", "HC3"):
-            free = 1.0 - leverage
             decided = int((free <= LEAST_FREE).sum())
             free = np.maximum(free, LEAST_FREE)
             e = e / (free if self.name == "HC3" else np.sqrt(free))

@@ -1,12 +1,13 @@
 """Signatures of rows, which show whether two models were fitted to the same rows.
 
-The signature of rows 0, 1, ... is the sum of B^i h(y_i, w_i) modulo 2^64, where h mixes y, or the
-number of its class, the offset and the weight (S. Vigna's splitmix64). Signatures of neighboring
+The signature of rows 0, 1, ... is the sum of B^i h(y_i, offset_i, w_i) modulo 2^64, where y is a
+number or that of a class, and h mixes bits (as S. Vigna's splitmix64). Signatures of neighboring
 rows are joined like polynomials, so the result depends neither on batches nor on the process that
 reads them. Rows of weight 0 are ignored. Features are not included, since models of the same rows
 may have different features.
 """
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,10 +17,7 @@ from linsep.batches import Batch
 
 #: B, and the constants of splitmix64
 _BASE = 0xD1342543DE82EF95
-_GAMMA, _FACTOR, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(30)
-_MODULUS = 1 << 64
-#: digits of a signature as text
-_DIGITS = 16
+_FACTOR, _HALF = np.uint64(0xBF58476D1CE4E5B9), np.uint64(30)
 
 
 class Signature(NamedTuple):
@@ -41,48 +39,25 @@ class Signature(NamedTuple):
         cls, y: np.ndarray, weights: np.ndarray | None, offset: np.ndarray | None = None
     ) -> "Signature":
         """Return the signature of rows whose y are floats, or codes of classes."""
-        if weights is not None and weights.size and not weights.all():
-            offset = None if offset is None else offset[weights > 0]
-            y, weights = y[weights > 0], weights[weights > 0]
-        mixed, whole = _mixed(_bits(y)), True
-        if offset is not None:
-            apart = _bits(offset) * _FACTOR  # zero for an offset of 0
-            mixed ^= apart ^ (apart >> _HALF)
-        if weights is not None and weights.size and (weights != 1.0).any():
-            whole = bool((weights == np.rint(weights)).all())
-            apart = (_bits(weights) - _ONE) * _FACTOR  # zero for a weight of 1
-            apart ^= apart >> _HALF
-            mixed *= apart + apart + np.uint64(1)
-        mixed *= _powers(y.size)
-        return cls(y.size, int(mixed.sum()), whole)
+        kept = slice(None) if weights is None or weights.all() else weights > 0
+        mixed, whole = np.full(y[kept].size, _FACTOR), True
+        for part, usual in ((y, 0.0), (offset, 0.0), (weights, 1.0)):
+            values = np.float64(usual) if part is None else part[kept].astype(np.float64)
+            mixed ^= (values + 0.0).view(np.uint64)  # zeros have one sign
+            mixed *= _FACTOR
+            mixed ^= mixed >> _HALF
+        if weights is not None:
+            whole = bool((weights % 1 == 0).all())
+        return cls(mixed.size, int((mixed * _powers(mixed.size)).sum()), whole)
 
     def __add__(self, more: "Signature") -> "Signature":  # type: ignore[override]
-        shifted = pow(_BASE, self.rows, _MODULUS) * more.value
-        value = (self.value + shifted) % _MODULUS
+        value = (self.value + pow(_BASE, self.rows, 1 << 64) * more.value) % (1 << 64)
         return Signature(self.rows + more.rows, value, self.whole and more.whole)
 
     @property
     def text(self) -> str:
         """The value as hexadecimal digits, for files."""
-        return f"{self.value:0{_DIGITS}x}"
-
-
-def _bits(values: np.ndarray) -> np.ndarray:
-    """Return the bit patterns of numbers as floats; zeros have one sign."""
-    found: np.ndarray = (values + 0.0).astype(np.float64, copy=False).view(np.uint64)
-    return found
-
-
-def _mixed(bits: np.ndarray) -> np.ndarray:
-    """Mix bits in place (the first half of splitmix64)."""
-    bits += _GAMMA
-    bits ^= bits >> _HALF
-    bits *= _FACTOR
-    bits ^= bits >> _HALF
-    return bits
-
-
-_ONE = _bits(np.ones(1))
+        return f"{self.value:016x}"
 
 
 @lru_cache(maxsize=4)
@@ -100,12 +75,6 @@ def of_lane(lane: Batch) -> Signature:
 
 def checked(text: object) -> str | None:
     """Return the signature in a file, or None; raise ValueError for an invalid one."""
-    if text is None:
-        return None
-    if (
-        not isinstance(text, str)
-        or len(text) != _DIGITS
-        or not set(text) <= set("0123456789abcdef")
-    ):
+    if text is not None and not (isinstance(text, str) and re.fullmatch("[0-9a-f]{16}", text)):
         raise ValueError("an invalid signature of rows")
     return text
