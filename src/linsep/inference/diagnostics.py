@@ -177,13 +177,12 @@ class Diagnostics:
         return self.index[self._largest(most)].tolist()
 
     def _largest(self, most: int = MOST_ROWS) -> np.ndarray:
-        """Return the positions of these rows in the arrays."""
-        for sizes in (self.cooks_distance, self.standardized, self.pearson):
-            if not np.isnan(sizes).all():
-                _, once = np.unique(self.numbers, return_index=True)
-                known = once[~np.isnan(sizes[once])]
-                return known[np.argsort(-np.abs(sizes[known]), kind="stable")][:most]
-        return np.zeros(0, dtype=np.intp)
+        sizes = self.cooks_distance
+        if np.isnan(sizes).all():
+            sizes = self.pearson if np.isnan(self.standardized).all() else self.standardized
+        once = np.unique(self.numbers, return_index=True)[1]
+        known = once[~np.isnan(sizes[once])]
+        return known[np.argsort(-np.abs(sizes[known]), kind="stable")[:most]]
 
     def tidy(self) -> Any:
         """Return the diagnostics of the rows as a data frame.
@@ -195,29 +194,26 @@ class Diagnostics:
             ``weight``, ``fitted``, ``pearson``, ``deviance``, ..., ``cooks_distance``, and for each
             feature and parameter ``partial NAME`` and ``dfbetas NAME``.
         """
-        return as_frame({name: values.tolist() for name, values in self._columns().items()})
+        return as_frame(self.columns)
 
-    def _columns(self) -> dict[str, np.ndarray]:
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        """The columns of :meth:`tidy`."""
         found = {"row": self.index, "y": self.y, "weight": self.weights, "fitted": self.fitted}
         found |= {name: getattr(self, name) for name in OF_ROWS}
         known = self.collinearity
         for what, names in (("partial", known.features), ("dfbetas", known.params)):
-            columns = zip(names, getattr(self, what).T, strict=True)
-            found |= {f"{what} {name}": column for name, column in columns}
-        return found
+            called = [f"{what} {name}" for name in names]
+            found |= dict(zip(called, getattr(self, what).T, strict=True))
+        return {name: values.tolist() for name, values in found.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but X as plain JSON; numbers may be NaN."""
-        columns = self._columns()
-        plain = [x if isinstance(x, int | float) else str(x) for x in self.index.tolist()]
-        columns["row"] = np.array(plain, dtype=object)
-        rows = zip(*(values.tolist() for values in columns.values()), strict=True)
-        return {
-            "title": self.title,
-            "rows": [dict(zip(columns, row, strict=True)) for row in rows],
-            **self.collinearity.to_dict(),
-            "notes": list(self.notes),
-        }
+        columns = self.columns
+        columns["row"] = [x if isinstance(x, int | float) else str(x) for x in columns["row"]]
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        found = {"title": self.title, "rows": rows, **self.collinearity.to_dict()}
+        return found | {"notes": list(self.notes)}
 
     def plot(self, **kwargs: Any) -> Any:
         """Plot residuals against fitted values, influence, and partial residuals.
@@ -244,35 +240,27 @@ class Diagnostics:
         return []
 
     def _lines_of_rows(self) -> list[str]:
-        """Return the table of the most influential rows."""
-        rows = self._largest()
-        if not rows.size:
-            return []
         by = "residual" if np.isnan(self.cooks_distance).all() else "Cook's distance"
         cells = [
             ["row", "y", "fitted", "pearson", "standardized", "leverage", "Cook's", "DFBETAS", ""]
         ]
-        arrays = self.y, self.fitted, self.pearson, self.standardized, self.leverage
-        for k in rows:
+        for k in self._largest():
+            arrays = self.y, self.fitted, self.pearson, self.standardized, self.leverage
             values = [number_text(values[k], 4) for values in (*arrays, self.cooks_distance)]
-            moved, name = self.dfbetas[k], ""
-            if not np.isnan(moved).all():
-                j = int(np.nanargmax(np.abs(moved)))
-                moved, name = moved[j], self.collinearity.params[j]
-            text = f"{moved:+.3g}" if name else "-"
-            cells.append([escaped(str(self.index[k])), *values, text, name])
+            moved = np.nan_to_num(self.dfbetas[k])
+            most = int(np.argmax(np.abs(moved)))
+            name = self.collinearity.params[most] if moved[most] else ""
+            moves = f"{moved[most]:+.3g}" if name else "-"
+            cells.append([str(self.index[k]), *values, moves, name])
         about = f"Rows of the largest {by}; DFBETAS of the estimate that moves most"
-        table = table_lines(cells, [*[True] * (len(cells[0]) - 1), False])
+        table = table_lines(cells, [True] * 8 + [False])
         return [*wrapped(about), *table, _counted_from(self.index)]
 
 
 def _counted_from(index: np.ndarray) -> str:
     """Return what the rows of diagnostics are called by."""
-    return (
-        "Rows have the labels of the index."
-        if index.dtype == object
-        else "Rows are counted from 0."
-    )
+    labels = index.dtype == object
+    return "Rows have the labels of the index." if labels else "Rows are counted from 0."
 
 
 @dataclass(frozen=True, repr=False)
@@ -321,12 +309,14 @@ class HosmerLemeshow(Printed):
         """The limitation, if there is one."""
         return [self.note] if self.note else []
 
-    def _columns(self) -> dict[str, list[float]]:
+    @property
+    def columns(self) -> dict[str, list[float]]:
+        """The table of the groups."""
         names = ("low", "high", "rows", "observed", "expected")
         return {name: getattr(self, name).tolist() for name in names}
 
     def _cells(self, digits: int = 6) -> list[list[str]]:
-        rows = zip(*self._columns().values(), strict=True)
+        rows = zip(*self.columns.values(), strict=True)
         return [
             ["probability", "rows", "observed", "expected"],
             *(
@@ -335,37 +325,19 @@ class HosmerLemeshow(Printed):
             ),
         ]
 
-    def tidy(self) -> Any:
-        """Return the table as a pandas data frame, or as an Arrow table without pandas: one row per
-        group, with the columns ``low``, ``high``, ``rows``, ``observed`` and ``expected``.
-        """
-        return as_frame(self._columns())
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON; numbers may be NaN."""
-        return {one.name: getattr(self, one.name) for one in fields(self)} | self._columns()
+        return {one.name: getattr(self, one.name) for one in fields(self)} | self.columns
 
 
 def hosmer_lemeshow(
     y: np.ndarray, p: np.ndarray, weights: np.ndarray, groups: int, undefined: str = ""
 ) -> HosmerLemeshow:
-    """Run the test.
+    """Run the test of outcomes ``y`` with probabilities ``p`` in so many groups; ``undefined`` says
+    why there is no p-value.
 
     Groups lie between quantiles of the probabilities, as in R's hoslem.test; a probability equal
     to a quantile is in the lower group, and equal quantiles make one group less.
-
-    Parameters
-    ----------
-    y : array of shape (rows,), 0 or 1
-    p : array of shape (rows,), probabilities of 1
-    weights : array of shape (rows,), how often each row counts
-    groups : int, at least 3
-    undefined : why there is no p-value; empty if there is
-
-    Raises
-    ------
-    ParameterError
-        If there are fewer groups.
     """
     if not isinstance(groups, Integral) or isinstance(groups, bool) or groups < LEAST_GROUPS:
         raise ParameterError(
@@ -463,11 +435,10 @@ def _partial(X: Any, coef: np.ndarray, working: np.ndarray, centered: bool) -> n
     """Return the partial residuals of each feature, of shape (rows, features); the part of each has
     mean zero if it is centered.
     """
-    parts = np.array(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for factor in (1.0, coef):  # again, for the rounding error of the first mean
-            parts *= factor
-            parts -= parts.mean(axis=0) if centered else 0.0
+    X = X.toarray() if sp.issparse(X) else X
+    with np.errstate(invalid="ignore"):
+        parts = (X - X.mean(axis=0) if centered else X) * coef
+        parts = parts - parts.mean(axis=0) if centered else parts  # again, as means are rounded
     return parts + working[:, None]
 
 
@@ -712,34 +683,24 @@ class Finding(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Assumptions(Printed):
-    """Results of all tests, and residuals, leverages and influences; ``print`` it.
+class Assumptions(Printed, Diagnostics):
+    """Results of tests of all assumptions, and the diagnostics of the rows; ``print`` it.
 
     Attributes
     ----------
     findings : list of Finding
     residuals : array of shape (rows,)
         Residuals of the rows of positive weight, multiplied by the square roots of the weights.
-    fitted, leverage, standardized, studentized, cooks_distance, numbers, index
-        Arrays of shape (rows,), as those of :class:`Diagnostics`.
+    fitted, leverage, studentized, ... : as those of :class:`Diagnostics`
     """
 
-    findings: list[Finding]
-    residuals: np.ndarray
-    fitted: np.ndarray
-    leverage: np.ndarray
-    standardized: np.ndarray
-    studentized: np.ndarray
-    cooks_distance: np.ndarray
-    numbers: np.ndarray
-    index: np.ndarray
-    title, header = "Assumptions of a linear regression", ()
+    findings: list[Finding] = field(default_factory=list)
+    header = ()
 
     @property
-    def notes(self) -> list[str]:  # type: ignore[override]
-        """What rows are called by, if a conclusion is about one."""
-        about_rows = any("row " in finding.conclusion for finding in self.findings)
-        return [_counted_from(self.index)] * about_rows
+    def residuals(self) -> np.ndarray:
+        """The same as ``pearson``."""
+        return self.pearson
 
     def __getitem__(self, test: str) -> Finding:
         """Return the finding of the test with this name."""
@@ -813,10 +774,12 @@ def check_assumptions(
     findings, undefined = [], _no_variance(fit)
     for name, assumption, test, source in TESTS:
         result = undefined if undefined and name != "leverage" else test(rows)
-        numbers_and_text = (np.nan, np.nan, result) if isinstance(result, str) else result
-        findings.append(Finding(assumption, name, *numbers_and_text, source))
-    names = [one.name for one in fields(Assumptions)[2:]]
-    return Assumptions(findings, found.pearson, *(getattr(found, name) for name in names))
+        three = (np.nan, np.nan, result) if isinstance(result, str) else result
+        findings.append(Finding(assumption, name, *three, source))
+    about_rows = any("row " in finding.conclusion for finding in findings)
+    notes = [_counted_from(index)] * about_rows
+    changed = {"title": "Assumptions of a linear regression", "notes": notes}
+    return Assumptions(**vars(found) | changed, findings=findings)
 
 
 def _tested(statistic: float, p: float, against: str, more: str = "") -> Result:

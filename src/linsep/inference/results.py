@@ -75,18 +75,15 @@ class HasInference(HasEquation, ForMaketables):
     #: y minus the predictions, None unless the rows of the fit were in memory
     _residuals: np.ndarray | None = None
 
-    @property
-    def _equations(self) -> list[str]:
-        """The names of several equations; empty if there is one."""
-        return []
+    #: the names of several equations; empty if there is one
+    _equations: Any = ()
 
     @property
-    def _shown(self) -> np.ndarray:
-        own: Any = self
-        return np.asarray(own._params)
+    def _shown(self: Any) -> np.ndarray:
+        return np.asarray(self._params)
 
     @property
-    def params_(self) -> Any:
+    def params_(self: Any) -> Any:
         """The estimates, the intercept first: infinite where a coefficient diverges, NaN if it may
         diverge to either side, for a feature that is left out, and for a class of weight 0.
 
@@ -94,18 +91,16 @@ class HasInference(HasEquation, ForMaketables):
         pandas, if it is installed.
         """
         check_is_fitted(self)
-        own: Any = self
         names = self._with_intercept(feature_names(self))
-        return self._named(own._params, self._equations or names, names)
+        return self._named(self._params, self._equations or names, names)
 
     @property
-    def covariance_(self) -> Any:
+    def covariance_(self: Any) -> Any:
         """Covariance matrix of the estimates, in the order of ``param_names_``, whose names it has
         as those of ``params_``; NaN where it is undefined. None if standard errors are unknown.
         """
         check_is_fitted(self)
-        own: Any = self
-        matrix = own._covariance_matrix
+        matrix = self._covariance_matrix
         return None if matrix is None else self._named(matrix, *[self.param_names_] * 2)
 
     def _named(self, values: np.ndarray, rows: list[str], columns: list[str]) -> Any:
@@ -134,19 +129,17 @@ class HasInference(HasEquation, ForMaketables):
         return self._residuals
 
     @property
-    def statistics_(self) -> np.ndarray:
+    def statistics_(self: Any) -> np.ndarray:
         """Estimates divided by their standard errors: t, or z of a logistic regression (Wald)."""
-        own: Any = self
-        errors = own.standard_errors_
-        return np.asarray(own._shown / np.where(errors > 0, errors, np.nan))
+        errors = self.standard_errors_
+        return np.asarray(self._shown / np.where(errors > 0, errors, np.nan))
 
     @property
-    def p_values_(self) -> np.ndarray:
+    def p_values_(self: Any) -> np.ndarray:
         """Two-sided p-values of the hypotheses that a parameter is zero."""
-        own: Any = self
-        return np.asarray(t_tail(self.statistics_, own._degrees))
+        return np.asarray(t_tail(self.statistics_, self._degrees))
 
-    def confidence_intervals(self, level: float | None = None) -> np.ndarray:
+    def confidence_intervals(self: Any, level: float | None = None) -> np.ndarray:
         """Return the confidence interval of each parameter.
 
         Parameters
@@ -162,10 +155,9 @@ class HasInference(HasEquation, ForMaketables):
         ValueError
             If the level is not between 0 and 1.
         """
-        own: Any = self
         level = check_level(self._level if level is None else level)
-        reach = t_reach(level, own._degrees) * own.standard_errors_
-        return np.stack([own._shown - reach, own._shown + reach], axis=-1)
+        reach = t_reach(level, self._degrees) * self.standard_errors_
+        return np.stack([self._shown - reach, self._shown + reach], axis=-1)
 
     @property
     def _level(self) -> float:
@@ -184,30 +176,29 @@ class HasInference(HasEquation, ForMaketables):
         minus.
         """
         check_is_fitted(self)
-        return self._in_equations(self._with_intercept(feature_names(self)))
+        return self._in_equations(feature_names(self))
 
     def _with_intercept(self, names: list[str]) -> list[str]:
         return with_intercept(names) if fitted_parameter(self, "fit_intercept") else names
 
     def _in_equations(self, names: list[str]) -> list[str]:
-        several = self._equations
-        return [f"{one}: {name}" for one in several for name in names] if several else names
+        names = self._with_intercept(names)
+        return [f"{one}: {name}" for one in self._equations for name in names] or names
 
     def _words_and_signs(self) -> tuple[list[str], np.ndarray]:
         """Return the names of parameters without the minus, and the signs."""
         names, signs = words_and_signs(self)
         more = bool(fitted_parameter(self, "fit_intercept"))
-        signs = np.tile(np.concatenate([[1] * more, signs]), max(1, len(self._equations)))
-        return self._in_equations(self._with_intercept(names)), signs
+        signs = np.tile(np.append([1] * more, signs), max(1, len(self._equations)))
+        return self._in_equations(names), signs
 
-    def _covariance_root(self) -> tuple[np.ndarray, float]:
+    def _covariance_root(self: Any) -> tuple[np.ndarray, float]:
         """Return a matrix whose transpose times itself is ``covariance_``, which is known, and the
         relative rounding error of linear functions of its columns.
         """
         from linsep.inference.hypotheses import root_of
 
-        own: Any = self
-        return root_of(own._covariance_matrix)
+        return root_of(self._covariance_matrix)
 
     def wald_test(self, hypotheses: Any, q: Any = None, *, test: str | None = None) -> "WaldTest":
         """Test linear hypotheses about the parameters jointly (Wald test).
@@ -359,7 +350,7 @@ class HasInference(HasEquation, ForMaketables):
         """The name and the values of the statistic in the summary."""
         return self._statistic, self.statistics_
 
-    def summary(self, level: float | None = None) -> Summary:
+    def summary(self: Any, level: float | None = None) -> Summary:
         """Return the table of the fit: print it, or call ``to_dict()``.
 
         Parameters
@@ -368,13 +359,12 @@ class HasInference(HasEquation, ForMaketables):
             Confidence level of the intervals.
         """
         check_is_fitted(self)
-        own: Any = self
         level = check_level(self._level if level is None else level)
-        (names, signs), (title, header, notes) = self._words_and_signs(), own._headed()
+        (names, signs), (title, header, notes) = self._words_and_signs(), self._headed()
         letter, statistics = self._printed
-        parts = own._shown, own.standard_errors_, statistics, self.p_values_
+        parts = self._shown, self.standard_errors_, statistics, self.p_values_
         ends = self.confidence_intervals(level).reshape(-1, 2)
-        numbers, words = np.column_stack([*map(np.ravel, parts), ends]), own._words.ravel()
+        numbers, words = np.column_stack([*map(np.ravel, parts), ends]), self._words.ravel()
         numbers[words != "", :2] = np.nan
         turned = signs < 0  # a word that is hashed with a negative sign
         sides = [-1, 1, 1 if letter == "chi2" else -1, 1, -1, -1]
@@ -404,7 +394,7 @@ class HasInference(HasEquation, ForMaketables):
         """
         return self.summary(level).tidy()
 
-    def glance(self) -> Any:
+    def glance(self: Any) -> Any:
         """Return the statistics of the fit as a data frame of one row, or one per target.
 
         Returns
@@ -417,10 +407,9 @@ class HasInference(HasEquation, ForMaketables):
             ``n_rows``.
         """
         check_is_fitted(self)
-        own: Any = self
         rows = self._equations if self._equation == "target" else []
         shared = ("df_residual", "log_likelihood", "aic", "bic", "n_rows")
-        values = own._glanced() | {name: getattr(self, f"{name}_") for name in shared}
+        values = self._glanced() | {name: getattr(self, f"{name}_") for name in shared}
         columns: dict[str, list[Any]] = {"target": rows} if rows else {}
         for name, value in values.items():
             columns[name] = np.broadcast_to(value, max(1, len(rows))).tolist()

@@ -54,6 +54,7 @@ class Printed:
     title: str
     header: Sequence[tuple[str, str | int | float]]
     notes: Sequence[str]
+    columns: Any
     #: whether an empty line is above a table without facts
     _apart = True
 
@@ -73,9 +74,13 @@ class Printed:
         """Return a note on the units of the numbers, which is also below a published table."""
         return []
 
+    def tidy(self) -> Any:
+        """Return the table as a data frame of pandas, or an Arrow table where it is missing."""
+        return as_frame(self.columns)
+
     def details(self) -> list[tuple[str, str]]:
         """Return the header as text."""
-        return [(escaped(name), escaped(_fact(name, value))) for name, value in self.header]
+        return [(escaped(name), cell_text(name, value)) for name, value in self.header]
 
     def __str__(self) -> str:
         lines = [*wrapped(escaped(self.title)), *_two_a_line(self.details())]
@@ -146,7 +151,7 @@ class Table(Printed):
 
     def _cells(self, digits: int = 6) -> list[list[str]]:
         headings = [HEADINGS.get(name, name.replace("_", " ")) for name in self.columns]
-        columns = [[_text(name, cell) for cell in cells] for name, cells in self.columns.items()]
+        columns = [[cell_text(name, x) for x in cells] for name, cells in self.columns.items()]
         return [["", *headings[1:]], *map(list, zip(*columns, strict=True))]
 
     def _lines(self) -> list[str]:
@@ -155,17 +160,10 @@ class Table(Printed):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON: numbers unrounded, None if not finite."""
-        rows = zip(*self.columns.values(), strict=True)
-        return {
-            "title": self.title,
-            "header": {name: _plain(value) for name, value in self.header},
-            "rows": [dict(zip(self.columns, map(_plain, row), strict=True)) for row in rows],
-            "notes": list(self.notes),
-        }
-
-    def tidy(self) -> Any:
-        """Return the rows as a data frame of pandas, or an Arrow table where it is missing."""
-        return as_frame(self.columns)
+        cells = zip(*self.columns.values(), strict=True)
+        rows = [dict(zip(self.columns, row, strict=True)) for row in cells]
+        found = {"title": self.title, "header": dict(self.header), "rows": rows}
+        return _plain(found | {"notes": self.notes})
 
 
 class Coefficient(NamedTuple):
@@ -204,11 +202,11 @@ class Coefficient(NamedTuple):
 
     def cells(self, digits: int) -> list[str]:
         """Return the row as text: nothing for numbers that are undefined beside a status."""
-        first, *ends = (number_text(x, digits) for x in (*self[1:3], *self[5:7]))
-        cells = [first, ends[0], _statistic_text(self.statistic), p_text(self.p_value), *ends[1:]]
+        kinds = ("estimate", "standard error", "t", "p value", "low", "high")
+        cells = [cell_text(*pair, digits) for pair in zip(kinds, self[1:7], strict=True)]
         if self.status:
             cells = ["" if cell == "-" else cell for cell in cells]
-        return list(map(escaped, [self.name, cells[0] or self.status, *cells[1:]]))
+        return [escaped(self.name), cells[0] or self.status, *cells[1:]]
 
     def published(self, digits: int) -> list[str]:
         """Return the name, the estimate, the interval and p as text for publications."""
@@ -323,30 +321,23 @@ class Summary(Printed):
             ``high`` (of the interval), ``status`` ("finite", "+inf", "dependent", ...) and, for
             several classes or targets, ``class`` or ``target``.
         """
-        rows, each = self.coefficients, len(self.coefficients) // max(1, len(self.equations))
-        owners = [name for name in self.equations for _ in range(each)]
-        terms = [row.name for row in rows]
-        columns: dict[str, list[Any]] = {self.equation: owners} if owners else {}
-        if owners:
-            pairs = zip(owners, terms, strict=True)
+        rows, names = self.coefficients, Coefficient._fields[1:]
+        columns: dict[str, list[Any]] = {"term": [row.name for row in rows]}
+        if self.equations:
+            owners = np.repeat(self.equations, len(rows) // len(self.equations)).tolist()
+            pairs = zip(owners, columns["term"], strict=True)
             terms = [term.removeprefix(f"{owner}: ") for owner, term in pairs]
-        columns |= {"term": terms}
+            columns = {self.equation: owners, "term": terms}
+        columns |= {name: [getattr(row, name) for row in rows] for name in names}
         columns["estimate"] = [DIVERGING.get(row.status, row.estimate) for row in rows]
-        for name in ("standard_error", "statistic", "p_value", "low", "high"):
-            columns[name] = [getattr(row, name) for row in rows]
         return as_frame(columns | {"status": [row.status or "finite" for row in rows]})
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON: numbers unrounded, None if not finite."""
+        names = ("title", "header", "statistic", "level", "coefficients", "notes")
         rows = [row._asdict() for row in self.coefficients]
-        return {
-            "title": self.title,
-            "header": {name: _plain(value) for name, value in self.header},
-            "statistic": self.statistic,
-            "level": self.level,
-            "coefficients": [{name: _plain(value) for name, value in row.items()} for row in rows],
-            "notes": list(self.notes),
-        }
+        changed = {"header": dict(self.header), "coefficients": rows}
+        return _plain({name: getattr(self, name) for name in names} | changed)
 
 
 def as_frame(columns: dict[str, list[Any]]) -> Any:
@@ -380,24 +371,17 @@ def number_text(value: float, digits: int = 6) -> str:
     return "-" if isnan(value) else f"{value + 0.0:.{digits}g}"
 
 
-def _statistic_text(value: float) -> str:
-    return f"{value:z.3f}" if abs(value) < 1e6 else number_text(value)
-
-
-def _fact(name: str, value: Any) -> str:
-    """Format a statistic; a float whose name begins with "p" is a p-value."""
-    if isinstance(value, float):
-        return p_text(value) if name.startswith("p ") else number_text(value)
-    return value if isinstance(value, str) else f"{value:,}"
-
-
-def _text(column: str, cell: Any) -> str:
-    """Return a cell as text; None is empty."""
-    if cell is None:
-        return ""
-    if column in ("t", "z"):
-        return _statistic_text(cell)
-    return escaped(_fact("p " * ("p_value" in column), cell))
+def cell_text(name: str, value: Any, digits: int = 6) -> str:
+    """Format a cell of a column, or a statistic, of this name; None is empty."""
+    if value is None or isinstance(value, str):
+        return escaped(value or "")
+    if not isinstance(value, float):
+        return f"{value:,}"
+    if name.startswith("p ") or "p_value" in name:
+        return p_text(value)
+    return (
+        f"{value:z.3f}" if name in ("t", "z") and abs(value) < 1e6 else number_text(value, digits)
+    )
 
 
 def _two_a_line(pairs: list[tuple[str, str]]) -> list[str]:
@@ -412,6 +396,10 @@ def _two_a_line(pairs: list[tuple[str, str]]) -> list[str]:
 
 def _plain(value: Any) -> Any:
     """Return a value for JSON, which has no infinite numbers."""
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return list(map(_plain, value))
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
