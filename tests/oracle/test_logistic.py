@@ -548,9 +548,10 @@ def preconditioned(X, codes, penalty):
     terms = Terms(2, np.zeros(4), np.ones(4), True)
     likelihood = Objective(RowLanes(lambda: [Batch(X, codes.astype(np.int32))]), terms, penalty)
     point = likelihood.at(np.zeros((2, 5)), shares=True)
-    inverse, _ = Preconditioner(likelihood).at(point)
+    inverse = Preconditioner(likelihood)
+    inverse.move(point)
     exact, _ = newton.solved(likelihood.at(np.zeros((2, 5))).hessian, point.gradient)
-    return inverse(point.gradient), exact
+    return inverse.times(point.gradient), exact
 
 
 def test_the_preconditioner_has_a_block_for_every_class():

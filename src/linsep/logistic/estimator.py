@@ -571,7 +571,7 @@ class LogisticRegression(
         found = widened(found, task.known)
         self.coef_, self._limits = found.weights[:, :d].copy(), found.limits
         self._intervals, self._gained = found.intervals, found.gained
-        self._depends = {} if found.columns is None else found.columns.dependent
+        self._depends = {} if found.terms is None else found.terms.dependent
         self.log_likelihood_ = value + task.constant
         self._covariance = None if self.l2 else found.covariance
         self._clusters, self.n_iter_ = found.clusters, found.n_iter

@@ -31,7 +31,7 @@ from linsep.logistic.newton import (
     newton,
     objective_of,
 )
-from linsep.logistic.objective import Columns, Objective, Point, Terms, columns_of, sampled
+from linsep.logistic.objective import Objective, Point, Terms, columns_of
 from linsep.logistic.solution import Solution, State
 from linsep.logistic.task import MOST_WEIGHTS, Task, block_rows
 
@@ -167,13 +167,13 @@ def maximum(
     return newton(flat, start, goal, free=free, bend=bend, **more)
 
 
-def opened(task: Task, penalized: bool) -> tuple[Flat, Columns, np.ndarray]:
+def opened(task: Task, penalized: bool) -> tuple[Flat, Terms, np.ndarray]:
     """Return the objective of a task, the standardization, and the matrix that converts flat
     weights to those of the raw features.
     """
-    how = columns_of(task, *sampled(task))
+    how = columns_of(task)
     flat = Flat(objective_of(task, how), penalized)
-    return flat, how, how.matrix(task.q, task.intercept)[:, flat.used]
+    return flat, how, how.matrix()[:, flat.used]
 
 
 def begun(task: Task, flat: Flat) -> np.ndarray:
@@ -232,7 +232,7 @@ def scored(model: Any, task: Task) -> Scored:
     weights[:, :d] = model.coef_[task.known.fitted]
     if task.intercept:
         weights[:, -1] = model.intercept_[task.known.fitted]
-    there = flat.at(how.standard(weights, task.intercept).ravel()[flat.used])
+    there = flat.at(how.standard(weights).ravel()[flat.used])
     inverse = inverse_of(there.hessian)
     if inverse is None:
         raise DataError(

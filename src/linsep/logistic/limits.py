@@ -37,7 +37,7 @@ from linsep.logistic.newton import (
     sharpened,
     with_robust,
 )
-from linsep.logistic.objective import Columns, Objective, Penalty, Terms, moments
+from linsep.logistic.objective import Objective, Penalty, Terms, moments
 from linsep.logistic.solution import UNKNOWN, UNSIGNED, Solution, State, Steps
 from linsep.logistic.task import MOST_WEIGHTS as MOST_FACTORED, RowLanes, Task
 from linsep.separability.data import Data, data_of
@@ -101,7 +101,7 @@ class Contrasts:
         sides = ((self.order[row], 1), (self.order[-1], -1))
         return {self.block[c] * self.width + j: s for c, s in sides if c in self.block}
 
-    def direction(self, how: Columns, kept: np.ndarray, intercept: bool) -> np.ndarray:
+    def direction(self, how: Terms, kept: np.ndarray, intercept: bool) -> np.ndarray:
         """Return a direction of standardized features along which the likelihood keeps growing,
         scaled to maximum 1; intercepts at the centers are exact.
         """
@@ -195,7 +195,7 @@ class VerdictData(NamedTuple):
         rows, order = task.in_memory(), task.known.ranks
         if rows is not None:
             batch, d = rows.counted(), task.n_features
-            kept = np.setdiff1d(np.arange(d), list(fit.columns.dependent))
+            kept = np.setdiff1d(np.arange(d), list(fit.terms.dependent))
             # keeps the names of a data frame
             named = len(kept) == d and hasattr(rows.given, "columns")
             named = named and batch.size == rows.given.shape[0]
@@ -208,7 +208,7 @@ class VerdictData(NamedTuple):
         if len(data.classes) != len(order):  # a weight of 0 leaves out a class that the data have
             return None
         # columns of a source cannot be left out; columns of zeros, among very many, need not be
-        dependent = task.factored and bool(fit.columns.dependent)
+        dependent = task.factored and bool(fit.terms.dependent)
         return cls(task, data, np.arange(task.width), order, None, dependent)
 
     def by_weights(self, fit: Solution) -> Any:
@@ -276,7 +276,7 @@ def of_ridge(task: Task, fit: Solution) -> Solution:
     weight. With many weights, of the third ridge, or of the first that classifies every row
     correctly.
     """
-    how = moments(task, task.batches, marks=True) if task.factored else fit.columns
+    how = moments(task, task.batches, marks=True) if task.factored else fit.terms
     total = task.total
     large = task.factored and task.q * task.width > FEW_WEIGHTS
     free = np.arange(task.width) < task.n_features
@@ -295,7 +295,7 @@ def of_ridge(task: Task, fit: Solution) -> Solution:
         if large and objective.moves(B).separates:
             break
     return fit._replace(
-        B=B, columns=how, weights=how.raw(B, task.intercept),
+        B=B, terms=how, weights=how.raw(B),
         log_likelihood=found.point.log_likelihood,
     )  # fmt: skip
 
@@ -306,7 +306,7 @@ def _limit(asked: VerdictData, ridge: Solution, verdict: Any, limits: np.ndarray
     The weights of the ridge are kept for rows that are not in memory and for too many weights, and
     where they separate all rows.
     """
-    task, rows, columns, how = asked.task, asked.rows, asked.columns, ridge.columns
+    task, rows, columns, how = asked.task, asked.rows, asked.columns, ridge.terms
     contrasts = Contrasts(verdict, asked.data, asked.order, len(columns))
     lost = limits.copy()
     with interrupts_allowed():
@@ -323,8 +323,7 @@ def _limit(asked: VerdictData, ridge: Solution, verdict: Any, limits: np.ndarray
     batch = rows.counted()
     codes = batch.y
     offset = np.zeros(batch.size) if batch.offset is None else batch.offset
-    blocks = Terms(task.q, how.centers, how.scales, task.intercept).blocks(batch)
-    Z = np.concatenate([block.copy() for _, block in blocks])
+    Z = np.concatenate([block.copy() for _, block in how.blocks(batch)])
     found = found._replace(covariance=np.zeros((task.q * task.width,) * 2), at_limit=True)
     ahead = _gaps(ridge.B, Z, codes, offset)
     ahead[np.arange(len(Z)), codes] = np.inf
@@ -365,7 +364,7 @@ def _conditional(
         are infinitely far below the others by an offset
     gaps, direction : how far the row's class gets ahead of others along the direction
     """
-    task, columns, q, how = asked.task, asked.columns, asked.task.q, found.columns
+    task, columns, q, how = asked.task, asked.columns, asked.task.q, found.terms
     codes, offset = batch.y, np.asarray(batch.offset)
     kept, below = columns[columns < task.n_features], np.where(right, -INFINITE, 0.0)
     terms = Terms(q, how.centers[kept], how.scales[kept], task.intercept)
@@ -390,9 +389,9 @@ def _conditional(
         W = B + max(0.0, float(far)) * direction
     wide = np.zeros((2, q, task.width))
     wide[:, :, columns] = B, W
-    finite, other = (how.raw(one, task.intercept) for one in wide)
+    finite, other = (how.raw(one) for one in wide)
     inverse = basis @ np.linalg.inv(basis.T @ boundary.at(B).hessian @ basis) @ basis.T
-    back = how.matrix(q, task.intercept)[_places(task, columns)]
+    back = how.matrix()[_places(task, columns)]
     covariance, many = covariance_of(task, boundary, B, inverse, back, len(columns))
     out = (found.limits[:, columns] != "finite").ravel()
     covariance[out] = covariance[:, out] = np.nan

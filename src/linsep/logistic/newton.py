@@ -2,40 +2,22 @@
 many weights for one. The fit of a task: scaling, starting weights, maximization, covariance.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
-import scipy.sparse as sp
 
-from linsep.batches import Batch
 from linsep.compiled import logistic
 from linsep.errors import DataError
-from linsep.inference.robust import (
-    Robust,
-    Scores,
-    added_scores,
-    clusters_in,
-    scores_of,
-    without_noise,
-)
+from linsep.inference.robust import Robust, added_scores, without_noise
 from linsep.logistic.existence import examined, one_sided
-from linsep.logistic.objective import (
-    Columns,
-    Objective,
-    Penalty,
-    Point,
-    SparseTerms,
-    Terms,
-    columns_of,
-    sampled,
-)
+from linsep.logistic.objective import Objective, Penalty, Point, Terms, columns_of
 from linsep.logistic.solution import Report, Solution, State, Steps, limits_without, no_report
-from linsep.logistic.task import UNIT, Batches, RowLanes, Task
+from linsep.logistic.task import UNIT, RowLanes, Task
 
 if TYPE_CHECKING:
     from linsep.descent import Descent
@@ -63,8 +45,10 @@ NOISE = 1e-8
 MOST_VALUES = 1 << 24
 #: rows per feature to estimate correlations from, fewest, and their shrinkage factor
 ROWS_A_FEATURE, LEAST_A_FEATURE, BELIEVED = 6, 2, 0.97
-
-Inverse = Callable[[np.ndarray], np.ndarray]
+#: Newton steps to prove that there is a maximum, after an ascent without a Hessian, and with one
+LAST, QUESTION = 20, 100
+#: distance to the maximum of a sample, in standard errors, that is near enough to start
+NEAR = 0.01
 
 
 class Goal(NamedTuple):
@@ -118,28 +102,22 @@ class _Watch:
         # small enough, or no longer shrinking, with a gain below the rounding error of the value
         lost = 0.25 * before < gain <= ROUNDING * max(1.0, -point.value)
         small = self.distance <= self.goal.tol or bool(lost)
-        if not self.proved:
-            slow = self._slow()
-            if point.hessian is None:  # nothing can be proved
-                if slow and one_sided(self.objective.moves(step)):
-                    return State.SUSPECT
-            elif small or slow:
-                self.proved, seems_none = examined(self.objective, point, step)
-                if not self.proved and (small or seems_none):
-                    return State.SUSPECT
-        return State.CONVERGED if small else None
-
-    def _slow(self) -> bool:
-        """Return whether the last steps shrink as slowly as if there were no maximum."""
         last = self.gains[-SLOW - 1 :]
-        slowly = all(b > 0.1 * a for a, b in pairwise(last))
-        return len(last) > SLOW and last[0] < 1.0 and slowly
+        slow = len(last) > SLOW and last[0] < 1.0 and all(b > 0.1 * a for a, b in pairwise(last))
+        if self.proved or not (small or slow):
+            return State.CONVERGED if small else None
+        if point.hessian is not None:
+            self.proved, seems_none = examined(self.objective, point, step)
+            if not self.proved and (small or seems_none):
+                return State.SUSPECT
+        elif slow and one_sided(self.objective.moves(step)):  # nothing can be proved
+            return State.SUSPECT
+        return State.CONVERGED if small else None
 
 
 def newton(
     objective: Any, start: np.ndarray, goal: Goal, report: Report = no_report, *,
-    conjugate: bool = False, known: Point | None = None, free: np.ndarray | None = None,
-    bend: np.ndarray | None = None,
+    conjugate: bool = False, free: np.ndarray | None = None, bend: np.ndarray | None = None,
 ) -> Solution:  # fmt: skip
     """Maximize an objective from some weights.
 
@@ -153,7 +131,6 @@ def newton(
     report : called after each step
     conjugate : bool
         Steps by conjugate gradients, inexact (Dembo and Steihaug 1983) and preconditioned.
-    known : Point at ``start``, if it was evaluated
     free : array of shape (weights, directions), orthonormal columns, to which steps are confined
     bend : array of shape (weights, weights)
         What the negative Hessian is beside ``hessian`` of a point, approximately; updated by
@@ -162,10 +139,9 @@ def newton(
     """
     B, watch = start, _Watch(objective, goal)
     needs = {"hessian": not conjugate, "shares": conjugate}
-    point = objective.at(B, **needs) if known is None else known
+    point, sure = objective.at(B, **needs), True
     steps = _Conjugate(objective, goal) if conjugate else None
     for n_iter in range(1, goal.max_iter + 1):
-        sure = True
         if steps is not None:
             step = steps.step(point)
         else:
@@ -178,31 +154,26 @@ def newton(
         if state is State.SUSPECT:
             return found._replace(n_iter=n_iter - 1)
         if state and steps is None and bend is None:
-            likely = point.log_likelihood + _gained(objective, point, B, step)
-            report(B + step, likely, watch.distance)
-            after = point._replace(value=point.value + 0.5 * watch.gains[-1], log_likelihood=likely)
+            B = B + step
+            value = point.value + 0.5 * watch.gains[-1]
+            likely = value + objective.penalty.value(B) if objective.penalized else value
+            report(B, likely, watch.distance)
             state = state if sure or goal.penalized else State.STUCK
-            return found._replace(B=B + step, point=after, state=state)
+            after = point._replace(value=value, log_likelihood=likely)
+            return found._replace(B=B, point=after, state=state)
         better = _searched(objective, B, point, step, needs)
         if better is None:  # only rounding errors are left
             lost = state or watch.gains[-1] <= ROUNDING * max(1.0, -point.value)
             return found._replace(state=State.CONVERGED if lost else State.STUCK)
         if bend is not None and better[1].pull is not None:
-            (bend,) = updated(
-                bend[None], (better[0] - B)[None], (point.pull - better[1].pull)[None]
-            )
+            moved, lost = better[0] - B, point.pull - better[1].pull
+            (bend,) = updated(bend[None], moved[None], lost[None])
         B, point = better
         report(B, point.log_likelihood, watch.distance)
+        found = found._replace(B=B, point=point, bend=bend)
         if state:
-            return found._replace(B=B, point=point, bend=bend)
-    return Solution(B, point, State.MAX_ITER, goal.max_iter, watch.distance, watch.proved,
-                    bend=bend)  # fmt: skip
-
-
-def _gained(objective: Any, point: Point, B: np.ndarray, step: np.ndarray) -> float:
-    """Return what a last step adds to the log-likelihood, by the quadratic model of it."""
-    gain, penalty = 0.5 * float(np.vdot(step, point.gradient)), objective.penalty
-    return gain + penalty.value(B + step) - penalty.value(B) if objective.penalized else gain
+            return found
+    return found
 
 
 def direction(
@@ -226,6 +197,13 @@ def direction(
     return step * min(1.0, longest / max(np.abs(step).max(initial=0.0), 1e-300)), sure
 
 
+def with_unit_diagonal(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a matrix with its rows and columns scaled to a diagonal of ones, and the scales."""
+    diagonal = H.diagonal()
+    roots = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    return H * roots * roots[:, None], roots
+
+
 def solved(H: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, bool]:
     """Return the Newton step, and whether H is numerically positive definite; if it is not, its
     diagonal is increased until it is (Levenberg 1944).
@@ -233,13 +211,9 @@ def solved(H: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, bool]:
     inverse = inverse_of(H) if len(H) <= FEW else None
     if inverse is not None:
         return (inverse @ slope.ravel()).reshape(slope.shape), True
-    diagonal = H.diagonal()
-    roots = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    scaled = H * roots * roots[:, None]
+    scaled, roots = with_unit_diagonal(H)
     for more in (0.0, *DAMPINGS):
-        factor, failed = sla.lapack.dpotrf(
-            scaled + more * np.eye(len(H)) if more else scaled, lower=1
-        )
+        factor, failed = sla.lapack.dpotrf(scaled + more * np.eye(len(H)), lower=1)
         if not failed and factor.diagonal().min(initial=1.0) > LEAST_PIVOT:
             break
     step, _ = sla.lapack.dpotrs(factor, roots * slope.ravel(), lower=1)
@@ -250,23 +224,18 @@ def inverses(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the inverses of a stack of positive definite matrices, the logarithms of their
     determinants, and which of them are numerically regular.
     """
-    n = matrices.shape[1]
-    if n <= FEW:
+    if matrices.shape[1] <= FEW:
         found: Any = logistic.inverses_of_few(matrices, LEAST_PIVOT)
         return found
-    diagonal = np.diagonal(matrices, axis1=1, axis2=2)
-    fine = np.asarray(((diagonal > 0.0) & (diagonal < np.inf)).all(axis=1))
     inverse, log_det = np.empty_like(matrices), np.zeros(len(matrices))
+    fine = np.isfinite(matrices).all(axis=(1, 2))
     for k in np.flatnonzero(fine):
-        roots = 1.0 / np.sqrt(diagonal[k])
-        factor, failed = sla.lapack.dpotrf(matrices[k] * roots * roots[:, None], lower=1, clean=0)
+        scaled, roots = with_unit_diagonal(matrices[k])
+        factor, failed = sla.lapack.dpotrf(scaled, lower=1, clean=0)
         fine[k] = not failed and factor.diagonal().min() >= LEAST_PIVOT
         if fine[k]:
             log_det[k] = 2.0 * float((np.log(factor.diagonal()) - np.log(roots)).sum())
-            with np.errstate(over="ignore"):
-                scaled = sla.lapack.dpotrs(factor, np.diag(roots), lower=1)[0]
-                inverse[k] = scaled * roots[:, None]
-            fine[k] = np.isfinite(inverse[k]).all()
+            inverse[k] = sla.lapack.dpotrs(factor, np.diag(roots), lower=1)[0] * roots[:, None]
     return inverse, log_det, fine
 
 
@@ -274,6 +243,15 @@ def inverse_of(matrix: np.ndarray) -> np.ndarray | None:
     """Return the inverse of a positive definite matrix; None if numerically singular."""
     found, _, fine = inverses(matrix[None])
     return found[0] if fine[0] else None
+
+
+def inverted(H: np.ndarray) -> np.ndarray:
+    """Return the inverse of a positive semidefinite matrix, the pseudo-inverse if singular."""
+    inverse = inverse_of(H)
+    if inverse is not None:
+        return inverse
+    scaled, roots = with_unit_diagonal(H)
+    return np.linalg.pinv(scaled, rcond=1e-12, hermitian=True) * roots * roots[:, None]
 
 
 def updated(bend: np.ndarray, moved: np.ndarray, lost: np.ndarray) -> np.ndarray:
@@ -291,12 +269,12 @@ def _searched(
     objective: Any, B: np.ndarray, point: Point, step: np.ndarray, needs: dict[str, bool]
 ) -> tuple[np.ndarray, Point] | None:
     """Return the first shortened step that does not decrease the objective, and its point."""
-    slack = ROUNDING * max(1.0, abs(point.value))
+    least = point.value - ROUNDING * max(1.0, abs(point.value))
     for part in PARTS:
         moved, whole = B + part * step, part == 1.0
         # A whole step is nearly always taken; of shorter ones first the value, which costs less.
         there = objective.at(moved, **(needs if whole else {"hessian": False}))
-        if there.value >= point.value - slack:
+        if there.value >= least:
             return moved, there if whole else objective.at(moved, **needs)
     return None
 
@@ -312,16 +290,14 @@ class _Conjugate:
         """Return a step whose residual is at most a tenth of the gradient, or less as it shrinks,
         to converge fast, or, preconditioned, a small share of the tolerance.
         """
-        slope, goal = point.gradient, self.goal
-        inverse, most = self.preconditioner.at(point, anew=self._n_products > ENOUGH_PRODUCTS)
+        slope, goal, inverse = point.gradient, self.goal, self.preconditioner
+        most = inverse.move(point, anew=self._n_products > ENOUGH_PRODUCTS)
         share = min(0.1, np.sqrt(np.abs(slope).max() / max(1.0, most)))
         step, residual = np.zeros_like(slope), slope.copy()
-        z = inverse(residual)
+        z = inverse.times(residual)
         along, size = z.copy(), float((residual * z).sum())
         enough = max(share**2 * size, (ENOUGH * goal.tol) ** 2 / goal.rows)
-        self._n_products = 0
-        while self._n_products < MOST_PRODUCTS:
-            self._n_products += 1
+        for self._n_products in range(1, MOST_PRODUCTS + 1):
             product = self.objective.curved(point, along)
             curvature = float((along * product).sum())
             if curvature <= 0.0:
@@ -329,12 +305,12 @@ class _Conjugate:
             length = size / curvature
             step += length * along
             residual -= length * product
-            z = inverse(residual)
+            z = inverse.times(residual)
             size, before = float((residual * z).sum()), size
             if size <= enough:
                 break
             along = z + size / before * along
-        return step if step.any() else inverse(slope)
+        return step if step.any() else inverse.times(slope)
 
 
 class Preconditioner:
@@ -351,38 +327,36 @@ class Preconditioner:
         self._inverses: np.ndarray | None = None
         enough = next(iter(objective.lanes.batches())).size >= LEAST_A_FEATURE * width
         if enough and 1 < objective.q * width**2 <= MOST_VALUES:
-            products = objective.products(ROWS_A_FEATURE * width)
-            roots = np.sqrt(np.diag(products))
-            roots[roots == 0.0] = 1.0
-            self.correlations = BELIEVED * products / roots / roots[:, None]
-            self.correlations[np.diag_indices(width)] = 1.0
+            scaled, _ = with_unit_diagonal(objective.products(ROWS_A_FEATURE * width))
+            self.correlations = BELIEVED * scaled + (1.0 - BELIEVED) * np.eye(width)
 
-    def at(self, point: Point, anew: bool = True) -> tuple[Inverse, float]:
-        """Return the inverse at a point, and the largest diagonal entry; unless ``anew``, with the
-        correlations within blocks of the point before.
+    def move(self, point: Point, anew: bool = True) -> float:
+        """Move to a point, and return the largest diagonal entry there; unless ``anew``, the
+        correlations within blocks stay those of the point before.
         """
         q, penalty = self.objective.q, self.objective.penalty
-        classes = q if q == 1 else q + 1
-        if classes > q:  # the weights of all classes add up to zero
-            penalty = penalty._replace(share=0.0)
+        if q > 1:  # the weights of all classes add up to zero
+            q, penalty = q + 1, penalty._replace(share=0.0)
         counted = self.objective.diagonal(point)
-        diagonal = counted + penalty.diagonal(classes)
+        diagonal = counted + penalty.diagonal(q)
         most = float(diagonal.max(initial=0.0))
         if self.correlations is None or not (diagonal > 1e-12 * most).all():
             self._inverses = None
         elif anew or self._inverses is None:
             self._inverses = np.array([self._block(own) for own in np.sqrt(counted / diagonal)])
-        scale = 1.0 / np.sqrt(np.maximum(diagonal, 1e-12 * max(most, 1e-288)))
-        inverses = self._inverses
+        self._scale = 1.0 / np.sqrt(np.maximum(diagonal, 1e-12 * max(most, 1e-288)))
+        return most
 
-        def times(slope: np.ndarray) -> np.ndarray:
-            short = (slope if q == 1 else np.vstack([slope, -slope.sum(axis=0)])) * scale
-            if inverses is not None:
-                short = np.matmul(inverses, short.astype(np.float32)[:, :, None])[:, :, 0]
-            found = short * scale
-            return found if q == 1 else found[:-1] - found[-1]
-
-        return times, most
+    def times(self, slope: np.ndarray) -> np.ndarray:
+        """Return the approximate inverse of the Hessian at the point, times ``slope``."""
+        if two := len(slope) == 1:
+            short = slope * self._scale
+        else:
+            short = np.vstack([slope, -slope.sum(axis=0)]) * self._scale
+        if self._inverses is not None:
+            short = np.matmul(self._inverses, short.astype(np.float32)[:, :, None])[:, :, 0]
+        found = short * self._scale
+        return found if two else found[:-1] - found[-1]
 
     def _block(self, own: np.ndarray) -> np.ndarray:
         """Return the inverse of the correlations, for the shares of the penalized diagonal."""
@@ -393,12 +367,6 @@ class Preconditioner:
             return np.eye(len(block), dtype=np.float32)
         half, _ = sla.lapack.spotri(factor, lower=1, overwrite_c=1)
         return np.tril(half) + np.tril(half, -1).T
-
-
-#: Newton steps to prove that there is a maximum, after an ascent without a Hessian, and with one
-LAST, QUESTION = 20, 100
-#: distance to the maximum of a sample, in standard errors, that is near enough to start
-NEAR = 0.01
 
 
 def goal_of(task: Task, **more: Any) -> Goal:
@@ -415,60 +383,51 @@ def fitted(task: Task, steps: Steps) -> Solution:
     times. It stops if a maximum does not seem to exist. A single class has probability 1.
     """
     if not task.q:
-        d, B, none = task.n_features, np.zeros((0, task.width)), np.zeros((0, 0))
-        alone = Solution(B, Point(0.0, B, none, None, 0.0), State.CONVERGED, 0, 0.0)
-        return solution_of(task, Columns(np.zeros(d), np.ones(d)), alone)
-    sample, whole = sampled(task)
-    how = columns_of(task, sample, whole)
-    start, report = _start(task, how, sample, whole), reporter(task, how, steps)
-    objective = objective_of(task, how)
+        d, B = task.n_features, np.zeros((0, task.width))
+        point = Point(0.0, B, np.zeros((0, 0)), None, 0.0)
+        alone = Terms(0, np.zeros(d), np.ones(d), task.intercept)
+        return solution_of(alone, Solution(B, point, State.CONVERGED, 0, 0.0))
+    terms = columns_of(task)
+    start, report = _start(task, terms), steps.of(terms.raw, terms.dependent)
+    objective = objective_of(task, terms)
     found = newton(objective, start, goal_of(task), report, conjugate=not task.factored)
-    return solution_of(task, how, with_existence(task, objective, found))
-
-
-def reporter(task: Task, how: Columns, steps: Steps) -> Report:
-    """Return the callback for an ascent in standardized features."""
-    return steps.of(lambda B: how.raw(B, task.intercept), how.dependent)
+    return solution_of(terms, with_existence(task, objective, found))
 
 
 def resume(task: Task, fit: Solution, steps: Steps) -> Solution:
     """Continue a fit to its maximum, which is known to exist."""
-    goal = goal_of(task, prove=False, max_iter=max(1, int(task.model.max_iter) - fit.n_iter))
-    objective, report = objective_of(task, fit.columns), reporter(task, fit.columns, steps)
-    found = newton(objective, fit.B, goal, report, conjugate=not task.factored)
-    return solution_of(task, fit.columns, found._replace(n_iter=fit.n_iter + found.n_iter))
+    terms, made = fit.terms, fit.n_iter
+    goal = goal_of(task, prove=False, max_iter=max(1, int(task.model.max_iter) - made))
+    report = steps.of(terms.raw, terms.dependent)
+    found = newton(objective_of(task, terms), fit.B, goal, report, conjugate=not task.factored)
+    return solution_of(terms, found._replace(n_iter=made + found.n_iter))
 
 
-def _start(task: Task, how: Columns, sample: Batches, whole: bool) -> np.ndarray:
+def _start(task: Task, terms: Terms) -> np.ndarray:
     """Return starting weights: those given, those fitted to the sample, or intercepts only."""
     if task.start is not None:
-        return how.standard(task.start, task.intercept)
-    B = np.zeros((task.q, task.width))
+        return terms.standard(task.start)
+    B, sample = np.zeros(terms.shape), task.sample
     if task.intercept:
         B[:, -1] = task.null.intercepts
-    if whole or not task.factored:
+    if sample is None or not task.factored:
         return B
-    part = next(iter(sample()))
-    share = (part.size if part.weights is None else part.weights.sum()) / task.total
-    few = replace(task, batches=sample, lanes=None, journal=None)
+    share = (sample.size if sample.weights is None else sample.weights.sum()) / task.total
+    few = replace(task, batches=lambda: [sample], lanes=None, journal=None)
     # The maximum of a sample differs from the maximum of all rows: closer steps to it are wasted.
-    goal = goal_of(task, tol=NEAR, max_iter=20)
-    found = newton(objective_of(few, how, share), B, goal)
+    found = newton(objective_of(few, terms, share), B, goal_of(task, tol=NEAR, max_iter=20))
     return found.B if found.state is State.CONVERGED else B
 
 
-def objective_of(task: Task, how: Columns, part: float = 1.0,
-                 penalty: Penalty | None = None) -> Objective:  # fmt: skip
-    """Return the objective in standardized features, of a ``part`` of the rows; ``penalty``: other
-    than l2.
-    """
-    kind = SparseTerms if not task.factored and sp.issparse(next(iter(task.batches())).X) else Terms
+def objective_of(
+    task: Task, terms: Terms, part: float = 1.0, penalty: Penalty | None = None
+) -> Objective:
+    """Return the objective of a ``part`` of the rows; ``penalty``: other than l2."""
     if penalty is None:
-        factors = np.zeros(task.width)
-        factors[: task.n_features] = float(task.model.l2) * part * how.scales**2
-        factors[list(how.dependent)] = 1.0  # keeps the weight of a column of zeros at 0
-        penalty = Penalty(factors, task.share if task.model.l2 else 0.0)
-    terms = kind(task.q, how.centers, how.scales, task.intercept, how.turn)
+        factors, l2 = np.zeros(task.width), float(task.model.l2)
+        factors[: task.n_features] = l2 * part * terms.scales**2
+        factors[list(terms.dependent)] = 1.0  # keeps the weight of a column of zeros at 0
+        penalty = Penalty(factors, task.share if l2 else 0.0)
     return Objective(task.row_lanes, terms, penalty, task.journal)
 
 
@@ -496,32 +455,20 @@ def with_existence(task: Task, objective: Objective, found: Solution) -> Solutio
     return found._replace(proved=True)
 
 
-def solution_of(task: Task, how: Columns, found: Solution) -> Solution:
+def solution_of(terms: Terms, found: Solution) -> Solution:
     """Convert a solution to the raw features."""
-    covariance, shape = None, (task.q, task.width)
-    if found.point.hessian is not None:
-        covariance = raw_covariance(task, how, inverted(found.point.hessian))
+    hessian = found.point.hessian
     return found._replace(
-        columns=how, weights=how.raw(found.B, task.intercept), covariance=covariance,
-        limits=limits_without(how.dependent, shape), log_likelihood=found.point.log_likelihood,
+        terms=terms, weights=terms.raw(found.B), log_likelihood=found.point.log_likelihood,
+        limits=limits_without(terms.dependent, terms.shape),
+        covariance=None if hessian is None else _covariance(terms, inverted(hessian)),
     )  # fmt: skip
 
 
-def raw_covariance(task: Task, how: Columns, inverse: np.ndarray) -> np.ndarray:
+def _covariance(terms: Terms, inverse: np.ndarray) -> np.ndarray:
     """Return the inverse information of the raw features, given that of the standardized ones."""
-    T = how.matrix(task.q, task.intercept)
+    T = terms.matrix()
     return np.asarray(T @ inverse @ T.T)
-
-
-def inverted(H: np.ndarray) -> np.ndarray:
-    """Return the inverse of a positive semidefinite matrix, the pseudo-inverse if singular."""
-    inverse = inverse_of(H)
-    if inverse is not None:
-        return inverse
-    diagonal = np.diag(H)
-    roots = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    scaled = H * roots * roots[:, None]
-    return np.linalg.pinv(scaled, rcond=1e-12, hermitian=True) * roots * roots[:, None]
 
 
 def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, "Descent"]:
@@ -536,15 +483,13 @@ def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, "Descent"]:
     """
     from linsep.descent import minimize
 
-    d, model = task.n_features, task.model
-    how, learning_rate = columns_of(task, *sampled(task)), model.learning_rate
-    free = np.append(
-        np.isin(np.arange(d), list(how.dependent), invert=True), [True] * task.intercept
-    )
-    report = steps.of(lambda W: W, how.dependent)
-    raw = objective_of(task, Columns(np.zeros(d), np.ones(d)))
-    if isinstance(learning_rate, str):
-        learning_rate = 1.0 / (_steepest(task, raw.terms, raw.lanes) or 1.0)
+    d, model, terms = task.n_features, task.model, columns_of(task)
+    free = np.append(terms.scales > 0, [True] * task.intercept)
+    plain = replace(terms, centers=np.zeros(d), scales=np.ones(d), turn=None, dependent={})
+    raw, report = objective_of(task, plain), steps.of(lambda W: W, terms.dependent)
+    rate = model.learning_rate
+    if isinstance(rate, str):
+        rate = 1.0 / (_steepest(task, raw) or 1.0)
     last: list[Any] = [None, None]
 
     def once(B: np.ndarray) -> Point:
@@ -560,16 +505,16 @@ def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, "Descent"]:
         lambda B: once(B).value,
         np.zeros(raw.shape) if task.start is None else task.start * free,
         lambda B: free * once(B).gradient,
-        learning_rate=learning_rate, schedule=model.schedule, tol=task.tol, maximize=True,
+        learning_rate=rate, schedule=model.schedule, tol=task.tol, maximize=True,
         trace=bool(model.trace), max_iter=int(model.max_iter),
     )  # fmt: skip
     if ascent.reason in {"cycle", "diverged"}:
         raise DataError(f"Gradient ascent diverged: {ascent.sentence}.", code="not-converged")
-    problem, B = objective_of(task, how), how.standard(ascent.x, task.intercept)
+    objective, B = objective_of(task, terms), terms.standard(ascent.x)
     state = State.CONVERGED if ascent.reason == "converged" else State.MAX_ITER
-    there = problem.at(B, hessian=task.factored)
+    there = objective.at(B, hessian=task.factored)
     found = Solution(B, there, state, ascent.n_iter, proved=model.l2 > 0.0)
-    fit = solution_of(task, how, with_existence(task, problem, found))
+    fit = solution_of(terms, with_existence(task, objective, found))
 
     def shown(values: Any) -> Any:
         """Return weights with the intercept first, for two classes without an axis of classes."""
@@ -581,21 +526,20 @@ def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, "Descent"]:
     return fit._replace(weights=ascent.x), told
 
 
-def _steepest(task: Task, terms: Terms, lanes: RowLanes) -> float:
+def _steepest(task: Task, objective: Objective) -> float:
     """Return Böhning's (1992) bound on the curvature of the objective."""
+    terms, l2 = objective.terms, float(task.model.l2)
     if not task.factored:
-        squares = lanes.sum(terms.weighted_squares, add, terms.lane_rows)
-        return 0.5 * float(squares) + float(task.model.l2)
-    products = lanes.sum(terms.products, add, terms.lane_rows)
-    top = float(np.linalg.eigvalsh(products)[-1]) / 4.0
-    return (1.0 if task.q == 1 else 2.0) * top + float(task.model.l2)
+        return 0.5 * float(objective.sum(terms.weighted_squares, add)) + l2
+    top = float(np.linalg.eigvalsh(objective.sum(terms.products, add))[-1]) / 4.0
+    return (1.0 if task.q == 1 else 2.0) * top + l2
 
 
 def sharpened(task: Task, fit: Solution) -> Solution:
     """Return a fit with the covariance at its weights, not before the last step, and how many
     digits of it floats determine.
     """
-    objective = objective_of(task, fit.columns)
+    objective = objective_of(task, fit.terms)
     point = objective.at(fit.B)
     step, sure = solved(point.hessian, point.gradient)
     inverse = inverted(point.hessian)
@@ -606,50 +550,21 @@ def sharpened(task: Task, fit: Solution) -> Solution:
     moves = objective.moves(step)
     off = moves.apart + float((left @ moves.reach).max()) if sure else np.inf
     digits = int(np.clip(np.floor(-np.log10(max(off, UNIT))), 0, 16))
-    covariance = raw_covariance(task, fit.columns, inverse)
-    return fit._replace(covariance=covariance, digits=digits)
-
-
-@dataclass(frozen=True)
-class RowScores:
-    """The scores of the rows of a lane at weights B, in standardized features: w (y - p) x of each
-    class beside the reference.
-    """
-
-    terms: Terms
-    B: np.ndarray
-    covariance: str
-
-    def __call__(self, lane: Batch) -> Scores:
-        """Return the sum of a lane."""
-        found: Scores | None = None
-        for start, Z in self.terms.blocks(lane):
-            _, residuals, _, _ = self.terms.residuals(lane, start, Z, self.B)
-            groups = clusters_in(lane, self.covariance)
-            part = None if groups is None else groups[start : start + len(Z)]
-            rows = (residuals[:, :, None] * Z[:, None, :]).reshape(len(Z), -1)
-            some = scores_of(rows, part)
-            found = some if found is None else added_scores(found, some)
-        assert found is not None
-        return found
+    return fit._replace(covariance=_covariance(fit.terms, inverse), digits=digits)
 
 
 def with_robust(task: Task, fit: Solution) -> Solution:
     """Return a fit at its maximum with the robust covariance that the task names, if any."""
-    if (
-        task.model.covariance is None
-        or fit.covariance is None
-        or not task.q
-        or task.groups is not None
-    ):
-        return fit  # the rows of counts, which are two each, depend on each other: finish_counts
-    how, objective = fit.columns, objective_of(task, fit.columns)
-    inverse, back = inverted(objective.at(fit.B).hessian), how.matrix(task.q, task.intercept)
+    plain = task.model.covariance is None or fit.covariance is None or not task.q
+    if plain or task.groups is not None:  # rows of counts, two each, are not independent
+        return fit
+    terms, objective = fit.terms, objective_of(task, fit.terms)
+    inverse = inverted(objective.at(fit.B).hessian)
     if task.clustered is not None:
         objective.lanes = RowLanes(task.clustered)
-    width = task.width - len(how.dependent)
-    covariance, clusters = covariance_of(task, objective, fit.B, inverse, back, width)
-    return fit._replace(covariance=covariance, clusters=clusters)
+    width = task.width - len(terms.dependent)
+    covariance, many = covariance_of(task, objective, fit.B, inverse, terms.matrix(), width)
+    return fit._replace(covariance=covariance, clusters=many)
 
 
 def covariance_of(
@@ -659,10 +574,11 @@ def covariance_of(
     """Return the covariance that the task names of flat weights times ``back``, where the inverse
     information is given, of ``width`` estimates a class, and the number of clusters, if any.
     """
-    plain = back @ inverse @ back.T
-    if task.model.covariance is None:
+    plain, name = back @ inverse @ back.T, task.model.covariance
+    if name is None:
         return plain, None
-    found = objective.sum(RowScores(objective.terms, B, task.model.covariance), added_scores)
-    robust = Robust.of(task.model.covariance, found, task.n_rows, task.q * width)
+    scores = partial(objective.terms.row_scores, B=B, covariance=name)
+    found = objective.sum(scores, added_scores)
+    robust = Robust.of(name, found, task.n_rows, task.q * width)
     root = robust.root @ inverse @ back.T
     return without_noise(root.T @ root, plain), robust.clusters

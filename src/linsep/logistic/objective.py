@@ -5,8 +5,7 @@ Terms can be pickled, so that any process can compute them.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,10 +16,11 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
 from linsep._system.interrupts import interruption_point
-from linsep.batches import Batch
+from linsep.batches import Batch, weighed
 from linsep.compiled import logistic
 from linsep.compiled.rows import as_rows
 from linsep.errors import FeatureOverflow
+from linsep.inference.robust import Scores, added_scores, clusters_in, scores_of
 from linsep.lanes import Add, in_lanes
 from linsep.logistic.task import Batches, RowLanes, Task, Work, block_rows, lane_rows
 
@@ -36,217 +36,8 @@ CONSTANT = 1e-12
 LOST, APART = 1e-12, 1e-3
 #: share of its length that a column takes from another it depends on, at least
 TAKEN = 1e-9
-#: values of rows times each of their factors that are in memory at a time
-SPREAD_VALUES = 1 << 21
 #: rows in a lane of :class:`SparseTerms`
 SPARSE_LANE_ROWS = 8192
-#: pieces of a batch that make a sample, and the fewest rows in a piece
-SAMPLES, SAMPLE_ROWS = 16, 64
-
-
-class Columns(NamedTuple):
-    """Standardization of features to (x - center) * scale, then times ``turn``.
-
-    Attributes
-    ----------
-    centers, scales : arrays of shape (features,); scale 0 leaves a feature out
-    dependent : dict of the features left out, as combinations of others, to these; the number of
-        features stands for the intercept
-    turn : upper triangular array of shape (features, features), which makes nearly dependent
-        features orthogonal, or None
-    """
-
-    centers: np.ndarray
-    scales: np.ndarray
-    dependent: dict[int, list[int]] = {}  # noqa: RUF012 - never changed
-    turn: np.ndarray | None = None
-
-    def raw(self, B: np.ndarray, intercept: bool) -> np.ndarray:
-        """Convert weights to the raw features, the intercept last."""
-        d, W = len(self.scales), B.copy()
-        turned = W[:, :d] if self.turn is None else W[:, :d] @ self.turn.T
-        W[:, :d] = turned * self.scales
-        if intercept:
-            W[:, d] -= W[:, :d] @ self.centers
-        return W
-
-    def standard(self, W: np.ndarray, intercept: bool) -> np.ndarray:
-        """Convert weights of the raw features; weights of features left out become 0."""
-        d, B = len(self.scales), W.copy()
-        kept = self.scales > 0
-        B[:, :d] = np.where(kept, W[:, :d] / np.where(kept, self.scales, 1.0), 0.0)
-        if self.turn is not None:
-            turn = self.turn + np.diag(np.where(kept, 0.0, 1.0))
-            B[:, :d] = sla.solve_triangular(turn, B[:, :d].T).T
-        if intercept:
-            B[:, d] += W[:, :d] @ self.centers
-        return B
-
-    def matrix(self, q: int, intercept: bool) -> np.ndarray:
-        """Return the matrix that converts flat weights of ``q`` classes to the raw features."""
-        one = self.raw(np.eye(len(self.scales) + intercept), intercept).T
-        return one if q == 1 else np.kron(np.eye(q), one)
-
-
-def sampled(task: Task) -> tuple[Batches, bool]:
-    """Return evenly spread rows of the first batch, enough for a start, and whether they are all.
-
-    Sparse rows are copied, dense rows are views.
-    """
-    given = iter(task.batches())
-    with closing(given) if hasattr(given, "close") else nullcontext():  # type: ignore[type-var]
-        first = next(given)
-        step = first.size // max(20_000, 20 * task.q * task.width)
-        if step < 4:
-            more = next(given, None)
-            return lambda: iter([first]), more is None
-        part = first.rows(np.arange(0, first.size, step))
-        return lambda: iter([part]), False
-
-
-def columns_of(task: Task, sample: Batches, whole: bool) -> Columns:
-    """Return the standardization, computed from a sample if that suffices.
-
-    Features that depend on the intercept and earlier features are left out, and others that nearly
-    do are turned. With l2 neither is looked for. Of very many features none is centered, to keep
-    zeros, and those that are zero in all rows are left out.
-    """
-    if not task.factored:
-        top = _largest(task)
-        absent: dict[int, list[int]] = {j: [] for j in np.flatnonzero(top == 0).tolist()}
-        scales = np.ones(task.n_features)
-        if not task.model.l2:
-            scales[list(absent)] = 0.0
-        return Columns(np.zeros(task.n_features), scales, {} if task.model.l2 else absent)
-    found = moments(task, sample)
-    if task.model.l2:
-        return found._replace(scales=np.where(found.scales > 0, found.scales, 1.0))
-    R = _triangle(task, sample, found)
-    if not (whole or _apart(R)):
-        found = moments(task, task.batches)
-        R = _triangle(task, task.batches, found)
-    return found if _apart(R) else _without_dependent(found, R, task.intercept)
-
-
-def _largest(task: Task) -> np.ndarray:
-    """Return the largest absolute value of each feature, of rows with weight."""
-    top = np.zeros(task.n_features)
-    for batch in task.batches():
-        interruption_point()
-        X = batch.X[batch.importance > 0] if batch.importance.size else batch.X
-        if X.shape[0]:
-            most = abs(X).max(axis=0)
-            most = most.toarray().ravel() if sp.issparse(X) else most
-            top[: len(most)] = np.maximum(top[: len(most)], most)
-    _refuse_sizes(top)
-    return top
-
-
-def _raw(task: Task, batches: Batches) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield raw rows with weight in blocks, in a buffer that is reused, and their weights."""
-    terms = Terms(1, np.zeros(task.n_features), np.ones(task.n_features), False)
-    for lane in in_lanes(batches(), terms.lane_rows):
-        for start, X in terms.blocks(lane):
-            interruption_point()
-            weights = lane.importance[start : start + len(X)]
-            counted = weights > 0
-            if counted.all():
-                yield X, weights if weights.size else np.ones(len(X))
-            elif counted.any():
-                yield X[counted], weights[counted]
-
-
-def moments(task: Task, batches: Batches, marks: bool = False) -> Columns:
-    """Return means (0 without an intercept) and 1 / root mean square around them (0 if that is 0);
-    with ``marks``, columns of zeros and ones are only centered.
-
-    Sums are of differences from the first row, to keep the digits of a small spread far from zero.
-
-    Raises
-    ------
-    FeatureOverflow
-        If the spread of a feature is too large or too small.
-    """
-    d = task.n_features
-    first, top, sizes, marked = None, np.zeros(d), np.zeros(d), np.full(d, marks)
-    means, squares, total = np.zeros(d), np.zeros(d), 0.0
-    for X, weights in _raw(task, batches):
-        if first is None:
-            first = X[0].copy() if task.intercept else np.zeros(d)
-        np.maximum(sizes, np.abs(X).max(axis=0), out=sizes)
-        _refuse_sizes(sizes, small=False)  # before squares overflow
-        if marks:
-            marked &= ((X == 0.0) | (X == 1.0)).all(axis=0)
-        Z, more = X - first, float(weights.sum())
-        np.maximum(top, np.abs(Z).max(axis=0), out=top)
-        total += more
-        own = weights @ Z / more if task.intercept else means
-        shift = own - means
-        squares += (total - more) * more / total * shift**2 + weights @ (Z - own) ** 2
-        means = means + shift * more / total
-    _refuse_sizes(top)
-    varies = top > (CONSTANT * sizes if task.intercept else 0.0)
-    spread = np.sqrt(squares / max(total, 1e-300))
-    scales = np.where(varies, 1.0 / np.where(varies & (spread > 0), spread, 1.0), 0.0)
-    centers = (np.zeros(d) if first is None else first) + means
-    return Columns(centers, np.where(marked & varies, 1.0, scales))
-
-
-def _refuse_sizes(top: np.ndarray, small: bool = True) -> None:
-    """Raise FeatureOverflow for features whose largest values are too large or too small."""
-    tiny = (top > 0) & (top < 1.0 / MOST_SPREAD) & small
-    bad = (top > MOST_SPREAD) | tiny
-    if bad.any():
-        first = int(np.argmax(bad))
-        raise FeatureOverflow(first, small=bool(tiny[first]))
-
-
-def _triangle(task: Task, batches: Batches, how: Columns) -> np.ndarray:
-    """Return the triangular factor of the standardized rows, the intercept first."""
-    terms = Terms(1, how.centers, how.scales, task.intercept)
-    return RowLanes(batches).sum(terms.triangle, _stacked, terms.lane_rows)
-
-
-def _stacked(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    rows = np.vstack([one, other])
-    return np.triu(sla.lapack.dgeqrf(rows)[0][: rows.shape[1]])
-
-
-def _apart(R: np.ndarray) -> bool:
-    """Return whether no column is anywhere near the span of earlier ones."""
-    left = np.abs(R.diagonal()) > APART * np.linalg.norm(R, axis=0)[: len(R)]
-    return bool(len(R) == R.shape[1] and left.all())
-
-
-def _without_dependent(found: Columns, R: np.ndarray, intercept: bool) -> Columns:
-    """Return the standardization without dependent features, turned if some nearly are."""
-    kept: list[int] = []
-    d, least, parts = len(found.scales), 1.0, {}
-    order, basis = [d] * intercept + list(range(d)), np.zeros((len(R), 0))
-    for k, j in enumerate(order):
-        own, length = R[:, k], float(np.linalg.norm(R[:, k]))
-        for _ in range(2):  # twice is enough
-            own = own - basis @ (basis.T @ own)
-        left = float(np.linalg.norm(own))
-        if left > LOST * length and len(kept) < len(R):
-            least = min(least, left / length)
-            kept.append(k)
-            basis = np.column_stack([basis, own / left])
-            continue
-        shares = np.linalg.lstsq(R[:, kept], R[:, k], rcond=None)[0]
-        taken = np.abs(shares) * np.linalg.norm(R[:, kept], axis=0) > TAKEN * length
-        parts[j] = [order[kept[m]] for m in np.flatnonzero(taken)] or [d] * intercept
-    scales = found.scales.copy()
-    scales[list(parts)] = 0.0
-    done = found._replace(scales=scales, dependent=parts)
-    if least > APART:
-        return done
-    features = [k for k in kept if order[k] < d]
-    factor = np.asarray(np.linalg.qr(R[:, features], mode="r"))
-    factor /= np.linalg.norm(R[:, features[0]])
-    turn, places = np.zeros((d, d)), [order[k] for k in features]
-    turn[np.ix_(places, places)] = sla.solve_triangular(factor, np.eye(len(features)))
-    return done._replace(turn=turn)
 
 
 class Penalty(NamedTuple):
@@ -281,9 +72,7 @@ class Penalty(NamedTuple):
 
     def matrix(self, q: int) -> np.ndarray:
         """Return the Hessian."""
-        of_class = np.diag(self.factors)
-        for of in self.levels:
-            of_class[np.ix_(of, of)] -= self.factors[of] / (len(of) + 1)
+        of_class = self._replace(share=0.0).times(np.eye(len(self.factors)))
         return np.kron(np.eye(q) - self.share, of_class)
 
     def diagonal(self, q: int) -> np.ndarray:
@@ -323,10 +112,9 @@ class Moves(NamedTuple):
 
 def furthest(one: Moves, other: Moves) -> Moves:
     """Return the effect on the rows of both."""
-    forward, backward, apart = map(max, one[:3], other[:3])
+    most, reach = map(max, one[:3], other[:3]), np.maximum(one.reach, other.reach)
     weight, blocks = one.weight + other.weight, one.blocks + other.blocks
-    reach, squares = np.maximum(one.reach, other.reach), one.squares + other.squares
-    return Moves(forward, backward, apart, weight, blocks, reach, squares)
+    return Moves(*most, weight, blocks, reach, one.squares + other.squares)
 
 
 class Point(NamedTuple):
@@ -364,9 +152,8 @@ class Information:
     """
 
     def __init__(self, q: int, width: int):
-        self.q, self.width = q, width
-        self._own = np.zeros((q, width, width))
-        self._crossed = np.zeros((q * width,) * 2 if q > 1 else (0, 0), order="F")
+        self.q, self.own = q, np.zeros((q, width, width))
+        self.crossed = np.zeros((q * width if q > 1 else 0,) * 2, order="F")
 
     def add(self, Z: np.ndarray, P: np.ndarray, rest: np.ndarray, weights: np.ndarray) -> None:
         """Add a block. ``rest`` is the curvature of two classes, else 1 - p of the likeliest
@@ -374,44 +161,45 @@ class Information:
         """
         if self.q == 1:
             logistic.roots_times(Z, rest)
-            self._own[0] += Z.T @ Z
+            self.own[0] += Z.T @ Z
             return
-        factors = P * np.sqrt(weights)[:, None] if weights.size else P
-        most = max(16, SPREAD_VALUES // (self.q * self.width))
-        for start in range(0, len(Z), most):
-            part = slice(start, start + most)
-            room = np.empty((len(Z[part]), self.q, self.width))
-            logistic.spread(Z[part], factors[part], room)
-            rows = room.reshape(len(room), -1).T
-            self._crossed = dsyrk(-1.0, rows, 1.0, self._crossed, lower=1, overwrite_c=1)
-        room, weighted = np.empty_like(Z), P * weights[:, None] if weights.size else P
+        room = np.empty((len(Z), self.q, Z.shape[1]))
+        logistic.spread(Z, P * np.sqrt(weights)[:, None] if weights.size else P, room)
+        rows = room.reshape(len(Z), -1).T
+        self.crossed = dsyrk(-1.0, rows, 1.0, self.crossed, lower=1, overwrite_c=1)
+        curvatures = P * np.where(P > 0.5, rest[:, None], 1.0 - P)
+        if weights.size:
+            curvatures *= weights[:, None]
         for k in range(self.q):
-            left = np.where(P[:, k] > 0.5, rest, 1.0 - P[:, k])
-            logistic.times(Z, weighted[:, k] * left, room)
-            self._own[k] += Z.T @ room
+            self.own[k] += Z.T @ (Z * curvatures[:, k, None])
 
     def matrix(self) -> np.ndarray:
         """Return the sum, of shape (q width, q width)."""
         if self.q == 1:
-            return self._own[0]
-        found = self._crossed.T  # its upper triangle is filled
-        for k, own in enumerate(self._own):
-            here, behind = slice(k * self.width, (k + 1) * self.width), (k + 1) * self.width
+            return self.own[0]
+        found, width = np.tril(self.crossed, -1), self.own.shape[1]
+        found += found.T
+        for k, own in enumerate(self.own):
+            here = slice(k * width, (k + 1) * width)
             found[here, here] = own
-            found[behind:, here] = found[here, behind:].T
         return found
 
 
 @dataclass(frozen=True)
 class Terms:
-    """Terms of the rows of a lane, in standardized features.
+    """The terms of the rows of a lane, in features standardized to (x - center) * scale, then times
+    ``turn``; and weights of these as weights of the raw features, and back.
 
     Parameters
     ----------
     q : int, number of classes without the reference, and the code of the reference
-    centers, scales, turn : see :class:`Columns`
+    centers, scales : arrays of shape (features,); scale 0 leaves a feature out
     intercept : bool
         Whether weights have one more column, for a constant 1.
+    turn : upper triangular array of shape (features, features), which makes nearly dependent
+        features orthogonal, or None
+    dependent : dict of the features left out, as combinations of others, to these; the number of
+        features stands for the intercept
     """
 
     q: int
@@ -419,6 +207,7 @@ class Terms:
     scales: np.ndarray
     intercept: bool
     turn: np.ndarray | None = None
+    dependent: dict[int, list[int]] = field(default_factory=dict)
 
     @property
     def width(self) -> int:
@@ -440,6 +229,30 @@ class Terms:
         """Most rows in a block."""
         return block_rows(len(self.scales))
 
+    def raw(self, B: np.ndarray) -> np.ndarray:
+        """Convert weights to the raw features, the intercept last."""
+        d, W = len(self.scales), B.copy()
+        W[:, :d] = self.scales * (W[:, :d] if self.turn is None else W[:, :d] @ self.turn.T)
+        if self.intercept:
+            W[:, d] -= W[:, :d] @ self.centers
+        return W
+
+    def standard(self, W: np.ndarray) -> np.ndarray:
+        """Convert weights of the raw features; weights of features left out become 0."""
+        d, B, kept = len(self.scales), W.copy(), np.flatnonzero(self.scales)
+        B[:, :d] = 0.0
+        B[:, kept] = W[:, kept] / self.scales[kept]
+        if self.turn is not None:
+            B[:, kept] = sla.solve_triangular(self.turn[np.ix_(kept, kept)], B[:, kept].T).T
+        if self.intercept:
+            B[:, d] += W[:, :d] @ self.centers
+        return B
+
+    def matrix(self) -> np.ndarray:
+        """Return the matrix that converts flat weights to the raw features."""
+        one = self.raw(np.eye(self.width)).T
+        return one if self.q == 1 else np.kron(np.eye(self.q), one)
+
     def scores(self, Z: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Return the products of standardized rows with weights."""
         return np.ascontiguousarray(Z @ B.T)
@@ -455,7 +268,7 @@ class Terms:
         most, rows, weights, d = self.block_rows, as_rows(lane.X), lane.importance, len(self.scales)
         room = np.empty((min(most, lane.size), self.width))
         for start in range(0, lane.size, most):
-            Z = room[: min(most, lane.size - start)]
+            Z = room[: lane.size - start]
             logistic.standardized(rows, start, Z, self.centers, self.scales)
             if self.turn is not None:
                 Z[:, :d] = Z[:, :d] @ self.turn
@@ -476,11 +289,9 @@ class Terms:
             P += lane.offset[start : start + n_rows].reshape(n_rows, -1)
         known, rest = (lane.y, lane.importance, start), np.empty(n_rows)
         if self.q == 1:
-            found = logistic.two_classes(P[:, 0], *known, residuals[:, 0], rest)
-            P = rest[:, None]
-        else:
-            found = logistic.several_classes(P, *known, residuals, rest)
-        return P, residuals, rest, found
+            value = logistic.two_classes(P[:, 0], *known, residuals[:, 0], rest)
+            return rest[:, None], residuals, rest, value
+        return P, residuals, rest, logistic.several_classes(P, *known, residuals, rest)
 
     def point(self, lane: Batch, B: np.ndarray, hessian: bool) -> Point:
         """Return value, gradient and, if wanted, the Hessian at the weights B."""
@@ -491,7 +302,7 @@ class Terms:
     ) -> tuple[Point, np.ndarray]:
         """Return the point, and the class probabilities, shape (rows, q)."""
         value, gradient, shares = 0.0, np.zeros(self.shape), np.empty((lane.size, self.q))
-        information = Information(self.q, self.width) if hessian else None
+        information = Information(*self.shape) if hessian else None
         for start, Z in self.blocks(lane):
             P, residuals, rest, own = self.residuals(lane, start, Z, B)
             value += own
@@ -499,20 +310,18 @@ class Terms:
             shares[start : start + len(P)] = P
             if information is not None:
                 information.add(Z, P, rest, lane.importance[start : start + len(P)])
-        square = None if information is None else information.matrix()
-        return Point(value, gradient, square), shares
+        return Point(value, gradient, information and information.matrix()), shares
 
     def moves(self, lane: Batch, step: np.ndarray) -> Moves:
         """Return the effect of a step, of the shape of the weights, on the scores."""
         most, blocks, reach, squares = np.zeros(3), 0, np.zeros(self.width), np.zeros(self.width)
         for start, Z in self.blocks(lane):
             logistic.extents(Z, lane.importance, start, reach, squares)
-            scores = np.ascontiguousarray(Z @ step.T)
+            scores = self.scores(Z, step)
             most = np.maximum(most, logistic.moves(scores, lane.y, lane.importance, start))
             blocks += 1
         weight = lane.size if lane.weights is None else float(lane.weights.sum())
-        forward, backward, apart = most.tolist()
-        return Moves(forward, backward, apart, weight, blocks, reach, squares)
+        return Moves(*most.tolist(), weight, blocks, reach, squares)
 
     def curved(self, lane: Batch, P: np.ndarray, V: np.ndarray) -> np.ndarray:
         """Return the negative Hessian where the class probabilities are P, times V."""
@@ -523,8 +332,8 @@ class Terms:
             amounts *= part
             if self.q > 1:
                 amounts -= part * amounts.sum(axis=1, keepdims=True)
-                if lane.importance.size:
-                    amounts *= lane.importance[start : start + len(part), None]
+                if lane.weights is not None:
+                    amounts *= lane.weights[start : start + len(part), None]
             out += self.back(amounts, Z)
         return out
 
@@ -532,14 +341,13 @@ class Terms:
         """Return the diagonal of the negative Hessian where the class probabilities are P; of
         several classes with a row for the reference, as if its weights were not zero.
         """
-        P = _of_all(P)
+        if self.q > 1:
+            P = np.column_stack([P, np.maximum(0.0, 1.0 - P.sum(axis=1))])
+            P = P * (1.0 - P) if lane.weights is None else P * (1.0 - P) * lane.weights[:, None]
         out = np.zeros((P.shape[1], self.width))
         for start, Z in self.blocks(lane):
-            part = P[start : start + Z.shape[0]]
-            amounts = part if self.q == 1 else part * (1.0 - part)
-            if self.q > 1 and lane.importance.size:
-                amounts = amounts * lane.importance[start : start + len(part), None]
-            out += self.back(amounts, Z.power(2) if sp.issparse(Z) else np.square(Z, out=Z))
+            squares = Z.power(2) if sp.issparse(Z) else np.square(Z, out=Z)
+            out += self.back(P[start : start + Z.shape[0]], squares)
         return out
 
     def weighted_squares(self, lane: Batch) -> float:
@@ -562,12 +370,18 @@ class Terms:
             found = _stacked(found, np.roll(Z, self.intercept, axis=1))
         return found
 
-
-def _of_all(P: np.ndarray) -> np.ndarray:
-    """Return the probabilities of several classes, with the reference's."""
-    if P.shape[1] == 1:
-        return P
-    return np.column_stack([P, np.maximum(0.0, 1.0 - P.sum(axis=1))])
+    def row_scores(self, lane: Batch, B: np.ndarray, covariance: str) -> Scores:
+        """Return the scores of the rows at weights B, w (y - p) x of each class beside the
+        reference, for a robust covariance.
+        """
+        found, groups = None, clusters_in(lane, covariance)
+        for start, Z in self.blocks(lane):
+            _, residuals, _, _ = self.residuals(lane, start, Z, B)
+            rows = (residuals[:, :, None] * Z[:, None, :]).reshape(len(Z), -1)
+            some = scores_of(rows, None if groups is None else groups[start : start + len(Z)])
+            found = some if found is None else added_scores(found, some)
+        assert found is not None
+        return found
 
 
 @dataclass(frozen=True)
@@ -598,14 +412,143 @@ class SparseTerms(Terms):
 
     def moves(self, lane: Batch, step: np.ndarray) -> Moves:
         """Return the effect of a step on the scores, without the columns' values."""
-        nothing = np.zeros(0)
         most = logistic.moves(self.scores(lane.X, step), lane.y, lane.importance, 0)
-        forward, backward, apart = most
-        return Moves(forward, backward, apart, 0.0, 0.0, nothing, nothing)
+        return Moves(*most, 0.0, 0.0, np.zeros(0), np.zeros(0))
 
     def products(self, lane: Batch) -> np.ndarray:
         """Return weighted sums of products of the features, shape (width, width)."""
         return Terms(self.q, self.centers, self.scales, self.intercept).products(lane)
+
+
+def columns_of(task: Task) -> Terms:
+    """Return the terms in standardized features, computed from a sample if that suffices.
+
+    Features that depend on the intercept and earlier features are left out, and others that nearly
+    do are turned. With l2 neither is looked for.
+    """
+    if not task.factored:
+        return _as_they_are(task)
+    sample = task.sample
+    found = moments(task, task.batches if sample is None else lambda: [sample])
+    if task.model.l2:
+        return replace(found, scales=np.where(found.scales > 0, found.scales, 1.0))
+    R = _triangle(found, task.batches if sample is None else lambda: [sample])
+    if sample is not None and not _apart(R):
+        found = moments(task, task.batches)
+        R = _triangle(found, task.batches)
+    return found if _apart(R) else _without_dependent(found, R)
+
+
+def _as_they_are(task: Task) -> Terms:
+    """Return the terms in very many features, of which none is centered, to keep zeros; without l2
+    those that are zero in all rows are left out.
+    """
+    d, top, sparse = task.n_features, np.zeros(task.n_features), False
+    for batch in weighed(task.batches()):
+        interruption_point()
+        if batch.size:
+            most, sparse = abs(batch.X).max(axis=0), sp.issparse(batch.X)
+            most = most.toarray().ravel() if sparse else most
+            top[: len(most)] = np.maximum(top[: len(most)], most)
+    _refuse_sizes(top)
+    absent: dict[int, list[int]] = {j: [] for j in np.flatnonzero(top == 0).tolist()}
+    scales = np.ones(d) if task.model.l2 else np.sign(top)
+    kind = SparseTerms if sparse else Terms
+    return kind(task.q, np.zeros(d), scales, task.intercept, None, {} if task.model.l2 else absent)
+
+
+def moments(task: Task, batches: Batches, marks: bool = False) -> Terms:
+    """Return the terms with means (0 without an intercept) as centers, and 1 / root mean square
+    around them (0 if that is 0) as scales; with ``marks``, columns of zeros and ones are only
+    centered.
+
+    Sums are of differences from the first row, to keep the digits of a small spread far from zero.
+
+    Raises
+    ------
+    FeatureOverflow
+        If the spread of a feature is too large or too small.
+    """
+    d, first, total = task.n_features, None, 0.0
+    top, sizes, sums, squares, marked = *np.zeros((4, d)), np.full(d, marks)
+    plain = Terms(task.q, np.zeros(d), np.ones(d), False)
+    for lane in in_lanes(weighed(batches()), plain.lane_rows):
+        for start, X in plain.blocks(lane):
+            interruption_point()
+            if first is None:
+                first = X[0] * task.intercept
+            np.maximum(sizes, np.abs(X).max(axis=0), out=sizes)
+            _refuse_sizes(sizes, small=False)  # before squares overflow
+            if marks:
+                marked &= ((X == 0.0) | (X == 1.0)).all(axis=0)
+            Z = X - first
+            np.maximum(top, np.abs(Z).max(axis=0), out=top)
+            weights = np.ones(len(Z)) if lane.weights is None else lane.weights[start:][: len(Z)]
+            total += float(weights.sum())
+            sums += weights @ Z
+            squares += weights @ np.square(Z)
+    _refuse_sizes(top)
+    means = sums / total * task.intercept
+    varies = top > (CONSTANT * sizes if task.intercept else 0.0)
+    spread = np.sqrt(np.maximum(squares / total - means**2, 0.0))
+    scales = np.where(varies, 1.0 / np.where(varies & (spread > 0) & ~marked, spread, 1.0), 0.0)
+    return replace(plain, centers=means + first, scales=scales, intercept=task.intercept)
+
+
+def _refuse_sizes(top: np.ndarray, small: bool = True) -> None:
+    """Raise FeatureOverflow for features whose largest values are too large or too small."""
+    tiny = (top > 0) & (top < 1.0 / MOST_SPREAD) & small
+    bad = (top > MOST_SPREAD) | tiny
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise FeatureOverflow(first, small=bool(tiny[first]))
+
+
+def _triangle(terms: Terms, batches: Batches) -> np.ndarray:
+    """Return the triangular factor of the standardized rows, the intercept first."""
+    return RowLanes(batches).sum(terms.triangle, _stacked, terms.lane_rows)
+
+
+def _stacked(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    rows = np.vstack([one, other])
+    return np.triu(sla.lapack.dgeqrf(rows)[0][: rows.shape[1]])
+
+
+def _apart(R: np.ndarray) -> bool:
+    """Return whether no column is anywhere near the span of earlier ones."""
+    left = np.abs(R.diagonal()) > APART * np.linalg.norm(R, axis=0)[: len(R)]
+    return bool(len(R) == R.shape[1] and left.all())
+
+
+def _without_dependent(found: Terms, R: np.ndarray) -> Terms:
+    """Return the terms without dependent features, turned if some nearly are."""
+    d, first = len(found.scales), int(found.intercept)
+    order, lengths = [d] * first + list(range(d)), np.linalg.norm(R, axis=0)
+    kept, lost, basis, least = list[int](), list[int](), np.zeros((len(R), 0)), 1.0
+    for k, length in enumerate(lengths.tolist()):
+        own = R[:, k]
+        for _ in range(2):  # twice is enough
+            own = own - basis @ (basis.T @ own)
+        left = float(np.linalg.norm(own))
+        if left <= LOST * length or len(kept) == len(R):
+            lost.append(k)
+            continue
+        kept.append(k)
+        basis, least = np.column_stack([basis, own / left]), min(least, left / length)
+    shares = np.abs(np.linalg.lstsq(R[:, kept], R[:, lost], rcond=None)[0]) * lengths[kept, None]
+    taken = shares > TAKEN * lengths[lost]
+    parts = {
+        order[k]: [order[kept[m]] for m in np.flatnonzero(taken[:, n])] or [d] * first
+        for n, k in enumerate(lost)
+    }
+    scales, turn = found.scales.copy(), None
+    scales[list(parts)] = 0.0
+    if least <= APART:
+        features = kept[first:]
+        factor = np.triu((basis.T @ R[:, features])[first:])
+        places, turn = [order[k] for k in features], np.zeros((d, d))
+        turn[np.ix_(places, places)] = np.linalg.inv(factor / lengths[features[0]])
+    return replace(found, scales=scales, dependent=parts, turn=turn)
 
 
 class Objective:
@@ -665,17 +608,19 @@ class Objective:
     def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
         """Return the negative Hessian at a point with shares, times V of the weights' shape."""
         work = partial(self.terms.curved, V=np.ascontiguousarray(V))
-        (found,) = self._recorded("curved", V, lambda: [self._with_shares(point, work)])
-        return found + self.penalty.times(V)
+        return self._with_shares("curved", point, V, work) + self.penalty.times(V)
 
     def diagonal(self, point: Point) -> np.ndarray:
         """Return the diagonal of the information at a point with shares; of several classes with a
         last row for the reference, as if its weights were not zero.
         """
-        (found,) = self._recorded(
-            "diagonals", point.gradient, lambda: [self._with_shares(point, self.terms.diagonal)]
-        )
-        return found
+        return self._with_shares("diagonals", point, point.gradient, self.terms.diagonal)
+
+    def _with_shares(self, what: str, point: Point, given: np.ndarray, work: Work) -> np.ndarray:
+        def compute() -> list[np.ndarray]:
+            return [self.lanes.sum_with(point.shares or [], work, add, self.terms.lane_rows)]
+
+        return self._recorded(what, given, compute)[0]
 
     def _recorded(
         self, what: str, given: np.ndarray, compute: Callable[[], list[np.ndarray]]
@@ -689,18 +634,10 @@ class Objective:
         """Return the sum of ``work(lane)`` over all lanes."""
         return self.lanes.sum(work, adding, self.terms.lane_rows)
 
-    def _with_shares(self, point: Point, work: Work) -> np.ndarray:
-        return self.lanes.sum_with(point.shares or [], work, add, self.terms.lane_rows)
-
     def products(self, n_rows: int) -> np.ndarray:
         """Return sums of products of the features over about ``n_rows`` rows, evenly spread over
         the first batch, shape (width, width).
         """
-        batch, found = next(iter(self.lanes.batches())), np.zeros((self.width, self.width))
-        pieces = max(1, min(SAMPLES, batch.size // SAMPLE_ROWS))
-        each = -(-n_rows // pieces)
-        for k in range(pieces):
-            first = batch.size * k // pieces
-            last = min(first + each, batch.size * (k + 1) // pieces)
-            found += self.terms.products(batch.between(first, last))
-        return found
+        batch = next(iter(self.lanes.batches()))
+        rows = np.arange(0, batch.size, max(1, batch.size // n_rows))
+        return self.terms.products(batch.rows(rows))

@@ -351,7 +351,7 @@ def by_firth(model: Any, task: Task, steps: Steps) -> Solution:
     inverse = inverse_of(top.point.hessian)
     covariance = np.full(2 * (len(raw),), np.nan) if inverse is None else raw @ inverse @ raw.T
     found = top._replace(
-        columns=how, weights=(raw @ top.B).reshape(shape), covariance=covariance,
+        terms=how, weights=(raw @ top.B).reshape(shape), covariance=covariance,
         limits=limits_without(how.dependent, shape), log_likelihood=top.point.log_likelihood,
         gained=2.0 * (top.point.value - none.point.value),
     )  # fmt: skip
@@ -372,7 +372,7 @@ def with_profiles(model: Any, task: Task, found: Solution, steps: Steps) -> Solu
     ends: Any = tuple(np.full(shape, np.nan) for _ in range(3))
     if found.state in (State.CONVERGED, *SEPARATED) and found.at_limit:
         flat, how, raw = opened(task, penalized=False)
-        b = how.standard(found.weights, task.intercept).ravel()[flat.used]
+        b = how.standard(found.weights).ravel()[flat.used]
         if np.isin(found.limits, RUNAWAY).any():
             known = flat.at(b)._replace(value=found.log_likelihood)
             top = Solution(b, known, State.CONVERGED, 0, bend=np.zeros((len(b),) * 2))

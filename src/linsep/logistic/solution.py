@@ -14,7 +14,7 @@ from linsep.logistic.task import NO_WEIGHT, FittedClasses
 from linsep.words import counted
 
 if TYPE_CHECKING:
-    from linsep.logistic.objective import Columns, Point
+    from linsep.logistic.objective import Point, Terms
 
 #: ends of intervals, and p-values of zero
 Ends: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -55,7 +55,8 @@ SEPARATED = (State.SEPARABLE, State.QUASI_SEPARABLE)
 UNINFERRED = (State.INTERRUPTED, State.EARLY_STOP, State.SUSPECT, State.UNDECIDED)
 UNFINISHED = (State.MAX_ITER, State.STUCK, State.SUSPECT, State.UNDECIDED)
 
-#: how fits end, with what to do; in place of {} the distance to the maximum
+#: how fits end, with what to do; in place of {} the distance to the maximum, or where estimates of
+#: a limit are from
 ENDINGS: dict[State, tuple[Any, ...]] = {
     State.MAX_ITER: (
         "The fit reached the iteration limit before the maximum{}", hint("raise {}", max_iter=None),
@@ -69,7 +70,7 @@ ENDINGS: dict[State, tuple[Any, ...]] = {
     State.SEPARABLE: ("The classes are separable: no coefficient has a finite estimate",),
     State.QUASI_SEPARABLE: (
         "The classes are quasi-separable: coefficients shown as a status code have no finite "
-        "estimate; the others ",
+        "estimate; the others {}",
     ),
 }  # fmt: skip
 #: hints to get finite estimates although there is no maximum
@@ -94,7 +95,7 @@ class Solution(NamedTuple):
         unknown
     proved : bool, whether a maximum is proved to exist
     bend : what the negative Hessian is beside the information, approximately, or None
-    columns : Columns, the standardization
+    terms : Terms, the standardization
     weights : array of shape (q, width), of the raw features, the intercept last
     limits : array of str of that shape
     log_likelihood : float, without the penalty; without a maximum the supremum, if it is known
@@ -109,13 +110,13 @@ class Solution(NamedTuple):
     """
 
     B: np.ndarray
-    point: "Point"
+    point: "Point | Any"
     state: State
     n_iter: int
     distance: float = np.nan
     proved: bool = True
     bend: Any = None
-    columns: "Columns | Any" = None
+    terms: "Terms | Any" = None
     weights: Any = None
     limits: Any = None
     log_likelihood: float = np.nan
@@ -169,7 +170,6 @@ class Steps:
 
     Attributes
     ----------
-    so_far : function that returns the Solution of the weights so far; None before the first step
     suspect : Solution while separation is being decided; else None
     finished : Solution without intervals while these are computed; else None
     intervals : list of the profile intervals computed so far, (low, high, p)
@@ -177,7 +177,7 @@ class Steps:
 
     def __init__(self, after_step: Callable[[], None] = lambda: None) -> None:
         self.after_step, self._made = after_step, 0
-        self.so_far: Callable[[], Solution] | None = None
+        self._last: Callable[[], Solution] | None = None
         self.suspect: Solution | None = None
         self.finished: Solution | None = None
         self.intervals: list[Any] = []
@@ -192,15 +192,19 @@ class Steps:
             def so_far() -> Solution:
                 weights = raw(here)
                 return Solution(
-                    here, None, State.MAX_ITER, made, distance, weights=weights,  # type: ignore
+                    here, None, State.MAX_ITER, made, distance, weights=weights,
                     limits=limits_without(dependent, weights.shape),
                     log_likelihood=float(log_likelihood),
                 )  # fmt: skip
 
-            self.so_far = so_far
+            self._last = so_far
             self.after_step()
 
         return report
+
+    def so_far(self) -> Solution | None:
+        """Return the weights so far; None before the first step."""
+        return None if self._last is None else self._last()
 
     def outcome(self, model: Any, state: State) -> Solution | None:
         """Return the result of a model whose fit is stopped now; None before the first step."""
@@ -209,9 +213,8 @@ class Steps:
             return self.finished._replace(intervals={model.level: ends}, stopped_in="intervals")
         if self.suspect is not None:
             return self.suspect.unproved()._replace(state=state, stopped_in="verdict")
-        if self.so_far is None:
+        if (found := self.so_far()) is None:
             return None
-        found = self.so_far()
         # With a penalty there is a maximum, without the proof that was not reached.
         found = found if model.l2 or model.penalty else found.unproved()
         return found._replace(state=state, stopped_in="ascent")
@@ -235,50 +238,42 @@ def no_report(B: np.ndarray, log_likelihood: float, distance: float) -> None:
 
 def ends_of(steps: Steps, shape: tuple[int, ...]) -> Ends:
     """Return the intervals as arrays, NaN for those not computed."""
-    missing = int(np.prod(shape)) - len(steps.intervals)
-    found = [*steps.intervals, *[(np.nan, np.nan, np.nan)] * missing]
-    low, high, p = (np.array(part).reshape(shape) for part in zip(*found, strict=True))
+    ends = np.full((int(np.prod(shape)), 3), np.nan)
+    ends[: len(steps.intervals)] = np.reshape(steps.intervals, (-1, 3))
+    low, high, p = ends.T.reshape(3, *shape)
     return low, high, p
 
 
 class UnfinishedWarning(ConvergenceWarning):
-    """The fit stopped before a maximum, or floats do not determine its digits.
-
-    ``refusal`` is the same as an error with separate hints.
-    """
+    """The fit stopped before a maximum, or floats do not determine its digits."""
 
     def __init__(self, message: str, *hints: str | Hint):
-        self.refusal = LinsepError(message, *hints, code="not-converged")
-        super().__init__(str(self.refusal))
+        super().__init__(str(LinsepError(message, *hints)) if hints else f"{message}.")
 
 
 def ending_of(model: Any, found: Solution) -> tuple[str, Warning | None]:
     """Return a sentence on how a fit ended, and a warning if not at a maximum."""
-    away = ""
-    if not np.isnan(found.distance):
+    away = "" if np.isnan(found.distance) else ", far away from it"
+    if found.distance <= NEAR:
         away = f", about {found.distance:.2g} standard errors away from it"
-        away = away if found.distance <= NEAR else ", far away from it"
     message, *hints = ENDINGS.get(found.state, ("",))
+    few = found.digits < ENOUGH_DIGITS
     if found.stopped_in:
         message, hints = _stopped(found, away), []
-    elif found.digits < ENOUGH_DIGITS:
-        few = f"only about {found.digits} digits" if found.digits > 1 else "hardly a digit"
-        message = (
-            f"A maximum exists, but float64 determines {few} of the estimates and standard errors"
-        )
-        hints = [*FINITE]
+    elif few:
+        digits = f"only about {found.digits} digits" if found.digits > 1 else "hardly a digit"
+        message = "A maximum exists, but float64 determines {} of the estimates and standard errors"
+        away, hints = digits, [*FINITE]
+    elif found.state == State.QUASI_SEPARABLE:
+        away = "are estimated in the limit" if found.at_limit else "come from a very small ridge"
     elif found.state == State.MAX_ITER and model.solver == "gradient_ascent" and not model.penalty:
         hints.append(hint("use {}", solver="newton"))
         if not isinstance(model.learning_rate, str):
             message = f"Gradient ascent ended before the maximum{{}}: {model.ascent_.sentence}"
             hints = []
-    elif found.state == State.QUASI_SEPARABLE:
-        limit = "are estimated in the limit"
-        message += limit if found.at_limit else "come from a very small ridge"
     message = message.replace("{}", away)
-    said = found.stopped_in or found.state in UNFINISHED or found.digits < ENOUGH_DIGITS
-    warning = UnfinishedWarning(message if hints else f"{message}.", *hints) if said else None
-    return f"{message}." if message else "", warning
+    said = found.stopped_in or found.state in UNFINISHED or few
+    return f"{message}." if message else "", UnfinishedWarning(message, *hints) if said else None
 
 
 def _stopped(found: Solution, away: str) -> str:
@@ -303,10 +298,10 @@ def refuse_no_progress(state: State, log_likelihood: float, null: float) -> None
     stopped = state in (State.STUCK, State.SUSPECT, State.UNDECIDED)
     if stopped and log_likelihood <= null * (1.0 - 1e-12):
         raise DataError(
-            "The fit made no progress: rounding errors exceed the gain of the first step. Scale "
-            "the features, or leave out features that nearly depend on others.",
+            "The fit made no progress: rounding errors exceed the gain of the first step",
+            "scale the features", "leave out features that nearly depend on others",
             code="not-converged",
-        )
+        )  # fmt: skip
 
 
 def separation_sentence(kind: str, limits: dict[str, str]) -> str:
@@ -355,34 +350,18 @@ class Callbacks:
 
 def refuse_together(model: Any) -> None:
     """Raise ParameterError for incompatible parameters."""
-    if model.on_separation == "firth":
-        raise ParameterError(
-            "Firth's penalty is not an option of on_separation; its estimates are always finite",
-            hint("use {}", penalty="firth"), option="on_separation", value=model.on_separation,
-        )  # fmt: skip
-    if model.penalty:
-        _refuse_with_firth(model)
-    if model.covariance is not None:
-        refuse_robust(model)
-    if model.intervals and model.l2:
-        raise ParameterError(
-            "Standard errors, tests and intervals are not known with l2", "leave l2 out",
-            hint("leave {} out", intervals=None), code="conflict", option="intervals"
-        )  # fmt: skip
-
-
-def _refuse_with_firth(model: Any) -> None:
+    firth = bool(model.penalty)
     for wrong, message, advice, option in (
-        (model.l2, "Firth's penalty and l2 exclude each other", "leave one of them out", "l2"),
-        (
-            model.warm_start, "Firth's penalized likelihood may have several maxima, and its "
-            "estimates are the maximum reached from zero", hint("leave {} out", warm_start=None),
-            "warm_start",
-        ),
-        (
-            model.solver != "newton", "Only Newton's method maximizes Firth's penalized likelihood",
-            hint("use {}", solver="newton"), "solver",
-        ),
+        (firth and model.l2, "Firth's penalty and l2 exclude each other", "leave one of them out",
+         "l2"),
+        (firth and model.warm_start, "Firth's penalized likelihood may have several maxima, and "
+         "its estimates are the maximum reached from zero", hint("leave {} out", warm_start=None),
+         "warm_start"),
+        (firth and model.solver != "newton", "Only Newton's method maximizes Firth's penalized "
+         "likelihood", hint("use {}", solver="newton"), "solver"),
+        (model.intervals and model.l2, "Standard errors, tests and intervals are not known with l2",
+         hint("leave {} out", intervals=None), "intervals"),
     ):  # fmt: skip
         if wrong:
             raise ParameterError(message, advice, code="conflict", option=option)
+    refuse_robust(model)

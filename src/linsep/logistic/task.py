@@ -307,6 +307,16 @@ class Task:
         found: Signature = self.row_lanes.sum(of_lane, add, lane_rows(self.n_features))
         return found
 
+    @cached_property
+    def sample(self) -> Batch | None:
+        """Evenly spread rows of the first batch, enough for a start; None if they are all rows."""
+        batches = iter(self.batches())
+        first = next(batches)
+        step = first.size // max(20_000, 20 * self.q * self.width)
+        if step >= 4:
+            return first.rows(np.arange(0, first.size, step))
+        return None if next(batches, None) is None else first
+
     def in_memory(self) -> "Task | None":
         """Return the task with its rows in memory; None if they need more than may be kept."""
         if self.given is not None:
