@@ -44,23 +44,17 @@ from linsep.sources.base import Source
 
 Loss = Literal["hinge", "squared_hinge"]
 
-#: attributes that a fit sets
+#: attributes that a fit sets, or may set
 LEARNED = (
-    "_run", "_solution", "support_", "support_positions_", "bounded_support_", "_dual_coef",
-    "trace_", "n_rows_", "stop_reason_",
-    "training_accuracy_", "training_rows_", "training_baseline_", "training_sampled_",
-    "training_balanced_accuracy_", "calibration_", "threshold_", "recipe_",
+    "_run", "support_positions_", "stop_reason_", "training_accuracy_", "training_rows_",
+    "training_baseline_", "training_sampled_", "training_balanced_accuracy_", "calibration_",
+    "threshold_", "recipe_",
 )  # fmt: skip
 
 
 class Machine(NamedTuple):
-    """One problem of two classes.
-
-    Attributes
-    ----------
-    rows : int64 array, its rows with weight above 0
-    signs : float64 array, the side of each, 1 or -1
-    costs : float64 array, the cost of an error in each
+    """One problem of two classes: its rows with weight above 0, the side of each, 1 or -1, and the
+    cost of an error in each.
     """
 
     rows: np.ndarray
@@ -74,29 +68,12 @@ def machines_of(
     """Yield the binary problems of classes: one for two, else one for each class or pair of
     classes.
     """
-    counted = costs > 0
     sides: list[Any] = [(1,)] if n_classes == 2 else [(k,) for k in range(n_classes)]
     if n_classes > 2 and multiclass == "ovo":
         sides = labels.pairs(n_classes)
     for side in sides:
-        rows = np.flatnonzero(counted if len(side) == 1 else counted & np.isin(codes, side))
+        rows = np.flatnonzero((costs > 0) & (np.isin(codes, side) | (len(side) == 1)))
         yield Machine(rows, np.where(codes[rows] == side[-1], 1.0, -1.0), costs[rows])
-
-
-class Solution(NamedTuple):
-    """The results of solving the binary problems.
-
-    Attributes
-    ----------
-    objectives, bounds : float64 arrays of shape (binary problems,)
-    support, bounded : int64 arrays of shape (binary problems,), the numbers of support vectors, and
-        of support vectors at their bound
-    """
-
-    objectives: np.ndarray
-    bounds: np.ndarray
-    support: np.ndarray
-    bounded: np.ndarray
 
 
 #: what a model file holds, beside the curves of a calibration
@@ -236,7 +213,10 @@ class SoftMarginClassifier(
             source.stage = "measuring"
             self.training_accuracy_ = self.score(X, y, weights)
             measure_in_memory(self, X, y, weights)
-            self._number_support(source)
+            # rows are numbered as in the data as given
+            numbers, self.support_positions_ = source.numbers(self.n_rows_), self.support_
+            self.support_ = numbers[self.support_]
+            self.bounded_support_ = numbers[self.bounded_support_]
             describe(self, source, self.n_features_in_)  # not before, as X has no names
 
     def _doing(self) -> str:
@@ -255,18 +235,17 @@ class SoftMarginClassifier(
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
         given, X = X, self._checked(X)
         y = labels.label_a_row(self, y, X.shape[0])
-        classes, codes, weights = labels.labeled(self, y, sample_weight)
+        coded = labels.labeled(self, y, sample_weight)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         with interrupts_deferred():
-            known = {"X": given, "y": y, "metadata": metadata}
-            self._fit_codes(X, classes, codes, weights, known)
+            self._fit_codes(X, *coded, {"X": given, "y": y, "metadata": metadata})
 
     def _fit_codes(
         self, X: Any, classes: np.ndarray, codes: np.ndarray, weights: np.ndarray,
         given: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
-        """Fit to rows with codes of their classes, and weights unless all are 1; ``given`` is
-        passed to callbacks.
+        """Fit to rows with codes of their classes, and weights unless all are 1: solve the binary
+        problems one after the other, with callbacks, which get ``given``, for the steps of each.
         """
         for name in LEARNED:
             self.__dict__.pop(name, None)
@@ -274,16 +253,9 @@ class SoftMarginClassifier(
         self.classes_, self.n_rows_ = classes, len(codes)
         costs = self.C * (weights if weights.size else np.ones(len(codes)))
         machines = [*machines_of(codes, classes.size, self.multiclass, costs)]
-        known = {"X": None, "y": None, "metadata": None} if given is None else given
-        self._solve(X, machines, known)
-
-    def _solve(self, X: Any, machines: list[Machine], given: dict[str, Any]) -> None:
-        """Solve the binary problems one after the other, with callbacks for the steps of each."""
         found: list[Certificate] = []
         steps: list[tuple[int, float, float]] = []
-        callbacks = Callbacks(self, given)
-        #: the best of the machine that is being solved
-        self._at: Certificate | None = None
+        callbacks = Callbacks(self, given or {"X": None, "y": None, "metadata": None})
 
         def snapshot(so_far: Certificate) -> dict[str, Any]:
             model = copy(self)
@@ -301,11 +273,13 @@ class SoftMarginClassifier(
             return hasattr(self, "stop_reason_")
 
         solve = self._solver(X)
+        #: the best of the machine that is being solved
+        self._at: Certificate | None = None
         try:
             for one in machines:
-                self._at = None
                 # classes without weight cost nothing
                 found.append(solve(one, told) if one.rows.size else self._nothing(one, 0.0))
+                self._at = None
         except KeyboardInterrupt:
             if self._at is None:
                 raise
@@ -327,35 +301,26 @@ class SoftMarginClassifier(
     ) -> None:  # fmt: skip
         """Store the solution; problems that are not solved have weights of zero."""
         found = [*found, *map(self._nothing, machines[len(found) :])]
-        used, full = np.zeros((2, self.n_rows_), bool)
-        bounded = np.zeros(len(machines), np.int64)
-        for k, (machine, one) in enumerate(zip(machines, found, strict=True)):
-            used[machine.rows[one.dual > 0]] = True
-            if self.loss == "hinge":  # up to rounding
-                at_bound = one.dual >= machine.costs * (1 - 1e-9)
-                full[machine.rows[at_bound]], bounded[k] = True, at_bound.sum()
-        self.support_, self.bounded_support_ = np.flatnonzero(used), np.flatnonzero(full)
+        rows, signs, costs = map(np.concatenate, zip(*machines, strict=True))
+        dual = np.concatenate([one.dual for one in found])
+        which = np.repeat(np.arange(len(machines)), [one.rows.size for one in machines])
+        used = dual > 0
+        full = used & (self.loss == "hinge") & (dual >= costs * (1 - 1e-9))  # up to rounding
+        self.support_, self.bounded_support_ = np.unique(rows[used]), np.unique(rows[full])
         self._dual_coef = np.zeros((len(machines), self.support_.size))
-        for k, (machine, one) in enumerate(zip(machines, found, strict=True)):
-            own = one.dual > 0
-            places = np.searchsorted(self.support_, machine.rows[own])
-            self._dual_coef[k, places] = machine.signs[own] * one.dual[own]
-        self._solution = Solution(
-            np.array([one.primal for one in found]), np.array([one.bound for one in found]),
-            np.array([int((one.dual > 0).sum()) for one in found]), bounded,
-        )  # fmt: skip
+        places = np.searchsorted(self.support_, rows[used])
+        self._dual_coef[which[used], places] = (signs * dual)[used]
+        self._solution = {
+            "objectives": np.array([one.primal for one in found]),
+            "bounds": np.array([one.bound for one in found]),
+            "support": np.bincount(which[used], minlength=len(machines)),
+            "bounded": np.bincount(which[full], minlength=len(machines)),
+        }
         self.trace_ = np.array(steps, dtype=np.float64).reshape(-1, 3)
         self._take(X, found)
         if not hasattr(self, "stop_reason_"):
             near = self.duality_gap_ <= self.tol
             self.stop_reason_ = StopReason.CONVERGED if near else StopReason.MAX_ITER
-
-    def _number_support(self, source: Source) -> None:
-        """Number the support vectors as in the data as given."""
-        numbers, positions = source.numbers(self.n_rows_), self.support_
-        self.support_positions_: np.ndarray = positions
-        self.support_ = numbers[positions]
-        self.bounded_support_ = numbers[self.bounded_support_]
 
     def _hold(self, coef: np.ndarray, intercept: np.ndarray) -> None:
         """Store the weights of all binary classifiers."""
@@ -375,34 +340,35 @@ class SoftMarginClassifier(
 
     # What is known of a fit.
 
-    @property
-    def _solved(self) -> Solution:
-        """The solution of a model that is fitted."""
+    def _solved(self, name: str) -> np.ndarray:
+        """Return an array of shape (binary classifiers,) of a model that is fitted: objectives or
+        bounds, or the number of support vectors, or of those at their bound.
+        """
         self.fitted_run()
-        return self._solution
+        return self._solution[name]
 
     @property
     def objective_(self) -> float:
         """``|w|^2 / 2`` + C times the losses, rounded up, summed over the binary classifiers."""
-        return float(self._solved.objectives.sum())
+        return float(self._solved("objectives").sum())
 
     @property
     def lower_bound_(self) -> float:
         """The dual objective, a lower bound for any weights, rounded down and summed."""
-        return float(self._solved.bounds.sum())
+        return float(self._solved("bounds").sum())
 
     @property
     def duality_gap_(self) -> float:
         """Upper bound on the relative distance of the objective from the optimum, rounded up and
         proved by the dual variables; the largest over all binary classifiers.
         """
-        found = self._solved
-        return max(map(relative_gap, found.objectives.tolist(), found.bounds.tolist()))
+        ends = self._solved("objectives").tolist(), self._solved("bounds").tolist()
+        return max(map(relative_gap, *ends))
 
     @property
     def n_support_(self) -> np.ndarray:
         """Number of support vectors of each binary classifier, shape (binary classifiers,)."""
-        return self._solved.support
+        return self._solved("support")
 
     @property
     def n_bounded_(self) -> np.ndarray:
@@ -410,7 +376,7 @@ class SoftMarginClassifier(
         row: they lie inside the margin or on the wrong side. Zeros for the squared hinge loss,
         which has no bound. Shape (binary classifiers,).
         """
-        return self._solved.bounded
+        return self._solved("bounded")
 
     @property
     def dual_coef_(self) -> np.ndarray:
@@ -431,12 +397,13 @@ class SoftMarginClassifier(
         near = f"the objective is within {self.duality_gap_:.1g} of the optimum"
         if self.stop_reason_ == StopReason.CONVERGED:
             return near
-        who: dict[Any, str] = {
+        why = {
             StopReason.EARLY_STOP: "a callback stopped the fit",
             StopReason.INTERRUPTED: "it was interrupted",
-        }
-        ended = "the maximum number of passes was reached, or rounding prevents further progress"
-        return f"{who.get(self.stop_reason_, ended)}; {near}"
+            StopReason.MAX_ITER: "the maximum number of passes was reached, or rounding prevents "
+            "further progress",
+        }[self.stop_reason_]
+        return f"{why}; {near}"
 
     # Files.
 
@@ -445,7 +412,7 @@ class SoftMarginClassifier(
         :data:`linsep.soft_margins.classifier.STATE`, and the curves of a calibration.
         """
         coef, intercept = self.fitted_run().weights()
-        values = self._solution._asdict() | {
+        values = self._solution | {
             "coef": coef, "intercept": intercept, "trace": self.trace_, "n_rows": self.n_rows_,
             "classes": described(self.classes_), "stop_reason": self.stop_reason_,
             "accuracy": getattr(self, "training_accuracy_", None),
@@ -459,9 +426,10 @@ class SoftMarginClassifier(
         k = len(facts["classes"]["values"])
         machines = 1 if k == 2 else k if self.multiclass == "ovr" else k * (k - 1) // 2
         found = restored(STATE, arrays, facts, machines=machines)
-        self._solution = Solution(*(found[name] for name in Solution._fields))
-        bounds, counts = self._solution[:2], self._solution[2:]
-        if np.isnan(bounds).any() or (np.array(counts) < 0).any():
+        parts = "objectives", "bounds", "support", "bounded"
+        self._solution = {name: found[name] for name in parts}
+        numbers = np.array([*self._solution.values()])
+        if np.isnan(numbers).any() or (numbers[2:] < 0).any():
             raise ValueError("invalid certificates")
         self.classes_ = found["classes"]
         is_turned(self.reference, self.classes_)  # raises an error for an unknown class

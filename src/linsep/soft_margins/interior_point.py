@@ -30,8 +30,6 @@ MOST_STEPS = 200
 ROUGH = 1e-3
 #: the gap is computed once the products say that it may be this many times the goal
 FAR = 100
-#: products of a matrix that reflections may take two or three times as long for
-REFLECTED = 1_000_000
 #: most rows or features: their matrix has 72 MB
 MOST_WIDE = 3_000
 #: a step ends at this share of the way to the boundary
@@ -65,11 +63,12 @@ def interior_point(
     best, since = certified(problem, point.a), 0
     least = np.array([best.gap, *point.distances()])
     for _ in range(MOST_STEPS):
-        if best.gap <= tol or since >= PATIENCE or not point.stepped():
+        if best.gap <= tol or since >= PATIENCE or not point.step():
             break
         gap = np.inf
         if point.gap <= FAR * tol or since:
-            found = certified(problem, point.a, None if own else point.weights())
+            weights = point.w if problem.bias else np.append(point.w, 0.0)
+            found = certified(problem, point.a, None if own else weights)
             best, gap = min(best, found, key=lambda each: each.gap), found.gap
         if told(best):
             break
@@ -105,11 +104,6 @@ class Point:
             X = X - X.mean(axis=0)  # which changes the free intercept alone
         elif self.bias:
             X = augmented(X)
-        #: the directions of few dense rows, whose coordinates are features instead
-        self.directions = None
-        if not sp.issparse(X) and X.shape[0] < X.shape[1]:
-            self.directions, R = scipy.linalg.qr(X.T, mode="economic", check_finite=False)
-            X = np.ascontiguousarray(R.T)
         self.sums = Problem(X, y, costs, False, None)
         self.X = X.multiply(y[:, None]).tocsr() if sp.issparse(X) else X * y[:, None]
         self.T = self.X.T.tocsr() if sp.issparse(X) else self.X.T
@@ -118,9 +112,9 @@ class Point:
         if X.shape[0] <= X.shape[1]:
             self.Q = self.X @ self.T
             self.Q = self.Q.toarray() if sp.issparse(X) else self.Q
-        #: whether matrices are factored by reflections, which keep more digits
-        self.careful = not sp.issparse(X) and X.size * X.shape[1] < REFLECTED
-        self.y, self.boxed = (y if problem.free else None), not problem.squared
+        self.y, self.free, self.boxed = y, problem.free, not problem.squared
+        #: whether a matrix of the features was too near to singular for its Cholesky factor
+        self.careful = False
         self.ridge = 0.5 / costs if problem.squared else 0.0
         self.upper = costs if self.boxed else np.full(len(y), np.inf)
         self.a = costs / 2
@@ -139,11 +133,6 @@ class Point:
         """Return the weights of dual variables."""
         return self.sums.weights_of(a, True)[0][:-1]
 
-    def weights(self) -> np.ndarray:
-        """Return the weights in the form of problems."""
-        found = self.w if self.directions is None else self.directions @ self.w
-        return found if self.bias else np.append(found, 0.0)
-
     def gradient(self) -> np.ndarray:
         """Return the slope of minus the dual in each variable, without the free intercept."""
         found: np.ndarray = self.X @ self.w - 1.0 + self.ridge * self.a
@@ -151,7 +140,7 @@ class Point:
 
     def residual(self) -> np.ndarray:
         """Return the residual of the gradient, zero at the optimum."""
-        of_b = 0.0 if self.y is None else self.y * self.b
+        of_b = self.y * self.b if self.free else 0.0
         return -(self.gradient() + of_b - self.z + self.v)
 
     def products(self, move: Move | None = None, share: float = 0.0) -> float:
@@ -174,54 +163,44 @@ class Point:
         products = self.products()
         return products / (float(self.a.sum()) + products)
 
-    def stepped(self) -> bool:
+    @np.errstate(all="ignore")
+    def step(self) -> bool:
         """Take a step toward the best point; return whether floats allowed it."""
-        with np.errstate(all="ignore"):
-            try:
-                self.step()
-            except (scipy.linalg.LinAlgError, ZeroDivisionError):
-                if self.careful or self.Q is not None or sp.issparse(self.X):
-                    return False
-                self.careful = True
-                return self.stepped()
-        return bool(np.isfinite(self.a).all() and np.isfinite(self.w).all())
-
-    def step(self) -> None:
-        """Take a step toward the best point."""
-        total, newton = self.products(), self.newton()
-        mean, self.least = total / self.count, min(self.least, total)
-        ahead = newton(0.0)
-        left = self.products(ahead, self.length(ahead, 1.0))
-        move = newton(mean * (left / total) ** 3, ahead)
-        share = self.length(move, SHARE)
+        total = self.products()
+        try:
+            newton = self.newton()
+            ahead = newton(0.0)
+            left = self.products(ahead, self.length(ahead, 1.0))
+            move = newton(total / self.count * (left / total) ** 3, ahead)
+        except (scipy.linalg.LinAlgError, ZeroDivisionError):
+            return False
+        share, self.least = self.length(move, SHARE), min(self.least, total)
         if self.products(move, share) > FALL * self.least:
-            move = newton(CENTERED * mean)
+            move = newton(CENTERED * total / self.count)
             share = self.length(move, SHARE)
         self.a, self.w = self.a + share * move.a, self.w + share * move.w
         self.z, self.v = self.z + share * move.z, self.v + share * move.v
         self.b += share * move.b
         self.s = np.maximum(self.upper - self.a, np.finfo(float).tiny)
+        return bool(np.isfinite(self.a).all() and np.isfinite(self.w).all())
 
     def newton(self) -> Callable[..., Move]:
         """Return a function that computes the move to products of ``goal``: to first order, or with
         the second-order terms of another move.
         """
         inverse, residual = 1.0 / self.s, self.residual()
-        missing = 0.0 if self.y is None else -float(self.y @ self.a)
-        solve = self.solver(self.z / self.a + self.v * inverse)
-        apart = self.combined(self.a) - self.w
-        of_y = None if self.y is None else solve(self.y, np.zeros_like(self.w))
+        solve = self.solver(self.z / self.a + self.v * inverse + self.ridge)
+        apart, missing = self.combined(self.a) - self.w, -float(self.y @ self.a)
+        of_y = solve(self.y, np.zeros_like(self.w)) if self.free else None
 
         def move(goal: float, second: Move | None = None) -> Move:
-            ra, rs = goal - self.a * self.z, np.zeros_like(self.a)
+            ra, rs, db = goal - self.a * self.z, np.zeros_like(self.a), 0.0
             if self.boxed:
                 rs = goal - self.s * self.v
             if second is not None:
-                ra = ra - second.a * second.z
-                rs = rs + second.a * second.v
+                ra, rs = ra - second.a * second.z, rs + second.a * second.v
             da, dw = solve(residual + ra / self.a - rs * inverse, apart)
-            db = 0.0
-            if of_y is not None and self.y is not None:
+            if of_y is not None:
                 db = float((self.y @ da - missing) / (self.y @ of_y[0]))
                 da, dw = da - db * of_y[0], dw - db * of_y[1]
             return Move(da, (ra - self.z * da) / self.a, (rs + self.v * da) * inverse, dw, db)
@@ -237,63 +216,47 @@ class Point:
         return min(1.0, share * float(min(ends)))
 
     def solver(self, D: np.ndarray) -> Solve:
-        """Return a solver of D t + X v = r, v - X' t = q that, near the optimum, corrects the
-        rounding of its first solution.
+        """Return a solver of D t + X v = r, v - X' t = q: by the Cholesky factor of a matrix of the
+        rows, scaled so that large and small D keep their digits, or of I + X' diag(1/D) X, if need
+        be by reflections without the squares, the heaviest rows first. Near the optimum it corrects
+        the rounding of its first solution.
         """
-        D = D + self.ridge
-        solve = self.by_rows(D) if self.Q is not None else self.by_features(1.0 / D)
-        if self.gap > ROUGH:
-            return solve
+        root, by_rows, sparse = 1.0 / np.sqrt(D), self.Q is not None, sp.issparse(self.X)
+        if by_rows:
+            M = self.Q * root * root[:, None]
+        elif sparse:
+            M = np.zeros((self.X.shape[1],) * 2)
+            add_gram(as_rows(self.X), root * root, M)
+        else:
+            M = scipy.linalg.blas.dsyrk(1.0, (self.X * root[:, None]).T, lower=1)
+        M.flat[:: len(M) + 1] += 1.0
+        try:
+            factor = scipy.linalg.cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
+        except scipy.linalg.LinAlgError:
+            if by_rows or sparse:
+                raise
+            self.careful = True
+        if self.careful:
+            rooted = self.X * root[:, None]
+            order = np.argsort(-np.abs(rooted).max(axis=1))
+            stacked = np.vstack([rooted[order], np.eye(len(M))])
+            (R,) = scipy.linalg.qr(stacked, mode="r", overwrite_a=True, check_finite=False)
+            factor = R[: len(M)], False
+
+        def solved(r: np.ndarray) -> np.ndarray:
+            found: np.ndarray = scipy.linalg.cho_solve(factor, r, check_finite=False)
+            return found
+
+        def solve(r: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            if by_rows:
+                t = root * solved(root * (r - self.X @ q))
+                return t, q + self.T @ t
+            v = solved(q + self.T @ (root * root * r))
+            return root * root * (r - self.X @ v), v
 
         def again(r: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             t, v = solve(r, q)
             more = solve(r - D * t - self.X @ v, q + self.T @ t - v)
             return t + more[0], v + more[1]
 
-        return again
-
-    def by_rows(self, D: np.ndarray) -> Solve:
-        """Return a solver of the same system without a correction, in the rows."""
-        root = 1.0 / np.sqrt(D)  # scaled, so that large and small D keep their digits
-        factor = _factor(self.Q * root * root[:, None])
-
-        def solve(r: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            t = root * _solved(factor, root * (r - self.X @ q))
-            return t, q + self.T @ t
-
-        return solve
-
-    def by_features(self, inverse: np.ndarray) -> Solve:
-        """Return a solver of the same system without a correction, in the features: with the
-        Cholesky factor of I + X' diag(inverse) X, by reflections without the squares, the heaviest
-        rows first.
-        """
-        if self.careful:
-            rooted = self.X * np.sqrt(inverse)[:, None]
-            order = np.argsort(-np.abs(rooted).max(axis=1))
-            stacked = np.vstack([rooted[order], np.eye(self.X.shape[1])])
-            (R,) = scipy.linalg.qr(stacked, mode="r", overwrite_a=True, check_finite=False)
-            factor = R[: self.X.shape[1]], False
-        elif sp.issparse(self.X):
-            M = np.zeros((self.X.shape[1],) * 2)
-            add_gram(as_rows(self.X), inverse, M)
-            factor = _factor(M)
-        else:
-            rooted = self.X * np.sqrt(inverse)[:, None]
-            factor = _factor(scipy.linalg.blas.dsyrk(1.0, rooted.T, lower=1))
-
-        def solve(r: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            v = _solved(factor, q + self.T @ (inverse * r))
-            return inverse * (r - self.X @ v), v
-
-        return solve
-
-
-def _factor(M: np.ndarray) -> Any:
-    M.flat[:: len(M) + 1] += 1.0
-    return scipy.linalg.cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
-
-
-def _solved(factor: Any, r: np.ndarray) -> np.ndarray:
-    found: np.ndarray = scipy.linalg.cho_solve(factor, r, check_finite=False)
-    return found
+        return solve if self.gap > ROUGH else again

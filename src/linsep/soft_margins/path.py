@@ -4,11 +4,8 @@ where nothing changes.
 
 import math
 import warnings
-from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
-from html import escape
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,17 +19,18 @@ from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint, warn_caller
 from linsep.estimators._common import labels
 from linsep.estimators._common.frames import to_learn
-from linsep.layout import table_lines, wrapped
+from linsep.inference.table import Printed
+from linsep.layout import table_lines
 from linsep.mistake_bounds.margins import augmented
 from linsep.parameters import check_parameters
 from linsep.separability.deciding import separation
 from linsep.soft_margins.classifier import Loss
 from linsep.soft_margins.linear import SoftMargin
 from linsep.soft_margins.problem import row_squares
-from linsep.words import counted, escaped
+from linsep.words import counted
 
-#: the grid has 1 and 3 times powers of ten, and at most so many of them
-MANTISSAS, MOST = (1.0, 3.0), 25
+#: most values of the grid, which has 1 and 3 times powers of ten
+MOST = 25
 #: how near a score is to 1 or -1 that is on the margin; relative size of a sum that is zero
 ON_MARGIN, ZERO = 1e-6, 1e-8
 #: share of the objective below which losses and gaps are rounding errors
@@ -44,14 +42,10 @@ TIME_LIMIT = 20.0
 #: numbers in the equations that decide whether a larger C changes anything
 MOST_NUMBERS = 10_000_000
 HEADINGS = ["C", "objective", "gap", "|w|", "margin", "loss", "free", "bounded", "errors"]
-ARRAYS = (
-    "Cs", "objectives", "bounds", "gaps", "norms", "margins", "losses", "free", "bounded",
-    "errors", "intercepts", "coef",
-)  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class SoftMarginPath:
+@dataclass(frozen=True, eq=False, repr=False)
+class SoftMarginPath(Printed):
     """Result of :func:`soft_margin_path`; ``print(path)`` shows a table.
 
     Attributes
@@ -81,6 +75,7 @@ class SoftMarginPath:
     bounds: np.ndarray
     gaps: np.ndarray
     norms: np.ndarray
+    margins: np.ndarray
     free: np.ndarray
     bounded: np.ndarray
     coef: np.ndarray
@@ -89,12 +84,8 @@ class SoftMarginPath:
     final: int | None
     separable: bool
     verdict: Separable | None
-
-    @property
-    def margins(self) -> np.ndarray:
-        """1 / |w|."""
-        with np.errstate(divide="ignore"):
-            return 1.0 / self.norms
+    header = ()
+    _apart = False
 
     @property
     def feature_names(self) -> list[str]:
@@ -118,8 +109,8 @@ class SoftMarginPath:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain lists, with the limit in words."""
-        found: dict[str, Any] = {name: getattr(self, name).tolist() for name in ARRAYS}
-        return found | {
+        arrays = {name: v.tolist() for name, v in vars(self).items() if isinstance(v, np.ndarray)}
+        return arrays | {
             "features": self.feature_names,
             "classes": labels.plain_labels(self.models[0].classes_),
             "separable": self.separable,
@@ -134,9 +125,23 @@ class SoftMarginPath:
         """
         return display("SoftMarginPathDisplay").from_path(self, **kwargs)
 
-    def _cells(self) -> list[list[str]]:
-        """Return the lines of the table."""
-        lines = []
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """The classes, the size of the data, and the loss."""
+        model = self.models[0]
+        plus = labels.positive_code(model)
+        sides = [labels.label_text(model.classes_[k]) for k in (plus, 1 - plus)]
+        loss = "the hinge" if model.loss == "hinge" else "squares of the hinge"
+        rows, features = counted(self.n_rows, "row"), counted(self.coef.shape[1], "feature")
+        return f"{sides[0]} against {sides[1]}, {rows}, {features}; loss: {loss}"
+
+    @property
+    def notes(self) -> list[str]:  # type: ignore[override]
+        """The limit."""
+        return [self.limit]
+
+    def _cells(self, digits: int = 5) -> list[list[str]]:
+        lines = [HEADINGS]
         losses = np.where(self.Cs * self.losses < ROUNDING * self.objectives, 0.0, self.losses)
         for k, C in enumerate(self.Cs):
             gap = f"{self.gaps[k]:.0e}" if self.gaps[k] > ROUNDING else f"<{ROUNDING:.0e}"
@@ -145,28 +150,11 @@ class SoftMarginPath:
             lines.append([f"{C:g}", f"{self.objectives[k]:.5g}", gap, *numbers, *counts])
         return lines
 
-    def _about(self) -> str:
-        model = self.models[0]
-        plus = labels.positive_code(model)
-        sides = [labels.label_text(model.classes_[k]) for k in (plus, 1 - plus)]
-        loss = "the hinge" if model.loss == "hinge" else "squares of the hinge"
-        rows, features = counted(self.n_rows, "row"), counted(self.coef.shape[1], "feature")
-        return f"{sides[0]} against {sides[1]}, {rows}, {features}; loss: {loss}"
+    def _lines(self) -> list[str]:
+        return table_lines(self._cells(), [True] * len(HEADINGS))
 
     def __repr__(self) -> str:
         return f"<SoftMarginPath: {len(self.Cs)} values of C, {self.Cs[0]:g} to {self.Cs[-1]:g}>"
-
-    def __str__(self) -> str:
-        lines = table_lines([HEADINGS, *self._cells()], [True] * len(HEADINGS))
-        return "\n".join([*wrapped(escaped(self._about())), *lines, *wrapped(self.limit)])
-
-    def _repr_html_(self) -> str:
-        rows = [
-            "".join(f"<{tag} style='text-align:right'>{escape(cell)}</{tag}>" for cell in row)
-            for tag, row in [("th", HEADINGS), *(("td", row) for row in self._cells())]
-        ]
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        return f"<p>{escape(self._about())}</p><table>{body}</table><p>{escape(self.limit)}</p>"
 
 
 def soft_margin_path(
@@ -244,11 +232,21 @@ def soft_margin_path(
         class_weight=class_weight, reference=reference, tol=tol, max_iter=max_iter,
     )  # fmt: skip
     check_parameters(model)
-    given = None if Cs is None else _checked(Cs)
-    search = _Search.of(model, X, y, sample_weight)
+    if Cs is not None:
+        given = Cs
+        try:
+            Cs = np.unique(np.asarray(given, dtype=np.float64))
+        except (TypeError, ValueError):
+            Cs = np.zeros(1)
+        if not Cs.size or not (np.isfinite(Cs) & (Cs > 0)).all():
+            raise ParameterError(
+                f"Cs is {given!r}, but must hold finite numbers above 0",
+                hint("leave out {}", Cs=None), option="Cs", value=given,
+            )  # fmt: skip
+    search = _Search(model, X, y, sample_weight)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        path = search.path([*search.fits(given)])
+        path = search.path(Cs)
     worst = int(np.argmax(path.gaps))
     if path.gaps[worst] > tol:
         warn_caller(
@@ -261,20 +259,6 @@ def soft_margin_path(
     return path
 
 
-def _checked(Cs: Any) -> np.ndarray:
-    """Return given values of C, ascending and without repeats."""
-    try:
-        found = np.unique(np.asarray(Cs, dtype=np.float64))
-    except (TypeError, ValueError):
-        found = np.array([math.nan])
-    if not found.size or not (np.isfinite(found) & (found > 0)).all():
-        raise ParameterError(
-            f"Cs is {Cs!r}, but must hold finite numbers above 0", hint("leave out {}", Cs=None),
-            option="Cs", value=Cs,
-        )  # fmt: skip
-    return found
-
-
 class _Fit(NamedTuple):
     """A model, the scores of all rows times their signs, and their losses times weights."""
 
@@ -283,51 +267,33 @@ class _Fit(NamedTuple):
     losses: np.ndarray
 
 
-class _Search(NamedTuple):
+class _Search:
     """Checked rows of two classes, and the model that is fitted to them for growing C.
 
     ``Z`` has the weight of a penalized or free intercept as a column of ones.
     """
 
-    model: SoftMargin
-    X: Any
-    Z: Any
-    classes: np.ndarray
-    codes: np.ndarray
-    signs: np.ndarray
-    weights: np.ndarray
-
-    @classmethod
-    def of(cls, model: SoftMargin, X: Any, y: Any, sample_weight: Any) -> "_Search":
-        """Return the search of given rows, or those of a source."""
+    def __init__(self, model: SoftMargin, X: Any, y: Any, sample_weight: Any) -> None:
         X, y, sample_weight = to_learn(model, X, y, sample_weight)
         names = None
         if labels.brings_labels(X, y, sample_weight):
             read, names = joined(list(X.batches())), X.feature_names
             X, y, sample_weight = read.X, read.y, read.weights
-        X = model._checked(X)
+        self.model, self.X = model, model._checked(X)
         if names is not None:
             model.feature_names_in_ = np.array(names, dtype=object)
-        y = labels.label_a_row(model, y, X.shape[0])
-        classes, codes, weights = labels.labeled(model, y, sample_weight)
-        if classes.size > 2:
-            one = labels.listed(classes[:1].tolist())
+        y = labels.label_a_row(model, y, self.X.shape[0])
+        self.classes, self.codes, weights = labels.labeled(model, y, sample_weight)
+        if self.classes.size > 2:
             raise DataError(
-                f"A path needs two classes, but y has {classes.size:,}: pass y == {one} for one "
-                "class against the rest.", code="class-count", value=classes.size,
+                f"A path needs two classes, but y has {self.classes.size:,}: pass one class "
+                "against the rest.", code="class-count", value=self.classes.size,
             )  # fmt: skip
-        weights = weights if weights.size else np.ones(len(codes))
-        Z = augmented(X) if model.fit_intercept else X
-        return cls(model, X, Z, classes, codes, 2.0 * codes - 1.0, weights)
-
-    def fits(self, Cs: np.ndarray | None) -> Iterator[_Fit]:
-        """Yield the fits of given values of C, or of the grid until it ends."""
-        last: _Fit | None = None
-        for C in islice(_grid_from(self.first()), MOST) if Cs is None else Cs.tolist():
-            before, last = last, self.fit(C, last)
-            yield last
-            if Cs is None and (last.model.duality_gap_ > 0.1 or self.ends(last, before)):
-                return
+        self.weights = weights if weights.size else np.ones(len(y))
+        self.signs, self.used = 2.0 * self.codes - 1.0, self.weights > 0
+        self.Z = augmented(self.X) if model.fit_intercept else self.X
+        self.free = model.fit_intercept and not model.penalize_intercept
+        self.hinge = model.loss == "hinge"
 
     def fit(self, C: float, before: _Fit | None = None) -> _Fit:
         """Fit at C, starting from the dual variables at the previous C, scaled with C."""
@@ -342,111 +308,96 @@ class _Search(NamedTuple):
         model.__dict__.pop("_start", None)
         scores = self.signs * (self.X @ model.coef_[0] + model.intercept_[0])
         short = np.maximum(1.0 - scores, 0.0)
-        return _Fit(model, scores, self.weights * (short if model.loss == "hinge" else short**2))
+        return _Fit(model, scores, self.weights * (short if self.hinge else short**2))
 
-    def first(self) -> float:
-        """Return the C up to which only the length of the weights changes; for squared losses,
-        which change from the beginning, an approximation.
+    def grid(self) -> list[float]:
+        """Return the values of C from the largest up to which only the length of the weights
+        changes; for squared losses, which change from the beginning, from an approximation.
 
         The weights are C v at first. With a free intercept, the duals of both classes have equal
         sums, at most the weight W of the smaller class, so |v| is at most W times the diameter D of
         the rows. A C of 2 / (W D^2) is therefore below the result, to which scores are
         extrapolated.
         """
-        counted, hinge = self.weights > 0, self.model.loss == "hinge"
-        free = self.model.fit_intercept and not self.model.penalize_intercept
         sides = np.bincount(self.codes, self.weights, 2)
-        square = float(row_squares((self.X if free else self.Z)[counted]).max()) or 1.0
-        C = 1.0 / (2 * (sides.min() if free else sides.sum()) * square) * (1.0 if hinge else 1e-3)
-        base = np.zeros(len(self.codes))  # the score times the sign at C = 0
-        if free:
-            lean = (sides[1] - sides[0]) / sides.sum()
-            base = self.signs * (np.sign(lean) if hinge else lean)
-        near = counted & (base < 1.0 - 1e-9)
+        square = float(row_squares((self.X if self.free else self.Z)[self.used]).max()) or 1.0
+        C = 0.5 / ((sides.min() if self.free else sides.sum()) * square)
+        C *= 1.0 if self.hinge else 1e-3
+        lean = (sides[1] - sides[0]) / sides.sum() if self.free else 0.0
+        base = self.signs * (np.sign(lean) if self.hinge else lean)  # scores times signs at C = 0
+        near = self.used & (base < 1.0 - 1e-9)
         rises = (self.fit(C).scores - base)[near] / (1.0 - base)[near]
-        quickest = float(rises.max(initial=0.0))
-        return C / quickest if quickest > 1e-12 else C
+        if (quickest := float(rises.max(initial=0.0))) > 1e-12:
+            C /= quickest
+        power = math.floor(math.log10(C))
+        grid = [float(f"{m}e{k}") for k in range(power - 1, power + MOST) for m in (1, 3)]
+        first = max(k for k, each in enumerate(grid) if each <= C * 1.02)
+        return grid[first : first + MOST]
 
     def ends(self, last: _Fit, before: _Fit | None) -> bool:
         """Return whether a grid ends: nothing changes, or hardly anything."""
         model = last.model
-        if model.loss == "hinge":
+        done = model.duality_gap_ > 0.1 or self.is_final(last)
+        if done or before is None:
+            return done
+        if self.hinge:
             penalty = float(np.square(model.coef_).sum()) / 2
-            little = before is not None and penalty <= model.tol * model.objective_
-            return self.is_final(last) or (little and model.duality_gap_ > ROUNDING)
-        if before is None:
-            return False
+            return penalty <= model.tol * model.objective_ and model.duality_gap_ > ROUNDING
         old, new = (
             np.array([np.linalg.norm(one.model.coef_), one.losses.sum()]) for one in (before, last)
         )
         near = np.abs(new - old) <= NEAR * np.abs(new)
-        return bool(near[0] and (near[1] or self.is_separated(last)))
-
-    def is_separated(self, fit: _Fit) -> bool:
-        """Return whether all rows with positive weight are on their side."""
-        return bool((fit.scores[self.weights > 0] > 0).all())
+        return bool(near[0] and (near[1] or (last.scores[self.used] > 0).all()))
 
     def is_final(self, fit: _Fit) -> bool:
         """Return whether 0 is a subgradient of the total hinge, so that a larger C changes
         nothing.
         """
-        used = self.weights > 0
-        inside = used & (fit.scores < 1.0 - ON_MARGIN)
-        on = used & (np.abs(fit.scores - 1.0) <= ON_MARGIN)
-        if on.sum() * self.Z.shape[1] > MOST_NUMBERS:
+        inside = self.used & (fit.scores < 1.0 - ON_MARGIN)
+        on = self.used & (np.abs(fit.scores - 1.0) <= ON_MARGIN)
+        if not self.hinge or on.sum() * self.Z.shape[1] > MOST_NUMBERS:
             return False
-        if not inside.any():
-            return True
         amounts = self.weights * self.signs
-        rest = self.Z[inside].T @ amounts[inside]
         scale = abs(self.Z[inside]).T @ np.abs(amounts[inside])
         scale = np.where(scale > 0, scale, 1.0)
-        left = rest / scale
-        if on.any():
+        left = self.Z[inside].T @ amounts[inside] / scale
+        if inside.any() and on.any():
             columns = self.Z[on].toarray() if hasattr(self.Z, "toarray") else self.Z[on]
             A = (columns * amounts[on][:, None] / scale).T
             method = "bvls" if on.sum() <= 500 else "trf"
             left = A @ lsq_linear(A, -left, (0.0, 1.0), method=method, tol=1e-14).x + left
         return bool((np.abs(left) <= ZERO).all())
 
-    def path(self, found: list[_Fit]) -> SoftMarginPath:
-        """Return the path of these fits."""
-        models = [one.model for one in found]
+    def path(self, Cs: np.ndarray | None) -> SoftMarginPath:
+        """Return the path of given values of C, or of the grid until it ends."""
+        found: list[_Fit] = []
+        for C in self.grid() if Cs is None else Cs.tolist():
+            found.append(self.fit(C, found[-1] if found else None))
+            if Cs is None and self.ends(found[-1], found[-2] if found[1:] else None):
+                break
+        models, last = [one.model for one in found], found[-1]
 
         def each(name: str) -> np.ndarray:
             return np.array([np.ravel(getattr(model, name)) for model in models]).squeeze(1)
 
         coef, bounded = np.array([model.coef_[0] for model in models]), each("n_bounded_")
-        intercepts, separable = each("intercept_"), self.is_separated(found[-1])
-        extra = intercepts * bool(self.model.fit_intercept and self.model.penalize_intercept)
-        final = [k for k, one in enumerate(found) if self.is_final(one)]
+        intercepts = each("intercept_")
+        extra = intercepts * bool(self.model.fit_intercept and not self.free)
+        norms = np.hypot(np.linalg.norm(coef, axis=1), extra)
         raw = np.array([one.scores * self.signs for one in found])
+        separable, verdict = bool((last.scores[self.used] > 0).all()), None
+        if separable:
+            rows = (self.X if self.free else self.Z)[self.used]
+            how: dict[str, Any] = {"margin": "max", "time_limit": TIME_LIMIT}
+            verdict = separation(rows, self.signs[self.used], fit_intercept=bool(self.free), **how)
+        with np.errstate(divide="ignore"):
+            margins = 1.0 / norms
         return SoftMarginPath(
-            Cs=np.array([model.C for model in models]), models=models,
-            losses=np.array([float(one.losses.sum()) for one in found]),
+            Cs=each("C"), models=models, losses=np.array([one.losses.sum() for one in found]),
             errors=((raw > 0) != (self.codes == 1)).sum(axis=1), objectives=each("objective_"),
-            bounds=each("lower_bound_"), gaps=each("duality_gap_"),
-            norms=np.hypot(np.linalg.norm(coef, axis=1), extra),
+            bounds=each("lower_bound_"), gaps=each("duality_gap_"), norms=norms, margins=margins,
             free=each("n_support_") - bounded, bounded=bounded, coef=coef, intercepts=intercepts,
-            n_rows=len(self.codes),
-            final=final[0] if final and self.model.loss == "hinge" else None, separable=separable,
-            verdict=self.widest() if separable else None,
+            n_rows=len(self.codes), separable=separable,
+            final=next((k for k, one in enumerate(found) if self.is_final(one)), None),
+            verdict=verdict if isinstance(verdict, Separable) else None,
         )  # fmt: skip
-
-    def widest(self) -> Separable | None:
-        """Return the proof of the widest margin, if time permits."""
-        used, free = self.weights > 0, bool(self.model.fit_intercept)
-        free = free and not self.model.penalize_intercept
-        X = (self.X if free else self.Z)[used]
-        found = separation(
-            X, self.signs[used], fit_intercept=free, margin="max", time_limit=TIME_LIMIT
-        )
-        return found if isinstance(found, Separable) else None
-
-
-def _grid_from(C: float) -> Iterator[float]:
-    """Yield the numbers of the grid, starting with the largest that is at most C."""
-    power = math.floor(math.log10(C))
-    grid = [float(f"{m:g}e{k}") for k in range(power - 1, power + MOST) for m in MANTISSAS]
-    first = max(k for k, each in enumerate(grid) if each <= C * 1.02)
-    yield from grid[first:]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
@@ -16,6 +15,7 @@ from scipy.optimize import brentq
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep.batches import joined
 from linsep.certificate.checking import Check
+from linsep.certificate.numbers import check_labels
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.frames import in_memory
 from linsep.estimators._common.labels import (
@@ -27,10 +27,10 @@ from linsep.estimators._common.labels import (
 )
 from linsep.mistake_bounds.margins import lengths, seen_rows
 from linsep.mistake_bounds.problems import SIZES
-from linsep.mistake_bounds.rounding import float_above, shown
+from linsep.mistake_bounds.rounding import float_above, length, shown
 from linsep.soft_margins.problem import EPS, Problem
 from linsep.soft_margins.solving import solve
-from linsep.validation.labels import check_beside, labels_of
+from linsep.validation.labels import labels_of
 from linsep.validation.values import faults_named
 
 #: soft margins are fitted, to this gap, until the ends are so near; most fits
@@ -109,25 +109,28 @@ class TotalDistance:
         Z, signs, costs, classes = _taken(X, y, sample_weight, self.fit_intercept)
         u = [*map(Fraction, self.coef.tolist())]
         u += [Fraction(self.intercept)] * self.fit_intercept
-        gamma, multipliers = Fraction(self.gamma), self.multipliers.tolist()
-        if Z.shape != (len(multipliers), len(u)) or not np.array_equal(classes, self.classes):
+        if Z.shape != (len(self.multipliers), len(u)) or not np.array_equal(classes, self.classes):
             return Check(False, "It does not hold: the rows differ.")
-        if any(not 0 <= one <= c for one, c in zip(multipliers, costs.tolist(), strict=True)):
-            return Check(False, "It does not hold: a multiplier is not from 0 to a row's weight.")
-        if sum(one * one for one in u) > 1:
-            return Check(False, "It does not hold: the weights are longer than 1.")
-        distance, totals = Fraction(0), [Fraction(0)] * len(u)
-        for i, row in enumerate(_exact(Z)):
-            sign, amount = int(signs[i]), Fraction(multipliers[i])
-            score = sign * sum(u[j] * value for j, value in row)
-            distance += Fraction(float(costs[i])) * max(Fraction(0), gamma - score)
-            for j, value in row if amount else ():
-                totals[j] += sign * amount * value
-        if distance > Fraction(self.high):
-            return Check(False, "It does not hold: the weights need a larger distance.")
-        room = gamma * sum(map(Fraction, multipliers)) - Fraction(self.low)
-        if self.low > 0 and not (room >= 0 and sum(one * one for one in totals) <= room**2):
-            return Check(False, "It does not hold: the multipliers prove less.")
+        gamma, distance, totals = Fraction(self.gamma), Fraction(0), [Fraction(0)] * len(u)
+        for i, amount in enumerate(map(Fraction, self.multipliers.tolist())):
+            interruption_point()
+            row = Z[i].toarray().ravel() if sp.issparse(Z) else Z[i]
+            values = [(j, int(signs[i]) * Fraction(row[j])) for j in np.flatnonzero(row).tolist()]
+            score = sum(u[j] * value for j, value in values)
+            distance += Fraction(costs[i]) * max(Fraction(0), gamma - score)
+            for j, value in values if amount else ():
+                totals[j] += amount * value
+        room = gamma * sum(map(Fraction, self.multipliers.tolist())) - Fraction(self.low)
+        for wrong, reason in (
+            (((self.multipliers < 0) | (self.multipliers > costs)).any(),
+             "a multiplier is not from 0 to a row's weight"),
+            (sum(one * one for one in u) > 1, "the weights are longer than 1"),
+            (distance > Fraction(self.high), "the weights need a larger distance"),
+            (self.low > 0 and not (room >= 0 and sum(one * one for one in totals) <= room**2),
+             "the multipliers prove less"),
+        ):  # fmt: skip
+            if wrong:
+                return Check(False, f"It does not hold: {reason}.")
         return Check(True, "It holds: both ends, in exact arithmetic.")
 
 
@@ -216,17 +219,11 @@ def _taken(
         source_labels(X, read.y)
         X, y, sample_weight = read.X, read.y, read.weights
     else:
-        check_beside(X, y=y, sample_weight=sample_weight)
         X, y, sample_weight, _ = in_memory(X, y, sample_weight)
     with faults_named(X):
         Z = seen_rows(X, fit_intercept, False, False)
-    y = labels_of(y)
-    if len(y) != Z.shape[0]:
-        raise DataError(
-            f"X has {Z.shape[0]:,} rows and y {len(y):,} labels: pass one label per row.",
-            code="shape",
-        )
-    classes, codes = encode(y)
+    classes, codes = encode(y := labels_of(y))
+    check_labels(Z.shape[0], len(y))
     check_two_classes(classes)
     if len(classes) > 2:
         raise DataError(
@@ -235,15 +232,6 @@ def _taken(
         )  # fmt: skip
     costs = check_sample_weight(sample_weight, len(y))
     return Z, 2.0 * codes - 1.0, costs if costs.size else np.ones(len(y)), classes
-
-
-def _exact(Z: Any) -> Iterator[list[tuple[int, Fraction]]]:
-    """Yield the numbers of every row that are not zero, with their columns."""
-    for i in range(Z.shape[0]):
-        interruption_point()
-        row = Z[i].toarray().ravel() if sp.issparse(Z) else Z[i]
-        places = np.flatnonzero(row)
-        yield [(j, Fraction(float(row[j]))) for j in places.tolist()]
 
 
 def _best(
@@ -287,16 +275,7 @@ def inside(u: np.ndarray) -> np.ndarray:
 
 def length_above(values: np.ndarray, errors: Any = 0.0) -> float:
     """Return an upper bound on the length of numbers with errors up to ``errors``."""
-    far = np.broadcast_to(errors, values.shape).tolist()
-    square = sum(
-        ((abs(Fraction(v)) + Fraction(e)) ** 2 for v, e in zip(values.tolist(), far, strict=True)),
-        Fraction(0),
-    )
-    found = float_above(square)
-    found = math.sqrt(found) if found < math.inf else math.inf
-    while Fraction(found) ** 2 < square:
-        found = math.nextafter(found, math.inf)
-    return found
+    return length(np.abs(values) + errors) * (1 + (2 * len(values) + 16) * EPS)
 
 
 def upper_end(problem: Problem, u: np.ndarray, gamma: float) -> float:
