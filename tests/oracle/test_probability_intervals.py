@@ -115,7 +115,7 @@ TARGET, LABELS = ROWS[:, 0] + [0.1, -0.2, 0.3, 0.0, 0.2, -0.1], np.array([0, 1, 
 LINE, CURVE = LinearRegression().fit(ROWS, TARGET), LogisticRegression().fit(ROWS, LABELS)
 TAKEN = {
     "intervals": LINE.confidence_intervals,
-    "bands": lambda level: LINE._inference.bands(ROWS, LINE.predict(ROWS), "prediction", level),
+    "bands": lambda level: LINE.solution_.bands(ROWS, LINE.predict(ROWS), "prediction", level),
     "predict": lambda level: LINE.predict(ROWS, "confidence", level),
     "confidence_intervals": CURVE.confidence_intervals,
     "odds_ratios": lambda level: CURVE.odds_ratios(level).to_dict(),

@@ -213,8 +213,8 @@ def test_frequencies_are_repeated_rows():
     theirs = LinearRegression().fit(FEATURES[rows], Y[rows])
     assert ours.coef_ == pytest.approx(theirs.coef_, rel=1e-12)
     assert statistics(ours) == pytest.approx(statistics(theirs), rel=1e-10)
-    a = ours._inference.bands(FEATURES, ours.predict(FEATURES), "prediction", 0.9)
-    b = theirs._inference.bands(FEATURES, theirs.predict(FEATURES), "prediction", 0.9)
+    a = ours.solution_.bands(FEATURES, ours.predict(FEATURES), "prediction", 0.9)
+    b = theirs.solution_.bands(FEATURES, theirs.predict(FEATURES), "prediction", 0.9)
     assert np.allclose(a, b, rtol=1e-10)
     found, known = (
         ours.assumptions(FEATURES, Y, COUNTS),

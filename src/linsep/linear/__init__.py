@@ -2,6 +2,6 @@
 
 ``least_squares`` factors the rows (QR) in fixed-size blocks (``lanes``), whose factors are stacked
 in a fixed reduction tree: the result is bit-identical for any number of threads and workers.
-``inference`` computes tests and intervals from it; ``diagnostics`` residuals, what the fit would be
-without a row, and tests of the assumptions on the rows.
+``solution`` is the result, with its tests and intervals; ``inference`` makes them attributes of the
+estimator, and a summary; ``several`` has several targets; ``predictions`` the rows of sources.
 """

@@ -42,6 +42,7 @@ from linsep.estimators._common.predicting import weights_to_score
 from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.inference import signatures
+from linsep.inference.results import Bands
 from linsep.inference.robust import (
     HELP,
     LinearScores,
@@ -55,8 +56,8 @@ from linsep.inference.robust import (
 )
 from linsep.inference.table import check_level
 from linsep.lanes import Lanes
-from linsep.linear.inference import Bands, LinearResults, dependence
-from linsep.linear.least_squares import DependentFeaturesWarning, LeastSquares, least_squares
+from linsep.linear.inference import LinearResults, dependence
+from linsep.linear.least_squares import DependentFeaturesWarning, least_squares
 from linsep.linear.predictions import (
     LinearPrediction,
     check_whole,
@@ -66,6 +67,7 @@ from linsep.linear.predictions import (
     widened,
 )
 from linsep.linear.several import SeveralTargets, columns_of, one_target
+from linsep.linear.solution import LeastSquares
 from linsep.parameters import (
     INTERVALS,
     HasParameters,
@@ -165,7 +167,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     r_squared_, adjusted_r_squared_, f_statistic_, f_p_value_ : float
     residual_variance_, residual_error_, rss_, df_residual_, df_model_, n_rows_ : float or int
     log_likelihood_, aic_, bic_ : float
-    solution_ : linsep.linear.least_squares.LeastSquares
+    solution_ : linsep.linear.solution.LeastSquares
     correlation_, moments_ : Pearson's r and moments of y and a single feature
     n_features_in_ : int
     feature_names_in_ : array of shape (features,), if X has names
@@ -414,7 +416,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         Returns
         -------
         array of shape (rows,) or (rows, targets), or with an interval
-            :class:`linsep.linear.inference.Bands`: arrays ``prediction``, ``low``, ``high``,
+            :class:`linsep.inference.results.Bands`: arrays ``prediction``, ``low``, ``high``,
             NaN without residual degrees of freedom, and for a perfect fit.
         """
         check_is_fitted(self)
@@ -458,22 +460,21 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         """
         X = widened(rows.X, self.coef_.size)
         with np.errstate(over="ignore", invalid="ignore"):
-            found: Any = self._fitted.predicted(X)
+            predicted, fit = self._fitted.predicted(X), self._fitted
+            found = [predicted]
             if interval is not None:
-                found = self._inference.bands(X, found, interval, level)
+                found = [*fit.bands(X, predicted, interval, level)]
             if rows.offset is not None:
-                found = (
-                    Bands(*(p + rows.offset for p in found)) if interval else found + rows.offset
-                )
-        known = np.isfinite(found.prediction if interval else found)
-        if interval and not np.isnan(self._inference.error):
-            known &= np.isfinite(found.high)
+                found = [part + rows.offset for part in found]
+        known = np.isfinite(found[0])
+        if not np.isnan(fit.error):
+            known &= np.isfinite(found[-1])
         if not known.all():
             row = where(rows.first + int(np.argmin(known)))
             raise DataError(
                 f"The prediction of {row} overflows float64; scale the features.", code="overflow"
             )
-        return found
+        return found[0] if interval is None else Bands(*found)
 
     def predictions(self, source: Source) -> LinearPrediction:
         """Return the predictions for the rows of a source."""

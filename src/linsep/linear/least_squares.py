@@ -10,10 +10,9 @@ of floats (A. Bjorck, BIT 7, 1967, 257-278): estimates are then as good as the r
 """
 
 import os
-from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache, reduce
-from itertools import islice
-from math import fsum, hypot, isfinite, isqrt, sqrt
+from dataclasses import replace
+from functools import lru_cache, reduce
+from math import fsum, hypot, isclose, isfinite, isqrt, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,9 +22,9 @@ from scipy.linalg import blas, lapack
 from linsep._system.threads import one_blas_thread
 from linsep.batches import Batch, Batches
 from linsep.errors import DataError, FeatureOverflow, hint, warn_caller
-from linsep.inference.robust import Robust
 from linsep.inference.signatures import Signature
 from linsep.lanes import Lanes, no_weight
+from linsep.linear.solution import LeastSquares
 
 #: a split of a float into halves
 SPLIT = float(2**27 + 1)
@@ -51,8 +50,6 @@ UNEXPLAINED = 2.0**-20
 FEW_VALUES, INFLATED, MUCH_INFLATED, CANCELED = 1 << 17, 10.0, 1e4, 3e3
 #: condition number above which the digits of weights are few
 NO_CONDITION = 1e14
-#: largest ratio of coefficients times means to y: rounding then loses two digits of a prediction
-NEAR = 128.0
 
 
 class DependentFeaturesWarning(UserWarning):
@@ -63,151 +60,10 @@ class IllConditionedWarning(UserWarning):
     """The condition number of the features is above 1e14, so few digits of weights are reliable."""
 
 
-@dataclass
-class LeastSquares:
-    """Weighted least squares solution.
-
-    Attributes
-    ----------
-    coef : array of shape (features,), zero for features left out
-    intercept : float
-    kept : bool array of shape (features,)
-        False if a feature is a combination of earlier ones and the intercept.
-    combinations : dict of feature to array of shape (1 + features,)
-        Coefficients of the intercept and the other features that give each feature left out.
-    root : array of shape (rank, 1 + features)
-        root' root is the inverse of the sums of products of the intercept and the features kept;
-        multiplied by the residual variance, it is the covariance of the estimates. Its first row
-        belongs to the intercept at the means, if there is one.
-    means : array of shape (features,), zeros without an intercept
-    mean_y : float, zero without an intercept
-    means_rest : array of shape (1 + features,)
-        Rounding errors of the means of y and the features: the mean of 1.7e15, 1.7e15 + 1, ... has
-        more digits than a float.
-    spread : array of shape (features,)
-        Square roots of the sums of squares of the features (centered with an intercept).
-    residual_norm, y_norm, explained_norm : float
-        Square roots of the weighted sums of squares of the residuals, of y and of the predictions,
-        the latter two about the mean of y with an intercept. Unlike their squares they cannot
-        overflow.
-    perfect : bool
-        Whether the residuals are rounding errors of the data; residual_norm is then zero.
-    n_rows : int, number of rows of positive weight
-    total_weight, log_weights : float, sums of the weights and of their logarithms
-    fit_intercept : bool
-    l2 : float, the penalty of a ridge, which is then included in the products behind ``root``
-    two_values : the two values of y; None if it has others
-    deviation : float, the standard deviation of y; NaN for a model from a file
-    signature : str, of the rows; None for a model from a file that has none
-    robust : Robust, the inner part of a robust covariance, or None
-    """
-
-    coef: np.ndarray
-    intercept: float
-    kept: np.ndarray
-    root: np.ndarray
-    means: np.ndarray
-    mean_y: float
-    means_rest: np.ndarray
-    spread: np.ndarray
-    residual_norm: float
-    y_norm: float
-    explained_norm: float
-    perfect: bool
-    n_rows: int
-    total_weight: float
-    log_weights: float
-    fit_intercept: bool
-    l2: float = 0.0
-    combinations: dict[int, np.ndarray] = field(default_factory=dict)
-    two_values: tuple[float, float] | None = None
-    deviation: float = np.nan
-    signature: str | None = None
-    robust: Robust | None = None
-
-    @property
-    def rank(self) -> int:
-        """Number of estimates: features kept, and the intercept."""
-        return len(self.root)
-
-    @property
-    def effective_df(self) -> float:
-        """Trace of the hat matrix; without a penalty, the number of estimates (Hastie, Tibshirani
-        and Friedman, The Elements of Statistical Learning, 2009, equation 3.50, and 1 for the
-        intercept).
-        """
-        first = int(self.fit_intercept)
-        return self.rank - self.l2 * float(np.square(self.root[first:, 1:]).sum())
-
-    @property
-    def rss(self) -> float:
-        """The weighted sum of squared residuals."""
-        return self.residual_norm * self.residual_norm
-
-    @property
-    def tss(self) -> float:
-        """The weighted sum of squares of y, about its mean with an intercept."""
-        return self.y_norm * self.y_norm
-
-    @property
-    def inflation(self) -> np.ndarray:
-        """Variance inflation factors.
-
-        An array of shape (features,): 1 without correlations, NaN for features left out (Belsley,
-        Kuh and Welsch, Regression Diagnostics, 1980, section 3.1).
-        """
-        factors = np.square(self.root[:, 1:] * self.spread).sum(axis=0)
-        return np.where(self.kept, factors, np.nan)
-
-    @property
-    def far(self) -> bool:
-        """Whether products at zero lose digits, so that predictions are computed at the means."""
-        sizes = np.abs(self.coef) @ np.abs(self.means)
-        return bool(sizes > NEAR * (abs(self.mean_y) + self.y_norm / np.sqrt(self.total_weight)))
-
-    @property
-    def at_means(self) -> float:
-        """The prediction at ``means``, which are rounded."""
-        return float(self.mean_y + (self.means_rest[0] - self.coef @ self.means_rest[1:]))
-
-    def predicted(self, X: Any) -> np.ndarray:
-        """Return predictions for rows X, an array or CSR matrix of shape (rows, features)."""
-        if not self.far:
-            return np.asarray(X @ self.coef, dtype=np.float64) + self.intercept
-        return self.mean_y + (self.centered(X) @ self.coef + self.means_rest[0])
-
-    def residuals(self, X: Any, y: np.ndarray) -> np.ndarray:
-        """Return y minus the predictions, computed without cancellation at the means."""
-        about = (y - self.mean_y) - self.means_rest[0]
-        return np.asarray(about - self.centered(X) @ self.coef, dtype=np.float64)
-
-    def centered(self, X: Any) -> np.ndarray:
-        """Return the rows minus the means of the features."""
-        X = X.toarray() if sp.issparse(X) else X
-        return (X - self.means) - self.means_rest[1:]
-
-    def orthonormal(self, X: Any) -> np.ndarray:
-        """Return the rows in orthonormal columns: ``root`` times [1, x], shape (rows, rank)."""
-        first = int(self.fit_intercept)
-        found = self.centered(X) @ self.root[first:, 1:].T
-        if not first:
-            return np.asarray(found)
-        return np.column_stack([np.full(len(found), self.root[0, 0]), found])
-
-
-@cache
-def most_features() -> int:
-    """Return the number of features whose products fit in three quarters of the memory."""
-    try:
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        memory = 8 << 30
-    return min(MOST_FEATURES, isqrt(memory * 3 // (4 * PRODUCT_BYTES)))
-
-
 def refuse_too_many(features: int) -> None:
-    """Raise DataError for features whose products do not fit in memory."""
-    if features > (most := most_features()):
+    """Raise DataError for features whose products do not fit in three quarters of the memory."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if features > (most := min(MOST_FEATURES, isqrt(memory * 3 // (4 * PRODUCT_BYTES)))):
         bits = most.bit_length() - 1
         raise DataError(
             f"Least squares of {features:,} features needs all their products, which do not fit "
@@ -220,31 +76,26 @@ def refuse_too_many(features: int) -> None:
 
 
 class Factor(NamedTuple):
-    """The factor R of some rows, and what is counted of them: the sums of their weights and of the
-    logarithms of these, a signature, and up to three values of y.
+    """The factor R of some rows, the sums of their weights and of the logarithms of these, and a
+    signature.
     """
 
     R: np.ndarray
     weight: float
     log_weights: float
     signature: Signature
-    values: frozenset[float]
 
     def widened(self, columns: int) -> np.ndarray:
         """Return R for more columns, which are zero in these rows."""
-        more = columns - self.R.shape[1]
-        return np.pad(self.R, ((0, 0), (0, more))) if more else self.R
+        return np.pad(self.R, ((0, 0), (0, columns - self.R.shape[1])))
 
 
 def added_factors(one: Factor, other: Factor) -> Factor:
     """Return the factor of the rows of both; missing features are zero."""
     width = max(one.R.shape[1], other.R.shape[1])
     R = stacked(one.widened(width), other.widened(width))
-    values = frozenset(islice(one.values | other.values, 3))
-    return Factor(
-        R, one.weight + other.weight, one.log_weights + other.log_weights,
-        one.signature + other.signature, values,
-    )  # fmt: skip
+    sums = one.weight + other.weight, one.log_weights + other.log_weights
+    return Factor(R, *sums, one.signature + other.signature)
 
 
 def triangle(Z: np.ndarray) -> np.ndarray:
@@ -322,16 +173,11 @@ class Columns(NamedTuple):
         R = by_products(self.products(lane)) if lane.size * width >= MANY_VALUES else None
         if R is None:
             parts = lane.cut(max(512, MANY_VALUES // width))
-            R = triangle(self.of(next(parts)))
-            R = reduce(stacked, map(self.of, parts), R)
-        y, weights = lane.y, lane.weights
-        values = set(y[:64].tolist())  # usually show a third value
-        values = set(np.unique(y).tolist()) if len(values) < 3 else values
-        signature = Signature.of(y, weights)
-        weight, logs = float(lane.size), 0.0
-        if weights is not None:
-            weight, logs = float(weights.sum()), float(np.log(weights).sum())
-        return Factor(R, weight, logs, signature, frozenset(islice(values, 3)))
+            R = reduce(stacked, map(self.of, parts), triangle(self.of(next(parts))))
+        signature, weights = Signature.of(lane.y, lane.weights), lane.weights
+        if weights is None:
+            return Factor(R, float(lane.size), 0.0, signature)
+        return Factor(R, float(weights.sum()), float(np.log(weights).sum()), signature)
 
 
 def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
@@ -419,6 +265,10 @@ def least_squares(
         shift = np.append(shift, np.zeros(R.shape[1] - shift.size))
         precision = float(np.finfo(first.X.dtype).eps)
         fit = _solved(found._replace(R=R), shift, fit_intercept, l2, precision)
+        # Between two values no rows vary as much as those that have no others (Bhatia and Davis).
+        low, high, mean = float(first.y.min()), float(first.y.max()), shift[1] + R[0, 1] / R[0, 0]
+        if low < high and isclose((mean - low) * (high - mean), fit.deviation**2, rel_tol=1e-12):
+            fit.two_values = low, high
         if _is_unsure(fit):
             fit = _refined(fit, rows)
         if not (isfinite(fit.coef.sum() + fit.intercept) and isfinite(fit.rss)):
@@ -489,7 +339,6 @@ def _solved(
         row = combinations[j] = np.zeros(1 + d)
         row[1 + np.array(kept[: part.size], dtype=np.intp)] = part * units[j] / u[: part.size]
         row[0] = means[j] - means[:-1] @ row[1:]
-    two = sorted(found.values)
     fit = LeastSquares(
         coef=coef + 0.0,  # no negative zero
         intercept=0.0,
@@ -509,7 +358,6 @@ def _solved(
         fit_intercept=fit_intercept,
         l2=l2,
         combinations=combinations,
-        two_values=(two[0], two[1]) if len(two) == 2 else None,
         deviation=float(np.linalg.norm(R[1:, 1]) / np.sqrt(total)),
         signature=found.signature.text,
     )

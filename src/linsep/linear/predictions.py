@@ -1,6 +1,7 @@
 """The rows of sources for least squares, and predictions for them."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +11,8 @@ from linsep.batches import Batch, Batches, check_summable, weight_totals
 from linsep.errors import DataError, hint
 from linsep.estimators._common.predicting import Prediction
 from linsep.estimators._common.reading import Reading
+from linsep.inference.results import Bands
 from linsep.inference.robust import refuse_weights
-from linsep.linear.inference import Bands
 from linsep.sources.base import Source
 from linsep.validation.labels import one_column, refuse_gaps
 from linsep.validation.values import refuse_rounded_targets
@@ -54,34 +55,31 @@ def numbers(y: Any, source: Source | None = None, first: int = 0) -> np.ndarray:
     """
     path = None if source is None else source.name
     if y is None:
-        what = f"{path} has no target: name the column of y."
-        if path is None:
-            what = (
-                "This LinearRegression estimator requires y to be passed, but the target y is None."
-            )
-        raise DataError(what, code="no-labels", path=path)
-    y = one_column(np.asarray(y))
-    try:
-        found = np.empty(0) if y.dtype.kind in "mM" else y.astype(np.float64, copy=False)
-    except (TypeError, ValueError):
-        found = np.empty(0)
-    if found.size != y.size:
+        raise DataError(
+            "This LinearRegression estimator requires y to be passed, but the target y is None."
+            if path is None
+            else f"{path} has no target: name the column of y.",
+            code="no-labels", path=path,
+        )  # fmt: skip
+    y, found = one_column(np.asarray(y)), None
+    if y.dtype.kind not in "mM":
+        with suppress(TypeError, ValueError):
+            found = y.astype(np.float64, copy=False)
+    if found is None:
         raise DataError(
             f"The target{f' of {path}' if path else ' y'} holds values that are not numbers (dates "
             "as numbers are seconds since the first): name another column, or use a classifier.",
             code="not-a-number", path=path,
         )  # fmt: skip
+    refuse_rounded_targets(y, nth_row if source is None else nth_of(source, first))
     if source is None:
-        refuse_rounded_targets(y, nth_row)
         refuse_gaps(found, "give the number, or leave the row out")
-    else:
-        refuse_rounded_targets(y, nth_of(source, first))
-        if not np.isfinite(found).all():
-            row = int(np.argmin(np.isfinite(found)))
-            raise DataError(
-                source.where(first + row) + " has a target that is not finite: leave the row out.",
-                code="not-finite", value=found[row],
-            )  # fmt: skip
+    elif not np.isfinite(found).all():
+        row = int(np.argmin(np.isfinite(found)))
+        raise DataError(
+            source.where(first + row) + " has a target that is not finite: leave the row out.",
+            code="not-finite", value=found[row],
+        )  # fmt: skip
     return found
 
 
@@ -182,19 +180,21 @@ class LinearPrediction(Prediction):
             found: np.ndarray = self.model._fitted.predicted(widened(X, self.model.coef_.size))
         return found
 
-    def bands(self, interval: str | None, level: float) -> Iterator[Any]:
-        """Yield the predictions of each batch, or :class:`linsep.linear.inference.Bands`."""
+    def found(self, interval: str | None = None, level: float = 0.5) -> Iterator[tuple[Batch, Any]]:
+        """Yield each batch with its predictions, or :class:`linsep.inference.results.Bands`."""
         for batch, X in self.rows():
             rows = batch._replace(X=X, offset=self.offset_of(batch))
-            found = self.model._predict(rows, interval, level, self.source.where)
+            yield batch, self.model._predict(rows, interval, level, self.source.where)
+
+    def bands(self, interval: str | None, level: float) -> Iterator[Any]:
+        """Yield the predictions, or bands, of each batch, NaN for rows that have none."""
+        for batch, found in self.found(interval, level):
             yield Bands(*map(batch.answers, found)) if interval else batch.answers(found)
 
     def with_targets(self) -> Iterator[tuple[Batch, np.ndarray, Any]]:
         """Yield each batch with its targets and the predictions."""
-        for batch, X in self.rows():
-            rows = batch._replace(X=X, offset=self.offset_of(batch))
-            truth = numbers(batch.y, self.source, batch.first)
-            yield batch, truth, self.model._predict(rows, None, 0.5, self.source.where)
+        for batch, found in self.found():
+            yield batch, numbers(batch.y, self.source, batch.first), found
 
     def residuals(self) -> Residuals:
         """Return the errors of the predictions."""

@@ -21,15 +21,13 @@ def columns_of(y: Any) -> dict[str, Any] | None:
     if len(getattr(y, "shape", ())) != 2 and not (isinstance(y, list) and np.ndim(y) == 2):
         return None
     if is_frame(y):
-        names = [str(name) for name in y.columns]
-        found = {name: np.asarray(y[column]) for name, column in zip(names, y.columns, strict=True)}
+        names, columns = [str(name) for name in y.columns], [np.asarray(y[c]) for c in y.columns]
     else:
-        array = np.asarray(y)
-        found = {f"y{k}": array[:, k] for k in range(array.shape[1])}
-        names = list(found)
-    if len(found) < len(names):
+        columns = list(np.asarray(y).T)
+        names = [f"y{k}" for k in range(len(columns))]
+    if len(set(names)) < len(names):
         raise DataError("y has two columns of the same name: rename one.", code="duplicate-name")
-    return found if len(found) > 1 else None
+    return dict(zip(names, columns, strict=True)) if len(names) > 1 else None
 
 
 class SeveralTargets:
@@ -74,21 +72,13 @@ class SeveralTargets:
             return type(parts[0])(*(np.column_stack(ends) for ends in zip(*parts, strict=True)))
         return np.column_stack(parts)
 
-    def covariance(self) -> np.ndarray:
-        """Return the covariance matrix of all estimates, target by target: the covariance of the
+    def covariance_root(self) -> np.ndarray:
+        """Return a matrix R with the covariance R'R of all estimates, target by target: that of the
         residuals times the inverse of the sums of products (Johnson and Wichern, Applied
         Multivariate Statistical Analysis, 2007, result 7.10).
         """
-        root = self.covariance_root()
-        found = root.T @ root
-        out = np.isnan(self.each("standard_errors_").ravel())
-        found[out], found[:, out] = np.nan, np.nan
-        return found
-
-    def covariance_root(self) -> np.ndarray:
-        """Return a matrix of which the covariance is R'R."""
-        first = 1 - int(self.first.solution_.fit_intercept)
-        roots = [model.residual_error_ * model.solution_.root[:, first:] for model in self]
+        fits = [model.solution_ for model in self]
+        roots = [fit.residual_error * fit.error_root for fit in fits]
         values, vectors = np.linalg.eigh(self.correlations)
         shares = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
         return np.block([[c * r for c, r in zip(row, roots, strict=True)] for row in shares])
@@ -107,15 +97,15 @@ class SeveralTargets:
                 (f"residual standard error of {name}", model.residual_error_),
                 (f"p of F of {name}", model.f_p_value_),
             ]
-        told = {name: model._headed()[2] for name, model in self.models.items()}
-        shared = [note for note in told[names[0]] if all(note in notes for notes in told.values())]
-        own = [
-            f"{name}: {note}"
-            for name, notes in told.items()
-            for note in notes
-            if note not in shared
+        told: dict[str, list[str]] = {}
+        for name, model in self.models.items():
+            for note in model._headed()[2]:
+                told.setdefault(note, []).append(name)
+        notes = [
+            note if len(of) == len(names) else f"{', '.join(of)}: {note}"
+            for note, of in told.items()
         ]
-        return f"Linear regression of {', '.join(names)}", header, [*shared, *own]
+        return f"Linear regression of {', '.join(names)}", header, notes
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Return what the fits have learned, for files."""
