@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from linsep.certificate.canonical import TINY, Block
 from linsep.certificate.integers import Row, Space, floats_of, whole_row
+from linsep.certificate.json_fields import Count, Long, Malformed, coprime, in_order
 
 #: half a unit in the last place of 1.0
 UNIT = 2.0**-53
@@ -86,14 +87,11 @@ class Subject:
         """Number of weights of one class: the features, and the intercept."""
         return self.n_features + self.fit_intercept
 
-    def spanning_rows(self) -> list[str]:
-        """Return names of the rows that have dual weights."""
-        return [f"row {j}" for j in self.columns or ()]
-
     def coefficient_names(self) -> list[str]:
         """Return a name for every weight, in order; the intercept comes last within each class."""
-        plain = [f"x{j}" for j in range(self.n_features)]
-        names = list(self.names or plain) if self.columns is None else self.spanning_rows()
+        names = list(self.names or (f"x{j}" for j in range(self.n_features)))
+        if self.columns is not None:
+            names = [f"row {j}" for j in self.columns]
         names += ["intercept"] * self.fit_intercept
         if not self.multinomial:
             return names
@@ -111,11 +109,22 @@ class Combination:
     which : tuple of int
         Zeros; in the multinomial formulation, the number of the rival class among the row's rivals.
     multipliers : tuple of int
+
+    Raises
+    ------
+    ValueError
+        Unless the rows are in order and the multipliers positive and in lowest terms.
     """
 
-    rows: tuple[int, ...]
-    which: tuple[int, ...]
-    multipliers: tuple[int, ...]
+    rows: tuple[Count, ...]
+    which: tuple[Count, ...]
+    multipliers: tuple[Long, ...]
+
+    def __post_init__(self) -> None:
+        in_order(zip(self.rows, self.which, strict=True))
+        coprime(self.multipliers)
+        if len(self.multipliers) != len(self.rows) or min(self.multipliers, default=1) <= 0:
+            raise Malformed("rows and positive multipliers do not match")
 
     def __repr__(self) -> str:
         return f"<Combination of {len(self.rows):,} rows>"  # no long integers

@@ -10,26 +10,19 @@ in the span of the rows are equal if they give all rows the same scores.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.certificate.canonical import Reading, rows_of
+from linsep.certificate.canonical import Block, Canonical, Reading, rows_of
 from linsep.certificate.checking import TIME_LIMIT, Check, Clock, TooLong
-from linsep.certificate.json_fields import (
-    FLAG,
-    INTEGER,
-    LONG_OF_CYCLE,
-    TEXT,
-    Field,
-    list_of,
-    write_fields,
-)
+from linsep.certificate.json_fields import LongOfCycle, write_object
 from linsep.certificate.verdicts import AS_STORED, FORMAT
 from linsep.drawing import WithRows, display
+from linsep.words import counted
 
 #: largest ``power``: values with more binary places would be very long integers
 MOST_BITS = 256
@@ -50,17 +43,79 @@ class WholeRow(NamedTuple):
     code: int
 
 
-class WholeRows(NamedTuple):
-    """All rows as integers, or None if some value has more digits; and their counts."""
+class _Claim(WithRows):
+    """What one cycle and several have in common."""
 
-    rows: list[WholeRow] | None
-    n_rows: int
-    n_features: int
-    n_classes: int
+    def parts(self) -> tuple[Cycle, ...]:
+        """Return the cycles."""
+        raise NotImplementedError
+
+    @property
+    def sentence(self) -> str:
+        """One sentence about the cycle, with passes counted from 1."""
+        cycles = self.parts()
+        decimal = ", with values treated as their printed decimals" * (cycles[0].base == 10)
+        ends = ", so " if len(cycles) == 1 else ": "
+        found = "; ".join(cycle.what for cycle in cycles)
+        return f"{found}{ends}no number of passes will separate these rows{decimal}"
+
+    def verify(
+        self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
+    ) -> Check:
+        """Replay the passes in integers: the weights must recur, after at least one mistake.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a source
+            For a kernel perceptron, the Gram matrix.
+        y : array of shape (rows,), not for a source
+            Labels; of two, the larger is the positive side.
+        exact : bool
+            Ignored, since the check is always exact; present for compatibility with
+            :meth:`Verdict.verify`.
+        time_limit : float or None
+            Time limit for the replay, in seconds, excluding the reading of rows. None: no limit.
+
+        Returns
+        -------
+        Check
+            ``holds`` is True, False or None (unknown), with a ``reason``.
+        """
+        cycles, reading = self.parts(), Reading(*rows_of(X, y))
+        why = next((why for cycle in cycles if (why := cycle.inconsistency())), None)
+        if why is not None:
+            return _fails(why)
+        blocks, found = list[Block](), reading.canonical
+        for block in reading.blocks():  # rows of other data are not kept
+            if found.n_rows <= cycles[0].n_rows and found.n_features <= cycles[0].n_features:
+                blocks.append(block)
+        try:
+            checks = list(_checks(cycles, blocks, found, Clock(time_limit)))
+        except TooLong as reason:
+            return Check(None, f"The check is incomplete: {reason}. Raise the time limit.")
+        if len(checks) == 1 or not checks[-1]:
+            return checks[-1]
+        return Check(True, f"All {len(checks)} cycles hold: {checks[0].reason}")
+
+    def names(self) -> None:
+        """Return None: cycles refer to columns by number."""
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the claim as pairs of a heading and a text."""
+        return [line for cycle in self.parts() for line in cycle.claim()]
+
+    def __str__(self) -> str:
+        return "\n".join(f"cycle: {cycle.sentence}" for cycle in self.parts())
+
+    def _repr_html_(self) -> str:
+        return self._beside(f"<p>{self}</p>")
+
+    def _json(self, plain: dict[str, Any]) -> str:
+        return json.dumps({"format": FORMAT, **plain}, indent=1) + "\n"
 
 
 @dataclass(frozen=True)
-class Cycle(WithRows):
+class Cycle(_Claim):
     """Weights of a perceptron that recur after some passes over the rows in order.
 
     All numbers are integers: a row is its values times ``base ** power``, the weights are multiples
@@ -108,22 +163,19 @@ class Cycle(WithRows):
     gram: bool
     fit_intercept: bool
     passes: int
-    weights: tuple[int, ...]
-    step: int
-    unit: int
+    weights: tuple[LongOfCycle, ...]
+    step: LongOfCycle
+    unit: LongOfCycle
     base: int
     power: int
     n_rows: int
     n_features: int
     zero: str = "mistake"
     again: int | None = field(default=None, compare=False)
-    #: the proof in JSON: the attributes in their order, and the field of each
-    fields: ClassVar[dict[str, Field]] = {
-        "n_classes": INTEGER, "positive": list_of(INTEGER), "negative": list_of(INTEGER),
-        "update": TEXT, "tie": TEXT, "gram": FLAG, "fit_intercept": FLAG, "passes": INTEGER,
-        "weights": list_of(LONG_OF_CYCLE), "step": LONG_OF_CYCLE, "unit": LONG_OF_CYCLE,
-        "base": INTEGER, "power": INTEGER, "n_rows": INTEGER, "n_features": INTEGER, "zero": TEXT,
-    }  # fmt: skip
+
+    def parts(self) -> tuple[Cycle, ...]:
+        """Return the cycle alone."""
+        return (self,)
 
     @property
     def first(self) -> int | None:
@@ -131,23 +183,16 @@ class Cycle(WithRows):
         return None if self.again is None else self.again - self.passes
 
     @property
-    def sentence(self) -> str:
-        """One sentence about the cycle, with passes counted from 1."""
-        return f"{self.what}, so {self.conclusion}"
-
-    @property
     def what(self) -> str:
-        """The recurrence, as a phrase."""
-        whose = f"{'scores' if self.gram else 'weights'}{self._whose}"
+        """The recurrence, as a phrase, with classes and passes counted from 1."""
+        whose = "scores" if self.gram else "weights"
+        if not self.joint and self.n_classes > 2:
+            rest = len(self.negative) == self.n_classes - 1
+            against = "the rest" if rest else f"number {self.negative[0] + 1}"
+            whose += f" of class number {self.positive[0] + 1} against {against}"
         if self.again is None or self.first is None:
             return f"some {whose} recur after {self.passes:,} pass{'es' * (self.passes > 1)}"
         return f"the {whose} before pass {self.first + 1:,} recurred before pass {self.again + 1:,}"
-
-    @property
-    def conclusion(self) -> str:
-        """The conclusion from the cycle, as a phrase."""
-        decimal = ", with values treated as their printed decimals" if self.base == 10 else ""
-        return f"no number of passes will separate these rows{decimal}"
 
     def of_run(self, again: int) -> Cycle:
         """Return the cycle with the pass, counted from 0, before which its weights recurred."""
@@ -157,77 +202,9 @@ class Cycle(WithRows):
         """Return the cycle of a run whose positive class is the smaller of two."""
         return replace(self, positive=self.negative, negative=self.positive)
 
-    @property
-    def _whose(self) -> str:
-        """The binary classifier of the cycle, as a phrase with classes counted from 1."""
-        if self.joint or self.n_classes == 2:
-            return ""
-        rest = len(self.negative) == self.n_classes - 1
-        against = "the rest" if rest else f"number {self.negative[0] + 1}"
-        return f" of class number {self.positive[0] + 1} against {against}"
-
-    def __str__(self) -> str:
-        return f"cycle: {self.sentence}"
-
-    def _repr_html_(self) -> str:
-        return self._beside(f"<p>{self}</p>")
-
     def plot(self, X: Any, y: Any, **kwargs: Any) -> Any:
         """Plot the weights of the cycle with :meth:`linsep.plot.CycleDisplay.from_cycle`."""
         return display("CycleDisplay").from_cycle(self, X, y, **kwargs)
-
-    def verify(
-        self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
-    ) -> Check:
-        """Replay the passes in integers: the weights must recur, after at least one mistake.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (rows, features), or a source
-            For a kernel perceptron, the Gram matrix.
-        y : array of shape (rows,), not for a source
-            Labels; of two, the larger is the positive side.
-        exact : bool
-            Ignored, since the check is always exact; present for compatibility with
-            :meth:`Verdict.verify`.
-        time_limit : float or None
-            Time limit for the replay, in seconds. None: no limit.
-
-        Returns
-        -------
-        Check
-            ``holds`` is True, False or None (unknown), with a ``reason``.
-        """
-        return Cycles((self,)).verify(X, y, time_limit=time_limit)
-
-    def check(self, given: WholeRows, clock: Clock) -> Check:
-        """Replay the passes over rows read for the cycle; raise TooLong when the time is up."""
-        why = self._not_about(given)
-        if why is not None or given.rows is None:
-            return self.fails(why or "the rows have more digits than the rows of the cycle")
-        after, mistakes = replay(self, given.rows, clock.over)
-        many = f"{self.passes:,} pass{'es' * (self.passes > 1)}"
-        if after != self.vectors():
-            return self.fails(f"after {many} the weights differ")
-        if not mistakes:
-            return self.fails("no mistake was made, so these weights never change")
-        return Check(
-            True,
-            f"It holds: {mistakes:,} mistakes in {many} over {self.n_rows:,} rows lead back to the "
-            "same weights, in exact arithmetic.",
-        )
-
-    def _not_about(self, given: WholeRows) -> str | None:
-        """Return why the cycle cannot be about these rows, as a phrase, or None."""
-        if (given.n_rows, given.n_features) != (self.n_rows, self.n_features):
-            whose = "the Gram matrix of " if self.gram else ""
-            return (
-                f"it is about {whose}{self.n_rows:,} rows of {self.n_features:,} features, but "
-                f"the data have {given.n_rows:,} of {given.n_features:,}"
-            )
-        if given.n_classes != self.n_classes:
-            return f"it is about {self.n_classes} classes, but the data have {given.n_classes}"
-        return None
 
     def inconsistency(self) -> str | None:
         """Return the error in the numbers, as a phrase, or None."""
@@ -248,11 +225,8 @@ class Cycle(WithRows):
             return "it has too many passes to replay"
         return None
 
-    def names(self) -> None:
-        """Return None: a cycle refers to columns by number."""
-
-    def lines(self) -> list[tuple[str, str]]:
-        """Return the claim as pairs of a heading and a text."""
+    def claim(self) -> list[tuple[str, str]]:
+        """Return what is claimed, apart from the run, as pairs of a heading and a text."""
         return [
             ("cycle", replace(self, again=None).sentence),
             ("update", "at every mistake" if self.update == "single" else "once per pass"),
@@ -265,14 +239,7 @@ class Cycle(WithRows):
 
     def to_json(self) -> str:
         """Return the cycle as JSON text, which :func:`linsep.from_json` reads."""
-        return _json({"cycle": self.plain()})
-
-    def plain(self) -> dict[str, Any]:
-        """Return the proof as a JSON object."""
-        plain = write_fields(self, self.fields)
-        if self.zero == "mistake":  # as before there was a choice
-            del plain["zero"]
-        return plain
+        return self._json({"cycle": write_object(self)})
 
     @property
     def joint(self) -> bool:
@@ -294,14 +261,9 @@ class Cycle(WithRows):
         """The constant feature as an integer; 0 without an intercept."""
         return self.base**self.power if self.fit_intercept else 0
 
-    @staticmethod
-    def fails(reason: str) -> Check:
-        """Return the check of a cycle that does not hold."""
-        return Check(False, f"It does not hold: {reason}.")
-
 
 @dataclass(frozen=True)
-class Cycles(WithRows):
+class Cycles(_Claim):
     """The cycles of several binary classifiers of a one-vs-rest or one-vs-one learner.
 
     Every binary classifier that makes mistakes has its own cycle and never separates its rows; the
@@ -315,8 +277,9 @@ class Cycles(WithRows):
 
     cycles: tuple[Cycle, ...]
 
-    def _repr_html_(self) -> str:
-        return self._beside(f"<p>{self}</p>")
+    def parts(self) -> tuple[Cycle, ...]:
+        """Return the cycles."""
+        return self.cycles
 
     def __iter__(self) -> Iterator[Cycle]:
         return iter(self.cycles)
@@ -333,89 +296,69 @@ class Cycles(WithRows):
         """Return the cycles with the pass, counted from 0, before which all weights recurred."""
         return Cycles(tuple(cycle.of_run(again) for cycle in self.cycles))
 
-    @property
-    def sentence(self) -> str:
-        """One sentence about the cycle, with passes counted from 1."""
-        found = "; ".join(cycle.what for cycle in self.cycles)
-        return f"{found}: {self.cycles[0].conclusion}"
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.cycles))
-
-    def verify(
-        self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
-    ) -> Check:
-        """Replay the passes of every binary classifier; see :meth:`Cycle.verify`."""
-        why = next((why for cycle in self.cycles if (why := cycle.inconsistency())), None)
-        if why is not None:
-            return Cycle.fails(why)
-        try:
-            checks = list(self._checks(*rows_of(X, y), Clock(time_limit)))
-        except TooLong as reason:
-            return Check(None, f"The check is incomplete: {reason}. Raise the time limit.")
-        if len(checks) == 1 or not checks[-1]:
-            return checks[-1]
-        return Check(True, f"All {len(checks)} cycles hold: {checks[0].reason}")
-
-    def _checks(self, X: Any, y: Any, clock: Clock) -> Iterator[Check]:
-        """Yield the check of every cycle, up to the first that does not hold.
-
-        The clock includes all readings of the rows except the first, which cycles usually share.
-        """
-        rows: WholeRows | None = None
-        over: Any = iter
-        known: tuple[int, ...] = ()
-        for cycle in self.cycles:
-            how = cycle.base, cycle.power, cycle.n_rows, cycle.n_features
-            if rows is None or how != known:
-                rows, known = _read_rows(cycle, X, y, over), how
-            over = clock.over
-            yield (found := cycle.check(rows, clock))
-            if not found:
-                return
-
-    def names(self) -> None:
-        """Return None: cycles refer to columns by number."""
-
-    def lines(self) -> list[tuple[str, str]]:
-        """Return the claim as pairs of a heading and a text."""
-        return [line for cycle in self.cycles for line in cycle.lines()]
-
     def to_json(self) -> str:
         """Return the cycles as JSON text, which :func:`linsep.from_json` reads."""
-        return _json({"cycles": [cycle.plain() for cycle in self.cycles]})
-
-
-def _json(plain: dict[str, Any]) -> str:
-    return json.dumps({"format": FORMAT, **plain}, indent=1) + "\n"
+        return self._json({"cycles": [write_object(cycle) for cycle in self.cycles]})
 
 
 # The replay, in integers.
 
 
-def _read_rows(
-    cycle: Cycle, X: Any, y: Any, over: Callable[[Iterable[Any]], Iterable[Any]]
-) -> WholeRows:
-    """Read every value times ``base ** power``; base 10 reads floats as the decimals they print.
-
-    ``over`` wraps the loop over the blocks of rows. Rows are not kept if their counts differ from
-    the cycle's.
+def _checks(
+    cycles: Sequence[Cycle], blocks: Sequence[Block], data: Canonical, clock: Clock
+) -> Iterator[Check]:
+    """Yield the check of every cycle, up to the first that does not hold; raise TooLong when the
+    time is up.
     """
-    reading, rows = Reading(X, y), list[WholeRow]()
-    base, power, whole = cycle.base, cycle.power, True
-    for block in over(reading.blocks()):
-        found = reading.canonical
-        if found.n_rows > cycle.n_rows or found.n_features > cycle.n_features:
-            continue
-        for place, number in enumerate(block.numbers.tolist()):
+    known: dict[tuple[int, int], list[WholeRow] | None] = {}
+    for cycle in cycles:
+        shape, own = (data.n_rows, data.n_features), (cycle.n_rows, cycle.n_features)
+        if shape != own:
+            yield _fails(
+                f"it is about {own[0]:,} rows of {own[1]:,} features, but the data have "
+                f"{shape[0]:,} of {shape[1]:,}"
+            )
+            return
+        if len(data.labels) != cycle.n_classes:
+            yield _fails(f"it is about {cycle.n_classes} classes, not {len(data.labels)}")
+            return
+        how = cycle.base, cycle.power
+        if how not in known:
+            known[how] = _whole_rows(blocks, data.labels, *how, clock.over)
+        rows = known[how]
+        if rows is None:
+            yield _fails("the rows have more digits than the rows of the cycle")
+            return
+        after, mistakes = replay(cycle, rows, clock.over)
+        if after != cycle.vectors() or not mistakes:
+            yield _fails("the weights after the passes differ" if mistakes else "nothing changes")
+            return
+        yield Check(
+            True,
+            f"It holds: {mistakes:,} mistakes in {cycle.passes:,} pass{'es' * (cycle.passes > 1)} "
+            f"over {counted(cycle.n_rows, 'row')} lead back to the same weights, in exact "
+            "arithmetic.",
+        )
+
+
+def _fails(reason: str) -> Check:
+    return Check(False, f"It does not hold: {reason}.")
+
+
+def _whole_rows(
+    blocks: Sequence[Block], labels: list[Any], base: int, power: int, over: Callable[[Any], Any]
+) -> list[WholeRow] | None:
+    """Return all rows times ``base ** power``, or None if that leaves fractions."""
+    codes = {label: code for code, label in enumerate(sorted(labels))}
+    rows = []
+    for block in blocks:
+        for place, number in enumerate(over(block.numbers.tolist())):
             columns, given = block.row(place)
             values = scaled(given, base, power)
-            whole = whole and all(x.denominator == 1 for x in values)
-            rows.append(WholeRow(columns.tolist(), [int(x) for x in values], number))
-    found, labels = reading.canonical, reading.canonical.labels
-    codes = {label: code for code, label in enumerate(sorted(labels))}
-    coded = [row._replace(code=codes[labels[row.code]]) for row in rows]
-    return WholeRows(coded if whole else None, found.n_rows, found.n_features, len(labels))
+            if any(x.denominator > 1 for x in values):
+                return None
+            rows.append(WholeRow(columns.tolist(), [int(x) for x in values], codes[labels[number]]))
+    return rows
 
 
 def scaled(values: np.ndarray, base: int, power: int) -> list[Fraction]:

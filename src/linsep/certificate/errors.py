@@ -16,15 +16,24 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from linsep.certificate import json_fields as json_of
 from linsep.certificate.checking import Checker, Clock, Fails
 from linsep.certificate.constraints import Combination, Constraints, Weights
 from linsep.certificate.exhaustive import enumerated_minimum
-from linsep.certificate.integers import Row, dot, rank_found
+from linsep.certificate.integers import dot, rank_found
+from linsep.certificate.json_fields import (
+    COUNT,
+    LONG,
+    Counts,
+    Direction,
+    Field,
+    Long,
+    Malformed,
+    by_number,
+)
 from linsep.drawing import display
 
 #: deepest tree
@@ -58,6 +67,36 @@ class Exhaustive(NamedTuple):
 Tree = Packing | Branch | Exhaustive
 
 
+def _read_fraction(plain: Any) -> Fraction:
+    found = Fraction(*map(LONG.read, plain))
+    if found <= 0:
+        raise Malformed("a fraction is not positive")
+    return found
+
+
+FRACTION = Field(_read_fraction, lambda x: [hex(x.numerator), hex(x.denominator)])
+SHARES = by_number(FRACTION)
+
+
+def _read_tree(plain: Any, depth: int = 0) -> Tree:
+    if depth > MOST_DEPTH:
+        raise Malformed("a tree is too deep")
+    if "row" in plain:
+        ways = (_read_tree(plain[way], depth + 1) for way in ("wrong", "right"))
+        return Branch(COUNT.read(plain["row"]), *ways)
+    if "exhaustive" in plain and not depth:
+        return Exhaustive()
+    return Packing(SHARES.read(plain["shares"]))
+
+
+def _write_tree(tree: Tree) -> dict[str, Any]:
+    if isinstance(tree, Packing):
+        return {"shares": SHARES.write(tree.shares)}
+    if isinstance(tree, Exhaustive):
+        return {"exhaustive": True}
+    return {"row": tree.row, "wrong": _write_tree(tree.wrong), "right": _write_tree(tree.right)}
+
+
 @dataclass(frozen=True, repr=False)
 class FewestErrors:
     """The least total weight of misclassified rows of any hyperplane, as an interval.
@@ -86,15 +125,15 @@ class FewestErrors:
     """
 
     strict: bool
-    unit: Fraction
-    weights: tuple[int, ...] | None
-    least: int
-    most: int
-    hyperplane: Row
-    rows: tuple[int, ...]
-    copies: tuple[tuple[int, ...], ...]
+    unit: Annotated[Fraction, FRACTION]
+    weights: tuple[Long, ...] | None
+    least: Long
+    most: Long
+    hyperplane: Direction
+    rows: Counts
+    copies: tuple[Counts, ...]
     contradictions: tuple[Combination, ...]
-    tree: Tree
+    tree: Annotated[Tree, Field(_read_tree, _write_tree)]
     history: tuple[tuple[float, float, float], ...] = field(default=(), compare=False)
 
     @property
@@ -132,70 +171,6 @@ def _plain(number: Fraction) -> int | float:
     return int(number) if number.denominator == 1 else float(number)
 
 
-def _read_fraction(plain: Any) -> Fraction:
-    above, below = map(json_of.LONG.read, json_of.items_of(plain))
-    found = Fraction(above, below) if below > 0 else Fraction(0)
-    if found <= 0 or (found.numerator, found.denominator) != (above, below):
-        raise json_of.Malformed("a positive fraction is not in lowest terms")
-    return found
-
-
-FRACTION = json_of.Field(_read_fraction, lambda x: [hex(x.numerator), hex(x.denominator)])
-SHARES = json_of.by_number(FRACTION)
-
-
-def _read_tree(plain: Any, depth: int = 0) -> Tree:
-    if depth > MOST_DEPTH:
-        raise json_of.Malformed("a tree is too deep")
-    if isinstance(plain, dict) and "row" in plain:
-        given = json_of.fields_of(plain, ("row", "wrong", "right"))
-        ways = (_read_tree(given[way], depth + 1) for way in ("wrong", "right"))
-        return Branch(json_of.COUNT.read(given["row"]), *ways)
-    if isinstance(plain, dict) and "exhaustive" in plain and not depth:
-        if json_of.fields_of(plain, ("exhaustive",)) != {"exhaustive": True}:
-            raise json_of.Malformed("the exhaustive field is not true")
-        return Exhaustive()
-    return Packing(SHARES.read(json_of.fields_of(plain, ("shares",))["shares"]))
-
-
-def _write_tree(tree: Tree) -> dict[str, Any]:
-    if isinstance(tree, Packing):
-        return {"shares": SHARES.write(tree.shares)}
-    if isinstance(tree, Exhaustive):
-        return {"exhaustive": True}
-    return {"row": tree.row, "wrong": _write_tree(tree.wrong), "right": _write_tree(tree.right)}
-
-
-def _read_nonnegative(plain: Any) -> int:
-    found: int = json_of.LONG.read(plain)
-    if found < 0:
-        raise json_of.Malformed("a weight is negative")
-    return found
-
-
-WEIGHT = json_of.Field(_read_nonnegative, hex)
-WEIGHTS = json_of.list_of(WEIGHT)
-FIELDS = {
-    "strict": json_of.FLAG,
-    "unit": FRACTION,
-    "weights": json_of.Field(
-        lambda plain: None if plain is None else WEIGHTS.read(plain),
-        lambda value: None if value is None else WEIGHTS.write(value),
-    ),
-    "least": WEIGHT,
-    "most": WEIGHT,
-    "hyperplane": json_of.ROW,
-    "rows": json_of.COUNTS,
-    "copies": json_of.list_of(json_of.COUNTS),
-    "contradictions": json_of.list_of(json_of.COMBINATION),
-    "tree": json_of.Field(_read_tree, _write_tree),
-}
-ERRORS = json_of.Field(
-    lambda plain: FewestErrors(**json_of.read_fields(json_of.fields_of(plain, FIELDS), FIELDS)),
-    lambda given: None if given is None else json_of.write_fields(given, FIELDS),
-)
-
-
 class ErrorsChecker(Checker):
     """Count the errors of the hyperplane; check the contradictions, and the tree's bound."""
 
@@ -206,13 +181,13 @@ class ErrorsChecker(Checker):
         claim, n = self.claim, verdict.subject.n_rows
         if self.question.blocks != 1 or verdict.subject.multinomial:
             raise Fails("fewest errors need two sides")
-        if claim.weights is not None and len(claim.weights) != n:
-            raise Fails("the number of weights differs from the number of rows")
+        if claim.weights is not None and (len(claim.weights) != n or min(claim.weights) < 0):
+            raise Fails("there is not one weight of at least 0 for every row")
         if not all(0 <= j < self.question.size for j in claim.hyperplane):
             raise Fails("the hyperplane has columns that are not in the data")
         if not (claim.strict or claim.hyperplane):
             raise Fails("all weights of the hyperplane are zero")
-        if claim.least > claim.most:
+        if not 0 <= claim.least <= claim.most:
             raise Fails("the interval is empty")
         self._weights = Weights(self.question, claim.hyperplane)
         self._wrong: list[int] = []

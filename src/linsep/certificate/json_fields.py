@@ -1,17 +1,19 @@
-"""Fields of proofs in JSON: one entry reads, validates and writes each kind of value.
+"""Values of proofs as JSON, read and written by the annotations of the classes that hold them.
 
-A value has exactly one form: the text read must equal the text written. Long integers are
-hexadecimal text: no digit is lost, and Python's limit on the length of decimal integers does not
-apply.
+A value has exactly one form, because the text read must equal the text written: what stands in
+another order, or has other fields, needs no check here. Long integers are hexadecimal text: no
+digit is lost, and Python's limit on the length of decimal integers does not apply.
 """
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from dataclasses import fields, is_dataclass
+from functools import cache, partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from types import NoneType
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from linsep.certificate.constraints import Combination
 from linsep.certificate.integers import Row, Space
 
 #: most hexadecimal digits of one number: arithmetic with more takes too long
@@ -28,43 +30,70 @@ class Malformed(ValueError):
 
 
 class Field(NamedTuple):
-    """A kind of value: ``read`` converts a JSON value, or raises Malformed for another type or
-    size; ``write`` returns the JSON value.
+    """A kind of value: ``read`` converts a JSON value, or raises one of the errors that
+    :func:`linsep.certificate.proofs.read` expects; ``write`` returns the JSON value.
     """
 
     read: Callable[[Any], Any]
     write: Callable[[Any], Any] = lambda value: value
 
 
-def fields_of(plain: Any, fields: Iterable[str]) -> dict[str, Any]:
-    """Return a JSON object; raise Malformed unless it has these fields, in this order."""
-    if not isinstance(plain, dict) or list(plain) != list(fields):
-        raise Malformed(f"an object needs the keys {', '.join(fields)}")
+def read_object(kind: type, plain: Any, **others: Any) -> Any:
+    """Return an object of a class with annotated fields, given as JSON and as ``others``."""
+    own = {name: field.read(plain[name]) for name, _, field in _fields_of(kind) if name in plain}
+    return kind(**others, **own)
+
+
+def write_object(given: Any) -> dict[str, Any]:
+    """Return an object as JSON, without fields that have their default."""
+    values = [(name, getattr(given, name), *rest) for name, *rest in _fields_of(type(given))]
+    return {name: field.write(x) for name, x, default, field in values if x != default}
+
+
+@cache
+def _fields_of(kind: Any) -> list[tuple[str, Any, Field]]:
+    """Return name, default and field of what a proof has of a class: what is compared, with
+    keyword-only fields last.
+    """
+    kinds = get_type_hints(kind, include_extras=True)
+    kept = sorted((one for one in fields(kind) if one.compare), key=lambda one: bool(one.kw_only))
+    every = [(one.name, one.default, field_of(kinds[one.name])) for one in kept]
+    return [one for one in every if one[2] is not ELSEWHERE]
+
+
+def field_of(kind: Any) -> Field:
+    """Return the field of an annotation."""
+    items, origin = get_args(kind), get_origin(kind)
+    if origin is Annotated:
+        found: Field = kind.__metadata__[0]
+        return found
+    if NoneType in items:
+        one = field_of(items[0])
+        return Field(lambda x: x if x is None else one.read(x),
+                     lambda x: x if x is None else one.write(x))  # fmt: skip
+    if origin is tuple:
+        return list_of(field_of(items[0]))
+    if origin is dict:
+        return by_number(field_of(items[1]))
+    if is_dataclass(kind):
+        return Field(partial(read_object, kind), write_object)
+    return Field(partial(_of_type, kind))
+
+
+def _of_type(kind: type, plain: Any) -> Any:
+    """Return a value of exactly this type: True is not an integer."""
+    if type(plain) is not kind:
+        raise Malformed(f"a value of type {kind.__name__} is missing")
+    if isinstance(plain, str):
+        plain.encode()  # ValueError for a lone surrogate
     return plain
-
-
-def items_of(plain: Any) -> list[Any]:
-    """Return a JSON list."""
-    if not isinstance(plain, list):
-        raise Malformed("a list is missing")
-    return plain
-
-
-def read_fields(plain: Mapping[str, Any], fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Return the values of some fields of a JSON object."""
-    return {name: field.read(plain[name]) for name, field in fields.items()}
-
-
-def write_fields(given: Any, fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Return the attributes of these names as a JSON object."""
-    return {name: field.write(getattr(given, name)) for name, field in fields.items()}
 
 
 def list_of(field: Field, check: Callable[[tuple[Any, ...]], Any] = bool) -> Field:
     """Return the field of a tuple; ``check`` raises Malformed for some."""
 
     def read(plain: Any) -> tuple[Any, ...]:
-        found = tuple(map(field.read, items_of(plain)))
+        found = tuple(map(field.read, plain))
         check(found)
         return found
 
@@ -72,44 +101,23 @@ def list_of(field: Field, check: Callable[[tuple[Any, ...]], Any] = bool) -> Fie
 
 
 def by_number(field: Field) -> Field:
-    """Return the field of a dict with integers for keys, written in their order."""
-
-    def read(plain: Any) -> dict[int, Any]:
-        if not isinstance(plain, dict):
-            raise Malformed("an object keyed by column is missing")
-        return {COUNT.read(int(j)): field.read(value) for j, value in plain.items()}
-
-    return Field(read, lambda values: {str(j): field.write(values[j]) for j in sorted(values)})
+    """Return the field of a dict with counts for keys, written in their order."""
+    return Field(
+        lambda plain: {_read_count(int(j)): field.read(value) for j, value in plain.items()},
+        lambda values: {str(j): field.write(values[j]) for j in sorted(values)},
+    )
 
 
-def _of_type(kind: type, what: str) -> Field:
-    """Return the field of values of exactly this type: True is not an integer."""
-
-    def read(plain: Any) -> Any:
-        if type(plain) is not kind:
-            raise Malformed(f"{what} is missing")
-        if isinstance(plain, str):
-            plain.encode()  # ValueError for a lone surrogate
-        return plain
-
-    return Field(read)
+def in_order(items: Iterable[Any]) -> None:
+    """Raise Malformed unless items are sorted and differ."""
+    if any(not low < high for low, high in pairwise(items)):
+        raise Malformed("items are not sorted, or repeated")
 
 
-TEXT, FLAG = _of_type(str, "a text"), _of_type(bool, "true or false")
-INTEGER, FLOAT = _of_type(int, "a whole number"), _of_type(float, "a number")
-
-
-def _long_integer(most_digits: int) -> Field:
-    def read(plain: Any) -> int:
-        found = HEX.fullmatch(TEXT.read(plain))
-        if not found or len(found[1]) > most_digits:
-            raise Malformed("a long integer is malformed")
-        return int(plain, 16)
-
-    return Field(read, hex)
-
-
-LONG, LONG_OF_CYCLE = _long_integer(MOST_DIGITS), _long_integer(MOST_DIGITS_OF_CYCLE)
+def coprime(numbers: Iterable[int]) -> None:
+    """Raise Malformed unless integers are in lowest terms."""
+    if math.gcd(*numbers) > 1:
+        raise Malformed("integers are not in lowest terms")
 
 
 def _read_count(plain: Any) -> int:
@@ -118,52 +126,42 @@ def _read_count(plain: Any) -> int:
     return plain
 
 
-def _ascending(items: Iterable[Any]) -> None:
-    if any(not low < high for low, high in pairwise(items)):
-        raise Malformed("items are not sorted, or repeated")
+def _long(most_digits: int, plain: Any) -> int:
+    found = HEX.fullmatch(plain)
+    if not found or len(found[1]) > most_digits:
+        raise Malformed("a long integer is malformed")
+    return int(plain, 16)
 
 
 def _read_pair(plain: Any) -> tuple[int, int]:
-    first, second = items_of(plain)
-    return COUNT.read(first), COUNT.read(second)
+    first, second = map(_read_count, plain)
+    return first, second
 
 
-COUNT = Field(_read_count)
-#: different counts in order, and pairs of them
-COUNTS, PAIRS = list_of(COUNT, _ascending), list_of(Field(_read_pair), _ascending)
+COUNT, LONG = Field(_read_count), Field(partial(_long, MOST_DIGITS), hex)
+Count = Annotated[int, COUNT]
+#: different counts in order
+Counts = Annotated[tuple[int, ...], list_of(COUNT, in_order)]
+Pairs = Annotated[tuple[tuple[int, int], ...], list_of(Field(_read_pair), in_order)]
+Long = Annotated[int, LONG]
+LongOfCycle = Annotated[int, Field(partial(_long, MOST_DIGITS_OF_CYCLE), hex)]
 
 
 def _read_weight(plain: Any) -> float:
-    return LONG.read(plain) if isinstance(plain, str) else FLOAT.read(plain)
+    return LONG.read(plain) if isinstance(plain, str) else _of_type(float, plain)
 
 
 def _read_margin(plain: Any) -> tuple[float, float]:
-    low, high = items_of(plain)
-    return FLOAT.read(low), math.inf if high is None else FLOAT.read(high)
-
-
-#: a float, or an integer where floats are too short; -0.0, which means nothing else, becomes 0.0
-WEIGHT = Field(_read_weight, lambda w: hex(w) if isinstance(w, int) else w + 0.0)
-#: the lower and the upper bound, which is infinite if it is not known
-MARGIN = Field(
-    _read_margin, lambda ends: [ends[0] + 0.0, None if ends[1] == math.inf else ends[1] + 0.0]
-)
-
-
-def _coprime(numbers: Iterable[int]) -> None:
-    if math.gcd(*numbers) > 1:
-        raise Malformed("integers are not in lowest terms")
+    low, high = plain
+    return _of_type(float, low), math.inf if high is None else _of_type(float, high)
 
 
 def _read_row(plain: Any) -> Row:
     found: Row = by_number(LONG).read(plain)
-    _coprime(found.values())
+    coprime(found.values())
     if not all(found.values()):
         raise Malformed("there are zeros among the integers")
     return found
-
-
-ROW = Field(_read_row, by_number(LONG).write)
 
 
 def _read_space(plain: Any) -> Space:
@@ -175,19 +173,20 @@ def _read_space(plain: Any) -> Space:
     return found
 
 
-SPACE = Field(_read_space, lambda space: by_number(ROW).write(space.rows))
-PARTS = {"rows": list_of(COUNT), "which": list_of(COUNT), "multipliers": list_of(LONG)}
-
-
-def _read_combination(plain: Any) -> Combination:
-    found = Combination(**read_fields(fields_of(plain, PARTS), PARTS))
-    if not len(found.rows) == len(found.which) == len(found.multipliers):
-        raise Malformed("a combination must have one multiplier per row")
-    if min(found.multipliers, default=1) <= 0:
-        raise Malformed("a multiplier is not positive")
-    _ascending(zip(found.rows, found.which, strict=True))
-    _coprime(found.multipliers)
-    return found
-
-
-COMBINATION = Field(_read_combination, lambda given: write_fields(given, PARTS))
+ROW = Field(_read_row, by_number(LONG).write)
+#: a float, or an integer where floats are too short; -0.0, which means nothing else, becomes 0.0
+Weight = Annotated[
+    float, Field(_read_weight, lambda w: hex(w) if isinstance(w, int) else w + 0.0)
+]
+#: the lower and the upper bound, which is infinite if it is not known
+Margin = Annotated[
+    tuple[float, float],
+    Field(
+        _read_margin,
+        lambda ends: [ends[0] + 0.0, None if ends[1] == math.inf else ends[1] + 0.0],
+    ),
+]
+Direction = Annotated[Row, ROW]
+SpaceOfRows = Annotated[Space, Field(_read_space, lambda space: by_number(ROW).write(space.rows))]
+#: a field that is written by the object around it
+ELSEWHERE = Field(lambda plain: plain)

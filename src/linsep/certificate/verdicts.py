@@ -13,11 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from linsep.certificate import json_fields as json_of
 from linsep.certificate.canonical import rows_of
 from linsep.certificate.checking import (
     TIME_LIMIT,
@@ -29,10 +28,22 @@ from linsep.certificate.checking import (
     check,
 )
 from linsep.certificate.constraints import FORMULATIONS, Combination, Subject
-from linsep.certificate.errors import ERRORS, ErrorsChecker, FewestErrors
+from linsep.certificate.errors import ErrorsChecker, FewestErrors
 from linsep.certificate.integers import Space
+from linsep.certificate.json_fields import (
+    ELSEWHERE,
+    Counts,
+    Direction,
+    Malformed,
+    Margin,
+    Pairs,
+    SpaceOfRows,
+    Weight,
+    write_object,
+)
 from linsep.drawing import WithRows, display
 from linsep.layout import pair_lines, room, table_lines, told_apart
+from linsep.words import counted
 
 FORMAT = "linsep proof 3"
 #: how numbers of text are interpreted
@@ -41,9 +52,11 @@ AS_STORED = "as stored: a float is a binary fraction, not the decimal it prints 
 MOST_SHOWN = 12
 #: returns the name of a row, given its index
 Number = Callable[[int], Any]
+#: headings and texts
+Lines = list[tuple[str, str]]
 
 
-class Claims:
+class Claims(WithRows):
     """Base class of single and several verdicts."""
 
     def verdicts(self) -> list[Verdict]:
@@ -52,6 +65,10 @@ class Claims:
 
     def formulations(self) -> tuple[str, ...] | None:
         """Return the formulations that have verdicts; None for a single verdict."""
+        raise NotImplementedError
+
+    def cells(self) -> list[list[str]]:
+        """Return the lines of a table; the first cell of each is a heading."""
         raise NotImplementedError
 
     def verify(
@@ -83,16 +100,22 @@ class Claims:
         """Return the feature names, or None."""
         return self.verdicts()[0].subject.names
 
-    def lines(self) -> list[tuple[str, str]]:
+    def lines(self) -> Lines:
         """Return the claims and their data as pairs of a heading and a text."""
-        found = []
-        for verdict in self.verdicts():
-            found += [("verdict", verdict.answer()), ("classes", _sides(verdict.subject))]
-            if isinstance(verdict, Separable) and verdict.margin != (0.0, math.inf):
-                low, high = verdict.margin
-                ends = f"from {low!r} to at most {high!r} (distance to the nearest row)"
-                found.append(("margin", ends))
-        return found + _data_lines(self.verdicts()[0].subject)
+        subject = self.verdicts()[0].subject
+        claims = [pair for one in self.verdicts() for pair in one.claim()]
+        features = subject.names or ()
+        if subject.columns is not None:
+            features = [f"columns of a Gram matrix {_some(subject.columns)}"]
+        return [
+            *claims,
+            ("labels", _some(subject.classes)),
+            ("features", f"{subject.n_features:,}" + (features and f": {_some(features)}" or "")),
+            ("numbers", AS_STORED),
+            ("intercept", "yes" if subject.fit_intercept else "no"),
+            ("rows", f"{subject.n_rows:,}"),
+            ("sha256", subject.sha256),
+        ]
 
     def to_json(self, recipe: dict[str, Any] | None = None) -> str:
         """Return the claims as JSON text, which :func:`linsep.from_json` reads.
@@ -122,6 +145,14 @@ class Claims:
 
         return Text(str(self))  # brackets are not markup
 
+    def _repr_html_(self) -> str:
+        style = "style='text-align:left'"
+        body = ""
+        for heading, *texts in self.cells():
+            cells = "".join(f"<td {style}>{escape(text)}</td>" for text in texts)
+            body += f"<tr><th {style}>{escape(heading)}</th>{cells}</tr>"
+        return self._beside(f"<table>{body}</table>")
+
 
 @dataclass(frozen=True)
 class DecidingColumns:
@@ -145,28 +176,20 @@ class DecidingColumns:
         """Return the names of some columns; ``x3`` for column 3 if they have no names."""
         return [f"x{j}" if self.names is None else self.names[j] for j in columns]
 
-    def plain(self) -> dict[str, Any]:
-        """Return them as a JSON object, with the names of columns."""
-        return {"alone": self.named(self.alone), "touching": self.named(self.touching)}
-
 
 @dataclass(frozen=True, repr=False)
-class Verdict(WithRows, Claims):
+class Verdict(Claims):
     """Base class of all verdicts."""
 
-    subject: Subject
+    subject: Annotated[Subject, ELSEWHERE]
     errors: FewestErrors | None = field(default=None, kw_only=True)
     #: columns that decide a separable or quasi-separable verdict alone; not in the proof
     deciding_columns: DecidingColumns | None = field(default=None, kw_only=True, compare=False)
-    #: what a hyperplane does, as a verb
-    verb: ClassVar[str] = ""
     kind: ClassVar[str] = ""
     #: what checks a verdict of this kind; None if it claims nothing
     checker: ClassVar[type[Checker] | None] = None
-    #: what proves it, in JSON: the attributes in their order, and the field of each
-    fields: ClassVar[dict[str, json_of.Field]] = {}
-    #: the fields that are left out if they are empty
-    optional: ClassVar[tuple[str, ...]] = ()
+    #: what the verdict implies for a logistic regression
+    likelihood: ClassVar[str] = ""
 
     def checkers(self) -> list[type[Checker]]:
         """Return the checker of the verdict, and of the fewest errors if known."""
@@ -180,15 +203,27 @@ class Verdict(WithRows, Claims):
     def formulations(self) -> None:
         """Return None: a single verdict has no formulation."""
 
-    def answer(self) -> str:
-        """Return the verdict in one sentence."""
+    def finding(self) -> str:
+        """Return what was found, as a sentence without its kind."""
         raise NotImplementedError
 
     def note(self, number: Number = int) -> str:
         """Return the margin, or the infeasibility certificate, in a few words."""
         return ""
 
-    def described(self, number: Number = int) -> list[tuple[str, str]]:
+    def evidence(self, number: Number) -> Lines:
+        """Return the evidence, and which rows and coefficients it is about."""
+        return []
+
+    def claim(self) -> Lines:
+        """Return the verdict and its classes as pairs of a heading and a text."""
+        subject = self.subject
+        sides = f"{_some(subject.positive)} (positive side) against {_some(subject.negative)}"
+        if subject.multinomial:
+            sides = f"{_some(subject.classes)}, each above every other"
+        return [("verdict", f"{self.kind}: {self.finding()}"), ("classes", sides)]
+
+    def described(self, number: Number = int) -> Lines:
         """Return the verdict and its consequences as pairs of a heading and a text.
 
         ``number`` returns the name of a row, given its index.
@@ -197,15 +232,22 @@ class Verdict(WithRows, Claims):
         features = f"{subject.n_features:,} features"
         if subject.columns is not None:
             features = f"in the space of a kernel, spanned by {len(subject.columns):,} of them"
+        verdict, classes, *claimed = self.claim()
         return [
-            ("verdict", self.answer()),
-            ("classes", _sides(subject)),
+            verdict,
+            classes,
             ("data", f"{subject.n_rows:,} rows, {features}, numbers as stored"),
             *self._errors_lines(number),
-            *self._details(number),
+            *claimed,
+            *self.evidence(number),
+            *[("likelihood", self.likelihood)] * bool(self.likelihood),
             *self._columns_alone(),
             *self.chance_line(),
         ]
+
+    def cells(self) -> list[list[str]]:
+        """Return the verdict and its consequences as lines of two cells."""
+        return [list(pair) for pair in self.described()]
 
     @property
     def chance(self) -> Any:
@@ -215,26 +257,23 @@ class Verdict(WithRows, Claims):
         """
         return self.subject.chance if self.kind in ("separable", "overlapping") else None
 
-    def chance_line(self) -> list[tuple[str, str]]:
+    def chance_line(self) -> Lines:
         """Return whether random labels would be separable, if that is known."""
         of = "two classes: " * self.subject.multinomial
         return [] if self.chance is None else [("chance", f"{of}{self.chance}")]
 
     def plain(self) -> dict[str, Any]:
         """Return the verdict as a JSON object."""
-        positive, negative = self.subject.positive, self.subject.negative
-        evidence = json_of.write_fields(self, self.fields)
-        for name in self.optional:
-            if not evidence[name]:
-                del evidence[name]
-        if self.errors is not None:
-            evidence["errors"] = ERRORS.write(self.errors)
-        return {"kind": self.kind, "positive": positive, "negative": negative, **evidence}
+        sides = {"positive": self.subject.positive, "negative": self.subject.negative}
+        return {"kind": self.kind, **sides, **write_object(self)}
 
     def plain_details(self) -> dict[str, Any]:
         """Return the columns that decide alone, if known, as a JSON object."""
         found = self.deciding_columns
-        return {} if found is None else {"deciding_columns": found.plain()}
+        if found is None:
+            return {}
+        named = {name: found.named(getattr(found, name)) for name in ("alone", "touching")}
+        return {"deciding_columns": named}
 
     def plot(self, X: Any, y: Any, **kwargs: Any) -> Any:
         """Plot the verdict and its rows with :meth:`linsep.plot.SeparationDisplay.from_verdict`."""
@@ -249,52 +288,29 @@ class Verdict(WithRows, Claims):
     def __str__(self) -> str:
         return "\n".join(pair_lines(self.described()))
 
-    def _repr_html_(self) -> str:
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{escape(heading)}</th>"
-            f"<td style='text-align:left'>{escape(line)}</td></tr>"
-            for heading, line in self.described()
-        )
-        return self._beside(f"<table>{cells}</table>")
-
-    def _details(self, number: Number) -> list[tuple[str, str]]:
-        """Return the evidence, and the consequence for a logistic regression."""
-        return []
-
-    def _columns_alone(self) -> list[tuple[str, str]]:
-        """Return the columns that separate, or quasi-separate, without the others."""
-        found = self.deciding_columns
-        columns = getattr(found, "alone" if self.kind == "separable" else "touching", ())
-        if found is None or not columns:
-            return []
-        each = "each " * (len(columns) > 1)
-        text = f"{_some(found.named(columns))}: {each}{self.verb} the classes without the others"
-        return [("alone", text)]
-
-    def _errors_lines(self, number: Number) -> list[tuple[str, str]]:
-        """Return the fewest errors of any hyperplane, if requested."""
+    def _errors_lines(self, number: Number) -> Lines:
+        """Return the fewest errors of any hyperplane, if they are known."""
         found = self.errors
         if found is None:
             return []
-        what = "rows" if found.weights is None else "(total weight)"
-        if found.closed:
-            ends = f"{found.ends()} {what}: no hyperplane has fewer"
-        else:
-            ends = f"from {found.ends()} {what}: both ends are proved"
-        if found.weights is None:
-            ends = ends.replace(" rows:", f" of {self.subject.n_rows:,} rows:")
+        of = f"of {self.subject.n_rows:,} rows" if found.weights is None else "(total weight)"
+        proved = "no hyperplane has fewer" if found.closed else "both ends are proved"
+        ends = f"{'' if found.closed else 'from '}{found.ends()} {of}: {proved}"
         ends += "" if found.strict else " (a row on the hyperplane is not an error)"
-        lines = [("errors", ends)]
-        if found.rows:
-            which = _numbered(found.rows, number)
-            lines.append(("wrong rows", f"errors of the hyperplane found: {which}"))
-        return lines
+        wrong = f"errors of the hyperplane found: {numbered(found.rows, number)}"
+        return [("errors", ends), *[("wrong rows", wrong)] * bool(found.rows)]
 
-    def _found(self) -> str:
-        """Return the verdict's kind and finding, as the beginning of a sentence."""
-        multinomial = self.subject.multinomial
-        what = "some weights have" if multinomial else "a hyperplane has"
-        return f"{self.kind}: {what}"
+    def _columns_alone(self) -> Lines:
+        """Return the columns that separate, or quasi-separate, without the others."""
+        found, separable = self.deciding_columns, self.kind == "separable"
+        columns = getattr(found, "alone" if separable else "touching", ())
+        if found is None or not columns:
+            return []
+        does = "each " * (len(columns) > 1) + ("separates" if separable else "quasi-separates")
+        return [("alone", f"{_some(found.named(columns))}: {does} the classes without the others")]
+
+    def _who(self) -> str:
+        return "some weights have" if self.subject.multinomial else "a hyperplane has"
 
 
 @dataclass(frozen=True, repr=False)
@@ -315,55 +331,54 @@ class Separable(Verdict):
         normalized to sum to 1 on each side.
     """
 
-    coef: tuple[tuple[float, ...], ...]
-    intercept: tuple[float, ...]
-    margin: tuple[float, float]
+    coef: tuple[tuple[Weight, ...], ...]
+    intercept: tuple[Weight, ...]
+    margin: Margin
     support: Combination
     kind: ClassVar[str] = "separable"
-    verb: ClassVar[str] = "separates"
     checker: ClassVar[type[Checker] | None] = SeparableChecker
-    fields: ClassVar[dict[str, json_of.Field]] = {
-        "coef": json_of.list_of(json_of.list_of(json_of.WEIGHT)),
-        "intercept": json_of.list_of(json_of.WEIGHT),
-        "margin": json_of.MARGIN,
-        "support": json_of.COMBINATION,
-    }
+    likelihood: ClassVar[str] = (
+        "the logistic likelihood has no maximum: every coefficient may diverge"
+    )
 
-    def answer(self) -> str:
-        """Return the verdict in one sentence."""
-        return f"{self._found()} every row on the correct side"
+    def __post_init__(self) -> None:
+        about = self.subject
+        shape = len(self.coef), {len(row) for row in self.coef}, len(self.intercept)
+        if shape != (about.blocks, {about.n_features}, about.blocks):
+            raise Malformed("the number of weights does not match the data")
+
+    def finding(self) -> str:
+        """Return what was found, as a sentence without its kind."""
+        return f"{self._who()} every row on the correct side"
 
     def note(self, number: Number = int) -> str:
         """Return the margin."""
         low, high = self.margin
         return "" if high == math.inf else f"{low:.4g} to {high:.4g}"
 
-    def _details(self, number: Number) -> list[tuple[str, str]]:
-        found = []
+    def claim(self) -> Lines:
+        """Return the verdict, its classes and the margin as pairs of a heading and a text."""
         low, high = self.margin
-        if high < math.inf:
-            found.append(
-                ("margin", f"from {low:.7g} to at most {high:.7g} (distance to the nearest row)")
-            )
-            rows = self.support.rows
-            named = _numbered(rows, number)
-            found.append(("support", f"{_count(rows)} that rule out a wider margin: {named}"))
-        why = "the logistic likelihood has no maximum: every coefficient may diverge"
-        return [*found, ("weights", self._shown_weights()), ("likelihood", why)]
+        ends = f"from {low:.7g} to at most {high:.7g} (distance to the nearest row)"
+        return [*super().claim(), *[("margin", ends)] * (self.margin != (0.0, math.inf))]
 
-    def _shown_weights(self) -> str:
-        """Return the largest weights, divided by their length without the intercept."""
-        blocks = zip(self.coef, self.intercept, strict=True)
+    def evidence(self, number: Number) -> Lines:
+        """Return the rows that bound the margin, and the largest weights of length 1, without
+        intercepts.
+        """
+        rows = self.support.rows
+        found = f"{counted(len(rows), 'row')} that rule out a wider margin: {numbered(rows, number)}"
         constant = self.subject.fit_intercept
-        weights = [x for row, b in blocks for x in (*row, *([b] if constant else []))]
-        top = max(map(abs, weights), default=0) or 1  # integers may exceed all floats
-        weights = [float(Fraction(x) / Fraction(top)) for x in weights]
-        inner = [float(Fraction(x) / Fraction(top)) for row in self.coef for x in row]
-        length = float(np.linalg.norm(inner)) or 1.0
+        blocks = zip(self.coef, self.intercept, strict=True)
+        exact = [Fraction(x) for row, b in blocks for x in (*row, *[b] * constant)]
+        top = max(map(abs, exact), default=0) or 1  # integers may exceed all floats
+        weights = np.array([float(x / top) for x in exact])
+        inner = weights.reshape(len(self.coef), -1)[:, : self.subject.n_features]
+        weights /= float(np.linalg.norm(inner)) or 1.0
         names = self.subject.coefficient_names()
-        order = sorted(range(len(weights)), key=lambda j: -abs(weights[j]))[:MOST_SHOWN]
-        shown = [f"{names[j]} {weights[j] / length:.4g}" for j in order]
-        return f"of length 1: {_some(shown, len(weights))}"
+        largest = np.argsort(-np.abs(weights), kind="stable")[:MOST_SHOWN].tolist()
+        shown = _some([f"{names[j]} {weights[j]:.4g}" for j in largest], len(weights))
+        return [*[("support", found)] * bool(rows), ("weights", f"of length 1: {shown}")]
 
 
 @dataclass(frozen=True, repr=False)
@@ -383,36 +398,44 @@ class Blocked(Verdict):
 
     witness: Combination
     spanning: Combination
-    space: Space
-    fields: ClassVar[dict[str, json_of.Field]] = {
-        "witness": json_of.COMBINATION,
-        "spanning": json_of.COMBINATION,
-        "space": json_of.SPACE,
-    }
+    space: SpaceOfRows
     #: kinds of limits of coefficients, in the order in which they are shown
     shown_limits: ClassVar[tuple[str, ...]] = ("dependent",)
 
     def limits(self) -> dict[str, str]:
-        """Return the kind of maximum likelihood estimate of each logistic coefficient, by name."""
-        raise NotImplementedError
+        """Return the kind of maximum likelihood estimate of each logistic coefficient, by name.
+
+        ``finite``: the estimate is finite. ``+inf`` and ``-inf``: it diverges, and under all
+        weights with no row on the wrong side the coefficient has this sign or is zero.
+        ``infinite``: it diverges, and such weights have both signs. ``sign not checked``: it
+        diverges, but the work limit ended before its sign was found. ``dependent``: the column is a
+        linear combination of the intercept and earlier columns; the other codes hold with its
+        coefficient fixed at 0.
+        """
+        kept = self._span().coefficients(self.subject.width, self.subject.fit_intercept)
+        names = enumerate(self.subject.coefficient_names())
+        return {name: self._limit(j, kept[j]) if j in kept else "dependent" for j, name in names}
+
+    def _span(self) -> Space:
+        """Return the span of all rows."""
+        return self.space
+
+    def _limit(self, j: int, function: dict[int, int]) -> str:
+        """Return the kind of estimate of a coefficient that is this function of the weights."""
+        return "finite"
 
     def note(self, number: Number = int) -> str:
         """Return the infeasibility certificate."""
-        return f"{len(self.witness.rows)} rows: {_numbered(self.witness.rows, number, 4)}"
+        return f"{len(self.witness.rows)} rows: {numbered(self.witness.rows, number, 4)}"
 
-    def _witness_line(self, number: Number) -> tuple[str, str]:
+    def evidence(self, number: Number) -> Lines:
+        """Return the rows that no hyperplane separates, and kinds of coefficients."""
         rows = self.witness.rows
-        return (
-            "witness",
-            f"{_count(rows)} that no hyperplane separates: {_numbered(rows, number)} (a positive "
-            "combination of the sign-flipped rows is exactly zero)",
-        )
-
-    def _limit_lines(self) -> list[tuple[str, str]]:
-        found, by_name = [], self.limits().items()
+        why = "a positive combination of the sign-flipped rows is exactly zero"
+        proof = f"{counted(len(rows), 'row')} that no hyperplane separates: "
+        found, limits = [("witness", f"{proof}{numbered(rows, number)} ({why})")], self.limits()
         for limit in self.shown_limits:
-            names = [name for name, its_limit in by_name if its_limit == limit]
-            if names:
+            if names := [name for name, its_limit in limits.items() if its_limit == limit]:
                 why = ": linear combinations of the intercept and earlier columns"
                 found.append((limit, _some(names) + why * (limit == "dependent")))
         return found
@@ -425,25 +448,16 @@ class Overlapping(Blocked):
     kind: ClassVar[str] = "overlapping"
     checker: ClassVar[type[Checker] | None] = OverlappingChecker
 
-    def limits(self) -> dict[str, str]:
-        """Return the kind of maximum likelihood estimate of each logistic coefficient, by name.
+    def finding(self) -> str:
+        """Return what was found, as a sentence without its kind."""
+        return "every hyperplane has a row on the wrong side"
 
-        ``finite``, or ``dependent``: see :meth:`QuasiSeparable.limits`.
-        """
-        kept = self.space.coefficients(self.subject.width, self.subject.fit_intercept)
-        names = enumerate(self.subject.coefficient_names())
-        return {name: "finite" if j in kept else "dependent" for j, name in names}
-
-    def answer(self) -> str:
-        """Return the verdict in one sentence."""
-        return "overlapping: every hyperplane has a row on the wrong side"
-
-    def _details(self, number: Number) -> list[tuple[str, str]]:
-        full = len(self.space.rows) == len(self.subject.coefficient_names())
-        why = "the logistic likelihood has a unique maximum"
-        if not full:
-            why = "the logistic likelihood has a maximum, not unique because of dependent columns"
-        return [self._witness_line(number), *self._limit_lines(), ("likelihood", why)]
+    @property
+    def likelihood(self) -> str:  # type: ignore[override]
+        """What the verdict implies for a logistic regression."""
+        if len(self.space.rows) == len(self.subject.coefficient_names()):
+            return "the logistic likelihood has a unique maximum"
+        return "the logistic likelihood has a maximum, not unique because of dependent columns"
 
 
 @dataclass(frozen=True, repr=False)
@@ -469,69 +483,45 @@ class QuasiSeparable(Blocked):
         The numbers of diverging coefficients whose sign is unknown because the work limit ended.
     """
 
-    direction: dict[int, int]
-    boundary: tuple[int, ...]
-    everything: Space
-    basis: tuple[tuple[int, int], ...]
+    direction: Direction
+    boundary: Counts
+    everything: SpaceOfRows
+    basis: Pairs
     signs: dict[int, Combination]
-    unchecked: tuple[int, ...] = ()
+    unchecked: Counts = ()
     kind: ClassVar[str] = "quasi-separable"
-    verb: ClassVar[str] = "quasi-separates"
     checker: ClassVar[type[Checker] | None] = QuasiSeparableChecker
-    fields: ClassVar[dict[str, json_of.Field]] = Blocked.fields | {
-        "direction": json_of.ROW,
-        "boundary": json_of.COUNTS,
-        "everything": json_of.SPACE,
-        "basis": json_of.PAIRS,
-        "signs": json_of.by_number(json_of.COMBINATION),
-        "unchecked": json_of.COUNTS,
-    }
-    optional: ClassVar[tuple[str, ...]] = ("unchecked",)
+    likelihood: ClassVar[str] = "the logistic likelihood has no maximum: some coefficients diverge"
     shown_limits: ClassVar[tuple[str, ...]] = (
         "+inf", "-inf", "infinite", "sign not checked", "finite", "dependent",
     )  # fmt: skip
 
-    def limits(self) -> dict[str, str]:
-        """Return the kind of maximum likelihood estimate of each logistic coefficient, by name.
+    def _span(self) -> Space:
+        return self.everything
 
-        ``finite``: the estimate is finite. ``+inf`` and ``-inf``: it diverges, and under all
-        weights with no row on the wrong side the coefficient has this sign or is zero.
-        ``infinite``: it diverges, and such weights have both signs. ``sign not checked``: it
-        diverges, but the work limit ended before its sign was found. ``dependent``: the column is a
-        linear combination of the intercept and earlier columns; the other codes hold with its
-        coefficient fixed at 0.
-        """
-        found = {}
-        kept = self.everything.coefficients(self.subject.width, self.subject.fit_intercept)
-        for j, name in enumerate(self.subject.coefficient_names()):
-            if j not in kept:
-                found[name] = "dependent"
-            elif not self.space.remainder(kept[j]):
-                found[name] = "finite"
-            elif j in self.unchecked:
-                found[name] = "sign not checked"
-            elif j not in self.signs:
-                found[name] = "infinite"
-            else:
-                value = sum(x * self.direction.get(i, 0) for i, x in kept[j].items())
-                found[name] = "+inf" if value > 0 else "-inf"
-        return found
+    def _limit(self, j: int, function: dict[int, int]) -> str:
+        if not self.space.remainder(function):
+            return "finite"
+        if j in self.unchecked:
+            return "sign not checked"
+        if j not in self.signs:
+            return "infinite"
+        value = sum(x * self.direction.get(i, 0) for i, x in function.items())
+        return "+inf" if value > 0 else "-inf"
 
-    def answer(self) -> str:
-        """Return the verdict in one sentence."""
+    def finding(self) -> str:
+        """Return what was found, as a sentence without its kind."""
         n = len(self.boundary)
         return (
-            f"{self._found()} no row on the wrong side, but "
-            f"{n:,} of {self.subject.n_rows:,} rows must lie on the boundary"
+            f"{self._who()} no row on the wrong side, but {n:,} of {self.subject.n_rows:,} rows "
+            "must lie on the boundary"
         )
 
-    def _details(self, number: Number) -> list[tuple[str, str]]:
-        boundary = f"{_count(self.boundary)}: {_numbered(self.boundary, number)}"
-        why = "the logistic likelihood has no maximum: some coefficients diverge"
-        return [
-            self._witness_line(number), ("boundary", boundary), *self._limit_lines(),
-            ("likelihood", why),
-        ]  # fmt: skip
+    def evidence(self, number: Number) -> Lines:
+        """Return also the rows on the boundary."""
+        witness, *limits = super().evidence(number)
+        rows = f"{counted(len(self.boundary), 'row')}: {numbered(self.boundary, number)}"
+        return [witness, ("boundary", rows), *limits]
 
 
 @dataclass(frozen=True, repr=False)
@@ -545,11 +535,10 @@ class Undecided(Verdict):
 
     reason: str
     kind: ClassVar[str] = "undecided"
-    fields: ClassVar[dict[str, json_of.Field]] = {"reason": json_of.TEXT}
 
-    def answer(self) -> str:
-        """Return the verdict in one sentence."""
-        return f"undecided: {self.reason}"
+    def finding(self) -> str:
+        """Return the reason."""
+        return self.reason
 
 
 @dataclass(frozen=True)
@@ -580,7 +569,7 @@ class Separations(Claims):
         last = [] if self.multinomial is None else [self.multinomial]
         return [*self.against_rest.values(), *self.pairs.values(), *last]
 
-    def chance_line(self) -> list[tuple[str, str]]:
+    def chance_line(self) -> Lines:
         """Return whether two classes with random labels would be separable, if known."""
         of_all = [one for one in (*self.against_rest.values(), self.multinomial) if one is not None]
         if not of_all or any(one.chance is None for one in self.verdicts()):
@@ -597,34 +586,28 @@ class Separations(Claims):
         short = dict(zip(classes, told_apart(classes, letters or sys.maxsize), strict=True))
         found = [["subproblem", "verdict", "margin, or rows that no hyperplane separates"]]
         for verdict in self.verdicts():
-            subject = verdict.subject
-            question = (
-                "every class above every other"
-                if subject.multinomial
-                else f"{short[str(subject.positive[0])]} against "
-                + ("the rest" if len(subject.negative) > 1 else short[str(subject.negative[0])])
-            )
+            subject, question = verdict.subject, "every class above every other"
+            if not subject.multinomial:
+                positive, negative = (
+                    [short[str(label)] for label in side]
+                    for side in (subject.positive, subject.negative)
+                )
+                others = "the rest" if len(negative) > 1 else negative[0]
+                question = f"{positive[0]} against {others}"
             note = verdict.note(number)
             if verdict.errors is not None:
                 note = f"{verdict.errors.ends()} errors; {note}".removesuffix("; ")
             found.append([question, verdict.kind, note])
         return found
 
+    def cells(self) -> list[list[str]]:
+        """Return the table of the verdicts."""
+        return self.table()
+
     def __str__(self) -> str:
         lines = table_lines(self.table(letters=letters_of_two()), [False] * 3, sentences=True)
         chance = self.chance_line()
         return "\n".join([*lines, *(["", *pair_lines(chance)] if chance else [])])
-
-    def _repr_html_(self) -> str:
-        head, *body = self.table()
-        first = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-        rest = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body
-        )
-        return f"<table><tr>{first}</tr>{rest}</table>"
-
-
-# Text.
 
 
 def letters_of_two() -> int:
@@ -632,43 +615,15 @@ def letters_of_two() -> int:
     return max(6, (room() - 48) // 2)
 
 
-def _sides(subject: Subject) -> str:
-    if subject.multinomial:
-        return f"{_some(subject.classes)}, each above every other"
-    return f"{_some(subject.positive)} (positive side) against {_some(subject.negative)}"
-
-
-def _data_lines(subject: Subject) -> list[tuple[str, str]]:
-    """Return the data of a claim as pairs of a heading and a text."""
-    if subject.columns is not None:
-        features = f"{subject.n_features:,} columns of a Gram matrix: {_some(subject.columns)}"
-    else:
-        features = f"{subject.n_features:,}" + (
-            f": {_some(subject.names)}" if subject.names else ""
-        )
-    return [
-        ("labels", _some(subject.classes)),
-        ("features", features),
-        ("numbers", AS_STORED),
-        ("intercept", "yes" if subject.fit_intercept else "no"),
-        ("rows", f"{subject.n_rows:,}"),
-        ("sha256", subject.sha256),
-    ]
-
-
-def _count(rows: Any) -> str:
-    return "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
-
-
-def _numbered(rows: Sequence[int], number: Number, most: int = MOST_SHOWN) -> str:
+def numbered(rows: Sequence[int], number: Number, most: int = MOST_SHOWN) -> str:
     """Return the names of the first few rows: by default counted from 1, with the index."""
     if number is not int:
         return _some([number(row) for row in rows[:most]], len(rows), most)
-    counted = _some([row + 1 for row in rows[:most]], len(rows), most)
-    return f"{counted} (index {_some(rows[:most], len(rows), most)})"
+    first = _some([row + 1 for row in rows[:most]], len(rows), most)
+    return f"{first} (index {_some(rows[:most], len(rows), most)})"
 
 
-def _some(items: Any, of: int | None = None, most: int = MOST_SHOWN) -> str:
+def _some(items: Any, of: int = 0, most: int = MOST_SHOWN) -> str:
     """Return a few items, comma separated, with dots if there are more."""
     shown = ", ".join(str(item) for item in list(items)[:most])
-    return shown + (", ..." if max(len(items), of or 0) > most else "")
+    return shown + ", ..." * (max(len(items), of) > most)
