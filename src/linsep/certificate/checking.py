@@ -11,8 +11,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -47,7 +46,7 @@ TIME_LIMIT = 60.0
 MOST_NUMBERS = 1 << 20
 #: differences of values of a Gram matrix that should be equal, relative to the largest: sums may
 #: be rounded
-ASYMMETRY = Fraction(1, 2**26)
+ASYMMETRY = 2.0**-26
 
 T = TypeVar("T")
 
@@ -96,11 +95,10 @@ class Checker:
     """The check of one verdict: :meth:`see` receives each row once, :meth:`finish` decides."""
 
     def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
-        subject = verdict.subject
         self.verdict, self.exact, self.clock = verdict, exact, clock
-        self.question: Question = question_of(subject)
+        self.question: Question = question_of(verdict.subject)
         named = [row for part in self._combinations() for row in part.rows]
-        if min(named, default=0) < 0 or max(named, default=0) >= subject.n_rows:
+        if max(named, default=0) >= verdict.subject.n_rows:
             raise Fails("a combination has rows that are not in the data")
         self._named = np.unique(np.array(named, dtype=np.int64))
         self._rows: dict[tuple[int, int], tuple[Row, Fraction, int]] = {}
@@ -128,42 +126,42 @@ class Checker:
 
     def named(self, part: Combination) -> list[tuple[Row, Fraction, int]]:
         """Return the constraints of a combination as integers, with their scales and sides."""
-        if not part.rows or not len(part.rows) == len(part.which) == len(part.multipliers):
-            raise Fails("a combination is empty, or its multipliers do not match its rows")
-        if min(part.multipliers) <= 0:
-            raise Fails("a multiplier is not positive")
-        keys = list(zip(part.rows, part.which, strict=True))
-        if any(low >= high for low, high in pairwise(keys)):
-            raise Fails("the rows of a combination are not in order")
-        for key in keys:
-            if key not in self._rows:
-                raise Fails(f"{row_text(key[0])} has no such constraint")
-        return [self._rows[key] for key in keys]
+        try:
+            return [self._rows[key] for key in zip(part.rows, part.which, strict=True)]
+        except KeyError as missing:
+            raise Fails(f"{row_text(missing.args[0][0])} has no such constraint") from None
+
+    def sum_of(self, part: Combination) -> Row:
+        """Return the sum of the rows of a combination, times a positive number."""
+        rows = self.named(part)
+        if not rows:
+            raise Fails("a combination is empty")
+        scales = [m * scale for m, (_, scale, _) in zip(part.multipliers, rows, strict=True)]
+        terms = in_lowest_terms(dict(enumerate(scales)))
+        return combination(self.clock.over((terms[k], row) for k, (row, _, _) in enumerate(rows)))
 
     def vanishes(self, part: Combination) -> list[Row]:
         """Return the rows of a combination; Fails unless they add up to zero."""
-        rows = self.named(part)
-        scales = [m * scale for m, (_, scale, _) in zip(part.multipliers, rows, strict=True)]
-        terms = in_lowest_terms(dict(enumerate(scales)))
-        if combination(self.clock.over((terms[k], row) for k, (row, _, _) in enumerate(rows))):
+        if self.sum_of(part):
             raise Fails("a combination that should be zero is not")
-        return [row for row, _, _ in rows]
+        return [row for row, _, _ in self.named(part)]
 
     def spans(self, rows: Sequence[Row], space: Space) -> None:
         """Raise Fails unless the rows span the space."""
+        outside = any(space.remainder(row) for row in self.clock.over(rows))
         columns = sorted(space.rows)
-        for row in self.clock.over(rows):
-            if space.remainder(row):
-                raise Fails("some rows are not in the space that they should span")
-        if rank_found(rows, columns, self.clock.over) < len(columns):
+        if outside or rank_found(rows, columns, self.clock.over) < len(columns):
             raise Fails("some rows do not span the space that is claimed")
 
     def space(self, space: Space) -> Membership:
         """Return the test of which rows lie outside a space."""
-        columns = {j for row in space.rows.values() for j in row}
-        if columns and max(columns) >= self.question.size:
-            raise Fails("a space has columns that are not in the data")
+        self.check_columns(j for row in space.rows.values() for j in row)
         return Membership(space, self.question.size)
+
+    def check_columns(self, columns: Iterable[int]) -> None:
+        """Raise Fails unless there are weights with these numbers."""
+        if not all(0 <= j < self.question.size for j in columns):
+            raise Fails("there are columns that are not in the data")
 
 
 class SeparableChecker(Checker):
@@ -178,7 +176,7 @@ class SeparableChecker(Checker):
         plain = self.question.blocks == 1 and verdict.subject.columns is None
         if not plain and verdict.margin != (0.0, math.inf):
             raise Fails("a margin needs two sides and no Gram matrix")
-        if self.high == math.inf and verdict.support.rows:
+        if (self.high < math.inf) != bool(verdict.support.rows):
             raise Fails("support rows and the upper bound of the margin must be given together")
         below, above = self.weights.length()
         self._needed = self.low * below * (1 - 1e-15), self.low * above * (1 + 1e-15) + 2.0**-1000
@@ -186,21 +184,16 @@ class SeparableChecker(Checker):
     def _weights(self) -> Row:
         """Return the weights as integers in the same proportion, block after block."""
         coef, intercept = self.verdict.coef, self.verdict.intercept
-        d = self.verdict.subject.n_features
-        if len(coef) != self.question.blocks or {len(row) for row in coef} != {d}:
-            raise Fails("the number of weights does not match the number of features")
-        if len(intercept) != len(coef):
-            raise Fails("the number of intercepts differs from the number of rows of weights")
-        if not self.question.intercept and any(intercept):
-            raise Fails("it has an intercept despite fit_intercept=False")
         constant = self.question.intercept
         w = [x for row, b in zip(coef, intercept, strict=True) for x in (*row, *[b] * constant)]
         try:
             exact = in_lowest_terms(dict(enumerate(map(Fraction, w))))
         except (ValueError, OverflowError):
             raise Fails("a weight is not a finite number") from None
-        if not exact:
-            raise Fails("all weights are zero")
+        if not exact or (any(intercept) and not constant):
+            raise Fails(
+                "all weights are zero, or there is an intercept despite fit_intercept=False"
+            )
         return exact
 
     def _combinations(self) -> list[Combination]:
@@ -208,21 +201,16 @@ class SeparableChecker(Checker):
 
     def _see_all(self, given: Constraints) -> None:
         value, bound = self.weights.products(given)
-        if not self.exact:
-            wrong = (value + bound < self._needed[0]) | (value + bound <= 0)
-            if wrong.any():
-                self._fail(given, int(wrong.argmax()))
-            return
-        for k in self.clock.over(np.flatnonzero(~(value - bound > self._needed[1])).tolist()):
-            if not self._is_right(*given.exact(k)):
-                self._fail(given, k)
-
-    def _is_right(self, row: Row, scale: Fraction) -> bool:
-        product = dot(row, self.weights.exact) * scale
-        return product > 0 and product**2 >= Fraction(self.low) ** 2 * self.weights.square
-
-    def _fail(self, given: Constraints, k: int) -> None:
-        raise Fails(f"{row_text(given.number(k))} is not on the correct side by the margin")
+        wrong = (value + bound < self._needed[0]) | (value + bound <= 0)
+        unsure = np.flatnonzero(~(value - bound > self._needed[1]) & ~wrong & self.exact)
+        for k in self.clock.over(unsure.tolist()):
+            row, scale = given.exact(k)
+            product = dot(row, self.weights.exact) * scale
+            enough = product**2 >= Fraction(self.low) ** 2 * self.weights.square
+            wrong[k] = product <= 0 or not enough
+        if wrong.any():
+            place = row_text(given.number(int(wrong.argmax())))
+            raise Fails(f"{place} is not on the correct side by the margin")
 
     def finish(self) -> None:
         """Check that no weights can have a wider margin."""
@@ -239,9 +227,9 @@ class SeparableChecker(Checker):
             raise Fails("the support rows allow a wider margin than is claimed")
 
 
-class BlockedChecker(Checker):
-    """Check that the infeasibility certificate (witness) and the spanning combination vanish, and
-    that the latter spans the space.
+class OverlappingChecker(Checker):
+    """Check that the infeasibility certificate (witness) and the spanning combination vanish, that
+    the latter spans the space, and that all rows lie in it.
     """
 
     def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
@@ -251,21 +239,20 @@ class BlockedChecker(Checker):
     def _combinations(self) -> list[Combination]:
         return [self.verdict.witness, self.verdict.spanning]
 
+    def _see_all(self, given: Constraints) -> None:
+        if self.exact:
+            self.check_inside(given, self.inside)
+
+    def check_inside(self, given: Constraints, space: Membership) -> None:
+        """Raise Fails unless all rows lie in a space."""
+        outside = given.outside(space, np.arange(len(given.place)), self.clock.over)
+        if outside.any():
+            raise Fails(f"{row_text(given.number(int(outside.argmax())))} is not in the space")
+
     def finish(self) -> None:
         """Check that the combinations vanish, and that the spanning one spans the space."""
         self.vanishes(self.verdict.witness)
         self.spans(self.vanishes(self.verdict.spanning), self.verdict.space)
-
-
-class OverlappingChecker(BlockedChecker):
-    """Check that all rows lie in the space."""
-
-    def _see_all(self, given: Constraints) -> None:
-        if self.inside.is_everything or not self.exact:
-            return
-        outside = given.outside(self.inside, np.arange(len(given.place)), self.clock.over)
-        if outside.any():
-            raise Fails(f"{row_text(given.number(int(outside.argmax())))} is not in the space")
 
 
 class QuasiSeparableChecker(OverlappingChecker):
@@ -274,11 +261,9 @@ class QuasiSeparableChecker(OverlappingChecker):
     def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
         super().__init__(verdict, exact, clock)
         direction = verdict.direction
-        if not direction or not all(0 <= j < self.question.size for j in direction):
-            raise Fails("the direction is empty or has columns that are not in the data")
-        for row in clock.over(verdict.space.rows.values()):
-            if dot(row, direction):
-                raise Fails("the direction is not zero on the boundary")
+        self.check_columns(direction)
+        if any(dot(row, direction) for row in clock.over(verdict.space.rows.values())):
+            raise Fails("the direction is not zero on the boundary")
         self.weights = Weights(self.question, direction)
         self.everything = self.space(verdict.everything)
         self.boundary: set[int] = set()
@@ -294,30 +279,24 @@ class QuasiSeparableChecker(OverlappingChecker):
     def _see_all(self, given: Constraints) -> None:
         value, bound = self.weights.products(given)
         wrong = value < -bound
+        if self.exact:
+            unsure = np.flatnonzero(~(value > bound) & ~wrong)
+            outside = given.outside(self.inside, unsure, self.clock.over)
+            for k in self.clock.over(unsure[outside].tolist()):
+                wrong[k] = dot(given.exact(k)[0], self.verdict.direction) <= 0
+            self.free |= len(unsure) < len(value) or bool(outside.any())
+            self.boundary.update((given.block.first + given.place[unsure[~outside]]).tolist())
+            self.check_inside(given, self.everything)
         if wrong.any():
             raise Fails(f"{row_text(given.number(int(wrong.argmax())))} is on the wrong side")
-        if not self.exact:
-            return
-        unsure = np.flatnonzero(~(value > bound))
-        outside = given.outside(self.inside, unsure, self.clock.over)
-        for k in self.clock.over(unsure[outside].tolist()):
-            if dot(given.exact(k)[0], self.verdict.direction) <= 0:
-                raise Fails(f"{row_text(given.number(k))} is not on the correct side")
-        self.free |= len(unsure) < len(value) or bool(outside.any())
-        self.boundary.update((given.block.first + given.place[unsure[~outside]]).tolist())
-        if given.outside(self.everything, np.arange(len(value)), self.clock.over).any():
-            raise Fails("some rows are outside the space of all rows")
 
     def _check_sign(self, coefficient: Row, part: Combination) -> None:
         """Check that rows sum to a coefficient, modulo the space, with the sign of the direction.
 
         So it has that sign, or is zero, for all weights with no row on the wrong side.
         """
-        rows, space = self.named(part), self.verdict.space
-        scales = [m * scale for m, (_, scale, _) in zip(part.multipliers, rows, strict=True)]
-        terms = in_lowest_terms(dict(enumerate(scales)))
-        total = combination((terms[k], row) for k, (row, _, _) in enumerate(rows))
-        wanted, left = space.remainder(coefficient), space.remainder(total)
+        space = self.verdict.space
+        wanted, left = space.remainder(coefficient), space.remainder(self.sum_of(part))
         times = {Fraction(left.get(j, 0), m) for j, m in wanted.items()}
         side = dot(coefficient, self.verdict.direction)
         if left.keys() != wanted.keys() or len(times) != 1 or min(times) * side <= 0:
@@ -338,194 +317,136 @@ class QuasiSeparableChecker(OverlappingChecker):
             raise Fails("the boundary rows differ")
 
 
-class Claim(Protocol):
-    """A verdict and its checker, which is None for a verdict without a claim."""
-
-    kind: ClassVar[str]
-
-    def checkers(self) -> list[type[Checker]]:
-        """Return the checker."""
-
-    @property
-    def subject(self) -> Subject:
-        """The data and the question."""
-
-
-def check(
-    verdicts: Sequence[Claim], X: Any, y: Any, exact: bool, time_limit: float | None
-) -> Check:
+def check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, time_limit: float | None) -> Check:
     """Check whether all verdicts about the same rows hold; undecided verdicts have no claim.
 
     Verdicts about columns of a Gram matrix are checked on these columns. A claim that nothing
     separates then covers the whole matrix.
     """
-    columns, K = verdicts[0].subject.columns, None
-    if columns is not None:
-        try:
-            K, y = _gram_of(X, y)
-        except (TypeError, ValueError) as problem:
-            return Check(False, f"It does not hold: it is about a Gram matrix: {problem}")
-        X = K[:, [j for j in columns if j < len(K)]]
     decided = [verdict for verdict in verdicts if verdict.checkers()]
     if not decided:
         return Check(None, "There is no claim: the verdict is undecided.")
-    found = _check(decided, X, y, exact, time_limit, K)
-    if found and len(decided) < len(verdicts):
-        missing = f"{len(verdicts) - len(decided):,} of {len(verdicts):,} subproblems are undecided"
-        return Check(None, f"{missing}. {found.reason}")
-    return found
-
-
-def _check(
-    verdicts: Sequence[Claim],
-    X: Any,
-    y: Any,
-    exact: bool,
-    time_limit: float | None,
-    K: np.ndarray | None,
-) -> Check:
-    clock = Clock(time_limit)
-    # One reading for hash and checks: rows that change in between cannot pass.
-    reading = Reading(X, y)
+    columns, K = verdicts[0].subject.columns, None
     try:
-        if (
-            _numbers_claimed(verdicts) > MOST_NUMBERS
-        ):  # what is claimed is compared before it is expanded
-            first = Reading(X, y)
-            for _ in first.blocks():
-                pass
-            _same_data(verdicts[0].subject, first)
-        _read_rows(verdicts, reading, exact, clock)
-        if K is not None and exact:
-            _spanned(verdicts, K, clock)
+        if columns is not None:
+            K, y = _gram_of(X, y)
+            X = K[:, [j for j in columns if j < len(K)]]
+        n_rows = _check(decided, X, y, exact, Clock(time_limit), K)
     except Fails as failure:
         return Check(False, f"It does not hold: {failure}.")
     except TooLong as reason:
         return Check(None, f"The check is incomplete: {reason}. Raise the time limit.")
-    rows = f"{reading.canonical.n_rows:,} rows"
-    many = len(verdicts) > 1
+    several = f"All {len(decided)} verdicts hold" if len(decided) > 1 else ""
+    found = several or f"It holds: {decided[0].kind}"
     if not exact:
-        what = f"all {len(verdicts)} verdicts" if many else verdicts[0].kind
-        return Check(
-            None,
-            f"Not refuted: {what}, checked over {rows} in floats. Pass exact=True for a proof.",
-        )
-    what = f"All {len(verdicts)} verdicts hold," if many else f"It holds: {verdicts[0].kind},"
-    return Check(True, f"{what} checked over {rows} in exact arithmetic.")
+        found = "Not refuted (only exact=True proves)"
+    if len(decided) < len(verdicts):
+        found = f"{len(verdicts) - len(decided):,} verdicts are undecided. {found}"
+    holds = True if exact and len(decided) == len(verdicts) else None
+    arithmetic = "exact arithmetic" if exact else "floats"
+    return Check(holds, f"{found}, checked over {n_rows:,} rows in {arithmetic}.")
 
 
-def _numbers_claimed(verdicts: Sequence[Claim]) -> int:
-    """Return how many numbers a check allocates for counts that a proof claims without evidence."""
-    total = 0
-    for verdict in verdicts:
-        subject = verdict.subject
-        weights = subject.blocks * subject.width * _is_blocked(verdict)
-        total += weights + len(subject.classes) * subject.blocks**2
-    return total
-
-
-def _read_rows(verdicts: Sequence[Claim], reading: Reading, exact: bool, clock: Clock) -> None:
-    """Read the rows once for all verdicts; failures about the data take precedence."""
+def _check(
+    verdicts: Sequence[Any], X: Any, y: Any, exact: bool, clock: Clock, K: np.ndarray | None
+) -> int:
+    """Raise Fails unless all verdicts hold; return the number of rows."""
     subject = verdicts[0].subject
-    checkers = [kind(one, exact, clock) for one in verdicts for kind in one.checkers()]
     classes = {(type(label), label): code for code, label in enumerate(subject.classes)}
-    failure = _different_subjects(verdicts)
+    if _numbers_claimed(verdicts) > MOST_NUMBERS:  # compared before they are expanded
+        first = Reading(X, y)
+        for _ in first.blocks():
+            pass
+        _same_data(subject, first)
+    # One reading for hash and checks: rows that change in between cannot pass.
+    reading, failure = Reading(X, y), None
+    checkers = [kind(one, exact, clock) for one in verdicts for kind in one.checkers()]
     for block in reading.blocks():
         if failure is not None:
             continue  # the hash may give a better reason
-        labels = reading.canonical.labels
-        if reading.canonical.n_features > subject.n_features:
-            failure = Fails("the rows have more features")
-        elif not all((type(label), label) in classes for label in labels):
-            failure = Fails("the labels differ")
-        else:
-            numbers = np.array([classes[type(label), label] for label in labels])
+        try:
+            if block.X.shape[1] > subject.n_features:
+                raise Fails("the rows have more features")
+            codes = np.array([classes[type(k), k] for k in reading.canonical.labels])
             wide = Block(padded(block.X, subject.n_features), block.numbers, block.first)
-            try:
-                for checker in checkers:
-                    checker.see(wide, numbers[block.numbers])
-            except Fails as first:
-                failure = first
+            for checker in checkers:
+                checker.see(wide, codes[block.numbers])
+        except KeyError:
+            failure = Fails("the labels differ")
+        except Fails as first_failure:
+            failure = first_failure
     _same_data(subject, reading)
+    if not all(verdict.subject.same_data(subject) for verdict in verdicts):
+        failure = Fails("the verdicts are about different data")
     if failure is not None:
         raise failure
     for checker in checkers:
         checker.finish()
+    if K is not None and exact and any(map(_is_blocked, verdicts)):
+        _check_spanned(K, subject.columns, clock)
+    return reading.canonical.n_rows
 
 
-def _is_blocked(verdict: Claim) -> bool:
-    return any(issubclass(kind, BlockedChecker) for kind in verdict.checkers())
+def _numbers_claimed(verdicts: Sequence[Any]) -> int:
+    """Return how many numbers a check allocates for counts that a proof claims without evidence."""
+    every = [(one.subject, _is_blocked(one)) for one in verdicts]
+    return sum(
+        one.blocks * one.width * blocked + len(one.classes) * one.blocks**2
+        for one, blocked in every
+    )
 
 
-def _spanned(verdicts: Sequence[Claim], K: np.ndarray, clock: Clock) -> None:
-    """Raise Fails if columns of a Gram matrix do not separate and do not span the others."""
-    columns = verdicts[0].subject.columns or ()
-    if len(columns) == len(K) or not any(map(_is_blocked, verdicts)):
-        return
-    rows: list[Row] = []
-    for row in clock.over(K):  # a positive factor changes no rank
-        rows.append({j: m for j, m in enumerate(whole_numbers(row)[0]) if m})
-    if not rank_at_most(rows, len(K), rank_found(rows, columns, clock.over), clock.over):
-        raise Fails("the named columns of the Gram matrix do not span the others")
-
-
-def _different_subjects(verdicts: Sequence[Claim]) -> Fails | None:
-    """Return a failure if verdicts are about different data."""
-    first = verdicts[0].subject
-    same = all(verdict.subject.same_data(first) for verdict in verdicts)
-    return None if same else Fails("the verdicts are about different data")
+def _is_blocked(verdict: Any) -> bool:
+    return any(issubclass(kind, OverlappingChecker) for kind in verdict.checkers())
 
 
 def _same_data(subject: Subject, reading: Reading) -> None:
     """Raise Fails if the rows differ from the rows of the subject."""
-    found = reading.canonical
-    shape = (subject.n_rows, subject.n_features)
+    found, shape = reading.canonical, (subject.n_rows, subject.n_features)
     if (found.n_rows, found.n_features) != shape:
         raise Fails(
             f"it is about {shape[0]:,} rows of {shape[1]:,} features, but the data have "
             f"{found.n_rows:,} of {found.n_features:,}"
         )
-    labels = sorted(found.labels)
-    if _with_types(labels) != _with_types(subject.classes):
+    ours, claimed = (
+        [(type(label), label) for label in labels]
+        for labels in (sorted(found.labels), subject.classes)
+    )
+    if ours != claimed:
         raise Fails("the labels differ")
     if reading.names and subject.names and reading.names != subject.names:
         raise Fails("the features have other names")
     if found.sha256() != subject.sha256:
-        rounded = (
-            "; some numbers are not float64, and a proof of rounded rows is about X.astype(float)"
-        )
+        rounded = "; some numbers are no float64: a proof of rounded rows is about X.astype(float)"
         raise Fails(
             "the rows or labels differ, or their order does" + rounded * (not reading.doubles)
         )
 
 
-def _with_types(labels: Sequence[Any]) -> list[tuple[type, Any]]:
-    return [(type(label), label) for label in labels]
-
-
 def _gram_of(K: Any, y: Any) -> tuple[np.ndarray, Any]:
-    """Return a Gram matrix, its numbers unchanged, and labels; raise ValueError if it is not one.
+    """Return a Gram matrix, its numbers unchanged, and labels; raise Fails if it is not one.
 
     Without labels, K is a source of both.
     """
     if y is None and hasattr(K, "exactly"):
         batches = [(X.toarray() if hasattr(X, "toarray") else X, y) for X, y, *_ in K.exactly()]
         K, y = (np.concatenate(parts) for parts in zip(*batches, strict=True))
-    K = exact_rows(K)
-    if K.shape[0] != K.shape[1]:
-        raise ValueError(f"K has shape {K.shape}, which is not square.")
-    if not _is_symmetric(K):
-        raise ValueError("K is not symmetric.")
-    return np.asarray(K), y
+    try:
+        K = np.asarray(exact_rows(K))
+    except (TypeError, ValueError) as problem:
+        raise Fails(str(problem)) from None
+    floats = K.astype(np.float64)
+    square = K.shape[0] == K.shape[1]
+    if not square or (np.abs(floats - floats.T) > ASYMMETRY * np.abs(floats).max()).any():
+        raise Fails("it is about a Gram matrix, which is square and symmetric")
+    return K, y
 
 
-def _is_symmetric(K: np.ndarray) -> bool:
-    """Return whether K - K.T is zero, up to ASYMMETRY times the largest value."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        floats = K.astype(np.float64)
-        near = np.abs(floats - floats.T) < float(ASYMMETRY) / 2 * np.abs(floats).max()
-    if near.all():
-        return True
-    rows = [list(map(Fraction, row)) for row in K.tolist()]
-    most = ASYMMETRY * max(abs(x) for row in rows for x in row)
-    return all(abs(rows[i][j] - rows[j][i]) <= most for i, j in np.argwhere(~near).tolist())
+def _check_spanned(K: np.ndarray, columns: Sequence[int], clock: Clock) -> None:
+    """Raise Fails if columns of a Gram matrix do not span the others."""
+    rows = []
+    for row in clock.over(K):  # a positive factor changes no rank
+        rows.append({j: m for j, m in enumerate(whole_numbers(row)[0]) if m})
+    rank = rank_found(rows, columns, clock.over)
+    if len(columns) < len(K) and not rank_at_most(rows, len(K), rank, clock.over):
+        raise Fails("the named columns of the Gram matrix do not span the others")

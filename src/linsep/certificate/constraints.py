@@ -301,35 +301,27 @@ class Weights:
 class Membership:
     """Exact test of which constraints lie outside a space, vectorized where floats are exact.
 
-    The remainder of a row is a sum over columns, in each *free* column (one without a pivot). If a
-    free column is zero in all rows of the space, the row itself must be zero there. Elsewhere
-    integers below 2^53 are exact in floats, and so are their sums and products below it; other rows
-    are tested one by one.
+    The remainder of a row is a sum over its columns, in each *free* column (one without a pivot):
+    a product with ``table``, in which integers below 2^53 are exact, and so are their sums. A row
+    with a number in a free column that is zero in the space lies outside. Others are tested one by
+    one.
     """
 
     def __init__(self, space: Space, size: int) -> None:
         self.space = space
-        used = {j for pivot, row in space.rows.items() for j in row if j != pivot}
-        free = [j for j in range(size) if j not in space.rows]
+        free = {j: k for k, j in enumerate(j for j in range(size) if j not in space.rows)}
         self.is_everything = not free
-        self._alone = np.array([j for j in free if j not in used], dtype=np.int64)
-        self._mixed = sorted(used)
-        self._table = self._whole_table(size)
-
-    def _whole_table(self, size: int) -> sp.csr_matrix | None:
-        """Return the matrix from rows to remainders in mixed columns; None if too large."""
-        rows = self.space.rows
-        below = lcm(*(row[pivot] for pivot, row in rows.items() if len(row) > 1))
-        place = {j: k for k, j in enumerate(self._mixed)}
-        entries = [(j, k, below) for j, k in place.items()]
-        for pivot, row in rows.items():
+        below = lcm(*(row[pivot] for pivot, row in space.rows.items() if len(row) > 1))
+        entries = [(j, k, below) for j, k in free.items()]
+        for pivot, row in space.rows.items():
             factor = below // row[pivot] if len(row) > 1 else 0
-            entries += [(pivot, place[j], -m * factor) for j, m in row.items() if j != pivot]
-        if any(abs(m) >= EXACT for _, _, m in entries):
-            return None
-        lines, columns, numbers = zip(*entries, strict=True) if entries else ((), (), ())
-        shape = (size, len(self._mixed))
-        return sp.csr_matrix((np.array(numbers, float), (lines, columns)), shape=shape)
+            entries += [(pivot, free[j], -m * factor) for j, m in row.items() if j != pivot]
+        used = {j for pivot, row in space.rows.items() for j in row if j != pivot}
+        self._alone = np.array([j for j in free if j not in used], dtype=np.int64)
+        self._table = None
+        if all(abs(m) < EXACT for _, _, m in entries):
+            lines, columns, numbers = np.array(entries, float).reshape(-1, 3).T
+            self._table = sp.csr_matrix((numbers, (lines, columns)), (size, len(free)))
 
     def outside(
         self, A: sp.csr_matrix, whole: Callable[[int], Row], rounded: bool, each: Any = iter
@@ -341,22 +333,16 @@ class Membership:
         """
         if self.is_everything or not A.shape[0]:
             return np.zeros(A.shape[0], dtype=bool)
-        if not rounded:
-            found = np.diff(A[:, self._alone].tocsr().indptr) > 0
-            if not self._mixed:
-                return found
-            if self._table is not None and _exact(A, self._table):
-                left = sp.csr_matrix(A @ self._table)
-                left.eliminate_zeros()
-                return found | (np.diff(left.indptr) > 0)
-        return np.array([not self.space.holds(whole(k)) for k in each(range(A.shape[0]))])
-
-
-def _exact(A: sp.csr_matrix, table: sp.csr_matrix) -> bool:
-    """Return whether the product is free of rounding, in its entries and all partial sums."""
-    used = np.diff(table.indptr) > 0
-    numbers = A.data[used[A.indices]]
-    if not (np.abs(numbers) < EXACT).all() or not (numbers == np.rint(numbers)).all():
-        return False
-    most = abs(A[:, used]) @ abs(table[used])
-    return bool(most.max() < EXACT) if numbers.size else True
+        found = np.diff(A[:, self._alone].indptr) > 0
+        doubtful = ~found
+        if not rounded and self._table is not None:
+            sizes = abs(self._table) @ np.ones(self._table.shape[1])
+            odd = A.copy()
+            odd.data = (odd.data != np.rint(odd.data)).astype(float)
+            doubtful &= (odd @ sizes > 0) | ~(abs(A) @ sizes < EXACT)
+            left = sp.csr_matrix(A @ self._table)
+            left.eliminate_zeros()
+            found |= np.diff(left.indptr) > 0
+        for k in each(np.flatnonzero(doubtful).tolist()):
+            found[k] = bool(self.space.remainder(whole(k)))
+        return found

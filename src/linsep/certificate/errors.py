@@ -183,8 +183,7 @@ class ErrorsChecker(Checker):
             raise Fails("fewest errors need two sides")
         if claim.weights is not None and (len(claim.weights) != n or min(claim.weights) < 0):
             raise Fails("there is not one weight of at least 0 for every row")
-        if not all(0 <= j < self.question.size for j in claim.hyperplane):
-            raise Fails("the hyperplane has columns that are not in the data")
+        self.check_columns(claim.hyperplane)
         if not (claim.strict or claim.hyperplane):
             raise Fails("all weights of the hyperplane are zero")
         if not 0 <= claim.least <= claim.most:

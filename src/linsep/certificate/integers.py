@@ -13,8 +13,8 @@ import numpy as np
 
 #: the nonzero entries of a row: {column: integer}
 Row = dict[int, int]
-#: products of two smaller numbers fit 64 bits
-PRIMES = (2147483647, 2147483629, 2147483587)
+#: products of two smaller numbers fit 64 bits; not 2**31 - 1, which divides minors of such rows
+PRIME = 1618033961
 
 
 def whole_numbers(values: Any) -> tuple[list[int], Fraction]:
@@ -116,24 +116,9 @@ class Space:
         """Return the remainder of a row, times ``below`` or the smallest positive number that makes
         it whole: empty if it lies in the space.
         """
-        below, used = self._used(a, below)
-        return combination([(below, a), *((-m, row) for m, row in used)])
-
-    def holds(self, a: Row) -> bool:
-        """Return whether a row lies in the space; stops at the first column that decides."""
-        below, used = self._used(a)
-        columns = a.keys() | {j for _, row in used for j in row}
-        return all(
-            below * a.get(j, 0) == sum(m * row[j] for m, row in used if j in row)
-            for j in columns
-            if j not in self.rows
-        )
-
-    def _used(self, a: Row, below: int | None = None) -> tuple[int, list[tuple[int, Row]]]:
-        """Return the rows that a row has in its pivot columns, and their multiples, scaled."""
-        used = [(self.rows[j], j) for j in a if j in self.rows]
-        below = below or lcm(*(row[pivot] for row, pivot in used))
-        return below, [(a[pivot] * (below // row[pivot]), row) for row, pivot in used]
+        used = [(a[j], self.rows[j], self.rows[j][j]) for j in a if j in self.rows]
+        below = below or lcm(*(pivot for _, _, pivot in used))
+        return combination([(below, a), *((-m * (below // p), row) for m, row, p in used)])
 
     def coefficients(self, width: int, intercept: bool) -> dict[int, Row]:
         """Return the coefficients that rows of this space determine.
@@ -158,45 +143,13 @@ class Space:
         return found
 
 
-def rank_found(rows: Sequence[Row], columns: Sequence[int], each: Any = iter) -> int:
-    """Return a lower bound on the rank of some rows in some columns, by elimination modulo primes.
+def rank_found(
+    rows: Sequence[Row], columns: Sequence[int], each: Any = iter, prime: int = PRIME
+) -> int:
+    """Return a lower bound on the rank of some rows in some columns: the rank modulo a prime.
 
-    A rank modulo a prime never exceeds the rank. It is smaller only if each of the primes divides
-    the same minors. ``each`` wraps the loop over the columns.
+    It is smaller only if the prime divides certain minors. ``each`` wraps the loop over columns.
     """
-    found = 0
-    for prime in PRIMES:
-        if found < min(len(rows), len(columns)):
-            found = max(found, _rank_modulo(rows, columns, prime, each))
-    return found
-
-
-def rank_at_most(rows: Sequence[Row], width: int, rank: int, each: Any = iter) -> bool:
-    """Return whether some rows have at most this rank, by elimination modulo many primes.
-
-    If the rank modulo each prime is at most ``rank``, all primes divide every minor of order
-    ``rank + 1``. By Hadamard's inequality a minor is at most the product of the lengths of its
-    rows: if the product of the primes is larger, the minor is zero.
-    """
-    squares = (sum(m * m for m in row.values()) for row in each(rows))
-    bits = sum(sorted((square.bit_length() for square in squares), reverse=True)[: rank + 1]) // 2
-    found, prime = 0, PRIMES[0] + 2
-    while found <= bits:
-        prime = _prime_below(prime)
-        if _rank_modulo(rows, range(width), prime, each) > rank:
-            return False
-        found += prime.bit_length() - 1
-    return True
-
-
-def _prime_below(number: int) -> int:
-    number -= 2
-    while not all(number % k for k in range(3, isqrt(number) + 1, 2)):
-        number -= 2
-    return number
-
-
-def _rank_modulo(rows: Sequence[Row], columns: Sequence[int], prime: int, each: Any) -> int:
     left = np.array([[row.get(j, 0) % prime for j in columns] for row in rows], dtype=np.int64)
     left = left.reshape(len(rows), len(columns))
     found = 0
@@ -212,6 +165,25 @@ def _rank_modulo(rows: Sequence[Row], columns: Sequence[int], prime: int, each: 
         below %= prime
         found += 1
     return found
+
+
+def rank_at_most(rows: Sequence[Row], width: int, rank: int, each: Any = iter) -> bool:
+    """Return whether some rows have at most this rank, by elimination modulo many primes.
+
+    If the rank modulo each prime is at most ``rank``, all primes divide every minor of order
+    ``rank + 1``. By Hadamard's inequality a minor is at most the product of the lengths of its
+    rows: if the product of the primes is larger, the minor is zero.
+    """
+    squares = (sum(m * m for m in row.values()) for row in each(rows))
+    bits = sum(sorted((square.bit_length() for square in squares), reverse=True)[: rank + 1]) // 2
+    prime = PRIME
+    for _ in range(bits // 29 + 1):  # each of them has more than 29 bits
+        if rank_found(rows, range(width), each, prime) > rank:
+            return False
+        prime -= 2
+        while not all(prime % k for k in range(3, isqrt(prime) + 1, 2)):
+            prime -= 2
+    return True
 
 
 def squared_bound(

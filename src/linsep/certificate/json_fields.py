@@ -38,7 +38,7 @@ class Field(NamedTuple):
     write: Callable[[Any], Any] = lambda value: value
 
 
-def read_object(kind: type, plain: Any, **others: Any) -> Any:
+def read_object(kind: Any, plain: Any, **others: Any) -> Any:
     """Return an object of a class with annotated fields, given as JSON and as ``others``."""
     own = {name: field.read(plain[name]) for name, _, field in _fields_of(kind) if name in plain}
     return kind(**others, **own)
@@ -46,7 +46,7 @@ def read_object(kind: type, plain: Any, **others: Any) -> Any:
 
 def write_object(given: Any) -> dict[str, Any]:
     """Return an object as JSON, without fields that have their default."""
-    values = [(name, getattr(given, name), *rest) for name, *rest in _fields_of(type(given))]
+    values = [(name, getattr(given, name), *rest) for name, *rest in _fields_of(given.__class__)]
     return {name: field.write(x) for name, x, default, field in values if x != default}
 
 
@@ -175,9 +175,7 @@ def _read_space(plain: Any) -> Space:
 
 ROW = Field(_read_row, by_number(LONG).write)
 #: a float, or an integer where floats are too short; -0.0, which means nothing else, becomes 0.0
-Weight = Annotated[
-    float, Field(_read_weight, lambda w: hex(w) if isinstance(w, int) else w + 0.0)
-]
+Weight = Annotated[float, Field(_read_weight, lambda w: hex(w) if isinstance(w, int) else w + 0.0)]
 #: the lower and the upper bound, which is infinite if it is not known
 Margin = Annotated[
     tuple[float, float],

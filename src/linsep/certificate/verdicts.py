@@ -104,13 +104,15 @@ class Claims(WithRows):
         """Return the claims and their data as pairs of a heading and a text."""
         subject = self.verdicts()[0].subject
         claims = [pair for one in self.verdicts() for pair in one.claim()]
-        features = subject.names or ()
+        features = f"{subject.n_features:,}"
         if subject.columns is not None:
-            features = [f"columns of a Gram matrix {_some(subject.columns)}"]
+            features += f" columns of a Gram matrix: {_some(subject.columns)}"
+        elif subject.names:
+            features += f": {_some(subject.names)}"
         return [
             *claims,
             ("labels", _some(subject.classes)),
-            ("features", f"{subject.n_features:,}" + (features and f": {_some(features)}" or "")),
+            ("features", features),
             ("numbers", AS_STORED),
             ("intercept", "yes" if subject.fit_intercept else "no"),
             ("rows", f"{subject.n_rows:,}"),
@@ -367,7 +369,7 @@ class Separable(Verdict):
         intercepts.
         """
         rows = self.support.rows
-        found = f"{counted(len(rows), 'row')} that rule out a wider margin: {numbered(rows, number)}"
+        support = f"{counted(len(rows), 'row')} that rule out a wider margin: "
         constant = self.subject.fit_intercept
         blocks = zip(self.coef, self.intercept, strict=True)
         exact = [Fraction(x) for row, b in blocks for x in (*row, *[b] * constant)]
@@ -378,7 +380,8 @@ class Separable(Verdict):
         names = self.subject.coefficient_names()
         largest = np.argsort(-np.abs(weights), kind="stable")[:MOST_SHOWN].tolist()
         shown = _some([f"{names[j]} {weights[j]:.4g}" for j in largest], len(weights))
-        return [*[("support", found)] * bool(rows), ("weights", f"of length 1: {shown}")]
+        found = [("support", support + numbered(rows, number))] * bool(rows)
+        return [*found, ("weights", f"of length 1: {shown}")]
 
 
 @dataclass(frozen=True, repr=False)

@@ -145,7 +145,7 @@ class Contrasts:
                 if cone is not None:
                     flat[k] = _limit_of(cone, function)
                 else:
-                    flat[k] = "finite" if verdict.space.holds(function) else UNSIGNED
+                    flat[k] = UNSIGNED if verdict.space.remainder(function) else "finite"
         except TooLarge:  # those found so far are valid
             pass
         return limits
