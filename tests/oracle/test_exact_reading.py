@@ -289,6 +289,7 @@ def test_numbers_are_those_of_the_carrier():
         (pd.DataFrame({"a": [1, 2], "b": [1, "2"]}, dtype=object), "not-a-number"),
         ([[Decimal("Infinity")], [1]], "not-finite"),
         ([[Fraction(1, 3**700)], [1]], "overflow"),
+        ([[Decimal("-1e1000000000")], [1]], "overflow"),
         ([[1j, 2], [1, 2]], "column-type"),
     ],
 )

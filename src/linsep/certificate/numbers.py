@@ -6,11 +6,9 @@ Fraction objects.
 """
 
 import math
-import sys
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Rational
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,8 +27,6 @@ KEPT_TYPES = [np.float64, np.float32, *(np.dtype(f"{s}{b}") for s in "iu" for b 
 EXACT = 2**53
 #: numbers that are not doubles lie between its inverse and it: they round to normal numbers
 LARGEST = 2**1000
-#: what reads columns of text
-OPENED = "linsep.open_source(frame, target=...), which reads text"
 #: decimals with larger powers of ten are out of range
 MOST_POWER = 400
 
@@ -45,24 +41,25 @@ def exact_rows(X: Any) -> Any:
         column, row and value.
     """
     refuse_series(X)
-    arrow = sys.modules.get("pyarrow")  # a table of Arrow can exist only if it is loaded
-    if arrow is not None and isinstance(X, arrow.Table | arrow.RecordBatch):
-        return _stacked([_of_arrow(X.column(j), name) for j, name in enumerate(names_of(X) or ())])
-    if hasattr(X, "dtypes") and hasattr(X, "iloc"):
-        return _of_frame(X)
+    if (
+        hasattr(X, "iloc")
+        and all(hasattr(kind, "fill_value") for kind in X.dtypes)
+        and len(X.dtypes)
+    ):
+        X = X.sparse.to_coo()
+    if hasattr(X, "column_names"):  # a table of Arrow
+        return _joined(zip(X.column_names, X.columns, strict=True))
+    if hasattr(X, "iloc"):
+        return _joined((name, X.iloc[:, j]) for j, name in enumerate(X.columns))
     if sp.issparse(X):
         return _of_sparse(X)
-    given = X if hasattr(X, "dtype") else _of_lists(X)
-    if given.dtype != object and given.dtype not in (np.longdouble, *KEPT_TYPES):
-        given = np.asarray(given)
-    if given.dtype == np.longdouble and np.longdouble(1).nbytes > 8:
-        given = check_array(given, dtype=None)
-        if _is_double(given):
-            return check_array(given.astype(np.float64), order="C")
-    elif given.dtype != object:
-        return _checked(given)
+    given = X if hasattr(X, "dtype") else np.asarray(X)
+    if given is not X and given.dtype.kind == "f" and (np.abs(given) >= EXACT).any():
+        given = np.array(X, dtype=object)  # numpy rounds long integers beside floats
+    if given.dtype not in (object, np.longdouble) or given.dtype == np.float64:
+        return _checked(given if given.dtype in KEPT_TYPES else np.asarray(given))
     given = check_array(given, dtype=None, ensure_all_finite=False)
-    return _stacked([_of_objects(given[:, j], j) for j in range(given.shape[1])])
+    return _joined(enumerate(given.T))
 
 
 class Labeled(NamedTuple):
@@ -121,14 +118,11 @@ def names_of(X: Any) -> list[str] | None:
 def same_as_doubles(X: Any) -> bool:
     """Return whether every number equals a double."""
     numbers = X.data if sp.issparse(X) else X
-    if numbers.dtype == object:
-        return all(map(_fits, numbers.ravel()))
-    if numbers.dtype.kind == "f" or numbers.dtype.itemsize < 8 or not numbers.size:
+    if numbers.dtype.kind == "f" or (numbers.dtype != object and numbers.dtype.itemsize < 8):
         return True
-    if max(int(numbers.max()), -int(numbers.min())) <= EXACT:
-        return True
-    far = numbers[(numbers > EXACT) | (numbers < -EXACT if numbers.dtype.kind == "i" else False)]
-    return all(int(float(x)) == x for x in far.tolist())
+    if numbers.dtype != object:
+        numbers = numbers[np.abs(numbers.astype(np.float64)) >= EXACT]
+    return all(map(_fits, numbers.ravel().tolist()))
 
 
 def _checked(X: Any) -> Any:
@@ -137,127 +131,89 @@ def _checked(X: Any) -> Any:
         return check_array(as_csr(X), accept_sparse="csr", dtype=KEPT_TYPES, order="C")
 
 
-def _of_lists(X: Any) -> np.ndarray:
-    """Return nested lists as an array of objects where numpy would round long integers."""
-    found = np.asarray(X)
-    if found.dtype.kind == "f" and found.ndim == 2:
-        with np.errstate(invalid="ignore"):
-            if (np.abs(found) >= EXACT).any():
-                return np.array(X, dtype=object)
-    return found
-
-
 def _of_sparse(X: Any) -> Any:
     """Return a sparse matrix with values of a type that is kept."""
     if X.dtype in (np.longdouble, object):
         X = as_csr(X)
-        values = _of_objects(X.data, "of stored values")
+        values = _column(X.data, "of stored values")
         if values.dtype == object:
-            long = next(x for x in values if not _fits(x))
             raise DataError(
-                f"X holds {long}, which is not exactly representable as float64: pass a dense "
-                "array.", code="not-exact", option="X", value=long,
+                "X holds numbers that are not exactly representable as float64: pass a dense "
+                "array.", code="not-exact", option="X",
             )  # fmt: skip
         X = sp.csr_matrix((values, X.indices, X.indptr), X.shape)
     return _checked(X)
 
 
-def _of_frame(X: Any) -> Any:
-    """Return a pandas frame as an array: at once if one type holds all columns, else by column."""
-    kinds = list(X.dtypes)
-    if all(isinstance(kind, np.dtype) and kind in KEPT_TYPES for kind in kinds) and kinds:
-        common = np.result_type(*kinds)
-        long = any(kind.kind in "iu" and kind.itemsize == 8 for kind in kinds)
-        if common.kind != "f" or not long:
-            return _checked(X)
-    if kinds and all(hasattr(kind, "subtype") and hasattr(kind, "fill_value") for kind in kinds):
-        return _of_sparse(X.sparse.to_coo())
-    columns = (X.iloc[:, j] for j in range(len(kinds)))
-    return _stacked([_of_series(one, name) for one, name in zip(columns, X.columns, strict=True)])
+def _joined(columns: Iterable[tuple[Any, Any]]) -> Any:
+    """Return columns, given with their names, as one array in a common exact type."""
+    exact = [_column(values, name) for name, values in columns]
+    kinds = [column.dtype for column in exact]
+    common = np.result_type(*kinds) if kinds else np.dtype(object)
+    if common.kind == "f" and not all(map(same_as_doubles, exact)):
+        common = np.dtype(object)
+    found = np.empty((len(exact[0]) if exact else 0, len(exact)), dtype=common)
+    for j, column in enumerate(exact):
+        found[:, j] = column.tolist() if common.kind == "O" else column
+    if common.kind != "O":
+        return _checked(found)
+    return np.asarray(check_array(found, dtype=None, ensure_all_finite=False))
 
 
-def _of_series(column: Any, name: Any) -> np.ndarray:
-    if not isinstance(column.dtype, np.dtype):
-        import pyarrow as pa
+def _column(values: Any, name: Any) -> np.ndarray:
+    """Return a column of numpy, pandas or Arrow as an array of an exact type."""
+    if not isinstance(getattr(values, "dtype", None), np.dtype):
+        values = _of_arrow(values)
+    values = np.asarray(values)
+    if values.dtype.kind == "f" and not (finite := np.isfinite(values)).all():
+        row = int(np.argmin(finite))
+        raise _missing(name, row, values[row])
+    with np.errstate(over="ignore", under="ignore"):
+        if values.dtype in KEPT_TYPES:
+            return values
+        if values.dtype.kind in "bf" and (values == (near := values.astype(np.float64))).all():
+            return near
+    return _in_simplest_type([_number(x, name, i) for i, x in enumerate(values)])
 
-        return _of_arrow(pa.Array.from_pandas(column), name)
-    values = column.to_numpy()
-    if values.dtype in (object, np.longdouble):
-        return _of_objects(values, name)
-    return _plain(values, name)
 
-
-def _of_arrow(column: Any, name: Any) -> np.ndarray:
-    """Return an Arrow column of numbers or booleans as an array."""
+def _of_arrow(column: Any) -> Any:
+    """Return a column of Arrow, or of pandas' own types, as an array of numbers or of objects."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if column.null_count:
-        raise _missing(name, column.is_null().to_pylist().index(True))
-    if pa.types.is_decimal(column.type):
-        return _of_objects(column.to_pylist(), name)
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.uint8())
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        raise DataError(
-            f"Column {name!r} is of type {column.type}: convert it to numbers, leave it out, "
-            f"or pass {OPENED}.", code="column-type", column=name,
-        )  # fmt: skip
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    return _plain(whole.to_numpy(zero_copy_only=False), name)
-
-
-def _plain(values: np.ndarray, name: Any) -> np.ndarray:
-    """Return a numpy column in a type that is kept."""
-    if values.dtype.kind not in "biuf":
-        raise DataError(
-            f"Column {name!r} is of type {values.dtype}: convert it to numbers, or leave it out.",
-            code="column-type", column=name,
-        )  # fmt: skip
-    if values.dtype.kind == "f":
-        with np.errstate(all="ignore"):
-            suspect = not np.isfinite(values.sum())
-        if suspect and not np.isfinite(values).all():
-            row = int(np.argmin(np.isfinite(values)))
-            raise _missing(name, row, values[row])
-    return values if values.dtype in KEPT_TYPES else values.astype(np.float64)
-
-
-def _of_objects(values: Iterable[Any], name: Any) -> np.ndarray:
-    """Return a column of Python's or numpy's numbers as an array."""
-    return _in_simplest_type([_number(x, name, i) for i, x in enumerate(values)])
+    column = pa.Array.from_pandas(column) if hasattr(column, "dtype") else column
+    number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    if number and not column.null_count:
+        return np.asarray(column)
+    found = np.empty(len(column), dtype=object)
+    found[:] = column.to_pylist()
+    return found
 
 
 def _number(value: Any, name: Any, row: int) -> int | float | Fraction:
     """Return the exact value of a cell as a Python number."""
-    if isinstance(value, bool | np.bool_ | int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating | Decimal):
-        if not (value.is_finite() if isinstance(value, Decimal) else np.isfinite(value)):
-            raise _missing(name, row, value)
-        if isinstance(value, float | np.float32 | np.float16):
-            return float(value)
-        if isinstance(value, Decimal) and value and abs(value.adjusted()) > MOST_POWER:
-            raise _beyond(_place(name, row), value, row=row + 1, column=name)
-        exact = Fraction(*value.as_integer_ratio())
-    elif isinstance(value, Rational):
-        exact = Fraction(int(value.numerator), int(value.denominator))
-    elif value is None or str(value) in ("<NA>", "NaT"):
+    plain = value.item() if isinstance(value, np.generic) else value
+    if plain is None or str(plain) in ("<NA>", "NaT"):
         raise _missing(name, row)
-    else:
-        kind = type(value).__name__
-        opened = f", or pass {OPENED}" * (kind == "str" and isinstance(name, str))
+    place = f"{row_text(row).capitalize()}, column {name!r}"
+    far = isinstance(plain, Decimal) and plain.is_finite() and abs(plain.adjusted()) > MOST_POWER
+    try:
+        exact = Fraction(LARGEST) if far else Fraction(*plain.as_integer_ratio())
+    except AttributeError:
         raise DataError(
-            f"{_place(name, row)} is {str(value)[:40]!r} of type {kind}: convert it to a number, "
-            f"or leave the column out{opened}.",
-            code="not-a-number", row=row + 1, column=name, value=value,
-        )  # fmt: skip
+            f"{place} is {str(value)[:40]!r} of type {type(value).__name__}: convert it to a "
+            "number, leave the column out, or pass linsep.open_source(frame, target=...), which "
+            "reads text.", code="not-a-number", row=row + 1, column=name, value=value,
+        ) from None  # fmt: skip
+    except (ValueError, OverflowError):
+        raise _missing(name, row, plain) from None
+    if isinstance(plain, float) or (isinstance(plain, int) and abs(plain) < LARGEST):
+        return +plain
     if not exact or Fraction(1, LARGEST) < abs(exact) < LARGEST:
         return float(exact) if _fits(exact) else exact
-    if Fraction(1, LARGEST**2) < abs(exact) < 2**1024 - 2**970 and _fits(exact):
-        return float(exact)
-    raise _beyond(_place(name, row), value, row=row + 1, column=name)
+    raise DataError(
+        f"{place} is outside the range of float64: scale the column.",
+        code="overflow", row=row + 1, column=name, value=value,
+    )  # fmt: skip
 
 
 def _fits(x: Any) -> bool:
@@ -267,50 +223,15 @@ def _fits(x: Any) -> bool:
 
 def _in_simplest_type(numbers: Sequence[int | float | Fraction]) -> np.ndarray:
     if all(isinstance(x, int) for x in numbers):
-        least, most = min(numbers, default=0), max(numbers, default=0)
-        for kind, low, high in (("i8", -(2**63), 2**63 - 1), ("u8", 0, 2**64 - 1)):
-            if low <= least and most <= high:
+        for kind in (np.int64, np.uint64):
+            ends = np.iinfo(kind)
+            if ends.min <= min(numbers, default=0) and max(numbers, default=0) <= ends.max:
                 return np.array(numbers, dtype=kind)
-    too_long = next((x for x in numbers if isinstance(x, int) and abs(x) >= LARGEST), None)
-    if too_long is not None:
-        raise _beyond("A value", too_long)
-    if all(isinstance(x, float) or _fits(x) for x in numbers):
+    if all(map(_fits, numbers)):
         return np.array(numbers, dtype=np.float64)
-    return _objects(numbers)
-
-
-def _objects(numbers: Iterable[Any]) -> np.ndarray:
-    numbers = list(numbers)
     found = np.empty(len(numbers), dtype=object)
     found[:] = numbers
     return found
-
-
-def _stacked(columns: list[np.ndarray]) -> np.ndarray:
-    """Return the columns as one array, in a common exact type."""
-    kinds = [column.dtype for column in columns]
-    if columns and object not in kinds:
-        common = np.result_type(*kinds)
-        if common.kind != "f" or all(map(same_as_doubles, columns)):
-            lines = np.empty((len(columns), len(columns[0])), dtype=common)
-            for line, column in zip(lines, columns, strict=True):
-                line[:] = column
-            return _checked(lines.T)
-    rows = len(columns[0]) if columns else 0
-    found = np.empty((rows, len(columns)), dtype=object)
-    for j, column in enumerate(columns):
-        found[:, j] = column.tolist()
-    return np.asarray(check_array(found, dtype=None, ensure_all_finite=False))
-
-
-def _is_double(numbers: np.ndarray) -> bool:
-    """Return whether every long double equals a double."""
-    with np.errstate(over="ignore", under="ignore"):
-        return bool((numbers.astype(np.float64) == numbers).all())
-
-
-def _place(name: Any, row: int) -> str:
-    return f"{row_text(row).capitalize()}, column {name!r}"
 
 
 def _missing(name: Any, row: int, value: Any = None) -> DataError:
@@ -318,20 +239,7 @@ def _missing(name: Any, row: int, value: Any = None) -> DataError:
     absent = value is None or math.isnan(value)
     what = "has no value" if absent else f"is {value}"
     return DataError(
-        f"{_place(name, row)} {what} (it must be a finite number): fill it, or leave the row out.",
+        f"{row_text(row).capitalize()}, column {name!r} {what} (it must be a finite number): fill "
+        "it, or leave the row out.",
         code="missing-value" if absent else "not-finite", row=row + 1, column=name,
     )  # fmt: skip
-
-
-def _beyond(place: str, value: Any, **fields: Any) -> DataError:
-    shown = f"{value:.6g}" if isinstance(value, Decimal) else _shortened(Fraction(value))
-    return DataError(
-        f"{place} is {shown}, outside the range of float64: scale the column.",
-        code="overflow", value=value, **fields,
-    )  # fmt: skip
-
-
-def _shortened(value: Fraction) -> str:
-    """Return the size of a number as a power of two."""
-    power = value.numerator.bit_length() - value.denominator.bit_length()
-    return f"about {'-' * (value < 0)}2**{power}"
