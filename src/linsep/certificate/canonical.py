@@ -20,7 +20,7 @@ numbers or booleans; a float without fraction is treated as an integer.
 
 import json
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
@@ -31,14 +31,12 @@ import numpy as np
 import scipy.sparse as sp
 
 import linsep
-from linsep.certificate.numbers import Labeled, labeled_rows, same_as_doubles, tidy
+from linsep.certificate.numbers import labeled_rows, same_as_doubles, tidy
 from linsep.errors import DataError
 
 HEADER = b"linsep rows 1\n"
 #: columns and lengths have 32 bits
 MOST_COLUMNS = 2**32 - 1
-#: bytes from which on another thread does the hashing
-BESIDE = 1 << 17
 #: marks a number that is not a double: the bit pattern of NaN, which no row holds
 LONG = 0x7FF8 << 48
 NEGATIVE = 1 << 63
@@ -64,8 +62,6 @@ class Canonical:
         self.n_rows = self.n_features = 0
         self._numbers: dict[tuple[type, Any], int] = {}
         self._sums = sha256(), sha256(), sha256()
-        self._beside = ThreadPoolExecutor(1, "linsep-hash")
-        self._hashing: Future[None] | None = None
 
     def number(self, label: Any) -> int:
         """Return the number of a label, numbering new labels as they come."""
@@ -84,28 +80,14 @@ class Canonical:
                 f"{self.n_features:,} features are too many for a proof.",
                 code="too-large", value=self.n_features,
             )  # fmt: skip
-        parts = sequences(X, numbers)
-        self._wait()
-        if parts[2].nbytes < BESIDE:
-            self._update(parts)
-        else:  # while the caller works on the rows
-            self._hashing = self._beside.submit(self._update, parts)
+        for one, part in zip(self._sums, sequences(X, numbers), strict=True):
+            one.update(np.ascontiguousarray(part, part.dtype.newbyteorder("<")).data)
 
     def sha256(self) -> str:
         """Return the hash of all rows so far, 64 hexadecimal digits."""
-        self._wait()
         about = {"rows": self.n_rows, "features": self.n_features, "labels": self.labels}
         sums = b"".join(one.digest() for one in self._sums)
         return sha256(HEADER + sums + json.dumps(about).encode()).hexdigest()
-
-    def _update(self, parts: Sequence[np.ndarray]) -> None:
-        for one, part in zip(self._sums, parts, strict=True):
-            one.update(np.ascontiguousarray(part, part.dtype.newbyteorder("<")).data)
-
-    def _wait(self) -> None:
-        if self._hashing is not None:
-            self._hashing.result()
-            self._hashing = None
 
 
 def plain_label(label: Any) -> Any:
@@ -123,68 +105,42 @@ def plain_label(label: Any) -> Any:
 
 def sequences(X: Any, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return heads and runs of some rows, uint32 of shape (n, 2), and the words of their values."""
-    counts, first, lengths, values = _of_sparse(X) if sp.issparse(X) else _of_dense(X)
-    heads = np.column_stack([numbers.astype(np.uint32), counts.astype(np.uint32)])
-    runs = np.empty((len(first), 2), dtype=np.uint32)
-    runs[:, 0], runs[:, 1] = first, lengths
-    return heads, runs, _words_of(values)
-
-
-def _of_dense(X: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return runs per row, first columns and lengths of the runs, and nonzero values."""
-    n, d = X.shape
-    present = X != 0
-    if present.all():
-        return np.full(n, min(d, 1)), np.zeros(n * min(d, 1)), np.full(n * min(d, 1), d), X.ravel()
-    line = np.zeros(1 + n * (d + 1), dtype=bool)  # all rows in one line, with gaps
-    line[1:].reshape(n, d + 1)[:, :d] = present
-    begins, ends = np.flatnonzero(line[1:] != line[:-1]).reshape(-1, 2).T
-    rows = np.arange(n + 1) * (d + 1)
-    counts = np.diff(np.searchsorted(begins, rows))
-    return counts, begins - np.repeat(rows[:-1], counts), ends - begins, X[present]
-
-
-def _of_sparse(X: Any) -> tuple[np.ndarray, ...]:
-    """Return the same for CSR rows."""
-    columns, values, ends = X.indices, X.data, X.indptr
-    present = values != 0
-    if not present.all():
-        columns, values = columns[present], values[present]
-        ends = np.append(0, np.cumsum(present))[ends]
+    if sp.issparse(X):
+        columns, values, ends = X.indices, X.data, X.indptr
+        present = values != 0
+        if not present.all():
+            columns, values = columns[present], values[present]
+            ends = np.append(0, np.cumsum(present))[ends]
+    else:
+        present = X != 0
+        every = np.arange(X.shape[1], dtype=np.int32)
+        columns = np.tile(every, len(X)) if present.all() else np.nonzero(present)[1]
+        values = X[present]
+        ends = np.append(0, np.cumsum(np.count_nonzero(present, axis=1)))
     begins = np.ones(len(columns), dtype=bool)
     np.not_equal(columns[1:], columns[:-1] + 1, out=begins[1:])
     begins[ends[:-1][ends[:-1] < ends[1:]]] = True
     first = np.flatnonzero(begins)
     counts = np.diff(np.searchsorted(first, ends))
-    return counts, columns[first], np.diff(first, append=len(columns)), values
-
-
-def _words_of(values: np.ndarray) -> np.ndarray:
+    heads = np.column_stack([numbers, counts]).astype(np.uint32)
+    runs = np.column_stack([columns[first], np.diff(first, append=len(columns))]).astype(np.uint32)
     if same_as_doubles(values):
-        return values.astype(np.float64, copy=False).view(np.uint64)
-    flat = [word for value in values.tolist() for word in words_of_number(value)]
-    return np.array(flat, dtype=np.uint64)
+        return heads, runs, values.astype(np.float64, copy=False).view(np.uint64)
+    words = [word for value in values.tolist() for word in words_of_number(value)]
+    return heads, runs, np.array(words, dtype=np.uint64)
 
 
 def words_of_number(value: Any) -> Sequence[int]:
     """Return the words of one nonzero number."""
     exact = Fraction(value)
-    try:
-        near = float(exact)
-    except OverflowError:
-        near = 0.0
-    if near == exact:
-        return [int(np.float64(near).view(np.uint64))]
-    above = _limbs(abs(exact.numerator))
-    below = _limbs(exact.denominator) if exact.denominator > 1 else []
+    if abs(exact) < 2**1024 - 2**970 and float(exact) == exact:
+        return [int(np.float64(float(exact)).view(np.uint64))]
+    parts = abs(exact.numerator), exact.denominator if exact.denominator > 1 else 0
+    above, below = ([m >> k & LIMB for k in range(0, m.bit_length(), 64)] for m in parts)
     return [(exact < 0) * NEGATIVE | LONG | len(above) << 24 | len(below), *above, *below]
 
 
-def _limbs(number: int) -> list[int]:
-    count = -(-number.bit_length() // 64)
-    return [number >> 64 * k & LIMB for k in range(count)]
-
-
+@dataclass
 class Block:
     """Some rows in memory.
 
@@ -197,8 +153,9 @@ class Block:
         The number of the first row.
     """
 
-    def __init__(self, X: Any, numbers: np.ndarray, first: int) -> None:
-        self.X, self.numbers, self.first = X, numbers, first
+    X: Any
+    numbers: np.ndarray
+    first: int
 
     @cached_property
     def floats(self) -> Any:
@@ -209,12 +166,8 @@ class Block:
     def lengths(self) -> np.ndarray:
         """The length of every row in float64; every square is taken as at least TINY."""
         X = self.floats
-        if sp.issparse(X):
-            squares = sp.csr_matrix((X.data * X.data, X.indices, X.indptr), X.shape)
-            total = np.asarray(squares.sum(axis=1)).ravel()
-        else:
-            total = np.einsum("ij,ij->i", X, X)
-        return np.sqrt(total + X.shape[1] * TINY)
+        squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+        return np.sqrt(np.ravel(squares) + X.shape[1] * TINY)
 
     def row(self, place: int) -> tuple[np.ndarray, np.ndarray]:
         """Return columns and values of a row of the block."""
@@ -247,8 +200,8 @@ class Reading:
     """
 
     def __init__(self, X: Any, y: Any = None) -> None:
-        several = hasattr(X, "coded") or (y is None and hasattr(X, "exactly"))
-        self._given = X if several else labeled_rows(X, y)
+        opened = hasattr(X, "coded") or (y is None and hasattr(X, "exactly"))
+        self._given = X if opened else labeled_rows(X, y)
         self.canonical = Canonical()
         self.doubles = True
 
@@ -263,42 +216,29 @@ class Reading:
         """Yield all rows, in order."""
         first = 0
         for X, classes, codes in self._coded():
-            numbers = self._numbers(classes, codes)
+            numbers, (seen, places) = (
+                np.empty(len(classes), int),
+                np.unique(codes, return_index=True),
+            )
+            for code in seen[np.argsort(places)].tolist():
+                numbers[code] = self.canonical.number(classes[code])
             X = tidy(X)  # noqa: PLW2901
             self.doubles = self.doubles and same_as_doubles(X)
-            for rows in _cuts(X):
-                part = X[rows]
-                block = Block(part, numbers[rows], first)
-                self.canonical.add(part, block.numbers)
-                first += part.shape[0]
+            size = X.nnz if sp.issparse(X) else X.size
+            step = max(1, BLOCK_VALUES * X.shape[0] // max(1, size))
+            for start in range(0, X.shape[0], step):
+                block = Block(X[start : start + step], numbers[codes[start : start + step]], first)
+                self.canonical.add(block.X, block.numbers)
+                first += block.X.shape[0]
                 yield block
 
     def _coded(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
         """Yield batches of rows, the labels, and the index of each row's label."""
         given = self._given
-        if isinstance(given, Labeled):
-            yield given.X, given.classes, given.codes
-        elif hasattr(given, "coded"):
+        if hasattr(given, "coded"):
             yield from ((X, given.classes, codes) for X, codes in given.coded())
         else:
             yield from ((X, *np.unique(y, return_inverse=True)) for X, y, *_ in given.exactly())
-
-    def _numbers(self, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Return the number of every row's label, in order of first appearance."""
-        first = np.full(len(classes), len(codes))
-        first[codes[::-1]] = np.arange(len(codes))[::-1]  # the last write wins: the first row
-        numbers = np.full(len(classes), -1)
-        for code in np.argsort(first)[: np.count_nonzero(first < len(codes))].tolist():
-            numbers[code] = self.canonical.number(classes[code])
-        return numbers[codes]
-
-
-def _cuts(X: Any) -> Iterator[slice]:
-    """Yield slices of rows with about BLOCK_VALUES numbers each."""
-    n = X.shape[0]
-    per_row = X.nnz / max(n, 1) if sp.issparse(X) else X.shape[1]
-    step = max(1, int(BLOCK_VALUES // max(1, per_row)))
-    return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
 def read_whole(X: Any, y: Any = None) -> Canonical:

@@ -70,6 +70,10 @@ class Labeled(NamedTuple):
     codes: np.ndarray
     names: list[str] | None
 
+    def coded(self) -> list[tuple[Any, np.ndarray]]:
+        """Return rows and label indices as one batch, as those of open data."""
+        return [(self.X, self.codes)]
+
 
 def check_labels(n_rows: int, n_labels: int) -> None:
     """Raise DataError unless there is a label for every row."""
