@@ -405,7 +405,7 @@ def test_an_end_that_is_not_bracketed_is_missing_with_a_note(monkeypatch):
     plain = firth(*ENDOMETRIAL)
     nothing = lambda self, of, sides: (np.full(len(of), np.nan), 0.0 * of)  # noqa: E731
     monkeypatch.setattr(Profiles, "_newton_ends", nothing)
-    monkeypatch.setattr(Profiles, "_end", lambda self, of, start, *how: (np.nan, start.B))
+    monkeypatch.setattr(Profiles, "_end", lambda self, of, value, lost, b, *how: (np.nan, b))
     found = firth(*ENDOMETRIAL)
     assert np.isnan(found.confidence_intervals()).all()
     assert len(found.summary().notes) == len(plain.summary().notes) + 1

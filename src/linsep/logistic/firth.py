@@ -52,36 +52,32 @@ class Flat:
     Attributes
     ----------
     used : array of int, the numbers of these weights among all
-    few : few standardized rows of two classes, their codes, weights and offsets, or None
+    rows : rows in one block with few columns, standardized, and their batch; or None
+    few : these rows if there are two classes, their codes, weights and offsets; or None
     """
 
     def __init__(self, objective: Objective, penalized: bool):
         self.objective, self.penalized = objective, penalized
         self.used = np.flatnonzero(np.tile(objective.used, objective.q))
-        self.size, self.few = len(self.used), None
-        self._in_memory: tuple[Batch, np.ndarray] | None = None
-        (first, *more), terms = islice(objective.lanes.batches(), 2), objective.terms
-        few = self.size <= FEW and first.size <= block_rows(len(terms.scales))
-        if few and not more:
+        self.size, self.few, terms = len(self.used), None, objective.terms
+        self.rows: tuple[np.ndarray, Batch] | None = None
+        first, *more = islice(objective.lanes.batches(), 2)
+        if self.size <= FEW and first.size <= block_rows(len(terms.scales)) and not more:
             ((_, Z),) = terms.blocks(first)
             Z = np.ascontiguousarray(Z[:, objective.used])
-            self._in_memory = first, Z
+            self.rows = Z, first
             if objective.q == 1:
                 offset = np.empty(0) if first.offset is None else first.offset.ravel()
                 self.few = Z, first.y, first.importance, offset
 
     def leverage(self, b: np.ndarray) -> float:
         """Return the largest leverage of a row, weighted by its variance; 0 for many rows."""
-        if self._in_memory is None:
+        if self.rows is None:
             return 0.0
-        rows, Z = self._in_memory
-        scores = Z @ self.wide(b)[:, self.objective.used].T
-        if rows.offset is not None:
-            scores += rows.offset.reshape(scores.shape)
-        shares = softmax(np.column_stack([scores, np.zeros(len(Z))]), axis=1)
-        spread = (rows.importance if rows.importance.size else 1.0) * (
-            1.0 - (shares**2).sum(axis=1)
-        )
+        Z, rows = self.rows
+        shares = _shares(Z, self.wide(b)[:, self.objective.used], rows.offset)
+        spread = 1.0 - np.square(shares).sum(axis=1)
+        spread *= rows.importance if rows.importance.size else 1.0
         return float(np.square(np.linalg.qr(Z * np.sqrt(spread)[:, None])[0]).sum(axis=1).max())
 
     def wide(self, b: np.ndarray) -> np.ndarray:
@@ -124,6 +120,13 @@ class Flat:
         return self.objective.sum(_Pull(self.objective.terms, B, blocks), add)
 
 
+def _shares(Z: np.ndarray, B: np.ndarray, offset: np.ndarray | None) -> np.ndarray:
+    """Return the probabilities of all classes, the reference last."""
+    scores = Z @ B.T
+    scores += 0.0 if offset is None else offset.reshape(len(Z), -1)
+    return np.asarray(softmax(np.column_stack([scores, np.zeros(len(Z))]), axis=1))
+
+
 @dataclass(frozen=True)
 class _Pull:
     """The gradient of ln |I| / 2 of the rows of a lane, where the inverse of I has these blocks."""
@@ -135,24 +138,15 @@ class _Pull:
     def __call__(self, lane: Batch) -> np.ndarray:
         found, q = np.zeros(self.B.shape), len(self.B)
         for start, Z in self.terms.blocks(lane):
-            scores = np.column_stack([Z @ self.B.T, np.zeros(len(Z))])
-            if lane.offset is not None:
-                scores[:, :q] += lane.offset[start : start + len(Z), None]
-            shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-            p = (shares / shares.sum(axis=1, keepdims=True))[:, :q]
+            here = slice(start, start + len(Z))
+            p = _shares(Z, self.B, None if lane.offset is None else lane.offset[here])[:, :q]
             # z' (block of classes k and l) z of every row, and its derivative by the scores: the
             # sum of the third cumulants of the classes times H; of two p (1 - p) h (1/2 - p)
-            H = np.empty((len(Z), q, q))
-            for k in range(q):
-                for m in range(k + 1):
-                    H[:, k, m] = H[:, m, k] = ((Z @ self.blocks[k, :, m]) * Z).sum(axis=1)
-            own = np.einsum("nkk->nk", H)
-            Hp = np.einsum("nkl,nl->nk", H, p)
-            both = (p * Hp).sum(axis=1, keepdims=True)
-            pull = p * (own - 2 * Hp - (p * own).sum(axis=1, keepdims=True) + 2 * both) / 2
-            if lane.weights is not None:
-                pull *= lane.weights[start : start + len(Z), None]
-            found += pull.T @ Z
+            H = np.einsum("nklj,nj->nkl", np.tensordot(Z, self.blocks, (1, 1)), Z)
+            own, Hp = np.einsum("nkk->nk", H), np.einsum("nkl,nl->nk", H, p)
+            both = 2.0 * (p * Hp).sum(axis=1, keepdims=True)
+            pull = p * (own - 2.0 * Hp - (p * own).sum(axis=1, keepdims=True) + both) / 2.0
+            found += (pull if lane.weights is None else pull * lane.weights[here, None]).T @ Z
         return found
 
 
@@ -176,12 +170,19 @@ def opened(task: Task, penalized: bool) -> tuple[Flat, Terms, np.ndarray]:
     return flat, how, how.matrix()[:, flat.used]
 
 
-def begun(task: Task, flat: Flat) -> np.ndarray:
-    """Return the weights of the model without features, where the maximization begins."""
-    start = np.zeros((task.q, task.width))
+def begun(task: Task, flat: Flat) -> Solution:
+    """Return the maximum of the model without features, where the maximization begins.
+
+    Without offsets all rows have the same probabilities, so that ln |I| is the sum of their
+    logarithms times the number of columns, but for a constant.
+    """
+    start, columns = np.zeros((task.q, task.width)), flat.size / task.q
     if task.intercept:
-        start[:, -1] = task.null.intercepts
-    return start.ravel()[flat.used]
+        totals = task.known.totals + columns / 2.0
+        start[:, -1] = task.null.intercepts if task.offsets else np.log(totals[:-1] / totals[-1])
+    constant = flat.used % task.width == task.n_features
+    free = np.eye(flat.size)[:, constant & task.offsets]
+    return maximum(flat, start.ravel()[flat.used], task, free)
 
 
 def in_memory(task: Task) -> Task:
@@ -189,13 +190,11 @@ def in_memory(task: Task) -> Task:
     kept, model = task.in_memory() if task.factored else None, task.model
     if kept is None:
         what = "Firth's penalized likelihood is" if model.penalty else "Profile intervals are"
-        instead = (
-            hint("use {} instead", l2=None) if model.penalty else hint("use {}", intervals="wald")
-        )
+        instead: dict[str, Any] = {"l2": None} if model.penalty else {"intervals": "wald"}
         raise ParameterError(
             f"{what} for rows that fit in memory and at most {MOST_WEIGHTS:,} weights; this fit "
-            f"has {task.n_rows:,} rows and {task.q * task.width:,} weights", instead,
-            code="too-large",
+            f"has {task.n_rows:,} rows and {task.q * task.width:,} weights",
+            hint("use {} instead", **instead), code="too-large",
         )  # fmt: skip
     return kept
 
@@ -205,8 +204,8 @@ def held_at_zero(task: Task, terms: list[list[int]]) -> FirthTests:
     features held at zero; ``terms`` are lists of features.
     """
     flat, _, raw = opened(task, penalized=True)
-    start = begun(task, flat)
-    top, found = maximum(flat, start, task), []
+    none = begun(task, flat)
+    top, found = maximum(flat, none.B, task), []
     for features in terms:
         places = np.arange(task.q)[:, None] * task.width + np.array(features)
         held = raw[places.ravel()]
@@ -215,7 +214,7 @@ def held_at_zero(task: Task, terms: list[list[int]]) -> FirthTests:
             found.append((top.point.value, 0))
             continue
         free = null_space(held / np.linalg.norm(held, axis=1, keepdims=True))
-        starts = [free @ (free.T @ b) for b in (top.B, start)]
+        starts = [free @ (free.T @ b) for b in (top.B, none.B)]
         best = max(starts, key=lambda b: flat.at(b).value)
         end = maximum(flat, best, task, free, bend=top.bend)
         reached = top.state is State.CONVERGED and end.state is State.CONVERGED

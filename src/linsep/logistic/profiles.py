@@ -11,6 +11,7 @@ Statistics in Medicine 21, 2002).
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import chdtrc, chdtri
 
 from linsep.logistic.firth import LONGEST, Flat, begun, in_memory, maximum, opened
@@ -19,19 +20,16 @@ from linsep.logistic.objective import Point
 from linsep.logistic.solution import SEPARATED, Solution, State, Steps, ends_of, limits_without
 from linsep.logistic.task import Task
 
-#: largest last step toward an end, as a share of the half-width of Wald's interval; its error is
-#: about the square
-CLOSE = 1e-5
+#: error of an end found by bracketing, as a share of the half-width of Wald's interval
+CLOSE = 1e-9
 #: distance to a constrained maximum from which the last step begins: precise, and rough
 PRECISE, ROUGH = 3e-6, 1e-3
-MOST_POINTS, MOST_STEPS = 100, 500
-#: smallest part of a step
-LEAST_PART = 1e-20
+MOST_POINTS, MOST_STEPS, MOST_HALVINGS = 100, 500, 60
+#: loss of a value at which there is none
+MOST_LOST = 1e12
 #: factor by which squared lengths of Newton steps to an end shrink at least, and of the last step,
 #: in standard errors
 SHRINKS, LAST_LENGTH = 4.0, 1e-12
-#: largest factor by which the distance from the estimate grows per step
-FARTHER = 4.0
 #: an end further away than this, in half-widths of Wald's interval, is infinite: a plain likelihood
 #: falls ever faster or not at all
 FARTHEST = 1e6
@@ -55,15 +53,6 @@ class Interval(NamedTuple):
     low: float
     high: float
     p: float
-
-
-class ProfilePoint(NamedTuple):
-    """A value, twice the loss of log-likelihood there, its derivative, and the weights."""
-
-    value: float
-    loss: float
-    slope: float
-    B: np.ndarray
 
 
 class Profiles:
@@ -93,99 +82,91 @@ class Profiles:
             if limits[k] == "infinite":  # the supremum is reached at every value
                 found[k] = Interval(-np.inf, np.inf, 1.0)
             elif limits[k] in RUNAWAY:
-                zero, side = self.at(of[k], 0.0, self.top.B), 1.0 if limits[k] == "-inf" else -1.0
-                (end, _), p = self._end(of[k], zero, side, float(np.linalg.norm(of[k]))), zero.loss
+                side = 1.0 if limits[k] == "-inf" else -1.0
+                b, lost, _ = self._at(of[k], 0.0, self.top.B)
+                end, _ = self._end(of[k], 0.0, lost, b, side, float(np.linalg.norm(of[k])))
                 ends = (-np.inf, end) if side > 0 else (end, np.inf)
-                found[k] = Interval(*ends, float(chdtrc(1, p)))
+                found[k] = Interval(*ends, float(chdtrc(1, lost)))
         if plain:
             some = of[plain]
-            losses = self._loss(self._on_planes(some, np.zeros(len(some)), self.top.B)[1].value)
-            pairs = self._ends(np.repeat(some, 2, axis=0)).reshape(-1, 2)
-            for k, (low, high), p in zip(plain, pairs.tolist(), chdtrc(1, losses), strict=True):
-                found[k] = Interval(low, high, float(p))
+            _, point = self._on_planes(some, np.zeros(len(some)), self.top.B)
+            pairs = self._ends(np.repeat(some, 2, axis=0)).reshape(-1, 2).tolist()
+            for k, ends, p in zip(plain, pairs, chdtrc(1, self._lost(point.value)), strict=True):
+                found[k] = Interval(*ends, float(p))
         return found
 
-    def at(self, of: np.ndarray, value: float, near: np.ndarray) -> ProfilePoint:
-        """Return the profile of a function at a value, maximized starting from ``near``."""
-        B, point = self._on_planes(of[None], np.array([value]), near)
-        return self._point(of, value, B[0], point, 0)
-
-    def _point(self, of: np.ndarray, value: float, b: np.ndarray, point: Point, k: int) -> Any:
-        slope = -2.0 * float(of @ point.gradient[k]) / float(of @ of)
-        return ProfilePoint(value, float(self._loss(point.value[k])), slope, b)
-
-    def _loss(self, value: Any) -> Any:
+    def _lost(self, value: Any) -> Any:
+        """Return twice the loss of log-likelihood."""
         return np.maximum(0.0, 2.0 * (self.top.point.value - value))
+
+    def _at(self, of: np.ndarray, value: float, near: np.ndarray) -> tuple[Any, float, float]:
+        """Return the weights of the profile at a value, maximized starting from ``near``, twice the
+        loss there, and its derivative.
+        """
+        (b,), point = self._on_planes(of[None], np.array([value]), near)
+        slope = -2.0 * float(of @ point.gradient[0]) / float(of @ of)
+        return b, float(self._lost(point.value[0])), slope
 
     def _on_planes(
         self, of: np.ndarray, values: np.ndarray, near: np.ndarray
     ) -> tuple[np.ndarray, Point]:
         """Return the maxima where functions have these values, starting from ``near``."""
-        tangents, near = of @ self.inverse, np.broadcast_to(near, of.shape)
-        aside = (values - (of * near).sum(axis=1))[:, None]
-        start = near + aside / (of * tangents).sum(axis=1)[:, None] * tangents
-        known = self.flat.many(start).value
-        far = ~(known > self.top.point.value - FAR)
+        tangents = of @ self.inverse
+        aside = ((values - of @ near) / (of * tangents).sum(axis=1))[:, None]
+        start = near + aside * tangents
+        far = ~(self.flat.many(start).value > self.top.point.value - FAR)
         if far.any():
             shortest = of / (of * of).sum(axis=1)[:, None]
-            for other in (near + aside * shortest, values[:, None] * shortest):
-                there = self.flat.many(other).value
-                better = far & ~(there <= known)
-                start, known = (
-                    np.where(better[:, None], other, start),
-                    np.where(better, there, known),
-                )
+            others = [start, near + (values - of @ near)[:, None] * shortest]
+            others = np.array([*others, values[:, None] * shortest])
+            known = np.array([self.flat.many(other).value for other in others])
+            start = others[np.nan_to_num(known, nan=-np.inf).argmax(axis=0), np.arange(len(of))]
         return self._maximized(of, start, PRECISE, self.top.bend)
 
     def _maximized(
         self, of: np.ndarray, start: np.ndarray, tol: float, bend: np.ndarray
     ) -> tuple[np.ndarray, Point]:
         """Return the maxima of the weights with the same values of functions, side by side."""
-        B, point, left = start.copy(), self.flat.many(start), np.arange(len(start))
+        B, point = start.copy(), self.flat.many(start)
         bend = np.repeat(bend[None], len(start), axis=0)
+        left = np.flatnonzero(np.isfinite(point.value))
         for _ in range(MOST_STEPS):
-            left = left[np.isfinite(point.value[left])]
-            if not len(left):
+            if not left.size:
                 break
-            here = Point._make(part if part is None else part[left] for part in point)
-            inverse = _inverse(here.hessian, bend, left)
-            step, tangent = (np.einsum("mij,mj->mi", inverse, x) for x in (here.gradient, of[left]))
-            size = (of[left] * tangent).sum(axis=1)
+            here = _chosen(point, left)
+            step, tangent, size = _steps(here, bend, left, of)
             step -= ((of[left] * step).sum(axis=1) / size)[:, None] * tangent
             gain = (step * here.gradient).sum(axis=1)
             longest = np.abs(step).max(axis=1, initial=1e-300)
             step *= np.minimum(1.0, LONGEST / longest)[:, None]
-            slack, part = ROUNDING * np.maximum(1.0, np.abs(here.value)), np.ones(len(left))
-            trying = np.arange(len(left))
-            while len(trying):
-                places = left[trying]
-                parts = part[trying, None] * step[trying]
-                there = self.flat.many(B[places] + parts)
-                better = there.value >= here.value[trying] - slack[trying]
-                taken, change = places[better], (here.pull[trying] - there.pull)[better]
-                bend[taken] = updated(bend[taken], parts[better], change)
-                B[taken] += parts[better]
-                for old, new in zip(point, there, strict=True):
-                    if old is not None:
-                        old[taken] = new[better]
-                trying = trying[~better]
-                part[trying] *= 0.25
-                stuck = part[trying] < LEAST_PART
-                gain[trying[stuck]] = 0.0
-                trying = trying[~stuck]
+            least = here.value - ROUNDING * np.maximum(1.0, np.abs(here.value))
+            there = self.flat.many(B[left] + step)
+            for halving in range(MOST_HALVINGS):
+                worse = np.flatnonzero(~(there.value >= least))
+                if not worse.size:
+                    break
+                if halving == MOST_HALVINGS - 1:  # only rounding errors are left
+                    gain[worse] = step[worse] = 0.0
+                step[worse] *= 0.25
+                _put(there, worse, self.flat.many(B[left[worse]] + step[worse]))
+            bend[left] = updated(bend[left], step, here.pull - there.pull)
+            B[left] += step
+            _put(point, left, there)
             left = left[gain > tol * tol]
         return B, point
 
     def _ends(self, of: np.ndarray) -> np.ndarray:
         """Return the lower and the upper end of functions, which are in ``of`` twice each."""
-        sides = np.tile([-1.0, 1.0], len(of) // 2)
+        sides, top = np.tile([-1.0, 1.0], len(of) // 2), self.top.B
         errors = np.sqrt(((of @ self.inverse) * of).sum(axis=1)) if self.known else 0.0
         strides = np.where(errors > 0.0, errors * np.sqrt(self.high), np.linalg.norm(of, axis=1))
         ends, B = self._newton_ends(of, sides)
-        for k in np.flatnonzero(np.isnan(ends)):
-            middle = ProfilePoint(float(of[k] @ self.top.B), 0.0, 0.0, self.top.B)
-            ends[k], B[k] = self._end(of[k], middle, sides[k], strides[k])
-        return self._beyond(of, ends, B, sides, strides) if self.several else ends
+        for k, (own, side, stride) in enumerate(zip(of, sides, strides, strict=True)):
+            if np.isnan(ends[k]):
+                ends[k], B[k] = self._end(own, float(own @ top), 0.0, top, side, stride)
+            if self.several and np.isfinite(ends[k]):
+                ends[k] = self._beyond(own, ends[k], B[k], side, stride)
+        return ends
 
     def _newton_ends(self, of: np.ndarray, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the values on one side of the estimate where twice the loss is ``high``, side by
@@ -197,126 +178,120 @@ class Profiles:
         """
         many, ends, left = len(of), np.full(len(of), np.nan), np.arange(len(of))
         B, length = np.repeat(self.top.B[None], many, axis=0), np.full(many, np.inf)
-        bend = np.repeat(self.top.bend[None], many, axis=0)
-        top = self.top.point._replace(shares=None)
-        point = Point._make(
-            x if x is None else np.repeat(np.asarray(x)[None], many, 0) for x in top
-        )
-        while len(left):
-            inverse = _inverse(point.hessian, bend, left)
-            step, tangent = (
-                np.einsum("mij,mj->mi", inverse, x) for x in (point.gradient, of[left])
-            )
-            size, gain = (of[left] * tangent).sum(axis=1), (point.gradient * step).sum(axis=1)
-            over = 2.0 * (point.value - self.top.point.value) + self.high + gain
+        bend, top = np.repeat(self.top.bend[None], many, axis=0), self.top.point
+        parts = (top.value, top.gradient, top.hessian, None, top.log_likelihood, top.pull)
+        here = Point(*(x if x is None else np.repeat(np.asarray(x)[None], many, 0) for x in parts))
+        while left.size:
+            step, tangent, size = _steps(here, bend, left, of)
+            gain = (here.gradient * step).sum(axis=1)
+            over = 2.0 * (here.value - top.value) + self.high + gain
             with np.errstate(invalid="ignore"):
                 by = sides[left] * np.sqrt(over / size)
-            before = length[left]
             now = gain + by * (2.0 * (of[left] * step).sum(axis=1) + by * size)
-            length[left], step = now, step + by[:, None] * tangent
-            good = now < before / SHRINKS
+            good, step = now < length[left] / SHRINKS, step + by[:, None] * tangent
+            length[left] = now
             B[left[good]] += step[good]
-            done = good & (now <= LAST_LENGTH)
+            done, going = good & (now <= LAST_LENGTH), good & (now > LAST_LENGTH)
             ends[left[done]] = (of[left[done]] * B[left[done]]).sum(axis=1)
-            going = good & ~done
-            before_pull, step, left = point.pull[going], step[going], left[going]
-            if len(left):
-                point = self.flat.many(B[left])
-                bend[left] = updated(bend[left], step, before_pull - point.pull)
+            before, step, left = here.pull[going], step[going], left[going]
+            if left.size:
+                here = self.flat.many(B[left])
+                bend[left] = updated(bend[left], step, before - here.pull)
         return ends, B
 
+    def _end(
+        self, of: np.ndarray, value: float, lost: float, b: np.ndarray, side: float, stride: float
+    ) -> tuple[float, np.ndarray]:
+        """Return the value on one side of the estimate where twice the loss is ``high``, and
+        weights near it; searched from a value with the loss and the weights there.
+
+        The root of the loss is nearly linear; steps become longer until it is bracketed.
+        """
+        root, inner, near = np.sqrt(self.high), lost < self.high, [b]
+        known = {value: (np.sqrt(lost) - root, 0.0)}
+
+        def excess(value: float) -> float:
+            if value not in known:
+                there, found, slope = self._at(of, value, near[0])
+                known[value] = np.sqrt(np.fmin(found, MOST_LOST)) - root, side * slope
+                if found < self.high:  # others may be of another maximum
+                    near[0] = there
+            return float(known[value][0])
+
+        step = side * (stride if inner else -stride)
+        for _ in range(MOST_POINTS):
+            before, value, step = value, value + step, 2.0 * step
+            left = -excess(value)
+            if (left > 0.0) != inner:
+                end = brentq(excess, before, value, xtol=CLOSE * stride, rtol=1e-14)
+                return float(end), near[0]
+            if 2.0 * root * left > known[value][1] * FARTHEST * stride and not self.flat.penalized:
+                return side * np.inf, near[0]
+        return np.nan, b
+
     def _beyond(
-        self, of: np.ndarray, ends: np.ndarray, B: np.ndarray, sides: np.ndarray,
-        strides: np.ndarray,
-    ) -> np.ndarray:  # fmt: skip
-        """Return ends beyond which other maxima of the penalized likelihood lose more, too.
+        self, of: np.ndarray, end: float, near: np.ndarray, side: float, stride: float
+    ) -> float:
+        """Return an end beyond which other maxima of the penalized likelihood lose more, too.
 
         It is not concave: with one weight fixed it may have several local maxima, and the one that
         the search followed from the estimate need not be the largest. The maximization is repeated
-        from both sides and from other points; the search continues from a larger maximum.
+        from other points; the search continues from a larger maximum.
         """
-        ends, left = ends.copy(), np.flatnonzero(np.isfinite(ends))
         none = np.zeros_like(self.top.bend)
         for _ in range(MOST_BRANCHES):
-            if not len(left):
-                break
-            outside, _ = self._on_planes(of[left], (ends + sides * strides)[left], self.top.B)
-            again = [self._on_planes(of[left], ends[left], near) for near in (self.top.B, outside)]
-            starts = [self._starts(of[k], ends[k], B[k]) for k in left]
-            many = np.repeat(left, [len(some) for some in starts])
-            tops, point = self._maximized(of[many], np.concatenate(starts), ROUGH, none)
-            following = []
-            for at, k in enumerate(left):
-                own = np.flatnonzero(many == k)
-                best = own[np.argmax(point.value[own])]
-                known = [self._point(of[k], ends[k], tops[best], point, best)]
-                known += [self._point(of[k], ends[k], b[at], p, at) for b, p in again]
-                nearest = min(known, key=lambda one: one.loss)
-                if nearest.loss < self.high - OTHER_BRANCH:
-                    ends[k], B[k] = self._end(of[k], nearest, sides[k], strides[k])
-                    following += [k] * bool(np.isfinite(ends[k]))
-            left = np.array(following, dtype=int)
-        ends[left] = np.nan
-        return ends
+            outside, *_ = self._at(of, end + side * stride, self.top.B)
+            starts = self._starts(of, end, np.array([self.top.B, outside, near]))
+            B, point = self._maximized(np.repeat(of[None], len(starts), 0), starts, ROUGH, none)
+            best = int(np.argmax(point.value))
+            lost = float(self._lost(point.value[best]))
+            if lost >= self.high - OTHER_BRANCH:
+                return end
+            end, near = self._end(of, end, lost, B[best], side, stride)
+            if not np.isfinite(end):
+                return end
+        return np.nan
 
-    def _starts(self, of: np.ndarray, value: float, near: np.ndarray) -> np.ndarray:
-        """Return weights where a function has a value: multiples of the estimate and of the
-        function, and the latter and ``near`` with anything, small or large, added.
+    def _starts(self, of: np.ndarray, value: float, known: np.ndarray) -> np.ndarray:
+        """Return weights where a function has a value: those known, multiples of the estimate and
+        of the function, and the latter and the last known with anything, small or large, added.
         """
         b, shortest, draw = self.top.B, of * (value / float(of @ of)), np.random.default_rng(0)
-        at = float(of @ b)
-        scaled = b * (value / at) if at else shortest
-        centers = np.repeat([shortest, near], STARTS // 2, axis=0)
+        scaled = b * (value / at) if (at := float(of @ b)) else shortest
+        centers = np.repeat([shortest, known[-1]], STARTS // 2, axis=0)
         sizes = np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), 1.0)
         aside = sizes * 10.0 ** draw.uniform(-1.0, 0.8, (STARTS, 1))
-        starts = np.vstack([scaled, shortest, centers + aside * draw.normal(size=centers.shape)])
+        found = [known, [scaled, shortest], centers + aside * draw.normal(size=centers.shape)]
+        starts = np.vstack(found)
         return starts + (value - starts @ of)[:, None] * of / float(of @ of)
 
-    def _end(
-        self, of: np.ndarray, start: ProfilePoint, side: float, stride: float
-    ) -> tuple[float, np.ndarray]:
-        """Return the value on one side of the estimate where twice the loss is ``high``, and
-        weights near it.
 
-        Uses Newton's method on the square root of the loss, which is nearly linear, bracketed by
-        points with smaller and larger loss.
-        """
-        high = self.high
-        inner, outer = (start, None) if start.loss < high else (None, start)
-        value = start.value + (side if outer is None else -side) * stride
-        for _ in range(MOST_POINTS):
-            point = self.at(of, value, (inner or start).B)
-            inner, outer = (point, outer) if point.loss < high else (inner, point)
-            flat = high - point.loss > side * point.slope * FARTHEST * stride
-            if outer is None and flat and not self.flat.penalized:
-                return side * np.inf, point.B
-            before, root = value, np.sqrt(point.loss)
-            with np.errstate(all="ignore"):
-                value = point.value + (np.sqrt(high) - root) * 2.0 * root / point.slope
-            if inner is not None and outer is not None:
-                low, top = sorted((inner.value, outer.value))
-                value = float(value) if low < value < top else (low + top) / 2.0
-            else:
-                away = point.value - start.value
-                farther = float(np.clip((value - start.value) / away, 1.5, FARTHER))
-                value = start.value + away * (FARTHER if np.isnan(farther) else farther)
-            if abs(value - before) <= CLOSE * stride:
-                return value, point.B
-        return np.nan, start.B
+def _chosen(point: Point, rows: np.ndarray) -> Point:
+    return Point._make(part if part is None else part[rows] for part in point)
 
 
-def _inverse(hessian: np.ndarray, bend: np.ndarray, left: np.ndarray) -> np.ndarray:
-    """Return the inverses of the information matrices with what is known of the penalty's
-    curvature; where that is noise, it is forgotten, and where the rest is singular, its diagonal is
-    increased.
+def _put(point: Point, rows: np.ndarray, new: Point) -> None:
+    """Replace some of the points in an array of points."""
+    for old, part in zip(point, new, strict=True):
+        if old is not None:
+            old[rows] = part
+
+
+def _steps(
+    here: Point, bend: np.ndarray, left: np.ndarray, of: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the Newton steps from points, the inverses of the negative Hessian times the
+    functions, and the functions of these. Where the penalty's curvature is noise, it is forgotten,
+    and where the rest is singular, its diagonal is increased.
     """
-    found, _, fine = inverses(hessian + bend[left])
+    inverse, _, fine = inverses(here.hessian + bend[left])
     for k in np.flatnonzero(~fine):
         bend[left[k]] = 0.0
-        diagonal = np.diag(np.diagonal(hessian[k]) + 1e-300)
-        tried = (inverse_of(hessian[k] + more * diagonal) for more in (0.0, *DAMPINGS))
-        found[k] = next((some for some in tried if some is not None), np.eye(len(diagonal)))
-    return found
+        diagonal = np.diag(np.diagonal(here.hessian[k]) + 1e-300)
+        tried = (inverse_of(here.hessian[k] + more * diagonal) for more in (0.0, *DAMPINGS))
+        inverse[k] = next((some for some in tried if some is not None), np.eye(len(diagonal)))
+    step, tangent = (np.matmul(inverse, x[:, :, None])[:, :, 0] for x in (here.gradient, of[left]))
+    return step, tangent, (of[left] * tangent).sum(axis=1)
 
 
 def profiled(
@@ -343,11 +318,9 @@ def by_firth(model: Any, task: Task, steps: Steps) -> Solution:
     """Maximize Firth's penalized likelihood, which always has a maximum."""
     task = in_memory(task)
     flat, how, raw = opened(task, penalized=True)
-    start, shape = begun(task, flat), (task.q, task.width)
+    shape, none = (task.q, task.width), begun(task, flat)
     report = steps.of(lambda b: (raw @ b).reshape(shape), how.dependent)
-    top = maximum(flat, start, task, report=report)
-    constant = flat.used % task.width == task.n_features
-    none = maximum(flat, start * constant, task, np.eye(flat.size)[:, constant])
+    top = maximum(flat, none.B, task, report=report)
     inverse = inverse_of(top.point.hessian)
     covariance = np.full(2 * (len(raw),), np.nan) if inverse is None else raw @ inverse @ raw.T
     found = top._replace(
@@ -368,8 +341,7 @@ def with_profiles(model: Any, task: Task, found: Solution, steps: Steps) -> Solu
     end at a maximum or at the limit of a likelihood without one.
     """
     steps.finished = found
-    task, shape = in_memory(task), found.weights.shape
-    ends: Any = tuple(np.full(shape, np.nan) for _ in range(3))
+    task = in_memory(task)
     if found.state in (State.CONVERGED, *SEPARATED) and found.at_limit:
         flat, how, raw = opened(task, penalized=False)
         b = how.standard(found.weights).ravel()[flat.used]
@@ -379,5 +351,4 @@ def with_profiles(model: Any, task: Task, found: Solution, steps: Steps) -> Solu
         else:
             top = maximum(flat, b, task)
         profiled(flat, top, raw, model.level, found.limits, steps)
-        ends = ends_of(steps, shape)
-    return found._replace(intervals={model.level: ends})
+    return found._replace(intervals={model.level: ends_of(steps, found.weights.shape)})
