@@ -62,7 +62,6 @@ from linsep.linear.predictions import (
     LinearPrediction,
     check_whole,
     numbers,
-    refuse_counts,
     source_blocks,
     widened,
 )
@@ -320,7 +319,11 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         return Batch(X, y, weights=weights if weights.size else None)
 
     def _fit_source(self, source: Source) -> None:
-        refuse_counts(source)
+        if source.counts:
+            raise DataError(
+                f"{source.name} has successes and trials, which least squares does not accept",
+                hint("choose another {}", learner=None), code="unsupported", path=source.name,
+            )  # fmt: skip
         reading = Reading()
         with interrupts_deferred():
             whole = self.weight_type == "frequency"

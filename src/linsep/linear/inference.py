@@ -219,38 +219,29 @@ def notes_of(fit: LeastSquares) -> list[str]:
 
 #: coefficients below this share of the largest are rounding errors
 NEGLIGIBLE = 1e-9
-#: what is said of a feature of zeros
-ZERO = "is zero in all rows"
 
 
 def dependence(fit: LeastSquares, names: list[str]) -> list[str]:
     """Return a sentence for each feature that is left out; one for all that are zero."""
-    found = {feature: _what_repeats(fit, names, feature) for feature in fit.combinations}
-    zeros = [names[feature] for feature, what in found.items() if what == ZERO]
-    sentences = [
-        f"{names[feature]} {what}: it is dropped (redundant)."
-        for feature, what in found.items()
-        if what != ZERO or len(zeros) == 1
-    ]
-    if len(zeros) > 1:
-        sentences.append(f"{_listed(zeros)} are zero in all rows: they are dropped (redundant).")
-    return sentences
-
-
-def _what_repeats(fit: LeastSquares, names: list[str], feature: int) -> str:
-    row = fit.combinations[feature]
-    sizes = np.abs(row[1:]) * fit.spread
-    used = np.flatnonzero(sizes > NEGLIGIBLE * sizes.max())
-    if not used.size or not fit.spread[feature]:
-        constant = fit.fit_intercept and fit.means[feature]
-        return "is constant, like the intercept" if constant else ZERO
+    sentences, zeros = list[str](), list[str]()
     length = np.sqrt(fit.total_weight)  # of the intercept's column
-    largest = sizes.max() + length * np.abs(row[1:] * fit.means).max()
-    shifted = abs(row[0]) * length > NEGLIGIBLE * largest
-    if used.size == 1 and not shifted and abs(row[1 + used[0]] - 1) < NEGLIGIBLE:
-        return f"repeats {names[used[0]]}"
-    parts = [names[j] for j in used] + (["the intercept"] if shifted else [])
-    return f"is a linear combination of {_listed(parts)}"
+    for feature, row in fit.combinations.items():
+        sizes = np.abs(row[1:]) * fit.spread
+        used = np.flatnonzero(sizes > NEGLIGIBLE * sizes.max())
+        if used.size and fit.spread[feature]:
+            largest = sizes.max() + length * np.abs(row[1:] * fit.means).max()
+            shifted = abs(row[0]) * length > NEGLIGIBLE * largest
+            parts = [names[j] for j in used] + ["the intercept"] * bool(shifted)
+            repeats = len(parts) == 1 and abs(row[1 + used[0]] - 1) < NEGLIGIBLE
+            what = "repeats" if repeats else "is a linear combination of"
+            sentences.append(f"{names[feature]} {what} {_listed(parts)}")
+        elif fit.fit_intercept and fit.means[feature]:
+            sentences.append(f"{names[feature]} is constant, like the intercept")
+        else:
+            zeros.append(names[feature])
+    if zeros:
+        sentences.append(f"{_listed(zeros)} {'is' if len(zeros) == 1 else 'are'} zero in all rows")
+    return [f"{sentence}: it is dropped (redundant)." for sentence in sentences]
 
 
 def _listed(names: list[str]) -> str:

@@ -40,15 +40,6 @@ def check_whole(weights: np.ndarray, place: Callable[[int], str] = nth_row) -> N
         )  # fmt: skip
 
 
-def refuse_counts(source: Source) -> None:
-    """Raise DataError for a source of successes and trials."""
-    if source.counts:
-        raise DataError(
-            f"{source.name} has successes and trials, which least squares does not accept",
-            hint("choose another {}", learner=None), code="unsupported", path=source.name,
-        )  # fmt: skip
-
-
 def numbers(y: Any, source: Source | None = None, first: int = 0) -> np.ndarray:
     """Return the targets of rows in memory, or of a batch of a source whose first row has a number,
     as finite floats; raise DataError if one is not.
@@ -180,7 +171,9 @@ class LinearPrediction(Prediction):
             found: np.ndarray = self.model._fitted.predicted(widened(X, self.model.coef_.size))
         return found
 
-    def found(self, interval: str | None = None, level: float = 0.5) -> Iterator[tuple[Batch, Any]]:
+    def predicted(
+        self, interval: str | None = None, level: float = 0.5
+    ) -> Iterator[tuple[Batch, Any]]:
         """Yield each batch with its predictions, or :class:`linsep.inference.results.Bands`."""
         for batch, X in self.rows():
             rows = batch._replace(X=X, offset=self.offset_of(batch))
@@ -188,12 +181,12 @@ class LinearPrediction(Prediction):
 
     def bands(self, interval: str | None, level: float) -> Iterator[Any]:
         """Yield the predictions, or bands, of each batch, NaN for rows that have none."""
-        for batch, found in self.found(interval, level):
+        for batch, found in self.predicted(interval, level):
             yield Bands(*map(batch.answers, found)) if interval else batch.answers(found)
 
     def with_targets(self) -> Iterator[tuple[Batch, np.ndarray, Any]]:
         """Yield each batch with its targets and the predictions."""
-        for batch, found in self.found():
+        for batch, found in self.predicted():
             yield batch, numbers(batch.y, self.source, batch.first), found
 
     def residuals(self) -> Residuals:

@@ -127,11 +127,9 @@ class SeveralTargets:
             own = {name.removesuffix(end): a for name, a in arrays.items() if name.endswith(end)}
             model.set_state(own, said)
             models[str(said["target"])] = model
-        if not 1 < len(models) == len(facts["targets"]):
-            raise ValueError("targets without names of their own")
         kept = {(*model.solution_.kept, model.solution_.fit_intercept) for model in models.values()}
-        if len(kept) > 1:
-            raise ValueError("targets of other features")
+        if not 1 < len(models) == len(facts["targets"]) or len(kept) > 1:
+            raise ValueError("targets without names of their own, or of other features")
         correlations = {"correlations": Array("targets, targets")}
         return cls(models, **restored(correlations, arrays, {}, targets=len(models)))
 
