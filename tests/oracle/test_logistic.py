@@ -17,7 +17,6 @@ from linsep import GaussianNaiveBayes, LogisticRegression, textbook
 from linsep.batches import Batch
 from linsep.errors import SeparationError, SeparationWarning
 from linsep.logistic import limits, newton
-from linsep.logistic.newton import Preconditioner
 from linsep.logistic.objective import Objective, Penalty, Terms
 from linsep.logistic.task import RowLanes
 from linsep.sources import ArraySource
@@ -548,7 +547,7 @@ def preconditioned(X, codes, penalty):
     terms = Terms(2, np.zeros(4), np.ones(4), True)
     likelihood = Objective(RowLanes(lambda: [Batch(X, codes.astype(np.int32))]), terms, penalty)
     point = likelihood.at(np.zeros((2, 5)), shares=True)
-    inverse = Preconditioner(likelihood)
+    inverse = newton.Conjugate(likelihood, newton.Goal(1e-8, 100))
     inverse.move(point)
     exact, _ = newton.solved(likelihood.at(np.zeros((2, 5))).hessian, point.gradient)
     return inverse.times(point.gradient), exact

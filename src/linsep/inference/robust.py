@@ -11,7 +11,6 @@ as many digits. Factors of fixed-size blocks (lanes) are stacked and factored ag
 tree of the lanes.
 """
 
-import operator
 from collections.abc import Hashable
 from functools import reduce
 from hashlib import blake2b
@@ -21,11 +20,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep._system.threads import one_blas_thread
-from linsep.batches import Batch, Batches
+from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common.fitted_state import count
-from linsep.lanes import Lanes
 from linsep.sources.base import Source
 from linsep.validation.labels import MISSING_TYPES, check_beside
 from linsep.words import row_text
@@ -361,43 +358,6 @@ class LinearScores(NamedTuple):
         return scores_of(V * e[:, None], clusters_in(part, self.name), decided)
 
 
-class CountScores(NamedTuple):
-    """The scores of the rows of a lane of counts, (s - n p) [x, 1] for s successes (y) in n trials
-    (weights), at the weights of a logistic regression.
-    """
-
-    model: Any
-    covariance: str | None
-
-    def errors(self, lane: Batch) -> tuple[np.ndarray, np.ndarray]:
-        """Return s - n p, and n p (1 - p)."""
-        from scipy.special import expit  # which commands that read this file need not load
-
-        assert lane.weights is not None
-        scores = lane.X @ self.model.coef_[0, : lane.X.shape[1]] + self.model.intercept_[0]
-        if self.model.reference_ == 1:
-            scores = -scores
-        scores = scores if lane.offset is None else scores + lane.offset
-        p, q = expit(scores), expit(-scores)
-        return lane.y * q - (lane.weights - lane.y) * p, lane.weights * p * q
-
-    def pearson(self, lane: Batch) -> float:
-        """Return Pearson's chi-squared of the rows."""
-        errors, variances = self.errors(lane)
-        return float(np.square(errors[variances > 0]) @ (1.0 / variances[variances > 0]))
-
-    def __call__(self, lane: Batch) -> Scores:
-        """Return the sum of a lane."""
-        assert self.covariance is not None
-        errors, _ = self.errors(lane)
-        ones = [np.ones((lane.size, 1))] * bool(self.model.fit_intercept)
-        rows = np.hstack([lane.dense(), *ones]) * errors[:, None]
-        more = self.model._limits.shape[1] - rows.shape[1]
-        if more:  # rows of a sparse source may be narrower
-            rows = np.hstack([rows[:, :-1], np.zeros((lane.size, more)), rows[:, -1:]])
-        return scores_of(rows, clusters_in(lane, self.covariance))
-
-
 def pairs_joined(batches: Any, positive: Any = 1) -> Any:
     """Yield rows of counts, which come as two rows each, as single rows: y has the successes, and
     weights are the trials.
@@ -415,20 +375,3 @@ def no_counts() -> DataError:
         "The model was fitted to counts: pass successes and trials.",
         code="needs-option", option="successes",
     )  # fmt: skip
-
-
-def finish_counts(model: Any, batches: Batches) -> None:
-    """Give a logistic regression of counts Pearson's chi-squared and its robust covariance."""
-    work = CountScores(model, model.covariance)
-    with one_blas_thread:
-        model._pearson = float(Lanes(batches).sum(work.pearson, operator.add))
-        if model.covariance is None or model._covariance is None:
-            return
-        if not np.isin(model._limits, ["finite", "dependent"]).all():
-            model._covariance = None  # scores are known at a maximum, not at a limit
-            return
-        found = Lanes(batches).sum(work, added_scores)
-    robust = Robust.of(model.covariance, found, model.n_rows_, model.n_parameters_)
-    root = robust.root @ model._covariance
-    model._covariance = without_noise(root.T @ root, model._covariance)
-    model._clusters = robust.clusters

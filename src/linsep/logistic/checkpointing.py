@@ -13,36 +13,31 @@ import numpy as np
 
 from linsep.checkpoints.fits import SavedFit
 
-Arrays = list[np.ndarray]
-
 
 class Journal:
-    """Results of passes over the rows, in order.
+    """Results of passes over the rows, in order: records of a key and an array.
 
     Parameters
     ----------
-    records : list of (key, arrays), from an earlier process
     after : function without arguments, called after each new pass
     """
 
-    def __init__(
-        self, records: list[tuple[str, Arrays]], after: Callable[[], None] = lambda: None
-    ) -> None:
-        self.records, self.after, self._next = records, after, 0
+    def __init__(self, after: Callable[[], None]) -> None:
+        self.records: list[tuple[str, np.ndarray]] = []
+        self.after, self._next = after, 0
 
-    def result(self, what: str, given: np.ndarray, compute: Callable[[], Arrays]) -> Arrays:
+    def result(self, what: str, given: np.ndarray, compute: Callable[[], np.ndarray]) -> np.ndarray:
         """Return the next result: the recorded one if it is of the same pass, else ``compute()``,
         recorded in the place of all that followed.
         """
         key = f"{what} {blake2b(given.tobytes(), digest_size=16).hexdigest()}"
-        if self._next < len(self.records) and self.records[self._next][0] == key:
-            self._next += 1
-            return self.records[self._next - 1][1]
-        arrays = compute()
-        self.records[self._next :] = [(key, arrays)]
-        self._next += 1
+        place, self._next = self._next, self._next + 1
+        if place < len(self.records) and self.records[place][0] == key:
+            return self.records[place][1]
+        array = compute()
+        self.records[place:] = [(key, array)]
         self.after()
-        return arrays
+        return array
 
 
 #: what ends a fit that may be resumed: Ctrl-C, and the loss of a cluster
@@ -53,7 +48,7 @@ class SavedAscent(SavedFit):
     """Saves a logistic regression between two passes over its rows."""
 
     def __enter__(self) -> "SavedAscent":
-        self.journal, self._fresh = Journal([], self._passed), False
+        self.journal, self._fresh = Journal(self._passed), False
         super().__enter__()
         return self
 
@@ -66,11 +61,10 @@ class SavedAscent(SavedFit):
 
     def begin(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Take the results of the passes made."""
-        for k, (key, n_arrays) in enumerate(about["passes"]):
-            record = [arrays[f"{k}.{part}"] for part in range(n_arrays)]
-            if not isinstance(key, str) or any(array.dtype != np.float64 for array in record):
-                raise ValueError(f"the results of pass {k}")
-            self.journal.records.append((key, record))
+        for k, key in enumerate(about["passes"]):
+            if not isinstance(key, str) or arrays[str(k)].dtype != np.float64:
+                raise ValueError(f"the result of pass {k}")
+            self.journal.records.append((key, arrays[str(k)]))
 
     def agree(self, **more: Any) -> None:
         """Add to what must be unchanged; raise CheckpointError if it changed."""
@@ -84,9 +78,8 @@ class SavedAscent(SavedFit):
             self._write()
 
     def _write(self) -> None:
-        records = self.journal.records
         self._fresh = False
         self.write(
-            {f"{k}.{n}": a for k, (_, record) in enumerate(records) for n, a in enumerate(record)},
-            {"fit": self.agreed, "passes": [[key, len(record)] for key, record in records]},
+            {str(k): array for k, (_, array) in enumerate(self.journal.records)},
+            {"fit": self.agreed, "passes": [key for key, _ in self.journal.records]},
         )

@@ -75,14 +75,13 @@ def given_counts(successes: Any, trials: Any, n_rows: int) -> tuple[np.ndarray, 
                 f"{name} has shape {given.shape}, but X has {n_rows} rows: pass one number per "
                 "row.", code="shape", option=name,
             )  # fmt: skip
-        numbers = np.full(n_rows, np.nan)
+        given = np.broadcast_to(given, n_rows)
         try:
-            numbers[:] = given
+            found.append(given.astype(np.float64))
         except (TypeError, ValueError):  # text, or a missing value of pandas
-            for row, value in enumerate(np.broadcast_to(given, n_rows).tolist()):
-                numbers[row] = value if isinstance(value, int | float) else np.nan
-        found.append(numbers)
-    check_counts(found[0], found[1], lambda row: row_text(row).capitalize())
+            numbers = [x if isinstance(x, int | float) else np.nan for x in given.tolist()]
+            found.append(np.array(numbers, dtype=np.float64))
+    check_counts(*found, lambda row: row_text(row).capitalize())
     return found[0], found[1]
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from copy import copy
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -47,7 +46,6 @@ from linsep.inference.robust import (
     check_clusters,
     check_length,
     cluster_numbers,
-    finish_counts,
     no_counts,
     pairs_joined,
     refuse_dispersion,
@@ -61,7 +59,7 @@ from linsep.logistic.counts import (
 )
 from linsep.logistic.delta import LogisticPrediction
 from linsep.logistic.inference import LogisticResults
-from linsep.logistic.newton import fitted, gradient_ascent, with_robust
+from linsep.logistic.newton import fitted, gradient_ascent, pearson_of, with_robust
 from linsep.logistic.solution import (
     BY_L2,
     FINITE,
@@ -72,7 +70,6 @@ from linsep.logistic.solution import (
     Steps,
     Stopped,
     ending_of,
-    refuse_no_progress,
     refuse_together,
     separation_sentence,
     widened,
@@ -389,10 +386,8 @@ class LogisticRegression(
         offset = check_offset(offset, n_rows)
         check_length(clusters, n_rows)
         twice, y = np.repeat(np.arange(n_rows), 2), np.tile([1, 0], n_rows)
-        of_pairs = None if offset is None else offset[twice]
-        self._fit_rows(X[twice], y, weights.ravel(), of_pairs, None, saving, counted=True)
-        rows = Batch(X, successes, weights=trials, offset=offset, groups=clusters)
-        finish_counts(self, lambda: iter([rows]))
+        offset, clusters = (None if of is None else of[twice] for of in (offset, clusters))
+        self._fit_rows(X[twice], y, weights.ravel(), offset, clusters, saving, counted=True)
 
     def _fit_rows(
         self, X: Any, y: Any, sample_weight: Any, offset: Any, clusters: Any, saving: Any,
@@ -422,9 +417,6 @@ class LogisticRegression(
                 check_both(task.known.totals[::-1], source.name)
             source.stage = "fitting"
             self._fit(task, saving)
-            if source.counts:
-                whole, one = task.clustered or task.batches, task.known.places[1]
-                finish_counts(self, lambda: pairs_joined(whole(), one))
 
         if saving is not None:
             saving.check_source(source)
@@ -453,9 +445,12 @@ class LogisticRegression(
         source, interrupted = task.source, False
         with interrupts_deferred(), one_blas_thread:
             refuse_dispersion(self, task.groups is not None)
-            start = self._start(task) if self.warm_start and hasattr(self, "coef_") else None
-            task = replace(task, start=start, journal=None if saving is None else saving.journal)
+            if self.warm_start and hasattr(self, "coef_"):
+                task.start = self._start(task)
+            task.journal = None if saving is None else saving.journal
             self._begin(task)
+            signature = task.signature()
+            self.rows_signature_, self._fractional = signature.text, not signature.whole
             callbacks = Callbacks(self, {"X": X, "y": y, "metadata": metadata})
 
             def snapshot() -> dict[str, Any]:
@@ -484,6 +479,7 @@ class LogisticRegression(
                 warn_caller(warning)
             if interrupted:
                 raise KeyboardInterrupt
+            self._pearson = pearson_of(task, found)
             callbacks.ended(lambda: dict(vars(self)))
 
     def _start(self, task: Task) -> np.ndarray:
@@ -504,14 +500,11 @@ class LogisticRegression(
         """Replace the attributes of an earlier fit by what is known of this one before it."""
         for name in LEARNED:
             self.__dict__.pop(name, None)
-        known, groups, signature = task.known, task.groups, task.signature()
+        known, groups = task.known, task.groups
         self._learned_with = self.get_params(deep=False)
         self.classes_, self.reference_ = known.classes, known.classes.tolist()[known.order[-1]]
-        self.separation_, self.method_ = None, "maximum likelihood"
-        if self.l2:
-            self.method_ = "penalized likelihood"
-        self.rows_signature_, self._fractional = signature.text, not signature.whole
-        self.n_rows_ = task.n_rows if groups is None else groups.rows
+        self.separation_, self.n_rows_ = None, task.n_counted
+        self.method_ = "penalized likelihood" if self.l2 else "maximum likelihood"
         self._saturated = None if groups is None else groups.saturated
         self._total_weight, self._with_offset = task.total, task.offsets
         self.null_log_likelihood_ = task.null.log_likelihood + task.constant
@@ -553,10 +546,8 @@ class LogisticRegression(
             for name, word, sign in zip(words, lost, signs, strict=True)
         }
         of = {"verdict": found.verdict, "limits": names}
-        message, hints = (
-            separation_sentence(found.state, names),
-            FINITE if task.factored else (BY_L2,),
-        )
+        message = separation_sentence(found.state, names)
+        hints = FINITE if task.factored else (BY_L2,)
         if self.on_separation == "raise":
             raise SeparationError(message, *hints, **of)
         warn_caller(SeparationWarning(message, *hints, **of))
@@ -565,7 +556,13 @@ class LogisticRegression(
         d, value = task.n_features, float(found.log_likelihood)
         if not d and task.intercept:  # the same model; both are rounded
             self.null_log_likelihood_ = value + task.constant
-        refuse_no_progress(found.state, value, self.null_log_likelihood_ - task.constant)
+        little = value <= (self.null_log_likelihood_ - task.constant) * (1.0 - 1e-12)
+        if little and found.state in (State.STUCK, State.SUSPECT, State.UNDECIDED):
+            raise DataError(
+                "The fit made no progress: rounding errors exceed the gain of the first step",
+                "scale the features", "leave out features that nearly depend on others",
+                code="not-converged",
+            )  # fmt: skip
         own = found.weights[:, d] if task.intercept else np.zeros(task.q)
         self.intercept_ = task.known.intercepts(own)
         found = widened(found, task.known)
@@ -574,6 +571,8 @@ class LogisticRegression(
         self._depends = {} if found.terms is None else found.terms.dependent
         self.log_likelihood_ = value + task.constant
         self._covariance = None if self.l2 else found.covariance
+        if self.covariance and task.groups is not None and found.state in SEPARATED:
+            self._covariance = None  # the pairs of counts are not known in a limit
         self._clusters, self.n_iter_ = found.clusters, found.n_iter
         self.stop_reason_ = str(found.state)
         self.stop_sentence_, _ = ending_of(self, found)

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from linsep.logistic.estimator import LogisticRegression
-from linsep.logistic.task import NO_WEIGHT, FittedClasses
+from linsep.logistic.solution import Solution, State, limits_without
+from linsep.logistic.task import FittedClasses, Task
 
 
 def implied(
@@ -28,18 +29,15 @@ def implied(
     model = LogisticRegression(reference=reference)
     known = FittedClasses(classes, reference, totals)
     coef, at = weights_against(known.codes[-1])
-    coef, at = known.wide(coef[known.codes[:-1]], 0.0), known.intercepts(at[known.codes[:-1]])
-    model.classes_ = classes
-    model._learned_with = model.get_params(deep=False)
-    model.reference_ = classes.tolist()[known.order[-1]]
-    model.coef_, model.intercept_ = coef, at
-    finite = np.full((len(known.codes) - 1, coef.shape[1] + 1), "finite", dtype="U9")
-    model._limits = known.wide(finite, NO_WEIGHT)
-    model._covariance, model.separation_, model.method_ = None, None, method
-    model.log_likelihood_ = model.null_log_likelihood_ = np.nan
-    model.n_iter_, model.n_rows_, model.n_features_in_ = 0, n_rows, coef.shape[1]
-    model._intervals, model._gained, model._total_weight = {}, np.nan, float(n_rows)
-    model.stop_reason_, model._with_offset = "implied", False
+    weights = np.column_stack([coef, at])[known.codes[:-1]]
+    task = Task(model, known, list, coef.shape[1], n_rows)
+    limits = limits_without((), weights.shape)
+    model._begin(task)
+    model._set_attributes(
+        task, Solution(None, None, State.IMPLIED, 0, weights=weights, limits=limits)
+    )
+    model.method_, model.n_features_in_ = method, coef.shape[1]
+    model.null_log_likelihood_, model._total_weight = np.nan, float(n_rows)
     model.stop_sentence_ = (
         f"The weights come from {method}: standard errors and tests are not known."
     )

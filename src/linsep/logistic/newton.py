@@ -140,7 +140,7 @@ def newton(
     B, watch = start, _Watch(objective, goal)
     needs = {"hessian": not conjugate, "shares": conjugate}
     point, sure = objective.at(B, **needs), True
-    steps = _Conjugate(objective, goal) if conjugate else None
+    steps = Conjugate(objective, goal) if conjugate else None
     for n_iter in range(1, goal.max_iter + 1):
         if steps is not None:
             step = steps.step(point)
@@ -279,60 +279,52 @@ def _searched(
     return None
 
 
-class _Conjugate:
-    """Newton steps by preconditioned conjugate gradients."""
+class Conjugate:
+    """Newton steps by conjugate gradients, with a block-diagonal preconditioner.
+
+    A class has a block: feature correlations of a sample with the exact diagonal; with too many
+    weights, or too few rows, only the diagonal. For several classes the reference has a block as
+    well: with weights of all classes that add up to zero, the Hessian is nearer to its blocks than
+    with differences from a reference.
+    """
 
     def __init__(self, objective: Objective, goal: Goal):
-        self.objective, self.goal, self._n_products = objective, goal, MOST_PRODUCTS
-        self.preconditioner = Preconditioner(objective)
+        self.objective, self.goal, width = objective, goal, objective.width
+        self.correlations: np.ndarray | None = None
+        self._inverses: np.ndarray | None = None
+        self._n_products = MOST_PRODUCTS
+        enough = next(iter(objective.lanes.batches())).size >= LEAST_A_FEATURE * width
+        if enough and 1 < objective.q * width**2 <= MOST_VALUES:
+            scaled, _ = with_unit_diagonal(objective.products(ROWS_A_FEATURE * width))
+            self.correlations = BELIEVED * scaled + (1.0 - BELIEVED) * np.eye(width)
 
     def step(self, point: Point) -> np.ndarray:
         """Return a step whose residual is at most a tenth of the gradient, or less as it shrinks,
         to converge fast, or, preconditioned, a small share of the tolerance.
         """
-        slope, goal, inverse = point.gradient, self.goal, self.preconditioner
-        most = inverse.move(point, anew=self._n_products > ENOUGH_PRODUCTS)
+        slope, goal, most = point.gradient, self.goal, self.move(point)
         share = min(0.1, np.sqrt(np.abs(slope).max() / max(1.0, most)))
         step, residual = np.zeros_like(slope), slope.copy()
-        z = inverse.times(residual)
-        along, size = z.copy(), float((residual * z).sum())
+        along = self.times(residual)
+        size = float((residual * along).sum())
         enough = max(share**2 * size, (ENOUGH * goal.tol) ** 2 / goal.rows)
         for self._n_products in range(1, MOST_PRODUCTS + 1):
             product = self.objective.curved(point, along)
             curvature = float((along * product).sum())
             if curvature <= 0.0:
                 break
-            length = size / curvature
-            step += length * along
-            residual -= length * product
-            z = inverse.times(residual)
-            size, before = float((residual * z).sum()), size
+            step += size / curvature * along
+            residual -= size / curvature * product
+            z, before = self.times(residual), size
+            size = float((residual * z).sum())
             if size <= enough:
                 break
             along = z + size / before * along
-        return step if step.any() else inverse.times(slope)
+        return step if step.any() else self.times(slope)
 
-
-class Preconditioner:
-    """Block-diagonal preconditioner with a block per class: feature correlations of a sample with
-    the exact diagonal; with too many weights, or too few rows, only the diagonal.
-
-    For several classes the reference has a block as well: with weights of all classes that add up
-    to zero, the Hessian is nearer to its blocks than with differences from a reference.
-    """
-
-    def __init__(self, objective: Objective):
-        self.objective, width = objective, objective.width
-        self.correlations: np.ndarray | None = None
-        self._inverses: np.ndarray | None = None
-        enough = next(iter(objective.lanes.batches())).size >= LEAST_A_FEATURE * width
-        if enough and 1 < objective.q * width**2 <= MOST_VALUES:
-            scaled, _ = with_unit_diagonal(objective.products(ROWS_A_FEATURE * width))
-            self.correlations = BELIEVED * scaled + (1.0 - BELIEVED) * np.eye(width)
-
-    def move(self, point: Point, anew: bool = True) -> float:
-        """Move to a point, and return the largest diagonal entry there; unless ``anew``, the
-        correlations within blocks stay those of the point before.
+    def move(self, point: Point) -> float:
+        """Precondition for a point, and return the largest entry of the diagonal there; if the last
+        step took few products, correlations within blocks stay those of the point before.
         """
         q, penalty = self.objective.q, self.objective.penalty
         if q > 1:  # the weights of all classes add up to zero
@@ -342,17 +334,16 @@ class Preconditioner:
         most = float(diagonal.max(initial=0.0))
         if self.correlations is None or not (diagonal > 1e-12 * most).all():
             self._inverses = None
-        elif anew or self._inverses is None:
+        elif self._inverses is None or self._n_products > ENOUGH_PRODUCTS:
             self._inverses = np.array([self._block(own) for own in np.sqrt(counted / diagonal)])
         self._scale = 1.0 / np.sqrt(np.maximum(diagonal, 1e-12 * max(most, 1e-288)))
         return most
 
     def times(self, slope: np.ndarray) -> np.ndarray:
         """Return the approximate inverse of the Hessian at the point, times ``slope``."""
-        if two := len(slope) == 1:
-            short = slope * self._scale
-        else:
-            short = np.vstack([slope, -slope.sum(axis=0)]) * self._scale
+        two = len(slope) == 1
+        short = slope if two else np.vstack([slope, -slope.sum(axis=0)])
+        short = short * self._scale
         if self._inverses is not None:
             short = np.matmul(self._inverses, short.astype(np.float32)[:, :, None])[:, :, 0]
         found = short * self._scale
@@ -413,9 +404,10 @@ def _start(task: Task, terms: Terms) -> np.ndarray:
     if sample is None or not task.factored:
         return B
     share = (sample.size if sample.weights is None else sample.weights.sum()) / task.total
-    few = replace(task, batches=lambda: [sample], lanes=None, journal=None)
+    few = objective_of(task.of(lambda: [sample]), terms, share)
+    few.journal = None
     # The maximum of a sample differs from the maximum of all rows: closer steps to it are wasted.
-    found = newton(objective_of(few, terms, share), B, goal_of(task, tol=NEAR, max_iter=20))
+    found = newton(few, B, goal_of(task, tol=NEAR, max_iter=20))
     return found.B if found.state is State.CONVERGED else B
 
 
@@ -487,10 +479,13 @@ def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, "Descent"]:
     free = np.append(terms.scales > 0, [True] * task.intercept)
     plain = replace(terms, centers=np.zeros(d), scales=np.ones(d), turn=None, dependent={})
     raw, report = objective_of(task, plain), steps.of(lambda W: W, terms.dependent)
-    rate = model.learning_rate
-    if isinstance(rate, str):
-        rate = 1.0 / (_steepest(task, raw) or 1.0)
-    last: list[Any] = [None, None]
+    rate, last = model.learning_rate, list[Any]([None, None])
+    if isinstance(rate, str):  # 1 / (Böhning's (1992) bound on the curvature)
+        if task.factored:
+            top = float(np.linalg.eigvalsh(raw.sum(plain.products, add))[-1])
+        else:
+            top = float(raw.sum(plain.weighted_squares, add))
+        rate = 1.0 / (top * (0.25 if task.q == 1 else 0.5) + float(model.l2) or 1.0)
 
     def once(B: np.ndarray) -> Point:
         """Return the point, of which value and gradient are asked for one after the other."""
@@ -526,15 +521,6 @@ def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, "Descent"]:
     return fit._replace(weights=ascent.x), told
 
 
-def _steepest(task: Task, objective: Objective) -> float:
-    """Return Böhning's (1992) bound on the curvature of the objective."""
-    terms, l2 = objective.terms, float(task.model.l2)
-    if not task.factored:
-        return 0.5 * float(objective.sum(terms.weighted_squares, add)) + l2
-    top = float(np.linalg.eigvalsh(objective.sum(terms.products, add))[-1]) / 4.0
-    return (1.0 if task.q == 1 else 2.0) * top + l2
-
-
 def sharpened(task: Task, fit: Solution) -> Solution:
     """Return a fit with the covariance at its weights, not before the last step, and how many
     digits of it floats determine.
@@ -555,30 +541,40 @@ def sharpened(task: Task, fit: Solution) -> Solution:
 
 def with_robust(task: Task, fit: Solution) -> Solution:
     """Return a fit at its maximum with the robust covariance that the task names, if any."""
-    plain = task.model.covariance is None or fit.covariance is None or not task.q
-    if plain or task.groups is not None:  # rows of counts, two each, are not independent
+    if task.model.covariance is None or fit.covariance is None or not task.q:
         return fit
     terms, objective = fit.terms, objective_of(task, fit.terms)
     inverse = inverted(objective.at(fit.B).hessian)
     if task.clustered is not None:
         objective.lanes = RowLanes(task.clustered)
     width = task.width - len(terms.dependent)
-    covariance, many = covariance_of(task, objective, fit.B, inverse, terms.matrix(), width)
+    back, pairs = terms.matrix(), task.groups is not None
+    covariance, many = covariance_of(task, objective, fit.B, inverse, back, width, pairs)
     return fit._replace(covariance=covariance, clusters=many)
 
 
 def covariance_of(
     task: Task, objective: Objective, B: np.ndarray, inverse: np.ndarray, back: np.ndarray,
-    width: int,
+    width: int, pairs: bool = False,
 ) -> tuple[np.ndarray, int | None]:  # fmt: skip
     """Return the covariance that the task names of flat weights times ``back``, where the inverse
-    information is given, of ``width`` estimates a class, and the number of clusters, if any.
+    information is given, of ``width`` estimates a class, and the number of clusters, if any;
+    ``pairs``: two rows each are one, of counts.
     """
     plain, name = back @ inverse @ back.T, task.model.covariance
     if name is None:
         return plain, None
-    scores = partial(objective.terms.row_scores, B=B, covariance=name)
+    scores = partial(objective.terms.row_scores, B=B, covariance=name, pairs=pairs)
     found = objective.sum(scores, added_scores)
-    robust = Robust.of(name, found, task.n_rows, task.q * width)
+    robust = Robust.of(name, found, task.n_counted, task.q * width)
     root = robust.root @ inverse @ back.T
     return without_noise(root.T @ root, plain), robust.clusters
+
+
+def pearson_of(task: Task, found: Solution) -> float | None:
+    """Return Pearson's chi-squared of counts, None for single rows."""
+    if task.groups is None:
+        return None
+    d = task.n_features
+    plain = Terms(task.q, np.zeros(d), np.ones(d), task.intercept)
+    return float(task.row_lanes.sum(partial(plain.pearson, B=found.weights), add, plain.lane_rows))

@@ -4,7 +4,7 @@ sums of the terms of fixed-size blocks of rows (lanes), in standardized features
 Terms can be pickled, so that any process can compute them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import add
@@ -91,17 +91,17 @@ class Moves(NamedTuple):
     forward, backward, apart : float
         Largest increase and decrease of the difference between the score of a row's class and
         another, and of the difference between any two scores of a row.
+    reach : array of shape (width,), largest absolute values of the columns
     weight, blocks : float, total weight of the rows, and number of blocks in which they were read
-    reach, squares : arrays of shape (width,)
-        Largest absolute values of the columns, and their weighted sums of squares.
+    squares : array of shape (width,), weighted sums of squares of the columns
     """
 
     forward: float
     backward: float
     apart: float
+    reach: np.ndarray
     weight: float
     blocks: float
-    reach: np.ndarray
     squares: np.ndarray
 
     @property
@@ -110,11 +110,10 @@ class Moves(NamedTuple):
         return self.backward <= 0.0 < self.forward
 
 
-def furthest(one: Moves, other: Moves) -> Moves:
-    """Return the effect on the rows of both."""
-    most, reach = map(max, one[:3], other[:3]), np.maximum(one.reach, other.reach)
-    weight, blocks = one.weight + other.weight, one.blocks + other.blocks
-    return Moves(*most, weight, blocks, reach, one.squares + other.squares)
+def furthest(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the effect on the rows of both, in the form of :meth:`Terms.moves`."""
+    most = (len(one) + 1) // 2
+    return np.append(np.maximum(one[:most], other[:most]), one[most:] + other[most:])
 
 
 class Point(NamedTuple):
@@ -138,12 +137,6 @@ class Point(NamedTuple):
     shares: Any = None
     log_likelihood: Any = np.nan
     pull: Any = None
-
-
-def together(one: Point, other: Point) -> Point:
-    """Return the sum of two points without shares."""
-    hessian = None if one.hessian is None else one.hessian + other.hessian
-    return Point(one.value + other.value, one.gradient + other.gradient, hessian)
 
 
 class Information:
@@ -293,27 +286,28 @@ class Terms:
             return rest[:, None], residuals, rest, value
         return P, residuals, rest, logistic.several_classes(P, *known, residuals, rest)
 
-    def point(self, lane: Batch, B: np.ndarray, hessian: bool) -> Point:
-        """Return value, gradient and, if wanted, the Hessian at the weights B."""
-        return self.point_with_shares(lane, B, hessian)[0]
-
-    def point_with_shares(
-        self, lane: Batch, B: np.ndarray, hessian: bool = False
-    ) -> tuple[Point, np.ndarray]:
-        """Return the point, and the class probabilities, shape (rows, q)."""
-        value, gradient, shares = 0.0, np.zeros(self.shape), np.empty((lane.size, self.q))
+    def point(self, lane: Batch, B: np.ndarray, hessian: bool = False, shares: bool = False) -> Any:
+        """Return value, gradient and, if wanted, the Hessian at the weights B in one array; with
+        ``shares`` also the class probabilities, shape (rows, q).
+        """
+        value, gradient, kept = 0.0, np.zeros(self.shape), np.empty((lane.size, self.q))
         information = Information(*self.shape) if hessian else None
         for start, Z in self.blocks(lane):
             P, residuals, rest, own = self.residuals(lane, start, Z, B)
             value += own
             gradient += self.back(residuals, Z)
-            shares[start : start + len(P)] = P
+            kept[start : start + len(P)] = P
             if information is not None:
                 information.add(Z, P, rest, lane.importance[start : start + len(P)])
-        return Point(value, gradient, information and information.matrix()), shares
+        found = np.append(value, gradient)
+        if information is not None:
+            found = np.append(found, information.matrix())
+        return (found, kept) if shares else found
 
-    def moves(self, lane: Batch, step: np.ndarray) -> Moves:
-        """Return the effect of a step, of the shape of the weights, on the scores."""
+    def moves(self, lane: Batch, step: np.ndarray) -> np.ndarray:
+        """Return the effect of a step, of the shape of the weights, on the scores, as an array of
+        what :class:`Moves` holds.
+        """
         most, blocks, reach, squares = np.zeros(3), 0, np.zeros(self.width), np.zeros(self.width)
         for start, Z in self.blocks(lane):
             logistic.extents(Z, lane.importance, start, reach, squares)
@@ -321,7 +315,7 @@ class Terms:
             most = np.maximum(most, logistic.moves(scores, lane.y, lane.importance, start))
             blocks += 1
         weight = lane.size if lane.weights is None else float(lane.weights.sum())
-        return Moves(*most.tolist(), weight, blocks, reach, squares)
+        return np.concatenate([most, reach, [weight, blocks], squares])
 
     def curved(self, lane: Batch, P: np.ndarray, V: np.ndarray) -> np.ndarray:
         """Return the negative Hessian where the class probabilities are P, times V."""
@@ -370,18 +364,32 @@ class Terms:
             found = _stacked(found, np.roll(Z, self.intercept, axis=1))
         return found
 
-    def row_scores(self, lane: Batch, B: np.ndarray, covariance: str) -> Scores:
+    def row_scores(
+        self, lane: Batch, B: np.ndarray, covariance: str, pairs: bool = False
+    ) -> Scores:
         """Return the scores of the rows at weights B, w (y - p) x of each class beside the
-        reference, for a robust covariance.
+        reference, for a robust covariance; with ``pairs``, two rows each have one, of counts.
         """
         found, groups = None, clusters_in(lane, covariance)
         for start, Z in self.blocks(lane):
             _, residuals, _, _ = self.residuals(lane, start, Z, B)
             rows = (residuals[:, :, None] * Z[:, None, :]).reshape(len(Z), -1)
-            some = scores_of(rows, None if groups is None else groups[start : start + len(Z)])
+            own = None if groups is None else groups[start : start + len(Z)]
+            if pairs:
+                rows, own = rows[::2] + rows[1::2], None if own is None else own[::2]
+            some = scores_of(rows, own)
             found = some if found is None else added_scores(found, some)
         assert found is not None
         return found
+
+    def pearson(self, lane: Batch, B: np.ndarray) -> float:
+        """Return Pearson's chi-squared of counts, which are two rows each, at weights B."""
+        total = 0.0
+        for start, Z in self.blocks(lane):
+            curvatures, residuals, _, _ = self.residuals(lane, start, Z, B)
+            errors, variances = ((of[::2] + of[1::2])[:, 0] for of in (residuals, curvatures))
+            total += float((errors[variances > 0] ** 2 / variances[variances > 0]).sum())
+        return total
 
 
 @dataclass(frozen=True)
@@ -410,10 +418,10 @@ class SparseTerms(Terms):
             found[:, -1] = amounts.sum(axis=0)
         return found
 
-    def moves(self, lane: Batch, step: np.ndarray) -> Moves:
+    def moves(self, lane: Batch, step: np.ndarray) -> np.ndarray:
         """Return the effect of a step on the scores, without the columns' values."""
         most = logistic.moves(self.scores(lane.X, step), lane.y, lane.importance, 0)
-        return Moves(*most, 0.0, 0.0, np.zeros(0), np.zeros(0))
+        return np.array([*most, 0.0, 0.0])
 
     def products(self, lane: Batch) -> np.ndarray:
         """Return weighted sums of products of the features, shape (width, width)."""
@@ -576,59 +584,52 @@ class Objective:
 
     def at(self, B: np.ndarray, hessian: bool = True, shares: bool = False) -> Point:
         """Evaluate at weights B of shape (q, width), with Hessian or shares if asked."""
-        given, kept = np.ascontiguousarray(B), None
+        given, size, kept = np.ascontiguousarray(B), B.size, None
+        work = partial(self.terms.point, B=given, hessian=hessian, shares=shares)
         if shares:  # which are not recorded
-            work = partial(self.terms.point_with_shares, B=given)
-            point, kept = self.lanes.sum_and_keep(work, together, self.terms.lane_rows)
+            found, kept = self.lanes.sum_and_keep(work, add, self.terms.lane_rows)
         else:
-
-            def compute() -> list[np.ndarray]:
-                found = self.sum(partial(self.terms.point, B=given, hessian=hessian), together)
-                return [np.array([found.value]), found.gradient, *([found.hessian] * hessian)]
-
-            (value,), *derivatives = self._recorded(f"at {hessian:d}", B, compute)
-            point = Point(float(value), *derivatives)
+            found = self._summed(f"at {hessian:d}", given, work)
+        value, gradient = float(found[0]), found[1 : size + 1].reshape(self.shape)
+        square = found[size + 1 :].reshape(size, size) if hessian else None
         if not self.penalized:
-            return point._replace(shares=kept, log_likelihood=point.value)
+            return Point(value, gradient, square, kept, value)
         pull = self.penalty.times(B)
-        square = None if point.hessian is None else point.hessian + self.penalty.matrix(self.q)
-        value = point.value - 0.5 * float((B * pull).sum())
-        return Point(value, point.gradient - pull, square, kept, point.value)
+        square = None if square is None else square + self.penalty.matrix(self.q)
+        return Point(value - 0.5 * float((B * pull).sum()), gradient - pull, square, kept, value)
 
     def moves(self, step: np.ndarray) -> Moves:
         """Return the effect of a step, of the shape of the weights, on the scores."""
-
-        def compute() -> list[np.ndarray]:
-            found = self.sum(partial(self.terms.moves, step=np.ascontiguousarray(step)), furthest)
-            return [np.array(found[:5], dtype=np.float64), *found[5:]]
-
-        numbers, *columns = self._recorded("moves", step, compute)
-        return Moves(*numbers.tolist(), *columns)
+        given = np.ascontiguousarray(step)
+        found = self._summed("moves", given, partial(self.terms.moves, step=given), furthest)
+        most = (len(found) + 1) // 2
+        sums = *found[most : most + 2].tolist(), found[most + 2 :]
+        return Moves(*found[:3].tolist(), found[3:most], *sums)
 
     def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
         """Return the negative Hessian at a point with shares, times V of the weights' shape."""
         work = partial(self.terms.curved, V=np.ascontiguousarray(V))
-        return self._with_shares("curved", point, V, work) + self.penalty.times(V)
+        return self._summed("curved", V, work, kept=point.shares) + self.penalty.times(V)
 
     def diagonal(self, point: Point) -> np.ndarray:
         """Return the diagonal of the information at a point with shares; of several classes with a
         last row for the reference, as if its weights were not zero.
         """
-        return self._with_shares("diagonals", point, point.gradient, self.terms.diagonal)
+        return self._summed("diagonals", point.gradient, self.terms.diagonal, kept=point.shares)
 
-    def _with_shares(self, what: str, point: Point, given: np.ndarray, work: Work) -> np.ndarray:
-        def compute() -> list[np.ndarray]:
-            return [self.lanes.sum_with(point.shares or [], work, add, self.terms.lane_rows)]
+    def _summed(
+        self, what: str, given: np.ndarray, work: Work, adding: Add = add, kept: Any = None
+    ) -> np.ndarray:
+        """Return a sum over all lanes, or over these and what was kept of them: from the journal if
+        it is there.
+        """
 
-        return self._recorded(what, given, compute)[0]
+        def compute() -> np.ndarray:
+            if kept is None:
+                return np.asarray(self.sum(work, adding))
+            return np.asarray(self.lanes.sum_with(kept, work, adding, self.terms.lane_rows))
 
-    def _recorded(
-        self, what: str, given: np.ndarray, compute: Callable[[], list[np.ndarray]]
-    ) -> list[np.ndarray]:
-        """Return the result of a pass over the rows: from the journal if it is there."""
-        if self.journal is None:
-            return compute()
-        return [array.copy() for array in self.journal.result(what, given, compute)]
+        return compute() if self.journal is None else self.journal.result(what, given, compute)
 
     def sum(self, work: Work, adding: Add) -> Any:
         """Return the sum of ``work(lane)`` over all lanes."""

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from linsep._system.interrupts import interruption_point, interrupts_allowed
-from linsep.errors import DataError, Hint, LinsepError, ParameterError, hint
+from linsep.errors import Hint, LinsepError, ParameterError, hint
 from linsep.inference.robust import refuse_robust
 from linsep.logistic.task import NO_WEIGHT, FittedClasses
 from linsep.words import counted
@@ -109,7 +109,7 @@ class Solution(NamedTuple):
     clusters : int or None, their number if the covariance is summed over clusters
     """
 
-    B: np.ndarray
+    B: np.ndarray | Any
     point: "Point | Any"
     state: State
     n_iter: int
@@ -291,17 +291,6 @@ def _stopped(found: Solution, away: str) -> str:
         f"{who} before the maximum was reached{away}: the weights are those after "
         f"{counted(found.n_iter, 'iteration')}, and nothing can be inferred from them"
     )
-
-
-def refuse_no_progress(state: State, log_likelihood: float, null: float) -> None:
-    """Raise DataError if a fit made no progress from its start, which is not a maximum."""
-    stopped = state in (State.STUCK, State.SUSPECT, State.UNDECIDED)
-    if stopped and log_likelihood <= null * (1.0 - 1e-12):
-        raise DataError(
-            "The fit made no progress: rounding errors exceed the gain of the first step",
-            "scale the features", "leave out features that nearly depend on others",
-            code="not-converged",
-        )  # fmt: skip
 
 
 def separation_sentence(kind: str, limits: dict[str, str]) -> str:

@@ -6,7 +6,7 @@ the batches that the rows are read in nor on the process that sums them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from copy import copy
 from functools import cached_property
 from itertools import chain, islice
 from operator import add
@@ -66,8 +66,8 @@ def has_hessian(n_weights: int) -> bool:
 
 
 def block_rows(n_features: int) -> int:
-    """Return the number of dense rows in a block."""
-    return max(64, min(2048, BLOCK_VALUES // (n_features + 1)))
+    """Return the number of dense rows in a block, which is even: counts are pairs of rows."""
+    return 2 * max(32, min(1024, BLOCK_VALUES // (2 * n_features + 2)))
 
 
 def lane_rows(n_features: int) -> int:
@@ -213,11 +213,10 @@ class Null(NamedTuple):
     log_likelihood: float
 
 
-@dataclass(frozen=True)
 class Task:
     """A logistic regression to fit: its rows, and the model that has the parameters.
 
-    Attributes
+    Parameters
     ----------
     model : LogisticRegression
     known : FittedClasses
@@ -230,64 +229,53 @@ class Task:
     clustered : function that returns the batches with the numbers of the clusters, if these have
         none
     lanes : RowLanes that others than this process sum, or None
+
+    Attributes
+    ----------
+    q : int, number of classes with weight beside the reference, and the place of that
+    width : int, number of weights per class
+    factored : bool, whether there are few enough weights for a Hessian
+    total : float, sum of the weights of the rows
+    tol : float, distance to the maximum from which the last step may begin, in standard errors
+    share : share of a class in the sum of all, for :class:`linsep.logistic.objective.Penalty`
+    constant : float, what the log-likelihood has beside the sum over the rows
+    n_counted : int, number of rows with weight, where two of counts are one
     journal : Journal of the passes over the rows, or None
     start : weights of the raw features to start from, or None
     """
 
-    model: Any
-    known: FittedClasses
-    batches: Batches
-    n_features: int
-    n_rows: int
-    offsets: bool = False
-    groups: Groups | None = None
-    given: Any = None
-    source: Source | None = None
-    clustered: Batches | None = None
-    lanes: RowLanes | None = None
     journal: "Journal | None" = None
     start: np.ndarray | None = None
 
-    @property
-    def q(self) -> int:
-        """Number of classes with weight beside the reference, and the place of the reference."""
-        return len(self.known.codes) - 1
-
-    @property
-    def intercept(self) -> bool:
-        """Whether there is an intercept."""
-        return bool(self.model.fit_intercept)
-
-    @property
-    def width(self) -> int:
-        """Number of weights per class."""
-        return self.n_features + self.intercept
-
-    @property
-    def factored(self) -> bool:
-        """Whether there are few enough weights for a Hessian."""
-        return has_hessian(self.q * self.width)
-
-    @property
-    def total(self) -> float:
-        """Sum of the weights of the rows."""
-        return float(self.known.totals.sum())
-
-    @property
-    def constant(self) -> float:
-        """What the log-likelihood has beside the sum over the rows."""
-        return 0.0 if self.groups is None else self.groups.coefficients
-
-    @property
-    def tol(self) -> float:
-        """Distance to the maximum from which the last step may begin, in standard errors."""
+    def __init__(
+        self, model: Any, known: FittedClasses, batches: Batches, n_features: int, n_rows: int,
+        *, offsets: bool = False, groups: Groups | None = None, given: Any = None,
+        source: Source | None = None, clustered: Batches | None = None,
+        lanes: RowLanes | None = None,
+    ):  # fmt: skip
+        self.model, self.known, self.batches, self.lanes = model, known, batches, lanes
+        self.n_features, self.n_rows, self.offsets, self.groups = (
+            n_features,
+            n_rows,
+            offsets,
+            groups,
+        )
+        self.given, self.source, self.clustered = given, source, clustered
+        self.q, self.intercept = len(known.codes) - 1, bool(model.fit_intercept)
+        self.width = n_features + self.intercept
+        self.factored = has_hessian(self.q * self.width)
         default = WITH_INFERENCE if self.factored else WITHOUT
-        return default if self.model.tol is None else self.model.tol
+        self.tol = default if model.tol is None else float(model.tol)
+        self.total = float(known.totals.sum())
+        self.share = 1.0 / (self.q + 1) if len(known.order) > 2 else 0.0
+        self.constant = 0.0 if groups is None else groups.coefficients
+        self.n_counted = n_rows if groups is None else groups.rows
 
-    @property
-    def share(self) -> float:
-        """Share of a class in the sum of all, for :class:`linsep.logistic.objective.Penalty`."""
-        return 1.0 / (self.q + 1) if len(self.known.order) > 2 else 0.0
+    def of(self, batches: Batches, given: Any = None) -> "Task":
+        """Return the same task for other rows, in memory."""
+        found = copy(self)
+        found.batches, found.given, found.clustered, found.lanes = batches, given, None, None
+        return found
 
     @property
     def levels(self) -> tuple[np.ndarray, ...]:
@@ -324,7 +312,7 @@ class Task:
         if 8 * self.n_rows * self.width > (self.source or Source).memory_bytes:
             return None
         whole = joined(list((self.clustered or self.batches)()), self.n_features)
-        return replace(self, batches=lambda: [whole], given=whole.X, clustered=None, lanes=None)
+        return self.of(lambda: [whole], whole.X)
 
     def counted(self) -> Batch:
         """Return the rows with nonzero weight, of rows in memory."""
@@ -391,13 +379,15 @@ def task_of_arrays(
         saving.check_arrays(X, classes, codes, weights, *([] if offset is None else [offset]))
     n_rows = int(np.count_nonzero(weights)) if weights.size else len(y)
     groups = Groups().and_more(weights[::2], weights[1::2]) if counted else None
-    task = Task(model, known, list, X.shape[1], n_rows, offset is not None, groups, given)
-    few = not sp.issparse(X) and not task.factored and np.count_nonzero(X) < SPARSE * X.size
-    batch = Batch(
-        sp.csr_matrix(X) if few else X, known.places[codes], 0,  # such as images, faster so
-        weights if weights.size else None, groups=clusters, offset=offset,
+    weighted = weights if weights.size else None
+    batch = Batch(X, known.places[codes], 0, weighted, groups=clusters, offset=offset)
+    task = Task(
+        model, known, lambda: [batch], X.shape[1], n_rows, offsets=offset is not None,
+        groups=groups, given=given,
     )  # fmt: skip
-    return replace(task, batches=lambda: [batch]), y
+    if not task.factored and not sp.issparse(X) and np.count_nonzero(X) < SPARSE * X.size:
+        batch = batch._replace(X=sp.csr_matrix(X))  # such as images, faster so
+    return task, y
 
 
 def task_of_stream(model: Any, stream: "SourceStream") -> Task:
@@ -436,6 +426,6 @@ def task_of_stream(model: Any, stream: "SourceStream") -> Task:
 
     return Task(
         model, known, lambda: with_head(in_order(), n_features), n_features, n_rows,
-        stream.offsets is not None, groups, source=source,
+        offsets=stream.offsets is not None, groups=groups, source=source,
         clustered=with_clusters if model.covariance == CLUSTERED else None,
     )  # fmt: skip
