@@ -28,23 +28,21 @@ class ForMaketables:
     """Mixin of regressions: the plug-in format of maketables."""
 
     @property
-    def __maketables_coef_table__(self) -> Any:
-        own: Any = self
-        table = own.summary()
-        frame = table.tidy().set_index([own.param_names_])
+    def __maketables_coef_table__(self: Any) -> Any:
+        table = self.summary()
+        frame = table.tidy().set_index([self.param_names_])
         percent = f"{100 * table.level:.6g}"
         names = {"estimate": "b", "standard_error": "se", "statistic": "t", "p_value": "p"}
         names |= {"low": f"ci{percent}l", "high": f"ci{percent}u"}
         return frame[list(names)].rename(columns=names)
 
-    def __maketables_stat__(self, key: str) -> Any:
-        own: Any = self
+    def __maketables_stat__(self: Any, key: str) -> Any:
         if key == "se_type":
             return self.__maketables_vcov_info__["vcov_type"]
         if key == "n_clusters":
-            clustered = fitted_parameter(own, "covariance") == "CR1"
-            return int(own._degrees) + 1 if clustered else None
-        return getattr(own, STATISTICS.get(key, ""), None)
+            clustered = fitted_parameter(self, "covariance") == "CR1"
+            return int(self._degrees) + 1 if clustered else None
+        return getattr(self, STATISTICS.get(key, ""), None)
 
     @property
     def __maketables_depvar__(self) -> str:
@@ -55,9 +53,8 @@ class ForMaketables:
         return {"vcov_type": fitted_parameter(self, "covariance") or "iid", "clustervar": None}
 
     @property
-    def __maketables_default_stat_keys__(self) -> list[str]:
-        own: Any = self
-        linear = own._equation == "target"
+    def __maketables_default_stat_keys__(self: Any) -> list[str]:
+        linear = self._equation == "target"
         return ["N", "r2", "adj_r2"] if linear else ["N", "pseudo_r2", "ll", "aic"]
 
 
@@ -71,10 +68,10 @@ def for_marginaleffects(model: Any, data: Any) -> Any:
             "Some coefficients have no finite estimates, so predictions have no standard errors.",
             code="separated",
         )
-    coef = np.nan_to_num(np.asarray(model._params))
     linear, constant = model._equation == "target", int(fitted_parameter(model, "fit_intercept"))
     classes = [] if linear else [*map(label_text, model.classes_.tolist())]
     order = [k for k, name in enumerate(classes) if name != label_text(model.reference_)]
+    groups = classes if len(classes) > 2 else [""]
 
     class Model(ModelAbstract):
         def get_exog(self, newdata: Any) -> np.ndarray:
@@ -84,20 +81,17 @@ def for_marginaleffects(model: Any, data: Any) -> Any:
             return np.column_stack([np.ones((len(X), constant)), X])
 
         def get_predict(self, params: np.ndarray, newdata: Any) -> Any:
-            rows = np.arange(len(newdata), dtype=np.int32)
-            scores = np.asarray(newdata) @ np.reshape(params, (-1, newdata.shape[1])).T
-            if linear:
-                return pl.DataFrame({"rowid": rows, "estimate": scores[:, 0]})
-            odds = np.zeros((len(rows), len(classes)))
-            odds[:, order] = scores
-            P = softmax(odds, axis=1)
-            if len(classes) == 2:
-                return pl.DataFrame({"rowid": rows, "estimate": P[:, order[0]]})
+            means = np.asarray(newdata) @ np.reshape(params, (-1, newdata.shape[1])).T
+            if classes:
+                odds = np.zeros((len(means), len(classes)))
+                odds[:, order] = means
+                means = softmax(odds, axis=1)[:, order if len(classes) == 2 else slice(None)]
+            rows = np.arange(len(means), dtype=np.int32)
             parts = [
-                pl.DataFrame({"rowid": rows, "estimate": p}).with_columns(group=pl.lit(name))
-                for name, p in zip(classes, P.T, strict=True)
+                pl.DataFrame({"rowid": rows, "group": name, "estimate": mean})
+                for name, mean in zip(groups, means.T, strict=True)
             ]
-            return pl.concat(parts).select("rowid", "group", "estimate")
+            return pl.concat(parts) if len(groups) > 1 else parts[0].drop("group")
 
         def get_vcov(self, vcov: Any = True) -> Any:
             return None if vcov is False else self.vault.vcov
@@ -113,9 +107,9 @@ def for_marginaleffects(model: Any, data: Any) -> Any:
     frame = frame.with_columns([pl.col(x).cast(pl.Enum(of)) for x, of in levels.items()])
     covariance = None if model._without_errors() else np.nan_to_num(model._covariance_matrix)
     vault = ModelVault(
-        coef=coef.ravel(), coefnames=np.array(model.param_names_), vcov=covariance,
-        modeldata=frame, package="linsep", variable_names=[target_name(model) or "y", *columns],
-        formula=lambda rows: (None, rows),
+        coef=np.nan_to_num(np.ravel(model._params)), coefnames=np.array(model.param_names_),
+        vcov=covariance, modeldata=frame, package="linsep", formula=lambda rows: (None, rows),
+        variable_names=[target_name(model) or "y", *columns],
     )  # fmt: skip
     found = Model(model, vault)
     if np.isfinite(model._degrees):

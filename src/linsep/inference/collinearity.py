@@ -25,6 +25,11 @@ MOST_FEATURES, MOST_INDICES, MOST_LETTERS = 5, 3, 150
 REPEATED, NEGLIGIBLE = 2e-14, 1e-15
 
 
+def dense(X: Any) -> np.ndarray:
+    """Return features as an array of float64."""
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+
+
 class Basis(NamedTuple):
     """Columns of weighted least squares in an orthonormal basis.
 
@@ -50,7 +55,7 @@ class Basis(NamedTuple):
         """Return the basis of an intercept, if there is one, and the features to be kept, without
         those that repeat earlier ones.
         """
-        X, roots = X.toarray() if sp.issparse(X) else X, np.sqrt(weights)[:, None]
+        X, roots = dense(X), np.sqrt(weights)[:, None]
         Z = np.column_stack([np.ones((len(X), int(intercept))), X]) * roots
         lengths, means = np.linalg.norm(Z, axis=0), np.zeros(Z.shape[1])
         if intercept:

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
-import scipy.sparse as sp
 from scipy.special import chdtrc, expit, xlogy
 
 from linsep.batches import Batch
@@ -31,7 +30,7 @@ from linsep.estimators._common.labels import (
     unknown_labels,
 )
 from linsep.estimators._common.predicting import codes_in
-from linsep.inference.collinearity import Basis, Collinearity, collinearity_of
+from linsep.inference.collinearity import Basis, Collinearity, collinearity_of, dense
 from linsep.inference.table import Printed, as_frame, number_text, p_text
 from linsep.inference.tails import f_tail, t_tail
 from linsep.layout import table_lines, wrapped
@@ -349,17 +348,15 @@ def hosmer_lemeshow(
     # weighted quantiles, rounded as R's (type 7)
     counts = np.cumsum(weights)
     at = 1.0 + max(counts[-1] - 1.0, 0.0) * (np.arange(1, groups) * (1 / groups))
-    ends = [np.searchsorted(counts, place) for place in (np.floor(at), np.ceil(at))]
-    low, high = (p[np.minimum(end, p.size - 1)] for end in ends)
-    share = at - np.floor(at)
-    edges = np.unique(np.where(low == high, low, (1.0 - share) * low + share * high))
-    places = np.unique(
-        np.searchsorted(edges[(edges > p[0]) & (edges < p[-1])], p), return_inverse=True
-    )[1]
-    rows, observed, expected = (
-        np.bincount(places, weights * part) for part in (np.ones(p.size), y, p)
+    low, high = (
+        p[np.minimum(np.searchsorted(counts, place), p.size - 1)]
+        for place in (np.floor(at), np.ceil(at))
     )
-    first = np.searchsorted(places, np.arange(rows.size))
+    share = at - np.floor(at)
+    edges = np.where(low == high, low, (1.0 - share) * low + share * high)
+    edges = np.unique(edges[(edges > p[0]) & (edges < p[-1])])
+    _, first, places = np.unique(np.searchsorted(edges, p), return_index=True, return_inverse=True)
+    rows, observed, expected = (np.bincount(places, weights * part) for part in (1.0, y, p))
     last = np.append(first[1:], p.size) - 1
     with np.errstate(divide="ignore", invalid="ignore"):
         # (o - e)^2 / e + ((n - o) - (n - e))^2 / (n - e)
@@ -435,7 +432,7 @@ def _partial(X: Any, coef: np.ndarray, working: np.ndarray, centered: bool) -> n
     """Return the partial residuals of each feature, of shape (rows, features); the part of each has
     mean zero if it is centered.
     """
-    X = X.toarray() if sp.issparse(X) else X
+    X = dense(X)
     with np.errstate(invalid="ignore"):
         parts = (X - X.mean(axis=0) if centered else X) * coef
         parts = parts - parts.mean(axis=0) if centered else parts  # again, as means are rounded
@@ -502,12 +499,6 @@ def linear_diagnostics(
     """Return the diagnostics of a linear regression on the rows of its fit, which have numbers and
     labels (``index``); DataError if their residual sum of squares differs from the fit's.
     """
-    return _of_linear(model, block, numbers, index)[0]
-
-
-def _of_linear(
-    model: Any, block: Batch, numbers: np.ndarray, index: np.ndarray
-) -> tuple[Diagnostics, Basis]:
     fit, coef = model.solution_, model._params[int(model.solution_.fit_intercept) :]
     _check_size(block.y.size, coef.size)
     weights = np.ones(block.y.size) if block.weights is None else block.weights
@@ -520,31 +511,28 @@ def _of_linear(
             code="other-rows",
         )
     raw = np.zeros_like(raw) if fit.perfect else raw
-    basis = Basis.of(block.X, weights, fit.fit_intercept, ~np.isnan(coef))
+    basis = Basis.of(block.X, weights, fit.fit_intercept, fit.kept)
     pearson, df, undefined = raw * np.sqrt(weights), fit.n_rows - fit.rank, _no_variance(fit)
     sigma = np.nan if undefined else fit.residual_norm / np.sqrt(df)
     arrays = _influences(basis, sigma, pearson, pearson, pearson, df)
-    notes = [f"Standardized residuals and influences are {undefined}."] * bool(undefined)
-    if (row := _perfect_without(arrays, index, df)) is not None:
-        notes.append(
-            f"Without row {row} the fit is perfect, so its studentized residual and DFBETAS are "
-            "not defined."
-        )
-    if not undefined:
-        notes += _of_leverage_one(arrays["leverage"], index)
-    found = Diagnostics(
+    notes = _of_leverage_one(arrays["leverage"], index)
+    if undefined:
+        notes = [f"Standardized residuals and influences are {undefined}."]
+    elif (row := _perfect_without(arrays, index)) is not None and df > 1:
+        text = "the fit is perfect, so its studentized residual and DFBETAS are not defined."
+        notes.insert(0, f"Without row {row} {text}")
+    return Diagnostics(
         title="Diagnostics of a linear regression", numbers=numbers, index=index, y=block.y,
         weights=weights, fitted=fit.predicted(block.X), pearson=pearson, deviance=pearson,
         working=raw, partial=_partial(block.X, coef, raw, fit.fit_intercept), params=model._params,
         collinearity=collinearity_of(model, basis), notes=notes, X=block.X, **arrays,
     )  # fmt: skip
-    return found, basis
 
 
-def _perfect_without(arrays: dict[str, np.ndarray], index: np.ndarray, df: float) -> Any:
+def _perfect_without(arrays: dict[str, np.ndarray], index: np.ndarray) -> Any:
     """Return the label of a row without which the fit is perfect, or None."""
     perfect = np.isnan(arrays["studentized"]) & ~np.isnan(arrays["standardized"])
-    return index[np.argmax(perfect)] if perfect.any() and df > 1 else None
+    return index[np.argmax(perfect)] if perfect.any() else None
 
 
 def logistic_diagnostics(
@@ -743,21 +731,6 @@ class Assumptions(Printed, Diagnostics):
         return table_lines(self.rows(), [False, False, True, True, False], sentences=True)
 
 
-class _Tested(NamedTuple):
-    """A linear fit, its rows, their diagnostics, and the residuals as shares of their norm."""
-
-    fit: Any
-    block: Batch
-    found: Diagnostics
-    basis: Basis
-    shares: np.ndarray
-
-    @property
-    def copies(self) -> bool:
-        """Whether rows are copies of others, by frequency weights."""
-        return bool((np.diff(self.found.numbers) == 0).any())
-
-
 #: statistic, p and conclusion of a test, or why it is not defined
 Result = tuple[float, float, str] | str
 
@@ -769,11 +742,11 @@ def check_assumptions(
     for copies of a row, and labels; DataError if these are other rows.
     """
     fit = model.solution_
-    found, basis = _of_linear(model, block, numbers, index)
-    rows = _Tested(fit, block, found, basis, found.pearson / (fit.residual_norm or 1.0))
+    found = linear_diagnostics(model, block, numbers, index)
+    shares = found.pearson / (fit.residual_norm or 1.0)
     findings, undefined = [], _no_variance(fit)
     for name, assumption, test, source in TESTS:
-        result = undefined if undefined and name != "leverage" else test(rows)
+        result = undefined if undefined and name != "leverage" else test(fit, found, shares)
         three = (np.nan, np.nan, result) if isinstance(result, str) else result
         findings.append(Finding(assumption, name, *three, source))
     about_rows = any("row " in finding.conclusion for finding in findings)
@@ -799,18 +772,22 @@ def _explained(columns: np.ndarray, y: np.ndarray, whole: np.ndarray) -> tuple[i
     return rank, float(np.linalg.norm(Q[:, :rank].T @ R[:, -1]))
 
 
-def _reset(rows: _Tested) -> Result:
+def _copied(found: Diagnostics) -> bool:
+    """Return whether rows are copies of others, by frequency weights."""
+    return bool((np.diff(found.numbers) == 0).any())
+
+
+def _reset(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     """Test linearity by squares and cubes of the centered predictions (RESET)."""
-    fit, Q = rows.fit, rows.basis.Q
     if not fit.explained_norm > NOTHING * fit.y_norm:
         return "not defined: the predictions are the same in all rows"
-    about = (rows.block.y - fit.mean_y) - rows.found.working
+    about = (found.y - fit.mean_y) - found.working
     about = about / np.abs(about).max()
-    powers = np.column_stack([about**2, about**3]) * np.sqrt(rows.found.weights)[:, None]
-    left = powers
+    powers = np.column_stack([about**2, about**3]) * np.sqrt(found.weights)[:, None]
+    Q, left = Basis.of(found.X, found.weights, fit.fit_intercept, fit.kept).Q, powers
     for _ in range(2):  # again, for the rounding errors of the first
         left = left - Q @ (Q.T @ left)
-    added, explained = _explained(left, rows.shares, np.linalg.norm(powers, axis=0))
+    added, explained = _explained(left, shares, np.linalg.norm(powers, axis=0))
     df = fit.n_rows - fit.rank - added
     if not added or df <= 0:
         return "not defined: powers of the predictions leave no degrees of freedom"
@@ -820,28 +797,28 @@ def _reset(rows: _Tested) -> Result:
     return _tested(float(f), float(f_tail(f, added, df)), against)
 
 
-def _breusch_pagan(rows: _Tested) -> Result:
-    return _variance(rows, rows.block.dense(), "the variance changes with the features")
+def _breusch_pagan(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
+    return _variance(fit, dense(found.X), shares, "the variance changes with the features")
 
 
-def _white(rows: _Tested) -> Result:
+def _white(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     """Test whether features, their squares and products explain squared residuals."""
-    n, d = rows.block.X.shape
+    n, d = found.X.shape
     if n * d * (d + 3) / 2 > WHITE_VALUES:
         return "not computed: there are too many products of features"
-    fit, X = rows.fit, np.asarray(rows.block.dense(), dtype=np.float64)
+    X = dense(found.X)
     if fit.fit_intercept:
         X = np.column_stack([np.ones(n), fit.centered(X) / np.where(fit.spread, fit.spread, 1)])
     first, second = np.triu_indices(X.shape[1])
     against = "the variance changes with squares or products of the features"
-    return _variance(rows, X[:, first] * X[:, second], against)
+    return _variance(fit, X[:, first] * X[:, second], shares, against)
 
 
-def _variance(rows: _Tested, X: np.ndarray, against: str) -> Result:
+def _variance(fit: Any, X: np.ndarray, shares: np.ndarray, against: str) -> Result:
     """Test by n R^2 of a regression whether columns explain squared residuals (Koenker's form of
     Breusch and Pagan's test, without normality).
     """
-    squares, fit = rows.shares**2, rows.fit
+    squares = shares**2
     about = squares - squares.mean()
     df, explained = _explained(X - X.mean(axis=0), about, np.linalg.norm(X, axis=0))
     if not df:
@@ -854,38 +831,38 @@ def _variance(rows: _Tested, X: np.ndarray, against: str) -> Result:
     return _tested(lm, float(chdtrc(df, lm)), against)
 
 
-def _jarque_bera(rows: _Tested) -> Result:
+def _jarque_bera(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     from scipy.stats import jarque_bera, kurtosis, skew
 
-    skewness, size = skew(rows.shares), kurtosis(rows.shares, fisher=False)
+    skewness, size = skew(shares), kurtosis(shares, fisher=False)
     more = f": skewness {skewness:.3g} (0 if normal), kurtosis {size:.3g} (3)"
-    statistic, p = jarque_bera(rows.shares)
+    statistic, p = jarque_bera(shares)
     return _tested(float(statistic), float(p), "residuals are not normal", more)
 
 
-def _shapiro_wilk(rows: _Tested) -> Result:
-    if not 3 <= rows.shares.size <= SHAPIRO_ROWS:
+def _shapiro_wilk(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
+    if not 3 <= shares.size <= SHAPIRO_ROWS:
         return f"not computed: its p-values hold for 3 to {SHAPIRO_ROWS:,} rows"
-    if rows.fit.n_rows - rows.fit.rank < 2:
+    if fit.n_rows - fit.rank < 2:
         return "not computed: with one degree of freedom, residuals have only one shape"
-    if rows.copies:
+    if _copied(found):
         return "not computed: its p-values do not hold for copies of a row"
     from scipy.stats import shapiro
 
-    statistic, p = shapiro(rows.shares)
+    statistic, p = shapiro(shares)
     return _tested(float(statistic), float(p), "residuals are not normal")
 
 
-def _durbin_watson(rows: _Tested) -> Result:
-    if rows.copies:
+def _durbin_watson(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
+    if _copied(found):
         return "not defined: copies of a row have no order"
-    dw = float(np.sum(np.diff(rows.shares) ** 2) / (rows.shares @ rows.shares))
+    dw = float(np.sum(np.diff(shares) ** 2) / (shares @ shares))
     near = f"{1 - dw / 2:.2f}"
     return dw, np.nan, f"2 if neighboring rows are independent; their correlation is about {near}"
 
 
-def _leverage(rows: _Tested) -> Result:
-    fit, leverage, index = rows.fit, rows.found.leverage, rows.found.index
+def _leverage(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
+    leverage, index = found.leverage, found.index
     twice, most = 2 * fit.rank / fit.n_rows, int(np.argmax(leverage))
     text = (
         f"row {index[most]}; {(leverage > twice).sum():,} of {fit.n_rows:,} rows have more than "
@@ -896,22 +873,21 @@ def _leverage(rows: _Tested) -> Result:
     return float(leverage[most]), np.nan, text
 
 
-def _cook(rows: _Tested) -> Result:
-    sizes = rows.found.cooks_distance
+def _cook(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
+    sizes = found.cooks_distance
     if np.isnan(sizes).all():
         return "not defined: all leverages are 1"
     most = int(np.nanargmax(sizes))
-    text = f"row {rows.found.index[most]}; near 1, the estimates move far without the row"
+    text = f"row {found.index[most]}; near 1, the estimates move far without the row"
     return float(sizes[most]), np.nan, text
 
 
-def _studentized(rows: _Tested) -> Result:
+def _studentized(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     """Test the row with the largest studentized residual as an outlier."""
-    fit, found = rows.fit, rows.found
     df = fit.n_rows - fit.rank - 1
     if df < 1:
         return "not defined: without one row, no residual degrees of freedom are left"
-    if (row := _perfect_without(vars(found), found.index, df + 1)) is not None:
+    if (row := _perfect_without(vars(found), found.index)) is not None:
         return (
             f"not defined: without row {row} the fit is perfect, so the residual variance is zero"
         )

@@ -11,7 +11,7 @@ from linsep.estimators._common.explaining import standardized
 from linsep.estimators._common.labels import feature_names, with_intercept, words_and_signs
 from linsep.estimators._common.showing import HasEquation
 from linsep.inference.adapters import ForMaketables
-from linsep.inference.table import OPPOSITE, Coefficient, Facts, Summary, as_frame, check_level
+from linsep.inference.table import OPPOSITE, Coefficient, Summary, as_frame, check_level
 from linsep.inference.tails import t_reach, t_tail
 from linsep.parameters import fitted_parameter
 
@@ -34,20 +34,16 @@ class Estimated(Protocol):
     """What tests, tables and diagnostics of fitted regressions ask of them.
 
     ``_degrees`` are those of the statistics, infinite for a normal distribution; ``_words`` are
-    status codes that are shown instead of estimates; ``_headed()`` is the title of the summary,
-    the statistics of the fit, and notes; ``_without_errors()`` says why standard errors are
-    unknown, or ""; ``_glanced()`` are the statistics of ``glance`` that only this regression has.
+    status codes that are shown instead of estimates; ``_without_errors()`` says why standard errors
+    are unknown, or "". The others are of logistic regressions: in the order of the fit, and the
+    parts of tests by their likelihood.
     """
 
     _params: np.ndarray
     _words: np.ndarray
     _degrees: float
     _covariance_matrix: np.ndarray | None
-    _headed: Callable[[], tuple[str, Facts, list[str]]]
     _without_errors: Callable[[], str]
-    _glanced: Callable[[], dict[str, Any]]
-    _covariance_root: Callable[[], tuple[np.ndarray, float]]
-    # of logistic regressions: in the order of the fit, and the parts of tests by their likelihood
     _limits: np.ndarray
     _covariance: np.ndarray | None
     _inferable: bool
@@ -64,7 +60,8 @@ class HasInference(HasEquation, ForMaketables):
     A regression with one equation (one target, or two classes) has arrays of shape (parameters,);
     with several classes or targets, arrays of shape (equations, parameters). The intercept comes
     first, if there is one, then the features in order. A subclass has what :class:`Estimated`
-    lists, and ``standard_errors_`` and ``df_residual_``.
+    lists, ``standard_errors_`` and ``df_residual_``; ``_headed()``: the title of the summary, the
+    statistics of the fit, and notes; and ``_glanced()``: the statistics that only it has.
     """
 
     n_features_in_: int
@@ -74,7 +71,6 @@ class HasInference(HasEquation, ForMaketables):
     _equation = "class"
     #: y minus the predictions, None unless the rows of the fit were in memory
     _residuals: np.ndarray | None = None
-
     #: the names of several equations; empty if there is one
     _equations: Any = ()
 
@@ -131,8 +127,8 @@ class HasInference(HasEquation, ForMaketables):
     @property
     def statistics_(self: Any) -> np.ndarray:
         """Estimates divided by their standard errors: t, or z of a logistic regression (Wald)."""
-        errors = self.standard_errors_
-        return np.asarray(self._shown / np.where(errors > 0, errors, np.nan))
+        errors = np.where(self.standard_errors_ > 0, self.standard_errors_, np.nan)
+        return np.asarray(self._shown / errors)
 
     @property
     def p_values_(self: Any) -> np.ndarray:
@@ -163,8 +159,7 @@ class HasInference(HasEquation, ForMaketables):
     def _level(self) -> float:
         """Level of the intervals, unless one is given."""
         check_is_fitted(self)
-        level: float = fitted_parameter(self, "level", 0.95)
-        return level
+        return float(fitted_parameter(self, "level", 0.95))
 
     @property
     def param_names_(self) -> list[str]:
@@ -310,9 +305,8 @@ class HasInference(HasEquation, ForMaketables):
         from linsep.inference.refitting import likelihood_ratio_tests
 
         counts = {} if successes is None else {"successes": successes, "trials": trials}
-        return likelihood_ratio_tests(
-            self, X, y, sample_weight=sample_weight, offset=offset, **counts
-        )
+        more = {"sample_weight": sample_weight, "offset": offset} | counts
+        return likelihood_ratio_tests(self, X, y, **more)
 
     def score_test(
         self, X: Any, y: Any = None, more: Any = None, sample_weight: Any = None
@@ -380,17 +374,8 @@ class HasInference(HasEquation, ForMaketables):
         return table
 
     def tidy(self, level: float | None = None) -> Any:
-        """Return the table of the parameters as a data frame, one row per parameter.
-
-        Parameters
-        ----------
-        level : float between 0 and 1, default: the ``level`` of the model, or 0.95
-            Confidence level of the intervals.
-
-        Returns
-        -------
-        pandas.DataFrame, or pyarrow.Table where pandas is not installed
-            As :meth:`linsep.inference.table.Summary.tidy` returns it.
+        """Return the table of :meth:`summary` as a data frame, as
+        :meth:`linsep.inference.table.Summary.tidy` does.
         """
         return self.summary(level).tidy()
 
