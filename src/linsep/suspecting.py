@@ -21,10 +21,9 @@ from linsep.estimators._common.frames import with_features
 from linsep.layout import table_lines
 from linsep.separability.data import Data, data_of, weights_of
 from linsep.separability.deciding import decide, question_about, subject_of
-from linsep.separability.fewest.claim import asked
-from linsep.separability.fewest.rows import WeightedRows
-from linsep.separability.fewest.search import Search
+from linsep.separability.fewest import Search
 from linsep.separability.time_limit import Task, limited
+from linsep.separability.weighted_rows import WeightedRows, asked
 from linsep.sources.base import Source
 from linsep.validation.labels import row_labels
 from linsep.words import counted
@@ -148,13 +147,13 @@ def suspicious_labels(
     X, y, _ = with_features(X, y)
     data = data_of(X, y)
     wanted = asked(True, weights, data.n_rows)
-    codes, labels = data.codes(), data.labels()
+    codes, labels = np.concatenate([lane.y for lane in data.lanes()]), data.labels()
     found: dict[int, SuspiciousLabel] = {}
     with one_blas_thread:
         sides = list(_sides(data, fit_intercept))
         for subject in sides:
             task = Task(time_limit / len(sides))
-            rows = WeightedRows(data, question_about(data, subject), wanted.weights, True)
+            rows = WeightedRows(data, question_about(data, subject), wanted)
             for one in _of_sides(rows, task):
                 label = labels[codes[one.row]]
                 if one.row not in found or one.score > found[one.row].score:
@@ -181,17 +180,17 @@ def _sides(data: Data, fit_intercept: bool) -> Iterator[Subject]:
 def _of_sides(rows: WeightedRows, task: Task) -> Iterator[SuspiciousLabel]:
     search = Search(rows)
     with limited(task):
-        found = search.run()
-    if not found.best.errors:
+        search.run()
+    if not search.best.errors:
         yield from _of_margin(rows, task)
         return
-    cover, wrong = search.pool.packing()[1], set(found.best.rows)
+    cover, wrong, found = search.pool.packing()[1], set(search.best.rows), search.pool.found
     sizes: dict[int, list[int]] = {}  # of the contradictions of every group of equal rows
-    for one in found.contradictions:
+    for one in found:
         for g in one.groups:
             sizes.setdefault(g, []).append(len(one.groups))
     common = [g for g in np.argsort(-cover, kind="stable").tolist()
-              if len(sizes.get(g, ())) == len(found.contradictions)]  # fmt: skip
+              if len(sizes.get(g, ())) == len(found)]  # fmt: skip
     alone = [g for g in common[:MOST_TRIED] if len(rows.copies[g]) == 1
              and isinstance(_verdict(rows, task, None, rows.copies[g][0]), Separable)]  # fmt: skip
     places = {row: g for g, copies in enumerate(rows.copies) for row in copies}
@@ -225,7 +224,7 @@ def _verdict(
     rows: WeightedRows, task: Task, margin: Literal["max"] | None, without: int = -1
 ) -> Any:
     kept = rows.numbers != without
-    side = rows.sides()[kept]
+    side = rows.sides[kept]
     seconds = task.until - time.monotonic()
     if seconds <= 0 or len(np.unique(side)) < 2:
         return None

@@ -26,7 +26,7 @@ from linsep import (
 from linsep.chance.bias import proximal, signal_of
 from linsep.chance.counting import Chance, approximately
 from linsep.errors import ParameterError
-from linsep.separability.position import modulo, rank
+from linsep.separability.surveys import modulo, rank
 from refusals import refused
 from thoroughness import examples
 

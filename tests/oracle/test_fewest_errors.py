@@ -16,8 +16,8 @@ from fewest_errors_sets import nearly_tied, random_set
 from linsep.certificate.errors import Exhaustive
 from linsep.certificate.integers import in_lowest_terms
 from linsep.errors import DataError, ParameterError
-from linsep.separability.exact import reduced
-from linsep.separability.fewest import sweep as fewest
+from linsep.separability import sweep as fewest
+from linsep.separability.integers import reduced
 from linsep.separability.time_limit import Task, TooLarge, limited
 from proof_edits import written
 from refusals import refused

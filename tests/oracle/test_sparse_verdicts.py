@@ -66,9 +66,9 @@ def test_rows_off_the_boundary_tell_what_all_rows_tell(seed, monkeypatch):
     assert 100 < len(few.boundary) < 240
     assert few.signs
     assert few.verify(X, y, exact=True)
-    off = rows_of_data.off_boundary(data_of(X, y), question_of(few.subject), few.boundary)
-    assert set(off.numbers.tolist()) == set(range(240)) - set(few.boundary)
-    assert (off.data.codes() == y[off.numbers]).all()
+    rest, off = rows_of_data.off_boundary(data_of(X, y), question_of(few.subject), few.boundary)
+    assert set(off.tolist()) == set(range(240)) - set(few.boundary)
+    assert (np.concatenate([lane.y for lane in rest.lanes()]) == y[off]).all()
     monkeypatch.setattr(rows_of_data, "SPARSE_ROWS", 17)
     for most in (rows_of_data.MOST_COPIED, 3):  # of lanes, and of rows that are not copied
         monkeypatch.setattr(rows_of_data, "MOST_COPIED", most)

@@ -13,8 +13,8 @@ from flint import fmpz_mat
 from linsep import LogisticRegression, separation
 from linsep.errors import ParameterError, SeparationWarning
 from linsep.logistic import limits as no_maximum
-from linsep.separability.exact import rref
-from linsep.separability.exact_process import elsewhere, reduced_form
+from linsep.separability.exact_process import solved as solved_here, solved_elsewhere
+from linsep.separability.integers import solution
 from linsep.separability.programs import solved
 from linsep.separability.time_limit import Task, TooLarge, check_time, limited, seconds_left
 from parameters_in_order import last
@@ -57,22 +57,28 @@ def test_an_inner_limit_is_no_longer_than_the_outer():
     assert seconds_left() > 1e9
 
 
+def numbers(random, rows, columns, bits):
+    return fmpz_mat(rows, columns, [random.getrandbits(bits) for _ in range(rows * columns)])
+
+
 def test_elimination_elsewhere_is_elimination_here():
     random = Random(0)
-    matrix = fmpz_mat(6, 9, [random.getrandbits(400) - 2**399 for _ in range(54)])
-    assert elsewhere("reduced_form", matrix, math.inf) == reduced_form(matrix)
+    square, right = numbers(random, 6, 6, 400), numbers(random, 6, 3, 400)
+    assert solved_elsewhere(square, right, math.inf) == solved_here(square, right)
+    square = fmpz_mat(square.tolist()[:5] + square.tolist()[:1])
+    assert solved_elsewhere(square, right, math.inf) is solved_here(square, right) is None
 
 
 def test_elimination_elsewhere_ends_in_time_and_hears_ctrl_c():
     random = Random(0)
-    matrix = fmpz_mat(120, 121, [random.getrandbits(4000) for _ in range(120 * 121)])
+    square, right = numbers(random, 120, 120, 4000), numbers(random, 120, 1, 4000)
     watch = Stopwatch()
     with limited(Task(0.5)), pytest.raises(TooLarge):
-        rref(matrix)
+        solution(square, right)
     assert watch.seconds() < 0.5 + 2
     watch, timer = Stopwatch(), ctrl_c_after(0.5)
     with pytest.raises(KeyboardInterrupt):
-        rref(matrix)
+        solution(square, right)
     timer.join()
     assert watch.seconds() < 0.5 + 2
 

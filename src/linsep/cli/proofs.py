@@ -112,8 +112,8 @@ def separate(
     from linsep.certificate.verdicts import Separations, Undecided
     from linsep.separability.data import data_of, weights_of
     from linsep.separability.deciding import decide, with_fewest_errors
-    from linsep.separability.fewest.claim import asked
     from linsep.separability.time_limit import Task
+    from linsep.separability.weighted_rows import asked
 
     look.check_drawn(plot)
     check_all_free(force, proof, plot)

@@ -411,6 +411,5 @@ def data_of_batches(task: Task) -> Data:
         for batch in weighed(task.batches()):
             yield Batch(padded(batch.X, task.n_features), codes[batch.y], batch.first)
 
-    data = Data(parts, np.sort(task.known.labels), (task.n_rows, task.n_features), None)
-    data.sparse = sp.issparse(next(parts()).X)
-    return data
+    shape, sparse = (task.n_rows, task.n_features), sp.issparse(next(parts()).X)
+    return Data(parts, np.sort(task.known.labels), shape, None, sparse)

@@ -76,11 +76,8 @@ def inseparable(given: Sequence[FloatRow], machine: Cycle, n_features: int) -> b
     sizes = [len(row.columns) for row in rows]
     if sum(sizes) > MOST_VALUES:
         return False
-    X = sp.csr_matrix(
-        (np.concatenate([row.values for row in rows]),
-         np.concatenate([row.columns for row in rows]), np.cumsum([0, *sizes])),
-        shape=(len(rows), n_features),
-    )  # fmt: skip
+    values, columns = (np.concatenate([row[k] for row in rows]) for k in (1, 0))
+    X = sp.csr_matrix((values, columns, np.cumsum([0, *sizes])), (len(rows), n_features))
     codes = [row.code if machine.joint else int(row.code in machine.positive) for row in rows]
     found = separation(X, codes, fit_intercept=machine.fit_intercept, formulations=("multinomial",))
     return isinstance(found.multinomial if isinstance(found, Separations) else found, Blocked)
@@ -90,14 +87,12 @@ def power_of(given: Sequence[FloatRow], base: int) -> int | None:
     """Return the smallest power of the base that makes all values integers, or None."""
     most, least = MOST_BITS if base == 2 else MOST_DECIMALS, 0
     for row in given:
-        if row.values.dtype.kind in "iu":
-            continue
-        if base == 2:
-            digits = [Fraction(float(x)).denominator.bit_length() - 1 for x in row.values]
-        else:  # shortest decimals: float32 prints 0.1 as float64 does, though their values differ
-            exponents = (Decimal(str(x)).normalize().as_tuple().exponent for x in row.values)
-            digits = [-int(exponent) for exponent in exponents]
-        least = max([least, *digits])
+        for x in row.values if row.values.dtype.kind == "f" else ():
+            if base == 2:
+                digits = Fraction(float(x)).denominator.bit_length() - 1
+            else:  # float32 prints 0.1 as float64 does, though their values differ
+                digits = -int(Decimal(str(x)).normalize().as_tuple().exponent)
+            least = max(least, digits)
         if least > most:
             return None
     return least
@@ -119,8 +114,7 @@ def on_grid(
             digits += 1
         digits += power
         exact = [Fraction(round(Fraction(w) * 10**digits), 10**digits) for w in weights.tolist()]
-        near = np.array([float(w) for w in exact])
-        if not np.allclose(near, weights, rtol=1e-9, atol=1e-9):
+        if not np.allclose(np.array(exact, dtype=float), weights, rtol=1e-9, atol=1e-9):
             return None
     moved = eta / base**power
     unit = lcm(moved.denominator, *(w.denominator for w in exact))
@@ -143,24 +137,23 @@ def find_cycles(
         if power is None:
             continue
         rows = [
-            WholeRow(row.columns.tolist(), [int(x) for x in scaled(row.values, base, power)],
-                     row.code)
-            for row in given
-        ]  # fmt: skip
+            WholeRow(columns.tolist(), [int(x) for x in scaled(values, base, power)], code)
+            for columns, values, code in given
+        ]
         found = []
-        for one in standing:
-            whole = on_grid(one.weights.ravel(), rate, base, power)
+        for machine, floats, passes in standing:
+            whole = on_grid(floats.ravel(), rate, base, power)
             if whole is None:
                 break
             weights, step, unit = whole
             cycle = replace(
-                one.machine, passes=one.passes, weights=tuple(weights), step=step, unit=unit,
+                machine, passes=passes, weights=tuple(weights), step=step, unit=unit,
                 base=base, power=power, n_rows=len(rows), n_features=n_features,
             )  # fmt: skip
             after, mistakes = replay(cycle, rows)
             if after != cycle.vectors():
                 break
-            if mistakes and base == 10 and not inseparable(given, one.machine, n_features):
+            if mistakes and base == 10 and not inseparable(given, machine, n_features):
                 break
             found += [cycle] * bool(mistakes)
         else:

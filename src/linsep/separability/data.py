@@ -6,14 +6,13 @@ floats, with rounding bounds, and in integers times a fraction.
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.batches import Batch, joined as one_batch
-from linsep.certificate.canonical import TINY, Block, sha256_of
+from linsep.batches import Batch, joined
+from linsep.certificate.canonical import Block
 from linsep.certificate.constraints import Constraints, Question, Weights, constraints_of
 from linsep.certificate.integers import Row, floats_of, whole_row
 from linsep.certificate.numbers import labeled_rows, padded, same_as_doubles
@@ -36,26 +35,9 @@ def doubles(X: Any) -> Any:
     return X if sp.issparse(X) else X.astype(np.float64, copy=False)
 
 
-def products(X: Any, W: np.ndarray) -> np.ndarray:
-    """Return ``X @ W[:, :features].T``, plus the last column of ``W`` if it has one more."""
-    d = X.shape[1]
-    scores = X @ np.ascontiguousarray(W[:, :d].T)
-    return scores + W[:, d] if W.shape[1] > d else scores
-
-
 def sides_of(question: Question) -> np.ndarray:
     """Return the side of each class of a question of two sides: 1, -1, or 0 for no side."""
     return np.array([int(C[0, 0]) if len(C) else 0 for C in question.signs])
-
-
-def lengths(X: Any) -> np.ndarray:
-    """Return the length of every row, rounded up where squares underflow."""
-    if sp.issparse(X):
-        squares = sp.csr_matrix((X.data.astype(np.float64) ** 2, X.indices, X.indptr), X.shape)
-        total = np.asarray(squares.sum(axis=1)).ravel()
-    else:
-        total = np.einsum("ij,ij->i", X, X)
-    return np.sqrt(total + X.shape[1] * TINY)
 
 
 def exact_row(X: Any, row: int) -> tuple[np.ndarray, np.ndarray]:
@@ -71,30 +53,12 @@ def exact_row(X: Any, row: int) -> tuple[np.ndarray, np.ndarray]:
     return np.arange(len(values)), values
 
 
-def lane_rows(sparse: bool, width: int) -> int:
-    """Return the number of rows of a lane."""
-    return SPARSE_ROWS if sparse else max(1, LANE_VALUES // max(1, width))
-
-
 class Data:
     """Rows and labels that can be read many times.
 
-    They come in batches whose y are class codes; X holds Python numbers where float64 is not exact.
-
-    Parameters
-    ----------
-    batches : function that returns an iterator over all rows, of the full width
-
-    Attributes
-    ----------
-    classes : array
-        The sorted labels; codes are indices into them.
-    n_rows, n_features : int
-    names : list of str or None
-        Feature names.
-    sparse : bool
-    rounded : bool
-        Whether some numbers are not doubles, so that floats of rows are rounded.
+    Each call of ``batches`` returns an iterator over all rows, of the full width. Their y are
+    codes, indices into the sorted labels ``classes``; X holds Python numbers where float64 is not
+    exact, so that floats of rows are ``rounded``.
     """
 
     def __init__(
@@ -103,32 +67,28 @@ class Data:
         classes: np.ndarray,
         shape: tuple[int, int],
         names: Any,
+        sparse: bool,
+        rounded: bool = False,
     ) -> None:
         self.classes, self._batches = classes, batches
         self.n_rows, self.n_features = shape
         self.names = None if names is None else [str(name) for name in names]
-        self.sparse = self.rounded = False
+        self.sparse, self.rounded = sparse, rounded
 
     def lanes(self) -> Iterator[Batch]:
         """Yield all rows in order, in blocks that stay in the processor's cache."""
-        return in_lanes(self._batches(), lane_rows(self.sparse, self.n_features))
-
-    def sha256(self) -> str:
-        """Return the hash of rows and labels, as :mod:`linsep.certificate.canonical` has it."""
-        return sha256_of(self)
+        few = SPARSE_ROWS if self.sparse else max(1, LANE_VALUES // max(1, self.n_features))
+        return in_lanes(self._batches(), few)
 
     def coded(self) -> Iterator[tuple[Any, np.ndarray]]:
         """Yield the rows as given, with the codes of their labels."""
         for batch in self._batches():
             yield batch.X, batch.y
 
-    def codes(self) -> np.ndarray:
-        """Return the codes of all labels."""
-        return np.concatenate([batch.y for batch in self._batches()])
-
     def labels(self) -> list[Any]:
-        """Return the classes as plain values."""
-        return plain_labels(self.classes)
+        """Return the classes as Python values; integral floats become ints, as in files."""
+        plain = self.classes.tolist()
+        return [int(x) if isinstance(x, float) and x.is_integer() else x for x in plain]
 
     def some(self, numbers: np.ndarray) -> list[Batch]:
         """Return the rows with these sorted numbers."""
@@ -149,60 +109,35 @@ class Data:
 
     def with_columns(self, columns: Sequence[int]) -> "Data":
         """Return all rows, in memory, with some of the columns."""
-        rows = one_batch(list(self._batches()))
-        some = rows._replace(X=rows.X[:, list(columns)])
+        rows = joined(list(self._batches()))
         names = None if self.names is None else [self.names[j] for j in columns]
-        return self._of(some, names)
+        return self.of(rows._replace(X=rows.X[:, list(columns)]), names)
 
-    def _of(self, rows: Batch, names: Any) -> "Data":
-        found = Data(lambda: [rows], self.classes, rows.X.shape, names)
-        found.sparse, found.rounded = self.sparse, self.rounded
-        return found
-
-
-def plain_labels(classes: np.ndarray) -> list[Any]:
-    """Return labels as Python values; integral floats become ints, as they are in files."""
-    plain = classes.tolist()
-    return [int(x) if isinstance(x, float) and x.is_integer() else x for x in plain]
+    def of(self, rows: Batch, names: Any) -> "Data":
+        """Return other rows, in memory, with the same labels."""
+        return Data(lambda: [rows], self.classes, rows.X.shape, names, self.sparse, self.rounded)
 
 
-class SomeRows(NamedTuple):
-    """Some rows, and their numbers in the data that they are from."""
-
-    data: Data
-    numbers: np.ndarray
-
-
-def some_rows(data: Data, chosen: Callable[[Batch], np.ndarray]) -> SomeRows | None:
-    """Return the rows for which a function of a lane is True; None if they are too many."""
+def off_boundary(
+    data: Data, question: Question, boundary: tuple[int, ...]
+) -> tuple[Data, np.ndarray]:
+    """Return the rows of two sides that are not on the boundary, and their numbers; all rows if
+    they are too many, or if a row has several constraints.
+    """
+    every, on = np.arange(data.n_rows), np.array(boundary, dtype=int)
+    if question.blocks > 1:
+        return data, every
     found, numbers, size = [], [], 0
     for lane in within_time(data.lanes()):
-        places = np.flatnonzero(chosen(lane))
-        found.append(lane.rows(places))
-        numbers.append(lane.first + places)
+        off = question.active[lane.y]
+        ends = np.searchsorted(on, [lane.first, lane.first + lane.size])
+        off[on[slice(*ends)] - lane.first] = False
+        found.append(lane.rows(off))
+        numbers.append(lane.first + np.flatnonzero(off))
         size += found[-1].X.size
         if size > MOST_COPIED:
-            return None
-    whole = one_batch(found)._replace(first=0)
-    return SomeRows(data._of(whole, data.names), np.concatenate(numbers))
-
-
-def off_boundary(data: Data, question: Question, boundary: tuple[int, ...]) -> SomeRows:
-    """Return the rows of two sides that are not on the boundary; all rows if they are too many, or
-    if a row has several constraints.
-    """
-    rest = None
-    if question.blocks == 1:
-        rest = some_rows(data, partial(_off_boundary, question, np.array(boundary, dtype=int)))
-    return rest or SomeRows(data, np.arange(data.n_rows))
-
-
-def _off_boundary(question: Question, boundary: np.ndarray, lane: Batch) -> np.ndarray:
-    """Return which rows of a lane belong to a side and are not on the boundary."""
-    found = question.active[lane.y]
-    ends = np.searchsorted(boundary, [lane.first, lane.first + lane.size])
-    found[boundary[slice(*ends)] - lane.first] = False
-    return found
+            return data, every
+    return data.of(joined(found)._replace(first=0), data.names), np.concatenate(numbers)
 
 
 def data_of(X: Any, y: Any = None) -> Data:
@@ -223,30 +158,21 @@ def data_of(X: Any, y: Any = None) -> Data:
     with faults_named(X, exact=True):
         rows, classes, codes, names = labeled_rows(X, y)
     refuse_continuous(classes)
-    check_two_classes(classes)
-    if not sp.issparse(rows) and rows.dtype.itemsize < 8 and rows.size <= MOST_COPIED:
+    sparse, rounded = sp.issparse(rows), rows.dtype == object
+    if not sparse and rows.dtype.itemsize < 8 and rows.size <= MOST_COPIED:
         rows = doubles(rows)  # exactly, and once instead of in every pass
     whole = Batch(rows, codes)
-    data = Data(lambda: [whole], classes, rows.shape, names)
-    data.sparse, data.rounded = sp.issparse(rows), rows.dtype == object
-    return data
+    return _of_two_classes(Data(lambda: [whole], classes, rows.shape, names, sparse, rounded))
 
 
-def check_two_classes(classes: np.ndarray) -> None:
-    """Raise DataError if all rows have the same label."""
-    if len(classes) < 2:
-        (only,) = plain_labels(classes)
+def _of_two_classes(data: Data) -> Data:
+    if len(data.classes) < 2:
+        (only,) = data.labels()
         raise DataError(
             f"All rows have the label {only}: separation needs at least two classes.",
             code="class-count", value=only,
         )  # fmt: skip
-
-
-def exact_batches(source: Any) -> Iterator[Batch]:
-    """Yield the rows of a source, as Python's numbers where doubles are too short."""
-    for X, y, first, *_ in source.exactly():
-        short = X.dtype == object and same_as_doubles(X)
-        yield Batch(X.astype(np.float64) if short else X, y, first)
+    return data
 
 
 def weights_of(source: Any) -> np.ndarray | None:
@@ -260,11 +186,18 @@ def weights_of(source: Any) -> np.ndarray | None:
 
 def _from_source(source: Any) -> Data:
     """Read a source once for its classes and width; keep its rows in memory if they are few."""
+
+    def exact_batches() -> Iterator[Batch]:
+        """Yield the rows, as Python's numbers where doubles are too short."""
+        for X, y, first, *_ in source.exactly():
+            short = X.dtype == object and same_as_doubles(X)
+            yield Batch(X.astype(np.float64) if short else X, y, first)
+
     kept: list[Batch] | None = []
     labels: set[Any] = set()
     n_rows = width = size = 0
     sparse = rounded = False
-    for X, y, first, *_ in exact_batches(source):
+    for X, y, first, *_ in exact_batches():
         refuse_continuous(y, lambda row: source.where(first + row))  # noqa: B023
         labels.update(y.tolist())
         n_rows, width, sparse = first + X.shape[0], max(width, X.shape[1]), sp.issparse(X)
@@ -276,31 +209,22 @@ def _from_source(source: Any) -> Data:
     if not n_rows:
         raise NoRows(f"All rows of {source.name} have weight 0: check the weights.")
     classes = np.array(sorted(labels))
-    check_two_classes(classes)
 
-    def coded(batches: Iterable[Batch]) -> Iterator[Batch]:
-        for X, y, first, *_ in batches:
+    def coded() -> Iterator[Batch]:
+        for X, y, first, *_ in exact_batches() if kept is None else kept:
             yield Batch(padded(X, width), np.searchsorted(classes, y), first)
 
-    shape, names = (n_rows, width), source.feature_names
-    if kept is None:
-        data = Data(lambda: coded(exact_batches(source)), classes, shape, names)
-    else:
-        lanes = list(in_lanes(coded(kept), lane_rows(sparse, width)))
-        data = Data(lambda: lanes, classes, shape, names)
-    data.sparse, data.rounded = sparse, rounded
+    names = source.feature_names
+    data = _of_two_classes(Data(coded, classes, (n_rows, width), names, sparse, rounded))
+    if kept is not None:
+        lanes = list(data.lanes())
+        data = Data(lambda: lanes, classes, (n_rows, width), names, sparse, rounded)
     return data
 
 
 class Scanned(NamedTuple):
-    """The constraints of a lane, and their values at some weights in floats.
-
-    Attributes
-    ----------
-    batch : Batch
-    given : Constraints
-    value, bound : float arrays
-        The exact value lies within ``bound`` of ``value``.
+    """The constraints of a lane, and their values at some weights in floats: the exact value lies
+    within ``bound`` of ``value``.
     """
 
     batch: Batch
@@ -328,15 +252,17 @@ def scan(data: Data, weights: Weights) -> Iterator[Scanned]:
             yield Scanned(lane, given, *weights.products(given))
 
 
-def no_weights(question: Question) -> Weights:
-    """Return weights of zero, where only the constraints are looked at."""
-    return Weights(question, {})
-
-
 def constraint(question: Question, batch: Batch, row: int, which: int) -> tuple[Row, Fraction]:
     """Return a constraint as integers and the positive fraction to multiply them by."""
     signs = question.signs[batch.y[row]][which]
     return whole_row(*exact_row(batch.X, row), signs, question.width, question.intercept)
+
+
+def constraints(
+    question: Question, batch: Batch, rows: np.ndarray, which: np.ndarray
+) -> sp.csr_matrix:
+    """Return some constraints of a batch in floats, as a matrix without stored zeros."""
+    return question.matrix(doubles(batch.X[rows]), question.signs_of(batch.y[rows], which))
 
 
 def root_above(square: Fraction) -> float:
@@ -349,13 +275,6 @@ def root_above(square: Fraction) -> float:
     return math.nextafter(root, math.inf) if square else 0.0
 
 
-def dense_floats(row: Row, size: int) -> np.ndarray:
-    """Return a row as floats, divided by a power of two near the largest entry."""
-    dense = np.zeros(size)
-    dense[list(row)] = floats_of(row.values())
-    return dense
-
-
 def sparse_floats(rows: list[Row], size: int) -> sp.csr_matrix:
     """Return rows as floats, each divided by a power of two near its largest entry."""
     starts = np.cumsum([0, *map(len, rows)])
@@ -364,10 +283,3 @@ def sparse_floats(rows: list[Row], size: int) -> sp.csr_matrix:
         ([x for row in rows for x in floats_of(row.values())], columns, starts),
         shape=(len(rows), size),
     )
-
-
-def constraints(
-    question: Question, batch: Batch, rows: np.ndarray, which: np.ndarray
-) -> sp.csr_matrix:
-    """Return some constraints of a batch in floats, as a matrix without stored zeros."""
-    return question.matrix(doubles(batch.X[rows]), question.signs_of(batch.y[rows], which))

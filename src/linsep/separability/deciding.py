@@ -3,9 +3,8 @@ matrix in exact arithmetic.
 """
 
 import time
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
-from fractions import Fraction
 from itertools import combinations
 from typing import Any, Literal
 
@@ -14,21 +13,23 @@ import scipy.sparse as sp
 from scipy.linalg import eigvalsh
 
 from linsep._system.threads import one_blas_thread
+from linsep.certificate.canonical import sha256_of
 from linsep.certificate.checking import TIME_LIMIT
 from linsep.certificate.constraints import FORMULATIONS, Question, Subject, question_of
-from linsep.certificate.integers import in_lowest_terms, whole_row
+from linsep.certificate.integers import whole_row
 from linsep.certificate.numbers import exact_rows
 from linsep.certificate.verdicts import Separable, Separations, Undecided, Verdict
 from linsep.errors import DataError, ParameterError
 from linsep.separability.data import Data, data_of, weights_of
-from linsep.separability.deciding_columns import with_columns_alone
 from linsep.separability.evidence import blocked_verdict, separable_verdict
-from linsep.separability.exact import independent
-from linsep.separability.fewest.claim import Asked, asked, fewest_errors
+from linsep.separability.fewest import fewest_errors
+from linsep.separability.integers import independent
 from linsep.separability.margin import Separated, widened
-from linsep.separability.position import chance_of
+from linsep.separability.recession import exact_weights
 from linsep.separability.search import Inseparable, search
+from linsep.separability.surveys import chance_of, with_columns_alone
 from linsep.separability.time_limit import Task, TooLarge, limited, next_question
+from linsep.separability.weighted_rows import Asked, asked
 from linsep.separability.working_set import separates
 from linsep.validation.labels import warn_of_many_classes
 
@@ -96,19 +97,18 @@ def with_fewest_errors(
 
     def added(verdict: Verdict) -> Verdict:
         nonlocal left
-        if verdict.subject.multinomial:
-            return verdict
-        start = None
-        if isinstance(verdict, Separable):
-            weights = [*verdict.coef[0], *verdict.intercept * verdict.subject.fit_intercept]
-            start = in_lowest_terms(dict(enumerate(map(Fraction, weights))))
+        start = exact_weights(verdict) if isinstance(verdict, Separable) else None
         share = (task.until - time.monotonic()) / left
         left -= 1
         question = question_about(data, verdict.subject)
         with one_blas_thread:
             return replace(verdict, errors=fewest_errors(data, question, wanted, start, share))
 
-    return _mapped(found, added)
+    if isinstance(found, Verdict):
+        return added(found)
+    rest = {label: added(one) for label, one in found.against_rest.items()}
+    pairs = {labels: added(one) for labels, one in found.pairs.items()}
+    return Separations(rest, pairs, found.multinomial)
 
 
 def _of_kernel(
@@ -121,17 +121,6 @@ def _of_kernel(
     columns = tuple(independent([row for row, _ in lines])) or (0,)
     data = data_of(K[:, columns], y)
     return decide(data, fit_intercept, None, formulations, columns, task)
-
-
-def _mapped(
-    found: Verdict | Separations, change: Callable[[Verdict], Verdict]
-) -> Verdict | Separations:
-    if isinstance(found, Verdict):
-        return change(found)
-    rest = {label: change(one) for label, one in found.against_rest.items()}
-    pairs = {labels: change(one) for labels, one in found.pairs.items()}
-    every = None if found.multinomial is None else change(found.multinomial)
-    return Separations(rest, pairs, every)
 
 
 def decide(
@@ -158,7 +147,7 @@ def decide(
     labels, codes = data.labels(), range(len(data.classes))
     # many small factorizations: threads cost more
     with limited(task), one_blas_thread:
-        whole = subject_of(data, fit_intercept, columns, data.sha256())
+        whole = subject_of(data, fit_intercept, columns, sha256_of(data))
 
         def sides(positive: list[int], negative: list[int]) -> Verdict:
             given = (tuple(labels[k] for k in side) for side in (positive, negative))
@@ -166,24 +155,15 @@ def decide(
 
         if len(codes) == 2:
             return sides([1], [0])
-        task.questions = sum(
-            n * (name in formulations)
-            for name, n in zip(FORMULATIONS, counts(len(codes)), strict=True)
+        rest = [(k, [c for c in codes if c != k]) for k in codes if "ovr" in formulations]
+        pairs = list(combinations(codes, 2)) if "ovo" in formulations else []
+        joint = "multinomial" in formulations
+        task.questions = len(rest) + len(pairs) + joint
+        return Separations(
+            {labels[k]: sides([k], others) for k, others in rest},
+            {(labels[a], labels[b]): sides([b], [a]) for a, b in pairs},
+            _verdict(data, None, whole) if joint else None,
         )
-        rest = {
-            labels[k]: sides([k], [c for c in codes if c != k])
-            for k in codes
-            if "ovr" in formulations
-        }
-        pairs = {
-            (labels[a], labels[b]): sides([b], [a])
-            for a, b in combinations(codes, 2)
-            if "ovo" in formulations
-        }
-        every = None
-        if "multinomial" in formulations:
-            every = _verdict(data, None, whole)
-        return Separations(rest, pairs, every)
 
 
 def separated_by(data: Data, weights: np.ndarray, fit_intercept: bool) -> Separable | None:
@@ -199,7 +179,7 @@ def separated_by(data: Data, weights: np.ndarray, fit_intercept: bool) -> Separa
         the last, whose weights are zero. The intercept comes last in each.
     fit_intercept : bool
     """
-    subject = subject_of(data, fit_intercept, None, "")
+    subject = subject_of(data, fit_intercept)
     if len(data.classes) == 2:
         subject = subject.of_sides(subject.classes[1:], subject.classes[:1])
     question = question_about(data, subject)
@@ -208,7 +188,7 @@ def separated_by(data: Data, weights: np.ndarray, fit_intercept: bool) -> Separa
             return None
         found = Separated(weights, [], np.zeros(0))
         chance = chance_of(data, question)
-        subject = replace(subject, sha256=data.sha256(), chance=chance)
+        subject = replace(subject, sha256=sha256_of(data), chance=chance)
         return with_columns_alone(data, separable_verdict(data, question, found, subject))
 
 
@@ -227,18 +207,10 @@ def question_about(data: Data, subject: Subject) -> Question:
     return question_of(subject)._replace(rounded=data.rounded)
 
 
-def counts(n_classes: int) -> tuple[int, int, int]:
-    """Return the number of questions of each formulation."""
-    return n_classes, n_classes * (n_classes - 1) // 2, 1
-
-
 def _verdict(data: Data, tolerance: float | None, subject: Subject) -> Verdict:
-    """Decide the question of a subject, with the columns that decide it alone."""
-    return with_columns_alone(data, _decided(data, tolerance, subject))
-
-
-def _decided(data: Data, tolerance: float | None, subject: Subject) -> Verdict:
-    """Decide the question of a subject; Undecided if it takes too long."""
+    """Decide the question of a subject, with the columns that decide it alone; Undecided if it
+    takes too long.
+    """
     next_question()
     question = question_about(data, subject)
     try:
@@ -247,26 +219,17 @@ def _decided(data: Data, tolerance: float | None, subject: Subject) -> Verdict:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             found = search(data, question, tolerance)
             if isinstance(found, Inseparable):
-                return blocked_verdict(data, question, found, subject)
+                return with_columns_alone(data, blocked_verdict(data, question, found, subject))
             verdict = separable_verdict(data, question, found, subject)
             low, high = verdict.margin
-            if tolerance is None or low >= high * (1 - tolerance):
-                return verdict
-            return _widest(data, question, found, subject, tolerance) or verdict
+            if tolerance is not None and low < high * (1 - tolerance):
+                with suppress(TooLarge):
+                    found = widened(data, question, found, tolerance)
+                    wider = separable_verdict(data, question, found, subject)
+                    verdict = wider if wider.support.rows else verdict
+            return with_columns_alone(data, verdict)
     except TooLarge as reason:
         return Undecided(subject, f"{reason}; {ADVICE}")
-
-
-def _widest(
-    data: Data, question: Question, found: Separated, subject: Subject, tolerance: float
-) -> Separable | None:
-    """Return a separator with a margin within the tolerance of the widest; None if time is up."""
-    try:
-        found = widened(data, question, found, tolerance)
-    except TooLarge:
-        return None
-    verdict = separable_verdict(data, question, found, subject)
-    return verdict if verdict.support.rows else None
 
 
 # The space of a kernel.
@@ -280,7 +243,12 @@ def checked_gram(K: Any) -> np.ndarray:
     """
     if sp.issparse(K):
         raise DataError("K is sparse: pass a dense Gram matrix.", code="unsupported", option="K")
-    if holds_floats(K):
+    values = np.asarray(K)
+    if values.dtype == object:
+        rounded = any(isinstance(x, float | np.floating) for x in values.flat)
+    else:
+        rounded = values.dtype.kind == "f"
+    if rounded:
         raise DataError(
             "K holds floats, and rounding makes any rows separable: pass integers or fractions, "
             "such as linsep.kernels.Kernel.exact.", code="not-exact", option="K",
@@ -301,11 +269,3 @@ def checked_gram(K: Any) -> np.ndarray:
             "kernel: pass K(X, X) of a kernel.", code="bad-kernel", option="K",
         )  # fmt: skip
     return np.asarray(K)
-
-
-def holds_floats(K: Any) -> bool:
-    """Return whether a Gram matrix as it is given holds floats, which may be rounded."""
-    values = np.asarray(K)
-    if values.dtype == object:
-        return any(isinstance(x, float | np.floating) for x in values.flat)
-    return values.dtype.kind == "f"

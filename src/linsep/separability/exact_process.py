@@ -1,6 +1,5 @@
-"""Long computations of FLINT in a separate process, which can be stopped, unlike FLINT.
-
-This file is run as a program that reads a matrix from its input and writes the result.
+"""Systems of equations in whole numbers by FLINT, which cannot be interrupted: long ones in a
+process of its own, which can be stopped. It runs this file.
 """
 
 import math
@@ -8,67 +7,59 @@ import os
 import pickle
 import subprocess
 import sys
+from typing import Any
 
 from flint import fmpz_mat
 
 
-def reduced_form(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
-    """Return the reduced echelon form, scaled to integers, the scale, and the rank."""
-    found, below, rank = matrix.rref()
-    return found, int(below), rank
-
-
-def solved_form(both: fmpz_mat) -> tuple[fmpz_mat, int, int]:
-    """Return the solution of a square system beside its right sides, as integers over a positive
-    one, by Dixon's p-adic expansions; the rank is 0 if the system is singular.
+def solved(square: fmpz_mat, right: fmpz_mat) -> tuple[fmpz_mat, int] | None:
+    """Return the X with ``square X = right`` times a positive number, and that number; None if the
+    matrix is singular. By Dixon's p-adic expansions.
     """
-    n, table = both.nrows(), both.tolist()
     try:
-        found = fmpz_mat([line[:n] for line in table]).solve(fmpz_mat([line[n:] for line in table]))
+        above, below = square.solve(right).numer_denom()  # type: ignore[attr-defined]
     except ZeroDivisionError:
-        return fmpz_mat(0, 0), 1, 0
-    above, below = found.numer_denom()  # type: ignore[attr-defined]
-    return above, int(below), n
+        return None
+    return above, int(below)
 
 
-def elsewhere(task: str, matrix: fmpz_mat, seconds: float) -> tuple[fmpz_mat, int, int]:
-    """Return the result of a function above, computed by another process.
-
-    Raises
-    ------
-    subprocess.TimeoutExpired
-        If the seconds are over. Then, and on Ctrl-C, the other process is killed.
+def solved_elsewhere(
+    square: fmpz_mat, right: fmpz_mat, seconds: float
+) -> tuple[fmpz_mat, int] | None:
+    """Return :func:`solved`, computed by another process, which is killed on Ctrl-C and, with
+    subprocess.TimeoutExpired, when the seconds are over.
     """
     left = seconds if math.isfinite(seconds) else None
+    question = pickle.dumps((left, _plain(square), _plain(right)))
     with subprocess.Popen(
         [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
     ) as process:  # fmt: skip
         try:
-            answer, _ = process.communicate(pickle.dumps((task, left, *_plain(matrix))), left)
+            answer, _ = process.communicate(question, left)
         finally:
             process.kill()
             process.wait()
     if process.returncode != 0:
         raise RuntimeError(f"exact elimination ended with code {process.returncode}")
-    shape, below, rank = pickle.loads(answer)
-    return fmpz_mat(*shape), below, rank
+    found = pickle.loads(answer)
+    return None if found is None else (fmpz_mat(*found[0]), found[1])
 
 
 def _plain(matrix: fmpz_mat) -> tuple[int, int, list[int]]:
     return matrix.nrows(), matrix.ncols(), [int(m) for m in matrix.entries()]
 
 
-def _answer() -> None:
-    task, seconds, *shape = pickle.load(sys.stdin.buffer)
+def _answer() -> Any:
+    seconds, square, right = pickle.load(sys.stdin.buffer)
     if os.name == "posix" and seconds is not None:  # in case the parent is killed
         import resource
 
         most = math.ceil(seconds) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (most, most))
-    found, below, rank = globals()[task](fmpz_mat(*shape))
-    sys.stdout.buffer.write(pickle.dumps((_plain(found), below, rank)))
+    found = solved(fmpz_mat(*square), fmpz_mat(*right))
+    return None if found is None else (_plain(found[0]), found[1])
 
 
 if __name__ == "__main__":
-    _answer()
+    sys.stdout.buffer.write(pickle.dumps(_answer()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from math import gcd, lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,8 @@ from flint import fmpz_mat
 from linsep.certificate.constraints import Question, Weights
 from linsep.certificate.integers import dot, in_lowest_terms, squared_bound
 from linsep.separability.data import Data, root_above, scan
-from linsep.separability.exact import Shortest, common_scale, shortest
+from linsep.separability.exact import shortest
+from linsep.separability.integers import matrix_of
 from linsep.separability.time_limit import TooLarge, Work
 from linsep.separability.working_set import Member, WorkingSet, as_row, grow
 
@@ -24,11 +26,9 @@ DIGITS = (53, 160, 640, None)
 
 
 class Separated(NamedTuple):
-    """Weights that are positive on every constraint, and rows that bound every margin.
-
-    ``w`` has the size of the question: floats, or Python integers if floats are too short. The
-    length of ``members`` times ``multipliers``, which sum to 1 within each side, over the number of
-    sides is an upper bound on every margin.
+    """Weights that are positive on every constraint: floats, or Python integers if these are too
+    short. The length of ``members`` times ``multipliers``, which sum to 1 within each side, over
+    the number of sides is an upper bound on every margin.
     """
 
     w: np.ndarray
@@ -37,23 +37,18 @@ class Separated(NamedTuple):
 
 
 def widened(data: Data, question: Question, found: Separated, tolerance: float) -> Separated:
-    """Return an integer separator, and support rows that prove its margin to the tolerance.
-
-    Returns ``found`` if that would take too long.
+    """Return an integer separator, and support rows that prove its margin to the tolerance;
+    TooLarge if that would take too long.
     """
-    working = WorkingSet(data, question)
+    working, work = WorkingSet(data, question), Work(MOST_WORK)
     working.include(found.members)
     multipliers: Any = found.multipliers
-    work = Work(MOST_WORK)
-    try:
-        while True:
-            weights, multipliers, target = _of_members(working, multipliers, tolerance, work)
-            count = len(working.members)
-            grow(working, weights, target)
-            if len(working.members) == count:
-                return Separated(weights, working.members, multipliers)
-    except TooLarge:
-        return found
+    count = -1
+    while len(working.members) > count:
+        count = len(working.members)
+        weights, multipliers, target = _of_members(working, multipliers, tolerance, work)
+        grow(working, weights, target)
+    return Separated(weights, working.members, multipliers)
 
 
 def _of_members(
@@ -67,17 +62,22 @@ def _of_members(
     start = np.zeros(len(rows))
     start[: len(multipliers)] = multipliers
     work.pay(len(rows) * len(columns) * (4e-6 + bits * 1e-9), "rows")
-    table, scale = common_scale(rows, columns)
+    # one scale for all rows
+    scales = [factor for _, factor in rows]
+    scale = Fraction(gcd(*(s.numerator for s in scales)), lcm(*(s.denominator for s in scales)))
+    whole = [{j: int(factor / scale) * m for j, m in row.items()} for row, factor in rows]
+    table = matrix_of(whole, columns)
     features = [k for k, j in enumerate(columns) if j < question.width - question.intercept]
     near = np.array(table.tolist(), dtype=object)[:, features]
     if question.intercept:  # relative to the first row: shorter numbers, the same differences
         near = near - np.outer(groups * groups[0], near[0])
-    found = shortest(fmpz_mat(near.tolist()), groups.tolist(), start, Fraction(tolerance) / 8, work)
-    if not any(found.point):
+    few = Fraction(tolerance) / 8
+    best, point = shortest(fmpz_mat(near.tolist()), groups.tolist(), start, few, work)
+    if not any(point):
         raise TooLarge("the margin is zero")
-    shares, high = _shares(working, found, tolerance)
+    shares, high = _shares(working, best, tolerance)
     for digits in DIGITS:
-        w, lowest = _weights(table, groups, rounded(found.point, digits), question.intercept)
+        w, lowest = _weights(table, groups, rounded(point, digits), question.intercept)
         square = Fraction(sum(w[k] ** 2 for k in features))
         wanted = high * square * Fraction(1 - tolerance / 2) ** 2
         if digits is None or (lowest > 0 and lowest**2 * scale**2 >= wanted):
@@ -112,22 +112,22 @@ def rounded(numbers: list[int], digits: int | None) -> list[int]:
     return numbers if digits is None or spare <= 0 else [m >> spare for m in numbers]
 
 
-def _shares(working: WorkingSet, exact: Shortest, tolerance: float) -> tuple[np.ndarray, Fraction]:
+def _shares(
+    working: WorkingSet, exact: dict[int, Fraction], tolerance: float
+) -> tuple[np.ndarray, Fraction]:
     """Return the shortest sufficient multipliers, and the squared upper bound of the margin."""
-    members = working.members
-    used = [members[i] for i in exact.multipliers]
-    best = list(exact.multipliers.values())
+    used, best = [working.members[i] for i in exact], list(exact.values())
     least = square_of(used, list(in_lowest_terms(dict(enumerate(best))).values()), working.question)
     for digits in DIGITS[:-1]:
-        shares = [Fraction(round(x * 2**digits), 2**digits) for x in exact.multipliers.values()]
+        shares = [Fraction(round(x * 2**digits), 2**digits) for x in exact.values()]
         whole = list(in_lowest_terms(dict(enumerate(shares))).values())
         if len(whole) == len(used):
             square = square_of(used, whole, working.question)
             if square <= least * Fraction(1 + tolerance / 16) ** 2:
                 best, least = shares, square
                 break
-    found = np.zeros(len(members), dtype=object)
-    found[list(exact.multipliers)] = best
+    found = np.zeros(len(working.members), dtype=object)
+    found[list(exact)] = best
     return found, least
 
 

@@ -42,22 +42,17 @@ def solved(
     """Minimize ``cost x`` with ``A x`` and ``x`` between bounds; None if the solver gives up.
 
     Variables without effect are left out: most columns of hashed words are empty.
-
-    Raises
-    ------
-    TooLarge
-        If the time is up.
     """
     matrix = sp.csc_matrix(A)
     low, high = (np.broadcast_to(bound, A.shape[1]) for bound in bounds)
     used = np.flatnonzero((np.diff(matrix.indptr) > 0) | (cost != 0) | (low > 0) | (high < 0))
     doing(f"a linear program of {A.shape[0]:,} rows and {used.size:,} columns")
-    matrix, low, high = matrix[:, used], low[used], high[used]
+    matrix = matrix[:, used]
     program = highspy.HighsLp()
     program.num_row_, program.num_col_ = matrix.shape
     program.col_cost_ = np.asarray(cost[used], dtype=np.float64)
     program.row_lower_, program.row_upper_ = (np.broadcast_to(b, matrix.shape[0]) for b in rows)
-    program.col_lower_, program.col_upper_ = low, high
+    program.col_lower_, program.col_upper_ = low[used], high[used]
     program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     program.a_matrix_.start_ = matrix.indptr
     program.a_matrix_.index_ = matrix.indices
@@ -74,8 +69,7 @@ def solved(
         return None
     found, x = solver.getSolution(), np.zeros(A.shape[1])
     x[used] = found.col_value
-    value = solver.getInfo().objective_function_value
-    return Solution(value, x, np.array(found.row_dual))
+    return Solution(solver.getInfo().objective_function_value, x, np.array(found.row_dual))
 
 
 def run(solver: highspy.Highs) -> None:
@@ -101,67 +95,41 @@ def run(solver: highspy.Highs) -> None:
         solver.cbSimplexInterrupt -= stop_if_asked
 
 
-class Split(NamedTuple):
-    """A partition of the rows by a weight vector and a combination (Goldman and Tucker, 1956).
-
-    Attributes
-    ----------
-    free : bool array
-        The rows with ``<w, a> > 0``; all others are zero under every w with ``A w >= 0``.
-    w : float array
-        Weights.
-    multipliers : float array
-        At least 1 on the other rows, 0 on the free ones; the rows times these add up to zero.
-    """
-
-    free: np.ndarray
-    w: np.ndarray
-    multipliers: np.ndarray
-
-
 def equilibrated(A: Any) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
-    """Scale rows and columns by powers of two to entries near 1; return A and the scales."""
+    """Scale rows and columns to entries near 1; return A and the powers of two of both."""
     scaled = sp.csr_matrix(A, dtype=np.float64, copy=True)
-    rows, columns = np.zeros(A.shape[0]), np.zeros(A.shape[1])
-    for _ in range(3):
-        for axis, powers in ((0, columns), (1, rows)):
-            top = np.ravel(abs(scaled).max(axis=axis).todense())
-            change = np.where(top > 0, -np.frexp(top)[1], 0.0)
-            powers += change  # noqa: PLW2901 - in place
-            factors = np.ldexp(1.0, change.astype(int).clip(-1000, 1000))
-            scale = sp.diags(factors)
-            scaled = sp.csr_matrix(scaled @ scale if axis == 0 else scale @ scaled)
-    return scaled, rows, columns
+    powers = [np.zeros(n, dtype=int) for n in scaled.shape]
+    places = [np.repeat(np.arange(scaled.shape[0]), np.diff(scaled.indptr)), scaled.indices]
+    for axis in (1, 0) * 3:
+        top = np.zeros(scaled.shape[axis])
+        np.maximum.at(top, places[axis], np.abs(scaled.data))
+        change = np.where(top > 0, -np.frexp(top)[1], 0)
+        powers[axis] += change
+        scaled.data = np.ldexp(scaled.data, change[places[axis]])
+    return scaled, *powers
 
 
-def pushes(A: sp.csr_matrix) -> Iterator[tuple[np.ndarray, Split | None]]:
-    """Yield weights with no row negative, and None; at the end weights and the :class:`Split`.
+def pushes(A: sp.csr_matrix) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
+    """Yield weights with no row negative, the rows on which they are positive, and whether all
+    other rows are zero under all such weights (Goldman and Tucker, 1956), which ends it.
 
-    Each program maximizes the sum over the rows that are not free yet, until the sum is zero and
-    the dual variables are the multipliers. Ends early if a program fails.
+    Each program is Konis' (2007): maximize the sum of the rows that are not positive yet over
+    ``A w >= 0`` and |w| <= 1, until it is zero. Ends early if a program fails.
     """
-    scaled, rows, columns = equilibrated(A)
-    free = np.zeros(scaled.shape[0], dtype=bool)
-    w = np.zeros(scaled.shape[1])
-    while (result := _pushed(scaled, ~free)) is not None:
+    scaled, _, columns = equilibrated(A)
+    free, w = np.zeros(scaled.shape[0], dtype=bool), np.zeros(scaled.shape[1])
+    last = False
+    while not last:
+        cost = -np.ravel(scaled[~free].sum(axis=0))
+        result = solved(cost, scaled, (0.0, np.inf), (-1.0, 1.0), COARSE)
+        if result is None:
+            return
         pushed = scaled @ result.x > 1e-6
+        last = not (pushed & ~free).any()
+        if not last:
+            free, w = free | pushed, w + result.x
         with np.errstate(over="ignore"):
-            if not (pushed & ~free).any():
-                found = np.where(free, 0.0, 1.0 + result.multipliers)
-                weights = np.ldexp(w, columns.astype(int))
-                yield weights, Split(free, weights, np.ldexp(found, rows.astype(int)))
-                return
-            first = not free.any()
-            free |= pushed
-            w += result.x
-            if first:
-                yield np.ldexp(w, columns.astype(int)), None
-
-
-def _pushed(scaled: sp.csr_matrix, counted: np.ndarray) -> Solution | None:
-    """Solve Konis' program (2007): maximize the sum of counted ``A w >= 0`` over |w| <= 1."""
-    cost = -np.ravel(scaled[counted].sum(axis=0))
-    return solved(cost, scaled, (0.0, np.inf), (-1.0, 1.0), COARSE)
+            yield np.ldexp(w, columns), free, last
 
 
 def alternatives(A: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
@@ -175,10 +143,10 @@ def alternatives(A: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
     cost = -np.ravel(scaled[-1].toarray())
     result = solved(cost, scaled[:-1], (0.0, np.inf), (-1.0, 1.0), FINE)
     if result is not None and result.value < -1e-7:
-        w = np.ldexp(result.x, columns.astype(int))
+        w = np.ldexp(result.x, columns)
     elif result is not None:
         found = np.append(result.multipliers, 1.0)
-        multipliers = np.where(found > 1e-11, np.ldexp(found, rows.astype(int)), 0.0)
+        multipliers = np.where(found > 1e-11, np.ldexp(found, rows), 0.0)
     return w, multipliers
 
 
@@ -200,7 +168,6 @@ def few_rows(A: Any, floor: np.ndarray, prices: np.ndarray | None = None) -> np.
     result = solved(prices, equal, (right, right), (floor, np.inf), FINE)
     if result is None:
         return None
-    found = np.where(result.x > 1e-11, result.x, 0.0)
     with np.errstate(over="ignore"):
-        found = np.ldexp(found, rows.astype(int))
+        found = np.ldexp(np.where(result.x > 1e-11, result.x, 0.0), rows)
     return found if np.isfinite(found).all() else None

@@ -16,33 +16,28 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.constraints import Membership, Question, question_of
-from linsep.certificate.integers import Row, Space, dot, in_lowest_terms
+from linsep.certificate.constraints import Membership, Question, Weights, question_of
+from linsep.certificate.integers import Row, Space, dot, floats_of, in_lowest_terms
 from linsep.certificate.verdicts import QuasiSeparable, Separable
 from linsep.separability.data import (
     Data,
     constraints,
-    dense_floats,
-    no_weights,
     off_boundary,
     scan,
     sparse_floats,
 )
-from linsep.separability.exact import (
-    alternative,
+from linsep.separability.exact import alternative
+from linsep.separability.integers import (
     far_apart,
     independent,
-    matrix_of,
     null_combination,
     orthogonal,
+    positive_rounding,
     reduced,
     remainders,
-    roundings,
     seconds_of,
-    signed,
 )
 from linsep.separability.programs import alternatives
-from linsep.separability.splitting import true_scale
 from linsep.separability.time_limit import TooLarge, Work, check_time, within_time
 from linsep.separability.working_set import Member, WorkingSet, boundary_of, first_members
 
@@ -66,17 +61,21 @@ class Sign(NamedTuple):
     multipliers: list[Fraction]
 
 
+def exact_weights(verdict: Separable) -> Row:
+    """Return the separating weights of a verdict as the smallest integers in proportion."""
+    d, constant = verdict.subject.n_features, verdict.subject.fit_intercept
+    blocks = zip(verdict.coef, verdict.intercept, strict=True)
+    weights = [x for row, b in blocks for x in (*row[:d], *[b] * constant)]
+    return in_lowest_terms(dict(enumerate(map(Fraction, weights))))
+
+
 def cone_of(verdict: Separable | QuasiSeparable, data: Data) -> Cone:
     """Return the recession cone of the data of a verdict."""
     question = question_of(verdict.subject)._replace(rounded=data.rounded)
-    if isinstance(verdict, QuasiSeparable):
-        rest = off_boundary(data, question, verdict.boundary).data
-        return Cone(WorkingSet(rest, question), verdict.space, verdict.direction)
-    d, constant = verdict.subject.n_features, verdict.subject.fit_intercept
-    blocks = zip(verdict.coef, verdict.intercept, strict=True)
-    inside = [x for row, b in blocks for x in (*row[:d], *[b] * constant)]
-    direction = in_lowest_terms(dict(enumerate(map(Fraction, inside))))
-    return Cone(WorkingSet(data, question), Space({}), direction)
+    if isinstance(verdict, Separable):
+        return Cone(WorkingSet(data, question), Space({}), exact_weights(verdict))
+    rest, _ = off_boundary(data, question, verdict.boundary)
+    return Cone(WorkingSet(rest, question), verdict.space, verdict.direction)
 
 
 class Cone:
@@ -147,7 +146,15 @@ class Cone:
                 self._alone = self._rows_alone()
             if len(left) == 1 and min(left) in self._alone:
                 return Sign(side, [self._alone[min(left)]], [Fraction(1)])
-            return self._sign_against({j: -side * m for j, m in left.items()}, side)
+            while True:
+                check_time()
+                self._take_new_members()
+                found = self._against({j: -side * m for j, m in left.items()}, side)
+                if isinstance(found, Sign):
+                    return found
+                if boundary_of(self.working, found, self.boundary) is not None:
+                    self._found.append(found)
+                    return None
         except TooLarge as reason:
             self._too_large = reason  # nor is there work left for others
             raise
@@ -158,7 +165,7 @@ class Cone:
         """
         question, found = self.working.question, dict[int, Member]()
         zero = np.array([len(self.boundary.rows.get(j, ())) == 1 for j in range(question.size)])
-        for seen in scan(self.working.data, no_weights(question)):
+        for seen in scan(self.working.data, Weights(question, {})):
             place, which = seen.given.place, seen.given.which
             A = constraints(question, seen.batch, place, which)
             A.data[zero[A.indices]] = 0.0
@@ -169,17 +176,6 @@ class Cone:
                 if j not in found and j not in self.boundary.rows:
                     found[j] = Member(question, seen.batch, int(place[k]), int(which[k]))
         return found
-
-    def _sign_against(self, target: Row, side: int) -> Sign | None:
-        while True:
-            check_time()
-            self._take_new_members()
-            found = self._against(target, side)
-            if isinstance(found, Sign):
-                return found
-            if boundary_of(self.working, found, self.boundary) is not None:
-                self._found.append(found)
-                return None
 
     def _take_new_members(self) -> None:
         new = self.working.members[self._seen :]
@@ -201,7 +197,10 @@ class Cone:
         if direction is not None:
             return direction
         used = np.flatnonzero(floats[:-1]).tolist()
-        exact = self._vanishing([*(self._rests[i][0] for i in used), target])
+        rows = [*(self._rests[i][0] for i in used), target]
+        bits = max(abs(m).bit_length() for row in rows for m in row.values())
+        self.work.pay(seconds_of(len(rows), bits), SIGNS)
+        exact = null_combination(rows)
         if exact is None:
             rows = [*(row for row, _ in self._rests), target]
             inside, found = alternative(rows, self.work)
@@ -210,37 +209,27 @@ class Cone:
             used = [i for i in found if i < len(self._rests)]
             exact = [found[i] for i in used]
         members = [self._members[i] for i in used]
-        scaled = [x * self._rests[i][1] for i, x in zip(used, exact, strict=False)]
-        return Sign(side, members, true_scale(members, scaled))
-
-    def _vanishing(self, rows: list[Row]) -> list[Fraction] | None:
-        """Return positive multipliers of all rows whose combination is zero, or None."""
-        columns = {j for row in rows for j in row}
-        bits = max(abs(m).bit_length() for row in rows for m in row.values())
-        self.work.pay(seconds_of(len(columns), len(rows), bits), SIGNS)
-        return signed(null_combination(rows))
+        terms = zip(members, used, exact, strict=False)
+        shares = [x * self._rests[i][1] / member.whole[1] for member, i, x in terms]
+        return Sign(side, members, shares)
 
     def _inside(self, free: np.ndarray, goal: np.ndarray, target: Row) -> Row | None:
         """Return integers near some free weights, positive on all known rows and the target."""
         w, middle = np.zeros((2, self.working.question.size))
-        middle[self._free] = dense_floats(self._found[0], len(w))[self._free]
+        middle[list(self._found[0])] = floats_of(self._found[0].values())
+        middle[list(self.boundary.rows)] = 0.0
         w[self._free] = free
         with np.errstate(all="ignore"):
             w += middle * (abs(goal @ free) / abs(goal @ middle[self._free]) / 2)
         if not np.isfinite(w).all():
             return None
-        rows = matrix_of([*(row for row, _ in self._rests), target], self._free)
-        for direction in roundings(w, self.boundary):
-            column = matrix_of([direction], self._free).transpose()
-            if all(value > 0 for value in (rows * column).entries()):
-                return direction
-        return None
+        return positive_rounding(w, self.boundary, [*(row for row, _ in self._rests), target])
 
 
 def _outside(data: Data, question: Question, space: Space) -> list[Member]:
     """Return some constraints of each lane that lie outside a space."""
     found, inside = [], Membership(space, question.size)
-    for seen in scan(data, no_weights(question)):
+    for seen in scan(data, Weights(question, {})):
         place, which = seen.given.place, seen.given.which
         out = seen.given.outside(inside, np.arange(len(place)), within_time)
         for k in np.flatnonzero(out)[:MOST_OUTSIDE].tolist():

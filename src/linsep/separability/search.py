@@ -3,20 +3,17 @@
 Verdicts made of its results are checked independently, from their evidence alone.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.optimize import minimize
 
 from linsep.certificate.constraints import Question
 from linsep.separability.data import Data
-from linsep.separability.dual_descent import descended
+from linsep.separability.guesses import descended, nearest, quick_weights
 from linsep.separability.margin import Separated
-from linsep.separability.nearest import nearest
 from linsep.separability.programs import pushes
 from linsep.separability.splitting import Proof, crossing, proved
-from linsep.separability.time_limit import TooLarge, check_time, doing
+from linsep.separability.time_limit import TooLarge, doing
 from linsep.separability.working_set import (
     Member,
     WorkingSet,
@@ -38,9 +35,8 @@ FIRST_ROUNDS = 4
 
 
 class Inseparable(NamedTuple):
-    """No weights are positive on every constraint.
-
-    The proof, its working set, and the numbers of the boundary rows (None: all rows).
+    """The proof that no weights are positive on every constraint, its working set, and the numbers
+    of the boundary rows (None: all rows).
     """
 
     proof: Proof
@@ -49,14 +45,8 @@ class Inseparable(NamedTuple):
 
 
 def search(data: Data, question: Question, tolerance: float | None) -> Separated | Inseparable:
-    """Decide a question.
-
-    With a ``tolerance``, a separator is improved until its margin is that close to the widest.
-
-    Raises
-    ------
-    TooLarge
-        If floats cannot decide and exact arithmetic would take too long.
+    """Decide a question; with a ``tolerance``, a separator is improved until its margin is that
+    close to the widest. TooLarge if floats cannot decide and exact arithmetic would take too long.
     """
     working = WorkingSet(data, question)
     working.sample(first_members(question))
@@ -65,7 +55,7 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
     first_rounds, start = FIRST_ROUNDS * few, None
     for turn in range(MOST_ROUNDS):
         weights, target = None, None
-        quick = turn < first_rounds and data.n_rows > len(working)
+        quick = turn < first_rounds and data.n_rows > len(working.members)
         if turn == QUICK_ROUNDS and not widest and question.blocks == 1:
             doing("coordinate descent")
             weights = descended(data, question)
@@ -107,37 +97,6 @@ def _shares_of(short: np.ndarray, groups: np.ndarray) -> np.ndarray:
     return short
 
 
-def quick_weights(
-    A: sp.csr_matrix, start: np.ndarray | None
-) -> tuple[np.ndarray | None, np.ndarray]:
-    """Return weights that are positive on all rows, or None, and each row's distance to 1.
-
-    Minimizes the squared hinge loss ``sum max(0, 1 - A w)^2`` over rows of length 1 by L-BFGS. Its
-    minimum is zero if and only if the rows are separable.
-    """
-    lengths = np.sqrt(np.ravel(A.multiply(A).sum(axis=1)))
-    if not lengths.all() or not np.isfinite(lengths).all():
-        return None, np.zeros(len(lengths))
-    rows = sp.csr_matrix(sp.diags(1 / lengths) @ A)
-    turned = sp.csr_matrix(rows.T)
-
-    def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
-        short = np.maximum(0.0, 1.0 - rows @ w)
-        return float(short @ short), -2.0 * (turned @ short)
-
-    def enough(intermediate_result: Any) -> None:
-        check_time()
-        if (rows @ intermediate_result.x).min() > 0.25:
-            raise StopIteration
-
-    first = np.zeros(A.shape[1]) if start is None else start
-    limits = {"maxiter": 500, "gtol": 1e-12, "ftol": 0.0}
-    w = minimize(loss, first, jac=True, method="L-BFGS-B", callback=enough, options=limits).x
-    values = rows @ w
-    fine = values.min() > 1e-9 * np.abs(w).max(initial=1.0)
-    return (w if fine else None), np.maximum(0.0, 1.0 - values) / lengths
-
-
 def widest_weights(
     working: WorkingSet, last: np.ndarray, tolerance: float | None
 ) -> tuple[np.ndarray | None, np.ndarray, float | None]:
@@ -155,17 +114,18 @@ def widest_weights(
     groups = working.groups() if question.intercept else np.zeros(len(A), dtype=int)
     start = np.append(last, np.zeros(len(A) - len(last)))
     found = nearest(A, groups, 0.05 if tolerance is None else tolerance / 4, start)
-    scores, w = A @ found.point, np.zeros(question.size)
-    w[columns] = found.point
+    point = found @ A
+    scores, w = A @ point, np.zeros(question.size)
+    w[columns] = point
     if question.intercept:
         bias = (scores[groups < 0].min() - scores[groups > 0].min()) / 2
         scores = scores + groups * bias
         w[-1] = np.ldexp(bias, power)
-    square = float(found.point @ found.point)
+    square = float(point @ point)
     if scores.min() <= 1e-13 * np.sqrt(square) * np.abs(A).max(initial=0.0):
-        return None, found.multipliers, None
+        return None, found, None
     target = (1 - tolerance / 2) * square / sides if tolerance else None
-    return w, found.multipliers, None if target is None else float(np.ldexp(target, power))
+    return w, found, None if target is None else float(np.ldexp(target, power))
 
 
 def near_one(A: np.ndarray) -> tuple[np.ndarray, int]:
@@ -182,14 +142,15 @@ def blocked_by(working: WorkingSet, last: np.ndarray) -> Inseparable | Separated
     """
     question = working.question
     for _ in range(MOST_ROUNDS):
-        guess, more = None, False
-        for weights, split_by in pushes(working.table()):
-            guess, more = split_by, bool(weights.any()) and grow_by_clear(working, weights)
+        guess, w, more = None, np.zeros(0), False
+        for w, free, last_push in pushes(working.table()):
+            more = bool(w.any()) and grow_by_clear(working, w)
             if more:
                 break
+            guess = free if last_push else None
         if more:
             continue
-        proof = proved(working, guess)
+        proof = proved(working, guess, w)
         if len(proof.span.rows) == question.size:
             return Inseparable(proof, working.members, None)
         boundary = boundary_of(working, proof.direction, proof.span)

@@ -9,37 +9,25 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.certificate.constraints import Question
-from linsep.certificate.integers import Row, Space, dot
-from linsep.separability.data import dense_floats
-from linsep.separability.exact import (
-    alternative,
-    exact_split,
+from linsep.certificate.integers import Row, Space
+from linsep.separability.exact import alternative, corner, exact_split
+from linsep.separability.integers import (
     far_apart,
     independent,
     null_combination,
+    positive_rounding,
     reduced,
-    roundings,
-    signed,
     vanishing,
 )
-from linsep.separability.programs import Split, few_rows
+from linsep.separability.programs import few_rows
 from linsep.separability.time_limit import Work
 from linsep.separability.working_set import Member, WorkingSet, members_outside
 
 
 class Proof(NamedTuple):
-    """Both sides of the theorem of Goldman and Tucker.
-
-    Attributes
-    ----------
-    direction : Row
-        Integers, positive on the free rows and zero on the bound ones.
-    members : list of Member
-        Bound rows that span the space of all of them.
-    multipliers : list of Fraction
-        Positive; the members times these add up to zero.
-    span : Space
-        The span of the bound rows.
+    """Both sides of the theorem of Goldman and Tucker: a direction that is positive on the free
+    rows and zero on the bound ones; and bound rows that span all of them, with positive multipliers
+    whose combination vanishes.
     """
 
     direction: Row
@@ -48,40 +36,37 @@ class Proof(NamedTuple):
     span: Space
 
 
-def proved(working: WorkingSet, guess: Split | None) -> Proof:
-    """Return the exact split of the working set, near the guess if it is right.
-
-    Raises
-    ------
-    TooLarge
-        If the guess is wrong and exact arithmetic alone would take too long.
-    """
-    proof = None if guess is None else _near(working, guess)
-    if proof is not None:
-        return proof
-    members = working.members
-    direction, multipliers, span = exact_split([m.whole[0] for m in members], working.work)
+def proof_of(
+    direction: Row, members: list[Member], multipliers: dict[int, Fraction], span: Space
+) -> Proof:
+    """Return a proof from the multipliers of the integers of some members."""
     used = [members[i] for i in multipliers]
-    return Proof(direction, used, true_scale(used, list(multipliers.values())), span)
+    terms = zip(used, multipliers.values(), strict=True)
+    return Proof(direction, used, [x / member.whole[1] for member, x in terms], span)
 
 
-def _near(working: WorkingSet, guess: Split) -> Proof | None:
-    table = working.table()
-    bound, free = np.flatnonzero(~guess.free), np.flatnonzero(guess.free)
-    members = [working.members[i] for i in bound]
-    span, basis = spanned(members, table[bound], working.question)
-    multipliers = _multipliers(members, table[bound], span, basis) if members else {}
+def proved(working: WorkingSet, free: np.ndarray | None, w: np.ndarray) -> Proof:
+    """Return the exact split of the working set, near the guess if it is right: that ``w`` is
+    positive on the ``free`` rows and zero on the others.
+    """
+    proof = None if free is None else _near(working, free, w)
+    if proof is None:
+        whole = [member.whole[0] for member in working.members]
+        direction, multipliers, span = exact_split(whole, working.work)
+        proof = proof_of(direction, working.members, multipliers, span)
+    return proof
+
+
+def _near(working: WorkingSet, free: np.ndarray, w: np.ndarray) -> Proof | None:
+    table, bound = working.table(), np.flatnonzero(~free)
+    members, A = [working.members[i] for i in bound], table[bound]
+    span, basis = spanned(members, A, working.question)
+    multipliers = _multipliers(members, A, span, basis)
     if multipliers is None:
         return None
-    direction: Row | None = {}
-    if free.size:
-        others, A = [working.members[i].whole[0] for i in free], table[free]
-        near = (w for w in roundings(guess.w, span) if all_positive(others, A, w))
-        direction = next(near, None)
-    if direction is None:
-        return None
-    chosen = [members[k] for k in multipliers]
-    return Proof(direction, chosen, true_scale(chosen, list(multipliers.values())), span)
+    others = [working.members[i].whole[0] for i in np.flatnonzero(free)]
+    direction = positive_rounding(w, span, others) if others else {}
+    return None if direction is None else proof_of(direction, members, multipliers, span)
 
 
 def spanned(members: list[Member], A: sp.csr_matrix, question: Question) -> tuple[Space, list[int]]:
@@ -113,25 +98,8 @@ def _multipliers(
     used = np.flatnonzero(floats).tolist()
     start = [Fraction(floats[i]) * members[i].whole[1] for i in used]
     rows = [members[i].whole[0] for i in used]
-    exact = vanishing(rows, start, span, [used.index(i) for i in basis])
+    exact = vanishing(rows, start, [used.index(i) for i in basis])
     return None if exact is None or min(exact) <= 0 else dict(zip(used, exact, strict=True))
-
-
-def all_positive(rows: list[Row], A: sp.csr_matrix, direction: Row) -> bool:
-    """Return whether all rows, whose floats are given, have positive products."""
-    w, sizes = dense_floats(direction, A.shape[1]), abs(A)
-    with np.errstate(all="ignore"):
-        value, reach = A @ w, sizes @ np.abs(w)
-        # weights that underflow, times the row
-        tiny = 2.0**-1000 * (1 + np.asarray(sizes.sum(axis=1)).ravel())
-        sure = np.isfinite(value) & (value > 4 * A.shape[1] * 2.0**-53 * reach + tiny)
-    return all(dot(rows[i], direction) > 0 for i in np.flatnonzero(~sure))
-
-
-def true_scale(members: list[Member], multipliers: list[Fraction]) -> list[Fraction]:
-    """Return the multipliers of the rows, from the multipliers of their integers."""
-    scaled = zip(members, multipliers, strict=True)
-    return [x / member.whole[1] for member, x in scaled]
 
 
 def crossing(working: WorkingSet, last: np.ndarray) -> Proof | None:
@@ -139,17 +107,16 @@ def crossing(working: WorkingSet, last: np.ndarray) -> Proof | None:
     them all: those of the ``last`` multipliers, or by a linear program; None if floats find none.
     """
     size = working.question.size
-    everything = Space({j: {j: 1} for j in range(size)})
-    start = [Fraction(0)] * size + [Fraction(1)]
-    for given in (last, None):
-        floats = few_rows(working.table(), np.zeros(len(working))) if given is None else given
+    for floats in (last, None):
+        if floats is None:
+            floats = few_rows(working.table(), np.zeros(len(working.members)))  # noqa: PLW2901
         if floats is None or np.count_nonzero(floats) != size + 1:
             continue
         members = [working.members[i] for i in np.flatnonzero(floats)]
-        rows = [member.whole[0] for member in members]
-        exact = vanishing(rows, start, everything, list(range(size)))
-        if exact is not None and min(exact) > 0:
-            return Proof({}, members, true_scale(members, exact), everything)
+        exact = null_combination([member.whole[0] for member in members])
+        if exact is not None:
+            everything = Space({j: {j: 1} for j in range(size)})
+            return proof_of({}, members, dict(enumerate(exact)), everything)
     return None
 
 
@@ -158,19 +125,13 @@ def witness(proof: Proof, A: sp.csr_matrix, members: list[Member]) -> Proof:
 
     ``A`` holds the floats of the bound ``members``, among which the rows are chosen.
     """
-    if len(members) == len(proof.members) == len(proof.span.rows) + 1:
+    few = len(proof.span.rows) + 1
+    if len(members) == len(proof.members) == few:
         return proof  # no other combination of these rows vanishes
-    floats = few_rows(A, np.zeros(len(members)))
-    if floats is not None:
-        used = [members[i] for i in np.flatnonzero(floats)]
-        found = signed(null_combination([member.whole[0] for member in used]))
-        if found is not None:
-            return proof._replace(members=used, multipliers=true_scale(used, found))
-    if len(proof.members) <= len(proof.span.rows) + 1:
-        return proof
-    empty = [member for member in members if not member.whole[0]]
-    if empty:
-        return proof._replace(members=empty[:1], multipliers=[Fraction(1)])
-    _, exact = alternative([member.whole[0] for member in proof.members], Work())
-    used = [proof.members[i] for i in exact]
-    return proof._replace(members=used, multipliers=true_scale(used, list(exact.values())))
+    found = corner(A, None, lambda k: members[k].whole[0])
+    if found is None and len(proof.members) > few:
+        members = proof.members
+        rows = [member.whole[0] for member in members]
+        empty = [k for k, row in enumerate(rows) if not row]
+        found = {empty[0]: Fraction(1)} if empty else alternative(rows, Work())[1]
+    return proof if found is None else proof_of({}, members, found, proof.span)

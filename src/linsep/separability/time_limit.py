@@ -21,16 +21,8 @@ class TooLarge(Exception):
 
 
 class Task:
-    """The current step of a verdict, and its time limit.
-
-    Attributes
-    ----------
-    limit : float
-        Seconds, or infinity.
-    doing : str
-        The current step, as a phrase for progress bars and errors.
-    question, questions : int
-        Number of the current subproblem, counted from 1, and number of subproblems.
+    """The current step of a verdict, a phrase for progress bars and errors; its time limit in
+    seconds; and the number of the current subproblem, counted from 1, and of all.
     """
 
     def __init__(self, limit: float | None = None) -> None:

@@ -24,24 +24,13 @@ NOISE = 1e-9
 LEAST_ADDED, MOST_ADDED = 64, 1_024
 #: given weights separate only if floats leave no more constraints of neighboring lanes open
 MOST_OPEN = 10_000
-#: a constraint: the number of its row, and its number within the row
-Key = tuple[int, int]
-#: constraints, each with a number
-Ranked = list[tuple[float, "Member"]]
 
 
 class Member:
     """One constraint, copied from the data, as floats and exactly.
 
-    Attributes
-    ----------
-    key : pair of ints
-    group : int
-        1 or -1, the side of its row (two sides only).
-    row : pair of arrays
-        The columns and values of its row.
-    signs : array
-        Its vector c.
+    The ``key`` is the number of its row, and its number within the row; the ``group``, for two
+    sides, 1 or -1; ``row`` has columns and values, and ``signs`` its vector c.
     """
 
     def __init__(self, question: Question, batch: Batch, row: int, which: int) -> None:
@@ -63,34 +52,28 @@ class Lowest:
 
     def __init__(self, question: Question, most: int) -> None:
         self._question, self._most = question, most
-        self.found: Ranked = []
+        self._found: list[tuple[float, Member]] = []
 
     def offer(self, batch: Batch, number: np.ndarray, row: np.ndarray, which: np.ndarray) -> None:
         """Keep the lowest constraints of a batch."""
-        limit = self.found[-1][0] if len(self.found) == self._most else np.inf
+        limit = self._found[-1][0] if len(self._found) == self._most else np.inf
         near = np.argsort(number, kind="stable")[: self._most]
         new = [
             (float(number[k]), Member(self._question, batch, int(row[k]), int(which[k])))
             for k in near[number[near] < limit].tolist()
         ]
-        self.found = sorted([*self.found, *new], key=itemgetter(0))[: self._most]
+        self._found = sorted([*self._found, *new], key=itemgetter(0))[: self._most]
 
+    def offer_some(self, seen: Scanned, chosen: np.ndarray) -> None:
+        """Keep the chosen constraints with the lowest values relative to the lengths of rows."""
+        k = np.flatnonzero(chosen)
+        if k.size:
+            relative = seen.value[k] / seen.norm[k]
+            self.offer(seen.batch, relative, seen.given.place[k], seen.given.which[k])
 
-def _sample(question: Question, share: int, lanes: Iterable[Batch]) -> list[Ranked]:
-    """Return some constraints of every class, one of each row that is drawn.
-
-    A row is drawn if its number, shuffled, is among the lowest of its class, so that the sample
-    does not depend on the blocks in which rows come.
-    """
-    active = np.flatnonzero(question.active).tolist()
-    kept = {code: Lowest(question, share) for code in active}
-    for lane in within_time(lanes):
-        drawn = shuffled(np.arange(lane.first, lane.first + lane.size))
-        for code in active:
-            rows = np.flatnonzero(lane.y == code)
-            which = shuffled(drawn[rows]) % np.uint64(len(question.signs[code]))
-            kept[code].offer(lane, drawn[rows] * 2.0**-64, rows, which)
-    return [kept[code].found for code in active]
+    def members(self) -> list[Member]:
+        """Return the constraints, the lowest first."""
+        return [member for _, member in self._found]
 
 
 def shuffled(numbers: np.ndarray) -> np.ndarray:
@@ -105,16 +88,6 @@ def shuffled(numbers: np.ndarray) -> np.ndarray:
     return z ^ z >> np.uint64(31)
 
 
-def _all_members(question: Question, lanes: Iterable[Batch]) -> list[Member]:
-    """Return all constraints."""
-    return [
-        Member(question, lane, row, which)
-        for lane in within_time(lanes)
-        for row, code in enumerate(lane.y.tolist())
-        for which in range(len(question.signs[code]))
-    ]
-
-
 class WorkingSet:
     """Constraints of a question, in the order in which they were added."""
 
@@ -122,35 +95,44 @@ class WorkingSet:
         self.data, self.question = data, question
         self.members: list[Member] = []
         self.work = Work()
-        self._known: set[Key] = set()
+        self._known: set[tuple[int, int]] = set()
         self._table: sp.csr_matrix | None = None
-
-    def __len__(self) -> int:
-        return len(self.members)
 
     def include(self, members: Iterable[Member]) -> bool:
         """Add constraints; return whether any is new."""
-        count = len(self.members)
-        for member in members:
-            if member.key not in self._known:
-                self._known.add(member.key)
-                self.members.append(member)
-        return len(self.members) > count
-
-    def include_lowest(self, found: Ranked) -> bool:
-        """Add constraints, the lowest first; return whether any is new."""
-        return self.include(member for _, member in found)
+        new = {member.key: member for member in members if member.key not in self._known}
+        self._known.update(new)
+        self.members += new.values()
+        return bool(new)
 
     def sample(self, wanted: int) -> None:
-        """Add some constraints of every class, drawn evenly over the data."""
-        share = max(1, wanted // int(np.count_nonzero(self.question.active)))
-        for drawn in _sample(self.question, share, self.data.lanes()):
-            self.include_lowest(drawn)
+        """Add some constraints of every class, drawn evenly over the data, one of each row.
+
+        A row is drawn if its number, shuffled, is among the lowest of its class, so that the sample
+        does not depend on the blocks in which rows come.
+        """
+        active = np.flatnonzero(self.question.active).tolist()
+        share = max(1, wanted // len(active))
+        kept = {code: Lowest(self.question, share) for code in active}
+        for lane in within_time(self.data.lanes()):
+            drawn = shuffled(np.arange(lane.first, lane.first + lane.size))
+            for code in active:
+                rows = np.flatnonzero(lane.y == code)
+                which = shuffled(drawn[rows]) % np.uint64(len(self.question.signs[code]))
+                kept[code].offer(lane, drawn[rows] * 2.0**-64, rows, which)
+        for code in active:
+            self.include(kept[code].members())
 
     def fill(self, most: int) -> None:
         """Add all constraints if there are at most ``most``."""
-        if self.data.n_rows * max(map(len, self.question.signs)) <= most:
-            self.include(_all_members(self.question, self.data.lanes()))
+        question = self.question
+        if self.data.n_rows * max(map(len, question.signs)) <= most:
+            self.include(
+                Member(question, lane, row, which)
+                for lane in within_time(self.data.lanes())
+                for row, code in enumerate(lane.y.tolist())
+                for which in range(len(question.signs[code]))
+            )
 
     def table(self) -> sp.csr_matrix:
         """Return the floats of all members, one row each."""
@@ -190,21 +172,12 @@ def as_row(weights: np.ndarray) -> tuple[Row, Fraction]:
     :class:`Weights`, which are divided by a power of two near the largest. It is 1 for integers.
     """
     whole, factor = whole_numbers(weights)
-    top = 2 ** max(abs(m).bit_length() for m in whole)
-    return {
-        j: m for j, m in enumerate(whole) if m
-    }, factor * top if weights.dtype != object else Fraction(1)
+    row = {j: m for j, m in enumerate(whole) if m}
+    return row, Fraction(1) if weights.dtype == object else factor * 2 ** _bits(row)
 
 
-class Worst(Lowest):
-    """The lowest constraints so far, relative to the lengths of their rows."""
-
-    def offer_some(self, seen: Scanned, chosen: np.ndarray) -> None:
-        """Keep the lowest of the chosen constraints."""
-        places = np.flatnonzero(chosen)
-        if places.size:
-            relative = seen.value[places] / seen.norm[places]
-            self.offer(seen.batch, relative, seen.given.place[places], seen.given.which[places])
+def _bits(row: Row) -> int:
+    return max((abs(m).bit_length() for m in row.values()), default=0)
 
 
 def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool:
@@ -214,9 +187,8 @@ def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool
     """
     question = working.question
     whole, factor = as_row(weights)
-    exact = Fraction(target or 0.0) / factor
-    above, top = float(exact), 2 ** max((abs(m).bit_length() for m in whole.values()), default=0)
-    found, worst = False, Worst(question, first_members(question))
+    exact, top = Fraction(target or 0.0) / factor, 2 ** _bits(whole)
+    above, found, worst = float(exact), False, Lowest(question, first_members(question))
     for seen in scan(working.data, Weights(question, whole)):
         value, bound = seen.value, seen.bound
         unsure = (np.abs(value - above) <= bound) | (np.abs(value) <= bound)
@@ -229,8 +201,18 @@ def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool
             found |= product <= 0
             wrong[k] = product <= 0 or product * scale < exact * top
         worst.offer_some(seen, wrong)
-    working.include_lowest(worst.found)
+    working.include(worst.members())
     return found
+
+
+def grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:
+    """Add constraints that the weights clearly violate; return whether any is new."""
+    w = Weights(working.question, as_row(weights)[0])
+    noise = NOISE * float(np.linalg.norm(w.floats))
+    worst = Lowest(working.question, first_members(working.question))
+    for seen in scan(working.data, w):
+        worst.offer_some(seen, seen.value < -np.maximum(seen.bound, noise * seen.norm))
+    return working.include(worst.members())
 
 
 def separates(data: Data, question: Question, weights: np.ndarray) -> bool:
@@ -250,25 +232,13 @@ def separates(data: Data, question: Question, weights: np.ndarray) -> bool:
     return True
 
 
-def grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:
-    """Add constraints that the weights clearly violate; return whether any is new."""
-    w = Weights(working.question, as_row(weights)[0])
-    length, worst = (
-        float(np.linalg.norm(w.floats)),
-        Worst(working.question, first_members(working.question)),
-    )
-    for seen in scan(working.data, w):
-        worst.offer_some(seen, seen.value < -np.maximum(seen.bound, NOISE * length * seen.norm))
-    return working.include_lowest(worst.found)
-
-
 def boundary_of(working: WorkingSet, direction: Row, space: Space) -> tuple[int, ...] | None:
     """Return the rows in the space of the bound rows if the direction is positive on all others.
 
     Else return None, after adding constraints that the direction violates.
     """
     question = working.question
-    membership, worst = Membership(space, question.size), Worst(question, first_members(question))
+    membership, worst = Membership(space, question.size), Lowest(question, first_members(question))
     inside = [np.zeros(0, dtype=np.int64)]
     for seen in scan(working.data, Weights(question, direction)):
         wrong = seen.value < -seen.bound
@@ -280,5 +250,4 @@ def boundary_of(working: WorkingSet, direction: Row, space: Space) -> tuple[int,
         for k, (row, _) in seen.exactly(close[out]):
             wrong[k] = dot(row, direction) <= 0
         worst.offer_some(seen, wrong)
-    new = working.include_lowest(worst.found)
-    return None if new else tuple(np.concatenate(inside).tolist())
+    return None if working.include(worst.members()) else tuple(np.concatenate(inside).tolist())

@@ -12,7 +12,7 @@ from math import gcd, inf
 from operator import mul
 
 from linsep.certificate.integers import Row
-from linsep.separability.exact import reduced
+from linsep.separability.integers import reduced
 from linsep.separability.time_limit import check_time
 
 #: the most dimensions that rows may span

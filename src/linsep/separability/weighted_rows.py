@@ -13,16 +13,46 @@ from linsep.batches import Batch, joined
 from linsep.certificate.canonical import Block
 from linsep.certificate.constraints import Question, Weights, constraints_of
 from linsep.certificate.integers import Row, dot, whole_numbers
-from linsep.separability.data import (
-    Data,
-    constraint,
-    constraints,
-    doubles,
-    exact_row,
-    sides_of,
-)
+from linsep.errors import DataError
+from linsep.separability.data import Data, constraint, constraints, doubles, exact_row, sides_of
 from linsep.separability.programs import equilibrated
 from linsep.separability.time_limit import within_time
+
+
+class Asked(NamedTuple):
+    """What is asked: whether rows on the hyperplane are errors, and the weights of all rows.
+
+    The weights are whole numbers times a unit; None if each row counts 1.
+    """
+
+    strict: bool = True
+    weights: list[int] | None = None
+    unit: Fraction = Fraction(1)
+
+
+def asked(strict: bool, weights: Any, n_rows: int) -> Asked:
+    """Return what is asked, with weights of any kind of number; raise DataError unless there is one
+    finite weight of at least 0 per row, and one of them is positive.
+    """
+    if weights is None:
+        return Asked(strict)
+    given = np.asarray(weights)
+
+    def fault(code: str, text: str, **fields: Any) -> DataError:
+        return DataError(f"sample_weight {text}", code=code, option="sample_weight", **fields)
+
+    if given.shape != (n_rows,):
+        raise fault("shape", f"has shape {given.shape}: pass a number for each of {n_rows:,} rows.")
+    try:
+        whole, unit = whole_numbers(given if given.dtype.kind in "iu" else given.astype(object))
+    except (TypeError, ValueError, OverflowError):
+        raise fault("not-finite", "has values that are not finite numbers.") from None
+    common, row = gcd(*whole), int(np.argmin(whole))
+    if whole[row] < 0:
+        raise fault("out-of-range", f"of row {row + 1} is negative: pass 0 or more.", row=row + 1)
+    if not common:
+        raise fault("no-rows", "is 0 in every row: set a positive weight in some row.")
+    return Asked(strict, [m // common for m in whole], unit * common)
 
 
 class Hyperplane(NamedTuple):
@@ -34,41 +64,24 @@ class Hyperplane(NamedTuple):
 
 
 class WeightedRows:
-    """Rows that are all in memory, as floats for guesses and as whole numbers for proofs.
+    """Rows of two sides that are all in memory, as floats for guesses and as whole numbers for
+    proofs; those of weight 0 are left out.
 
-    Parameters
-    ----------
-    data : Data
-    question : Question
-        Of two sides.
-    weights : sequence of int, or None
-        The weight of each row of the data; None for 1. Rows of weight 0 are left out.
-    strict : bool
-        Whether a row on the hyperplane is an error.
-
-    Attributes
-    ----------
-    table : csr_matrix of shape (groups, weights)
-        The sign-flipped rows [x; 1], scaled, in coordinates that :meth:`unscaled` undoes.
-    weights : list of int
-        The total weight of each group.
-    copies : list of list of int
-        The row numbers of each group, in order.
-    step : int
-        All weights are multiples of it, and so are sums of errors.
+    ``table`` holds a sign-flipped row [x; 1] of each group, scaled, in coordinates that
+    :meth:`unscaled` undoes; ``weights`` are the total weights of the groups, all multiples of
+    ``step``; ``copies`` their row numbers, in order.
     """
 
-    def __init__(
-        self, data: Data, question: Question, weights: list[int] | None, strict: bool
-    ) -> None:
-        self.question, self.strict = question, strict
+    def __init__(self, data: Data, question: Question, asked: Asked) -> None:
+        self.question, self.strict = question, asked.strict
         every = joined([*within_time(data.lanes())])
-        counts = np.ones(every.size, dtype=object) if weights is None else np.array(weights, object)
+        counts = np.array(asked.weights or [1] * every.size, dtype=object)
         self.numbers = np.flatnonzero(question.active[every.y] & (counts != 0))
         self.batch = Batch(every.X[self.numbers], every.y[self.numbers])
+        self.sides = sides_of(question)[self.batch.y]
         self.of_row = dict(zip(self.numbers.tolist(), counts[self.numbers].tolist(), strict=True))
         groups: dict[Any, list[int]] = {}
-        for place, side in enumerate(self.sides().tolist()):
+        for place, side in enumerate(self.sides.tolist()):
             row = zip(*(part.tolist() for part in exact_row(self.batch.X, place)), strict=True)
             groups.setdefault((side, *((j, x) for j, x in row if x)), []).append(place)
         self.first = [places[0] for places in groups.values()]
@@ -85,11 +98,6 @@ class WeightedRows:
             first = first._replace(X=doubles(first.X) - self._shift[:-1])
         A = constraints(question, first, np.arange(first.size), np.zeros(first.size, dtype=int))
         self.table, _, self._powers = equilibrated(A)
-
-    def sides(self) -> np.ndarray:
-        """Return the side of each row, 1 or -1."""
-        of_rows: np.ndarray = sides_of(self.question)[self.batch.y]
-        return of_rows
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -124,12 +132,10 @@ class WeightedRows:
         if not weights:  # all rows lie on no hyperplane at all
             rows = tuple(sorted(self.of_row)) * self.strict
             return Hyperplane(weights, sum(self.of_row.values()) * self.strict, rows)
-        block = Block(self.batch.X, self.batch.y, 0)
-        given = constraints_of(self.question, block, self.batch.y)
+        given = constraints_of(self.question, Block(self.batch.X, self.batch.y, 0), self.batch.y)
         value, bound = Weights(self.question, weights).products(given)
         wrong = value < -bound
         for k in np.flatnonzero(np.abs(value) <= bound).tolist():
-            product = dot(given.exact(k)[0], weights)
-            wrong[k] = product < 0 or (self.strict and product == 0)
-        rows = self.numbers[wrong].tolist()
-        return Hyperplane(weights, sum(self.of_row[row] for row in rows), tuple(sorted(rows)))
+            wrong[k] = dot(given.exact(k)[0], weights) < self.strict
+        rows = tuple(self.numbers[wrong].tolist())
+        return Hyperplane(weights, sum(self.of_row[row] for row in rows), rows)
