@@ -27,17 +27,16 @@ class Numbers(NamedTuple):
 
     def __call__(self, rows: Batch, name: str) -> Batch:
         """Return the block of a shard."""
-        weights = rows.weights
         if rows.y.dtype.kind not in "biuf":
             raise DataError(
                 f"{name} has text as labels. A regression needs one number per row; for class "
                 "labels, use a classifier.", code="label-type",
             )  # fmt: skip
-        if self.whole and weights is not None:
-            linear.check_whole(weights, lambda row: f"{name}, row {row + 1:,} of it")
         groups = rows.groups if self.clustered else None
-        found = Batch(rows.X, rows.y.astype(np.float64), weights=weights, groups=groups)
-        return found if weights is None or weights.all() else found.rows(weights > 0)
+        found = Batch(rows.X, rows.y.astype(np.float64), weights=rows.weights, groups=groups)
+        return linear.rows_of_weight(
+            found, self.whole, lambda row: f"{name}, row {row + 1:,} of it"
+        )
 
 
 class Codes(NamedTuple):

@@ -1,6 +1,6 @@
 """Linear regression by least squares with statistical inference, as a scikit-learn estimator."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -60,10 +60,9 @@ from linsep.linear.inference import LinearResults, dependence
 from linsep.linear.least_squares import DependentFeaturesWarning, least_squares
 from linsep.linear.predictions import (
     LinearPrediction,
-    check_whole,
     numbers,
+    rows_of_weight,
     source_blocks,
-    widened,
 )
 from linsep.linear.several import SeveralTargets, columns_of, one_target
 from linsep.linear.solution import LeastSquares
@@ -76,7 +75,6 @@ from linsep.parameters import (
 )
 from linsep.sources.base import Source
 from linsep.validation.values import check_prepared, rows_to_fit
-from linsep.words import row_text
 
 if TYPE_CHECKING:
     from linsep.inference.diagnostics import Assumptions, Diagnostics
@@ -310,13 +308,11 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             )  # fmt: skip
         weights = check_sample_weight(sample_weight, X.shape[0])
         known = check_offset if reset else partial(offset_to_predict, self)
-        offset = known(offset, X.shape[0])
-        if (self.weight_type if reset else fitted_parameter(self, "weight_type")) == "frequency":
-            check_whole(weights)
-        y = y if offset is None else y - offset
-        if weights.size and not weights.all():
-            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        return Batch(X, y, weights=weights if weights.size else None)
+        kind = self.weight_type if reset else fitted_parameter(self, "weight_type")
+        rows = Batch(
+            X, y, weights=weights if weights.size else None, offset=known(offset, X.shape[0])
+        )
+        return rows_of_weight(rows, kind == "frequency")
 
     def _fit_source(self, source: Source) -> None:
         if source.counts:
@@ -435,49 +431,18 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             )  # fmt: skip
         level, X = check_level(level), to_predict(self, X, missing, offset)
         if not isinstance(X, Source):
+            from linsep.sources.arrays import ArraySource
+
             check_prepared(self)
             X = rows_to_fit(X, self, FLOATS, reset=False)
-            offset = offset_to_predict(self, offset, X.shape[0])
+            known = offset_to_predict(self, offset, X.shape[0])
+            X = ArraySource(X, offset=known, batch_rows=8192)
         if self._several is not None:
-            return self._several.predicted(lambda one: one._predicted(X, None, interval, level))
-        return self._predicted(X, offset, interval, level)
-
-    def _predicted(
-        self, X: Any, offset: np.ndarray | None, interval: str | None, level: float
-    ) -> Any:
-        """Predict checked rows, or the rows of a source."""
-        if isinstance(X, Source):
-            parts = list(self.predictions(X).bands(interval, level))
-        else:
-            batches = Batch(X, None, offset=offset).cut(8192)
-            parts = [self._predict(part, interval, level, row_text) for part in batches]
+            return self._several.predicted(lambda one: one.predict(X, interval, level))
+        parts = list(self.predictions(X).bands(interval, level))
         if interval is None:
             return np.concatenate(parts)
         return Bands(*map(np.concatenate, zip(*parts, strict=True)))
-
-    def _predict(
-        self, rows: Batch, interval: str | None, level: float, where: Callable[[int], str]
-    ) -> Any:
-        """Return predictions, or Bands; DataError if one overflows, in the row that ``where``
-        names by its number.
-        """
-        X = widened(rows.X, self.coef_.size)
-        with np.errstate(over="ignore", invalid="ignore"):
-            predicted, fit = self._fitted.predicted(X), self._fitted
-            found = [predicted]
-            if interval is not None:
-                found = [*fit.bands(X, predicted, interval, level)]
-            if rows.offset is not None:
-                found = [part + rows.offset for part in found]
-        known = np.isfinite(found[0])
-        if not np.isnan(fit.error):
-            known &= np.isfinite(found[-1])
-        if not known.all():
-            row = where(rows.first + int(np.argmin(known)))
-            raise DataError(
-                f"The prediction of {row} overflows float64; scale the features.", code="overflow"
-            )
-        return found[0] if interval is None else Bands(*found)
 
     def predictions(self, source: Source) -> LinearPrediction:
         """Return the predictions for the rows of a source."""

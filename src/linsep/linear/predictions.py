@@ -29,17 +29,6 @@ def nth_of(source: Source, first: int) -> Callable[[int], str]:
     return lambda row: source.where(first + row)
 
 
-def check_whole(weights: np.ndarray, place: Callable[[int], str] = nth_row) -> None:
-    """Raise DataError for a weight that is not a whole number of rows."""
-    if (parts := weights % 1 != 0).any():
-        row = int(np.argmax(parts))
-        raise DataError(
-            place(row) + f" has the weight {weights[row]:g}, which is not a whole number of rows",
-            hint("use {} if weights are inverse variances", weight_type="precision"),
-            code="bad-value", value=weights[row],
-        )  # fmt: skip
-
-
 def numbers(y: Any, source: Source | None = None, first: int = 0) -> np.ndarray:
     """Return the targets of rows in memory, or of a batch of a source whose first row has a number,
     as finite floats; raise DataError if one is not.
@@ -83,23 +72,34 @@ def source_blocks(
 
     def blocks() -> Iterator[Batch]:
         total = np.zeros(1)
-        for batch in reading.of(iter(source.batches())):
-            y, weights = numbers(batch.y, source, batch.first), batch.weights
-            y = y if batch.offset is None else y - batch.offset
-            reading.count(y.size)
-            refuse_weights(covariance, weights)
-            if weights is None:
-                yield Batch(batch.X, y, groups=batch.groups)
-                continue
-            if whole:
-                check_whole(weights, nth_of(source, batch.first))
-            total = weight_totals(total, np.zeros(y.size, dtype=np.intp), weights)
-            rows = Batch(batch.X, y, weights=weights)
-            yield rows if weights.all() else rows.rows(weights > 0)
+        for read in reading.of(iter(source.batches())):
+            batch = read._replace(y=numbers(read.y, source, read.first))
+            reading.count(batch.size)
+            refuse_weights(covariance, batch.weights)
+            if batch.weights is not None:
+                total = weight_totals(total, np.zeros(batch.size, dtype=np.intp), batch.weights)
+            yield rows_of_weight(batch, whole, nth_of(source, batch.first))
         if not reading.rows:
             raise DataError(f"{source.name} has no usable rows.", code="no-rows", path=source.name)
 
     return blocks
+
+
+def rows_of_weight(batch: Batch, whole: bool, place: Callable[[int], str] = nth_row) -> Batch:
+    """Return the rows of positive weight, with y minus the offset; ``whole`` raises DataError for a
+    weight that is not a whole number of rows.
+    """
+    X, y, weights = batch.X, batch.y, batch.weights
+    if whole and weights is not None and (parts := weights % 1 != 0).any():
+        row = int(np.argmax(parts))
+        raise DataError(
+            place(row) + f" has the weight {weights[row]:g}, which is not a whole number of rows",
+            hint("use {} if weights are inverse variances", weight_type="precision"),
+            code="bad-value", value=weights[row],
+        )  # fmt: skip
+    y = y if batch.offset is None else y - batch.offset
+    rows = Batch(X, y, weights=weights, groups=batch.groups)
+    return rows if weights is None or weights.all() else rows.rows(weights > 0)
 
 
 def widened(X: Any, features: int) -> Any:
@@ -171,13 +171,28 @@ class LinearPrediction(Prediction):
             found: np.ndarray = self.model._fitted.predicted(widened(X, self.model.coef_.size))
         return found
 
-    def predicted(
-        self, interval: str | None = None, level: float = 0.5
-    ) -> Iterator[tuple[Batch, Any]]:
-        """Yield each batch with its predictions, or :class:`linsep.inference.results.Bands`."""
+    def predicted(self, interval: str | None = None, level: float = 0.5) -> Iterator[Any]:
+        """Yield each batch with its predictions, or :class:`linsep.inference.results.Bands`;
+        DataError if one overflows.
+        """
+        fit = self.model._fitted
         for batch, X in self.rows():
-            rows = batch._replace(X=X, offset=self.offset_of(batch))
-            yield batch, self.model._predict(rows, interval, level, self.source.where)
+            offset, parts = self.offset_of(batch), [self.values(X)]
+            with np.errstate(over="ignore", invalid="ignore"):
+                if interval is not None:
+                    parts = [*fit.bands(widened(X, fit.coef.size), *parts, interval, level)]
+                if offset is not None:
+                    parts = [part + offset for part in parts]
+            known = np.isfinite(parts[0])
+            if not np.isnan(fit.error):
+                known &= np.isfinite(parts[-1])
+            if not known.all():
+                row = self.source.where(batch.first + int(np.argmin(known)))
+                raise DataError(
+                    f"The prediction of {row} overflows float64; scale the features.",
+                    code="overflow",
+                )
+            yield batch, Bands(*parts) if interval else parts[0]
 
     def bands(self, interval: str | None, level: float) -> Iterator[Any]:
         """Yield the predictions, or bands, of each batch, NaN for rows that have none."""
