@@ -26,7 +26,7 @@ from linsep.estimators._common.offsets import note_of_offset
 from linsep.inference import signatures
 from linsep.inference.results import HasInference
 from linsep.inference.robust import NOTHING, robust_words, stored_clusters
-from linsep.inference.table import ODDS_RATIO, Summary, check_level
+from linsep.inference.table import ODDS_RATIO, Facts, Summary, check_level
 from linsep.inference.tails import f_tail
 from linsep.logistic.solution import SEPARATED, UNINFERRED, UNKNOWN, UNSIGNED
 from linsep.logistic.task import NO_WEIGHT, has_hessian, task_of_arrays
@@ -96,7 +96,8 @@ STATE: dict[str, Any] = {
 }
 #: the attributes of parts that are stored as they are
 ATTRIBUTES = {
-    "coef": "coef_", "covariance": "_covariance", **{name: name for name in NUMBERS},
+    "coef": "coef_", "intercept": "intercept_", "covariance": "_covariance",
+    **{name: name for name in NUMBERS}, "classes": "classes_", "clusters": "_clusters",
     "n_rows": "n_rows_", "total_weight": "_total_weight", "n_iter": "n_iter_",
     "method": "method_", "stop_reason": "stop_reason_", "stop_sentence": "stop_sentence_",
     "signature": "rows_signature_", "dependent": "_depends", "offset": "_with_offset",
@@ -159,14 +160,13 @@ class LogisticResults(HasInference):
         level of profile intervals.
         """
         values = {name: getattr(self, of, None) for name, of in ATTRIBUTES.items()}
-        values |= {name: _number(values[name]) for name in NUMBERS}
+        values |= {name: None if np.isnan(values[name]) else values[name] for name in NUMBERS}
         for level, ends in self._intervals.items():
             values |= {f"{name} {level}": end for name, end in zip(ENDS, ends, strict=True)}
         values |= {
-            "intercept": self.intercept_, "classes": described(self.classes_),
+            "classes": described(self.classes_),
             "limits": np.vectorize(LIMITS.index, otypes=[np.uint8])(self._limits),
             "reference": plain(self.reference_), "levels": list(self._intervals),
-            "clusters": self._clusters,
             "separation": None if self.separation_ is None else self.separation_.to_json(),
             "dependent": {str(j): others for j, others in self._depends.items()},
         }  # fmt: skip
@@ -183,21 +183,21 @@ class LogisticResults(HasInference):
         (q, d), more = arrays["coef"].shape, bool(self.fit_intercept)
         sizes = {"weights": d + more, "all weights": q * (d + more)}
         found = restored(_parts(facts["levels"]), arrays, facts, **sizes)
-        for name, attribute in ATTRIBUTES.items():
-            setattr(self, attribute, found[name])
         labels = found["classes"].tolist()
-        (last,) = (k for k, label in enumerate(labels) if label == found["reference"])
+        (self.reference_,) = (label for label in labels if label == found["reference"])
         if len(labels) != q + 1:
             raise ValueError(f"{len(labels)} classes of {q + 1}")
-        self.classes_, self.reference_, self.n_features_in_ = found["classes"], labels[last], d
-        self._learned_with = self.get_params(deep=False)
+        for name, attribute in ATTRIBUTES.items():
+            setattr(self, attribute, found[name])
+        self.n_features_in_, self._learned_with = d, self.get_params(deep=False)
         self._limits = np.array(LIMITS, dtype="U16")[found["limits"]]
-        self.intercept_, without = found["intercept"], (self._limits == NO_WEIGHT).any(axis=1)
+        without = (self._limits == NO_WEIGHT).any(axis=1)
         if np.isnan(self.intercept_).any() or (np.isinf(self.intercept_) != without).any():
             raise ValueError("infinite intercepts of classes with weight")
-        self._clusters = None
-        if found["clusters"] is not None:
-            self._clusters = stored_clusters(self.get_params()["covariance"], found["clusters"])
+        if max((k for j, of in self._depends.items() for k in (j, *of)), default=0) > d:
+            raise ValueError("a dependent feature that there is not")
+        if self._clusters is not None:
+            self._clusters = stored_clusters(self.get_params()["covariance"], self._clusters)
         self._intervals = {
             float(level): tuple(found[f"{name} {level}"] for name in ENDS)
             for level in found["levels"]
@@ -207,8 +207,6 @@ class LogisticResults(HasInference):
             from linsep.certificate.proofs import from_json
 
             self.separation_ = from_json(found["separation"])
-        if max((k for j, of in self._depends.items() for k in (j, *of)), default=0) > d:
-            raise ValueError("a dependent feature that there is not")
 
     @property
     def deviance_(self) -> float:
@@ -264,15 +262,6 @@ class LogisticResults(HasInference):
     def _estimated(self) -> np.ndarray:
         check_is_fitted(self)
         return (self._limits != "dependent") & (self._limits != NO_WEIGHT)
-
-    def _weights_of_rows(self) -> list[tuple[str, float | int]]:
-        """Return the sum of the row weights with its name, nothing if all are 1."""
-        total = float(f"{self._total_weight:.12g}")  # without rounding errors
-        if self._saturated is not None:
-            return [("trials", int(total))]
-        if total == self.n_rows_ and not self._fractional:
-            return []
-        return [("sum of their weights", int(total) if total.is_integer() else total)]
 
     @property
     def aic_(self) -> float:
@@ -612,142 +601,122 @@ class LogisticResults(HasInference):
     def _others(self) -> list[str]:
         return [label_text(x) for x in self.classes_.tolist() if x != self.reference_]
 
-    def _headed(self) -> tuple[str, list[tuple[str, str | int | float]], list[str]]:
-        others, reference = self._others(), label_text(self.reference_)
+    def _headed(self) -> tuple[str, Facts, list[str]]:
+        others, quasi = self._others(), fitted_parameter(self, "dispersion")
         named = ", ".join(others)
         if len(others) > MOST_NAMED:
             named = f"{', '.join(others[: MOST_NAMED - 1])}, ... ({len(others)} classes)"
-        title = f"Logistic regression of {named} against {reference}"
-        return title, self._details(), self._notes()
-
-    def _details(self) -> list[tuple[str, str | int | float]]:
-        statistic, df, p = self.likelihood_ratio_
-        name = "F" if fitted_parameter(self, "dispersion") else "likelihood ratio"
-        return [
+        (statistic, df, p), tested = self.likelihood_ratio_, "F" if quasi else "likelihood ratio"
+        of_weights = "sum of their weights" if self._saturated is None else "trials"
+        facts: list[tuple[str, Any]] = [
             ("rows", self.n_rows_),
-            *self._weights_of_rows(),
+            (of_weights, self._weight),
             ("parameters", self.n_parameters_),
             ("estimated by", self.method_),
-            *self._robust_details(),
+            ("standard errors", self._robust),
+            ("clusters", self._robust and self._clusters),
             ("iterations", int(self.n_iter_)),
             ("AIC", float(self.aic_)),
             ("BIC", float(self.bic_)),
             ("log-likelihood", float(self.log_likelihood_)),
             ("deviance", float(self.deviance_)),
             ("null deviance", float(self.null_deviance_)),
-            *self._details_of_fit(),
+            *self._tests_of_fit(),
             ("McFadden R2", float(self.mcfadden_r2_)),
-            (f"{name} ({df} df)", float(statistic)),
-            (f"p of {name}", float(p)),
+            (f"{tested} ({df} df)", float(statistic)),
+            (f"p of {tested}", float(p)),
         ]
+        title = f"Logistic regression of {named} against {label_text(self.reference_)}"
+        return title, [fact for fact in facts if fact[1] is not None], self._notes()
 
-    def _details_of_fit(self) -> list[tuple[str, str | int | float]]:
+    @property
+    def _weight(self) -> float | int | None:
+        """The sum of the row weights without rounding errors, None if all are 1."""
+        total = float(f"{self._total_weight:.12g}")
+        ones = total == self.n_rows_ and not self._fractional and self._saturated is None
+        return None if ones else int(total) if total.is_integer() else total
+
+    def _tests_of_fit(self) -> Facts:
         """Return tests of fit of counts, whose residuals are compared with binomial variances."""
         df, chi2 = self.df_residual_, self._pearson
         if self._saturated is None or chi2 is None:
             return []
-        details: list[tuple[str, str | int | float]] = [
-            ("degrees of freedom, residuals", df), ("Pearson chi-squared", chi2)
-        ]  # fmt: skip
+        facts: Facts = [("degrees of freedom, residuals", df), ("Pearson chi-squared", chi2)]
         if fitted_parameter(self, "dispersion"):
-            return [*details, ("dispersion", float(self.dispersion_))]
+            return [*facts, ("dispersion", float(self.dispersion_))]
         tests = [("p of Pearson chi-squared", chi2), ("p of deviance", self.deviance_)]
-        return details + [(what, float(chdtrc(df, x)) if df > 0 else np.nan) for what, x in tests]
-
-    def _robust_details(self) -> list[tuple[str, str | int | float]]:
-        if (name := self._robust) is None:
-            return []
-        many = self._clusters
-        return [("standard errors", name), *([] if many is None else [("clusters", many)])]
+        return facts + [(what, float(chdtrc(df, x)) if df > 0 else np.nan) for what, x in tests]
 
     @property
     def _robust(self) -> str | None:
         name: str | None = fitted_parameter(self, "covariance")
         return None if self._covariance is None else name
 
+    @property
+    def _wide(self) -> bool:
+        return not has_hessian(int((self._limits != NO_WEIGHT).sum()))
+
     def _notes(self, profiles: bool = True) -> list[str]:
         """Return sentences on the fit; ``profiles``: whether the table has profile intervals."""
         from linsep.inference.factors import notes_of_one_level
 
+        l2, robust, limits = fitted_parameter(self, "l2"), self._robust, self._limits
+        of_classes = fitted_parameter(self, "class_weight") is not None
+        weights = "class weights" if of_classes else "weights, some of which are fractions,"
+        likelihood = "penalized likelihood" if self.method_ == "Firth" else "likelihood"
+        profiles = profiles and bool(self._intervals)
+        missing = [np.isnan(ends[:2]).any(axis=0) for ends in self._intervals.values()]
+        said = [f"{j} of {' and '.join(k)}" for j, k in self.dependent_.items() if k]
+        more = ", ..." if len(said) > MOST_NAMED else ""
+        listed = f": {', '.join(said[:MOST_NAMED])}{more}" if said else ""
+        no_errors = self._covariance is None and not np.isnan(self.log_likelihood_)
+        unproved, unknown = self._unproved, bool((limits == UNKNOWN).any())
+        undecided = unproved and self.stop_reason_ == "undecided"
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
         notes += notes_of_one_level(self) + self._notes_of_dimension()
         notes += note_of_offset(self, "added to the log-odds of every row")
-        if (name := self._robust) is not None:
-            notes.append(robust_words(name, self._clusters, "from scores of single rows"))
-            if (self.standard_errors_ == 0).any():
-                notes.append(NOTHING)
-            notes.append("The likelihood ratio, AIC and BIC assume independent rows.")
-        if l2 := fitted_parameter(self, "l2"):
-            notes.append(f"Penalized with l2={l2:g}: standard errors and tests are not known.")
-        elif self._wide and self._covariance is None and not np.isnan(self.log_likelihood_):
-            notes.append(
-                "There are too many weights to compute standard errors or to find dependent "
-                "columns."
+        if robust is not None:
+            notes.append(robust_words(robust, self._clusters, "from scores of single rows"))
+        return notes + [
+            sentence
+            for sentence, true in (
+                (NOTHING, robust is not None and (self.standard_errors_ == 0).any()),
+                ("The likelihood ratio, AIC and BIC assume independent rows.", robust is not None),
+                (f"Penalized with l2={l2:g}: standard errors and tests are not known.", l2),
+                ("There are too many weights to compute standard errors or to find dependent "
+                 "columns.", self._wide and no_errors and not l2),
+                (f"Intervals, chi2 (1 df) and p-values by the profile of the {likelihood}.",
+                 profiles),
+                ("An end that is not shown was not bracketed by values of the profile.",
+                 profiles and (missing & self._estimated).any() and self._inferable),
+                (f"Standard errors and tests treat {weights} as numbers of rows: if they are not, "
+                 "use a robust covariance, such as HC1.",
+                 robust is None and (of_classes or (self._fractional and not l2))),
+                (f"Without a proof of a maximum, {UNINFERABLE}.", undecided),
+                (f"Whether a finite maximum exists was not checked, so {UNINFERABLE}.",
+                 unproved and not undecided),
+                ("Not checked: the time limit ended before this coefficient was checked.",
+                 unknown and not unproved),
+                ("Sign not checked: the coefficient diverges, but the work limit ended before its "
+                 "sign was found.", (limits == UNSIGNED).any()),
+                ("Dependent: the column is a linear combination of earlier columns and the "
+                 f"intercept, or zero in all rows: it is dropped (redundant){listed}.",
+                 (limits == "dependent").any()),
+                ("No weight: all rows of a class have weight 0, so its probability is 0.",
+                 (limits == NO_WEIGHT).any()),
             )
-        if self._intervals and profiles:
-            what = "penalized likelihood" if self.method_ == "Firth" else "likelihood"
-            notes.append(f"Intervals, chi2 (1 df) and p-values by the profile of the {what}.")
-            missing = np.isnan([ends[:2] for ends in self._intervals.values()]).any(axis=(0, 1))
-            if (missing & self._estimated).any() and self._inferable:
-                notes.append("An end that is not shown was not bracketed by values of the profile.")
-        of_classes = fitted_parameter(self, "class_weight") is not None
-        if self._robust is None and (of_classes or (self._fractional and not l2)):
-            what = "class weights" if of_classes else "weights, some of which are fractions,"
-            notes.append(
-                f"Standard errors and tests treat {what} as numbers of rows: if they are not, use "
-                "a robust covariance, such as HC1."
-            )
-        notes += self._notes_of_limits()
-        if (self._limits == "dependent").any():
-            said = [f"{j} of {' and '.join(k)}" for j, k in self.dependent_.items() if k]
-            more = ", ..." if len(said) > MOST_NAMED else ""
-            listed = f": {', '.join(said[:MOST_NAMED])}{more}" if said else ""
-            notes.append(
-                "Dependent: the column is a linear combination of earlier columns and the "
-                f"intercept, or zero in all rows: it is dropped (redundant){listed}."
-            )
-        if (self._limits == NO_WEIGHT).any():
-            notes.append("No weight: all rows of a class have weight 0, so its probability is 0.")
-        return notes
+            if true
+        ]  # fmt: skip
 
     def _notes_of_dimension(self) -> list[str]:
         """Return notes that follow from the numbers of rows and columns of a fit of two classes."""
         columns = int(self._estimated[:, : self.coef_.shape[1]].sum())
-        if len(self.classes_) > 2 or self.method_ == "Firth" or self._saturated is not None:
-            return []
-        other = self._with_offset or bool(self._weights_of_rows()) or not self._inferable
-        if (
-            other
-            or self.stop_reason_ in SEPARATED
-            or columns <= max(FEWEST, FEW_COLUMNS * self.n_rows_)
-        ):
+        plain = len(self.classes_) == 2 and self._weight is None and not self._with_offset
+        plain = plain and self.method_ != "Firth" and self.stop_reason_ not in SEPARATED
+        if not plain or not self._inferable or columns <= max(FEWEST, FEW_COLUMNS * self.n_rows_):
             return []
         from linsep.chance.bias import note_of_bias
 
         logs = self.log_likelihood_, self.null_log_likelihood_
         note = note_of_bias(self.n_rows_, columns, *(x / self.n_rows_ for x in logs))
         return [note] if note else []
-
-    @property
-    def _wide(self) -> bool:
-        return not has_hessian(int((self._limits != NO_WEIGHT).sum()))
-
-    def _notes_of_limits(self) -> list[str]:
-        """Return notes on what is unknown about the maximum, or about coefficients that diverge."""
-        notes = []
-        if self._unproved and self.stop_reason_ == "undecided":
-            notes.append(f"Without a proof of a maximum, {UNINFERABLE}.")
-        elif self._unproved:
-            notes.append(f"Whether a finite maximum exists was not checked, so {UNINFERABLE}.")
-        elif (self._limits == UNKNOWN).any():
-            notes.append("Not checked: the time limit ended before this coefficient was checked.")
-        if (self._limits == UNSIGNED).any():
-            notes.append(
-                "Sign not checked: the coefficient diverges, but the work limit ended before its "
-                "sign was found."
-            )
-        return notes
-
-
-def _number(value: Any) -> float | None:
-    return None if np.isnan(value) else float(value)

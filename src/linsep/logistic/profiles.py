@@ -23,7 +23,7 @@ from linsep.logistic.task import Task
 #: error of an end found by bracketing, as a share of the half-width of Wald's interval
 CLOSE = 1e-9
 #: distance to a constrained maximum from which the last step begins: precise, and rough
-PRECISE, ROUGH = 3e-6, 1e-3
+PRECISE, ROUGH = 3e-5, 1e-3
 MOST_POINTS, MOST_STEPS, MOST_HALVINGS = 100, 500, 60
 #: loss of a value at which there is none
 MOST_LOST = 1e12
@@ -91,8 +91,8 @@ class Profiles:
             some = of[plain]
             _, point = self._on_planes(some, np.zeros(len(some)), self.top.B)
             pairs = self._ends(np.repeat(some, 2, axis=0)).reshape(-1, 2).tolist()
-            for k, ends, p in zip(plain, pairs, chdtrc(1, self._lost(point.value)), strict=True):
-                found[k] = Interval(*ends, float(p))
+            for k, pair, p in zip(plain, pairs, chdtrc(1, self._lost(point.value)), strict=True):
+                found[k] = Interval(*pair, float(p))
         return found
 
     def _lost(self, value: Any) -> Any:
@@ -117,8 +117,8 @@ class Profiles:
         far = ~(self.flat.many(start).value > self.top.point.value - FAR)
         if far.any():
             shortest = of / (of * of).sum(axis=1)[:, None]
-            others = [start, near + (values - of @ near)[:, None] * shortest]
-            others = np.array([*others, values[:, None] * shortest])
+            parallel = near + (values - of @ near)[:, None] * shortest
+            others = np.array([start, parallel, values[:, None] * shortest])
             known = np.array([self.flat.many(other).value for other in others])
             start = others[np.nan_to_num(known, nan=-np.inf).argmax(axis=0), np.arange(len(of))]
         return self._maximized(of, start, PRECISE, self.top.bend)
@@ -179,8 +179,8 @@ class Profiles:
         many, ends, left = len(of), np.full(len(of), np.nan), np.arange(len(of))
         B, length = np.repeat(self.top.B[None], many, axis=0), np.full(many, np.inf)
         bend, top = np.repeat(self.top.bend[None], many, axis=0), self.top.point
-        parts = (top.value, top.gradient, top.hessian, None, top.log_likelihood, top.pull)
-        here = Point(*(x if x is None else np.repeat(np.asarray(x)[None], many, 0) for x in parts))
+        parts: Any = top.value, top.gradient, top.hessian, None, top.log_likelihood, top.pull
+        here = Point._make(x if x is None else np.repeat(np.array([x]), many, 0) for x in parts)
         while left.size:
             step, tangent, size = _steps(here, bend, left, of)
             gain = (here.gradient * step).sum(axis=1)
@@ -238,7 +238,7 @@ class Profiles:
         the search followed from the estimate need not be the largest. The maximization is repeated
         from other points; the search continues from a larger maximum.
         """
-        none = np.zeros_like(self.top.bend)
+        none: np.ndarray = np.zeros_like(self.top.bend)
         for _ in range(MOST_BRANCHES):
             outside, *_ = self._at(of, end + side * stride, self.top.B)
             starts = self._starts(of, end, np.array([self.top.B, outside, near]))
