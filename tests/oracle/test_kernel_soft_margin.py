@@ -23,7 +23,8 @@ from linsep.kernels import (
     Spectrum,
 )
 from linsep.soft_margins import decomposition as solving
-from linsep.soft_margins.decomposition import KernelProblem, KernelRows, certified
+from linsep.soft_margins.decomposition import KernelRows, certified
+from linsep.soft_margins.problem import Problem
 from refusals import refused
 from thoroughness import examples
 
@@ -33,7 +34,7 @@ MB = 1e6
 def problem_of(kernel, X, signs, costs, squared=False, intercept="free"):
     kernel = kernel.fitted(X)
     rows = KernelRows(kernel, kernel.prepare(X), 1.0 * (intercept == "penalized"))
-    return KernelProblem(rows, signs, costs, squared, "free" if intercept == "free" else None)
+    return Problem(rows, signs, costs, squared, "free" if intercept == "free" else None)
 
 
 def check(problem, found):

@@ -161,7 +161,7 @@ class Case:
         """Return the bounds of all theorems about the learner."""
         theory, known, left_out = theory_of(self.learner), [], {}
         margin = None if self.margins is None else tuple(self.margins.min(axis=0).tolist())
-        counts = {"mistakes": self.mistakes, "updates": self.updates}
+        counts: dict[str, Any] = {"mistakes": self.mistakes, "updates": self.updates}
         counts["margin"] = margin and margin[0]
         theorems = theory.theorems(self)
         if self.widest is not None:
@@ -307,7 +307,7 @@ def winnow(case: Case) -> float:
     return most_mistakes(d, relevant(X, case.codes == 1, case.literals, k), promotion, theta, k)
 
 
-def relevant(X: np.ndarray, positive: np.ndarray, r: int | None, k: int) -> int:
+def relevant(X: np.ndarray, positive: np.ndarray, r: Any, k: int) -> int:
     """Return r, or a small number if it is None, if there are so many features, or fewer, that
     exactly the positive rows have k or more of them on; else raise Unknown.
 

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator
 from copy import copy
 from functools import partial
-from math import inf
+from math import inf, nan
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -15,7 +16,7 @@ from sklearn.utils import check_random_state
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep._system.threads import in_background
 from linsep.batches import joined
-from linsep.errors import Hint, ParameterError, hint, warn_caller
+from linsep.errors import ParameterError, hint, warn_caller
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import (
     Array,
@@ -29,7 +30,6 @@ from linsep.estimators._common.fitted_state import (
     state_of,
 )
 from linsep.estimators._common.frames import to_learn
-from linsep.estimators._common.labels import brings_labels, is_turned
 from linsep.estimators._common.reading import describe
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.keeping import KeepLast
@@ -39,8 +39,10 @@ from linsep.learners.state import Learner, State
 from linsep.learners.stored import calibration_arrays, calibration_of
 from linsep.logistic.solution import Callbacks, Stopped
 from linsep.parameters import HasParameters, TwoSided, check_parameters, parameter
+from linsep.rows.arrays import summed
 from linsep.soft_margins.problem import Certificate, relative_gap
 from linsep.sources.base import Source
+from linsep.validation.values import rows_to_fit
 
 Loss = Literal["hinge", "squared_hinge"]
 
@@ -53,9 +55,7 @@ LEARNED = (
 
 
 class Machine(NamedTuple):
-    """One problem of two classes: its rows with weight above 0, the side of each, 1 or -1, and the
-    cost of an error in each.
-    """
+    """Rows of two classes, with weight above 0, their signs, and the costs of errors in them."""
 
     rows: np.ndarray
     signs: np.ndarray
@@ -93,6 +93,16 @@ STATE: dict[str, Any] = {
 }
 
 
+def warn_of_gap(model: Any, where: str = "The") -> None:
+    """Warn that the objective is not proved to be within ``tol`` of the optimum."""
+    warn_caller(
+        ConvergenceWarning(
+            f"{where} objective is within {model.duality_gap_:.1g} of the optimum, but "
+            f"tol={model.tol:g} is smaller: raise max_iter or tol, or scale the features."
+        )
+    )
+
+
 class SoftMarginClassifier(
     PredictsOnline, CallbackSupportMixin, ClassifierMixin, HasParameters, BaseEstimator
 ):
@@ -112,26 +122,21 @@ class SoftMarginClassifier(
         default=False, help="penalize the intercept as a weight, as LIBLINEAR does"
     )
     multiclass: TwoSided = parameter(
-        default="ovr",
-        help="strategy for several classes: one against the rest, or pairs",
+        default="ovr", help="strategy for several classes: one against the rest, or pairs"
     )
     tol: float = parameter(
-        default=1e-4,
-        above=0.0,
+        default=1e-4, above=0.0,
         help="stop when the objective is within this relative gap of the optimum",
-    )
+    )  # fmt: skip
     max_iter: int = parameter(default=1000, at_least=1, help="maximum number of passes over rows")
     random_state: Any = 0
     class_weight: Any = None
     reference: Any = None
 
-    #: what finds a hard margin
-    _hard_margin = Hint(
-        "linsep.separation (on the command line `linsep separate`) proves it with {}",
-        {"margin": "max"}, again=True,
-    )  # fmt: skip
     # What online learners choose: scores of zero are the smaller class.
     tie = "negative"
+    #: whether the kernel is known not to be positive semidefinite
+    _indefinite = False
     keep = "last"
 
     def __sklearn_tags__(self) -> Any:
@@ -139,11 +144,8 @@ class SoftMarginClassifier(
         tags.input_tags.sparse = True
         return tags
 
-    # What a subclass does.
-
     def _checked(self, X: Any) -> Any:
-        """Return rows checked for a fit."""
-        raise NotImplementedError
+        return summed(rows_to_fit(X, self, labels.FLOATS, order="C"))
 
     def _solver(self, X: Any) -> Callable[[Machine, Any], Certificate]:
         """Return a solver for binary problems of these rows, given a function of the best
@@ -152,10 +154,8 @@ class SoftMarginClassifier(
         raise NotImplementedError
 
     def _take(self, X: Any, found: list[Certificate]) -> None:
-        """Store the solutions of the binary problems."""
-        raise NotImplementedError
-
-    # Fits.
+        coef = np.array([one.coef for one in found])
+        self._hold(coef, np.array([one.intercept for one in found]))
 
     @calls_back
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -188,49 +188,19 @@ class SoftMarginClassifier(
         check_parameters(self)
         if inf == self.C:
             raise ParameterError(
-                "An infinite C requires a hard margin, which exists only for separable classes",
-                self._hard_margin, hint("set {} to a finite number", C=None),
-                option="C", value=self.C,
+                "An infinite C requires a hard margin, which `linsep separate --margin max` and "
+                "linsep.separation prove for separable classes",
+                hint("set {} to a finite number", C=None), option="C", value=self.C,
             )  # fmt: skip
         X, y, sample_weight = self._to_learn(X, y, sample_weight)
-        if brings_labels(X, y, sample_weight):
+        if labels.brings_labels(X, y, sample_weight):
             self._fit_source(X)
         else:
             self._fit_rows(X, y, sample_weight)
         return self
 
-    def _fit_source(self, source: Source) -> None:
-        from linsep.learners.from_source import measure_in_memory
-
-        with interrupts_deferred():
-            X, y, _, weights, *_ = joined(list(in_background(source.batches())))
-            labels.source_labels(source, y, weights)
-            source.stage, source.doing = "fitting", self._doing
-            try:
-                self._fit_rows(self._of_source(X), y, weights)
-            finally:
-                source.doing = None
-            source.stage = "measuring"
-            self.training_accuracy_ = self.score(X, y, weights)
-            measure_in_memory(self, X, y, weights)
-            # rows are numbered as in the data as given
-            numbers, self.support_positions_ = source.numbers(self.n_rows_), self.support_
-            self.support_ = numbers[self.support_]
-            self.bounded_support_ = numbers[self.bounded_support_]
-            describe(self, source, self.n_features_in_)  # not before, as X has no names
-
-    def _doing(self) -> str:
-        """Return the progress of a fit."""
-        at = getattr(self, "_at", None)
-        return "" if at is None or at.gap == 1.0 else f"within {at.gap:.1g} of the optimum"
-
     def _to_learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-        """Return rows, labels and weights as a fit uses them."""
         return to_learn(self, X, y, sample_weight)
-
-    def _of_source(self, X: Any) -> Any:
-        """Return the rows of a source as a fit uses them."""
-        return X
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
         given, X = X, self._checked(X)
@@ -251,6 +221,8 @@ class SoftMarginClassifier(
             self.__dict__.pop(name, None)
         self._learned_with = self.get_params(deep=False)
         self.classes_, self.n_rows_ = classes, len(codes)
+        #: the best so far of the problem that is being solved
+        self._at: Certificate | None = None
         costs = self.C * (weights if weights.size else np.ones(len(codes)))
         machines = [*machines_of(codes, classes.size, self.multiclass, costs)]
         found: list[Certificate] = []
@@ -273,8 +245,6 @@ class SoftMarginClassifier(
             return hasattr(self, "stop_reason_")
 
         solve = self._solver(X)
-        #: the best of the machine that is being solved
-        self._at: Certificate | None = None
         try:
             for one in machines:
                 # classes without weight cost nothing
@@ -287,11 +257,11 @@ class SoftMarginClassifier(
             self._finish(X, machines, [*found, self._at], steps)
             raise
         self._finish(X, machines, found, steps)
-        self._warn_of_gap()
+        if self.stop_reason_ == StopReason.MAX_ITER and not self._indefinite:
+            warn_of_gap(self)
         callbacks.ended(lambda: dict(vars(self)))
 
     def _nothing(self, machine: Machine, primal: float = inf) -> Certificate:
-        """Return the certificate of weights of zero."""
         coef = np.zeros(getattr(self, "n_features_in_", 0))
         return Certificate(coef, 0.0, np.zeros(machine.rows.size), primal, 0.0)
 
@@ -322,23 +292,43 @@ class SoftMarginClassifier(
             near = self.duality_gap_ <= self.tol
             self.stop_reason_ = StopReason.CONVERGED if near else StopReason.MAX_ITER
 
+    def _fit_source(self, source: Source) -> None:
+        from linsep.learners.from_source import measure_in_memory
+
+        with interrupts_deferred():
+            X, y, _, weights, *_ = joined(list(in_background(source.batches())))
+            labels.source_labels(source, y, weights)
+            source.stage, source.doing, self._at = "fitting", self._doing, None
+            try:
+                gram = sp.issparse(X) and self.__sklearn_tags__().input_tags.pairwise
+                self._fit_rows(X.toarray() if gram else X, y, weights)
+            finally:
+                source.doing = None
+            source.stage = "measuring"
+            self.training_accuracy_ = self.score(X, y, weights)
+            measure_in_memory(self, X, y, weights)
+            # rows are numbered as in the data as given
+            numbers = source.numbers(self.n_rows_)
+            self.support_positions_: np.ndarray = self.support_
+            self.support_ = numbers[self.support_]
+            self.bounded_support_ = numbers[self.bounded_support_]
+            describe(self, source, self.n_features_in_)  # not before, as X has no names
+
+    def _doing(self) -> str:
+        at = self._at
+        return "" if at is None or at.gap == 1.0 else f"within {at.gap:.1g} of the optimum"
+
     def _hold(self, coef: np.ndarray, intercept: np.ndarray) -> None:
-        """Store the weights of all binary classifiers."""
         state = State(self.multiclass, self.classes_.size, coef.shape[1], bool(self.fit_intercept))
         state.set_weights(coef, intercept)
         self._run = Run(state, Learner(), KeepLast())
 
-    def _warn_of_gap(self) -> None:
-        """Warn if the objective is not proved to be within ``tol`` of the optimum."""
-        if self.stop_reason_ == StopReason.MAX_ITER:
-            warn_caller(
-                ConvergenceWarning(
-                    f"The objective is within {self.duality_gap_:.1g} of the optimum, but "
-                    f"tol={self.tol:g} is smaller: raise max_iter or tol, or scale the features."
-                )
-            )
-
     # What is known of a fit.
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts of the binary classifiers."""
+        return self.fitted_run().weights()[1]
 
     def _solved(self, name: str) -> np.ndarray:
         """Return an array of shape (binary classifiers,) of a model that is fitted: objectives or
@@ -354,28 +344,24 @@ class SoftMarginClassifier(
 
     @property
     def lower_bound_(self) -> float:
-        """The dual objective, a lower bound for any weights, rounded down and summed."""
-        return float(self._solved("bounds").sum())
+        """The dual objective, rounded down and summed; NaN if the kernel proves nothing."""
+        bound = float(self._solved("bounds").sum())
+        return nan if self._indefinite else bound
 
     @property
     def duality_gap_(self) -> float:
-        """Upper bound on the relative distance of the objective from the optimum, rounded up and
-        proved by the dual variables; the largest over all binary classifiers.
-        """
+        """The largest relative distance from the optimum; NaN if the kernel proves nothing."""
         ends = self._solved("objectives").tolist(), self._solved("bounds").tolist()
-        return max(map(relative_gap, *ends))
+        return nan if self._indefinite else max(map(relative_gap, *ends))
 
     @property
     def n_support_(self) -> np.ndarray:
-        """Number of support vectors of each binary classifier, shape (binary classifiers,)."""
+        """Number of support vectors of each binary classifier."""
         return self._solved("support")
 
     @property
     def n_bounded_(self) -> np.ndarray:
-        """Number of support vectors whose dual variable is at its bound, C times the weight of the
-        row: they lie inside the margin or on the wrong side. Zeros for the squared hinge loss,
-        which has no bound. Shape (binary classifiers,).
-        """
+        """The same, of those at their bound; zeros for the squared hinge loss, which has none."""
         return self._solved("bounded")
 
     @property
@@ -395,15 +381,17 @@ class SoftMarginClassifier(
         """Why the fit ended, in one sentence."""
         self.fitted_run()
         near = f"the objective is within {self.duality_gap_:.1g} of the optimum"
+        if self._indefinite:
+            return "the kernel is not positive semidefinite, so no gap to the optimum is proved"
         if self.stop_reason_ == StopReason.CONVERGED:
             return near
-        why = {
+        why: dict[Any, str] = {
             StopReason.EARLY_STOP: "a callback stopped the fit",
             StopReason.INTERRUPTED: "it was interrupted",
             StopReason.MAX_ITER: "the maximum number of passes was reached, or rounding prevents "
             "further progress",
-        }[self.stop_reason_]
-        return f"{why}; {near}"
+        }
+        return f"{why[self.stop_reason_]}; {near}"
 
     # Files.
 
@@ -426,13 +414,14 @@ class SoftMarginClassifier(
         k = len(facts["classes"]["values"])
         machines = 1 if k == 2 else k if self.multiclass == "ovr" else k * (k - 1) // 2
         found = restored(STATE, arrays, facts, machines=machines)
-        parts = "objectives", "bounds", "support", "bounded"
-        self._solution = {name: found[name] for name in parts}
+        self._solution = {
+            name: found[name] for name in ("objectives", "bounds", "support", "bounded")
+        }
         numbers = np.array([*self._solution.values()])
         if np.isnan(numbers).any() or (numbers[2:] < 0).any():
             raise ValueError("invalid certificates")
         self.classes_ = found["classes"]
-        is_turned(self.reference, self.classes_)  # raises an error for an unknown class
+        labels.is_turned(self.reference, self.classes_)  # raises an error for an unknown class
         self._learned_with = self.get_params(deep=False)
         self.n_rows_, self.stop_reason_ = found["n_rows"], found["stop_reason"]
         self._hold(found["coef"], found["intercept"])

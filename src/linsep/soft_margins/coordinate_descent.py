@@ -9,10 +9,8 @@ algorithm, Math. Oper. Res. 1, 1976). It therefore costs no more than a penalize
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from linsep._system.interrupts import interruption_point
 from linsep.compiled.soft_margin import descend
@@ -35,84 +33,48 @@ def coordinate_descent(
     best so far after ``passes`` passes, when ``told`` (called with the best certificate) returns
     True, or after a visit of ``patience`` rows.
     """
-    descent = Descent(problem, tol, start, seed)
-    best, looked, rows = certified(problem, descent.dual), 0, len(problem.signs)
-    number = 0
-    while best.gap > tol and descent.visited < passes * rows:
-        descent.visit()
+    squares, costs, n = problem.squares, problem.costs, len(problem.signs)
+    # how far a free intercept may go from where it is
+    rho = float(np.median(squares)) or float(squares.mean()) or 1.0
+    bias = np.sqrt(rho) if problem.free else problem.bias
+    curvature = squares + bias**2 + np.finfo(float).tiny
+    if problem.squared:
+        curvature += 0.5 / costs
+    dual = np.zeros(n) if start is None else start.copy()
+    weights, best = problem.combined(dual), certified(problem, dual)
+    # the rows in the order of visits, and how many of them are not set aside
+    order, active, random = np.arange(n), n, np.random.default_rng(seed)
+    limits, width = np.array([np.inf, -np.inf]), WIDE * math.sqrt(tol)
+    visited = looked = number = 0
+    if problem.free:
+        weights[-1] = bias * float(problem.signs @ dual)
+    while best.gap > tol and visited < passes * n:
+        whole, visited, number = active == n, visited + active, number + 1
+        visits = order[:active]
+        random.shuffle(visits)
+        high, low, active = descend(
+            problem.rows, visits, dual, problem.signs, costs, curvature, weights, bias,
+            problem.squared, limits,
+        )  # fmt: skip
         interruption_point()
-        number += 1
-        since = descent.visited - looked
-        if since >= LOOK * rows or (descent.even and since >= SOONER * rows):
-            looked = descent.visited
-            best = min(best, certified(problem, descent.dual), key=lambda each: each.gap)
+        limits = np.array([high if high > 0 else np.inf, low if low < 0 else -np.inf])
+        narrow = high - low <= width or not active
+        even = narrow and whole
+        if even:
+            width *= NARROWER
+        elif narrow:  # look at those set aside
+            active, limits = n, np.array([np.inf, -np.inf])
+        look = visited - looked >= (SOONER if even else LOOK) * n
+        if look:
+            looked = visited
+            best = min(best, certified(problem, dual), key=lambda each: each.gap)
             if told(best):
                 break
-            if descent.visited > patience:
+            if visited > patience:
                 return best, best.gap > tol
-            descent.settle()
-        elif number % MOVE == 0 or descent.even:
-            descent.move()
+            last, weights = weights[-1], problem.combined(dual)  # without accumulated rounding
+            if problem.free:
+                weights[-1] = last
+        if problem.free and (look or even or number % MOVE == 0):
+            weights[-1] += bias * float(problem.signs @ dual)
     return best, False
-
-
-class Descent:
-    """Dual variables, their weights, and the active rows."""
-
-    def __init__(self, problem: Problem, tol: float, start: np.ndarray | None, seed: int):
-        self.problem, self.random = problem, np.random.default_rng(seed)
-        costs, squares = problem.costs, problem.squares
-        # The place of a free intercept, and how far it may go from there.
-        self.place, self.rho = 0.0, float(np.median(squares)) or float(squares.mean()) or 1.0
-        self.bias = np.sqrt(self.rho) if problem.free else problem.bias
-        self.curvature = squares + self.bias**2 + np.finfo(float).tiny
-        if problem.squared:
-            self.curvature += 0.5 / costs
-        self.dual = np.zeros(len(costs)) if start is None else start.copy()
-        #: the rows in the order of visits, and how many of them are not set aside
-        self.order = np.arange(len(costs))
-        self.active = len(costs)
-        self.limits, self.width = (np.inf, -np.inf), WIDE * math.sqrt(tol)
-        self.even, self.visited = False, 0
-        self.weights = problem.combined(self.dual)
-        self.settle()
-
-    def visit(self) -> None:
-        """Visit all active rows once, in random order."""
-        problem, limits = self.problem, np.array(self.limits)
-        whole = self.active == len(self.dual)
-        self.visited += self.active
-        order = self.order[: self.active]
-        self.random.shuffle(order)
-        high, low, self.active = descend(
-            problem.rows, order, self.dual, problem.signs, problem.costs, self.curvature,
-            self.weights, self.bias, problem.squared, limits,
-        )  # fmt: skip
-        self.limits = (high if high > 0 else np.inf), (low if low < 0 else -np.inf)
-        narrow = high - low <= self.width or not self.active
-        self.even = narrow and whole
-        if self.even:
-            self.width *= NARROWER
-        elif narrow:  # look at those set aside
-            self.active, self.limits = len(self.order), (np.inf, -np.inf)
-
-    def move(self) -> None:
-        """Move the center of a free intercept to its current value."""
-        if self.problem.free:
-            self.place = self.bias * self.weights[-1]
-            balance = float(self.problem.signs @ self.dual)
-            self.weights[-1] = self.place / self.bias + self.bias * balance
-
-    def settle(self) -> None:
-        """Remove accumulated rounding from the weights, and move the free intercept."""
-        last = self.weights[-1]
-        self.weights = self.problem.combined(self.dual)
-        if self.problem.free:
-            self.weights[-1] = last
-            self.move()
-
-
-def cost_of_row(X: Any) -> float:
-    """Return an estimate of the seconds per row."""
-    stored = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
-    return (2.0 * stored + 60.0) * 1e-9

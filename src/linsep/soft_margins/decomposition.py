@@ -37,8 +37,6 @@ AT_ONCE = 1 << 21
 VALUES_BETWEEN_LOOKS = 1 << 29
 #: steps of a descent per row, from which on it crawls
 CRAWLS = 40
-#: rounds at most
-MOST_ROUNDS = 200
 #: rounds in which the gap must halve, and after which scores are computed anew
 PATIENCE, ANEW = 30, 8
 #: violations, in units of the margin, at which a descent pauses first, and at last
@@ -50,20 +48,16 @@ FLAT = 1e-13
 
 
 class KernelRows:
-    """Rows in the space of a kernel.
-
-    Parameters
-    ----------
-    kernel : a fitted :class:`linsep.kernels.Kernel`
-    prepared : rows prepared by it
-    shift : float, a constant added to all kernel values: the square of a constant feature
+    """Rows in the space of a kernel, which has prepared them; ``shift``, the square of a constant
+    feature, is added to all kernel values.
     """
 
     def __init__(self, kernel: Any, prepared: Any, shift: float = 0.0):
         self.kernel, self.prepared, self.shift = kernel, prepared, shift
         self.squares = self.kernel.diagonal(prepared) + shift
         self.roots = np.sqrt(np.maximum(self.squares, 0.0)) * (1 + 4 * EPS)
-        self._whole: np.ndarray | None = None
+        given = isinstance(prepared, GramRows) and not shift
+        self._whole: np.ndarray | None = prepared.whole if given else None
 
     def __len__(self) -> int:
         return len(self.squares)
@@ -93,11 +87,8 @@ class KernelRows:
     def whole(self) -> np.ndarray:
         """Return kernel values of all pairs of rows (cached)."""
         if self._whole is None:
-            given = self.prepared.whole if isinstance(self.prepared, GramRows) else None
-            if given is None or self.shift:
-                everything = np.arange(len(self))
-                given = np.ascontiguousarray(self.between(everything, everything))
-            self._whole = given
+            everything = np.arange(len(self))
+            self._whole = np.ascontiguousarray(self.between(everything, everything))
         return self._whole
 
     def scores(self, b: np.ndarray, kind: Any = np.float64) -> tuple[np.ndarray, float]:
@@ -119,26 +110,10 @@ class KernelRows:
         return found.astype(np.float64), unit * float(np.abs(amounts) @ self.roots[columns])
 
 
-class KernelProblem(Problem):
-    """A :class:`linsep.soft_margins.problem.Problem` whose rows ``X`` are :class:`KernelRows`; the
-    constant feature of a penalized intercept is included in them.
-    """
-
-    X: KernelRows
-
-
-def certified(
-    problem: KernelProblem, dual: np.ndarray, scores: np.ndarray, error: float
-) -> Certificate:
+def certified(problem: Problem, dual: np.ndarray, scores: np.ndarray, error: float) -> Certificate:
     """Return the certificate of dual variables, made feasible, and of their implicit weights sum_i
-    a_i y_i phi(x_i).
-
-    Parameters
-    ----------
-    problem : KernelProblem
-    dual : float64 array of shape (rows,), any numbers
-    scores : float64 array of shape (rows,), sum_j a_j y_j K(x_j, x_i) of these dual variables
-    error : float, the error of scores is at most this many times sqrt(K(x_i, x_i))
+    a_i y_i phi(x_i), given the scores sum_j a_j y_j K(x_j, x_i), whose errors are at most ``error``
+    times sqrt(K(x_i, x_i)).
     """
     roots, y, rows = problem.X.roots, problem.signs, len(dual)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -167,12 +142,12 @@ class Boxes:
     to their curvature, and the gradient ``slopes`` of the objective in them.
     """
 
-    def __init__(self, signs: np.ndarray, costs: np.ndarray, squared: bool, free: bool):
-        large = np.full(len(signs), np.inf) if squared else costs
-        self.low, self.high = np.where(signs > 0, 0.0, -large), np.where(signs > 0, large, 0.0)
-        self.ridge = 0.5 / costs if squared else np.zeros(len(signs))
-        self.b, self.slopes = np.zeros(len(signs)), -signs
-        self.signs, self.sum_is_fixed = signs, free
+    def __init__(self, problem: Problem, rows: Any = slice(None)):
+        self.signs, costs = problem.signs[rows], problem.costs[rows]
+        large, up = (np.inf if problem.squared else costs), self.signs > 0
+        self.low, self.high = np.where(up, 0.0, -large), np.where(up, large, 0.0)
+        self.ridge = 0.5 / costs if problem.squared else np.zeros(len(costs))
+        self.b, self.slopes, self.sum_is_fixed = np.zeros(len(costs)), -self.signs, problem.free
 
     @property
     def free(self) -> np.ndarray:
@@ -196,10 +171,8 @@ class Boxes:
 class PairDescent(Boxes):
     """Variables of rows whose Gram matrix is in memory, improved one or two at a time."""
 
-    def __init__(
-        self, K: np.ndarray, signs: np.ndarray, costs: np.ndarray, squared: bool, free: bool
-    ):
-        super().__init__(signs, costs, squared, free)
+    def __init__(self, K: np.ndarray, problem: Problem, rows: Any = slice(None)):
+        super().__init__(problem, rows)
         self.K, self.curvatures = K, K.diagonal() + self.ridge
         self.flat = 1e-14 * float(np.abs(self.curvatures).max(initial=0.0)) + 1e-300
 
@@ -251,31 +224,29 @@ class Dual(Boxes):
     sqrt(K(x, x)).
     """
 
-    def __init__(self, problem: KernelProblem):
-        super().__init__(problem.signs, problem.costs, problem.squared, problem.free)
+    def __init__(self, problem: Problem):
+        super().__init__(problem)
         self.problem, self.scores, self.error = problem, np.zeros(len(self.b)), 0.0
 
     def certificate(self) -> Certificate:
         """Return the certificate of these variables."""
         return certified(self.problem, np.abs(self.b), self.scores, self.error)
 
-    def set(self, rows: np.ndarray, b: np.ndarray) -> bool:
-        """Set the variables of ``rows`` and update the scores of all; return whether any moved."""
+    def set(self, rows: np.ndarray, b: np.ndarray, anew: bool = False) -> bool:
+        """Set the variables of ``rows`` and update the scores of all, or compute them ``anew``,
+        without the rounding of many changes; return whether any variable moved.
+        """
         before = self.b.copy()
         self.b[rows] = b
-        self.score(before)
-        return bool((self.b != before).any())
-
-    def score(self, before: np.ndarray) -> None:
-        """Update the scores of the variables ``before``; zeros have scores without an error."""
-        X, moved = self.problem.X, self.b - before
-        if not before.any():
-            self.scores, self.error = np.zeros(len(moved)), 0.0
-        change, error = X.scores(moved)
+        old = np.zeros_like(before) if anew else before
+        if not old.any():
+            self.scores, self.error = old, 0.0  # which are without an error
+        change, error = self.problem.X.scores(self.b - old)
         self.scores = self.scores + change
         # |w| is below this length, and bounds scores as shares of the lengths of their rows
-        self.error += error + 2 * EPS * float(np.abs(self.b) @ X.roots)
+        self.error += error + 2 * EPS * float(np.abs(self.b) @ self.problem.X.roots)
         self.slopes = self.scores - self.problem.signs + self.ridge * self.b
+        return bool((self.b != before).any())
 
     def chosen(self, room: int) -> np.ndarray:
         """Return the rows of the next round: rows between their bounds, and the rows that violate
@@ -298,84 +269,88 @@ class Dual(Boxes):
 
 
 def decomposition(
-    problem: KernelProblem, tol: float, cache_bytes: float, rounds: int = MOST_ROUNDS,
+    problem: Problem, tol: float, cache_bytes: float, rounds: int = 200,
     told: Callable[[Certificate], bool] = lambda found: False, seed: int = 0,
 ) -> Certificate:  # fmt: skip
-    """Return dual variables whose gap is at most ``tol``, or the best found.
+    """Return dual variables whose gap is at most ``tol``, or the best found in as many rounds, each
+    of which ends with a certificate.
 
-    Parameters
-    ----------
-    problem : KernelProblem
-    tol : float
-    cache_bytes : float, memory for a Gram matrix of all rows or of a working set
-    rounds : int, maximum number of times that the gap is computed
-    told : function of the best certificate so far, which returns whether to stop
-    seed : int, of the initial sample of rows if not all fit in memory
+    ``problem.X`` are :class:`KernelRows`, which include the constant feature of a penalized
+    intercept; ``cache_bytes`` is the memory for a Gram matrix, and ``told`` a function of the best
+    certificate so far, which returns whether to stop.
     """
     if (alone := of_one_class(problem, 0)) is not None:
         return alone
-    room = max(LEAST_ROOM, int((cache_bytes / 8) ** 0.5))
     with one_blas_thread:
         search = Search(problem, tol, told)
-        if len(problem.signs) <= room:
-            search.all_at_once(rounds)
-        else:
-            search.in_rounds(rounds, room, seed)
+        search.run(rounds, max(LEAST_ROOM, int((cache_bytes / 8) ** 0.5)), seed)
     return search.best
 
 
 class Search:
-    """The state of the decomposition.
+    """The state of the decomposition: the best certificate, and the gap of the last."""
 
-    Parameters
-    ----------
-    problem, tol, told : as in :func:`decomposition`
-    """
-
-    def __init__(
-        self, problem: KernelProblem, tol: float, told: Callable[[Certificate], bool]
-    ) -> None:
+    def __init__(self, problem: Problem, tol: float, told: Callable[[Certificate], bool]) -> None:
         self.problem, self.tol, self.told = problem, tol, told
         none = np.zeros(len(problem.signs))
-        self.best, self._gap = Certificate(np.empty(0), 0.0, none, math.inf, 0.0), 1.0
+        self.best, self.gap = Certificate(np.empty(0), 0.0, none, math.inf, 0.0), 1.0
 
     def is_over(self, found: Certificate) -> bool:
-        """Return whether a certificate, or the user, ends the fit."""
-        self._gap = found.gap
+        """Return whether a certificate, or the user, ends the fit. Of few rows it is computed once
+        more, as they are feasible, with longer floats: the gap may be one of rounding.
+        """
+        p = self.problem
+        if found.gap > self.tol and len(found.dual) <= MOST_REFINED:
+            found = certified(p, found.dual, *p.X.scores(p.signs * found.dual, np.longdouble))
+        self.gap = found.gap
         if found.gap <= self.best.gap:
             self.best = found
         return self.told(self.best) or self.best.gap <= self.tol
 
-    def all_at_once(self, rounds: int) -> None:
-        """Find the optimal variables of all rows, whose Gram matrix is in memory."""
-        p, tolerance, few = self.problem, COARSE, len(self.problem.signs) <= MOST_REFINED
-        everything = PairDescent(p.X.whole(), p.signs, p.costs, p.squared, p.free)
-        for _ in range(rounds):
-            soon = everything.descend(tolerance)
-            everything.polish()
-            if self._take(everything.b):
+    def run(self, rounds: int, room: int, seed: int) -> None:
+        """Find the optimal variables of as many rows as there is room for, again and again."""
+        p, n, gaps = self.problem, len(self.problem.signs), []
+        dual, whole, few = Dual(p), n <= room, n <= MOST_REFINED
+        rows, tolerance = np.arange(n), COARSE
+        if not whole:  # a sample, half of it of each class
+            dual.slopes = dual.slopes + 1e-9 * np.random.RandomState(seed).uniform(size=n)
+            rows = dual.chosen(room)
+        K = p.X.whole() if whole else p.X.between(rows, rows)
+        for number in range(rounds):
+            some = PairDescent(K, p, rows)
+            some.b, some.slopes = dual.b[rows], dual.slopes[rows]
+            if not whole:
+                share = min(3e-3, max(1e-4, 0.03 * self.tol / self.gap))
+                tolerance = dual.violation() * share
+            soon = some.descend(tolerance)
+            if whole:
+                some.polish()
+            moved = dual.set(rows, some.b, anew=whole or number % ANEW == ANEW - 1)
+            if self.is_over(dual.certificate()):
                 return
-            if tolerance <= FINEST or (few and not soon):
+            gaps.append(self.gap)
+            if number > PATIENCE and gaps[-1] > 0.5 * gaps[-PATIENCE]:
+                return
+            if whole and (tolerance <= FINEST or (few and not soon)):
                 break
-            tolerance *= min(0.3, max(1e-3, 0.5 * self.tol / self._gap))
-        if few:
-            self._finish(everything)
+            if whole:
+                tolerance *= min(0.3, max(1e-3, 0.5 * self.tol / self.gap))
+            elif not moved:
+                return
+            else:
+                chosen = dual.chosen(room)
+                places = np.flatnonzero(~np.isin(rows, chosen))
+                rows[places] = np.setdiff1d(chosen, rows)
+                K[places] = p.X.between(rows[places], rows)
+                K[:, places] = K[places].T
+        if whole and few:
+            self.finish(some, dual)
 
-    def _take(self, b: np.ndarray) -> bool:
-        """Certify the variables of all rows, and return whether that ends the fit; once more, as
-        they are feasible, with longer floats, as the gap may be one of rounding.
-        """
-        p = self.problem
-        found = certified(p, np.abs(b), *p.X.scores(b))
-        if found.gap > self.tol and len(b) <= MOST_REFINED:
-            found = certified(p, found.dual, *p.X.scores(p.signs * found.dual, np.longdouble))
-        return self.is_over(found)
-
-    def _finish(self, everything: PairDescent) -> None:
+    def finish(self, everything: PairDescent, dual: Dual) -> None:
         """Solve for all variables at once by the interior point method of linear soft margins,
         whose rows have the same products.
         """
-        p, K = self.problem, self.problem.X.whole()
+        p, K = self.problem, everything.K
         try:
             X = np.linalg.cholesky(K + FLAT * float(np.trace(K)) / len(K) * np.eye(len(K)))
         except np.linalg.LinAlgError:  # the kernel is not positive semidefinite
@@ -384,35 +359,7 @@ class Search:
         found = interior_point(same, self.tol / 10, own=True)
         everything.b = p.signs * at_bounds(same, found)
         everything.polish()
-        if not self._take(everything.b):
-            self._take(p.signs * found.dual)
-
-    def in_rounds(self, rounds: int, room: int, seed: int) -> None:
-        """Find the optimal variables of as many rows as there is room for, again and again."""
-        dual = Dual(self.problem)
-        dual.slopes = dual.slopes + 1e-9 * np.random.RandomState(seed).uniform(size=len(dual.b))
-        rows = dual.chosen(room)  # a sample, half of it of each class
-        X, gaps = self.problem.X, []
-        K = X.between(rows, rows)
-        for number in range(rounds + 1):
-            moved = self._improve(dual, rows, K)
-            if number % ANEW == ANEW - 1:  # without rounding of many changes
-                dual.score(np.zeros(len(dual.b)))
-            over = self.is_over(dual.certificate())
-            gaps.append(self.best.gap)
-            stuck = number > PATIENCE and gaps[-1] > 0.5 * gaps[-PATIENCE]
-            if over or stuck or not moved:
+        for b in (everything.b, p.signs * found.dual):
+            dual.set(np.arange(len(b)), b, anew=True)
+            if self.is_over(dual.certificate()):
                 return
-            chosen = dual.chosen(room)
-            places = np.flatnonzero(~np.isin(rows, chosen))
-            rows[places] = np.setdiff1d(chosen, rows)
-            K[places] = X.between(rows[places], rows)
-            K[:, places] = K[places].T
-
-    def _improve(self, dual: Dual, rows: np.ndarray, K: np.ndarray) -> bool:
-        """Find the optimal variables of some rows, given the others; return whether any moved."""
-        p = self.problem
-        some = PairDescent(K, p.signs[rows], p.costs[rows], p.squared, p.free)
-        some.b, some.slopes = dual.b[rows], dual.slopes[rows]
-        some.descend(dual.violation() * min(3e-3, max(1e-4, 0.03 * self.tol / self._gap)))
-        return dual.set(rows, some.b)

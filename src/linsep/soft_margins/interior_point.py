@@ -37,8 +37,6 @@ SHARE = 0.995
 #: a corrected step must reduce the products below this share of their least sum so far; else the
 #: step aims at products of this share of their mean, without second-order terms
 FALL, CENTERED = 0.9, 0.3
-#: what solves D t + X v = r, v - X't = q for (t, v), where X'X is the curvature
-Solve = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 class Move(NamedTuple):
@@ -215,7 +213,7 @@ class Point:
         ends = [(-x[dx < 0] / dx[dx < 0]).min(initial=np.inf) for x, dx in moves]
         return min(1.0, share * float(min(ends)))
 
-    def solver(self, D: np.ndarray) -> Solve:
+    def solver(self, D: np.ndarray) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
         """Return a solver of D t + X v = r, v - X' t = q: by the Cholesky factor of a matrix of the
         rows, scaled so that large and small D keep their digits, or of I + X' diag(1/D) X, if need
         be by reflections without the squares, the heaviest rows first. Near the optimum it corrects

@@ -1,13 +1,11 @@
 """The soft margin in the space of a kernel, as a scikit-learn estimator."""
 
 from collections.abc import Callable
-from math import nan
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 
-from linsep.errors import hint, warn_caller
+from linsep.errors import warn_caller
 from linsep.estimators._common.fitted_state import count
 from linsep.estimators._common.frames import to_learn
 from linsep.kernels.base import Combined, Kernel
@@ -26,8 +24,8 @@ from linsep.learners.support_vectors import (
 )
 from linsep.parameters import TwoSided, parameter
 from linsep.soft_margins.classifier import Machine, SoftMarginClassifier
-from linsep.soft_margins.decomposition import KernelProblem, KernelRows, decomposition
-from linsep.soft_margins.problem import Certificate
+from linsep.soft_margins.decomposition import KernelRows, decomposition
+from linsep.soft_margins.problem import Certificate, Problem
 
 
 class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
@@ -104,35 +102,25 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
     """
 
     command_name = "kernel-soft-margin"
-    _hard_margin = hint(
-        "{}, for example, approximates it, and linsep.separation(K=K, y=y) proves whether they are",
-        C=10**6,
-    )
 
     kernel: Any = parameter(
-        default="rbf",
-        choices=NAMES,
-        called_with="two rows, or a kernel of linsep.kernels",
+        default="rbf", choices=NAMES, called_with="two rows, or a kernel of linsep.kernels",
         help="kernel, the similarity of two rows",
-    )
+    )  # fmt: skip
     degree: int = parameter(default=3, at_least=1, help="degree of the polynomial kernel")
     gamma: float | Literal["scale"] | None = parameter(
         default=None, above=0.0, help="factor of the product or distance in the kernel"
     )
     coef0: float = parameter(
-        default=1.0,
-        at_least=0.0,
-        help="constant added to the product in the polynomial kernel",
+        default=1.0, at_least=0.0, help="constant added to the product in the polynomial kernel"
     )
     multiclass: TwoSided = parameter(
-        default="ovo",
-        help="strategy for several classes: pairs, or one against the rest",
+        default="ovo", help="strategy for several classes: pairs, or one against the rest"
     )
     tol: float = parameter(
-        default=1e-6,
-        above=0.0,
+        default=1e-6, above=0.0,
         help="stop when the objective is within this relative gap of the optimum",
-    )
+    )  # fmt: skip
     max_iter: int = parameter(
         default=200, at_least=1, help="maximum number of times that the gap is computed"
     )
@@ -140,43 +128,12 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
         default=200.0, at_least=0.0, help="memory in MB for kernel values to reuse"
     )
 
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Intercepts, one per row of ``dual_coef_``."""
-        return self.fitted_run().weights()[1]
-
-    @property
-    def duality_gap_(self) -> float:
-        """As in :class:`linsep.SoftMargin`; NaN if the kernel is not positive semidefinite."""
-        self.fitted_run()
-        return nan if self._indefinite else super().duality_gap_
-
-    @property
-    def lower_bound_(self) -> float:
-        """As in :class:`linsep.SoftMargin`; NaN if the kernel is not positive semidefinite."""
-        self.fitted_run()
-        return nan if self._indefinite else super().lower_bound_
-
-    @property
-    def stop_sentence_(self) -> str:
-        """Why the fit ended, in one sentence."""
-        self.fitted_run()
-        if self._indefinite:
-            return (
-                "the kernel is not positive semidefinite, so the gap to the optimum cannot be "
-                "proved"
-            )
-        return super().stop_sentence_
-
     # Fits.
 
     def _to_learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         if self.chosen_kernel().takes != "vectors":
             return X, y, sample_weight
         return to_learn(self, X, y, sample_weight)
-
-    def _of_source(self, X: Any) -> Any:
-        return X.toarray() if sp.issparse(X) and self.chosen_kernel().takes == "gram" else X
 
     def _checked(self, X: Any) -> Any:
         kernel = self.chosen_kernel()
@@ -201,7 +158,7 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
 
         def of(machine: Machine, told: Any) -> Certificate:
             space, squared = rows.some(machine.rows), self.loss != "hinge"
-            problem = KernelProblem(space, machine.signs, machine.costs, squared, intercept)
+            problem = Problem(space, machine.signs, machine.costs, squared, intercept)
             return decomposition(problem, self.tol, cache, self.max_iter, told, seed)
 
         return of
@@ -217,16 +174,10 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
         else:
             self._prepare_examples()
 
-    def _warn_of_gap(self) -> None:
-        if not self._indefinite:
-            super()._warn_of_gap()
-
     # Files.
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted state as arrays and plain JSON: like :meth:`SoftMargin.get_state`, with
-        the support vectors as in :meth:`KernelPerceptron.get_state`, and ``support.bounded``.
-        """
+        """Return the fitted state: of :class:`SoftMargin`, with the kernel and support vectors."""
         arrays, facts = super().get_state()
         facts |= {"kernel": self.kernel_.to_dict(), "indefinite": self._indefinite}
         return arrays | supports_of(self) | {"support.bounded": self.bounded_support_}, facts

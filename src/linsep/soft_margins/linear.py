@@ -4,18 +4,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from linsep.compiled.rows import as_rows
 from linsep.errors import DataError
 from linsep.estimators._common.labels import FLOATS
 from linsep.estimators._common.showing import HasEquation
-from linsep.rows.arrays import summed
 from linsep.soft_margins.classifier import Machine, SoftMarginClassifier
 from linsep.soft_margins.problem import Certificate, Problem, row_squares
 from linsep.soft_margins.solving import solve
-from linsep.validation.sparse import as_csr
-from linsep.validation.values import check_prepared, faults_named, rows_to_fit
+from linsep.validation.values import check_prepared, rows_to_fit
 from linsep.words import row_text
 
 #: squares of rows beyond this leave no room for sums of them
@@ -101,14 +98,6 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
         """Weights, one row per binary classifier."""
         return self.fitted_run().weights()[0]
 
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Intercepts, one per row of ``coef_``."""
-        return self.fitted_run().weights()[1]
-
-    def _checked(self, X: Any) -> Any:
-        return summed(rows_to_fit(X, self, FLOATS, order="C"))
-
     def _solver(self, X: Any) -> Callable[[Machine, Any], Certificate]:
         squares = row_squares(X)
         if not (squares < MOST_SQUARE).all():
@@ -131,17 +120,9 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
 
         return of
 
-    def _take(self, X: Any, found: list[Certificate]) -> None:
-        coef = np.array([one.coef for one in found])
-        self._hold(coef, np.array([one.intercept for one in found]))
-
     def _rows_to_score(self, X: Any) -> Any:
         check_prepared(self)
-        with faults_named(X, self):
-            return validate_data(
-                self, as_csr(X, columns=False), accept_sparse="csr", dtype=FLOATS, order="C",
-                reset=False, ensure_all_finite=False,
-            )  # fmt: skip
+        return rows_to_fit(X, self, FLOATS, "C", checked=False, columns=False, reset=False)
 
     def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
         """Return the scores of every binary classifier."""

@@ -6,7 +6,7 @@ import math
 import warnings
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import lsq_linear
@@ -16,7 +16,7 @@ from linsep._system.interrupts import interrupts_deferred
 from linsep.batches import joined
 from linsep.certificate.verdicts import Separable
 from linsep.drawing import display
-from linsep.errors import DataError, ParameterError, hint, warn_caller
+from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common import labels
 from linsep.estimators._common.frames import to_learn
 from linsep.inference.table import Printed
@@ -24,7 +24,7 @@ from linsep.layout import table_lines
 from linsep.mistake_bounds.margins import augmented
 from linsep.parameters import check_parameters
 from linsep.separability.deciding import separation
-from linsep.soft_margins.classifier import Loss
+from linsep.soft_margins.classifier import Loss, warn_of_gap
 from linsep.soft_margins.linear import SoftMargin
 from linsep.soft_margins.problem import row_squares
 from linsep.words import counted
@@ -37,8 +37,6 @@ ON_MARGIN, ZERO = 1e-6, 1e-8
 ROUNDING = 1e-9
 #: change by which squares have come near enough to their limit
 NEAR = 1e-3
-#: seconds for the proof of the widest margin
-TIME_LIMIT = 20.0
 #: numbers in the equations that decide whether a larger C changes anything
 MOST_NUMBERS = 10_000_000
 HEADINGS = ["C", "objective", "gap", "|w|", "margin", "loss", "free", "bounded", "errors"]
@@ -95,13 +93,10 @@ class SoftMarginPath(Printed):
     @property
     def limit(self) -> str:
         """The limit as C grows, in one or two sentences."""
+        what = "the hard margin" if self.separable else "the weights of least total loss"
+        found = f"As C grows, the weights tend to {what}."
         if self.final is not None:
-            what = "the hard margin" if self.separable else "the weights of least total loss"
             found = f"From C = {self.Cs[self.final]:g} on the weights stay the same: {what}."
-        elif self.separable:
-            found = "The classes are separable: the soft margin tends to the hard margin."
-        else:
-            found = "As C grows, the weights tend to the least total loss."
         if self.verdict is not None:
             low, high = self.verdict.margin
             found += f" The widest margin is proved to be between {low:.7g} and {high:.7g}."
@@ -152,9 +147,6 @@ class SoftMarginPath(Printed):
 
     def _lines(self) -> list[str]:
         return table_lines(self._cells(), [True] * len(HEADINGS))
-
-    def __repr__(self) -> str:
-        return f"<SoftMarginPath: {len(self.Cs)} values of C, {self.Cs[0]:g} to {self.Cs[-1]:g}>"
 
 
 def soft_margin_path(
@@ -249,22 +241,12 @@ def soft_margin_path(
         path = search.path(Cs)
     worst = int(np.argmax(path.gaps))
     if path.gaps[worst] > tol:
-        warn_caller(
-            ConvergenceWarning(
-                f"At C={path.Cs[worst]:g} the objective is within {path.gaps[worst]:.1g} of the "
-                f"optimum, but tol={tol:g} is smaller: raise max_iter or tol, or scale the "
-                f"features."
-            )
-        )
+        warn_of_gap(path.models[worst], f"At C={path.Cs[worst]:g} the")
     return path
 
 
-class _Fit(NamedTuple):
-    """A model, the scores of all rows times their signs, and their losses times weights."""
-
-    model: SoftMargin
-    scores: np.ndarray
-    losses: np.ndarray
+#: a model, and the scores of all rows times their signs
+_Fit = tuple[SoftMargin, np.ndarray]
 
 
 class _Search:
@@ -300,15 +282,17 @@ class _Search:
         model = copy(self.model)
         model.C = C
         if before is not None:
-            model._start = np.zeros(len(self.codes))
-            dual = np.abs(before.model.dual_coef_[0])
-            model._start[before.model.support_] = dual * (C / before.model.C)
+            last, model._start = before[0], np.zeros(len(self.codes))
+            model._start[last.support_] = np.abs(last.dual_coef_[0]) * (C / last.C)
         with interrupts_deferred():
             model._fit_codes(self.X, self.classes, self.codes, self.weights)
         model.__dict__.pop("_start", None)
-        scores = self.signs * (self.X @ model.coef_[0] + model.intercept_[0])
+        return model, self.signs * (self.X @ model.coef_[0] + model.intercept_[0])
+
+    def loss(self, scores: np.ndarray) -> float:
+        """Return the sum of the losses times weights."""
         short = np.maximum(1.0 - scores, 0.0)
-        return _Fit(model, scores, self.weights * (short if self.hinge else short**2))
+        return float(self.weights @ (short if self.hinge else short**2))
 
     def grid(self) -> list[float]:
         """Return the values of C from the largest up to which only the length of the weights
@@ -326,7 +310,7 @@ class _Search:
         lean = (sides[1] - sides[0]) / sides.sum() if self.free else 0.0
         base = self.signs * (np.sign(lean) if self.hinge else lean)  # scores times signs at C = 0
         near = self.used & (base < 1.0 - 1e-9)
-        rises = (self.fit(C).scores - base)[near] / (1.0 - base)[near]
+        rises = (self.fit(C)[1] - base)[near] / (1.0 - base)[near]
         if (quickest := float(rises.max(initial=0.0))) > 1e-12:
             C /= quickest
         power = math.floor(math.log10(C))
@@ -336,25 +320,25 @@ class _Search:
 
     def ends(self, last: _Fit, before: _Fit | None) -> bool:
         """Return whether a grid ends: nothing changes, or hardly anything."""
-        model = last.model
-        done = model.duality_gap_ > 0.1 or self.is_final(last)
+        model, scores = last
+        done = model.duality_gap_ > 0.1 or self.is_final(scores)
         if done or before is None:
             return done
         if self.hinge:
             penalty = float(np.square(model.coef_).sum()) / 2
             return penalty <= model.tol * model.objective_ and model.duality_gap_ > ROUNDING
         old, new = (
-            np.array([np.linalg.norm(one.model.coef_), one.losses.sum()]) for one in (before, last)
+            np.array([np.linalg.norm(one.coef_), self.loss(s)]) for one, s in (before, last)
         )
         near = np.abs(new - old) <= NEAR * np.abs(new)
-        return bool(near[0] and (near[1] or (last.scores[self.used] > 0).all()))
+        return bool(near[0] and (near[1] or (scores[self.used] > 0).all()))
 
-    def is_final(self, fit: _Fit) -> bool:
+    def is_final(self, scores: np.ndarray) -> bool:
         """Return whether 0 is a subgradient of the total hinge, so that a larger C changes
         nothing.
         """
-        inside = self.used & (fit.scores < 1.0 - ON_MARGIN)
-        on = self.used & (np.abs(fit.scores - 1.0) <= ON_MARGIN)
+        inside = self.used & (scores < 1.0 - ON_MARGIN)
+        on = self.used & (np.abs(scores - 1.0) <= ON_MARGIN)
         if not self.hinge or on.sum() * self.Z.shape[1] > MOST_NUMBERS:
             return False
         amounts = self.weights * self.signs
@@ -375,7 +359,7 @@ class _Search:
             found.append(self.fit(C, found[-1] if found else None))
             if Cs is None and self.ends(found[-1], found[-2] if found[1:] else None):
                 break
-        models, last = [one.model for one in found], found[-1]
+        models, scores = [one for one, _ in found], np.array([each for _, each in found])
 
         def each(name: str) -> np.ndarray:
             return np.array([np.ravel(getattr(model, name)) for model in models]).squeeze(1)
@@ -384,20 +368,19 @@ class _Search:
         intercepts = each("intercept_")
         extra = intercepts * bool(self.model.fit_intercept and not self.free)
         norms = np.hypot(np.linalg.norm(coef, axis=1), extra)
-        raw = np.array([one.scores * self.signs for one in found])
-        separable, verdict = bool((last.scores[self.used] > 0).all()), None
+        separable, verdict = bool((scores[-1, self.used] > 0).all()), None
         if separable:
             rows = (self.X if self.free else self.Z)[self.used]
-            how: dict[str, Any] = {"margin": "max", "time_limit": TIME_LIMIT}
+            how: dict[str, Any] = {"margin": "max", "time_limit": 20.0}
             verdict = separation(rows, self.signs[self.used], fit_intercept=bool(self.free), **how)
         with np.errstate(divide="ignore"):
             margins = 1.0 / norms
         return SoftMarginPath(
-            Cs=each("C"), models=models, losses=np.array([one.losses.sum() for one in found]),
-            errors=((raw > 0) != (self.codes == 1)).sum(axis=1), objectives=each("objective_"),
-            bounds=each("lower_bound_"), gaps=each("duality_gap_"), norms=norms, margins=margins,
-            free=each("n_support_") - bounded, bounded=bounded, coef=coef, intercepts=intercepts,
-            n_rows=len(self.codes), separable=separable,
-            final=next((k for k, one in enumerate(found) if self.is_final(one)), None),
+            Cs=each("C"), models=models, losses=np.array([*map(self.loss, scores)]),
+            errors=((scores * self.signs > 0) != (self.codes == 1)).sum(axis=1),
+            objectives=each("objective_"), bounds=each("lower_bound_"), gaps=each("duality_gap_"),
+            norms=norms, margins=margins, free=each("n_support_") - bounded, bounded=bounded,
+            coef=coef, intercepts=intercepts, n_rows=len(self.codes), separable=separable,
+            final=next((k for k, each in enumerate(scores) if self.is_final(each)), None),
             verdict=verdict if isinstance(verdict, Separable) else None,
         )  # fmt: skip

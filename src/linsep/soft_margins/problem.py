@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
+from sklearn.utils.extmath import row_norms
 
 from linsep.compiled.loop import score_vector
 from linsep.compiled.rows import as_rows
@@ -30,15 +30,8 @@ SHARE = 0.05
 
 
 class Problem:
-    """Rows of two classes and the costs of their errors.
-
-    Parameters
-    ----------
-    X : float array or CSR matrix of shape (rows, features)
-    signs : float64 array of shape (rows,), the class of each row, 1 or -1
-    costs : float64 array of shape (rows,), C times the weight of each row, above 0
-    squared : bool, whether the loss is squared
-    intercept : "free", "penalized" or None
+    """Rows of two classes, dense or CSR, with signs 1 and -1 and the costs of their errors, C times
+    the weights of the rows; an intercept is "free", "penalized" or None.
 
     Weights are arrays of shape (features + 1,), whose last is a penalized intercept.
     """
@@ -122,10 +115,8 @@ class Problem:
 
 def row_squares(X: Any) -> np.ndarray:
     """Return the squared length of every row."""
-    if not sp.issparse(X):
-        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    squares = np.square(X.data, dtype=np.float64), X.indices, X.indptr
-    return np.asarray(sp.csr_matrix(squares, X.shape).sum(axis=1)).ravel()
+    found: np.ndarray = row_norms(X.astype(np.float64, copy=False), squared=True)
+    return found
 
 
 def best_intercept(problem: Problem, scores: np.ndarray) -> float:
@@ -157,15 +148,9 @@ def best_intercept(problem: Problem, scores: np.ndarray) -> float:
 
 
 class Certificate(NamedTuple):
-    """Weights, and a proof of their distance from the optimum.
-
-    Attributes
-    ----------
-    coef : float64 array of shape (features,)
-    intercept : float
-    dual : float64 array of shape (rows,), feasible without rounding
-    primal : float, at least the objective of ``coef`` and ``intercept``
-    bound : float, at most the objective of any weights
+    """Weights, and a proof of their distance from the optimum: dual variables, feasible without
+    rounding, a number that is at least their objective, and one that is at most the objective of
+    any weights.
     """
 
     coef: np.ndarray
@@ -283,10 +268,8 @@ def _lower(units: np.ndarray, side: np.ndarray, excess: int) -> None:
 
 
 def at_bounds(problem: Problem, found: Certificate) -> np.ndarray:
-    """Return the dual variables of a certificate, but zero for rows that are apparently not support
-    vectors, and at their bound for rows inside the margin.
-
-    An interior point method approaches these bounds but never reaches them.
+    """Return the dual variables of a certificate at the bounds that an interior point method never
+    reaches: zero for rows that are apparently no support vectors, and costs inside the margin.
     """
     weights = np.append(found.coef, found.intercept if problem.bias else 0.0)
     scores = problem.scores(weights, True)[0] + (0.0 if problem.bias else found.intercept)

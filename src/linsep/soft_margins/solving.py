@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep._system.threads import one_blas_thread
-from linsep.soft_margins.coordinate_descent import coordinate_descent, cost_of_row
+from linsep.soft_margins.coordinate_descent import coordinate_descent
 from linsep.soft_margins.decomposition import PairDescent
 from linsep.soft_margins.interior_point import cost_of_steps, interior_point
 from linsep.soft_margins.problem import Certificate, Problem, certified, of_one_class, purified
@@ -30,16 +31,8 @@ def solve(
 
     Few rows are solved with their Gram matrix. Coordinate descent is fast at first and slow for
     large C; once it has taken half as long as an interior point method would, and for few rows or
-    features, this replaces it. The choice depends on counts, not on time.
-
-    Parameters
-    ----------
-    problem : Problem
-    tol : float
-    passes : int, maximum number of passes of coordinate descent
-    start : float64 array of shape (rows,), initial dual variables; default zeros
-    told : function of the best certificate so far, which returns whether to stop
-    seed : int, of the order of the rows
+    features, this replaces it. The choice depends on counts, not on time. ``told`` gets the best
+    certificate so far, and returns whether to stop.
     """
     if (alone := of_one_class(problem, problem.X.shape[1])) is not None:
         return alone
@@ -50,7 +43,8 @@ def solve(
         if cost <= QUICK:
             goal = min(tol, DIGITS)
             return purified(problem, interior_point(problem, goal, told), min(tol, PURER))
-        patience = cost / cost_of_row(problem.X) / 2
+        stored = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
+        patience = cost / (2 * stored / len(problem.signs) + 60.0) * 5e8  # nanoseconds a row
         best, slow = coordinate_descent(problem, tol, passes, start, told, patience, seed)
         if not slow:
             return best
@@ -68,7 +62,7 @@ def _of_few(
         X = X - X.mean(axis=0)  # which changes the free intercept alone
     K = X @ X.T if isinstance(X, np.ndarray) else (X @ X.T).toarray()
     K = np.ascontiguousarray(K + problem.bias, np.float64)
-    rows = PairDescent(K, problem.signs, problem.costs, problem.squared, problem.free)
+    rows = PairDescent(K, problem)
     for violation in VIOLATIONS:
         if not rows.descend(violation):
             return None

@@ -81,12 +81,10 @@ class TotalDistance:
         return float_above(Fraction(self.high) / Fraction(self.gamma))
 
     def __str__(self) -> str:
-        low, high = f"{self.low:.4g}", f"{self.high:.4g}"
-        ends = high if low == high else f"{low} to {high}"
-        errors = shown(self.most_errors)
+        ends = " to ".join(dict.fromkeys((f"{self.low:.4g}", f"{self.high:.4g}")))
         return (
             f"rows are {ends} in total from the margin {self.gamma:g}, and its weights make "
-            f"at most {errors} errors"
+            f"at most {shown(self.most_errors)} errors"
         )
 
     def verify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Check:
