@@ -29,6 +29,14 @@ MENARCHE = np.array([
     [15.08, 122, 117], [15.33, 111, 107], [15.58, 94, 92], [15.83, 114, 112], [17.58, 1049, 1049],
 ])  # fmt: skip
 
+#: lizards of Schoener (1970): grahami and opalinus on perches at three times of day (early, midday,
+#: late), low and high, thin and thick, in sun and shade, each changing faster than the next; there
+#: were none on high thick perches in the midday sun
+GRAHAMI = np.array(
+    [20, 8, 4, 13, 8, 12, 8, 4, 5, 6, 0, 1, 34, 69, 18, 31, 55, 13, 17, 60, 8, 12, 21, 4]
+)
+OPALINUS = np.array([2, 1, 4, 0, 0, 0, 3, 1, 3, 0, 0, 1, 11, 20, 10, 5, 4, 3, 15, 32, 8, 1, 5, 4])
+
 
 def test_budworms_as_r_prints_them():
     """``glm(cbind(dead, 20 - dead) ~ sex * ldose, binomial)`` and ``~ sex + ldose - 1``."""
@@ -80,6 +88,58 @@ def test_robust_errors_and_dispersion_of_counts_as_in_r(name, tmp_path):
         np.testing.assert_array_equal(other.standard_errors_, model.standard_errors_)
 
 
+def test_lizards_as_in_r(tmp_path):
+    """R 4.2, ``glm(cbind(grahami, opalinus) ~ height + diameter + light + time)`` of the binomial
+    and the quasi-binomial family, ``drop1(test = "LRT")`` and sandwich's ``vcovHC``.
+    """
+    k = np.arange(24)
+    table = pd.DataFrame({
+        "height": k // 3 % 2, "diameter": k // 6 % 2, "light": k // 12,
+        "time": np.array(["early", "midday", "late"])[k % 3],
+        "grahami": GRAHAMI, "all": GRAHAMI + OPALINUS,
+    })  # fmt: skip
+    how = {"formula": "~ height + diameter + light + time", "successes": "grahami",
+           "trials": "all", "learner": "logistic"}  # fmt: skip
+    model = linsep.fit(table, **how)
+    assert (model.n_rows_, model.df_residual_) == (23, 17)
+    names = ["intercept", "height", "diameter", "light", "time[T.late]", "time[T.midday]"]
+    estimates = [
+        1.944688211572226, 1.129991346334067, -0.762634315783079, -0.847275534386376,
+        -0.736811675575280, 0.227110543498695,
+    ]  # fmt: skip
+    np.testing.assert_allclose(model.params_[names], estimates, rtol=1e-9)
+    errors = [
+        0.341476922635900, 0.257089910645068, 0.211269402675593, 0.322382636405248,
+        0.299000576923752, 0.250177005233924,
+    ]  # fmt: skip
+    at = [list(model.param_names_).index(name) for name in names]
+    np.testing.assert_allclose(model.standard_errors_[at], errors, rtol=1e-9)
+    for name, expected in {
+        "deviance": 14.2045732018854, "null_deviance": 70.1018347976125, "aic": 83.0287850407010,
+        "bic": 89.8417503362759, "log_likelihood": -35.5143925203505,
+        "pearson_chi2": 12.5893704923337,
+    }.items():  # fmt: skip
+        assert getattr(model, f"{name}_") == pytest.approx(expected, rel=1e-11)
+    quasi = linsep.fit(table, **how, dispersion="estimated")
+    assert quasi.dispersion_ == pytest.approx(0.740551205431589, rel=1e-11)
+    dispersed = np.array(errors) * np.sqrt(0.740551205431589)
+    np.testing.assert_allclose(quasi.standard_errors_[at], dispersed, rtol=1e-9)
+    p = [4.35519155146601e-06, 8.75519206560340e-05, 6.08528170701631e-04, 7.17687606356651e-03,
+         1.07613296594861e-02, 3.06232403441814e-01]  # fmt: skip
+    np.testing.assert_allclose(quasi.p_values_[at], p, rtol=1e-8)
+    robust = linsep.fit(table, **how, covariance="HC0").standard_errors_[at]
+    expected = [0.234359745869872, 0.173421093370703, 0.116598161648481, 0.238186983030525,
+                0.213858675407117, 0.127883155037639]  # fmt: skip
+    np.testing.assert_allclose(robust, expected, rtol=1e-8)
+    tests = model.likelihood_ratio_tests(table).columns
+    assert tests["term"] == ["height", "diameter", "light", "time"]
+    assert tests["df"] == [1, 1, 1, 2]
+    np.testing.assert_allclose(
+        tests["chi2"], [22.066228008276, 13.129993727830, 7.687146369327, 11.597136023758],
+        rtol=1e-9,
+    )  # fmt: skip
+
+
 def test_an_estimated_dispersion_as_in_r():
     """quasibinomial: t with the residual degrees of freedom, anova(..., test = "F")."""
     age, girls, reached = MENARCHE.T
@@ -106,16 +166,29 @@ def test_an_estimated_dispersion_as_in_r():
     )  # fmt: skip
 
 
-def test_robust_errors_of_counts_need_finite_estimates():
+@pytest.mark.parametrize("covariance", ["HC0", "HC1", "CR1"])
+def test_robust_errors_of_separated_counts_are_those_of_the_rows_on_the_boundary(covariance):
     X = np.array([[0, 1], [0, 2], [1, 3], [1, 5], [0, 4], [0, 3]])
-    counts = {"successes": [0, 3, 0, 0, 2, 4], "trials": [5, 9, 4, 6, 7, 7]}
+    successes, trials = np.array([0, 3, 0, 0, 2, 7]), np.array([5, 9, 4, 6, 7, 7])
+    homes = np.array([0, 0, 1, 1, 2, 2])
+
+    def fit(X, chosen):
+        clusters = {"clusters": homes[chosen]} if covariance == "CR1" else {}
+        counts = {"successes": successes[chosen], "trials": trials[chosen]}
+        return LogisticRegression(covariance=covariance).fit(X[chosen], **counts, **clusters)
+
     with pytest.warns(linsep.errors.SeparationWarning):
-        model = LogisticRegression(covariance="HC0").fit(X, **counts)
+        model = fit(X, slice(None))
     assert model.limits_.tolist() == ["finite", "-inf", "finite"]
-    assert model.covariance_ is None
-    assert np.isnan(model.standard_errors_).all()
-    with refused(DataError, "no-estimate"):
-        model.wald_test("x1")
+    inside = fit(X[:, 1:], X[:, 0] == 0)
+    small = {"HC0": 1.0, "HC1": (6 / 3) / (4 / 2), "CR1": (3 / 2 * 5 / 3) / (2 / 1 * 3 / 2)}
+    np.testing.assert_allclose(
+        model.standard_errors_[[0, 2]], np.sqrt(small[covariance]) * inside.standard_errors_,
+        rtol=1e-6,
+    )  # fmt: skip
+    assert np.isnan(model.standard_errors_[1])
+    with refused(DataError, "separated"):
+        model.wald_test("x0")
 
 
 @pytest.mark.parametrize(

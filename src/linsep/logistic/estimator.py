@@ -149,7 +149,7 @@ class LogisticRegression(
         n / (n - k) for n rows and k estimates. "CR1": s summed over each of G clusters, times
         G / (G - 1) (n - 1) / (n - k), with t tests of G - 1 degrees of freedom. Not with l2,
         Firth's penalty or profiles. If no maximum exists, the covariance is computed in the limit.
-        For counts, the rows are those with trials, and all estimates must be finite.
+        For counts, the rows are those with trials.
     dispersion : "estimated" or None, default=None
         For counts: "estimated" multiplies the covariance by Pearson's chi-squared divided by the
         residual degrees of freedom, as R's quasibinomial; the statistics are then t and F, and AIC
@@ -571,8 +571,6 @@ class LogisticRegression(
         self._depends = {} if found.terms is None else found.terms.dependent
         self.log_likelihood_ = value + task.constant
         self._covariance = None if self.l2 else found.covariance
-        if self.covariance and task.groups is not None and found.state in SEPARATED:
-            self._covariance = None  # the pairs of counts are not known in a limit
         self._clusters, self.n_iter_ = found.clusters, found.n_iter
         self.stop_reason_ = str(found.state)
         self.stop_sentence_, _ = ending_of(self, found)

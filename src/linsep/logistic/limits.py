@@ -14,7 +14,7 @@ finds in a few steps from the weights of larger ridges. With many rows and weigh
 ridges take long and matter less, so that the path ends early.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
@@ -167,7 +167,7 @@ def _gaps(W: np.ndarray, Z: np.ndarray, codes: np.ndarray, offset: Any) -> np.nd
     return scores[np.arange(len(Z)), codes][:, None] - scores
 
 
-class VerdictData(NamedTuple):
+class Asked(NamedTuple):
     """The data of a verdict on a likelihood that seems to have no maximum.
 
     Attributes
@@ -175,7 +175,6 @@ class VerdictData(NamedTuple):
     task : Task
     data : Data
     columns : int array, the numbers of the weights of each class that the verdict is about
-    order : class codes of the data in the order of the regression, the reference last
     rows : the task with its rows in memory, or None
     dependent : bool, whether some of the columns are linear combinations of others
     """
@@ -183,57 +182,36 @@ class VerdictData(NamedTuple):
     task: Task
     data: Data
     columns: np.ndarray
-    order: list[int]
-    rows: Task | None
-    dependent: bool
-
-    @classmethod
-    def of(cls, task: Task, fit: Solution) -> "VerdictData | None":
-        """Return the data to decide about; None if they differ from the data of the fit. Dependent
-        features are left out.
-        """
-        rows, order = task.in_memory(), task.known.ranks
-        if rows is not None:
-            batch, d = rows.counted(), task.n_features
-            kept = np.setdiff1d(np.arange(d), list(fit.terms.dependent))
-            # keeps the names of a data frame
-            named = len(kept) == d and hasattr(rows.given, "columns")
-            named = named and batch.size == rows.given.shape[0]
-            X = rows.given if named else batch.X if len(kept) == d else batch.X[:, kept]
-            data = data_of(X, task.known.labels[batch.y])
-            columns = np.concatenate([kept, [d] * task.intercept]).astype(int)
-            return cls(task, data, columns, order, rows, False)
-        with interrupts_allowed():
-            data = data_of_batches(task) if task.source is None else data_of(task.source)
-        if len(data.classes) != len(order):  # a weight of 0 leaves out a class that the data have
-            return None
-        # columns of a source cannot be left out; columns of zeros, among very many, need not be
-        dependent = task.factored and bool(fit.terms.dependent)
-        return cls(task, data, np.arange(task.width), order, None, dependent)
+    rows: Task | None = None
+    dependent: bool = False
 
     def by_weights(self, fit: Solution) -> Any:
         """Return the verdict that the weights of the fit prove, or None."""
-        weights = question_weights(fit.weights[:, self.columns], self.order)
+        weights = question_weights(fit.weights[:, self.columns], self.task.known.ranks)
         with interrupts_allowed():
             return separated_by(self.data, weights, self.task.intercept)
 
-    def by_either(self, fit: Solution, ridge: Callable[[], Solution]) -> Any:
-        """Return the verdict proved by the weights of the fit, or by the weights of a ridge if the
-        fit lost so little that they may classify all rows correctly; None if a search is quick,
-        which also bounds the margin.
-        """
-        if self.rows is not None and self.task.q == 1 and len(self.columns) <= MOST_WEIGHTS:
-            return None
-        little = -fit.log_likelihood < FEW * self.task.total / self.task.n_rows
-        return self.by_weights(fit) or (self.by_weights(ridge()) if little else None)
 
-    def by_search(self) -> Any:
-        """Return the multinomial verdict; Ctrl-C takes effect at any time."""
-        with interrupts_allowed():
-            answer: Any = separation(
-                self.data, fit_intercept=self.task.intercept, formulations=("multinomial",)
-            )
-        return answer.multinomial if isinstance(answer, Separations) else answer
+def _asked(task: Task, fit: Solution) -> Asked | None:
+    """Return the data to decide about, without dependent features; None if they differ from the
+    data of the fit.
+    """
+    rows, d = task.in_memory(), task.n_features
+    if rows is not None:
+        batch, kept = rows.counted(), np.setdiff1d(np.arange(d), list(fit.terms.dependent))
+        # keeps the names of a data frame
+        named = len(kept) == d and hasattr(rows.given, "columns")
+        named = named and batch.size == rows.given.shape[0]
+        X = rows.given if named else batch.X if len(kept) == d else batch.X[:, kept]
+        data = data_of(X, task.known.labels[batch.y])
+        return Asked(task, data, np.concatenate([kept, [d] * task.intercept]).astype(int), rows)
+    with interrupts_allowed():
+        data = data_of_batches(task) if task.source is None else data_of(task.source)
+    if len(data.classes) <= task.q:  # a weight of 0 leaves out a class that the data have
+        return None
+    # columns of a source cannot be left out; columns of zeros, among very many, need not be
+    dependent = task.factored and bool(fit.terms.dependent)
+    return Asked(task, data, np.arange(task.width), dependent=dependent)
 
 
 def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
@@ -242,19 +220,27 @@ def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
     Coefficients without a finite estimate come from a vanishing ridge; with too many weights for a
     Hessian, or more rows than a source may keep in memory, all are.
 
-    Unless a search is quick, the weights at hand are checked exactly first, in one pass. The
-    search, with the limit of the weights, takes no longer than the time limit of a verdict.
+    The search for a verdict, with the limit of the weights, takes no longer than its time limit.
+    Unless it is quick, the weights at hand are checked exactly first, in one pass; those of the
+    ridge, too, if the fit lost so little that they may classify all rows correctly.
     """
     steps.suspect = fit
-    asked = VerdictData.of(task, fit)
+    asked, verdict = _asked(task, fit), None
     if asked is None:
         return fit.unproved()
     ridge = cache(lambda: of_ridge(task, fit))
-    verdict = asked.by_either(fit, ridge)
+    if asked.rows is None or task.q > 1 or len(asked.columns) > MOST_WEIGHTS:
+        little = -fit.log_likelihood < FEW * task.total / task.n_rows
+        verdict = asked.by_weights(fit) or (asked.by_weights(ridge()) if little else None)
     if verdict is None and asked.dependent:
         return fit.unproved()
     with limited(Timed(TIME_LIMIT)):
-        verdict = verdict or asked.by_search()
+        if verdict is None:
+            with interrupts_allowed():
+                verdict = separation(
+                    asked.data, fit_intercept=task.intercept, formulations=("multinomial",)
+                )
+            verdict = verdict.multinomial if isinstance(verdict, Separations) else verdict
         if isinstance(verdict, Separable | QuasiSeparable):
             return _limit(asked, ridge(), verdict, fit.limits)
     steps.suspect = None
@@ -277,71 +263,56 @@ def of_ridge(task: Task, fit: Solution) -> Solution:
     correctly.
     """
     how = moments(task, task.batches, marks=True) if task.factored else fit.terms
-    total = task.total
     large = task.factored and task.q * task.width > FEW_WEIGHTS
     free = np.arange(task.width) < task.n_features
     B = before = np.zeros((task.q, task.width))
     for k, ridge in enumerate(RIDGES[: FIRST if large else None]):
-        penalty = Penalty(np.where(free, ridge * total, 0.0), task.share, task.levels)
+        penalty = Penalty(np.where(free, ridge * task.total, 0.0), task.share, task.levels)
         objective = objective_of(task, how, penalty=penalty)
         # weights grow as the logarithm of the factor
         begun = B if k < 2 else 2.0 * B - before
         tol = FAR if large else NEAR
         if k:
-            tol = float(np.sqrt(GAIN * objective.penalty.value(begun) * task.n_rows / total))
+            allowed = GAIN * objective.penalty.value(begun) * task.n_rows / task.total
+            tol = float(np.sqrt(allowed))
         goal = goal_of(task, tol=tol, max_iter=STEPS, prove=False, penalized=True)
         found = newton(objective, begun, goal, conjugate=large or not task.factored)
         before, B = B, found.B
         if large and objective.moves(B).separates:
             break
-    return fit._replace(
-        B=B, terms=how, weights=how.raw(B),
-        log_likelihood=found.point.log_likelihood,
-    )  # fmt: skip
+    likelihood = found.point.log_likelihood
+    return fit._replace(B=B, terms=how, weights=how.raw(B), log_likelihood=likelihood)
 
 
-def _limit(asked: VerdictData, ridge: Solution, verdict: Any, limits: np.ndarray) -> Solution:
+def _limit(asked: Asked, ridge: Solution, verdict: Any, limits: np.ndarray) -> Solution:
     """Return the limit of a likelihood that has no maximum, by the verdict.
 
     The weights of the ridge are kept for rows that are not in memory and for too many weights, and
     where they separate all rows.
     """
-    task, rows, columns, how = asked.task, asked.rows, asked.columns, ridge.terms
-    contrasts = Contrasts(verdict, asked.data, asked.order, len(columns))
-    lost = limits.copy()
+    task, rows, columns = asked.task, asked.rows, asked.columns
+    contrasts = Contrasts(verdict, asked.data, task.known.ranks, len(columns))
+    apart, lost = isinstance(verdict, Separable), limits.copy()
     with interrupts_allowed():
         lost[:, columns] = UNSIGNED if asked.dependent else contrasts.limits()
     if rows is None:  # whose columns cannot be left out
         lost = np.where(limits == "dependent", limits, lost)
-    apart = isinstance(verdict, Separable)
     found = ridge._replace(
         limits=lost, log_likelihood=0.0 if apart else ridge.log_likelihood, covariance=None,
         verdict=verdict, state=State(verdict.kind), at_limit=False,
     )  # fmt: skip
     if rows is None or not task.factored:
         return found
-    batch = rows.counted()
-    codes = batch.y
-    offset = np.zeros(batch.size) if batch.offset is None else batch.offset
-    Z = np.concatenate([block.copy() for _, block in how.blocks(batch)])
+    batch, terms = rows.counted(), ridge.terms
+    Z = np.concatenate([block.copy() for _, block in terms.blocks(batch)])
     found = found._replace(covariance=np.zeros((task.q * task.width,) * 2), at_limit=True)
-    ahead = _gaps(ridge.B, Z, codes, offset)
-    ahead[np.arange(len(Z)), codes] = np.inf
-    if apart and (ahead > 0).all():
+    ahead = _gaps(ridge.B, Z, batch.y, np.zeros(1) if batch.offset is None else batch.offset)
+    others = np.arange(task.q + 1) != batch.y[:, None]
+    if apart and (ahead[others] > 0).all():
         found.covariance[_places(task, columns)] = np.nan
         return found
-    kept = columns[columns < task.n_features]
     with interrupts_allowed():
-        direction = contrasts.direction(how, kept, task.intercept)
-        gaps = _gaps(direction, Z[:, columns], codes, 0.0)
-        sizes = np.column_stack([np.abs(Z[:, columns]) @ np.abs(direction).T, np.zeros(len(Z))])
-        right = gaps > TIE * (sizes.max(axis=1, keepdims=True) + 1e-300)
-        if task.q == 1 and not apart:  # the verdict is exact in this case
-            right[:] = False
-            right[np.arange(len(Z)), 1 - codes] = True
-            right[list(verdict.boundary)] = False
-        batch = batch._replace(X=batch.X[:, kept], offset=offset)
-        return _conditional(asked, found, batch, Z, right, gaps, direction)
+        return _conditional(asked, found, contrasts, batch, Z)
 
 
 def _places(task: Task, columns: np.ndarray) -> Any:
@@ -351,27 +322,30 @@ def _places(task: Task, columns: np.ndarray) -> Any:
 
 
 def _conditional(
-    asked: VerdictData, found: Solution, batch: Batch, Z: np.ndarray, right: np.ndarray,
-    gaps: np.ndarray, direction: np.ndarray,
-) -> Solution:  # fmt: skip
-    """Return the limiting conditional model.
+    asked: Asked, found: Solution, contrasts: Contrasts, batch: Batch, Z: np.ndarray
+) -> Solution:
+    """Return the limiting conditional model, given the weights of a ridge, the rows with weight and
+    all their standardized columns.
 
-    Parameters
-    ----------
-    found : Solution with the weights of a ridge
-    batch, Z : the rows with weight, of the columns of the verdict; all their standardized columns
-    right : array of bool of shape (rows, q + 1), classes without the row in the limit, whose scores
-        are infinitely far below the others by an offset
-    gaps, direction : how far the row's class gets ahead of others along the direction
+    Rows that are right of the boundary have classes without them in the limit, whose scores are
+    infinitely far below the others by an offset.
     """
     task, columns, q, how = asked.task, asked.columns, asked.task.q, found.terms
-    codes, offset = batch.y, np.asarray(batch.offset)
-    kept, below = columns[columns < task.n_features], np.where(right, -INFINITE, 0.0)
+    kept, codes, verdict = columns[columns < task.n_features], batch.y, found.verdict
+    offset = np.zeros(batch.size) if batch.offset is None else batch.offset
+    direction = contrasts.direction(how, kept, task.intercept)
+    gaps = _gaps(direction, Z[:, columns], codes, 0.0)
+    sizes = np.column_stack([np.abs(Z[:, columns]) @ np.abs(direction).T, np.zeros(len(Z))])
+    right = gaps > TIE * (sizes.max(axis=1, keepdims=True) + 1e-300)
+    if q == 1 and isinstance(verdict, QuasiSeparable):  # which is exact in this case
+        right = np.arange(2) != codes[:, None]
+        right[list(verdict.boundary)] = False
+    batch, below = batch._replace(X=batch.X[:, kept]), np.where(right, -INFINITE, 0.0)
     terms = Terms(q, how.centers[kept], how.scales[kept], task.intercept)
 
     def likelihood(more: Any) -> Objective:
         rows = batch._replace(offset=below[:, :q] - below[:, q:] + more)
-        return Objective(RowLanes(lambda: [rows]), terms)
+        return Objective(RowLanes(lambda: iter([rows])), terms)
 
     # weights of these columns, which span all, with the same scores
     last = np.linalg.lstsq(Z[:, columns], Z @ found.B.T, rcond=None)[0].T
@@ -392,7 +366,15 @@ def _conditional(
     finite, other = (how.raw(one) for one in wide)
     inverse = basis @ np.linalg.inv(basis.T @ boundary.at(B).hessian @ basis) @ basis.T
     back = how.matrix()[_places(task, columns)]
-    covariance, many = covariance_of(task, boundary, B, inverse, back, len(columns))
+    if task.groups is not None and asked.rows is not None:  # pairs of rows, also of weight 0
+        (pairs,) = asked.rows.batches()
+        offsets = np.zeros((pairs.size, q))
+        offsets[pairs.importance > 0] = next(boundary.lanes.batches()).offset
+        pairs = pairs._replace(X=pairs.X[:, kept], offset=offsets)
+        boundary = Objective(RowLanes(lambda: iter([pairs])), terms)
+    covariance, many = covariance_of(
+        task, boundary, B, inverse, back, len(columns), pairs=task.groups is not None
+    )
     out = (found.limits[:, columns] != "finite").ravel()
     covariance[out] = covariance[:, out] = np.nan
     found.covariance[_places(task, columns)] = covariance
