@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
+from linsep._system.interrupts import interruption_point
 from linsep.compiled import logistic
 from linsep.errors import DataError
 from linsep.inference.robust import Robust, added_scores, without_noise
@@ -139,41 +140,38 @@ def newton(
     """
     B, watch = start, _Watch(objective, goal)
     needs = {"hessian": not conjugate, "shares": conjugate}
-    point, sure = objective.at(B, **needs), True
+    point, state = objective.at(B, **needs), None
     steps = Conjugate(objective, goal) if conjugate else None
     for n_iter in range(1, goal.max_iter + 1):
         if steps is not None:
-            step = steps.step(point)
+            step, sure = steps.step(point), True
         else:
             step, sure = direction(point, free, bend, goal.longest)
         if not np.isfinite(point.value):
             return Solution(B, point, State.STUCK, n_iter, bend=bend)
         state = watch.state(point, step)
-        found = Solution(B, point, state or State.MAX_ITER, n_iter, watch.distance, watch.proved,
-                         bend=bend)  # fmt: skip
         if state is State.SUSPECT:
-            return found._replace(n_iter=n_iter - 1)
+            return Solution(B, point, state, n_iter - 1, watch.distance, watch.proved, bend)
         if state and steps is None and bend is None:
-            B = B + step
-            value = point.value + 0.5 * watch.gains[-1]
+            B, value = B + step, point.value + 0.5 * watch.gains[-1]
             likely = value + objective.penalty.value(B) if objective.penalized else value
             report(B, likely, watch.distance)
             state = state if sure or goal.penalized else State.STUCK
-            after = point._replace(value=value, log_likelihood=likely)
-            return found._replace(B=B, point=after, state=state)
+            point = point._replace(value=value, log_likelihood=likely)
+            break
         better = _searched(objective, B, point, step, needs)
         if better is None:  # only rounding errors are left
             lost = state or watch.gains[-1] <= ROUNDING * max(1.0, -point.value)
-            return found._replace(state=State.CONVERGED if lost else State.STUCK)
+            state = State.CONVERGED if lost else State.STUCK
+            break
         if bend is not None and better[1].pull is not None:
-            moved, lost = better[0] - B, point.pull - better[1].pull
-            (bend,) = updated(bend[None], moved[None], lost[None])
+            moved, change = better[0] - B, point.pull - better[1].pull
+            (bend,) = updated(bend[None], moved[None], change[None])
         B, point = better
         report(B, point.log_likelihood, watch.distance)
-        found = found._replace(B=B, point=point, bend=bend)
         if state:
-            return found
-    return found
+            break
+    return Solution(B, point, state or State.MAX_ITER, n_iter, watch.distance, watch.proved, bend)
 
 
 def direction(
@@ -309,6 +307,7 @@ class Conjugate:
         size = float((residual * along).sum())
         enough = max(share**2 * size, (ENOUGH * goal.tol) ** 2 / goal.rows)
         for self._n_products in range(1, MOST_PRODUCTS + 1):
+            interruption_point()
             product = self.objective.curved(point, along)
             curvature = float((along * product).sum())
             if curvature <= 0.0:

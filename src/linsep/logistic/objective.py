@@ -299,9 +299,8 @@ class Terms:
             kept[start : start + len(P)] = P
             if information is not None:
                 information.add(Z, P, rest, lane.importance[start : start + len(P)])
-        found = np.append(value, gradient)
-        if information is not None:
-            found = np.append(found, information.matrix())
+        more = [] if information is None else [information.matrix().ravel()]
+        found = np.concatenate([[value], gradient.ravel(), *more])
         return (found, kept) if shares else found
 
     def moves(self, lane: Batch, step: np.ndarray) -> np.ndarray:
@@ -437,13 +436,17 @@ def columns_of(task: Task) -> Terms:
     if not task.factored:
         return _as_they_are(task)
     sample = task.sample
-    found = moments(task, task.batches if sample is None else lambda: [sample])
+    few = task.batches if sample is None else lambda: [sample]
+    found = moments(task, few)
     if task.model.l2:
         return replace(found, scales=np.where(found.scales > 0, found.scales, 1.0))
-    R = _triangle(found, task.batches if sample is None else lambda: [sample])
-    if sample is not None and not _apart(R):
+    products = RowLanes(few).sum(found.products, add, found.lane_rows)
+    factor, failed = sla.lapack.dpotrf(products)
+    if not failed and _apart(factor):
+        return found
+    if sample is not None:
         found = moments(task, task.batches)
-        R = _triangle(found, task.batches)
+    R = RowLanes(task.batches).sum(found.triangle, _stacked, found.lane_rows)
     return found if _apart(R) else _without_dependent(found, R)
 
 
@@ -478,26 +481,28 @@ def moments(task: Task, batches: Batches, marks: bool = False) -> Terms:
         If the spread of a feature is too large or too small.
     """
     d, first, total = task.n_features, None, 0.0
-    top, sizes, sums, squares, marked = *np.zeros((4, d)), np.full(d, marks)
+    low, high, sums, squares, marked = *np.zeros((4, d)), np.full(d, marks)
     plain = Terms(task.q, np.zeros(d), np.ones(d), False)
     for lane in in_lanes(weighed(batches()), plain.lane_rows):
         for start, X in plain.blocks(lane):
             interruption_point()
             if first is None:
                 first = X[0] * task.intercept
-            np.maximum(sizes, np.abs(X).max(axis=0), out=sizes)
-            _refuse_sizes(sizes, small=False)  # before squares overflow
+                low, high = first.copy(), first.copy()
+            np.minimum(low, X.min(axis=0), out=low)
+            np.maximum(high, X.max(axis=0), out=high)
+            _refuse_sizes(np.maximum(high, -low), small=False)  # before squares overflow
             if marks:
                 marked &= ((X == 0.0) | (X == 1.0)).all(axis=0)
             Z = X - first
-            np.maximum(top, np.abs(Z).max(axis=0), out=top)
             weights = np.ones(len(Z)) if lane.weights is None else lane.weights[start:][: len(Z)]
             total += float(weights.sum())
             sums += weights @ Z
             squares += weights @ np.square(Z)
+    top = np.maximum(high - first, first - low)
     _refuse_sizes(top)
     means = sums / total * task.intercept
-    varies = top > (CONSTANT * sizes if task.intercept else 0.0)
+    varies = top > (CONSTANT * np.maximum(high, -low) if task.intercept else 0.0)
     spread = np.sqrt(np.maximum(squares / total - means**2, 0.0))
     scales = np.where(varies, 1.0 / np.where(varies & (spread > 0) & ~marked, spread, 1.0), 0.0)
     return replace(plain, centers=means + first, scales=scales, intercept=task.intercept)
@@ -510,11 +515,6 @@ def _refuse_sizes(top: np.ndarray, small: bool = True) -> None:
     if bad.any():
         first = int(np.argmax(bad))
         raise FeatureOverflow(first, small=bool(tiny[first]))
-
-
-def _triangle(terms: Terms, batches: Batches) -> np.ndarray:
-    """Return the triangular factor of the standardized rows, the intercept first."""
-    return RowLanes(batches).sum(terms.triangle, _stacked, terms.lane_rows)
 
 
 def _stacked(one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -119,8 +119,9 @@ class RowLanes:
 
 def _added(work: Work, lanes: Iterator[Any], add: Add) -> Any:
     first, tree = list(islice(lanes, 2)), Tree(add)
-    many = len(first) > 1
-    for value in (map_in_order if many else map)(work, chain(first, lanes)):
+    if len(first) == 1:
+        return work(first[0])
+    for value in map_in_order(work, chain(first, lanes)):
         interruption_point()
         tree.push(value)
     return tree.total()
