@@ -205,11 +205,6 @@ class GaussianNaiveBayes(
             "var_smoothing": self.var_smoothing,
         }
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Estimate class probabilities, class means and shared variances.
 
@@ -547,5 +542,4 @@ def scoring_regression(model: GaussianNaiveBayes) -> "LogisticRegression":
 
 def fit_lanes(model: GaussianNaiveBayes, classes: np.ndarray, lanes: Lanes) -> None:
     """Fit naive Bayes to lanes with y as codes of ``classes``."""
-    check_parameters(model)
     model._take(classes, class_moments(lanes, classes.size))

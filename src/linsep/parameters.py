@@ -151,6 +151,11 @@ class HasParameters:
         if not has_own:
             cls.__init__ = _with_advice(cls.__init__)  # type: ignore[method-assign]
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        return tags
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; ``deep`` adds the parameters of nested estimators."""
         if deep:

@@ -331,7 +331,7 @@ def _rows_of(
     if weights is None:
         raise no_counts()
     read = Batch(features, labels, 0, weights, offset=beside["offset"])
-    (pairs,) = pairs_joined([read], model.classes_[1])
+    pairs = pairs_joined(read, model.classes_[1])
     return pairs.X, {"successes": pairs.y, "trials": pairs.weights, "offset": pairs.offset}
 
 

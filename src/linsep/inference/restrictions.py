@@ -10,8 +10,8 @@ import numpy as np
 
 from linsep.errors import ParameterError
 
-_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_WORD = re.compile(r"[^\s+*/=,()-]+")
+_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_WORD = r"[^\s+*/=,()-]+"
 
 Names = Mapping[str, np.ndarray | None]
 
@@ -62,41 +62,31 @@ def restrictions_of(text: str, names: Names, what: str = "parameter") -> list[Re
 
 def _marked(text: str, names: Names, what: str) -> tuple[str, list[str], list[np.ndarray]]:
     """Return the text with a mark for each name, what the marks stand for, and its functions."""
-    each = "|".join(
-        re.escape(name) + r"(?!\w)" * bool(re.search(r"\w$", name))
-        for name in sorted(filter(None, names), key=len, reverse=True)
-    )
-    longest, marked, at = re.compile("`[^`]+`|" + (each or "$.")), "", 0
     said, rows = list[str](), list[np.ndarray]()
-    while at < len(text):
-        number, known = _NUMBER.match(text, at), longest.match(text, at)
-        found = known or _WORD.match(text, at)
-        if number and not (known and known.end() > number.end()):
-            marked, at = marked + number[0], number.end()
-        elif not found:
-            marked, at = marked + text[at], at + 1
-        else:
-            name = re.sub(r"^`(.+)`$", r"\1", found[0])
-            if (row := names.get(name)) is None:
-                raise _unknown(text, name, names, what)
-            marked, at = f"{marked}_{len(rows)}_", found.end()
-            said.append(found[0])
-            rows.append(row)
-    return marked, said, rows
+    each = [
+        re.escape(name) + r"(?!\w)" * bool(re.search(r"\w$", name))
+        for name in sorted(names, key=len, reverse=True)
+        if not re.fullmatch(f"{_NUMBER}|", name)
+    ]
 
+    def mark(found: re.Match[str]) -> str:
+        if found["number"]:
+            return found[0]
+        name = re.sub(r"^`(.+)`$", r"\1", found[0])
+        if (row := names.get(name)) is None:
+            several = name in names
+            known = ", ".join(f"`{one}`" for one in list(names)[:12])
+            raise ParameterError(
+                f"'{text}' names '{name}', which is {'several' if several else 'no'} {what}s",
+                "pass a matrix" if several else f"choose among {known}, ...",
+                code="duplicate-name" if several else "bad-hypothesis", value=name,
+            )  # fmt: skip
+        said.append(found[0])
+        rows.append(row)
+        return f"_{len(rows) - 1}_"
 
-def _unknown(text: str, name: str, names: Names, what: str) -> ParameterError:
-    if name in names:
-        return ParameterError(
-            f"'{text}' names '{name}', which is the name of several {what}s",
-            "pass a matrix", "give the columns different names", code="duplicate-name", value=name,
-        )  # fmt: skip
-    known = [f"`{one}`" if "`" not in one else one for one in names]
-    more = f" ... ({len(known)} in all)" if len(known) > 12 else ""
-    return ParameterError(
-        f"'{text}' names '{name}', which is not a {what}",
-        f"choose among {', '.join(known[:12])}{more}", code="bad-hypothesis", value=name,
-    )  # fmt: skip
+    parts = "`[^`]+`", *each, f"(?P<number>{_NUMBER})", _WORD
+    return re.sub("|".join(parts), mark, text), said, rows
 
 
 def _linear(node: ast.AST, rows: list[np.ndarray], one: np.ndarray) -> np.ndarray:

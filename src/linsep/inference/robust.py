@@ -358,15 +358,15 @@ class LinearScores(NamedTuple):
         return scores_of(V * e[:, None], clusters_in(part, self.name), decided)
 
 
-def pairs_joined(batches: Any, positive: Any = 1) -> Any:
-    """Yield rows of counts, which come as two rows each, as single rows: y has the successes, and
+def pairs_joined(batch: Batch, positive: Any = 1) -> Batch:
+    """Return rows of counts, which come as two rows each, as single rows: y has the successes, and
     weights are the trials.
     """
-    for batch in batches:
-        first, second = batch.weights[::2], batch.weights[1::2]
-        offset, groups = (None if x is None else x[::2] for x in (batch.offset, batch.groups))
-        successes = np.where(batch.y[::2] == positive, first, second)
-        yield Batch(batch.X[::2], successes, weights=first + second, offset=offset, groups=groups)
+    assert batch.weights is not None
+    first, second = batch.weights[::2], batch.weights[1::2]
+    offset = None if batch.offset is None else batch.offset[::2]
+    successes = np.where(batch.y[::2] == positive, first, second)
+    return Batch(batch.X[::2], successes, weights=first + second, offset=offset)
 
 
 def no_counts() -> DataError:

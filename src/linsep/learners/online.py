@@ -104,7 +104,7 @@ class OnlineClassifier(
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse, tags.input_tags.positive_only = True, self.positive_only
+        tags.input_tags.positive_only = self.positive_only
         return tags
 
     # What is known of a fit.

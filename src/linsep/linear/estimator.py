@@ -205,7 +205,6 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
         return tags
 

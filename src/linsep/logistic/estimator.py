@@ -285,11 +285,6 @@ class LogisticRegression(
     warm_start: bool = parameter(default=False, help="start at the weights of the last fit")
     trace: bool = parameter(default=False, help="store all iterates of gradient ascent")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
@@ -684,7 +679,7 @@ class LogisticRegression(
             elif self._saturated is not None:
                 if weights is None:
                     raise no_counts()
-                (pairs,) = pairs_joined([Batch(features, given, 0, weights, offset=offsets)])
+                pairs = pairs_joined(Batch(features, given, 0, weights, offset=offsets))
                 counts, (features, offsets) = (pairs.y, pairs.weights), (pairs.X, pairs.offset)
                 named = partial(_of_pairs, named)
             return logistic_diagnostics(self, features, given, weights, named, offsets, counts)

@@ -139,11 +139,6 @@ class SoftMarginClassifier(
     _indefinite = False
     keep = "last"
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def _checked(self, X: Any) -> Any:
         return summed(rows_to_fit(X, self, labels.FLOATS, order="C"))
 

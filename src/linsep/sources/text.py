@@ -190,7 +190,7 @@ class Text(HasParameters, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
+        tags.input_tags.string, tags.input_tags.sparse = True, False
         tags.input_tags.two_d_array = False
         tags.requires_fit = bool(self.vocabulary or self.use_idf)
         return tags
