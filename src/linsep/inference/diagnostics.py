@@ -85,11 +85,10 @@ class Diagnostics:
         With the frequency weights of a linear regression, a row of weight w is repeated w times.
     index : array of shape (rows,)
         The label of each row in the index of the data frame; without one, its number.
-    y : array of shape (rows,)
-        The targets; for classes, 0 for the reference and 1 for the other class; for counts, shares.
+    y, fitted : arrays of shape (rows,)
+        The targets and their predictions. For classes, 0 for the reference and 1 for the other
+        class, and the probabilities of the other; for counts, shares.
     weights : array of shape (rows,)
-    fitted : array of shape (rows,)
-        Predictions; for classes, the probabilities of the class that is not the reference.
     pearson : array of shape (rows,)
         (y - fitted) sqrt(weight) divided by the square root of the variance function: 1 for
         numbers, p (1 - p) for classes.
@@ -102,15 +101,14 @@ class Diagnostics:
         over the rows is zero if there is an intercept; NaN for features left out.
     leverage : array of shape (rows,), between 0 and 1
         Diagonal of the hat matrix of (the last step of iteratively reweighted) least squares.
-    standardized : array of shape (rows,)
-        Pearson residuals divided by their standard deviation, which falls with the leverage
-        (internally studentized). NaN if the leverage is 1.
-    standardized_deviance : array of shape (rows,), the same for deviance residuals
+    standardized, standardized_deviance : arrays of shape (rows,)
+        Pearson and deviance residuals divided by their standard deviation, which falls with the
+        leverage (internally studentized). NaN if the leverage is 1.
     studentized : array of shape (rows,)
         For numbers: residuals divided by their standard deviation as estimated from the other rows
-        (externally studentized), which follow Student's t; NaN if these fit perfectly.
-        For classes: signed square roots of the approximate decrease of the deviance when the row is
-        left out (Williams 1987).
+        (externally studentized), which follow Student's t; NaN if these fit perfectly. For classes:
+        signed square roots of the approximate decrease of the deviance when the row is left out
+        (Williams 1987); NaN with Firth's penalty.
     dfbetas : array of shape (rows, parameters)
         The change of each estimate, in standard errors, when the row is added to the others; the
         intercept comes first, if there is one. For numbers it is exact, with the residual variance
@@ -124,6 +122,7 @@ class Diagnostics:
     collinearity : Collinearity
     notes : list of str
     X : array or sparse matrix of shape (rows, features)
+    labels : pair of str, the reference and the other class; empty for numbers
 
     References
     ----------
@@ -152,7 +151,8 @@ class Diagnostics:
     params: np.ndarray
     collinearity: Collinearity
     notes: list[str] = field(default_factory=list)
-    X: Any = field(default=None, repr=False)
+    X: Any = None
+    labels: Any = ()
 
     @property
     def vif(self) -> np.ndarray:
@@ -212,7 +212,35 @@ class Diagnostics:
         columns["row"] = [x if isinstance(x, int | float) else str(x) for x in columns["row"]]
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         found = {"title": self.title, "rows": rows, **self.collinearity.to_dict()}
-        return found | {"notes": list(self.notes)}
+        found["notes"] = list(self.notes)
+        if self.labels:
+            found["hosmer_lemeshow"] = self.hosmer_lemeshow().to_dict()
+        return found
+
+    def hosmer_lemeshow(self, groups: int = 10) -> "HosmerLemeshow":
+        """Run the Hosmer-Lemeshow test of fit of probabilities, on groups of about equal size.
+
+        Parameters
+        ----------
+        groups : int, default=10
+
+        Returns
+        -------
+        HosmerLemeshow
+            Print it, or call ``tidy()`` for its table of observed and expected counts.
+
+        Raises
+        ------
+        DataError
+            For a linear regression.
+        ParameterError
+            If ``groups`` is less than 3.
+        """
+        if not self.labels:
+            raise DataError("Only probabilities have this test.", code="unsupported")
+        return hosmer_lemeshow(
+            self.y, self.fitted, self.weights, groups, known=not np.isnan(self.leverage).all()
+        )
 
     def plot(self, **kwargs: Any) -> Any:
         """Plot residuals against fitted values, influence, and partial residuals.
@@ -230,13 +258,13 @@ class Diagnostics:
     def __str__(self) -> str:
         title = wrapped(escaped(f"{self.title}, {counted(self.y.size, 'row')}"))
         notes = [line for note in self.notes for line in wrapped(escaped(note))]
-        parts = title, self._lines_of_rows(), self._tests(), self.collinearity.lines(), notes
+        test = self.hosmer_lemeshow() if self.labels else None
+        said = [test.title, *test.notes] if test else []
+        parts = [title, self._lines_of_rows(), [line for text in said for line in wrapped(text)]]
+        parts += [self.collinearity.lines(), notes]
         return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
     __repr__ = __str__
-
-    def _tests(self) -> list[str]:
-        return []
 
     def _lines_of_rows(self) -> list[str]:
         by = "residual" if np.isnan(self.cooks_distance).all() else "Cook's distance"
@@ -330,10 +358,10 @@ class HosmerLemeshow(Printed):
 
 
 def hosmer_lemeshow(
-    y: np.ndarray, p: np.ndarray, weights: np.ndarray, groups: int, undefined: str = ""
+    y: np.ndarray, p: np.ndarray, weights: np.ndarray, groups: int, known: bool = True
 ) -> HosmerLemeshow:
-    """Run the test of outcomes ``y`` with probabilities ``p`` in so many groups; ``undefined`` says
-    why there is no p-value.
+    """Run the test of outcomes ``y`` with probabilities ``p`` in so many groups; without p if the
+    maximum of the likelihood is not known.
 
     Groups lie between quantiles of the probabilities, as in R's hoslem.test; a probability equal
     to a quantile is in the lower group, and equal quantiles make one group less.
@@ -362,59 +390,16 @@ def hosmer_lemeshow(
         # (o - e)^2 / e + ((n - o) - (n - e))^2 / (n - e)
         parts = (observed - expected) ** 2 * (1 / expected + 1 / (rows - expected))
     parts[observed == expected] = 0.0
-    df, note = rows.size - 2, undefined
-    statistic = float(parts.sum()) if df > 0 else np.nan
+    df, note = rows.size - 2, ""
     if df < 1:
         note = f"The probabilities form only {counted(rows.size, 'group')}, too few for a test."
-    elif rows.size < groups and not note:
+    elif not known:
+        note = "The p-value is not defined: the fit did not reach a maximum of the likelihood."
+    elif rows.size < groups:
         note = f"Because of tied probabilities, there are {rows.size} groups instead of {groups}."
-    p_value = float(chdtrc(df, statistic)) if df > 0 and not undefined else np.nan
+    statistic = float(parts.sum()) if df > 0 else np.nan
+    p_value = float(chdtrc(df, statistic)) if known else np.nan
     return HosmerLemeshow(statistic, df, p_value, p[first], p[last], rows, observed, expected, note)
-
-
-@dataclass(frozen=True, repr=False)
-class LogisticDiagnostics(Diagnostics):
-    """:class:`linsep.inference.diagnostics.Diagnostics` of probabilities.
-
-    Attributes
-    ----------
-    labels : pair of str, the reference and the other class
-    """
-
-    labels: tuple[str, str] = ("", "")
-
-    def hosmer_lemeshow(self, groups: int = 10) -> HosmerLemeshow:
-        """Run the Hosmer-Lemeshow test of fit, on groups of about equal size.
-
-        Parameters
-        ----------
-        groups : int, default=10
-
-        Returns
-        -------
-        HosmerLemeshow
-            Print it, or call ``tidy()`` for its table of observed and expected counts.
-
-        Raises
-        ------
-        ParameterError
-            If ``groups`` is less than 3.
-        """
-        undefined = ""
-        if np.isnan(self.leverage).all():
-            undefined = (
-                "The p-value is not defined, because the fit did not reach a maximum of the "
-                "likelihood."
-            )
-        return hosmer_lemeshow(self.y, self.fitted, self.weights, groups, undefined)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but X as plain JSON; numbers may be NaN."""
-        return super().to_dict() | {"hosmer_lemeshow": self.hosmer_lemeshow().to_dict()}
-
-    def _tests(self) -> list[str]:
-        test = self.hosmer_lemeshow()
-        return [line for said in (test.title, *test.notes) for line in wrapped(said)]
 
 
 def _check_size(rows: int, features: int) -> None:
@@ -538,7 +523,7 @@ def _perfect_without(arrays: dict[str, np.ndarray], index: np.ndarray) -> Any:
 def logistic_diagnostics(
     model: Any, X: Any, y: Any, sample_weight: Any, named: Named, offset: np.ndarray | None,
     counts: tuple[np.ndarray, np.ndarray] | None = None,
-) -> LogisticDiagnostics:  # fmt: skip
+) -> Diagnostics:  # fmt: skip
     """Return the diagnostics of a logistic regression on the rows of its fit; DataError for other
     rows, and for a model that has none.
 
@@ -592,25 +577,18 @@ def logistic_diagnostics(
     arrays = dict.fromkeys(("leverage", *OF_ROWS[4:]), np.full(p.size, np.nan))
     arrays["dfbetas"], notes = np.full((p.size, model._params.size), np.nan), [undefined]
     if basis is not None and not undefined:
-        notes, score = (
-            ["DFBETAS and Cook's distances are from one Newton step without the row."],
-            pearson,
-        )
-        if model.method_ == "Firth":  # whose score has y - p + h (1/2 - p) for y - p
+        score, firth = pearson, model.method_ == "Firth"
+        if firth:  # whose score has y - p + h (1/2 - p) for y - p
             roots, leverage = np.sqrt(curvature), np.square(basis.Q).sum(axis=1)
             halves = np.divide(0.5 - p, roots, out=np.zeros_like(roots), where=roots > 0)
             score = pearson + leverage * halves
-            notes = [
-                "Leverages are computed from the information at Firth's estimates. DFBETAS and "
-                "Cook's distances are from one Newton step on Firth's score without the row, with "
-                "the penalty of the other rows held fixed. Studentized residuals are not defined."
-            ]
         arrays = _influences(basis, np.sqrt(model.dispersion_), pearson, deviance, score)
-        if model.method_ == "Firth":
+        notes = _of_leverage_one(arrays["leverage"], index)
+        if firth:
             arrays["studentized"] = np.full(p.size, np.nan)
-        notes += _of_leverage_one(arrays["leverage"], index)
+            notes.append("Studentized residuals are not defined with Firth's penalty.")
     reference, other = label_text(model.reference_), model._others()[0]
-    return LogisticDiagnostics(
+    return Diagnostics(
         title=f"Diagnostics of a logistic regression of {other} against {reference}",
         numbers=numbers, index=index, y=y, weights=weights, fitted=p, pearson=pearson,
         deviance=deviance, working=working, params=model._params,

@@ -366,12 +366,15 @@ class HasInference(HasEquation, ForMaketables):
         words = np.where(turned, [OPPOSITE.get(word, word) for word in words], words)
         columns = map(np.ndarray.tolist, (*numbers.T, words))
         rows = list(map(Coefficient, names, *columns))
-        table = Summary(
+        scaled = standardized(self)
+        if scaled:
+            more = f" and {len(scaled) - 3} more" * (len(scaled) > 3)
+            names = ", ".join(scaled[:3]) + more
+            notes = [f"Standardized, so the estimates are per standard deviation: {names}.", *notes]
+        return Summary(
             title, header, rows, letter, level, notes, equations=self._equations,
-            equation=self._equation, standardized=standardized(self),
+            equation=self._equation, standardized=scaled,
         )  # fmt: skip
-        table.notes[:0] = table._units()
-        return table
 
     def tidy(self, level: float | None = None) -> Any:
         """Return the table of :meth:`summary` as a data frame, as

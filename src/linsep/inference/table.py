@@ -57,6 +57,8 @@ class Printed:
     columns: Any
     #: whether an empty line is above a table without facts
     _apart = True
+    #: how many notes are also below a published table
+    _published_notes = 0
 
     def _cells(self, digits: int = 6) -> list[list[str]]:
         """Return the headings and the rows as text."""
@@ -69,10 +71,6 @@ class Printed:
     def _lines(self) -> list[str]:
         """Return the table as lines of text."""
         return table_lines(self._cells())
-
-    def _units(self) -> list[str]:
-        """Return a note on the units of the numbers, which is also below a published table."""
-        return []
 
     def tidy(self) -> Any:
         """Return the table as a data frame of pandas, or an Arrow table where it is missing."""
@@ -115,15 +113,17 @@ class Printed:
             f"| {name:<{first}} | {' | '.join(map(str.rjust, row, widths))} |"
             for name, *row in (cells[0], rule, *cells[1:])
         ]
-        return "\n".join([*lines, *(f"\n{note}" for note in map(escaped, self._units()))])
+        notes = [f"\n{escaped(note)}" for note in self.notes[: self._published_notes]]
+        return "\n".join([*lines, *notes])
 
     def to_latex(self, digits: int = 3) -> str:
         """Return the same as a LaTeX tabular, which needs the booktabs package."""
         cells = [[_in_latex(cell) for cell in row] for row in self._published(digits)]
         head, *lines = (rf"{' & '.join(row)} \\" for row in cells)
         begin = rf"\begin{{tabular}}{{l{'r' * (len(cells[0]) - 1)}}}"
-        end = [r"\bottomrule", r"\end{tabular}", *map(_in_latex, self._units())]
-        return "\n".join([begin, r"\toprule", head, r"\midrule", *lines, *end])
+        end = [r"\bottomrule", r"\end{tabular}"]
+        notes = map(_in_latex, self.notes[: self._published_notes])
+        return "\n".join([begin, r"\toprule", head, r"\midrule", *lines, *end, *notes])
 
 
 @dataclass(frozen=True, repr=False)
@@ -239,7 +239,7 @@ class Summary(Printed):
     equation : str
         Kind of the equations: "class" or "target".
     standardized : list of str
-        The names of features that the fit standardized.
+        The names of features that the fit standardized, which the first note then says.
     """
 
     title: str
@@ -253,12 +253,9 @@ class Summary(Printed):
     equation: str = "class"
     standardized: Sequence[str] = ()
 
-    def _units(self) -> list[str]:
-        names, more = self.standardized, len(self.standardized) - 3
-        shown = ", ".join(names[:3]) + f" and {more} more" * (more > 0)
-        return [f"Standardized, so the estimates are per standard deviation: {shown}."] * bool(
-            names
-        )
+    @property
+    def _published_notes(self) -> int:  # type: ignore[override]
+        return int(bool(self.standardized))
 
     def largest(self, most: int) -> list[Coefficient]:
         """Return the coefficients with the largest statistics, or estimates without statistics, in

@@ -81,7 +81,7 @@ from linsep.validation.values import check_prepared, rows_to_fit
 from linsep.words import row_text
 
 if TYPE_CHECKING:
-    from linsep.inference.diagnostics import LogisticDiagnostics
+    from linsep.inference.diagnostics import Diagnostics
     from linsep.rows.source_stream import SourceStream
 
 Solver = Literal["newton", "gradient_ascent"]
@@ -644,7 +644,7 @@ class LogisticRegression(
     def diagnostics(
         self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None,
         successes: Any = None, trials: Any = None,
-    ) -> "LogisticDiagnostics":  # fmt: skip
+    ) -> "Diagnostics":  # fmt: skip
         """Return residuals, leverages and influences of the rows of the fit, collinearity, and the
         Hosmer-Lemeshow test; for two classes.
 
@@ -655,10 +655,10 @@ class LogisticRegression(
 
         Returns
         -------
-        linsep.inference.diagnostics.LogisticDiagnostics
-            Print it, call ``hosmer_lemeshow(groups)``, ``plot()`` or ``tidy()``, or use the
-            attributes of :class:`linsep.inference.diagnostics.Diagnostics`. With l2, and if the
-            likelihood has no maximum, leverages and the numbers computed from them are NaN.
+        linsep.inference.diagnostics.Diagnostics
+            Print it, call ``hosmer_lemeshow(groups)``, ``plot()`` or ``tidy()``, or use its
+            attributes. With l2, and if the likelihood has no maximum, leverages and the numbers
+            computed from them are NaN.
 
         Raises
         ------

@@ -16,7 +16,6 @@ from linsep.inference.diagnostics import (
     Diagnostics,
     Finding,
     HosmerLemeshow,
-    LogisticDiagnostics,
 )
 from linsep.inference.table import p_text
 from linsep.linear.estimator import LinearRegression
@@ -490,7 +489,7 @@ class DiagnosticsDisplay(Display):
         if feature is not None:
             j = feature_position(feature, found.collinearity.features)
         test = None
-        if isinstance(found, LogisticDiagnostics):
+        if found.labels:
             test = found.hosmer_lemeshow(groups)
         name = "".join((names or found.collinearity.features)[j : j + 1])
         return cls(found=found, feature=j, test=test, name=name).plot(**kwargs)
