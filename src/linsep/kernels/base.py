@@ -26,10 +26,10 @@ MOST_POWER = 1000
 BLOCK_BYTES = 16_000_000
 #: values of a Gram matrix that fit in the processor's cache
 CACHED = 8192
-#: the largest float
-LARGEST = float(np.finfo(np.float64).max)
 #: most levels of nested kernels, each of which needs a few nested calls
 MOST_NESTED = 100
+#: the largest float
+LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
@@ -160,9 +160,8 @@ class Kernel:
         return {"kernel": type(self).__name__, "parameters": given}
 
     def __add__(self, other: Any) -> Kernel:
-        if isinstance(other, Kernel):
-            return Sum(self, other)
-        return Sum(self, Constant(float(other))) if isinstance(other, Real) else NotImplemented
+        other = Constant(float(other)) if isinstance(other, Real) else other
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
     def __mul__(self, other: Any) -> Kernel:
         if isinstance(other, Kernel):
@@ -213,9 +212,8 @@ def _plain(value: Any) -> Any:
 
 
 def number(kernel: Any, name: str, *, whole: bool = False) -> None:
-    """Raise ParameterError unless a field of a kernel is a finite number above 0.
-
-    With ``whole`` it must be a 64-bit integer.
+    """Raise ParameterError unless a field of a kernel is a finite number above 0, or with ``whole``
+    a 64-bit integer.
     """
     value = getattr(kernel, name)
     right = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
@@ -271,16 +269,15 @@ class Combined(Kernel):
         depth = 1 + max(getattr(one, "_depth", 0) for one in self.inner)
         if depth > MOST_NESTED:
             raise ParameterError(
-                f"More than {MOST_NESTED} kernels are nested: add or multiply them in "
-                "pairs, and the pairs in pairs.", code="bad-kernel",
-            )  # fmt: skip
+                f"More than {MOST_NESTED} kernels are nested: add or multiply them in pairs.",
+                code="bad-kernel",
+            )
         taken = {one.takes for one in self.inner} - {"anything"}
         if len(taken) > 1:
             raise ParameterError(
                 f"{self!r} combines kernels of {' and '.join(sorted(taken))}: combine kernels on "
                 "the same kind of rows.", code="bad-kernel",
             )  # fmt: skip
-        # the dataclass is frozen; kernels may be nested deeply
         object.__setattr__(self, "_depth", depth)
         object.__setattr__(self, "takes", "".join(taken) or "anything")
 
@@ -435,14 +432,7 @@ def refuse_text(X: Any, kernel: Any) -> None:
 
 def vectors(X: Any, kernel: Any, dtype: Any = (np.float64, np.float32)) -> Any:
     """Return X as a C-contiguous array or canonical CSR matrix of finite floats, without a copy if
-    possible.
-
-    Raises
-    ------
-    DataError
-        If X has strings.
-    ValueError
-        If X has NaN or infinity, or is not a table of numbers.
+    possible; DataError or ValueError if X is not a table of such numbers.
     """
     refuse_text(X, kernel)
     with faults_named(X):

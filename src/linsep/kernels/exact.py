@@ -6,7 +6,6 @@ matrix nonsingular, and a nonsingular matrix separates any labels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from math import gcd
 from typing import Any, NamedTuple
@@ -73,80 +72,72 @@ def constant(n: int, value: float) -> Ratio:
     return Ratio(K, exact.denominator)
 
 
-class WholeRows:
-    """Rows as integers over one denominator."""
+def whole_rows(X: Any) -> tuple[Any, np.ndarray, int]:
+    """Return rows with their stored numbers as integers over a denominator."""
+    from linsep.certificate.integers import whole_numbers
+    from linsep.certificate.numbers import exact_rows, tidy
 
-    def __init__(self, X: Any) -> None:
-        from linsep.certificate.integers import whole_numbers
-        from linsep.certificate.numbers import exact_rows, tidy
+    X = tidy(exact_rows(X))
+    whole, scale = whole_numbers(X.data if sp.issparse(X) else X.ravel())
+    numbers = np.array([m * scale.numerator for m in whole], dtype=object)
+    common = gcd(scale.denominator, *numbers.tolist())
+    return X, numbers // common, scale.denominator // common
 
-        self.X = tidy(exact_rows(X))
-        values = self.X.data if sp.issparse(self.X) else self.X.ravel()
-        whole, scale = whole_numbers(values)
-        numbers = np.array([m * scale.numerator for m in whole], dtype=object)
-        common = gcd(scale.denominator, *numbers.tolist())
-        self.numbers, self.below = numbers // common, scale.denominator // common
 
-    def products(self) -> Ratio | None:
-        """Return <x, y> of every pair of rows, or None if they are too long."""
-        n, d = self.X.shape
-        longest = max((abs(m).bit_length() for m in self.numbers.tolist()), default=0)
-        if not fits(n, 2 * (longest + self.below.bit_length()) + d.bit_length()):
+def _dense(X: Any, numbers: np.ndarray) -> np.ndarray:
+    if not sp.issparse(X):
+        return numbers.reshape(X.shape)
+    found = np.zeros(X.shape, dtype=object)
+    found[np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices] = numbers
+    return found
+
+
+def products(X: Any) -> Ratio | None:
+    """Return <x, y> of every pair of rows, or None if they are too long."""
+    X, numbers, below = whole_rows(X)
+    n, d = X.shape
+    longest = max((abs(m).bit_length() for m in numbers.tolist()), default=0)
+    if not fits(n, 2 * (longest + below.bit_length()) + d.bit_length()):
+        return None
+    if sp.issparse(X) and 2 * longest + d.bit_length() < 63:
+        A = sp.csr_matrix((numbers.astype(np.int64), X.indices, X.indptr), X.shape)
+        found = (A @ A.T).toarray().astype(object)
+    else:
+        from flint import fmpz_mat
+
+        B = fmpz_mat(n, d, _dense(X, numbers).ravel().tolist())
+        rows = [[int(m) for m in row] for row in (B * B.transpose()).tolist()]
+        found = np.array(rows, dtype=object).reshape(n, n)
+    return Ratio(found, below**2).reduced()
+
+
+def subsets(X: Any) -> Ratio | None:
+    """Return prod (1 + x_i y_i) of every pair of rows, or None if they are too long."""
+    X, numbers, denominator = whole_rows(X)
+    n, parts, below, bits = X.shape[0], [], 1, np.zeros(X.shape[0], dtype=int)
+    for whole in _dense(X, numbers).T:
+        common = gcd(denominator, *whole.tolist())
+        column, square = whole // common, (denominator // common) ** 2
+        bits += [(square + m * m).bit_length() if m or square > 1 else 0 for m in column.tolist()]
+        below *= square
+        parts.append((column, square))
+        if not fits(n, int(bits.max()) + 2 * below.bit_length()):
             return None
-        if not sp.issparse(self.X):
-            from flint import fmpz_mat
-
-            A = fmpz_mat(n, d, self.numbers.tolist())
-            found = [[int(m) for m in row] for row in (A * A.transpose()).tolist()]
-            return Ratio(np.array(found, dtype=object).reshape(n, n), self.below**2).reduced()
-        P = constant(n, 0).above
-        for rows, column in self._columns():
-            P[np.ix_(rows, rows)] += np.outer(column, column)
-        return Ratio(P, self.below**2).reduced()
-
-    def subsets(self) -> Ratio | None:
-        """Return prod (1 + x_i y_i) of every pair of rows, or None if they are too long."""
-        n, parts, below = self.X.shape[0], [], 1
-        bits = np.zeros(n, dtype=int)
-        for rows, numbers in self._columns():
-            common = gcd(self.below, *numbers.tolist())
-            column, square = numbers // common, (self.below // common) ** 2
-            parts.append((rows, column, square))
-            bits[rows] += [(square + m * m).bit_length() for m in column.tolist()]
-            below *= square
-            if not fits(n, int(bits.max()) + 2 * below.bit_length()):
-                return None
-        K = constant(n, 1).above
-        for rows, column, square in parts:
-            if square > 1:
-                inside = np.zeros(n, dtype=bool)
-                inside[rows] = True
-                K[~np.outer(inside, inside)] *= square
-            K[np.ix_(rows, rows)] *= square + np.outer(column, column)
-        return Ratio(K, below).reduced()
-
-    def _columns(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the rows and integers of every column with stored values."""
-        if not sp.issparse(self.X):
-            every = np.arange(self.X.shape[0])
-            yield from ((every, column) for column in self.numbers.reshape(self.X.shape).T)
-            return
-        rows = np.repeat(np.arange(self.X.shape[0]), np.diff(self.X.indptr))
-        order = np.argsort(self.X.indices, kind="stable")
-        columns, starts = np.unique(self.X.indices[order], return_index=True)
-        for places in np.split(order, starts[1:]) if columns.size else ():
-            yield rows[places], self.numbers[places]
+    K = constant(n, 1).above
+    for column, square in parts:
+        rows = np.flatnonzero(column) if square == 1 else np.arange(n)
+        K[np.ix_(rows, rows)] *= square + np.outer(column[rows], column[rows])
+    return Ratio(K, below).reduced()
 
 
 def weighted_counts(found: tuple[np.ndarray, Any, np.ndarray]) -> Ratio | None:
     """Return sums of weight * count * count, from the result of :meth:`Kernel.counts`."""
     _, counts, weights = found
-    total: Ratio | None = None
+    total = constant(counts.shape[0], 0.0)
     for weight in np.unique(weights):
-        some = counts[:, np.flatnonzero(weights == weight)]
-        products = WholeRows(sp.csr_matrix(some)).products()
-        part = products and products.times(constant(some.shape[0], weight))
+        inner = products(sp.csr_matrix(counts[:, np.flatnonzero(weights == weight)]))
+        part = inner and inner.times(constant(len(inner.above), weight))
         if part is None:
             return None
-        total = part if total is None else total.plus(part)
+        total = total.plus(part)
     return total

@@ -40,9 +40,8 @@ class Callable(Kernel):
         if not callable(self.function):
             raise ParameterError(
                 f"Callable takes a function of two rows, but {self.function!r} cannot be called.",
-                option="function",
-                value=self.function,
-            )
+                option="function", value=self.function,
+            )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"Callable({self._name})"
@@ -62,19 +61,19 @@ class Callable(Kernel):
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         K = np.empty((len(A), len(B)))
         right = list(_numbered(B))
-        for i, (number, x) in enumerate(_numbered(A)):
+        for i, left in enumerate(_numbered(A)):
             first = i if A is B else 0
-            for j in range(first, len(B)):
-                K[i, j] = self._value(x, right[j][1], number, right[j][0])
+            K[i, first:] = [self._value(left, other) for other in right[first:]]
             if A is B:
                 K[i:, i] = K[i, i:]
         return K
 
     def _diagonal(self, A: Any) -> np.ndarray:
-        return np.array([self._value(x, x, number, number) for number, x in _numbered(A)], float)
+        return np.array([self._value(row, row) for row in _numbered(A)], float)
 
-    def _value(self, x: Any, y: Any, i: int, j: int) -> float:
+    def _value(self, left: tuple[int, Any], right: tuple[int, Any]) -> float:
         """Return the function's value; raise DataError that names the rows if it fails."""
+        (i, x), (j, y) = left, right
         try:
             value = self.function(x, y)
         except Exception as problem:
@@ -87,10 +86,8 @@ class Callable(Kernel):
         if not isinstance(plain, Real) or not np.isfinite(float(plain)):
             raise DataError(
                 f"The kernel {self._name} returned {value!r} for the rows of index {i} and {j}: it "
-                "must return a finite number for every pair of rows.",
-                code="bad-kernel",
-                value=value,
-            )
+                "must return a finite number.", code="bad-kernel", value=value,
+            )  # fmt: skip
         return float(plain)
 
 
@@ -123,21 +120,20 @@ class Precomputed(Kernel):
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         if B.learned != A.learned or (B.numbers.size and B.numbers.max() >= A.learned):
-            raise DataError(
-                f"Gram matrices of shapes {A.shape} and {B.shape} do not match: for training it "
-                f"must be square, for prediction it needs one column per training row.",
-                code="shape",
-            )
+            raise _unmatched(A.shape, B.shape)
         return A.values[np.ix_(A.numbers, B.numbers)].astype(np.float64)
 
     def _diagonal(self, A: Any) -> np.ndarray:
         if A.numbers.size and A.numbers.max() >= A.learned:
-            raise DataError(
-                f"A Gram matrix of shape {A.shape} has no diagonal: for training it must be "
-                "square.",
-                code="shape",
-            )
+            raise _unmatched(A.shape, A.shape)
         return A.values[A.numbers, A.numbers].astype(np.float64)
+
+
+def _unmatched(*shapes: tuple[int, int]) -> DataError:
+    return DataError(
+        f"Gram matrices of shapes {shapes[0]} and {shapes[1]} do not match: for training it must "
+        f"be square, for prediction it needs one column per training row.", code="shape",
+    )  # fmt: skip
 
 
 class GramRows:
@@ -206,12 +202,11 @@ def check_gram(K: Any) -> str | None:
         )
     if not len(K):
         return None
+    end = "training continues, without the guarantees of a kernel."
     if why := _worst(K, lambda part: np.abs(K[part] - K[:, part].T)):
         i, j = why
-        return (
-            f"The Gram matrix is not symmetric: K[{i}, {j}] is {K[i, j]:.6g} and K[{j}, {i}] "
-            f"is {K[j, i]:.6g}; training continues, without the guarantees of a kernel."
-        )
+        there = f"K[{i}, {j}] is {K[i, j]:.6g} and K[{j}, {i}] is {K[j, i]:.6g}"
+        return f"The Gram matrix is not symmetric: {there}; {end}"
     lengths, said = np.diag(K), ""
     roots = np.sqrt(np.maximum(lengths, 0))
     if lengths.min() < 0:
@@ -219,18 +214,13 @@ def check_gram(K: Any) -> str | None:
         said = f"K[{i}, {i}] is {lengths[i]:.6g}"
     elif why := _worst(K, lambda part: np.abs(K[part]) - roots[part, None] * roots):
         i, j = why
-        most = roots[i] * roots[j]
-        said = f"K[{i}, {j}] is {K[i, j]:.6g}, more than sqrt(K[{i}, {i}] K[{j}, {j}]) = {most:.6g}"
+        most = f"sqrt(K[{i}, {i}] K[{j}, {j}]) = {roots[i] * roots[j]:.6g}"
+        said = f"K[{i}, {j}] is {K[i, j]:.6g}, more than {most}"
     elif len(K) <= MOST_ROWS:
         least, most = np.linalg.eigvalsh(K.astype(np.float64, copy=False))[[0, -1]].tolist()
         if least < -ROUNDING * max(most, -least):
             said = f"its smallest eigenvalue is {least:.6g}, its largest {most:.6g}"
-    if not said:
-        return None
-    return (
-        f"The Gram matrix is not positive semidefinite, so it belongs to no kernel: {said}; "
-        "training continues, without the guarantees of a kernel."
-    )
+    return f"The Gram matrix is not positive semidefinite: {said}; {end}" if said else None
 
 
 def _worst(K: np.ndarray, excess: Any) -> tuple[int, int] | None:

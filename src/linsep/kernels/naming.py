@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import reprlib
-from difflib import get_close_matches
 from typing import Any
 
 from linsep import kernels
@@ -45,16 +44,14 @@ def as_kernel(
     Raises
     ------
     ParameterError
-        If the name is unknown (the message suggests the nearest one) or a parameter is invalid.
+        If the name is unknown or a parameter is invalid.
     """
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
         if kernel not in NAMES:
-            near = get_close_matches(kernel, NAMES, 1)
-            guess = f"did you mean '{near[0]}'? There are " if near else "there are "
             raise ParameterError(
-                f"There is no kernel {kernel!r}: {guess}{', '.join(sorted(NAMES))}.",
+                f"There is no kernel {kernel!r}: choose one of {', '.join(sorted(NAMES))}.",
                 code="bad-kernel", option="kernel", value=kernel,
             )  # fmt: skip
         of_class, takes = NAMED[kernel]
@@ -70,14 +67,13 @@ def as_kernel(
 
 
 def described(kernel: Any) -> Kernel | type[Kernel]:
-    """Return the kernel, or its class, for a name, a function or a kernel, to determine the
-    supported rows; :class:`Kernel` for anything else.
+    """Return the kernel for a name, a function or a kernel, to determine the supported rows;
+    :class:`Kernel` for anything else.
     """
-    if isinstance(kernel, str):
-        kernel = kernel if kernel in NAMES else None
-        return Kernel if kernel is None else as_kernel(kernel)
-    is_one = isinstance(kernel, Kernel) or (callable(kernel) and not isinstance(kernel, type))
-    return as_kernel(kernel) if is_one else Kernel
+    try:
+        return as_kernel(kernel)
+    except ParameterError:
+        return Kernel
 
 
 def kernel_from_dict(stored: dict[str, Any]) -> Kernel:

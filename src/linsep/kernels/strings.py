@@ -79,12 +79,8 @@ class Counts:
 
 
 def letters_of(X: Any, kernel: Any) -> Letters:
-    """Return X as :class:`Letters`, uint32 code points of str or uint8 of bytes.
-
-    Raises
-    ------
-    DataError
-        If X is not a list of str or of bytes: no rows, a single string, numbers, None, or both.
+    """Return X as :class:`Letters`, uint32 code points of str or uint8 of bytes; DataError if it is
+    not a list of either.
     """
     if isinstance(X, str | bytes) or getattr(X, "ndim", 1) != 1 or not hasattr(X, "__iter__"):
         raise DataError(
@@ -125,18 +121,13 @@ def counted(rows: Letters, p: int) -> Counts:
     found = pa.FixedSizeBinaryArray.from_buffers(kind, len(places), [None, pa.py_buffer(windows)])
     found = found.dictionary_encode()  # in the order of their first appearance
     grams = np.frombuffer(found.dictionary.buffers()[1], letters.dtype)
-    names = _as_strings(grams.reshape(-1, p).astype(rows.text.dtype))
+    letters_of_each = np.ascontiguousarray(grams.reshape(-1, p).astype(rows.text.dtype))
+    names = letters_of_each.view(f"{'S' if rows.text.dtype.itemsize == 1 else 'U'}{p}")[:, 0]
     order = np.argsort(names)
     columns = np.argsort(order)[found.indices.to_numpy()]
     matrix = sp.csr_array((np.ones(len(columns)), columns, starts), (len(rows), len(names)))
     matrix.sum_duplicates()
     return Counts(matrix, Grams(names[order]))
-
-
-def _as_strings(grams: np.ndarray) -> np.ndarray:
-    """Convert substrings from letters of shape (substrings, p) to an array of str or bytes."""
-    kind = "S" if grams.dtype.itemsize == 1 else "U"
-    return np.ascontiguousarray(grams).view(f"{kind}{grams.shape[1]}")[:, 0]
 
 
 def count_products(A: Counts, B: Counts) -> np.ndarray:
@@ -258,10 +249,8 @@ class BlendedSpectrum(OnStrings):
         if len(weights) != self.p or not all(0 < weight < np.inf for weight in weights):
             raise ParameterError(
                 f"weights of BlendedSpectrum must be {self.p} numbers above 0, one per length up "
-                f"to p, not {self.weights!r}.",
-                option="weights",
-                value=self.weights,
-            )
+                f"to p, not {self.weights!r}.", option="weights", value=self.weights,
+            )  # fmt: skip
         object.__setattr__(self, "weights", weights)
 
     def prepare(self, X: Any) -> Any:

@@ -26,7 +26,7 @@ from linsep.kernels.base import (
 )
 
 if TYPE_CHECKING:
-    from linsep.kernels.exact import Ratio, WholeRows
+    from linsep.kernels.exact import Ratio
 
 
 def products(A: Any, B: Any) -> np.ndarray:
@@ -58,14 +58,6 @@ def squares(X: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", X, X, dtype=np.float64)
 
 
-def _whole(X: Any, kernel: Kernel) -> WholeRows:
-    """Return the rows of a numeric kernel without rounding."""
-    from linsep.kernels.exact import WholeRows
-
-    refuse_text(X, kernel)
-    return WholeRows(X)
-
-
 @dataclass(frozen=True)
 class Linear(Kernel):
     """<x, y>.
@@ -78,7 +70,10 @@ class Linear(Kernel):
         return vectors(X, self)
 
     def _exact(self, X: Any) -> Ratio | None:
-        return _whole(X, self).products()
+        from linsep.kernels import exact
+
+        refuse_text(X, self)
+        return exact.products(X)
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         return products(A, B).astype(np.float64, copy=False)
@@ -167,14 +162,12 @@ class Polynomial(WithGamma):
         return vectors(X, self)
 
     def _exact(self, X: Any) -> Ratio | None:
-        from linsep.kernels.exact import constant
+        from linsep.kernels import exact
 
-        inner = _whole(X, self).products()
-        if inner is None:
-            return None
-        n = len(inner.above)
-        scaled = inner.times(constant(n, self.factor))
-        return scaled and scaled.plus(constant(n, self.coef0)).power(int(self.degree))
+        refuse_text(X, self)
+        inner, n = exact.products(X), rows_of(X)
+        scaled = inner and inner.times(exact.constant(n, self.factor))
+        return scaled and scaled.plus(exact.constant(n, self.coef0)).power(int(self.degree))
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         inner = products(A, B)
@@ -249,7 +242,10 @@ class AllSubsets(Kernel):
         return vectors(X, self)
 
     def _exact(self, X: Any) -> Ratio | None:
-        return _whole(X, self).subsets()
+        from linsep.kernels import exact
+
+        refuse_text(X, self)
+        return exact.subsets(X)
 
     def scaled_gram(self, A: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return every value m 2^e as (m, e), float64 arrays of shape (rows of A, rows of B).
