@@ -93,25 +93,29 @@ def lane_moments(n_classes: int, lane: Batch) -> ClassMoments:
     Dense rows are summed as differences from the first row of the class: for values that are equal
     they are zero.
     """
-    if lane.weights is not None and not lane.weights.all():  # others may overflow float64
-        lane = lane.rows(lane.weights > 0)
-    weights = np.ones(lane.size) if lane.weights is None else lane.weights
-    totals = np.bincount(lane.y, weights, n_classes)
-    means, squares = np.zeros((2, n_classes, lane.X.shape[1]))
+    order = np.argsort(lane.y, kind="stable")
+    if lane.weights is not None:
+        order = order[lane.weights[order] > 0]  # others may overflow float64
+    lane = lane.rows(order)
+    X, weights = lane.X.astype(np.float64, copy=False), lane.importance
+    ends = np.searchsorted(lane.y, np.arange(n_classes + 1))
+    totals, shape = np.zeros(n_classes), (n_classes, X.shape[1])
+    means, squares = np.zeros(shape), np.zeros(shape)
     with np.errstate(over="ignore", invalid="ignore"):  # overflow is checked at the end
-        for k in np.flatnonzero(totals):
-            some = lane.y == k
-            X, w = lane.X[some].astype(np.float64), weights[some]
+        for k in np.unique(lane.y):
+            span = slice(*ends[k : k + 2])
+            Z, w = X[span], weights[span] if weights.size else np.ones(ends[k + 1] - ends[k])
+            totals[k] = w.sum()
             if sp.issparse(X):
-                X.sum_duplicates()
-                means[k], variances = mean_variance_axis(X, 0, weights=w)
+                Z.sum_duplicates()
+                means[k], variances = mean_variance_axis(Z, 0, weights=w)
                 squares[k] = variances * totals[k]
-                continue
-            first = X[0].copy()
-            X -= first
-            shift = w @ X / totals[k]
-            X -= shift
-            means[k], squares[k] = first + shift, w @ np.square(X, out=X)
+            else:
+                first = Z[0].copy()
+                Z -= first
+                shift = w @ Z / totals[k]
+                Z -= shift
+                means[k], squares[k] = first + shift, w @ np.square(Z, out=Z)
     return ClassMoments(lane.size, totals, means, squares)
 
 
