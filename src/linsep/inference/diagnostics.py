@@ -41,8 +41,6 @@ from linsep.words import counted, escaped
 MOST_ROWS = 5
 #: values of an array with a column for each feature that fit in memory: two gigabytes
 MOST_VALUES = 1 << 28
-#: rows that are computed at a time
-PART = 8192
 #: smallest 1 - leverage that keeps eight of sixteen digits
 CANCELLED = 1e-8
 #: share of the residual variance without a row that is rounding error: that fit is perfect
@@ -468,14 +466,12 @@ def _of_leverage_one(leverage: np.ndarray, index: np.ndarray) -> list[str]:
 
 def _no_variance(fit: Any) -> str:
     """Return why the residuals of a linear regression cannot be tested; empty if they can."""
-    for applies, why in (
+    reasons = (
         (not fit.rank, "no weights were estimated"),
         (fit.n_rows <= fit.rank, "no residual degrees of freedom are left"),
         (fit.perfect, "the fit is perfect, so the residual variance is zero"),
-    ):
-        if applies:
-            return f"not defined: {why}"
-    return ""
+    )
+    return next((f"not defined: {why}" for applies, why in reasons if applies), "")
 
 
 def linear_diagnostics(
@@ -487,7 +483,7 @@ def linear_diagnostics(
     fit, coef = model.solution_, model._params[int(model.solution_.fit_intercept) :]
     _check_size(block.y.size, coef.size)
     weights = np.ones(block.y.size) if block.weights is None else block.weights
-    raw = np.concatenate([fit.residuals(part.dense(), part.y) for part in block.cut(PART)])
+    raw = fit.residuals(block.X, block.y)
     norm, size = (float(np.linalg.norm(part * np.sqrt(weights))) for part in (raw, block.y))
     if abs(norm - fit.residual_norm) > SAME * (fit.residual_norm + size * SAME):
         raise DataError(
@@ -544,9 +540,7 @@ def logistic_diagnostics(
     _check_size(*X.shape)
     y, weights = _outcomes(model, y, sample_weight, X.shape[0]) if counts is None else counts
     some = np.flatnonzero(weights)
-    if some.size < weights.size:
-        X, y, weights = X[some], y[some], weights[some]
-    numbers, index = named(some)
+    (numbers, index), X, y, weights = named(some), X[some], y[some], weights[some]
     y = y if counts is None else y / weights
     scores = model._scores(X, None if offset is None else offset[some])
     if model.reference_ != model.classes_[0]:
@@ -558,9 +552,8 @@ def logistic_diagnostics(
     losses = y * np.logaddexp(0.0, -scores) + (1 - y) * np.logaddexp(0.0, scores)
     losses += xlogy(y, y) + xlogy(1 - y, 1 - y)
     deviance = np.sign(working) * np.sqrt(2.0 * weights * losses)
-    total, share = float(deviance @ deviance), SAME_DEVIANCE
-    if model.stop_reason_ in SEPARATED:
-        share = NEAR_LIMIT
+    total = float(deviance @ deviance)
+    share = NEAR_LIMIT if model.stop_reason_ in SEPARATED else SAME_DEVIANCE
     close = abs(total - model.deviance_) <= share * abs(model.null_deviance_)
     if y.size != model.n_rows_ or not close:
         raise DataError(
@@ -579,9 +572,8 @@ def logistic_diagnostics(
     if basis is not None and not undefined:
         score, firth = pearson, model.method_ == "Firth"
         if firth:  # whose score has y - p + h (1/2 - p) for y - p
-            roots, leverage = np.sqrt(curvature), np.square(basis.Q).sum(axis=1)
-            halves = np.divide(0.5 - p, roots, out=np.zeros_like(roots), where=roots > 0)
-            score = pearson + leverage * halves
+            leverage = np.square(basis.Q).sum(axis=1)
+            score = pearson + leverage * (0.5 - p) / np.sqrt(curvature)
         arrays = _influences(basis, np.sqrt(model.dispersion_), pearson, deviance, score)
         notes = _of_leverage_one(arrays["leverage"], index)
         if firth:
@@ -615,16 +607,20 @@ def _outcomes(model: Any, y: Any, sample_weight: Any, n_rows: int) -> tuple[np.n
 
 def _undefined(model: Any) -> str:
     """Return why influences are not defined; empty if they are defined."""
+    reasons = (
+        (fitted_parameter(model, "l2"), "with l2 standard errors are not known."),
+        (
+            model.stop_reason_ in SEPARATED,
+            "the likelihood has no maximum, and residuals are computed near its limit. With "
+            "penalty='firth' they are defined.",
+        ),
+        (
+            model._covariance is None or not model._inferable,
+            "standard errors are not known (summary() says why).",
+        ),
+    )
     which = "Leverages, standardized residuals and influences are not defined"
-    if fitted_parameter(model, "l2"):
-        return f"{which} with l2, because standard errors are not known."
-    if model.stop_reason_ in SEPARATED:
-        return (
-            f"{which}: the likelihood has no maximum, and residuals are computed near its limit. "
-            "With penalty='firth' they are defined."
-        )
-    unknown = model._covariance is None or not model._inferable
-    return f"{which}: standard errors are not known (summary() says why)." * unknown
+    return next((f"{which}: {why}" for applies, why in reasons if applies), "")
 
 
 class Finding(NamedTuple):
@@ -786,7 +782,7 @@ def _white(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
         return "not computed: there are too many products of features"
     X = dense(found.X)
     if fit.fit_intercept:
-        X = np.column_stack([np.ones(n), fit.centered(X) / np.where(fit.spread, fit.spread, 1)])
+        X = np.column_stack([np.ones(n), fit.centered(X)])
     first, second = np.triu_indices(X.shape[1])
     against = "the variance changes with squares or products of the features"
     return _variance(fit, X[:, first] * X[:, second], shares, against)
@@ -819,12 +815,10 @@ def _jarque_bera(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
 
 
 def _shapiro_wilk(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    if not 3 <= shares.size <= SHAPIRO_ROWS:
-        return f"not computed: its p-values hold for 3 to {SHAPIRO_ROWS:,} rows"
-    if fit.n_rows - fit.rank < 2:
-        return "not computed: with one degree of freedom, residuals have only one shape"
-    if _copied(found):
-        return "not computed: its p-values do not hold for copies of a row"
+    few = shares.size < 3 or fit.n_rows - fit.rank < 2
+    if few or shares.size > SHAPIRO_ROWS or _copied(found):
+        rows = f"3 to {SHAPIRO_ROWS:,} rows without copies, and two degrees of freedom"
+        return f"not computed: its p-values hold for {rows}"
     from scipy.stats import shapiro
 
     statistic, p = shapiro(shares)
@@ -839,42 +833,41 @@ def _durbin_watson(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     return dw, np.nan, f"2 if neighboring rows are independent; their correlation is about {near}"
 
 
+def _largest(values: np.ndarray, found: Diagnostics) -> tuple[Any, float]:
+    """Return the label of the row with the largest absolute value, and the value."""
+    most = int(np.nanargmax(np.abs(values)))
+    return found.index[most], float(values[most])
+
+
 def _leverage(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    leverage, index = found.leverage, found.index
-    twice, most = 2 * fit.rank / fit.n_rows, int(np.argmax(leverage))
-    text = (
-        f"row {index[most]}; {(leverage > twice).sum():,} of {fit.n_rows:,} rows have more than "
-        f"twice the mean, {twice:.3g}"
-    )
-    if leverage[most] >= 1.0 - CANCELLED and not _no_variance(fit):
-        text += f"; the leverage of row {index[most]} is 1, so its residual is zero for every y"
-    return float(leverage[most]), np.nan, text
+    (row, most), twice = _largest(found.leverage, found), 2 * fit.rank / fit.n_rows
+    high = int((found.leverage > twice).sum())
+    text = f"row {row}; {high:,} of {fit.n_rows:,} rows have more than twice the mean, {twice:.3g}"
+    if most >= 1.0 - CANCELLED and not _no_variance(fit):
+        text += f"; the leverage of row {row} is 1, so its residual is zero for every y"
+    return most, np.nan, text
 
 
 def _cook(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    sizes = found.cooks_distance
-    if np.isnan(sizes).all():
+    if np.isnan(found.cooks_distance).all():
         return "not defined: all leverages are 1"
-    most = int(np.nanargmax(sizes))
-    text = f"row {found.index[most]}; near 1, the estimates move far without the row"
-    return float(sizes[most]), np.nan, text
+    row, most = _largest(found.cooks_distance, found)
+    return most, np.nan, f"row {row}; near 1, the estimates move far without the row"
 
 
 def _studentized(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     """Test the row with the largest studentized residual as an outlier."""
     df = fit.n_rows - fit.rank - 1
-    if df < 1:
-        return "not defined: without one row, no residual degrees of freedom are left"
-    if (row := _perfect_without(vars(found), found.index)) is not None:
+    row = _perfect_without(vars(found), found.index)
+    if df > 0 and row is not None:
         return (
             f"not defined: without row {row} the fit is perfect, so the residual variance is zero"
         )
     if np.isnan(found.studentized).all():
-        return "not defined: all leverages are 1"
-    most = int(np.nanargmax(np.abs(found.studentized)))
-    t = float(found.studentized[most])
+        return "not defined: without a row, an estimate or the residual variance is undetermined"
+    row, t = _largest(found.studentized, found)
     p = min(1.0, fit.n_rows * float(t_tail(t, df)))
-    return t, p, f"row {found.index[most]}; p is for the largest of {fit.n_rows:,} (Bonferroni)"
+    return t, p, f"row {row}; p is for the largest of {fit.n_rows:,} (Bonferroni)"
 
 
 #: each test, its assumption, its function and its paper

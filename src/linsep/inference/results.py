@@ -301,7 +301,6 @@ class HasInference(HasEquation, ForMaketables):
         term held at zero, as in logistf. For separated classes the supremum of the log-likelihood
         is compared: coefficients that diverge have a test, whose p is only a rough guide.
         """
-        check_is_fitted(self)
         from linsep.inference.refitting import likelihood_ratio_tests
 
         counts = {} if successes is None else {"successes": successes, "trials": trials}
@@ -334,7 +333,6 @@ class HasInference(HasEquation, ForMaketables):
             If these are not the rows of the fit, if the model has no finite estimates, or with l2,
             Firth's penalty or a robust covariance.
         """
-        check_is_fitted(self)
         from linsep.inference.refitting import score_test
 
         return score_test(self, X, y, more, sample_weight)
@@ -394,7 +392,6 @@ class HasInference(HasEquation, ForMaketables):
             the likelihood-ratio test; and ``df_residual``, ``log_likelihood``, ``aic``, ``bic``,
             ``n_rows``.
         """
-        check_is_fitted(self)
         rows = self._equations if self._equation == "target" else []
         shared = ("df_residual", "log_likelihood", "aic", "bic", "n_rows")
         values = self._glanced() | {name: getattr(self, f"{name}_") for name in shared}
