@@ -20,7 +20,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from linsep.logistic.objective import Moves, Objective, Point, Terms
-from linsep.logistic.task import UNIT
+from linsep.logistic.task import UNIT, block_rows
 
 #: number of roundings of one term, without the roundings of the classes and of the sum
 TERM = 80
@@ -64,7 +64,7 @@ def reach(objective: Objective, point: Point, step: np.ndarray, moves: Moves) ->
     if not ((diagonal > 1.0 / HUGE) & (diagonal < HUGE)).all():
         return np.inf
     roots = 1.0 / np.sqrt(diagonal)
-    unit = 1.01 * UNIT * (terms.block_rows + moves.blocks + objective.q + TERM)
+    unit = 1.01 * UNIT * (block_rows(len(terms.scales)) + moves.blocks + objective.q + TERM)
     # effect of the features' noise on the Hessian, whose curvature is at most w / 4
     scaled_noise = np.sqrt(moves.weight) * np.tile(noise, objective.q) * roots
     unit_of_hessian = 2.0 * unit + (1.0 + float(scaled_noise.max())) ** 2 - 1.0

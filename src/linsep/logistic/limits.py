@@ -30,10 +30,10 @@ from linsep.logistic.firth import Flat
 from linsep.logistic.newton import (
     Goal,
     covariance_of,
+    fitted,
     goal_of,
     newton,
     objective_of,
-    resume,
     sharpened,
     with_robust,
 )
@@ -244,7 +244,7 @@ def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
         if isinstance(verdict, Separable | QuasiSeparable):
             return _limit(asked, ridge(), verdict, fit.limits)
     steps.suspect = None
-    fit = resume(task, fit, steps)
+    fit = fitted(task, steps, fit)
     if not isinstance(verdict, Undecided):
         if task.factored and fit.state in (State.CONVERGED, State.STUCK):
             fit = sharpened(task, fit)

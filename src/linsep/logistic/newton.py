@@ -352,9 +352,7 @@ class Conjugate:
         """Return the inverse of the correlations, for the shares of the penalized diagonal."""
         block = (self.correlations * own * own[:, None]).astype(np.float32)
         block[np.diag_indices(len(own))] = 1.0
-        factor, failed = sla.lapack.spotrf(block, lower=1, overwrite_a=1)
-        if failed:
-            return np.eye(len(block), dtype=np.float32)
+        factor, _ = sla.lapack.spotrf(block, lower=1, overwrite_a=1)
         half, _ = sla.lapack.spotri(factor, lower=1, overwrite_c=1)
         return np.tril(half) + np.tril(half, -1).T
 
@@ -366,8 +364,8 @@ def goal_of(task: Task, **more: Any) -> Goal:
     return plain._replace(**more)
 
 
-def fitted(task: Task, steps: Steps) -> Solution:
-    """Maximize the (penalized) likelihood.
+def fitted(task: Task, steps: Steps, before: Solution | None = None) -> Solution:
+    """Maximize the (penalized) likelihood; ``before``: steps to a maximum that is known to exist.
 
     The ascent starts from the weights fitted to a sample, so that all rows are read only a few
     times. It stops if a maximum does not seem to exist. A single class has probability 1.
@@ -377,20 +375,17 @@ def fitted(task: Task, steps: Steps) -> Solution:
         point = Point(0.0, B, np.zeros((0, 0)), None, 0.0)
         alone = Terms(0, np.zeros(d), np.ones(d), task.intercept)
         return solution_of(alone, Solution(B, point, State.CONVERGED, 0, 0.0))
-    terms = columns_of(task)
-    start, report = _start(task, terms), steps.of(terms.raw, terms.dependent)
-    objective = objective_of(task, terms)
-    found = newton(objective, start, goal_of(task), report, conjugate=not task.factored)
+    goal, made = goal_of(task), 0 if before is None else before.n_iter
+    if before is None:
+        terms = columns_of(task)
+        start = _start(task, terms)
+    else:
+        terms, start = before.terms, before.B
+        goal = goal._replace(prove=False, max_iter=max(1, goal.max_iter - made))
+    objective, report = objective_of(task, terms), steps.of(terms.raw, terms.dependent)
+    found = newton(objective, start, goal, report, conjugate=not task.factored)
+    found = found._replace(n_iter=made + found.n_iter)
     return solution_of(terms, with_existence(task, objective, found))
-
-
-def resume(task: Task, fit: Solution, steps: Steps) -> Solution:
-    """Continue a fit to its maximum, which is known to exist."""
-    terms, made = fit.terms, fit.n_iter
-    goal = goal_of(task, prove=False, max_iter=max(1, int(task.model.max_iter) - made))
-    report = steps.of(terms.raw, terms.dependent)
-    found = newton(objective_of(task, terms), fit.B, goal, report, conjugate=not task.factored)
-    return solution_of(terms, found._replace(n_iter=made + found.n_iter))
 
 
 def _start(task: Task, terms: Terms) -> np.ndarray:
@@ -448,18 +443,14 @@ def with_existence(task: Task, objective: Objective, found: Solution) -> Solutio
 
 def solution_of(terms: Terms, found: Solution) -> Solution:
     """Convert a solution to the raw features."""
-    hessian = found.point.hessian
+    hessian, covariance = found.point.hessian, None
+    if hessian is not None:
+        T = terms.matrix()
+        covariance = T @ inverted(hessian) @ T.T
     return found._replace(
         terms=terms, weights=terms.raw(found.B), log_likelihood=found.point.log_likelihood,
-        limits=limits_without(terms.dependent, terms.shape),
-        covariance=None if hessian is None else _covariance(terms, inverted(hessian)),
+        limits=limits_without(terms.dependent, terms.shape), covariance=covariance,
     )  # fmt: skip
-
-
-def _covariance(terms: Terms, inverse: np.ndarray) -> np.ndarray:
-    """Return the inverse information of the raw features, given that of the standardized ones."""
-    T = terms.matrix()
-    return np.asarray(T @ inverse @ T.T)
 
 
 def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, "Descent"]:
@@ -527,15 +518,14 @@ def sharpened(task: Task, fit: Solution) -> Solution:
     objective = objective_of(task, fit.terms)
     point = objective.at(fit.B)
     step, sure = solved(point.hessian, point.gradient)
-    inverse = inverted(point.hessian)
     # a term of the gradient is w r z, and the sum of w r^2 z^2 is at most about the term of the
     # Hessian
     slope = UNIT * np.sqrt(np.abs(np.diag(point.hessian)))
-    left = (np.abs(inverse) @ slope).reshape(objective.shape)
+    left = (np.abs(inverted(point.hessian)) @ slope).reshape(objective.shape)
     moves = objective.moves(step)
     off = moves.apart + float((left @ moves.reach).max()) if sure else np.inf
     digits = int(np.clip(np.floor(-np.log10(max(off, UNIT))), 0, 16))
-    return fit._replace(covariance=_covariance(fit.terms, inverse), digits=digits)
+    return solution_of(fit.terms, fit._replace(point=point, digits=digits))
 
 
 def with_robust(task: Task, fit: Solution) -> Solution:

@@ -217,11 +217,6 @@ class Terms:
         """Number of rows in a lane."""
         return lane_rows(len(self.scales))
 
-    @property
-    def block_rows(self) -> int:
-        """Most rows in a block."""
-        return block_rows(len(self.scales))
-
     def raw(self, B: np.ndarray) -> np.ndarray:
         """Convert weights to the raw features, the intercept last."""
         d, W = len(self.scales), B.copy()
@@ -258,7 +253,8 @@ class Terms:
         """Yield the standardized rows of a lane in blocks, in a buffer that is reused; rows of
         weight 0 are zero, because their scores may overflow float64.
         """
-        most, rows, weights, d = self.block_rows, as_rows(lane.X), lane.importance, len(self.scales)
+        d, rows, weights = len(self.scales), as_rows(lane.X), lane.importance
+        most = block_rows(d)
         room = np.empty((min(most, lane.size), self.width))
         for start in range(0, lane.size, most):
             Z = room[: lane.size - start]

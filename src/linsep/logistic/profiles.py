@@ -17,7 +17,7 @@ from scipy.special import chdtrc, chdtri
 from linsep.logistic.firth import LONGEST, Flat, begun, in_memory, maximum, opened
 from linsep.logistic.newton import DAMPINGS, ROUNDING, inverse_of, inverses, updated
 from linsep.logistic.objective import Point
-from linsep.logistic.solution import SEPARATED, Solution, State, Steps, ends_of, limits_without
+from linsep.logistic.solution import SEPARATED, Solution, State, Steps, limits_without
 from linsep.logistic.task import Task
 
 #: error of an end found by bracketing, as a share of the half-width of Wald's interval
@@ -311,7 +311,7 @@ def profiled(
     profiles, words = Profiles(flat, top, level), limits.ravel().tolist()
     size = len(raw) if flat.few is not None else 1
     for k in range(0, len(raw), size):
-        steps.intervals += profiles.intervals(raw[k : k + size], words[k : k + size])
+        steps.add_intervals(profiles.intervals(raw[k : k + size], words[k : k + size]))
 
 
 def by_firth(model: Any, task: Task, steps: Steps) -> Solution:
@@ -330,18 +330,17 @@ def by_firth(model: Any, task: Task, steps: Steps) -> Solution:
     )  # fmt: skip
     if model.intervals == "wald":
         return found
-    steps.finished = found
+    found = steps.finish(found, model.level)
     if top.state is State.CONVERGED:
         profiled(flat, top, raw, model.level, np.full(shape, ""), steps)
-    return found._replace(intervals={model.level: ends_of(steps, shape)})
+    return found
 
 
 def with_profiles(model: Any, task: Task, found: Solution, steps: Steps) -> Solution:
     """Add profile intervals and tests of the plain likelihood to a solution, NaN if the fit did not
     end at a maximum or at the limit of a likelihood without one.
     """
-    steps.finished = found
-    task = in_memory(task)
+    found, task = steps.finish(found, model.level), in_memory(task)
     if found.state in (State.CONVERGED, *SEPARATED) and found.at_limit:
         flat, how, raw = opened(task, penalized=False)
         b = how.standard(found.weights).ravel()[flat.used]
@@ -351,4 +350,4 @@ def with_profiles(model: Any, task: Task, found: Solution, steps: Steps) -> Solu
         else:
             top = maximum(flat, b, task)
         profiled(flat, top, raw, model.level, found.limits, steps)
-    return found._replace(intervals={model.level: ends_of(steps, found.weights.shape)})
+    return found

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -16,8 +16,6 @@ from linsep.words import counted
 if TYPE_CHECKING:
     from linsep.logistic.objective import Point, Terms
 
-#: ends of intervals, and p-values of zero
-Ends: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 #: called after each step with the weights, the log-likelihood there, and the distance to the
 #: maximum, in standard errors, from where the step began (NaN: unknown)
 Report = Callable[[np.ndarray, float, float], None]
@@ -171,8 +169,7 @@ class Steps:
     Attributes
     ----------
     suspect : Solution while separation is being decided; else None
-    finished : Solution without intervals while these are computed; else None
-    intervals : list of the profile intervals computed so far, (low, high, p)
+    finished : Solution with the profile intervals so far while they are computed; else None
     """
 
     def __init__(self, after_step: Callable[[], None] = lambda: None) -> None:
@@ -180,7 +177,7 @@ class Steps:
         self._last: Callable[[], Solution] | None = None
         self.suspect: Solution | None = None
         self.finished: Solution | None = None
-        self.intervals: list[Any] = []
+        self._n_intervals, self._ends = 0, np.zeros((3, 0))
 
     def of(self, raw: Callable[[np.ndarray], np.ndarray], dependent: Iterable[int] = ()) -> Report:
         """Return the callback of an ascent; ``raw`` converts its weights to the raw features."""
@@ -209,8 +206,7 @@ class Steps:
     def outcome(self, model: Any, state: State) -> Solution | None:
         """Return the result of a model whose fit is stopped now; None before the first step."""
         if self.finished is not None:
-            ends = ends_of(self, self.finished.weights.shape)
-            return self.finished._replace(intervals={model.level: ends}, stopped_in="intervals")
+            return self.finished._replace(stopped_in="intervals")
         if self.suspect is not None:
             return self.suspect.unproved()._replace(state=state, stopped_in="verdict")
         if (found := self.so_far()) is None:
@@ -219,13 +215,25 @@ class Steps:
         found = found if model.l2 or model.penalty else found.unproved()
         return found._replace(state=state, stopped_in="ascent")
 
+    def finish(self, found: Solution, level: float) -> Solution:
+        """Return a solution with profile intervals, which are NaN until they are computed."""
+        self._ends = np.full((3, found.weights.size), np.nan)
+        ends = tuple(self._ends.reshape(3, *found.weights.shape))
+        self.finished = found._replace(intervals={level: ends})
+        return self.finished
+
+    def add_intervals(self, some: list[Any]) -> None:
+        """Add the intervals of the next weights, (low, high, p)."""
+        first, self._n_intervals = self._n_intervals, self._n_intervals + len(some)
+        self._ends[:, first : self._n_intervals] = np.transpose(some)
+
     def doing(self, max_iter: int) -> str:
         """Return the current stage as text; steps beyond ``max_iter`` are possible, to prove that
         there is a maximum.
         """
         if self.finished is not None:
             size = self.finished.weights.size
-            return f"profile interval {len(self.intervals) + 1:,} of {size:,}"
+            return f"profile interval {self._n_intervals + 1:,} of {size:,}"
         if self.suspect is not None:
             return "deciding whether there is a maximum"
         most = f" of at most {max_iter:,}" if self._made < max_iter else ""
@@ -234,14 +242,6 @@ class Steps:
 
 def no_report(B: np.ndarray, log_likelihood: float, distance: float) -> None:
     """Ignore the step."""
-
-
-def ends_of(steps: Steps, shape: tuple[int, ...]) -> Ends:
-    """Return the intervals as arrays, NaN for those not computed."""
-    ends = np.full((int(np.prod(shape)), 3), np.nan)
-    ends[: len(steps.intervals)] = np.reshape(steps.intervals, (-1, 3))
-    low, high, p = ends.T.reshape(3, *shape)
-    return low, high, p
 
 
 class UnfinishedWarning(ConvergenceWarning):
