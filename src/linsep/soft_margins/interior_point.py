@@ -71,8 +71,8 @@ def interior_point(
         if told(best):
             break
         now = np.array([gap, *point.distances()])
-        since = 0 if (now < STUCK * least).any() else since + 1
-        least = np.fmin(least, now)
+        fell = now < STUCK * least
+        since, least = 0 if fell.any() else since + 1, np.where(fell, now, least)
     return best
 
 
