@@ -320,7 +320,7 @@ class HosmerLemeshow(Printed):
     expected: np.ndarray
     note: str = ""
 
-    _apart, header = False, ()
+    header = ()
 
     @property
     def title(self) -> str:  # type: ignore[override]
@@ -339,16 +339,6 @@ class HosmerLemeshow(Printed):
         """The table of the groups."""
         names = ("low", "high", "rows", "observed", "expected")
         return {name: getattr(self, name).tolist() for name in names}
-
-    def _cells(self, digits: int = 6) -> list[list[str]]:
-        rows = zip(*self.columns.values(), strict=True)
-        return [
-            ["probability", "rows", "observed", "expected"],
-            *(
-                [f"{low:.4f} to {high:.4f}", f"{many:.6g}", f"{seen:.6g}", f"{expected:.2f}"]
-                for low, high, many, seen, expected in rows
-            ),
-        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON; numbers may be NaN."""
@@ -608,19 +598,19 @@ def _outcomes(model: Any, y: Any, sample_weight: Any, n_rows: int) -> tuple[np.n
 def _undefined(model: Any) -> str:
     """Return why influences are not defined; empty if they are defined."""
     reasons = (
-        (fitted_parameter(model, "l2"), "with l2 standard errors are not known."),
+        (fitted_parameter(model, "l2"), " with l2: standard errors are not known."),
         (
             model.stop_reason_ in SEPARATED,
-            "the likelihood has no maximum, and residuals are computed near its limit. With "
+            ": the likelihood has no maximum, and residuals are computed near its limit. With "
             "penalty='firth' they are defined.",
         ),
         (
             model._covariance is None or not model._inferable,
-            "standard errors are not known (summary() says why).",
+            ": standard errors are not known (summary() says why).",
         ),
     )
     which = "Leverages, standardized residuals and influences are not defined"
-    return next((f"{which}: {why}" for applies, why in reasons if applies), "")
+    return next((f"{which}{why}" for applies, why in reasons if applies), "")
 
 
 class Finding(NamedTuple):
@@ -685,21 +675,16 @@ class Assumptions(Printed, Diagnostics):
         """
         return display("AssumptionsDisplay").from_assumptions(self, **kwargs)
 
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        """The findings and the assumption without a test, by column."""
+        why = "not testable: y must have a mean and a variance for every x"
+        rows = [*self.findings, Finding("existence", "-", np.nan, np.nan, why, "")]
+        return {name: [getattr(row, name) for row in rows] for name in Finding._fields[:5]}
+
     def rows(self) -> list[list[str]]:
         """Return the cells of the table, its header first."""
-        why = "not testable: y must have a mean and a variance for every x"
-        return [
-            ["assumption", "test", "statistic", "p", "conclusion"],
-            *(
-                [one.assumption, one.test, number_text(one.statistic), p_text(one.p_value),
-                 one.conclusion]
-                for one in self.findings
-            ),
-            ["existence", "-", "-", "-", why],
-        ]  # fmt: skip
-
-    def _cells(self, digits: int = 6) -> list[list[str]]:
-        return self.rows()
+        return self._cells()
 
     def _lines(self) -> list[str]:
         return table_lines(self.rows(), [False, False, True, True, False], sentences=True)

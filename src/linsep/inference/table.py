@@ -49,20 +49,25 @@ Facts = list[tuple[str, str | int | float]]
 
 
 class Printed:
-    """A title, facts, a table and notes: ``print`` it, or show it in a notebook."""
+    """A title, facts, columns and notes: ``print`` it, or show it in a notebook."""
 
     title: str
     header: Sequence[tuple[str, str | int | float]]
     notes: Sequence[str]
+    #: the cells by column: text, int, float (NaN if undefined) or None
     columns: Any
     #: whether an empty line is above a table without facts
-    _apart = True
+    _apart = False
     #: how many notes are also below a published table
     _published_notes = 0
 
     def _cells(self, digits: int = 6) -> list[list[str]]:
-        """Return the headings and the rows as text."""
-        raise NotImplementedError
+        """Return the headings, none above names of rows, and the rows as text."""
+        headings = [HEADINGS.get(name, name.replace("_", " ")) for name in self.columns]
+        columns = [[cell_text(name, x) for x in cells] for name, cells in self.columns.items()]
+        if all(isinstance(cell, str) for cell in next(iter(self.columns.values()))):
+            headings[0] = ""
+        return [headings, *map(list, zip(*columns, strict=True))]
 
     def _published(self, digits: int) -> list[list[str]]:
         """Return the cells for publications, of numbers with these digits."""
@@ -70,7 +75,15 @@ class Printed:
 
     def _lines(self) -> list[str]:
         """Return the table as lines of text."""
-        return table_lines(self._cells())
+        least = [k for k, name in enumerate(self.columns) if name in LEAST]
+        return table_lines(self._cells(), least=least)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON: numbers unrounded, None if not finite."""
+        cells = zip(*self.columns.values(), strict=True)
+        rows = [dict(zip(self.columns, row, strict=True)) for row in cells]
+        found = {"title": self.title, "header": dict(self.header), "rows": rows}
+        return _plain(found | {"notes": self.notes})
 
     def tidy(self) -> Any:
         """Return the table as a data frame of pandas, or an Arrow table where it is missing."""
@@ -147,23 +160,6 @@ class Table(Printed):
     header: Facts
     columns: dict[str, list[Any]]
     notes: list[str] = field(default_factory=list)
-    _apart = False
-
-    def _cells(self, digits: int = 6) -> list[list[str]]:
-        headings = [HEADINGS.get(name, name.replace("_", " ")) for name in self.columns]
-        columns = [[cell_text(name, x) for x in cells] for name, cells in self.columns.items()]
-        return [["", *headings[1:]], *map(list, zip(*columns, strict=True))]
-
-    def _lines(self) -> list[str]:
-        least = [k for k, name in enumerate(self.columns) if name in LEAST]
-        return table_lines(self._cells(), least=least)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON: numbers unrounded, None if not finite."""
-        cells = zip(*self.columns.values(), strict=True)
-        rows = [dict(zip(self.columns, row, strict=True)) for row in cells]
-        found = {"title": self.title, "header": dict(self.header), "rows": rows}
-        return _plain(found | {"notes": self.notes})
 
 
 class Coefficient(NamedTuple):
@@ -242,6 +238,7 @@ class Summary(Printed):
         The names of features that the fit standardized, which the first note then says.
     """
 
+    _apart = True
     title: str
     header: Facts
     coefficients: list[Coefficient]
