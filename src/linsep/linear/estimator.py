@@ -1,7 +1,5 @@
 """Linear regression by least squares with statistical inference, as a scikit-learn estimator."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -80,10 +78,6 @@ if TYPE_CHECKING:
     from linsep.inference.diagnostics import Assumptions, Diagnostics
 
 
-def _pair(value: Any) -> tuple[float, float] | None:
-    return None if value is None else (number(value[0]), number(value[1]))
-
-
 def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
@@ -100,6 +94,7 @@ STATE: dict[str, Any] = {
     "root": Array("rank, 1 + features"),
     "combinations": Array("dependent, 1 + features"),
     "robust": Array("rank, rank", optional=True),
+    "two_values": Array("2", optional=True),
     **{
         f"fit.{name}": number
         for name in ("intercept", "mean_y", "residual_norm", "y_norm", "explained_norm",
@@ -108,7 +103,6 @@ STATE: dict[str, Any] = {
     "fit.perfect": flag,
     "fit.fit_intercept": flag,
     "fit.n_rows": partial(count, least=1),
-    "two_values": _pair,
     "target": _text,
     "interrupted": flag,
     "signature": signatures.checked,
@@ -461,11 +455,9 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         """
         X = to_score(self, X, y)
         if not brings_labels(X, y, sample_weight, offset, offsets=has_offset(self)):
-            weights = weights_to_score(sample_weight, y)
-            if offset is None:
-                return float(RegressorMixin.score(self, X, y, weights))
             from sklearn.metrics import r2_score
 
+            weights = weights_to_score(sample_weight, y)
             return float(r2_score(y, self.predict(X, offset=offset), sample_weight=weights))
         check_is_fitted(self)
         return self.predictions(X).residuals().r_squared
@@ -515,10 +507,9 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             If these are not the rows of the fit: another number of rows or features, or another
             residual sum of squares.
         """
-        with self._rows_of_fit(X, y, sample_weight, offset) as (block, numbers, index):
-            from linsep.inference.diagnostics import check_assumptions
+        from linsep.inference.diagnostics import check_assumptions
 
-            return check_assumptions(self, block, numbers, index)
+        return check_assumptions(self, *self._rows_of_fit(X, y, sample_weight, offset))
 
     def diagnostics(
         self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None
@@ -540,15 +531,13 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         ValueError
             If these are not the rows of the fit, as in :meth:`assumptions`.
         """
-        with self._rows_of_fit(X, y, sample_weight, offset) as (block, numbers, index):
-            from linsep.inference.diagnostics import linear_diagnostics
+        from linsep.inference.diagnostics import linear_diagnostics
 
-            return linear_diagnostics(self, block, numbers, index)
+        return linear_diagnostics(self, *self._rows_of_fit(X, y, sample_weight, offset))
 
-    @contextmanager
     def _rows_of_fit(
         self, X: Any, y: Any, sample_weight: Any, offset: Any
-    ) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
+    ) -> tuple[Batch, np.ndarray, np.ndarray]:
         """Return the rows of the fit as a block, and their numbers and labels in the given data;
         raise DataError for another number of rows.
         """
@@ -561,19 +550,19 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             )  # fmt: skip
         with self.fitted_rows(X, y, sample_weight, offset) as (rows, targets, given, known, named):
             block = self._block(rows, targets, given, known, reset=False)
-            numbers = np.arange(block.y.size)
+            numbers = np.arange(block.size)
             if given is not None:
                 numbers = np.flatnonzero(check_sample_weight(given, len(targets)))
-            if fitted_parameter(self, "weight_type") == "frequency" and block.weights is not None:
-                copies = np.repeat(np.arange(block.y.size), block.weights.astype(np.int64))
-                block, numbers = Batch(block.X[copies], block.y[copies]), numbers[copies]
-            if block.y.size != self._fitted.n_rows:
-                raise DataError(
-                    f"The model was fitted to {self._fitted.n_rows:,} rows of positive weight, "
-                    f"but {block.y.size:,} were given: pass the rows of the fit.",
-                    code="other-rows",
-                )
-            yield block, *named(numbers)
+        if fitted_parameter(self, "weight_type") == "frequency" and block.weights is not None:
+            copies = np.repeat(np.arange(block.size), block.weights.astype(np.int64))
+            block, numbers = block.rows(copies)._replace(weights=None), numbers[copies]
+        if block.size != self._fitted.n_rows:
+            raise DataError(
+                f"The model was fitted to {self._fitted.n_rows:,} rows of positive weight, "
+                f"but {block.size:,} were given: pass the rows of the fit.",
+                code="other-rows",
+            )
+        return block, *named(numbers)
 
 
 def fit_lanes(model: LinearRegression, lanes: Lanes) -> None:

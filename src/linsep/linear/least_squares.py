@@ -11,7 +11,7 @@ of floats (A. Bjorck, BIT 7, 1967, 257-278): estimates are then as good as the r
 
 import os
 from dataclasses import replace
-from functools import lru_cache, reduce
+from functools import reduce
 from math import fsum, hypot, isclose, isfinite, isqrt, sqrt
 from typing import Any, NamedTuple
 
@@ -100,14 +100,7 @@ def added_factors(one: Factor, other: Factor) -> Factor:
 
 def triangle(Z: np.ndarray) -> np.ndarray:
     """Return the triangular factor of rows by Householder's method, or its first rows."""
-    R = lapack.dgeqrf(Z)[0][: Z.shape[1]]
-    return np.where(upper(*R.shape), R, 0.0)
-
-
-@lru_cache(8)
-def upper(rows: int, columns: int) -> np.ndarray:
-    """Return which places of a matrix are in its upper triangle."""
-    return np.tri(columns, rows, dtype=bool).T
+    return np.triu(lapack.dgeqrf(Z)[0][: Z.shape[1]])
 
 
 def stacked(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -268,7 +261,7 @@ def least_squares(
         # Between two values no rows vary as much as those that have no others (Bhatia and Davis).
         low, high, mean = float(first.y.min()), float(first.y.max()), shift[1] + R[0, 1] / R[0, 0]
         if low < high and isclose((mean - low) * (high - mean), fit.deviation**2, rel_tol=1e-12):
-            fit.two_values = low, high
+            fit.two_values = np.array([low, high])
         if _is_unsure(fit):
             fit = _refined(fit, rows)
         if not (isfinite(fit.coef.sum() + fit.intercept) and isfinite(fit.rss)):
@@ -299,7 +292,10 @@ def _solved(
     C = R[int(fit_intercept) :, order]
     sizes = np.sqrt(np.square(C).sum(axis=0))
     raw = np.hypot(sizes, means * np.sqrt(total))
-    _check_sizes(raw, C)
+    small = (raw < LEAST) & C.any(axis=0)
+    if (lost := small | ~np.isfinite(raw)).any():
+        j = int(np.argmax(lost))
+        raise FeatureOverflow(j, small=bool(small[j])) if j < d else _overflow()
     if fit_intercept:
         sizes[sizes <= CONSTANT * raw] = 0.0
     units = np.where(sizes > 0, sizes, 1.0)
@@ -363,15 +359,6 @@ def _solved(
     )
     fit.intercept = _intercept(fit)[0]
     return fit
-
-
-def _check_sizes(sizes: np.ndarray, C: np.ndarray) -> None:
-    """Raise DataError for a column of C, or y, the last one, whose squares floats do not hold."""
-    small = (sizes < LEAST) & C.any(axis=0)
-    lost = small | ~np.isfinite(sizes)
-    if lost.any():
-        j = int(np.argmax(lost))
-        raise FeatureOverflow(j, small=bool(small[j])) if j < lost.size - 1 else _overflow()
 
 
 def _eliminated(

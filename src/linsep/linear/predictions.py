@@ -24,11 +24,6 @@ def nth_row(row: int) -> str:
     return row_text(row).capitalize()
 
 
-def nth_of(source: Source, first: int) -> Callable[[int], str]:
-    """Return a function that returns the places of the rows of a source from a first one on."""
-    return lambda row: source.where(first + row)
-
-
 def numbers(y: Any, source: Source | None = None, first: int = 0) -> np.ndarray:
     """Return the targets of rows in memory, or of a batch of a source whose first row has a number,
     as finite floats; raise DataError if one is not.
@@ -51,7 +46,8 @@ def numbers(y: Any, source: Source | None = None, first: int = 0) -> np.ndarray:
             "as numbers are seconds since the first): name another column, or use a classifier.",
             code="not-a-number", path=path,
         )  # fmt: skip
-    refuse_rounded_targets(y, nth_row if source is None else nth_of(source, first))
+    place = nth_row if source is None else lambda row: source.where(first + row)
+    refuse_rounded_targets(y, place)
     if source is None:
         refuse_gaps(found, "give the number, or leave the row out")
     elif not np.isfinite(found).all():
@@ -78,7 +74,7 @@ def source_blocks(
             refuse_weights(covariance, batch.weights)
             if batch.weights is not None:
                 total = weight_totals(total, np.zeros(batch.size, dtype=np.intp), batch.weights)
-            yield rows_of_weight(batch, whole, nth_of(source, batch.first))
+            yield rows_of_weight(batch, whole, source.where)
         if not reading.rows:
             raise DataError(f"{source.name} has no usable rows.", code="no-rows", path=source.name)
 
@@ -93,7 +89,8 @@ def rows_of_weight(batch: Batch, whole: bool, place: Callable[[int], str] = nth_
     if whole and weights is not None and (parts := weights % 1 != 0).any():
         row = int(np.argmax(parts))
         raise DataError(
-            place(row) + f" has the weight {weights[row]:g}, which is not a whole number of rows",
+            place(batch.first + row) + f" has the weight {weights[row]:g}, which is not a whole "
+            "number of rows",
             hint("use {} if weights are inverse variances", weight_type="precision"),
             code="bad-value", value=weights[row],
         )  # fmt: skip

@@ -67,7 +67,7 @@ class LeastSquares:
     total_weight, log_weights : float, sums of the weights and of their logarithms
     fit_intercept : bool
     l2 : float, the penalty of a ridge, which is then included in the products behind ``root``
-    two_values : the two values of y; None if it has others
+    two_values : array of the two values of y; None if it has others
     deviation : float, the standard deviation of y; NaN for a model from a file
     signature : str, of the rows; None for a model from a file that has none
     robust : Robust, the inner part of a robust covariance, or None
@@ -91,7 +91,7 @@ class LeastSquares:
     fit_intercept: bool
     l2: float = 0.0
     combinations: dict[int, np.ndarray] = field(default_factory=dict)
-    two_values: tuple[float, float] | None = None
+    two_values: np.ndarray | None = None
     deviation: float = np.nan
     signature: str | None = None
     robust: Robust | None = None
