@@ -81,7 +81,7 @@ def given_counts(successes: Any, trials: Any, n_rows: int) -> tuple[np.ndarray, 
         except (TypeError, ValueError):  # text, or a missing value of pandas
             numbers = [x if isinstance(x, int | float) else np.nan for x in given.tolist()]
             found.append(np.array(numbers, dtype=np.float64))
-    check_counts(*found, lambda row: row_text(row).capitalize())
+    check_counts(found[0], found[1], lambda row: row_text(row).capitalize())
     return found[0], found[1]
 
 

@@ -1,7 +1,6 @@
 """Logistic regression as a scikit-learn estimator."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -352,7 +351,7 @@ class LogisticRegression(
         counted = successes is not None or trials is not None
         if counted:
             refuse_beside_counts(self, y, sample_weight, counts)
-        with nullcontext() if checkpoint is None else self.saving(checkpoint) as saving:
+        with self.saving(checkpoint) as saving:
             if self.covariance or clusters is not None:
                 check_clusters(self.covariance, X, clusters, sample_weight)
                 clusters = cluster_numbers(X, clusters)
@@ -401,7 +400,7 @@ class LogisticRegression(
             found = self._residuals_of(batch.X, y, batch.offset)
             self._residuals = found if batch.weights is None else found[batch.weights > 0]
 
-    def _fit_source(self, source: Source, saving: Saving | None) -> None:
+    def _fit_source(self, source: Source, saving: Saving) -> None:
         """Fit to the rows of a source, read again in every pass."""
         from linsep.learners.from_source import class_importance, fit_stream
 
@@ -413,8 +412,7 @@ class LogisticRegression(
             source.stage = "fitting"
             self._fit(task, saving)
 
-        if saving is not None:
-            saving.check_source(source)
+        saving.check_source(source)
         weight = self.class_weight
         fit_stream(
             self, source, partial(task_of_stream, self), learn, keep=True,
@@ -433,16 +431,15 @@ class LogisticRegression(
         return SavedAscent(as_checkpoint(checkpoint), self)
 
     def _fit(
-        self, task: Task, saving: Saving | None = None, X: Any = None, y: Any = None,
-        metadata: Any = None,
-    ) -> None:  # fmt: skip
+        self, task: Task, saving: Saving, X: Any = None, y: Any = None, metadata: Any = None
+    ) -> None:
         """Maximize the likelihood, call callbacks, and keep the weights so far if stopped early."""
         source, interrupted = task.source, False
         with interrupts_deferred(), one_blas_thread:
             refuse_dispersion(self, task.groups is not None)
             if self.warm_start and hasattr(self, "coef_"):
                 task.start = self._start(task)
-            task.journal = None if saving is None else saving.journal
+            task.journal = saving.journal
             self._begin(task)
             signature = task.signature()
             self.rows_signature_, self._fractional = signature.text, not signature.whole
@@ -672,7 +669,7 @@ class LogisticRegression(
         labels_or_counts = y if successes is None else successes
         with self.fitted_rows(X, labels_or_counts, sample_weight, offset) as fitted:
             rows, given, weights, known, named = fitted
-            features, counts = self._features(rows), None
+            features, counts = self._features(rows), None  # type: Any, Any
             offsets = offset_to_predict(self, known, features.shape[0])
             if successes is not None:
                 counts = given_counts(successes, trials, features.shape[0])

@@ -369,7 +369,7 @@ def _conditional(
     if task.groups is not None and asked.rows is not None:  # pairs of rows, also of weight 0
         (pairs,) = asked.rows.batches()
         offsets = np.zeros((pairs.size, q))
-        offsets[pairs.importance > 0] = next(boundary.lanes.batches()).offset
+        offsets[pairs.importance > 0] = next(iter(boundary.lanes.batches())).offset
         pairs = pairs._replace(X=pairs.X[:, kept], offset=offsets)
         boundary = Objective(RowLanes(lambda: iter([pairs])), terms)
     covariance, many = covariance_of(

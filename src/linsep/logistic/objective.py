@@ -476,13 +476,13 @@ def moments(task: Task, batches: Batches, marks: bool = False) -> Terms:
     FeatureOverflow
         If the spread of a feature is too large or too small.
     """
-    d, first, total = task.n_features, None, 0.0
+    d, first, total = task.n_features, np.empty(0), 0.0
     low, high, sums, squares, marked = *np.zeros((4, d)), np.full(d, marks)
     plain = Terms(task.q, np.zeros(d), np.ones(d), False)
     for lane in in_lanes(weighed(batches()), plain.lane_rows):
         for start, X in plain.blocks(lane):
             interruption_point()
-            if first is None:
+            if not total:
                 first = X[0] * task.intercept
                 low, high = first.copy(), first.copy()
             np.minimum(low, X.min(axis=0), out=low)
@@ -599,8 +599,8 @@ class Objective:
         given = np.ascontiguousarray(step)
         found = self._summed("moves", given, partial(self.terms.moves, step=given), furthest)
         most = (len(found) + 1) // 2
-        sums = *found[most : most + 2].tolist(), found[most + 2 :]
-        return Moves(*found[:3].tolist(), found[3:most], *sums)
+        forward, backward, apart, weight, blocks = found[[0, 1, 2, most, most + 1]].tolist()
+        return Moves(forward, backward, apart, found[3:most], weight, blocks, found[most + 2 :])
 
     def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
         """Return the negative Hessian at a point with shares, times V of the weights' shape."""

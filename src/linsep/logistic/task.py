@@ -350,9 +350,8 @@ class Task:
         b = 0.0
         if self.intercept:  # between the log-odds less the largest offset, and the smallest
             odds = float(np.log(self.known.totals[0] / self.known.totals[1]))
-            b, high = odds - float(offsets.max()), odds - float(offsets.min())
-            if slope(b) > 0.0:  # but for rounding it is zero at the other end
-                b = brentq(slope, b, high, xtol=1e-14, maxiter=2_000) if slope(high) < 0.0 else high
+            low, high = odds - float(offsets.max()) - 1.0, odds - float(offsets.min()) + 1.0
+            b = brentq(slope, low, high, xtol=1e-14, maxiter=2_000)
         scores = np.where(own, 1.0, -1.0) * (b + offsets)
         return Null(np.array([b]), -float((weights * np.logaddexp(0.0, -scores)).sum()))
 
