@@ -130,32 +130,22 @@ class Curves:
         against, inverse = self.log_odds(X, offset), np.argsort(self.order)
         n, K = against.shape
         others = [logsumexp(np.delete(against, k, axis=1), axis=1) for k in range(K)]
-        log_odds = against - np.column_stack(others)
-        reach = np.full((n, K), np.nan)
+        log_odds, reach = against - np.column_stack(others), np.full((n, K), np.nan)
         if self.covariance is not None:
-            Z = self.with_ones(X)
+            Z, some = self.with_ones(X), max(1, MOST // self.B.size)
             known: Any = np.ones(n, dtype=bool)
             if self.in_limit:  # a limit of 0 or 1 has no error
                 known = (self.probabilities(X, against) > 0).all(axis=1)
-            some = max(1, MOST // self.B.size)
             for start in range(0, n, some):
                 rows = np.flatnonzero(known[start : start + some]) + start
                 for k, total in enumerate(others):
-                    reach[rows, k] = self._error(k, against[rows] - total[rows, None], Z[rows])
+                    shares = -np.exp(np.minimum(against[rows] - total[rows, None], 0.0))
+                    shares[:, k] = 1.0  # the derivatives in the log-odds against the reference
+                    J = (shares[:, :-1, None] * Z[rows, None, :]).reshape(len(rows), -1)
+                    reach[rows, k] = delta_errors(J, self.covariance)
             reach *= t_reach(level, self.model._degrees)
         ends = [expit(side)[:, inverse] for side in (log_odds, log_odds - reach, log_odds + reach)]
         return Bands(*ends)
-
-    def _error(self, k: int, log_shares: np.ndarray, Z: Any) -> np.ndarray:
-        """Return the standard errors of the log-odds of a class against all others together, of
-        whose odds each class has a share.
-        """
-        assert self.covariance is not None
-        shares = -np.exp(np.minimum(log_shares, 0.0))
-        shares[:, k] = 1.0
-        Z = Z.toarray() if sp.issparse(Z) else Z
-        J = (shares[:, :-1, None] * Z[:, None, :]).reshape(len(shares), self.B.size)
-        return delta_errors(J, self.covariance)
 
 
 class LogisticPrediction(Prediction):

@@ -9,6 +9,7 @@ regression in small samples, Computational Statistics and Data Analysis 39 (2002
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from operator import add
 from typing import Any
@@ -53,6 +54,7 @@ class Flat:
     ----------
     used : array of int, the numbers of these weights among all
     rows : rows in one block with few columns, standardized, and their batch; or None
+    raw : array of shape (all weights, weights), which converts to weights of the raw features
     few : these rows if there are two classes, their codes, weights and offsets; or None
     """
 
@@ -79,6 +81,15 @@ class Flat:
         spread = 1.0 - np.square(shares).sum(axis=1)
         spread *= rows.importance if rows.importance.size else 1.0
         return float(np.square(np.linalg.qr(Z * np.sqrt(spread)[:, None])[0]).sum(axis=1).max())
+
+    @cached_property
+    def raw(self) -> np.ndarray:
+        """See above."""
+        return self.objective.terms.matrix()[:, self.used]
+
+    def standard(self, weights: np.ndarray) -> np.ndarray:
+        """Return weights of the raw features, shape (q, width), as those of this objective."""
+        return self.objective.terms.standard(weights).ravel()[self.used]
 
     def wide(self, b: np.ndarray) -> np.ndarray:
         """Return the weights of all columns, shape (q, width)."""
@@ -161,13 +172,9 @@ def maximum(
     return newton(flat, start, goal, free=free, bend=bend, **more)
 
 
-def opened(task: Task, penalized: bool) -> tuple[Flat, Terms, np.ndarray]:
-    """Return the objective of a task, the standardization, and the matrix that converts flat
-    weights to those of the raw features.
-    """
-    how = columns_of(task)
-    flat = Flat(objective_of(task, how), penalized)
-    return flat, how, how.matrix()[:, flat.used]
+def opened(task: Task, penalized: bool) -> Flat:
+    """Return the objective of a task."""
+    return Flat(objective_of(task, columns_of(task)), penalized)
 
 
 def begun(task: Task, flat: Flat) -> Solution:
@@ -203,12 +210,12 @@ def held_at_zero(task: Task, terms: list[list[int]]) -> FirthTests:
     """Return the maximum of Firth's likelihood, and its maxima with all coefficients of some
     features held at zero; ``terms`` are lists of features.
     """
-    flat, _, raw = opened(task, penalized=True)
+    flat = opened(task, penalized=True)
     none = begun(task, flat)
     top, found = maximum(flat, none.B, task), []
     for features in terms:
         places = np.arange(task.q)[:, None] * task.width + np.array(features)
-        held = raw[places.ravel()]
+        held = flat.raw[places.ravel()]
         held = held[held.any(axis=1)]  # without features that are left out
         if not len(held):
             found.append((top.point.value, 0))
@@ -226,12 +233,12 @@ def scored(model: Any, task: Task) -> Scored:
     """Return Rao's score statistic of the weights of a model, with zeros for the features that a
     task has beyond its own.
     """
-    flat, how, _ = opened(task, penalized=False)
+    flat = opened(task, penalized=False)
     d, weights = model.coef_.shape[1], np.zeros((task.q, task.width))
     weights[:, :d] = model.coef_[task.known.fitted]
     if task.intercept:
         weights[:, -1] = model.intercept_[task.known.fitted]
-    there = flat.at(how.standard(weights).ravel()[flat.used])
+    there = flat.at(flat.standard(weights))
     inverse = inverse_of(there.hessian)
     if inverse is None:
         raise DataError(

@@ -43,8 +43,6 @@ FEW_COLUMNS = 0.05
 FEWEST = 9
 #: what is missing without a proof of a maximum
 UNINFERABLE = "standard errors, tests, AIC and BIC are not known"
-
-
 #: values of ``limits_``, by which files number them
 LIMITS = (
     "finite", "dependent", "+inf", "-inf", "infinite", NO_WEIGHT, UNKNOWN, UNSIGNED,
@@ -390,11 +388,10 @@ class LogisticResults(HasInference):
     def standard_errors_(self) -> np.ndarray:
         """Square roots of the diagonal of ``covariance_``; NaN if there is none."""
         check_is_fitted(self)
-        errors = np.full(self._limits.shape, np.nan)
-        if self._covariance is not None:
-            with np.errstate(invalid="ignore"):
-                variances = np.diag(self._covariance) * self.dispersion_
-                errors = np.sqrt(variances).reshape(errors.shape)
+        V = self._covariance
+        variances = np.nan if V is None else np.diag(V).reshape(self._limits.shape)
+        with np.errstate(invalid="ignore"):
+            errors = np.sqrt(variances * self.dispersion_)
         return self._arranged(np.where(self._limits == "finite", errors, np.nan))
 
     @property
@@ -459,11 +456,6 @@ class LogisticResults(HasInference):
         if not self._intervals:
             return super()._printed
         return "chi2", np.asarray(chdtri(1, self.p_values_))  # the likelihood ratio of the profile
-
-    @property
-    def _level(self) -> float:
-        level = super()._level
-        return next(iter(self._intervals), level)
 
     def confidence_intervals(self, level: float | None = None) -> np.ndarray:
         """Return the confidence interval of each parameter.

@@ -66,22 +66,9 @@ NEAR, GAIN, STEPS = 0.01, 1e-2, 50
 FEW_WEIGHTS, FIRST, FAR = 400, 3, 1.0
 
 
-def question_weights(weights: np.ndarray, order: list[int]) -> np.ndarray:
-    """Return weights of a regression as weights of a verdict; :class:`Contrasts` converts them
-    back.
-
-    Parameters
-    ----------
-    weights : array of shape (q, width)
-    order : class codes in the order of the regression, the reference last
-    """
-    every = np.zeros((len(order), weights.shape[1]))
-    every[order[:-1]] = weights
-    return (every[1] - every[0] if len(order) == 2 else every[:-1] - every[-1]).ravel()
-
-
 class Contrasts:
-    """Converts a verdict's weights to the weights of a regression: differences from the reference.
+    """Converts a verdict's weights to the weights of a regression: differences from the reference;
+    :meth:`Asked.by_weights` does the opposite.
 
     Parameters
     ----------
@@ -187,9 +174,12 @@ class Asked(NamedTuple):
 
     def by_weights(self, fit: Solution) -> Any:
         """Return the verdict that the weights of the fit prove, or None."""
-        weights = question_weights(fit.weights[:, self.columns], self.task.known.ranks)
+        order, q = self.task.known.ranks, self.task.q
+        every = np.zeros((q + 1, len(self.columns)))
+        every[order[:-1]] = fit.weights[:, self.columns]
+        weights = every[1:] - every[0] if q == 1 else every[:-1] - every[-1]
         with interrupts_allowed():
-            return separated_by(self.data, weights, self.task.intercept)
+            return separated_by(self.data, weights.ravel(), self.task.intercept)
 
 
 def _asked(task: Task, fit: Solution) -> Asked | None:

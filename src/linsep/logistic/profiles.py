@@ -8,7 +8,7 @@ penalty: G. Heinze and M. Schemper, A solution to the problem of separation in l
 Statistics in Medicine 21, 2002).
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -45,16 +45,6 @@ FAR = 50.0
 RUNAWAY = ("+inf", "-inf", "infinite")
 
 
-class Interval(NamedTuple):
-    """Profile interval of a weight and p-value of the hypothesis that it is zero: ends are -inf or
-    inf if the profile does not fall enough, NaN if rounding hides them or they are not bracketed.
-    """
-
-    low: float
-    high: float
-    p: float
-
-
 class Profiles:
     """The profiles of linear functions of the weights.
 
@@ -72,27 +62,30 @@ class Profiles:
         self.known = inverse is not None
         self.several = flat.penalized and flat.leverage(top.B) > LIKELY
 
-    def intervals(self, of: np.ndarray, limits: list[str]) -> list[Interval]:
-        """Return the intervals and tests of functions, whose coefficients are rows of ``of``; of
-        functions that diverge ("+inf", "-inf" or "infinite") one end or none is finite.
+    def intervals(self, of: np.ndarray, limits: list[str]) -> list[tuple[float, float, float]]:
+        """Return the intervals of functions, whose coefficients are rows of ``of``, each with the
+        p-value of the hypothesis that the function is zero.
+
+        Ends are -inf or inf if the profile does not fall enough, NaN if rounding hides them or they
+        are not bracketed. Of functions that diverge one end or none is finite.
         """
-        found = [Interval(np.nan, np.nan, np.nan)] * len(of)
+        found = [(np.nan, np.nan, np.nan)] * len(of)
         plain = [k for k, limit in enumerate(limits) if of[k].any() and limit not in RUNAWAY]
         for k in np.flatnonzero(of.any(axis=1)).tolist():
             if limits[k] == "infinite":  # the supremum is reached at every value
-                found[k] = Interval(-np.inf, np.inf, 1.0)
+                found[k] = -np.inf, np.inf, 1.0
             elif limits[k] in RUNAWAY:
                 side = 1.0 if limits[k] == "-inf" else -1.0
                 b, lost, _ = self._at(of[k], 0.0, self.top.B)
                 end, _ = self._end(of[k], 0.0, lost, b, side, float(np.linalg.norm(of[k])))
                 ends = (-np.inf, end) if side > 0 else (end, np.inf)
-                found[k] = Interval(*ends, float(chdtrc(1, lost)))
+                found[k] = *ends, float(chdtrc(1, lost))
         if plain:
             some = of[plain]
             _, point = self._on_planes(some, np.zeros(len(some)), self.top.B)
             pairs = self._ends(np.repeat(some, 2, axis=0)).reshape(-1, 2).tolist()
             for k, pair, p in zip(plain, pairs, chdtrc(1, self._lost(point.value)), strict=True):
-                found[k] = Interval(*pair, float(p))
+                found[k] = *pair, float(p)
         return found
 
     def _lost(self, value: Any) -> Any:
@@ -294,21 +287,11 @@ def _steps(
     return step, tangent, (of[left] * tangent).sum(axis=1)
 
 
-def profiled(
-    flat: Flat, top: Solution, raw: np.ndarray, level: float, limits: np.ndarray, steps: Steps
-) -> None:
-    """Compute the intervals of all weights, NaN for those left out; one after another if there are
-    many rows.
-
-    Parameters
-    ----------
-    flat, top : the objective and its maximum, or weights near the supremum
-    raw : matrix that converts flat weights to those of the raw features
-    level : of the intervals
-    limits : array of str, the limit of each weight
-    steps : Steps, which collects the intervals
+def profiled(flat: Flat, top: Solution, level: float, limits: np.ndarray, steps: Steps) -> None:
+    """Compute the intervals of all weights at a level, given their limits, and NaN for those left
+    out; one after another if there are many rows. ``steps`` collects them.
     """
-    profiles, words = Profiles(flat, top, level), limits.ravel().tolist()
+    profiles, words, raw = Profiles(flat, top, level), limits.ravel().tolist(), flat.raw
     size = len(raw) if flat.few is not None else 1
     for k in range(0, len(raw), size):
         steps.add_intervals(profiles.intervals(raw[k : k + size], words[k : k + size]))
@@ -317,22 +300,23 @@ def profiled(
 def by_firth(model: Any, task: Task, steps: Steps) -> Solution:
     """Maximize Firth's penalized likelihood, which always has a maximum."""
     task = in_memory(task)
-    flat, how, raw = opened(task, penalized=True)
-    shape, none = (task.q, task.width), begun(task, flat)
-    report = steps.of(lambda b: (raw @ b).reshape(shape), how.dependent)
+    flat = opened(task, penalized=True)
+    shape, raw, terms = (task.q, task.width), flat.raw, flat.objective.terms
+    none = begun(task, flat)
+    report = steps.of(lambda b: (raw @ b).reshape(shape), terms.dependent)
     top = maximum(flat, none.B, task, report=report)
     inverse = inverse_of(top.point.hessian)
     covariance = np.full(2 * (len(raw),), np.nan) if inverse is None else raw @ inverse @ raw.T
     found = top._replace(
-        terms=how, weights=(raw @ top.B).reshape(shape), covariance=covariance,
-        limits=limits_without(how.dependent, shape), log_likelihood=top.point.log_likelihood,
+        terms=terms, weights=(raw @ top.B).reshape(shape), covariance=covariance,
+        limits=limits_without(terms.dependent, shape), log_likelihood=top.point.log_likelihood,
         gained=2.0 * (top.point.value - none.point.value),
     )  # fmt: skip
     if model.intervals == "wald":
         return found
     found = steps.finish(found, model.level)
     if top.state is State.CONVERGED:
-        profiled(flat, top, raw, model.level, np.full(shape, ""), steps)
+        profiled(flat, top, model.level, np.full(shape, ""), steps)
     return found
 
 
@@ -342,12 +326,12 @@ def with_profiles(model: Any, task: Task, found: Solution, steps: Steps) -> Solu
     """
     found, task = steps.finish(found, model.level), in_memory(task)
     if found.state in (State.CONVERGED, *SEPARATED) and found.at_limit:
-        flat, how, raw = opened(task, penalized=False)
-        b = how.standard(found.weights).ravel()[flat.used]
+        flat = opened(task, penalized=False)
+        b = flat.standard(found.weights)
         if np.isin(found.limits, RUNAWAY).any():
             known = flat.at(b)._replace(value=found.log_likelihood)
             top = Solution(b, known, State.CONVERGED, 0, bend=np.zeros((len(b),) * 2))
         else:
             top = maximum(flat, b, task)
-        profiled(flat, top, raw, model.level, found.limits, steps)
+        profiled(flat, top, model.level, found.limits, steps)
     return found
