@@ -102,6 +102,17 @@ def test_without_errors_there_are_no_ends():
     assert np.allclose(found.low[~above], expected.low, rtol=1e-5)
 
 
+def test_several_classes_that_are_quasi_separable_have_no_ends():
+    above = X[:, 1] > 1.0
+    with pytest.warns(SeparationWarning):
+        model = LogisticRegression().fit(np.column_stack([X, above]), np.where(above, 1, KINDS))
+    assert model.covariance_ is not None
+    bands = model.predict_proba(np.column_stack([X, above]), interval="confidence")
+    assert np.isfinite(bands.prediction).all()
+    assert np.isnan(bands.low).all()
+    assert np.isnan(bands.high).all()
+
+
 def test_the_band_of_the_picture_is_the_same():
     model = LogisticRegression().fit(X[:, :1], Y)
     display = LogisticDisplay.from_estimator(model, X[:, :1], Y, level=0.8)

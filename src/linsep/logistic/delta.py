@@ -141,7 +141,7 @@ class Curves:
                 for k, total in enumerate(others):
                     shares = -np.exp(np.minimum(against[rows] - total[rows, None], 0.0))
                     shares[:, k] = 1.0  # the derivatives in the log-odds against the reference
-                    J = (shares[:, :-1, None] * Z[rows, None, :]).reshape(len(rows), -1)
+                    J = (shares[:, :-1, None] * Z[rows, None, :]).reshape(len(rows), self.B.size)
                     reach[rows, k] = delta_errors(J, self.covariance)
             reach *= t_reach(level, self.model._degrees)
         ends = [expit(side)[:, inverse] for side in (log_odds, log_odds - reach, log_odds + reach)]

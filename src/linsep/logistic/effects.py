@@ -8,7 +8,7 @@ several terms of a formula acts on P_k through all of them, as in R's margins.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,17 +31,6 @@ NEARLY = 1e-6
 Part = tuple[Any, np.ndarray]
 
 
-class Survey(NamedTuple):
-    """What is known of all rows: their number and weight, the means of the features, and which of
-    these are 0 in some rows and 1 in all others.
-    """
-
-    rows: int
-    weight: float
-    means: np.ndarray
-    binary: np.ndarray
-
-
 def marginal_effects(
     model: Any, X: Any, at: Any, level: float | None, sample_weight: Any, discrete: Any
 ) -> Summary:
@@ -52,21 +41,22 @@ def marginal_effects(
     values, cells = _set_to(at, variables)
     refuse_with_offset(model, "Marginal effects")
     source = model._source_of(to_average(model, X))
-    survey = _survey(_parts(curves, source, sample_weight), variables, curves.n_features)
-    if not survey.weight:
+    parts, d = _parts(curves, source, sample_weight), curves.n_features
+    n_rows, total, center, binary = _survey(parts, variables, d)
+    if not total:
         raise DataError(
             "All rows of X have weight 0, so there is nothing to average.", code="no-rows"
         )
     has_table = hasattr(source, "changed") and not means
-    differ = _differing(curves, variables, survey, source if has_table else None, discrete)
+    differ = _differing(curves, variables, binary, source if has_table else None, discrete)
 
     def read(source: Any) -> Iterator[Part]:
         """Yield the rows at which effects are computed, with weights that sum to 1."""
         if means:
-            yield survey.means[None, :], np.ones(1)
+            yield center[None, :], np.ones(1)
             return
         for rows, weights in _parts(curves, source, sample_weight):
-            yield replaced(rows, values), weights / survey.weight
+            yield replaced(rows, values), weights / total
 
     for v, cell in cells:
         if not has_table:
@@ -84,9 +74,9 @@ def marginal_effects(
                 one, base = (replaced(rows, end) for end in effect.ends)
                 effect.add_difference(weights, one, base)
     slopes.finish()
-    header: list[tuple[str, str | int | float]] = [("rows", survey.rows)]
-    if survey.weight != survey.rows:
-        header.append(("sum of their weights", float(survey.weight)))
+    header: list[tuple[str, str | int | float]] = [("rows", n_rows)]
+    if total != n_rows:
+        header.append(("sum of their weights", total))
     what = "Marginal effects at the means" if means else "Average marginal effects"
     if isinstance(at, dict) and at:
         what += f" at {', '.join(f'{name} = {value}' for name, value in at.items())}"
@@ -172,7 +162,12 @@ def _parts(curves: Curves, source: Any, sample_weight: Any = None) -> Iterator[P
         )  # fmt: skip
 
 
-def _survey(parts: Iterable[Part], variables: list[Variable], d: int) -> Survey:
+def _survey(
+    parts: Iterable[Part], variables: list[Variable], d: int
+) -> tuple[int, float, np.ndarray, np.ndarray]:
+    """Return the number of all rows and their weight, the means of the features, and which of these
+    are 0 in some rows and 1 in all others.
+    """
     zero, one, near = np.zeros(d), np.ones(d), np.zeros(d)
     for v in variables:
         if v.plain is not None:
@@ -188,7 +183,7 @@ def _survey(parts: Iterable[Part], variables: list[Variable], d: int) -> Survey:
             is_zero, is_one = np.abs(X - zero) <= near, np.abs(X - one) <= near
             only &= (is_zero | is_one).all(axis=0)
             some |= [is_zero.any(axis=0), is_one.any(axis=0)]
-    return Survey(rows, total, means / (total or 1.0), only & some.all(axis=0))
+    return rows, float(total), means / (total or 1.0), only & some.all(axis=0)
 
 
 def _set_to(
@@ -223,7 +218,7 @@ def _set_to(
 
 
 def _differing(
-    curves: Curves, variables: list[Variable], survey: Survey, table: Any, discrete: Any
+    curves: Curves, variables: list[Variable], binary: np.ndarray, table: Any, discrete: Any
 ) -> set[str]:
     """Return the columns of numbers whose effects are differences of probabilities: those given, or
     those of zeros and ones; ``table`` is None without the columns of a formula.
@@ -237,12 +232,12 @@ def _differing(
             )  # fmt: skip
         return {*discrete}
     found = {v.name for v in numbers if v.is_bool}
-    found |= {v.name for v in numbers if v.plain is not None and survey.binary[v.plain]}
+    found |= {v.name for v in numbers if v.plain is not None and binary[v.plain]}
     for v in numbers:
         if v.tangled and v.plain is None and v.name not in found and table is not None:
-            own = [Variable("", (0,), plain=0)]  # all features are the column
-            parts = _parts(curves, table.values(v.name))
-            found |= {v.name} if _survey(parts, own, curves.n_features).binary[0] else set()
+            # all features are the column
+            *_, alike = _survey(_parts(curves, table.values(v.name)), [], curves.n_features)
+            found |= {v.name} if alike[0] else set()
     return found
 
 
