@@ -25,7 +25,7 @@ from linsep.soft_margins.problem import Certificate, Problem, certified
 #: steps in which neither the gap nor the distances from the best point fall by a tenth: only
 #: rounding is left
 PATIENCE, STUCK = 8, 0.9
-MOST_STEPS = 200
+MOST_STEPS = 500
 #: above this gap the rounding of a step does not matter
 ROUGH = 1e-3
 #: the gap is computed once the products say that it may be this many times the goal
