@@ -187,8 +187,8 @@ def _of_sides(rows: WeightedRows, task: Task) -> Iterator[SuspiciousLabel]:
     cover, wrong, found = search.pool.packing()[1], set(search.best.rows), search.pool.found
     sizes: dict[int, list[int]] = {}  # of the contradictions of every group of equal rows
     for one in found:
-        for g in one.groups:
-            sizes.setdefault(g, []).append(len(one.groups))
+        for g in one:
+            sizes.setdefault(g, []).append(len(one))
     common = [g for g in np.argsort(-cover, kind="stable").tolist()
               if len(sizes.get(g, ())) == len(found)]  # fmt: skip
     alone = [g for g in common[:MOST_TRIED] if len(rows.copies[g]) == 1

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from linsep.batches import Batch, joined
 from linsep.certificate.canonical import Block
 from linsep.certificate.constraints import Constraints, Question, Weights, constraints_of
-from linsep.certificate.integers import Row, floats_of, whole_row
+from linsep.certificate.integers import Row, floats_of
 from linsep.certificate.numbers import labeled_rows, padded, same_as_doubles
 from linsep.errors import DataError, NoRows
 from linsep.lanes import in_lanes
@@ -144,12 +144,6 @@ def data_of(X: Any, y: Any = None) -> Data:
     """Open arrays, a data frame, a sparse matrix, or a :mod:`linsep.sources` source (without y).
 
     Numbers are kept exactly; see :mod:`linsep.certificate.numbers`.
-
-    Raises
-    ------
-    ValueError
-        For NaN, infinity, values that are not numbers, fewer than two classes, and X and y of
-        different lengths.
     """
     if isinstance(X, Data):
         return X
@@ -250,12 +244,6 @@ def scan(data: Data, weights: Weights) -> Iterator[Scanned]:
         given = constraints_of(weights.question, Block(lane.X, lane.y, lane.first), lane.y)
         if given.place.size:
             yield Scanned(lane, given, *weights.products(given))
-
-
-def constraint(question: Question, batch: Batch, row: int, which: int) -> tuple[Row, Fraction]:
-    """Return a constraint as integers and the positive fraction to multiply them by."""
-    signs = question.signs[batch.y[row]][which]
-    return whole_row(*exact_row(batch.X, row), signs, question.width, question.intercept)
 
 
 def constraints(

@@ -1,10 +1,13 @@
-"""Deciding whether data are linearly separable, with a proof; the space of a kernel, from its Gram
-matrix in exact arithmetic.
+"""Deciding whether data are linearly separable: the verdict on each question, with the evidence
+that a check needs; the space of a kernel, from its Gram matrix in exact arithmetic.
 """
+
+from __future__ import annotations
 
 import time
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 from typing import Any, Literal
 
@@ -15,22 +18,28 @@ from scipy.linalg import eigvalsh
 from linsep._system.threads import one_blas_thread
 from linsep.certificate.canonical import sha256_of
 from linsep.certificate.checking import TIME_LIMIT
-from linsep.certificate.constraints import FORMULATIONS, Question, Subject, question_of
-from linsep.certificate.integers import whole_row
+from linsep.certificate.constraints import FORMULATIONS, Combination, Question, Subject, question_of
+from linsep.certificate.integers import in_lowest_terms, whole_row
 from linsep.certificate.numbers import exact_rows
-from linsep.certificate.verdicts import Separable, Separations, Undecided, Verdict
+from linsep.certificate.verdicts import (
+    Overlapping,
+    QuasiSeparable,
+    Separable,
+    Separations,
+    Undecided,
+    Verdict,
+)
 from linsep.errors import DataError, ParameterError
-from linsep.separability.data import Data, data_of, weights_of
-from linsep.separability.evidence import blocked_verdict, separable_verdict
+from linsep.separability.data import Data, data_of, off_boundary, root_above, weights_of
 from linsep.separability.fewest import fewest_errors
 from linsep.separability.integers import independent
-from linsep.separability.margin import Separated, widened
-from linsep.separability.recession import exact_weights
-from linsep.separability.search import Inseparable, search
-from linsep.separability.surveys import chance_of, with_columns_alone
-from linsep.separability.time_limit import Task, TooLarge, limited, next_question
+from linsep.separability.margin import Separated, lowest_margin, square_of, widened
+from linsep.separability.recession import Cone, Sign, exact_weights
+from linsep.separability.search import Inseparable, Proof, search, witness
+from linsep.separability.surveys import chance_of, contradictory_pair, with_columns_alone
+from linsep.separability.time_limit import Task, TooLarge, doing, limited
 from linsep.separability.weighted_rows import Asked, asked
-from linsep.separability.working_set import separates
+from linsep.separability.working_set import WorkingSet, members_outside, separates, table_of
 from linsep.validation.labels import warn_of_many_classes
 
 #: advice after a time limit
@@ -42,6 +51,8 @@ ADVICE = (
 WIDTH = 1e-6
 #: most negative eigenvalue of a Gram matrix of unit vectors, per row
 ROUNDING = 2.0**-40
+#: margin and support of a separator without a computed margin
+NO_MARGIN = (0.0, float("inf")), Combination((), (), ())
 
 
 def separation(
@@ -151,6 +162,7 @@ def decide(
 
         def sides(positive: list[int], negative: list[int]) -> Verdict:
             given = (tuple(labels[k] for k in side) for side in (positive, negative))
+            task.question += 1
             return _verdict(data, tolerance, whole.of_sides(*given))
 
         if len(codes) == 2:
@@ -159,25 +171,18 @@ def decide(
         pairs = list(combinations(codes, 2)) if "ovo" in formulations else []
         joint = "multinomial" in formulations
         task.questions = len(rest) + len(pairs) + joint
-        return Separations(
-            {labels[k]: sides([k], others) for k, others in rest},
-            {(labels[a], labels[b]): sides([b], [a]) for a, b in pairs},
-            _verdict(data, None, whole) if joint else None,
-        )
+        of_rest = {labels[k]: sides([k], others) for k, others in rest}
+        of_pairs = {(labels[a], labels[b]): sides([b], [a]) for a, b in pairs}
+        task.question += joint
+        return Separations(of_rest, of_pairs, _verdict(data, None, whole) if joint else None)
 
 
 def separated_by(data: Data, weights: np.ndarray, fit_intercept: bool) -> Separable | None:
-    """Return the verdict that weights prove; None unless they are on the right side of every row.
+    """Return the verdict, without a margin, that weights prove; None unless they are on the right
+    side of every row. One pass decides, exactly, and another one hashes the rows.
 
-    One pass over the rows decides, exactly, and another one hashes them. No margin is given.
-
-    Parameters
-    ----------
-    data : Data
-    weights : array of floats of shape (blocks * width,)
-        For two classes, the weights of the larger one; for several, the weights of every class but
-        the last, whose weights are zero. The intercept comes last in each.
-    fit_intercept : bool
+    The weights, of shape (blocks * width,), are those of the larger of two classes, or of every
+    class but the last, whose weights are zero. The intercept comes last in each.
     """
     subject = subject_of(data, fit_intercept)
     if len(data.classes) == 2:
@@ -211,7 +216,6 @@ def _verdict(data: Data, tolerance: float | None, subject: Subject) -> Verdict:
     """Decide the question of a subject, with the columns that decide it alone; Undecided if it
     takes too long.
     """
-    next_question()
     question = question_about(data, subject)
     try:
         subject = replace(subject, chance=chance_of(data, question))
@@ -230,6 +234,99 @@ def _verdict(data: Data, tolerance: float | None, subject: Subject) -> Verdict:
             return with_columns_alone(data, verdict)
     except TooLarge as reason:
         return Undecided(subject, f"{reason}; {ADVICE}")
+
+
+# Evidence.
+
+
+def separable_verdict(
+    data: Data, question: Question, found: Separated, subject: Subject
+) -> Separable:
+    """Return the verdict of separating weights, with their margin if defined and time allows."""
+    W = found.w.reshape(question.blocks, question.width)
+    d = data.n_features
+    try:
+        margin, support = _margin(data, question, found, subject)
+    except TooLarge:
+        margin, support = NO_MARGIN
+    return Separable(
+        subject,
+        tuple(tuple(row) for row in W[:, :d].tolist()),
+        tuple(W[:, d].tolist()) if question.intercept else (0.0,) * question.blocks,
+        margin,
+        support,
+    )
+
+
+def _margin(
+    data: Data, question: Question, found: Separated, subject: Subject
+) -> tuple[tuple[float, float], Combination]:
+    """Return the margin interval, and the rows that prove its upper end."""
+    if question.blocks > 1 or subject.columns is not None or not found.members:
+        return NO_MARGIN
+    doing("the margin")
+    used = np.flatnonzero(found.multipliers).tolist()
+    used.sort(key=lambda i: found.members[i].key)
+    members = [found.members[i] for i in used]
+    shares = in_lowest_terms({k: Fraction(found.multipliers[i]) for k, i in enumerate(used)})
+    support = Combination(
+        tuple(member.key[0] for member in members),
+        tuple(member.key[1] for member in members),
+        tuple(shares.values()),
+    )
+    high = root_above(square_of(members, support.multipliers, question))
+    return (min(high, lowest_margin(data, question, found.w)), high), support
+
+
+def blocked_verdict(
+    data: Data, question: Question, found: Inseparable, subject: Subject
+) -> Verdict:
+    """Return the verdict that nothing separates: an infeasibility certificate (witness), and the
+    space of the boundary.
+    """
+    doing("a short proof")
+    proof = found.proof
+    table = table_of(found.members, question)
+    bound = np.flatnonzero(~members_outside(proof.span, question, found.members, table))
+    contradictory = contradictory_pair(data, question) if question.blocks == 1 else None
+    if contradictory:
+        few = Combination(contradictory, (0, 0), (1, 1))
+    else:
+        few = _combination(witness(proof, table[bound], [found.members[i] for i in bound]))
+    evidence = (few, _combination(proof), proof.span)
+    if not proof.direction:
+        return Overlapping(subject, *evidence)
+    rest, numbers = off_boundary(data, question, found.boundary)
+    cone = Cone(WorkingSet(rest, question), proof.span, proof.direction)
+    everything, more = cone.everything()
+    basis = [member.key for member in proof.members]
+    basis += [(int(numbers[row]), which) for row, which in (member.key for member in more)]
+    kept = everything.coefficients(question.width, question.intercept)
+    doing("the signs of coefficients")
+    signs: dict[int, Combination] = {}
+    unchecked = []  # the work limit ended before their signs were known
+    for j, function in sorted(kept.items()):
+        try:
+            sign = cone.sign(function)
+            if sign is not None:
+                signs[j] = _combination(sign, numbers)
+        except TooLarge:
+            unchecked.append(j)
+    return QuasiSeparable(
+        subject, *evidence, in_lowest_terms(proof.direction), found.boundary, everything,
+        tuple(sorted(basis)), signs, tuple(unchecked),
+    )  # fmt: skip
+
+
+def _combination(proof: Proof | Sign, numbers: np.ndarray | None = None) -> Combination:
+    """Return the rows of a proof in order, with the smallest integer multipliers; ``numbers`` are
+    the numbers of the rows that contain the members.
+    """
+    order = sorted(range(len(proof.members)), key=lambda i: proof.members[i].key)
+    whole = in_lowest_terms({i: proof.multipliers[i] for i in order})
+    keys = [proof.members[i].key for i in order]
+    rows = [row if numbers is None else int(numbers[row]) for row, _ in keys]
+    return Combination(tuple(rows), tuple(which for _, which in keys), tuple(whole.values()))
 
 
 # The space of a kernel.

@@ -5,23 +5,30 @@
   rows ── contradictions ── covers (lower end) ──┐
     └──── hyperplanes (upper end) ───────────────┴── search: until they meet, or the time is up
 
-``contradictions.py`` bounds the errors from below. From above they are bounded by hyperplanes with
-few errors, found by exact searches along lines: along ``w + t u`` a row changes sides at one t, so
-that sorting gives the best t of all (Nguyen and Sanner, Algorithms for direct 0-1 loss optimization
-in binary classification, 2013); and in few dimensions by ``sweep.py``, which tries them all.
-``certificate/errors.py`` has the claim and checks it.
+``certificate/errors.py`` has the claim and its theory, and checks it. A contradiction of low cost
+is a corner of a linear program, of at most one more row than weights (Gleeson and Ryan, Identifying
+minimally infeasible subsystems of inequalities, 1990); a cover of all contradictions bounds the
+errors from below (Amaldi, Pfetsch and Trotter, On the maximum feasible subsystem problem, 2003).
+
+Hyperplanes with few errors are found by exact searches along lines: along ``w + t u`` a row changes
+sides at one t, so that sorting gives the best t of all (Nguyen and Sanner, Algorithms for direct
+0-1 loss optimization in binary classification, 2013); and in few dimensions by ``sweep.py``, which
+tries them all.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.sparse.linalg import lsqr
 
 from linsep.certificate.constraints import Combination, Question
 from linsep.certificate.errors import (
+    MOST_DEPTH,
     MOST_DIMENSIONS,
     Branch,
     Exhaustive,
@@ -31,10 +38,10 @@ from linsep.certificate.errors import (
 )
 from linsep.certificate.integers import Row, in_lowest_terms
 from linsep.separability import sweep
-from linsep.separability.contradictions import Contradiction, Pool, Unproved, contradiction
-from linsep.separability.data import Data
-from linsep.separability.exact import alternative, exact_split
-from linsep.separability.integers import orthogonal, reduced
+from linsep.separability.data import Data, sparse_floats
+from linsep.separability.exact import alternative, corner, exact_split
+from linsep.separability.integers import joined_multipliers, orthogonal, reduced, remainders
+from linsep.separability.programs import FINE, solved
 from linsep.separability.search import quick_weights
 from linsep.separability.time_limit import Task, TooLarge, Work, doing, limited, seconds_left
 from linsep.separability.weighted_rows import Asked, WeightedRows
@@ -56,6 +63,12 @@ NOISE = 0.05
 PATIENCE = 6
 #: values below this share of the largest are on the hyperplane
 ZERO = 1e-12
+#: shares below this are zero
+TINY = 1e-9
+#: largest denominator of a share of an exact packing
+MOST_PARTS = 1_000
+#: positive multipliers of the whole numbers of groups of rows, whose combination vanishes
+Contradiction = dict[int, Fraction]
 
 
 def fewest_errors(
@@ -83,9 +96,8 @@ def fewest_errors(
         return Packing({parts.setdefault(s, len(parts)): share for s, share in shares})
 
     def combination(one: Contradiction) -> Combination:
-        groups.update(one.groups)
-        terms = zip(one.groups, one.multipliers, strict=True)
-        exact = {copies[g][0]: x / rows.exact(g)[1] for g, x in terms}
+        groups.update(one)
+        exact = {copies[g][0]: x / rows.members[g].whole[1] for g, x in one.items()}
         whole = in_lowest_terms(dict(sorted(exact.items())))
         return Combination(tuple(whole), (0,) * len(whole), tuple(whole.values()))
 
@@ -215,7 +227,7 @@ class Search:
         apart = len(self.rows) > MOST_ROWS and not self.pool.found
         removed = ~alive
         while (found := self._contradiction(np.flatnonzero(alive), cover)) is not None:
-            groups = np.array(found.groups)
+            groups = np.array(list(found))
             if cover[groups].sum() < 1 - 1e-6:
                 new += self.pool.add(found)
             share = cover[groups] + NOISE * self._rng.random(len(groups))
@@ -288,9 +300,7 @@ class Search:
         if weights:
             self._offer(weights)
             return
-        groups = sorted(found)
-        multipliers = tuple(found[k] for k in groups)
-        self.pool.add(Contradiction(tuple(alive[k] for k in groups), multipliers))
+        self.pool.add({alive[k]: found[k] for k in sorted(found)})
 
 
 def _best_step(values: np.ndarray, slopes: np.ndarray, costs: np.ndarray) -> float:
@@ -310,3 +320,129 @@ def _best_step(values: np.ndarray, slopes: np.ndarray, costs: np.ndarray) -> flo
     wide = width > ZERO * reach
     k = int(np.argmax(np.where(wide & (cost <= cost[wide].min() + 1e-12), width, -1.0)))
     return float((ends[k] + ends[k + 1]) / 2)
+
+
+def contradiction(rows: WeightedRows, among: np.ndarray, cost: np.ndarray) -> Contradiction | None:
+    """Return a contradiction among some groups, of low cost; None if floats find none.
+
+    If it must span all weights, rows are added that vanish together modulo the span of those
+    before; as these have a vanishing positive combination, some multiple of it makes all
+    multipliers positive.
+    """
+    multipliers: dict[int, Fraction] = {}
+    if rows.strict:
+        found = corner(rows.table[among], cost[among], lambda k: rows.whole(int(among[k])))
+        multipliers = {int(among[k]): x for k, x in (found or {}).items()}
+    span = reduced([])
+    while not rows.strict and len(span.rows) < rows.question.size:
+        left = [g for g in among.tolist() if g not in multipliers]
+        rests = zip(left, remainders([rows.whole(g) for g in left], span), strict=True)
+        outside = [(g, row, factor) for g, (row, factor) in rests if row]
+        table = sparse_floats([row for _, row, _ in outside], rows.question.size)
+        prices = cost[[g for g, *_ in outside]]
+        found = corner(table, prices, lambda k: outside[k][1])  # noqa: B023
+        if found is None:
+            return None
+        more = {outside[k][0]: x * outside[k][2] for k, x in found.items()}
+        whole = {g: rows.whole(g) for g in (*multipliers, *more)}
+        multipliers = joined_multipliers(whole, multipliers, more)
+        span = reduced(list(whole.values()))
+    return dict(sorted(multipliers.items())) or None
+
+
+class Unproved(Exception):
+    """The argument, a cover in whole rows, is cheaper than the target."""
+
+
+class Pool:
+    """All contradictions that were found, each once."""
+
+    def __init__(self, rows: WeightedRows) -> None:
+        self.rows = rows
+        self.found: list[Contradiction] = []
+        self._known: set[tuple[int, ...]] = set()
+
+    def add(self, new: Contradiction) -> bool:
+        """Add a contradiction; return whether it is new."""
+        if tuple(new) in self._known:
+            return False
+        self._known.add(tuple(new))
+        self.found.append(new)
+        return True
+
+    def packing(
+        self, wrong: frozenset[int] = frozenset(), right: frozenset[int] = frozenset()
+    ) -> tuple[Packing, np.ndarray]:
+        """Return an exact packing, nearly the best, and the cover that is its dual.
+
+        Wrong groups cover their contradictions; right groups cover none.
+        """
+        cover = np.zeros(len(self.rows))
+        cover[list(wrong)] = 1.0
+        free = {
+            s: [g for g in one if g not in right]
+            for s, one in enumerate(self.found)
+            if wrong.isdisjoint(one)
+        }
+        for s, groups in free.items():
+            if not groups:  # these rows cannot all be right: any bound holds
+                return Packing({s: Fraction(sum(self.rows.weights) + 1)}), cover
+        if not free:
+            return Packing({}), cover
+        columns = [g for groups in free.values() for g in groups]
+        starts = np.cumsum([0, *map(len, free.values())])
+        M = sp.csr_matrix((np.ones(len(columns)), columns, starts), (len(free), len(cover)))
+        used = np.unique(columns)
+        result = solved(self.rows.costs[used], M[:, used], (1.0, np.inf), (0.0, np.inf), FINE)
+        assert result is not None
+        cover[used] = result.x
+        return self._exact(dict(zip(free, result.multipliers.tolist(), strict=True)), free), cover
+
+    def packed(self) -> Packing:
+        """Return a packing without a linear program: all that has room, one after another."""
+        return self._exact({}, dict(enumerate(map(list, self.found))))
+
+    def _exact(self, shares: dict[int, float], free: Mapping[int, Sequence[int]]) -> Packing:
+        """Return exact shares near the given ones, the largest first, that no row exceeds."""
+        top = max(self.rows.weights, default=0)
+        room = {g: Fraction(self.rows.weights[g]) for groups in free.values() for g in groups}
+        wanted = [
+            (s, Fraction(x).limit_denominator(MOST_PARTS) * top)
+            for s, x in sorted(shares.items(), key=lambda pair: -pair[1])
+            if x > TINY
+        ]
+        found: dict[int, Fraction] = {}
+        for s, share in (*wanted, *((s, Fraction(top)) for s in free)):
+            more = min(share, *(room[g] for g in free[s]))
+            if more > 0:
+                found[s] = found.get(s, Fraction(0)) + more
+                for g in free[s]:
+                    room[g] -= more
+        return Packing(found)
+
+    def rounded_up(self, bound: Fraction) -> int:
+        """Return the least sum of weights that is not below a bound."""
+        step = self.rows.step
+        return -int(-bound // step) * step
+
+    def proof(
+        self, target: int, wrong: frozenset[int] = frozenset(), right: frozenset[int] = frozenset()
+    ) -> Tree:
+        """Return a tree that proves that no hyperplane's errors weigh less than the target; raise
+        :class:`Unproved` if a cover does.
+        """
+        if len(wrong) + len(right) > MOST_DEPTH:
+            raise TooLarge(f"a proof is deeper than {MOST_DEPTH} branches")
+        paid = sum(self.rows.weights[g] for g in wrong)
+        if paid >= target:
+            return Packing({})
+        packing, cover = self.packing(wrong, right)
+        if self.rounded_up(paid + packing.total()) >= target:
+            return packing
+        undecided = np.flatnonzero((cover > 1e-6) & (cover < 1 - 1e-6))
+        if not undecided.size:
+            raise Unproved(cover)
+        near = np.abs(cover[undecided] - 0.5) - 1e-3 * self.rows.costs[undecided]
+        g = int(undecided[np.argmin(near)])
+        first = self.proof(target, wrong | {g}, right)
+        return Branch(g, first, self.proof(target, wrong, right | {g}))

@@ -145,35 +145,27 @@ def descended(data: Data, question: Question) -> np.ndarray | None:
 
     bias, random = float(question.intercept), np.random.default_rng(0)
     w = np.zeros(question.width + (not question.intercept))
-    #: by lane: rows, those to visit first, how many these are, dual variables, signs over lengths
-    lanes: dict[int, list[Any]] = {}
-    fewest, since = float("inf"), 0
+    lanes: dict[int, tuple[np.ndarray, ...]] = {}  # rows to visit, dual variables, signs, ones
+    never, fewest, since = np.array([np.inf, -np.inf]), float("inf"), 0  # no row is set aside
     while since < COUNTS and np.isfinite(w).all():
-        limits, errors = np.array([np.inf, -np.inf]), 0  # no row is set aside
         for visit in range(VISITS + 1):
-            high = low = 0.0
+            errors = 0
             for batch in within_time(data.lanes()):
-                k, X = batch.first, doubles(batch.X)
-                if k not in lanes:
+                X = doubles(batch.X)
+                if batch.first not in lanes:
                     order = np.flatnonzero(question.active[batch.y])
-                    signs = sides_of(question)[batch.y] / np.hypot(
-                        Block(X, batch.y, 0).lengths, bias
-                    )
-                    lanes[k] = [order, order.size, np.zeros(batch.size), signs]
-                order, size, dual, signs = lanes[k]
+                    lengths = np.hypot(Block(X, batch.y, 0).lengths, bias)
+                    signs, one = sides_of(question)[batch.y] / lengths, np.ones(batch.size)
+                    lanes[batch.first] = order, np.zeros(batch.size), signs, one
+                order, dual, signs, one = lanes[batch.first]
                 if visit == VISITS:
                     scores = X @ w[: X.shape[1]] + bias * w[-1]
                     errors += int(np.count_nonzero(~(scores * signs > 0)[order]))
-                    lanes[k][1] = order.size
-                    continue
-                every = np.ones(batch.size)
-                random.shuffle(order[:size])
-                highest, lowest, lanes[k][1] = descend(
-                    as_rows(X), order[:size], dual, signs, np.inf * every, every, w, bias, False,
-                    limits,
-                )  # fmt: skip
-                high, low = max(high, highest), min(low, lowest)
-            limits = np.array([high or np.inf, low or -np.inf])
+                else:
+                    random.shuffle(order)
+                    descend(
+                        as_rows(X), order, dual, signs, np.inf * one, one, w, bias, False, never
+                    )
         if not errors:
             return w[: question.size]
         falling = errors * FALL <= fewest

@@ -53,7 +53,7 @@ def widened(data: Data, question: Question, found: Separated, tolerance: float) 
 
 def _of_members(
     working: WorkingSet, multipliers: Any, tolerance: float, work: Work
-) -> tuple[np.ndarray, np.ndarray, float]:
+) -> tuple[np.ndarray, np.ndarray, Fraction]:
     """Return weights of widest margin, multipliers, and the value that all rows should reach."""
     question, rows = working.question, [member.whole for member in working.members]
     columns = sorted({j for row, _ in rows for j in row})
@@ -77,15 +77,17 @@ def _of_members(
         raise TooLarge("the margin is zero")
     shares, high = _shares(working, best, tolerance)
     for digits in DIGITS:
-        w, lowest = _weights(table, groups, rounded(point, digits), question.intercept)
+        spare = 0 if digits is None else max(m.bit_length() for m in point) - digits
+        w, lowest = _weights(table, groups, [m >> max(spare, 0) for m in point], question.intercept)
         square = Fraction(sum(w[k] ** 2 for k in features))
         wanted = high * square * Fraction(1 - tolerance / 2) ** 2
         if digits is None or (lowest > 0 and lowest**2 * scale**2 >= wanted):
             break
     weights = np.zeros(question.size, dtype=object)
     weights[columns] = w
-    top = max(abs(m).bit_length() for m in w)
-    return weights, shares, root_above(wanted / Fraction(4) ** top) * (1 - tolerance / 8)
+    near = 2 ** max(m.bit_length() for m in w)  # floats end
+    root = Fraction(root_above(wanted / near**2)) * near
+    return weights, shares, root * Fraction(1 - tolerance / 8)
 
 
 def _weights(
@@ -106,28 +108,24 @@ def _weights(
     return [*(2 * one * m for m in point), below - above], one * (above + below)
 
 
-def rounded(numbers: list[int], digits: int | None) -> list[int]:
-    """Shorten integers so that the largest has ``digits`` binary digits."""
-    spare = max(abs(m).bit_length() for m in numbers) - (digits or 0)
-    return numbers if digits is None or spare <= 0 else [m >> spare for m in numbers]
-
-
 def _shares(
     working: WorkingSet, exact: dict[int, Fraction], tolerance: float
 ) -> tuple[np.ndarray, Fraction]:
     """Return the shortest sufficient multipliers, and the squared upper bound of the margin."""
-    used, best = [working.members[i] for i in exact], list(exact.values())
-    least = square_of(used, list(in_lowest_terms(dict(enumerate(best))).values()), working.question)
+    used, found = [working.members[i] for i in exact], np.zeros(len(working.members), dtype=object)
+
+    def square(shares: list[Fraction]) -> Fraction:
+        whole = in_lowest_terms(dict(enumerate(shares)))
+        return square_of(used, list(whole.values()), working.question)
+
+    shares = list(exact.values())
+    least = square(shares)
     for digits in DIGITS[:-1]:
-        shares = [Fraction(round(x * 2**digits), 2**digits) for x in exact.values()]
-        whole = list(in_lowest_terms(dict(enumerate(shares))).values())
-        if len(whole) == len(used):
-            square = square_of(used, whole, working.question)
-            if square <= least * Fraction(1 + tolerance / 16) ** 2:
-                best, least = shares, square
-                break
-    found = np.zeros(len(working.members), dtype=object)
-    found[list(exact)] = best
+        short = [Fraction(round(x * 2**digits), 2**digits) for x in shares]
+        if all(short) and square(short) <= least * Fraction(1 + tolerance / 16) ** 2:
+            shares, least = short, square(short)
+            break
+    found[list(exact)] = shares
     return found, least
 
 
@@ -142,7 +140,7 @@ def square_of(members: list[Member], multipliers: Sequence[int], question: Quest
 
 def lowest_margin(data: Data, question: Question, weights: np.ndarray) -> float:
     """Return a lower bound on the margin of the weights, by floats if they give nine digits."""
-    whole, _ = as_row(weights)
+    whole = as_row(weights)
     w = Weights(question, whole)
     if not w.square:
         return 0.0

@@ -16,16 +16,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.constraints import Membership, Question, Weights, question_of
+from linsep.certificate.constraints import Membership, Weights, question_of
 from linsep.certificate.integers import Row, Space, dot, floats_of, in_lowest_terms
 from linsep.certificate.verdicts import QuasiSeparable, Separable
-from linsep.separability.data import (
-    Data,
-    constraints,
-    off_boundary,
-    scan,
-    sparse_floats,
-)
+from linsep.separability.data import Data, constraints, off_boundary, scan, sparse_floats
 from linsep.separability.exact import alternative
 from linsep.separability.integers import (
     far_apart,
@@ -79,16 +73,8 @@ def cone_of(verdict: Separable | QuasiSeparable, data: Data) -> Cone:
 
 
 class Cone:
-    """The weights with no row on the wrong side.
-
-    Parameters
-    ----------
-    working : WorkingSet
-        Some of the rows; it grows as needed.
-    boundary : Space
-        The space of the rows on which all these weights are zero.
-    inside : Row
-        Weights of the cone that are positive on all other rows.
+    """The weights with no row on the wrong side: zero on the rows of the space ``boundary``, and
+    among them ``inside``, which are positive on all other rows. The working set grows as needed.
     """
 
     def __init__(self, working: WorkingSet, boundary: Space, inside: Row) -> None:
@@ -120,19 +106,18 @@ class Cone:
                 space = reduced([*space.rows.values(), *(rests[k] for k in new)])
             if len(space.rows) == question.size:
                 return space, found
-            more = _outside(data, question, space)
+            more, inside = [], Membership(space, question.size)
+            for seen in scan(data, Weights(question, {})):
+                place, which = seen.given.place, seen.given.which
+                out = seen.given.outside(inside, np.arange(len(place)), within_time)
+                for k in np.flatnonzero(out)[:MOST_OUTSIDE].tolist():
+                    more.append(Member(question, seen.batch, int(place[k]), int(which[k])))
             if not more:
                 return space, found
 
     def sign(self, function: Row) -> Sign | None:
-        """Return the sign of a linear function, {number of a weight: number}.
-
-        None if it is zero on the cone or has both signs.
-
-        Raises
-        ------
-        TooLarge
-            If the work for all functions together has run out before the sign was found.
+        """Return the sign of a linear function, {number of a weight: number}; None if it is zero on
+        the cone or has both signs. TooLarge if the work for all functions together has run out.
         """
         left = self.boundary.remainder(function, self._one)
         here = dot(left, self._found[0])
@@ -224,14 +209,3 @@ class Cone:
         if not np.isfinite(w).all():
             return None
         return positive_rounding(w, self.boundary, [*(row for row, _ in self._rests), target])
-
-
-def _outside(data: Data, question: Question, space: Space) -> list[Member]:
-    """Return some constraints of each lane that lie outside a space."""
-    found, inside = [], Membership(space, question.size)
-    for seen in scan(data, Weights(question, {})):
-        place, which = seen.given.place, seen.given.which
-        out = seen.given.outside(inside, np.arange(len(place)), within_time)
-        for k in np.flatnonzero(out)[:MOST_OUTSIDE].tolist():
-            found.append(Member(question, seen.batch, int(place[k]), int(which[k])))
-    return found

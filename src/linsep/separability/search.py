@@ -1,19 +1,31 @@
-"""The search for a verdict: a working set of rows that grows by those that a guess got wrong.
+"""The search for a verdict: a working set of rows that grows by those that a guess got wrong; the
+guess of a linear program is made exact, with short proofs that nothing separates.
 
 Verdicts made of its results are checked independently, from their evidence alone.
 """
 
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.certificate.constraints import Question
+from linsep.certificate.integers import Row, Space
 from linsep.separability.data import Data
+from linsep.separability.exact import alternative, corner, exact_split
 from linsep.separability.guesses import descended, nearest, quick_weights
+from linsep.separability.integers import (
+    far_apart,
+    independent,
+    null_combination,
+    positive_rounding,
+    reduced,
+    vanishing,
+)
 from linsep.separability.margin import Separated
-from linsep.separability.programs import pushes
-from linsep.separability.splitting import Proof, crossing, proved
-from linsep.separability.time_limit import TooLarge, doing
+from linsep.separability.programs import few_rows, pushes
+from linsep.separability.time_limit import TooLarge, Work, doing
 from linsep.separability.working_set import (
     Member,
     WorkingSet,
@@ -21,6 +33,7 @@ from linsep.separability.working_set import (
     first_members,
     grow,
     grow_by_clear,
+    members_outside,
 )
 
 MOST_ROUNDS = 1_000
@@ -34,14 +47,26 @@ QUICK_ROUNDS = 8
 FIRST_ROUNDS = 4
 
 
+class Proof(NamedTuple):
+    """Both sides of the theorem of Goldman and Tucker: a direction that is positive on the free
+    rows and zero on the bound ones; and bound rows that span all of them, with positive multipliers
+    whose combination vanishes.
+    """
+
+    direction: Row
+    members: list[Member]
+    multipliers: list[Fraction]
+    span: Space
+
+
 class Inseparable(NamedTuple):
     """The proof that no weights are positive on every constraint, its working set, and the numbers
-    of the boundary rows (None: all rows).
+    of the rows on the boundary, unless nothing is off it.
     """
 
     proof: Proof
     members: list[Member]
-    boundary: tuple[int, ...] | None
+    boundary: tuple[int, ...]
 
 
 def search(data: Data, question: Question, tolerance: float | None) -> Separated | Inseparable:
@@ -50,38 +75,32 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
     """
     working = WorkingSet(data, question)
     working.sample(first_members(question))
-    few = question.blocks == 1 and question.size <= MOST_WEIGHTS
-    widest, last = few or tolerance is not None, np.zeros(0)
-    first_rounds, start = FIRST_ROUNDS * few, None
+    quick = question.blocks == 1 and question.size <= MOST_WEIGHTS
+    widest, last, start = quick or tolerance is not None, np.zeros(0), None
     for turn in range(MOST_ROUNDS):
         weights, target = None, None
-        quick = turn < first_rounds and data.n_rows > len(working.members)
         if turn == QUICK_ROUNDS and not widest and question.blocks == 1:
             doing("coordinate descent")
             weights = descended(data, question)
             doing("the working set")
-        if quick:
-            weights, _ = quick_weights(working.table(), None)
-        elif not widest and weights is None:
+        quick = quick and turn < FIRST_ROUNDS and data.n_rows > len(working.members)
+        if weights is None and (quick or not widest):
             weights, short = quick_weights(working.table(), start)
             start = start if weights is None else weights
-            last = _shares_of(short, working.groups())
+            last = last if widest else _shares_of(short, working.groups())
         if weights is None and widest:
             weights, last, target = widest_weights(working, last, tolerance)
         proof = crossing(working, last) if weights is None and not data.sparse else None
         if proof is not None:
-            return Inseparable(proof, proof.members, None)
+            return Inseparable(proof, proof.members, ())
         if weights is None or not np.isfinite(weights).all():
             return blocked_by(working, last)
         count, wrong = len(working.members), grow(working, weights, target)
-        if len(working.members) > count:
-            continue
-        if quick:
-            first_rounds = 0
-            continue
-        if wrong:  # members too close for floats
-            return blocked_by(working, last)
-        return Separated(weights, working.members[: len(last)], last)
+        if len(working.members) == count and not quick:
+            if wrong:  # members too close for floats
+                return blocked_by(working, last)
+            return Separated(weights, working.members[: len(last)], last)
+        quick = quick and len(working.members) > count
     raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
 
 
@@ -142,23 +161,117 @@ def blocked_by(working: WorkingSet, last: np.ndarray) -> Inseparable | Separated
     """
     question = working.question
     for _ in range(MOST_ROUNDS):
-        guess, w, more = None, np.zeros(0), False
+        guess, w = None, np.zeros(0)
         for w, free, last_push in pushes(working.table()):
-            more = bool(w.any()) and grow_by_clear(working, w)
-            if more:
+            if w.any() and grow_by_clear(working, w):
                 break
             guess = free if last_push else None
-        if more:
-            continue
-        proof = proved(working, guess, w)
-        if len(proof.span.rows) == question.size:
-            return Inseparable(proof, working.members, None)
-        boundary = boundary_of(working, proof.direction, proof.span)
-        if boundary is not None and not proof.members:
-            w = np.array([proof.direction.get(j, 0) for j in range(question.size)], dtype=object)
-            return Separated(w, working.members[: len(last)], last)
-        if boundary is not None:
-            return Inseparable(proof, working.members, boundary)
-        if working.work.begun:  # exact arithmetic costs more than a few rows
-            working.fill(MOST_FILLED)
+        else:
+            proof = proved(working, guess, w)
+            everything = len(proof.span.rows) == question.size
+            boundary = () if everything else boundary_of(working, proof.direction, proof.span)
+            if boundary is None:
+                working.fill(MOST_FILLED)
+            elif proof.members:
+                return Inseparable(proof, working.members, boundary)
+            else:
+                w = np.array([proof.direction.get(j, 0) for j in range(question.size)], object)
+                return Separated(w, working.members[: len(last)], last)
     raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
+
+
+# The exact split.
+
+
+def proof_of(
+    direction: Row, members: list[Member], multipliers: dict[int, Fraction], span: Space
+) -> Proof:
+    """Return a proof from the multipliers of the integers of some members."""
+    used = [members[i] for i in multipliers]
+    terms = zip(used, multipliers.values(), strict=True)
+    return Proof(direction, used, [x / member.whole[1] for member, x in terms], span)
+
+
+def proved(working: WorkingSet, free: np.ndarray | None, w: np.ndarray) -> Proof:
+    """Return the exact split of the working set, near the guess if it is right: that ``w`` is
+    positive on the ``free`` rows and zero on the others.
+    """
+    proof = None if free is None else _near(working, free, w)
+    if proof is None:
+        whole = [member.whole[0] for member in working.members]
+        direction, multipliers, span = exact_split(whole, Work())
+        proof = proof_of(direction, working.members, multipliers, span)
+    return proof
+
+
+def _near(working: WorkingSet, free: np.ndarray, w: np.ndarray) -> Proof | None:
+    table, bound = working.table(), np.flatnonzero(~free)
+    members, A = [working.members[i] for i in bound], table[bound]
+    span, basis = spanned(members, A, working.question)
+    multipliers = dict.fromkeys(range(len(members)), Fraction(1))  # of rows of zeros, if all are
+    if span.rows:  # few rows with the basis among them
+        floor = np.zeros(len(members))
+        floor[basis] = 1.0
+        floats = few_rows(A, floor)
+        if floats is None or not floats[basis].all():
+            return None
+        used = np.flatnonzero(floats).tolist()
+        start = [Fraction(floats[i]) * members[i].whole[1] for i in used]
+        places = [used.index(i) for i in basis]
+        exact = vanishing([members[i].whole[0] for i in used], start, places)
+        if exact is None or min(exact) <= 0:
+            return None
+        multipliers = dict(zip(used, exact, strict=True))
+    others = [working.members[i].whole[0] for i in np.flatnonzero(free)]
+    direction = positive_rounding(w, span, others) if others else {}
+    return None if direction is None else proof_of(direction, members, multipliers, span)
+
+
+def spanned(members: list[Member], A: sp.csr_matrix, question: Question) -> tuple[Space, list[int]]:
+    """Return the span of some rows, and the indices of a basis among them."""
+    if not members:
+        return Space({}), []
+    basis = far_apart(A[: 3 * question.size + 8]).tolist()
+    while True:
+        rows = [members[i].whole[0] for i in basis]
+        basis = [basis[k] for k in independent(rows)]  # independent in floats only
+        span = reduced(rows)
+        outside = members_outside(span, question, members, A)
+        if not outside.any():
+            return span, basis
+        basis += np.flatnonzero(outside)[: question.size].tolist()
+
+
+def crossing(working: WorkingSet, last: np.ndarray) -> Proof | None:
+    """Return the proof that nothing separates by one row more than there are weights, which span
+    them all: those of the ``last`` multipliers, or by a linear program; None if floats find none.
+    """
+    size = working.question.size
+    for floats in (last, None):
+        if floats is None:
+            floats = few_rows(working.table(), np.zeros(len(working.members)))  # noqa: PLW2901
+        if floats is None or np.count_nonzero(floats) != size + 1:
+            continue
+        members = [working.members[i] for i in np.flatnonzero(floats)]
+        exact = null_combination([member.whole[0] for member in members])
+        if exact is not None:
+            everything = Space({j: {j: 1} for j in range(size)})
+            return proof_of({}, members, dict(enumerate(exact)), everything)
+    return None
+
+
+def witness(proof: Proof, A: sp.csr_matrix, members: list[Member]) -> Proof:
+    """Return a proof with few rows that nothing separates: at most one more than weights.
+
+    ``A`` holds the floats of the bound ``members``, among which the rows are chosen.
+    """
+    few = len(proof.span.rows) + 1
+    if len(members) == len(proof.members) == few:
+        return proof  # no other combination of these rows vanishes
+    found = corner(A, None, lambda k: members[k].whole[0])
+    if found is None and len(proof.members) > few:
+        members = proof.members
+        rows = [member.whole[0] for member in members]
+        empty = [k for k, row in enumerate(rows) if not row]
+        found = {empty[0]: Fraction(1)} if empty else alternative(rows, Work())[1]
+    return proof if found is None else proof_of({}, members, found, proof.span)

@@ -16,8 +16,9 @@ from linsep.certificate.constraints import Question, question_of
 from linsep.certificate.integers import combination
 from linsep.certificate.verdicts import DecidingColumns, QuasiSeparable, Separable, Verdict
 from linsep.chance.counting import Chance
-from linsep.separability.data import Data, constraint, sides_of
+from linsep.separability.data import Data, sides_of
 from linsep.separability.time_limit import TooLarge, within_time
+from linsep.separability.working_set import Member
 
 #: most pairs of rows with equal hashes that are compared
 MOST_PAIRS = 8
@@ -76,7 +77,7 @@ def contradictory_pair(data: Data, question: Question) -> tuple[int, int] | None
             return None
     pairs = np.sort(np.column_stack([first[i], second[j]]), axis=1)
     for pair in pairs[np.argsort(pairs[:, 1])][:MOST_PAIRS]:
-        both = [constraint(question, batch, at, 0)[0] for _, batch, at in data.rows(pair)]
+        both = [Member(question, batch, at, 0).whole[0] for _, batch, at in data.rows(pair)]
         if not combination((1, a) for a in both):
             return int(pair[0]), int(pair[1])
     return None
@@ -116,12 +117,7 @@ def rank(X: np.ndarray, intercept: bool) -> int:
     Modulo a prime it is never more, and less only if the prime divides all largest minors.
     """
     residues = np.hstack([modulo(X), np.ones((len(X), int(intercept)), np.int64)])
-    width = residues.shape[1]
-    for some in (residues[: width + 8], residues):
-        found = int(nmod_mat(len(some), width, some.ravel().tolist(), PRIME).rank())
-        if found == width or len(some) == len(X):
-            break
-    return found - intercept
+    return int(nmod_mat(residues.tolist(), PRIME).rank()) - intercept
 
 
 def modulo(X: np.ndarray) -> np.ndarray:

@@ -29,15 +29,8 @@ def fewest_errors(
     """Return the least total amount of errors of any weights, and such weights; None if rows span
     too many dimensions.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-        Sign-flipped rows, each times any positive number. If not ``strict``, they span the space of
-        all weights.
-    amounts : sequence of ints, at least 0
-        What an error on each row costs.
-    strict : bool, default True
-        Whether rows with ``<a, w> == 0`` are errors; if not, w is not zero.
+    The rows are sign-flipped, each times any positive number. Those with ``<a, w> == 0`` are errors
+    if ``strict``; if not, w is not zero, and the rows span the space of all weights.
     """
     columns = sorted(reduced([*rows]).rows)
     if len(columns) > MOST_RANK:

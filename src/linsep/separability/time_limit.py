@@ -79,23 +79,16 @@ def doing(what: str) -> None:
     _task.get(_UNLIMITED).doing = what
 
 
-def next_question() -> None:
-    """Count the next subproblem."""
-    _task.get(_UNLIMITED).question += 1
-
-
 class Work:
     """A budget, in estimated seconds, for exact arithmetic within the time limit."""
 
     def __init__(self, left: float = math.inf) -> None:
         self.left = left
-        self.begun = False
 
     def pay(self, seconds: float, what: str) -> None:
         """Take the cost of ``what`` from the budget; raise TooLarge if too little is left."""
         check_time()
         self.left -= seconds
-        self.begun = True
         if self.left < 0 or seconds > seconds_left():
             limit = _task.get(_UNLIMITED).limit
             over = f"longer than the time limit of {limit:g} s" if limit < math.inf else "too long"

@@ -8,15 +8,17 @@ from math import gcd
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.batches import Batch, joined
 from linsep.certificate.canonical import Block
 from linsep.certificate.constraints import Question, Weights, constraints_of
 from linsep.certificate.integers import Row, dot, whole_numbers
 from linsep.errors import DataError
-from linsep.separability.data import Data, constraint, constraints, doubles, exact_row, sides_of
+from linsep.separability.data import Data, sides_of
 from linsep.separability.programs import equilibrated
 from linsep.separability.time_limit import within_time
+from linsep.separability.working_set import Member, table_of
 
 
 class Asked(NamedTuple):
@@ -80,23 +82,23 @@ class WeightedRows:
         self.batch = Batch(every.X[self.numbers], every.y[self.numbers])
         self.sides = sides_of(question)[self.batch.y]
         self.of_row = dict(zip(self.numbers.tolist(), counts[self.numbers].tolist(), strict=True))
+        every_member = [Member(question, self.batch, place, 0) for place in range(self.batch.size)]
         groups: dict[Any, list[int]] = {}
-        for place, side in enumerate(self.sides.tolist()):
-            row = zip(*(part.tolist() for part in exact_row(self.batch.X, place)), strict=True)
-            groups.setdefault((side, *((j, x) for j, x in row if x)), []).append(place)
-        self.first = [places[0] for places in groups.values()]
+        for place, member in enumerate(every_member):
+            row = zip(*(part.tolist() for part in member.row), strict=True)
+            groups.setdefault((member.group, *((j, x) for j, x in row if x)), []).append(place)
+        self.members = [every_member[places[0]] for places in groups.values()]
         self.copies = [self.numbers[places].tolist() for places in groups.values()]
         self.weights = [sum(self.of_row[row] for row in rows) for rows in self.copies]
         self.step = gcd(*self.of_row.values()) or 1
-        self._exact: dict[int, tuple[Row, Fraction]] = {}
-        first = self.batch.rows(np.array(self.first, dtype=int))
         self._shift = np.zeros(question.width)
-        if question.intercept and not data.sparse and first.size:  # far from zero, rows are alike
+        A = table_of(self.members, question)
+        if question.intercept and not data.sparse and groups:  # far from zero, rows are alike
+            whole = A.toarray()
             with np.errstate(all="ignore"):
-                mean = doubles(first.X).mean(axis=0)
-            self._shift[:-1] = np.where(np.isfinite(mean), mean, 0.0)
-            first = first._replace(X=doubles(first.X) - self._shift[:-1])
-        A = constraints(question, first, np.arange(first.size), np.zeros(first.size, dtype=int))
+                mean = (whole[:, :-1] * whole[:, -1:]).mean(axis=0)
+                self._shift[:-1] = np.where(np.isfinite(mean), mean, 0.0)
+                A = sp.csr_matrix(whole - np.outer(whole[:, -1], self._shift))
         self.table, _, self._powers = equilibrated(A)
 
     def __len__(self) -> int:
@@ -108,19 +110,13 @@ class WeightedRows:
         top = max(self.weights, default=1)
         return np.array([float(Fraction(c, top)) for c in self.weights])
 
-    def exact(self, group: int) -> tuple[Row, Fraction]:
-        """Return a sign-flipped row in whole numbers, and the fraction to multiply them by."""
-        if group not in self._exact:
-            self._exact[group] = constraint(self.question, self.batch, self.first[group], 0)
-        return self._exact[group]
-
     def whole(self, group: int) -> Row:
         """Return a sign-flipped row in whole numbers, up to a positive factor."""
-        return self.exact(group)[0]
+        return self.members[group].whole[0]
 
     def unscaled(self, w: np.ndarray) -> Row:
         """Return weights of the table's columns as weights of the rows, in whole numbers."""
-        whole, _ = whole_numbers(np.ldexp(w, self._powers.astype(int)))
+        whole, _ = whole_numbers(np.ldexp(w, self._powers))
         shift, scale = whole_numbers(self._shift)
         moved = scale * sum(m * s for m, s in zip(whole, shift, strict=True))
         found = [m * moved.denominator for m in whole]

@@ -16,7 +16,7 @@ from linsep.batches import Batch
 from linsep.certificate.constraints import Membership, Question, Weights
 from linsep.certificate.integers import Row, Space, dot, whole_numbers, whole_row
 from linsep.separability.data import Data, Scanned, exact_row, scan
-from linsep.separability.time_limit import Work, within_time
+from linsep.separability.time_limit import within_time
 
 #: values below this share of the lengths are zero to a linear program
 NOISE = 1e-9
@@ -94,7 +94,6 @@ class WorkingSet:
     def __init__(self, data: Data, question: Question) -> None:
         self.data, self.question = data, question
         self.members: list[Member] = []
-        self.work = Work()
         self._known: set[tuple[int, int]] = set()
         self._table: sp.csr_matrix | None = None
 
@@ -167,28 +166,21 @@ def first_members(question: Question) -> int:
     return int(np.clip(4 * question.size, LEAST_ADDED, MOST_ADDED))
 
 
-def as_row(weights: np.ndarray) -> tuple[Row, Fraction]:
-    """Return weights as integers, and the positive fraction to multiply their floats by: those of
-    :class:`Weights`, which are divided by a power of two near the largest. It is 1 for integers.
-    """
-    whole, factor = whole_numbers(weights)
-    row = {j: m for j, m in enumerate(whole) if m}
-    return row, Fraction(1) if weights.dtype == object else factor * 2 ** _bits(row)
+def as_row(weights: np.ndarray) -> Row:
+    """Return weights as integers, in proportion."""
+    return {j: m for j, m in enumerate(whole_numbers(weights)[0]) if m}
 
 
-def _bits(row: Row) -> int:
-    return max((abs(m).bit_length() for m in row.values()), default=0)
-
-
-def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool:
+def grow(working: WorkingSet, weights: np.ndarray, target: float | Fraction | None) -> bool:
     """Add the constraints with the lowest values among those not positive, or below ``target``.
 
     Returns whether any is not positive, new or not.
     """
     question = working.question
-    whole, factor = as_row(weights)
-    exact, top = Fraction(target or 0.0) / factor, 2 ** _bits(whole)
-    above, found, worst = float(exact), False, Lowest(question, first_members(question))
+    whole, goal = as_row(weights), Fraction(target or 0) / whole_numbers(weights)[1]
+    # the floats of Weights are divided by this power
+    above = float(goal / 2 ** max((m.bit_length() for m in whole.values()), default=0))
+    found, worst = False, Lowest(question, first_members(question))
     for seen in scan(working.data, Weights(question, whole)):
         value, bound = seen.value, seen.bound
         unsure = (np.abs(value - above) <= bound) | (np.abs(value) <= bound)
@@ -199,7 +191,7 @@ def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool
         for k, (row, scale) in seen.exactly(np.flatnonzero(unsure)):
             product = dot(row, whole)
             found |= product <= 0
-            wrong[k] = product <= 0 or product * scale < exact * top
+            wrong[k] = product <= 0 or product * scale < goal
         worst.offer_some(seen, wrong)
     working.include(worst.members())
     return found
@@ -207,7 +199,7 @@ def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool
 
 def grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:
     """Add constraints that the weights clearly violate; return whether any is new."""
-    w = Weights(working.question, as_row(weights)[0])
+    w = Weights(working.question, as_row(weights))
     noise = NOISE * float(np.linalg.norm(w.floats))
     worst = Lowest(working.question, first_members(working.question))
     for seen in scan(working.data, w):
@@ -221,7 +213,7 @@ def separates(data: Data, question: Question, weights: np.ndarray) -> bool:
     """
     if not np.isfinite(weights).all():
         return False
-    whole, left = as_row(weights)[0], MOST_OPEN
+    whole, left = as_row(weights), MOST_OPEN
     for seen in scan(data, Weights(question, whole)):
         close = np.flatnonzero(seen.value <= seen.bound)
         left -= len(close)
