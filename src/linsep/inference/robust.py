@@ -164,11 +164,9 @@ def stored_clusters(name: str | None, clusters: Any) -> int | None:
     """Return the number of clusters in a model file, None unless the covariance needs them; raise
     ValueError for other values.
     """
-    if name == CLUSTERED:
-        return count(clusters, 2)
-    if clusters is not None:
-        raise ValueError("clusters without CR1")
-    return None
+    if (name == CLUSTERED) != (clusters is not None):
+        raise ValueError("clusters without CR1, or none")
+    return None if clusters is None else count(clusters, 2)
 
 
 def check_length(clusters: np.ndarray | None, n_rows: int) -> None:

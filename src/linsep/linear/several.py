@@ -53,8 +53,8 @@ class SeveralTargets:
         if sample_weight is not None:
             residuals = residuals * np.sqrt(np.asarray(sample_weight, dtype=np.float64))[:, None]
         lengths = np.linalg.norm(residuals, axis=0)
-        residuals = residuals / np.where(lengths > 0, lengths, 1.0)
-        correlations = np.clip(residuals.T @ residuals, -1.0, 1.0)
+        unit = residuals / np.where(lengths > 0, lengths, 1.0)
+        correlations = unit.T @ unit
         np.fill_diagonal(correlations, 1.0)
         return cls(models, correlations)
 
