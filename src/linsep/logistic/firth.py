@@ -80,7 +80,8 @@ class Flat:
         shares = _shares(Z, self.wide(b)[:, self.objective.used], rows.offset)
         spread = 1.0 - np.square(shares).sum(axis=1)
         spread *= rows.importance if rows.importance.size else 1.0
-        return float(np.square(np.linalg.qr(Z * np.sqrt(spread)[:, None])[0]).sum(axis=1).max())
+        inverse = inverse_of((Z * spread[:, None]).T @ Z)
+        return 1.0 if inverse is None else float((((Z @ inverse) * Z).sum(axis=1) * spread).max())
 
     @cached_property
     def raw(self) -> np.ndarray:

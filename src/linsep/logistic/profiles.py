@@ -107,21 +107,25 @@ class Profiles:
         tangents = of @ self.inverse
         aside = ((values - of @ near) / (of * tangents).sum(axis=1))[:, None]
         start = near + aside * tangents
-        far = ~(self.flat.many(start).value > self.top.point.value - FAR)
-        if far.any():
+        point = self.flat.many(start)
+        far = np.flatnonzero(~(point.value > self.top.point.value - FAR))
+        if far.size:
             shortest = of / (of * of).sum(axis=1)[:, None]
             parallel = near + (values - of @ near)[:, None] * shortest
-            others = np.array([start, parallel, values[:, None] * shortest])
-            known = np.array([self.flat.many(other).value for other in others])
-            start = others[np.nan_to_num(known, nan=-np.inf).argmax(axis=0), np.arange(len(of))]
-        return self._maximized(of, start, PRECISE, self.top.bend)
+            for other in (parallel, values[:, None] * shortest):
+                there = self.flat.many(other[far])
+                better = np.flatnonzero(~(there.value <= point.value[far]))
+                start[far[better]] = other[far[better]]
+                _put(point, far[better], _chosen(there, better))
+        return self._maximized(of, start, point, PRECISE, self.top.bend)
 
     def _maximized(
-        self, of: np.ndarray, start: np.ndarray, tol: float, bend: np.ndarray
+        self, of: np.ndarray, B: np.ndarray, point: Point, tol: float, bend: np.ndarray
     ) -> tuple[np.ndarray, Point]:
-        """Return the maxima of the weights with the same values of functions, side by side."""
-        B, point = start.copy(), self.flat.many(start)
-        bend = np.repeat(bend[None], len(start), axis=0)
+        """Return the maxima of the weights with the same values of functions, side by side, from
+        weights and the objective there.
+        """
+        bend = np.repeat(bend[None], len(B), axis=0)
         left = np.flatnonzero(np.isfinite(point.value))
         for _ in range(MOST_STEPS):
             if not left.size:
@@ -235,7 +239,8 @@ class Profiles:
         for _ in range(MOST_BRANCHES):
             outside, *_ = self._at(of, end + side * stride, self.top.B)
             starts = self._starts(of, end, np.array([self.top.B, outside, near]))
-            B, point = self._maximized(np.repeat(of[None], len(starts), 0), starts, ROUGH, none)
+            along = np.repeat(of[None], len(starts), axis=0)
+            B, point = self._maximized(along, starts, self.flat.many(starts), ROUGH, none)
             best = int(np.argmax(point.value))
             lost = float(self._lost(point.value[best]))
             if lost >= self.high - OTHER_BRANCH:
